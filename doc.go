@@ -1,0 +1,2 @@
+// Package braid runs AI agents.
+package braid

@@ -1,0 +1,373 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind names a body in JSON. The list is append-only: kinds are stored.
+type Kind string
+
+// Body is what an event says. The interface is sealed; a kind that this
+// version does not know is kept as [Unknown].
+type Body interface {
+	// Kind is the body's name in JSON.
+	Kind() Kind
+	sealed()
+}
+
+// The kinds of durable bodies.
+const (
+	KindRunStarted       Kind = "run_started"
+	KindRunEnded         Kind = "run_ended"
+	KindUserMessage      Kind = "user_message"
+	KindAssistantMessage Kind = "assistant_message"
+	KindStepBegun        Kind = "step_begun"
+	KindStepEnded        Kind = "step_ended"
+	KindScopeOpened      Kind = "scope_opened"
+	KindScopeClosed      Kind = "scope_closed"
+	KindStateChanged     Kind = "state_changed"
+	KindArtifactSaved    Kind = "artifact_saved"
+	KindTransferred      Kind = "transferred"
+	KindEscalated        Kind = "escalated"
+	KindAsked            Kind = "asked"
+	KindAnswered         Kind = "answered"
+	KindFault            Kind = "fault"
+	KindNotice           Kind = "notice"
+	KindCompacted        Kind = "compacted"
+	KindRedacted         Kind = "redacted"
+)
+
+// RunStarted is the first event of a run. The user messages that follow it
+// are the run's input.
+type RunStarted struct {
+	// Agent is the name of the root agent, Model the model it starts with.
+	Agent string `json:"agent,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Turn numbers the runs of the conversation from 1; failed and cancelled
+	// runs keep theirs.
+	Turn int `json:"turn,omitempty"`
+	// Session numbers the stretches of the log that the model sees, from 1.
+	// A number above the last one begins a new, empty stretch.
+	Session int `json:"session,omitempty"`
+	// Executor is a label of the caller for logs and usage, never an identity (seed 4).
+	Executor string `json:"executor,omitempty"`
+	// Tools and Servers are what the model may use, for the wires that announce it.
+	Tools   []string     `json:"tools,omitempty"`
+	Servers []ToolServer `json:"servers,omitempty"`
+	// Metadata is the caller's own.
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// ToolServer is a source of tools and how the connection to it stands.
+type ToolServer struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+}
+
+// RunEnded is the last event of a run.
+type RunEnded struct {
+	// Status is RunCompleted, RunFailed or RunCancelled.
+	Status RunStatus `json:"status"`
+	// Stop is why the run ended in the model's words, Why in the loop's.
+	Stop StopReason `json:"stop,omitempty"`
+	Why  Why        `json:"why,omitempty"`
+	// Err is set unless the run completed; for a limit it stands beside a
+	// completed result.
+	Err *Error `json:"err,omitempty"`
+	// Usage is the sum over all model calls of the run, also the failed ones.
+	Usage    Usage         `json:"usage,omitzero"`
+	Cycles   int           `json:"cycles,omitempty"`
+	Duration time.Duration `json:"duration_ns,omitempty"`
+	// CostMicroUSD is nil where no price is known: unknown is not zero.
+	CostMicroUSD *int64 `json:"cost_micro_usd,omitempty"`
+	// Output is the structured result, where one was asked for.
+	Output json.RawMessage `json:"output,omitempty"`
+}
+
+// RunStatus is where a run stands.
+type RunStatus string
+
+// The states of a run (DESIGN section 1).
+const (
+	RunQueued    RunStatus = "queued"
+	RunRunning   RunStatus = "running"
+	RunWaiting   RunStatus = "waiting"
+	RunCompleted RunStatus = "completed"
+	RunFailed    RunStatus = "failed"
+	RunCancelled RunStatus = "cancelled"
+)
+
+// Ended reports whether a run in this state is over.
+func (s RunStatus) Ended() bool {
+	return s == RunCompleted || s == RunFailed || s == RunCancelled
+}
+
+// UserMessage is what a person, or a caller on a person's behalf, said.
+type UserMessage struct {
+	Content []Block `json:"content"`
+}
+
+// AssistantMessage is a model's whole answer. It ends the model step that it
+// names in its header, and repeats everything that was streamed.
+type AssistantMessage struct {
+	Content []Block    `json:"content"`
+	Stop    StopReason `json:"stop,omitempty"`
+	Usage   Usage      `json:"usage,omitzero"`
+	Model   string     `json:"model,omitempty"`
+	// Response is the provider's own id of the answer.
+	Response string `json:"response,omitempty"`
+	// Latency is the whole call; TimeToFirstByte ends with the first piece
+	// of content.
+	Latency         time.Duration `json:"latency_ns,omitempty"`
+	TimeToFirstByte time.Duration `json:"time_to_first_byte_ns,omitempty"`
+}
+
+// StepKind says what a step does.
+type StepKind string
+
+// The kinds of steps.
+const (
+	StepModel StepKind = "model"
+	StepTool  StepKind = "tool"
+)
+
+// StepBegun is written before a model or tool call starts.
+type StepBegun struct {
+	Step StepKind `json:"step_kind"`
+	// Why says, on a model step, why the loop went on to this cycle.
+	Why Why `json:"why,omitempty"`
+	// Model names the model that is called.
+	Model string `json:"model,omitempty"`
+	// Call and Tool name the tool call; Effect is what repeating it would do.
+	Call   string `json:"call,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Effect Effect `json:"effect,omitempty"`
+	// Reconcile is set where this attempt asks the outside what became of an
+	// earlier one instead of acting.
+	Reconcile bool `json:"reconcile,omitempty"`
+}
+
+// StepEnded ends a tool call, or a model call that gave no message.
+type StepEnded struct {
+	Step    StepKind `json:"step_kind"`
+	Outcome Outcome  `json:"outcome"`
+	// Result is what the model is shown of a tool call.
+	Result *ToolResult `json:"result,omitempty"`
+	// Err is why the step failed.
+	Err *Error `json:"err,omitempty"`
+	// Usage is what a failed model call is known to have used. UsageUnknown
+	// says that it was cut off before the provider told.
+	Usage        Usage `json:"usage,omitzero"`
+	UsageUnknown bool  `json:"usage_unknown,omitempty"`
+	// RetryAt is when the next attempt may begin; zero means that there is none.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	// EndTurn is set where the tool asked the loop to stop after this batch
+	// and the model is not to sum the result up (ADK's skip_summarization,
+	// Strands' stop_event_loop).
+	EndTurn  bool          `json:"end_turn,omitempty"`
+	Duration time.Duration `json:"duration_ns,omitempty"`
+}
+
+// Outcome is how a step ended.
+type Outcome string
+
+// The outcomes.
+const (
+	// OutcomeDone is a finished call; its result may still be an error for the model.
+	OutcomeDone Outcome = "done"
+	// OutcomeFailed is a model call that gave an error.
+	OutcomeFailed Outcome = "failed"
+	// OutcomeCancelled is a call that was stopped, or never begun, because the
+	// run was cancelled or reached a limit.
+	OutcomeCancelled Outcome = "cancelled"
+	// OutcomeStraggler is a call that did not stop within the grace period
+	// and was left behind.
+	OutcomeStraggler Outcome = "straggler"
+	// OutcomeInDoubt is an unsafe call that was in flight when its driver
+	// died: it may or may not have happened.
+	OutcomeInDoubt Outcome = "in_doubt"
+	// OutcomeLost is a model call that was in flight when its driver died.
+	OutcomeLost Outcome = "lost"
+)
+
+// Effect is what repeating a tool call would do.
+type Effect string
+
+// The effects. The zero value counts as unsafe.
+const (
+	EffectPure         Effect = "pure"
+	EffectIdempotent   Effect = "idempotent"
+	EffectReconcilable Effect = "reconcilable"
+	EffectUnsafe       Effect = "unsafe"
+)
+
+// ScopeOpened begins an agent's thread of work inside a run.
+type ScopeOpened struct {
+	// ID names the scope within its run; Parent is the scope that opened it.
+	ID     string `json:"id"`
+	Parent string `json:"parent,omitempty"`
+	// Call is the tool call of the parent that waits for it, Node the place
+	// in a workflow.
+	Call  string `json:"call,omitempty"`
+	Node  string `json:"node,omitempty"`
+	Agent string `json:"agent"`
+	// Depth is 0 for the root.
+	Depth int     `json:"depth,omitempty"`
+	Input []Block `json:"input,omitempty"`
+}
+
+// ScopeClosed ends it.
+type ScopeClosed struct {
+	ID     string     `json:"id"`
+	Output []Block    `json:"output,omitempty"`
+	Stop   StopReason `json:"stop,omitempty"`
+	Why    Why        `json:"why,omitempty"`
+	// Route is the edge that a workflow took, decided once and written.
+	Route string `json:"route,omitempty"`
+	Err   *Error `json:"err,omitempty"`
+}
+
+// StateChanged merges into the state. A key's prefix is its scope: "app:" and
+// "user:" are shared between conversations, no prefix is the conversation's.
+// "temp:" keys never stand here: they live in the memory of one run.
+type StateChanged struct {
+	// Set holds JSON values; null is a value, not a removal.
+	Set    map[string]json.RawMessage `json:"set,omitempty"`
+	Delete []string                   `json:"delete,omitempty"`
+}
+
+// ArtifactSaved says that a version of an artifact exists.
+type ArtifactSaved struct {
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+	MIME    string `json:"mime,omitempty"`
+	Size    int64  `json:"size,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+// Transferred hands the scope to another agent.
+type Transferred struct {
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+}
+
+// Escalated asks the enclosing loop or parent to stop.
+type Escalated struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// QuestionKind says what kind of answer a question waits for.
+type QuestionKind string
+
+// The kinds of questions.
+const (
+	// AskInput wants a typed value.
+	AskInput QuestionKind = "input"
+	// AskApproval wants a yes or no to one call.
+	AskApproval QuestionKind = "approval"
+	// AskCredential wants the person to sign in somewhere.
+	AskCredential QuestionKind = "credential"
+	// AskExternal waits for a result from outside (ADK's long-running tool).
+	AskExternal QuestionKind = "external"
+)
+
+// Asked parks a tool call until somebody answers.
+type Asked struct {
+	// Token is random and good for one answer.
+	Token string       `json:"token"`
+	Ask   QuestionKind `json:"ask"`
+	// Name tells questions of one call apart; Index is its place among them.
+	Name  string `json:"name,omitempty"`
+	Index int    `json:"index,omitempty"`
+	// Prompt is what the person is asked; Payload is for their program.
+	Prompt  string          `json:"prompt,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+	// Schema is the JSON schema of the answer.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// Call and Tool say who asks; Args is what an approval is bound to.
+	Call string          `json:"call,omitempty"`
+	Tool string          `json:"tool,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
+	// Expires is when the question closes by itself; zero means never.
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Answered is a person's answer. Value is JSON; null is an answer too.
+type Answered struct {
+	Token string          `json:"token"`
+	Value json.RawMessage `json:"value"`
+	By    string          `json:"by,omitempty"`
+}
+
+// Fault is an error that is part of the conversation's history without ending it.
+type Fault struct {
+	Err *Error `json:"err"`
+}
+
+// Notice tells about the machinery: a retry, a status, a fallback. It changes
+// no state and the model never sees it.
+type Notice struct {
+	// Code is a stable word such as "api_retry".
+	Code string `json:"code"`
+	Text string `json:"text,omitempty"`
+	// Data holds the details as JSON.
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// Compacted replaces the events From to To, both included, by Summary in what
+// the model sees. The log keeps them.
+type Compacted struct {
+	From    int64   `json:"from"`
+	To      int64   `json:"to"`
+	Summary []Block `json:"summary,omitempty"`
+	// Trigger says who wanted it: "limit", "overflow", "manual".
+	Trigger string `json:"trigger,omitempty"`
+}
+
+// Redacted hides the content of an earlier event from models and clients.
+type Redacted struct {
+	Target int64 `json:"target"`
+	// Replacement is shown instead.
+	Replacement []Block `json:"replacement,omitempty"`
+	Reason      string  `json:"reason,omitempty"`
+}
+
+// Kind implements [Body].
+func (*RunStarted) Kind() Kind       { return KindRunStarted }
+func (*RunEnded) Kind() Kind         { return KindRunEnded }
+func (*UserMessage) Kind() Kind      { return KindUserMessage }
+func (*AssistantMessage) Kind() Kind { return KindAssistantMessage }
+func (*StepBegun) Kind() Kind        { return KindStepBegun }
+func (*StepEnded) Kind() Kind        { return KindStepEnded }
+func (*ScopeOpened) Kind() Kind      { return KindScopeOpened }
+func (*ScopeClosed) Kind() Kind      { return KindScopeClosed }
+func (*StateChanged) Kind() Kind     { return KindStateChanged }
+func (*ArtifactSaved) Kind() Kind    { return KindArtifactSaved }
+func (*Transferred) Kind() Kind      { return KindTransferred }
+func (*Escalated) Kind() Kind        { return KindEscalated }
+func (*Asked) Kind() Kind            { return KindAsked }
+func (*Answered) Kind() Kind         { return KindAnswered }
+func (*Fault) Kind() Kind            { return KindFault }
+func (*Notice) Kind() Kind           { return KindNotice }
+func (*Compacted) Kind() Kind        { return KindCompacted }
+func (*Redacted) Kind() Kind         { return KindRedacted }
+
+func (*RunStarted) sealed()       {}
+func (*RunEnded) sealed()         {}
+func (*UserMessage) sealed()      {}
+func (*AssistantMessage) sealed() {}
+func (*StepBegun) sealed()        {}
+func (*StepEnded) sealed()        {}
+func (*ScopeOpened) sealed()      {}
+func (*ScopeClosed) sealed()      {}
+func (*StateChanged) sealed()     {}
+func (*ArtifactSaved) sealed()    {}
+func (*Transferred) sealed()      {}
+func (*Escalated) sealed()        {}
+func (*Asked) sealed()            {}
+func (*Answered) sealed()         {}
+func (*Fault) sealed()            {}
+func (*Notice) sealed()           {}
+func (*Compacted) sealed()        {}
+func (*Redacted) sealed()         {}

@@ -1,0 +1,64 @@
+package event
+
+import "encoding/json"
+
+// The kinds of live bodies.
+const (
+	KindTextDelta      Kind = "text_delta"
+	KindThinkingDelta  Kind = "thinking_delta"
+	KindToolInputDelta Kind = "tool_input_delta"
+	KindToolProgress   Kind = "tool_progress"
+)
+
+// TextDelta is the next piece of a text block. Pieces of one block share
+// Block; the message that ends the step repeats them all.
+type TextDelta struct {
+	Text  string `json:"text"`
+	Block int    `json:"block"`
+}
+
+// ThinkingDelta is the next piece of the model's reasoning.
+type ThinkingDelta struct {
+	Text  string `json:"text"`
+	Block int    `json:"block"`
+}
+
+// ToolInputDelta is the next piece of a tool call's arguments: a fragment of
+// JSON, not JSON. The first one of a call may be empty and tells its name.
+type ToolInputDelta struct {
+	Call  string `json:"call"`
+	Tool  string `json:"tool"`
+	JSON  string `json:"json"`
+	Block int    `json:"block"`
+}
+
+// ToolProgress is what a running tool tells its watchers.
+type ToolProgress struct {
+	Call string `json:"call"`
+	Tool string `json:"tool"`
+	Text string `json:"text,omitempty"`
+	// Data is JSON for programs.
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// IsLive reports whether the body exists only on the stream. A nil body and an
+// unknown one count as durable: dropping what one does not know loses it.
+func IsLive(b Body) bool {
+	switch b.(type) {
+	case *TextDelta, *ThinkingDelta, *ToolInputDelta, *ToolProgress:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kind implements [Body].
+func (*TextDelta) Kind() Kind      { return KindTextDelta }
+func (*ThinkingDelta) Kind() Kind  { return KindThinkingDelta }
+func (*ToolInputDelta) Kind() Kind { return KindToolInputDelta }
+func (*ToolProgress) Kind() Kind   { return KindToolProgress }
+
+func (*TextDelta) sealed()      {}
+func (*ThinkingDelta) sealed()  {}
+func (*ToolInputDelta) sealed() {}
+func (*ToolProgress) sealed()   {}

@@ -1,0 +1,144 @@
+package event
+
+import "strings"
+
+// Role says who speaks in a message.
+type Role string
+
+// The roles. Instructions are no message: they stand beside the messages.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// Message is one turn of what a model sees. Tool results stand in user messages.
+type Message struct {
+	Role    Role    `json:"role"`
+	Content []Block `json:"content"`
+}
+
+// Text joins the message's text blocks with nothing between them.
+func (m Message) Text() string { return TextOf(m.Content) }
+
+// Calls lists the message's tool calls in request order.
+func (m Message) Calls() []*ToolCall { return CallsOf(m.Content) }
+
+// TextOf joins the text blocks with nothing between them.
+func TextOf(blocks []Block) string {
+	var one string
+	var n int
+	for _, b := range blocks {
+		if t, ok := b.(*Text); ok {
+			one = t.Text
+			n++
+		}
+	}
+	if n < 2 {
+		return one
+	}
+	var sb strings.Builder
+	for _, b := range blocks {
+		if t, ok := b.(*Text); ok {
+			sb.WriteString(t.Text)
+		}
+	}
+	return sb.String()
+}
+
+// CallsOf lists the tool calls among the blocks in order; nil where there are none.
+func CallsOf(blocks []Block) []*ToolCall {
+	n := 0
+	for _, b := range blocks {
+		if _, ok := b.(*ToolCall); ok {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	calls := make([]*ToolCall, 0, n)
+	for _, b := range blocks {
+		if c, ok := b.(*ToolCall); ok {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// Usage counts tokens. Input does not include CacheRead and CacheWrite;
+// Output includes Reasoning. Total is what the provider said, or the sum.
+type Usage struct {
+	Input      int64 `json:"input,omitempty"`
+	Output     int64 `json:"output,omitempty"`
+	Total      int64 `json:"total,omitempty"`
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+	Reasoning  int64 `json:"reasoning,omitempty"`
+}
+
+// Add sums two usages field by field.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output, Total: u.Total + v.Total,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		Reasoning: u.Reasoning + v.Reasoning,
+	}
+}
+
+// StopReason is why a model's answer, or a whole run, ended. The set is open:
+// what a provider says and Braid has no word for is kept as it is.
+type StopReason string
+
+// The stop reasons of models (the first group) and those of the loop.
+const (
+	StopEndTurn         StopReason = "end_turn"
+	StopToolUse         StopReason = "tool_use"
+	StopSequence        StopReason = "stop_sequence"
+	StopMaxTokens       StopReason = "max_tokens"
+	StopRefusal         StopReason = "refusal"
+	StopContentFiltered StopReason = "content_filtered"
+	StopGuardrail       StopReason = "guardrail_intervened"
+	StopPause           StopReason = "pause_turn"
+	StopContextOverflow StopReason = "context_overflow"
+
+	// StopQuestion is a run that waits for an answer.
+	StopQuestion         StopReason = "question"
+	StopCancelled        StopReason = "cancelled"
+	StopTimeout          StopReason = "timeout"
+	StopError            StopReason = "error"
+	StopLimitCycles      StopReason = "limit_cycles"
+	StopLimitToolCalls   StopReason = "limit_tool_calls"
+	StopLimitTotalTokens StopReason = "limit_total_tokens"
+)
+
+// Why is the loop's reason to go on to another cycle or to end, from a closed
+// list; every cycle's record carries one.
+type Why string
+
+// The reasons to go on.
+const (
+	// WhyInput answers new input.
+	WhyInput Why = "input"
+	// WhyToolResults shows finished tools to the model.
+	WhyToolResults Why = "tool_results"
+	// WhyRetry repeats a model call that failed and may be repeated.
+	WhyRetry Why = "retry"
+	// WhyTakenOver repeats a model call that was in flight when its driver died.
+	WhyTakenOver Why = "taken_over"
+	// WhyPaused goes on with a turn that the provider paused.
+	WhyPaused Why = "paused"
+)
+
+// The reasons to end, or to stop for a while.
+const (
+	WhyEndTurn   Why = "end_turn"
+	WhyToolStop  Why = "tool_stop"
+	WhyMaxTokens Why = "max_tokens"
+	WhyModelStop Why = "model_stop"
+	WhyLimit     Why = "limit"
+	WhyWaiting   Why = "waiting"
+	WhyCancelled Why = "cancelled"
+	WhyDeadline  Why = "deadline"
+	WhyFailed    Why = "failed"
+	WhyNothing   Why = "nothing_to_do"
+)

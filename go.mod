@@ -1,0 +1,3 @@
+module github.com/braidrun/braid
+
+go 1.26.0

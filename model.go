@@ -1,0 +1,114 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Model is the seam to a language model: one streamed call.
+//
+// Stream calls the model with req and yields its answer in chunks. The
+// contract, which package model/modeltest will hold for every provider:
+//
+//   - exactly one [ChunkStop] says that the answer is whole; usage may come
+//     before or after it. A stream that ends without it is treated as cut.
+//   - an error ends the stream; it is an *[event.Error] whose kind decides
+//     whether the call is repeated. The model itself never repeats a call.
+//   - cancelling ctx ends the stream soon, with an error, and frees everything.
+//   - breaking out of the loop frees everything too.
+//   - req and what it holds are read, never changed or kept.
+//
+// A Model is safe for concurrent use.
+type Model interface {
+	// Info describes the model. It is cheap and never changes.
+	Info() ModelInfo
+	Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chunk, error]
+}
+
+// ModelInfo describes a model.
+type ModelInfo struct {
+	// Name is what users write, such as "demo:assistant".
+	Name string
+	// Simulated is set for models that follow a script. Everything that they
+	// say is marked with it, on every surface.
+	Simulated bool
+	// ContextWindow is in tokens; 0 is unknown.
+	ContextWindow int
+}
+
+// ModelRequest is one call. Messages alternate between user and assistant,
+// begin with user, and pair every tool call with its result.
+type ModelRequest struct {
+	// Instructions are the agent's system prompt.
+	Instructions string
+	// Messages are shared with the conversation's view: read only.
+	Messages []event.Message
+	Tools    []ToolSpec
+	// Run, Scope, Cycle and Attempt say which call this is.
+	Run     string
+	Scope   string
+	Cycle   int
+	Attempt int
+	// Options are the agent's settings for its model.
+	Options ModelOptions
+}
+
+// ModelOptions are the settings that providers share. Zero values leave a
+// setting to the provider.
+type ModelOptions struct {
+	// MaxTokens bounds the answer.
+	MaxTokens int
+	// Temperature is nil for the provider's default.
+	Temperature *float64
+	StopWords   []string
+	// Thinking is the token budget for reasoning.
+	Thinking int
+}
+
+// ToolSpec is what a model is told about a tool.
+type ToolSpec struct {
+	Name        string
+	Description string
+	// Schema is the JSON schema of the arguments: an object.
+	Schema json.RawMessage
+}
+
+// ChunkKind says what a [Chunk] holds.
+type ChunkKind uint8
+
+// The kinds of chunks. Chunks with the same Index belong to the same block;
+// blocks stand in the message in the order of their first chunk.
+const (
+	// ChunkText adds Text to a text block.
+	ChunkText ChunkKind = iota + 1
+	// ChunkThinking adds Text to a thinking block.
+	ChunkThinking
+	// ChunkSignature adds Text to the signature of the block at Index.
+	ChunkSignature
+	// ChunkCall begins a tool call: ID and Text, the tool's name.
+	ChunkCall
+	// ChunkCallInput adds Text to the arguments of the call at Index.
+	ChunkCallInput
+	// ChunkBlock is a whole block: Block.
+	ChunkBlock
+	// ChunkUsage tells Usage; a later one replaces an earlier one.
+	ChunkUsage
+	// ChunkStop is the terminal signal: Stop.
+	ChunkStop
+	// ChunkResponse tells the provider's own id (ID) and model name (Text).
+	ChunkResponse
+)
+
+// Chunk is a piece of a model's answer, passed by value.
+type Chunk struct {
+	Kind  ChunkKind
+	Index int
+	ID    string
+	Text  string
+	Block event.Block
+	Usage *event.Usage
+	Stop  event.StopReason
+}

@@ -1,0 +1,65 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Tool is something that a model may call.
+//
+// Call runs with a context that is also the call's [Call]; see [CallOf]. An
+// error is shown to the model as the call's result and never ends the run; a
+// panic counts as an error. Call is safe for concurrent use and stops when its
+// context is cancelled: one that does not is left behind after a grace period.
+type Tool interface {
+	// Spec describes the tool. It never changes.
+	Spec() ToolSpec
+	// Call runs the tool. args is a JSON value as the model sent it, or "{}".
+	Call(ctx context.Context, args json.RawMessage) (Output, error)
+}
+
+// Output is what a tool gives back.
+type Output struct {
+	// Content is what the model reads. Structured is the same as JSON; where
+	// Content is empty, the model reads Structured as text.
+	Content    []event.Block
+	Structured json.RawMessage
+	// IsError marks a result as a failure that the model may mend.
+	IsError bool
+}
+
+// TextOutput is an output of one text block.
+func TextOutput(s string) Output {
+	return Output{Content: []event.Block{&event.Text{Text: s}}}
+}
+
+// Traits are what the loop needs to know of a tool beyond its [ToolSpec].
+type Traits struct {
+	// Effect is what repeating a call would do; empty counts as unsafe.
+	Effect event.Effect
+	// Timeout bounds one call; 0 means the run's own time only.
+	Timeout time.Duration
+	// Reconcile goes with EffectReconcilable: it asks the outside what became
+	// of a call that was in flight when its driver died. known false means
+	// that it never happened and may run.
+	Reconcile func(ctx context.Context, args json.RawMessage) (out Output, known bool, err error)
+}
+
+// traited is the optional side of a Tool.
+type traited interface{ Traits() Traits }
+
+// TraitsOf gives the traits that t declares by a method Traits() Traits; one
+// that declares none counts as unsafe.
+func TraitsOf(t Tool) Traits {
+	tr := Traits{}
+	if d, ok := t.(traited); ok {
+		tr = d.Traits()
+	}
+	if tr.Effect == "" {
+		tr.Effect = event.EffectUnsafe
+	}
+	return tr
+}
