@@ -78,9 +78,11 @@ type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Args is a JSON value, normally an object; nil where the model sent
-	// something that is no JSON, which then stands in Invalid.
+	// something that cannot be used. Invalid then holds the beginning of what it
+	// sent, and Fault says what is wrong with it.
 	Args    json.RawMessage `json:"args,omitempty"`
 	Invalid string          `json:"invalid,omitempty"`
+	Fault   string          `json:"fault,omitempty"`
 	// Signature is opaque and goes back to the provider as it came.
 	Signature string `json:"signature,omitempty"`
 }
