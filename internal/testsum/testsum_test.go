@@ -205,7 +205,7 @@ func TestTotals(t *testing.T) {
 		`{"Action":"pass","Package":"p","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"p"}`,
 		`{"Action":"skip","Package":"q","Test":"TestA"}` + "\n" + `{"Action":"pass","Package":"q"}`,
 	} {
-		if code, printed := sum("-total", file, "echo", line); code != 0 {
+		if code, printed := sum("-total", file, "sh", "-c", "echo '"+line+"'"); code != 0 {
 			t.Fatal(code, printed)
 		}
 	}

@@ -1,0 +1,108 @@
+# Everything that is done to this repository by hand or by CI. `make` lists it.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+GO ?= go
+# RACE=0 tests without the race detector, which needs a C compiler.
+RACE ?= 1
+# PKG narrows the tests down: make test PKG=./event
+PKG ?= ./...
+# FLAGS are more flags for go test: make test FLAGS='-run TestNext'
+FLAGS ?=
+# FUZZTIME is how long each fuzz target runs.
+FUZZTIME ?= 10s
+# PROMPT is what make run says in a pipe.
+PROMPT ?= Show me what you can do.
+
+GOLANGCI_VERSION := v2.15.0
+# TOOLS is where pinned tools are installed; it may be shared between checkouts.
+TOOLS ?= $(CURDIR)/bin/tools
+GOLANGCI := $(TOOLS)/golangci-lint@$(GOLANGCI_VERSION)/golangci-lint
+
+ifeq ($(RACE),0)
+race :=
+need_cc :=
+else
+race := -race
+need_cc := cc
+endif
+
+# One package may take 5 minutes, all of them 10.
+go_test = $(GO) test -json $(race) -shuffle=on -timeout=5m $(FLAGS)
+testsum = $(GO) run ./internal/testsum -max 10m $(if $(TESTSUM_TOTAL),-total '$(TESTSUM_TOTAL)')
+
+.PHONY: help
+help: ## List what make can do
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+		while IFS='|' read -r target text; do printf '%-18s %s\n' "$$target" "$$text"; done
+
+.PHONY: run
+run: build ## Talk to an agent; in a pipe, watch one whole scripted run
+	@if [ -t 0 ] && [ -t 1 ]; then exec ./bin/braid chat; fi; \
+		exec ./bin/braid run --model demo:tour "$(PROMPT)"
+
+.PHONY: build
+build: ## Build the command into bin/braid
+	@scripts/need go
+	@$(GO) build -trimpath -o bin/braid ./cmd/braid
+
+.PHONY: test
+test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race detector)
+	@scripts/need go git $(need_cc)
+	@$(if $(race),CGO_ENABLED=1 )$(testsum) $(go_test) $(PKG)
+
+.PHONY: test-peers
+test-peers: ## Run the suites that need more: databases, npm, a browser
+	@scripts/need go git
+	@scripts/test-peers
+
+.PHONY: bench
+bench: ## Measure against a hand-written loop: the short form, under a minute
+	@scripts/need go
+	@$(GO) run ./bench --short
+
+.PHONY: bench-long
+bench-long: ## Measure with enough passes to be quoted
+	@scripts/need go
+	@$(GO) run ./bench
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10s)
+	@scripts/need go
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: cover
+cover: ## Measure test coverage into bin/cover.html
+	@scripts/need go
+	@mkdir -p bin
+	@$(testsum) $(GO) test -json -timeout=5m -coverpkg=./... -coverprofile=bin/cover.out $(FLAGS) $(PKG)
+	@$(GO) tool cover -html=bin/cover.out -o bin/cover.html
+	@$(GO) tool cover -func=bin/cover.out | tail -n 1
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## Format the code
+	@$(GOLANGCI) fmt
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Check the code's style and its usual mistakes
+	@$(GOLANGCI) run
+
+.PHONY: tidy-check
+tidy-check: ## Fail when go.mod or go.sum are not what go mod tidy makes of them
+	@scripts/need go
+	@$(GO) mod tidy -diff
+	@$(GO) mod verify
+
+.PHONY: ci
+ci: ## Do everything that CI does
+	@.ci/run
+
+.PHONY: clean
+clean: ## Remove what was built
+	@rm -rf bin
+
+$(GOLANGCI):
+	@scripts/need go
+	@echo "installing golangci-lint $(GOLANGCI_VERSION) (about a minute)"
+	@GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
