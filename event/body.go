@@ -76,7 +76,11 @@ type RunEnded struct {
 	// completed result.
 	Err *Error `json:"err,omitempty"`
 	// Usage is the sum over all model calls of the run, also the failed ones.
-	Usage    Usage         `json:"usage,omitzero"`
+	Usage Usage `json:"usage,omitzero"`
+	// Models splits Usage by model, sorted by name. It stands here, and not only
+	// in the messages, because an engine beside ours tells the truth about its
+	// sub-agents nowhere else (seed 4 wants usage by model).
+	Models   []ModelUsage  `json:"models,omitempty"`
 	Cycles   int           `json:"cycles,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	// CostMicroUSD is nil where no price is known: unknown is not zero.
@@ -117,6 +121,15 @@ type AssistantMessage struct {
 	Model   string     `json:"model,omitempty"`
 	// Response is the provider's own id of the answer.
 	Response string `json:"response,omitempty"`
+	// Piece marks a part of an answer that an engine beside ours hands over
+	// block by block, while the tools of the first blocks already run. The
+	// pieces of one answer share Step and Response; the message of that step
+	// without Piece ends it with the rest of the content, which may be none,
+	// the stop reason and the usage.
+	Piece bool `json:"piece,omitempty"`
+	// LongRunning lists the calls of this message whose tools answer later,
+	// from outside (ADK's longRunningToolIds).
+	LongRunning []string `json:"long_running,omitempty"`
 	// Latency is the whole call; TimeToFirstByte ends with the first piece
 	// of content.
 	Latency         time.Duration `json:"latency_ns,omitempty"`
@@ -215,6 +228,9 @@ type ScopeOpened struct {
 	// Depth is 0 for the root.
 	Depth int     `json:"depth,omitempty"`
 	Input []Block `json:"input,omitempty"`
+	// Background is set where the parent does not wait: the result of Call is
+	// only a receipt, and the scope may outlive the answer that asked for it.
+	Background bool `json:"background,omitempty"`
 }
 
 // ScopeClosed ends it.
@@ -293,7 +309,8 @@ type Asked struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Answered is a person's answer. Value is JSON; null is an answer too.
+// Answered is a person's answer. Value is JSON; null is an answer too. The
+// answer to [AskApproval] is an [Approval].
 type Answered struct {
 	Token string          `json:"token"`
 	Value json.RawMessage `json:"value"`

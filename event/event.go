@@ -77,7 +77,7 @@ func (e *Event) Live() bool { return IsLive(e.Body) }
 func (e *Event) Final() bool {
 	switch b := e.Body.(type) {
 	case *AssistantMessage:
-		return finalContent(b.Content)
+		return len(b.LongRunning) > 0 || finalContent(b.Content)
 	case *UserMessage:
 		return finalContent(b.Content)
 	case *StepEnded:

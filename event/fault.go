@@ -73,6 +73,10 @@ type Error struct {
 	// holds a path, a key, SQL or a stack.
 	Message string `json:"message,omitempty"`
 	Hint    string `json:"hint,omitempty"`
+	// Code is the other side's own word for it (a provider's error type, ADK's
+	// errorCode), kept as it came so that a wire can write it back; empty where
+	// the error is Braid's own.
+	Code string `json:"code,omitempty"`
 	// RetryAfter is how long the other side asked to wait; 0 is unknown.
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 	// Err is the cause. It is for operators: it is never stored or sent.

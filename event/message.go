@@ -85,6 +85,14 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
+// ModelUsage is what one model used, and what it cost where a price is known.
+type ModelUsage struct {
+	Model string `json:"model"`
+	Usage Usage  `json:"usage"`
+	// CostMicroUSD is nil where no price is known: unknown is not zero.
+	CostMicroUSD *int64 `json:"cost_micro_usd,omitempty"`
+}
+
 // StopReason is why a model's answer, or a whole run, ended. The set is open:
 // what a provider says and Braid has no word for is kept as it is.
 type StopReason string
@@ -109,6 +117,7 @@ const (
 	StopLimitCycles      StopReason = "limit_cycles"
 	StopLimitToolCalls   StopReason = "limit_tool_calls"
 	StopLimitTotalTokens StopReason = "limit_total_tokens"
+	StopLimitCost        StopReason = "limit_cost"
 )
 
 // Why is the loop's reason to go on to another cycle or to end, from a closed

@@ -1,0 +1,51 @@
+package event
+
+import "encoding/json"
+
+// Approval is the answer to a question of kind [AskApproval]. In JSON a plain
+// yes or no is true or false, so that a tool may ask for a bool; everything
+// else is an object. It is one form for what ADK calls a tool confirmation
+// and the Claude program a permission, so that an answer given on one wire
+// fits a question asked by any engine.
+type Approval struct {
+	// Approved lets the call run.
+	Approved bool `json:"approved"`
+	// Args replaces the arguments of a call that is approved; nil keeps them.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Reason is what the model is told about a call that is refused.
+	Reason string `json:"reason,omitempty"`
+	// Stop ends the run beside refusing the call.
+	Stop bool `json:"stop,omitempty"`
+	// Payload is what the person's program adds for the tool.
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// approvalObject is Approval without its methods.
+type approvalObject Approval
+
+// MarshalJSON writes true or false where nothing else is said.
+func (a Approval) MarshalJSON() ([]byte, error) {
+	if a.Args == nil && a.Reason == "" && !a.Stop && a.Payload == nil {
+		return json.Marshal(a.Approved)
+	}
+	return json.Marshal(approvalObject(a))
+}
+
+// UnmarshalJSON reads true, false or the object.
+func (a *Approval) UnmarshalJSON(data []byte) error {
+	var yes bool
+	if json.Unmarshal(data, &yes) == nil && string(data) != "null" {
+		*a = Approval{Approved: yes}
+		return nil
+	}
+	var o approvalObject
+	if string(data) == "null" || json.Unmarshal(data, &o) != nil {
+		return &Error{
+			Op: "answer", Kind: ErrInvalid,
+			Message: "the answer to an approval is not true, false or an approval object",
+			Hint:    `answer true, false or {"approved": true}`,
+		}
+	}
+	*a = Approval(o)
+	return nil
+}
