@@ -70,7 +70,8 @@ func newReport(out io.Writer, module string) *report {
 // was printed. What is no JSON object of go test is passed on as it is.
 func (r *report) line(raw []byte) bool {
 	var e entry
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &e) != nil || e.Action == "" {
+	if len(raw) == 0 || raw[0] != '{' ||
+		json.Unmarshal(raw, &e) != nil || e.Action == "" { //nolint:musttag // the field names are go test's own
 		fmt.Fprintln(r.out, strings.TrimRight(string(raw), "\n"))
 		return true
 	}

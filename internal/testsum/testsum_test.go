@@ -90,7 +90,7 @@ func lastLine(printed string) string {
 	return lines[len(lines)-1]
 }
 
-func TestEveryWayToEnd(t *testing.T) {
+func TestEveryWayToEnd(t *testing.T) { //nolint:paralleltest // it changes the folder
 	module0(t)
 	for _, c := range []struct {
 		pkg     string
@@ -177,7 +177,7 @@ func TestEveryWayToEnd(t *testing.T) {
 }
 
 // A test that hangs, and the program it runs in, end with the time that all have.
-func TestTimeForAll(t *testing.T) {
+func TestTimeForAll(t *testing.T) { //nolint:paralleltest // it changes the folder
 	module0(t)
 	if out, err := exec.Command("go", "test", "-c", "-o", "slow.test", "./slow").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
