@@ -1,0 +1,167 @@
+package main
+
+import "github.com/braidrun/braid/bench/scenario"
+
+// promise is one line of what Braid wants to be: a figure, what it must not
+// exceed, what it should not exceed, and what a prototype of the design reached.
+// 0 stands for no figure. The lines and their figures are those of the design's
+// section on speed; where that has none, of the anchors it was made from.
+type promise struct {
+	Work      string `json:"work"`
+	Unit      string `json:"unit"`
+	Must      float64
+	Aim       float64
+	Prototype float64
+	// find takes the figure out of what was measured; ok is false where the
+	// scenario was left out.
+	find func(*report) (figure spread, ok bool)
+}
+
+// verdict is a promise with what was measured.
+type verdict struct {
+	Work      string  `json:"work"`
+	Unit      string  `json:"unit"`
+	Figure    spread  `json:"figure"`
+	Must      float64 `json:"must,omitempty"`
+	Aim       float64 `json:"aim,omitempty"`
+	Prototype float64 `json:"prototype,omitempty"`
+	Mark      mark    `json:"mark"`
+}
+
+// mark says how a figure stands to its promise. It is for people: nothing fails on it.
+type mark string
+
+const (
+	// markOK is at or below the aim, or the must where there is no aim.
+	markOK mark = "OK"
+	// markNear is above the aim in most passes and not in all: noise decides.
+	markNear mark = "OK, near aim"
+	// markOverAim keeps what it must and not what it should.
+	markOverAim mark = "over aim"
+	// markOver breaks what it must keep.
+	markOver mark = "OVER MUST"
+)
+
+func judge(figure spread, must, aim float64) mark {
+	switch {
+	case must > 0 && figure.Median > must:
+		return markOver
+	case aim <= 0 || figure.Median <= aim:
+		return markOK
+	case figure.Min <= aim:
+		return markNear
+	default:
+		return markOverAim
+	}
+}
+
+func promises() []promise {
+	const ratio, micros, bytes = "×", "µs", "B"
+	return []promise{
+		{Work: "a: 500 streamed deltas", Unit: ratio, Must: 2.5, Aim: 1.0, Prototype: 0.6, find: ratioOf("a")},
+		{Work: "a: allocations a delta", Must: 3, Aim: 1.2, Prototype: 0.14, find: allocsOf("a")},
+		{Work: "b: 10 tool cycles", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.0, find: ratioOf("b")},
+		{Work: "b: 10 to 100 cycles, time", Unit: ratio, Must: 12, Aim: 10.5, find: ratioOf("b-growth")},
+		{Work: "c: 32 parallel tools", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.2, find: ratioOf("c")},
+		{Work: "d: agent, tool ready", Unit: micros, Must: 1, find: microsOf("d")},
+		{Work: "d: the same, to the floor", Unit: ratio, Aim: 2, find: ratioOf("d")},
+		{Work: "d: the same, bytes kept", Unit: bytes, Must: 1024, find: keptOf(
+			func(k *scenario.Kept) int64 { return k.Braid },
+		)},
+		{Work: "d: agent and tool, known type", Unit: micros, Must: 5, Aim: 1, Prototype: 0.4, find: microsOf("d-tool")},
+		{Work: "d: the same, bytes kept", Unit: bytes, Must: 2048, find: keptOf(
+			func(k *scenario.Kept) int64 { return k.BraidTool },
+		)},
+		{Work: "d: a tool of a new type", Unit: micros, Must: 50, find: firstTimes},
+		{Work: "e: a turn after 1000 messages", Unit: micros, Must: 20, Aim: 5, Prototype: 3.2, find: microsOf("e-1000")},
+		{Work: "e: 10 to 10000 messages, time", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("e-growth")},
+		// Flat has no figure in the design. A quarter is what growing slices
+		// leave of noise in a thousand cycles.
+		{Work: "10000 cycles: heap a cycle, whole run to first tenth", Unit: ratio, Must: 1.25, find: enduranceOf(heapGrowth)},
+		{Work: "10000 cycles: stack depth, last to first", Unit: ratio, Must: 1, find: enduranceOf(depthGrowth)},
+	}
+}
+
+func (r *report) verdicts() []verdict {
+	var out []verdict
+	for _, p := range promises() {
+		figure, ok := p.find(r)
+		if !ok {
+			continue
+		}
+		out = append(out, verdict{
+			Work: p.Work, Unit: p.Unit, Figure: figure, Must: p.Must, Aim: p.Aim,
+			Prototype: p.Prototype, Mark: judge(figure, p.Must, p.Aim),
+		})
+	}
+	return out
+}
+
+type finder = func(*report) (spread, bool)
+
+func ofRow(id string, figure func(*row) spread) finder {
+	return func(r *report) (spread, bool) {
+		for i := range r.Rows {
+			if r.Rows[i].ID == id {
+				return figure(&r.Rows[i]), true
+			}
+		}
+		return spread{}, false
+	}
+}
+
+func ratioOf(id string) finder {
+	return ofRow(id, func(r *row) spread { return r.Ratio })
+}
+
+func microsOf(id string) finder {
+	return ofRow(id, func(r *row) spread {
+		ns := r.Subject.NS
+		return spread{Min: ns.Min / 1e3, Median: ns.Median / 1e3, Max: ns.Max / 1e3}
+	})
+}
+
+func allocsOf(id string) finder {
+	return ofRow(id, func(r *row) spread { return exactly(r.Subject.Allocs / float64(r.Items)) })
+}
+
+func keptOf(figure func(*scenario.Kept) int64) finder {
+	return func(r *report) (spread, bool) {
+		if r.Kept == nil {
+			return spread{}, false
+		}
+		return exactly(float64(figure(r.Kept))), true
+	}
+}
+
+func firstTimes(r *report) (spread, bool) {
+	return r.FirstMicros, r.FirstMicros.Max > 0
+}
+
+func enduranceOf(figure func([]scenario.Mark) float64) finder {
+	return func(r *report) (spread, bool) {
+		if len(r.Endurance.Braid) < 3 {
+			return spread{}, false
+		}
+		return exactly(figure(r.Endurance.Braid)), true
+	}
+}
+
+// heapGrowth is what the whole run leaves behind a cycle, through what its first
+// stretch does. Both count from the beginning, because a slice that doubles is
+// paid for at once and used for long.
+func heapGrowth(marks []scenario.Mark) float64 {
+	begin, early, end := marks[0], marks[1], marks[len(marks)-1]
+	return float64(end.KeptEach(begin)) / float64(max(1, early.KeptEach(begin)))
+}
+
+// depthGrowth compares frames on the stack, the model's call and the reader.
+func depthGrowth(marks []scenario.Mark) float64 {
+	early, end := marks[1], marks[len(marks)-1]
+	return max(
+		float64(end.Frames)/float64(max(1, early.Frames)),
+		float64(end.Reader)/float64(max(1, early.Reader)),
+	)
+}
+
+func exactly(v float64) spread { return spread{Min: v, Median: v, Max: v} }

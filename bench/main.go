@@ -1,0 +1,221 @@
+// Command bench times Braid against a loop written by hand, package
+// [github.com/braidrun/braid/bench/floor], in the same process and the same
+// moments, and prints the ratios beside what the design promises.
+//
+//	go run ./bench [--short] [--json] [--only a,b] [--profile dir]
+//
+// It fails when a side does other work than it should and never because
+// something is slow: time on a shared machine proves nothing by itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+
+	"github.com/braidrun/braid/bench/scenario"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr, isTerminal(os.Stderr))
+	stop()
+	os.Exit(code)
+}
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// options are the command's flags.
+type options struct {
+	short   bool
+	json    bool
+	only    []string
+	profile string
+}
+
+// longRun is the name of the long run in --only.
+const longRun = "cycles"
+
+func run(ctx context.Context, args []string, out, errOut io.Writer, terminal bool) int {
+	opt, err := parse(args, errOut)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err == nil {
+		err = measure(ctx, opt, out, &progress{w: errOut, on: terminal})
+	}
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		_, _ = fmt.Fprintln(errOut, "bench: interrupted")
+		return exitInterrupted
+	case errors.As(err, &usage):
+		_, _ = fmt.Fprintln(errOut, "bench:", err)
+		return exitUsage
+	default:
+		_, _ = fmt.Fprintln(errOut, "bench:", err)
+		return exitFailed
+	}
+}
+
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func parse(args []string, errOut io.Writer) (options, error) {
+	var opt options
+	var only string
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	fs.BoolVar(&opt.short, "short", false, "measure for less than a minute")
+	fs.BoolVar(&opt.json, "json", false, "print JSON instead of tables")
+	fs.StringVar(&only, "only", "", "only these `rows`, such as a,b or e-1000; "+longRun+" is the long run")
+	fs.StringVar(&opt.profile, "profile", "", "also write CPU and allocation profiles of each row to this `directory`")
+	fs.Usage = func() {
+		_, _ = fmt.Fprint(errOut, "Times Braid against a loop written by hand.\n\nUsage: go run ./bench [flags]\n\n")
+		fs.PrintDefaults()
+	}
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return opt, err
+		}
+		return opt, &usageError{err.Error()}
+	}
+	if fs.NArg() > 0 {
+		return opt, &usageError{fmt.Sprintf("unexpected argument %q; bench takes flags only", fs.Arg(0))}
+	}
+	for name := range strings.SplitSeq(only, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			opt.only = append(opt.only, name)
+		}
+	}
+	return opt, nil
+}
+
+// wants reports whether a row is asked for: by its id, or by the letter it begins with.
+func (o *options) wants(id string) bool {
+	if len(o.only) == 0 {
+		return true
+	}
+	for _, name := range o.only {
+		if id == name || strings.HasPrefix(id, name+"-") {
+			return true
+		}
+	}
+	return false
+}
+
+// check refuses names that select nothing.
+func (o *options) check(pairs []scenario.Pair) error {
+	ids := make([]string, 0, len(pairs)+1)
+	for i := range pairs {
+		ids = append(ids, pairs[i].ID)
+	}
+	ids = append(ids, longRun)
+	for _, name := range o.only {
+		one := options{only: []string{name}}
+		found := false
+		for _, id := range ids {
+			found = found || one.wants(id)
+		}
+		if !found {
+			return &usageError{fmt.Sprintf("no row %q; there are %s", name, strings.Join(ids, ", "))}
+		}
+	}
+	return nil
+}
+
+func measure(ctx context.Context, opt options, out io.Writer, show *progress) error {
+	pairs := scenario.Pairs()
+	if err := opt.check(pairs); err != nil {
+		return err
+	}
+	pl := fullPlan
+	if opt.short {
+		pl = shortPlan
+	}
+	rep := report{
+		Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
+		Short: opt.short, Passes: pl.Passes,
+	}
+	defer show.clear()
+	if opt.wants("d") || opt.wants("d-tool") {
+		// Before anything else has seen a tool: there is one first time.
+		var micros []float64
+		for _, t := range scenario.FirstTimes() {
+			micros = append(micros, float64(t.Nanoseconds())/1e3)
+		}
+		rep.FirstMicros = spreadOf(micros)
+		kept := scenario.MeasureKept()
+		rep.Kept = &kept
+	}
+	timers, err := timeRows(ctx, &opt, pl, pairs, show)
+	if err != nil {
+		return err
+	}
+	for _, t := range timers {
+		rep.Rows = append(rep.Rows, t.row())
+	}
+	if opt.wants(longRun) {
+		show.say("one long run of %d cycles", pl.Cycles)
+		if rep.Endurance.Floor, err = scenario.Endurance(false, pl.Cycles, pl.Every); err != nil {
+			return err
+		}
+		if rep.Endurance.Braid, err = scenario.Endurance(true, pl.Cycles, pl.Every); err != nil {
+			return err
+		}
+	}
+	if opt.profile != "" {
+		if err := os.MkdirAll(opt.profile, 0o750); err != nil {
+			return err
+		}
+		for _, t := range timers {
+			show.say("profile of %s", t.pair.ID)
+			if err := profile(ctx, opt.profile, t.pair, t.n[1]); err != nil {
+				return err
+			}
+		}
+	}
+	rep.Verdicts = rep.verdicts()
+	show.clear()
+	if opt.json {
+		return rep.writeJSON(out)
+	}
+	return rep.writeTable(out)
+}
+
+// timeRows goes through all rows in each pass, so that a bad moment of the
+// machine spoils one pass of a row and not all of them.
+func timeRows(
+	ctx context.Context, opt *options, pl plan, pairs []scenario.Pair, show *progress,
+) ([]*timer, error) {
+	var timers []*timer
+	for i := range pairs {
+		if opt.wants(pairs[i].ID) {
+			timers = append(timers, newTimer(&pairs[i]))
+		}
+	}
+	for n := range pl.Passes {
+		for _, t := range timers {
+			show.say("pass %d of %d: %s, %s", n+1, pl.Passes, t.pair.ID, t.pair.Name)
+			if err := t.pass(ctx, pl, n); err != nil {
+				return nil, fmt.Errorf("%s: %w", t.pair.ID, err)
+			}
+		}
+	}
+	return timers, nil
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/bench/scenario"
+)
+
+// plan says how long to measure.
+type plan struct {
+	// Passes is how often each row is measured; a pass gives one ratio.
+	Passes int
+	// Slices is how often, within a pass, the two sides take turns.
+	Slices int
+	// Slice is how long one side runs before the other one has its turn.
+	Slice time.Duration
+	// Cycles and Every are the long run's.
+	Cycles, Every int
+}
+
+var (
+	fullPlan  = plan{Passes: 7, Slices: 5, Slice: 15 * time.Millisecond, Cycles: 10_000, Every: 1_000}
+	shortPlan = plan{Passes: 3, Slices: 5, Slice: 6 * time.Millisecond, Cycles: 10_000, Every: 1_000}
+)
+
+// spread is the median of some figures, and the ends.
+type spread struct {
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	Max    float64 `json:"max"`
+}
+
+func spreadOf(v []float64) spread {
+	if len(v) == 0 {
+		return spread{}
+	}
+	s := slices.Clone(v)
+	slices.Sort(s)
+	middle := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	return spread{Min: s[0], Median: middle, Max: s[len(s)-1]}
+}
+
+// cost is what one run of one side takes.
+type cost struct {
+	// Name is the side's.
+	Name string `json:"name"`
+	// NS is the time in nanoseconds, one figure a pass.
+	NS spread `json:"ns"`
+	// Allocs and Bytes are what is allocated.
+	Allocs float64 `json:"allocs"`
+	Bytes  float64 `json:"bytes"`
+}
+
+// row is a measured pair.
+type row struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Item  string `json:"item,omitempty"`
+	Items int    `json:"items,omitempty"`
+	Base  cost   `json:"base"`
+	// Subject is what is compared with the base, Ratio its time through the
+	// base's, one figure a pass.
+	Subject cost   `json:"subject"`
+	Ratio   spread `json:"ratio"`
+}
+
+// timer measures one pair over the passes.
+type timer struct {
+	pair   *scenario.Pair
+	sides  [2]*scenario.Side
+	n      [2]int
+	ns     [2][]float64
+	ratios []float64
+	allocs [2]float64
+	bytes  [2]float64
+}
+
+func newTimer(p *scenario.Pair) *timer {
+	return &timer{pair: p, sides: [2]*scenario.Side{&p.Base, &p.Subject}}
+}
+
+// pass lets the two sides take turns and notes the ratio of their medians. Both
+// live through the same moments, so what else the machine does falls on both.
+func (t *timer) pass(ctx context.Context, pl plan, number int) error {
+	for i, s := range t.sides {
+		if t.n[i] > 0 {
+			continue
+		}
+		n, err := calibrate(s, pl.Slice)
+		if err != nil {
+			return err
+		}
+		t.n[i] = n
+		if t.allocs[i], t.bytes[i], err = allocated(s, n); err != nil {
+			return err
+		}
+	}
+	var each [2][]float64
+	for k := range pl.Slices {
+		for turn := range t.sides {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			// Who goes first changes from slice to slice and pass to pass.
+			i := (turn + k + number) % len(t.sides)
+			ns, err := slice(t.sides[i], t.n[i], pl.Slice)
+			if err != nil {
+				return err
+			}
+			each[i] = append(each[i], ns)
+		}
+	}
+	base, subject := spreadOf(each[0]).Median, spreadOf(each[1]).Median
+	t.ns[0], t.ns[1] = append(t.ns[0], base), append(t.ns[1], subject)
+	t.ratios = append(t.ratios, subject/base)
+	return nil
+}
+
+func (t *timer) row() row {
+	cost := func(i int) cost {
+		return cost{Name: t.sides[i].Name, NS: spreadOf(t.ns[i]), Allocs: t.allocs[i], Bytes: t.bytes[i]}
+	}
+	p := t.pair
+	return row{
+		ID: p.ID, Name: p.Name, Item: p.Item, Items: p.Items,
+		Base: cost(0), Subject: cost(1), Ratio: spreadOf(t.ratios),
+	}
+}
+
+// calibrate finds how many runs take about as long as a slice.
+func calibrate(s *scenario.Side, slice time.Duration) (int, error) {
+	for n := 1; ; n *= 2 {
+		if s.Most > 0 && n >= s.Most {
+			return s.Most, s.Do(s.Most)
+		}
+		run := s.Batch(n)
+		begin := time.Now()
+		err := s.Check(n, run)
+		if err != nil {
+			return 0, err
+		}
+		if took := time.Since(begin); took >= slice/2 {
+			return max(1, int(float64(n)*float64(slice)/float64(took))), nil
+		}
+	}
+}
+
+// slice does batches of n runs until they have taken long enough, or until
+// preparing them has, and gives the nanoseconds of one run.
+func slice(s *scenario.Side, n int, long time.Duration) (float64, error) {
+	runtime.GC() // nobody pays for the other's garbage
+	var took time.Duration
+	runs := 0
+	for begin := time.Now(); took < long*3/4 && time.Since(begin) < 5*long; {
+		run := s.Batch(n)
+		start := time.Now()
+		err := s.Check(n, run)
+		took += time.Since(start)
+		if err != nil {
+			return 0, err
+		}
+		runs += n
+	}
+	return float64(took.Nanoseconds()) / float64(runs), nil
+}
+
+// allocated is what one run allocates, apart from the timing because looking
+// at the counters stops the world.
+func allocated(s *scenario.Side, n int) (count, bytes float64, err error) {
+	run := s.Batch(n)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err = s.Check(n, run)
+	runtime.ReadMemStats(&after)
+	per := func(a, b uint64) float64 { return float64(a-b) / float64(n) }
+	return per(after.Mallocs, before.Mallocs), per(after.TotalAlloc, before.TotalAlloc), err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"time"
+
+	"github.com/braidrun/braid/bench/scenario"
+)
+
+// profileFor is how long each scenario runs under the profiler, and
+// profileRate one sampled allocation in so many bytes.
+const (
+	profileFor  = 2 * time.Second
+	profileRate = 4096
+)
+
+// profile runs the pair's subject and writes dir/ID.cpu.pprof, and the
+// allocations as dir/ID.allocs.pprof. Those count from the beginning of the
+// process: read them with "go tool pprof -base dir/ID.allocs-before.pprof".
+func profile(ctx context.Context, dir string, p *scenario.Pair, n int) (err error) {
+	at := func(name string) string { return filepath.Join(dir, p.ID+"."+name+".pprof") }
+	runtime.MemProfileRate = profileRate
+	if err := writeAllocs(at("allocs-before")); err != nil {
+		return err
+	}
+	f, err := os.Create(at("cpu"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	err = repeat(ctx, &p.Subject, n, profileFor)
+	pprof.StopCPUProfile()
+	if err != nil {
+		return err
+	}
+	return writeAllocs(at("allocs"))
+}
+
+func repeat(ctx context.Context, s *scenario.Side, n int, long time.Duration) error {
+	for begin := time.Now(); time.Since(begin) < long; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.Do(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeAllocs(path string) (err error) {
+	runtime.GC() // the profile is as of the last collection
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return pprof.Lookup("allocs").WriteTo(f, 0)
+}

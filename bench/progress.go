@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// progress is one line at the bottom of a terminal that says what is being done.
+type progress struct {
+	w     io.Writer
+	on    bool
+	shown bool
+}
+
+const eraseLine = "\r\x1b[K"
+
+func (p *progress) say(format string, args ...any) {
+	if p.on {
+		_, _ = fmt.Fprintf(p.w, eraseLine+format, args...)
+		p.shown = true
+	}
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		_, _ = fmt.Fprint(p.w, eraseLine)
+		p.shown = false
+	}
+}
+
+// isTerminal reports whether a person is likely to look at f.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,92 @@
+package scenario
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/bench/floor"
+)
+
+// Kept is how many bytes stay on the heap for each agent that is kept.
+type Kept struct {
+	// Floor and Braid are agents with a tool that is there already, FloorTool
+	// and BraidTool agents with a tool of their own.
+	Floor, Braid, FloorTool, BraidTool int64
+}
+
+// MeasureKept constructs some thousand agents of each sort and looks at the
+// heap before and after.
+func MeasureKept() Kept {
+	m, s := &byHandModel{}, &scripted{}
+	tool, typed := byHandAdd(), braid.Func("add", "Adds two numbers.", add)
+	return Kept{
+		Floor: keptBy(func() any { return floor.New("bench", m, tool) }),
+		Braid: keptBy(func() any { return braid.New("bench", s, typed) }),
+		FloorTool: keptBy(func() any {
+			return floor.New("bench", m, byHandAdd())
+		}),
+		BraidTool: keptBy(func() any {
+			return braid.New("bench", s, braid.Func("add", "Adds two numbers.", add))
+		}),
+	}
+}
+
+func keptBy(construct func() any) int64 {
+	const n = 4096
+	kept := make([]any, n)
+	kept[0] = construct() // what is made once is no agent's
+	before := heap()
+	for i := range kept {
+		kept[i] = construct()
+	}
+	after := heap()
+	runtime.KeepAlive(kept)
+	return (after - before) / n
+}
+
+// heap is what is in use on the heap after a collection.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // the second one frees what finalizers and pools held
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // a heap is no 2^63 bytes
+}
+
+// FirstTimes measures how long a typed tool takes whose type is seen for the
+// first time, once for each of some types. Only the first call in a process
+// tells: afterwards the types are known.
+func FirstTimes() []time.Duration {
+	var times []time.Duration
+	for _, construct := range firsts {
+		begin := time.Now()
+		tool := construct()
+		times = append(times, time.Since(begin))
+		runtime.KeepAlive(tool)
+	}
+	return times
+}
+
+// order is the input of a tool with a few fields of different sorts. Its
+// parameter is only there to make many types of it.
+type order[T any] struct {
+	ID     string   `json:"id" jsonschema:"the order's number"`
+	Amount float64  `json:"amount" jsonschema:"how much, in euros"`
+	Count  int      `json:"count,omitempty" jsonschema:"how many"`
+	Tags   []string `json:"tags,omitempty" jsonschema:"labels"`
+	Ship   bool     `json:"ship" jsonschema:"whether it is sent at once"`
+}
+
+func first[T any]() any {
+	return braid.Func("order", "Places an order.",
+		func(context.Context, order[T]) (string, error) { return "", nil })
+}
+
+var firsts = [...]func() any{
+	first[[0]int], first[[1]int], first[[2]int], first[[3]int],
+	first[[4]int], first[[5]int], first[[6]int], first[[7]int],
+	first[[8]int], first[[9]int], first[[10]int], first[[11]int],
+	first[[12]int], first[[13]int], first[[14]int], first[[15]int],
+}

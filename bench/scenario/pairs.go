@@ -1,0 +1,92 @@
+package scenario
+
+import "strconv"
+
+// Sizes of the scenarios, as the contract has them.
+const (
+	deltas     = 500
+	fewCycles  = 10
+	manyCycles = 100
+	manyTools  = 32
+	coldPrior  = 10_000
+)
+
+// priors are the lengths of the warm conversations.
+var priors = [...]int{10, 100, 1_000, 10_000}
+
+// Pairs are all rows, in the order of the table.
+func Pairs() []Pair {
+	stream := []answer{text(deltas)}
+	few, fewWhole := cycles(fewCycles, false), cycles(fewCycles, true)
+	many := cycles(manyCycles, false)
+	tools := []answer{calls(0, manyTools, false), text(1)}
+	toolsWhole := []answer{calls(0, manyTools, true), text(1)}
+
+	pairs := []Pair{
+		{
+			ID: "a", Name: "500 streamed deltas", Item: "delta", Items: deltas,
+			Base: byHandRuns(stream), Subject: braidScript(stream),
+		},
+		{
+			ID: "a-tuned", Name: "the same, floor without an allocation for each event",
+			Item: "delta", Items: deltas, Base: byHandValues(stream), Subject: braidScript(stream),
+		},
+		{
+			ID: "b", Name: "10 tool cycles", Item: "cycle", Items: fewCycles,
+			Base: byHandRuns(few), Subject: braidScript(few),
+		},
+		{
+			ID: "b-whole", Name: "the same, each call in one chunk", Item: "cycle", Items: fewCycles,
+			Base: byHandRuns(fewWhole), Subject: braidScript(fewWhole),
+		},
+		{
+			ID: "b-100", Name: "100 tool cycles", Item: "cycle", Items: manyCycles,
+			Base: byHandRuns(many), Subject: braidScript(many),
+		},
+		{
+			ID: "b-growth", Name: "10 to 100 cycles", Item: "", Items: 0,
+			Base: named("braid, 10", braidScript(few)), Subject: named("braid, 100", braidScript(many)),
+		},
+		{
+			ID: "c", Name: "32 parallel tools", Item: "tool", Items: manyTools,
+			Base: byHandRuns(tools), Subject: braidScript(tools),
+		},
+		{
+			ID: "c-whole", Name: "the same, each call in one chunk", Item: "tool", Items: manyTools,
+			Base: byHandRuns(toolsWhole), Subject: braidScript(toolsWhole),
+		},
+		{
+			ID: "d", Name: "construct an agent, tool ready",
+			Base: byHandAgent(true), Subject: braidConstruct(true),
+		},
+		{
+			ID: "d-tool", Name: "construct an agent and a tool of a known type",
+			Base: byHandAgent(false), Subject: braidConstruct(false),
+		},
+	}
+	for _, prior := range priors {
+		n := strconv.Itoa(prior)
+		pairs = append(pairs, Pair{
+			ID: "e-" + n, Name: "a turn after " + n + " messages",
+			Base: byHandWarm(prior), Subject: braidWarm(prior),
+		})
+	}
+	shortest, longest := priors[0], priors[len(priors)-1]
+	return append(
+		pairs,
+		Pair{
+			ID: "e-growth", Name: "a turn, 10 to 10000 messages",
+			Base:    named("braid, "+strconv.Itoa(shortest), braidWarm(shortest)),
+			Subject: named("braid, "+strconv.Itoa(longest), braidWarm(longest)),
+		},
+		Pair{
+			ID: "e-cold", Name: "the first turn on a stored conversation of 10000",
+			Base: byHandCold(coldPrior), Subject: braidCold(coldPrior),
+		},
+	)
+}
+
+func named(name string, s Side) Side {
+	s.Name = name
+	return s
+}
