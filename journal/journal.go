@@ -12,6 +12,10 @@ import (
 // ctx, and return *[event.Error]s of the kinds named below; a store that cannot
 // be reached answers [event.ErrUnavailable], and what it then did is unknown.
 // Events that a store hands out are shared: nobody changes them.
+//
+// An id that is empty is refused with ErrInvalid. Where ctx is done already, the
+// answer is ErrCancelled or ErrTimeout and nothing has happened. A call that is
+// refused changes nothing.
 type Store interface {
 	// Admit writes a run that is queued, with its input, and makes the
 	// conversation if there is none. The answer is the run as stored, with its
@@ -19,6 +23,10 @@ type Store interface {
 	// conversation, is returned as it stands if its input is the same, and is
 	// refused with ErrConflict if not. A run of another conversation's tenant is
 	// refused with ErrNotFound.
+	//
+	// The input is what was asked for: Conversation, User, Agent, Key, Input and
+	// NewSession. Executor and Metadata are labels and are not compared. An id
+	// that names another tenant's run is ErrNotFound as well.
 	Admit(ctx context.Context, r Run) (Run, error)
 
 	// Acquire takes the run's conversation for one driver: it raises the epoch,
@@ -28,6 +36,12 @@ type Store interface {
 	// at a time: while another holds a lease that has not run out, the answer is
 	// ErrLocked; for a run that has ended it is ErrConflict; for an unknown
 	// one ErrNotFound; for one that has been queued behind another ErrLocked.
+	//
+	// Runs are taken in the order of their turns: one behind another stays
+	// queued until that one has ended, also while it waits. A waiting run may be
+	// taken at any time. The run taken is RunRunning and has no WakeAt. A caller
+	// whose have is above Last has seen what never happened: it gets no events
+	// and must begin anew.
 	Acquire(ctx context.Context, run string, have int64) (Opened, error)
 
 	// Commit writes b in one transaction. It is refused with ErrLeaseLost when
@@ -37,15 +51,44 @@ type Store interface {
 	// A batch whose events are all there already is a success and changes
 	// nothing, so that a commit of unknown outcome may simply be repeated.
 	// Expiry alone does not void a lease: only a later Acquire does.
+	//
+	// Repeats. An event is there already when the same lease wrote one with
+	// its Seq, Run, kind, Step and Attempt; what another epoch wrote never
+	// counts, however alike it is. A repeat succeeds also after the lease was
+	// released. After another driver has taken over it succeeds only for a
+	// batch that gave the lease back (Release, or a run that waits or ends):
+	// success lets a driver start the steps that its batch begins, and
+	// these now belong to the other one. A batch without events is known by
+	// its effect, and only until another driver takes over.
+	//
+	// Steps. StepEnded ends the attempt that it names, AssistantMessage one of a
+	// model, Asked one of a tool; the attempt may begin earlier in the same
+	// batch. The last two may name no step and then end none. Beginning an attempt
+	// ends what is open of the step's earlier ones: their late results are
+	// refused; beginning one that is not above the open one is ErrConflict. A
+	// tool call with no open attempt is closed by a StepEnded with Attempt 0
+	// and OutcomeCancelled.
+	//
+	// Mail. A batch that reads mail which the run does not have, or has consumed,
+	// is refused with ErrConflict.
+	//
+	// ErrInvalid refuses a batch that can never be right: Seqs that are not dense,
+	// a body that is nil or live, an event of another conversation or run, "temp:"
+	// state, a step begun without a name or with an Attempt below 1, a Status
+	// that is queued or no status, a WakeAt without RunWaiting, and a RunEnded
+	// that is not the last event or whose status is not the batch's: a run
+	// ends with that event and not without it.
 	Commit(ctx context.Context, l Lease, b Batch) error
 
 	// Renew moves the lease's end to now plus its term on the store's clock, and
 	// tells whether somebody asked for the run to be cancelled. ErrLeaseLost
-	// when the lease is void.
+	// when the lease is void or was released.
 	Renew(ctx context.Context, l Lease) (cancelled bool, err error)
 
 	// Post leaves mail for a run. It needs no lease. The same ID twice is once.
-	// ErrNotFound for an unknown run, ErrConflict for one that has ended.
+	// ErrNotFound for an unknown run, ErrConflict for one that has ended. IDs
+	// are the run's own: two runs may have mail with the same one. A repeat of
+	// mail that the run has, or had, changes nothing and succeeds, also after its end.
 	Post(ctx context.Context, m Mail) error
 
 	// Read gives at most max events of the conversation after seq after, in
@@ -55,6 +98,8 @@ type Store interface {
 	// Due lists at most limit runs that a driver could take now, oldest first:
 	// queued ones at the head of their conversation, running ones whose
 	// lease has run out, waiting ones with unread mail or whose WakeAt has come.
+	// Oldest is by admission; limit ≤ 0 means all. A lease that was released
+	// has run out.
 	Due(ctx context.Context, limit int) ([]Run, error)
 }
 
@@ -112,10 +157,10 @@ type Opened struct {
 	Last int64
 	// Events are those after the Seq that the caller has.
 	Events []*event.Event
-	// Mail is what has not been consumed, oldest first.
+	// Mail is the run's that has not been consumed, oldest first.
 	Mail []Mail
 	// Shared is the "app:" and "user:" state of the run's tenant and user,
-	// keys with their prefix.
+	// keys with their prefix. The map is the caller's.
 	Shared map[string]json.RawMessage
 }
 
@@ -123,7 +168,8 @@ type Opened struct {
 type Batch struct {
 	// Events are appended; their Seq is dense and begins after the last one.
 	Events []*event.Event
-	// Read lists the ids of mail that the events answer for.
+	// Read lists the ids of mail that the events answer for: it is consumed. A run
+	// that waits with mail unread is due at once.
 	Read []string
 	// Status is the run's new state; empty keeps it.
 	Status event.RunStatus

@@ -1,0 +1,401 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Memory is the [Store] that the library uses by itself: everything lives as
+// long as the value does and is collected with it. The zero value is ready for
+// use; a Memory must not be copied once it has been used.
+//
+// What a call costs does not depend on how long the conversation is: the log is
+// one slice of shared events that only grows, readers get a part of that
+// slice, and of the steps only those that are open are kept apart.
+type Memory struct {
+	options MemoryOptions
+
+	// One lock for everything: each call holds it for well under a microsecond,
+	// and a commit that touches the log, the inbox and the shared state is one
+	// transaction without further thought.
+	mu            sync.Mutex
+	conversations map[string]*conversation
+	runs          map[string]*run
+	shared        map[owner]map[string]json.RawMessage
+	// oldest and newest end the list of the runs that have not ended, in the
+	// order of their admission.
+	oldest, newest *run
+}
+
+var _ Store = (*Memory)(nil)
+
+// MemoryOptions are the settings of a [Memory]; the zero value is right for most.
+type MemoryOptions struct {
+	// Term is how long a lease lasts; 0 or less means [DefaultTerm].
+	Term time.Duration
+	// Now is the store's clock; nil means time.Now. It is called with the
+	// store locked and must not call the store.
+	Now func() time.Time
+}
+
+// DefaultTerm is how long a lease lasts where nothing else was said.
+const DefaultTerm = 30 * time.Second
+
+// NewMemory makes an empty store. It starts nothing and needs no closing.
+func NewMemory(options MemoryOptions) *Memory {
+	return &Memory{options: options}
+}
+
+// conversation is one log and the lease on it.
+type conversation struct {
+	id     string
+	tenant string
+	events []*event.Event
+	// turns counts the runs; head and tail end the queue of those that have
+	// not ended.
+	turns      int
+	head, tail *run
+	keys       map[string]*run
+
+	// epoch is the last one given out, holder the run that it was given
+	// for. held is false once that lease was given back.
+	epoch  int64
+	holder *run
+	held   bool
+	until  time.Time
+	// stretches says which epoch wrote what, in the order of the log.
+	stretches []stretch
+}
+
+// stretch is a part of the log that one lease wrote; it goes on to the next one.
+type stretch struct {
+	epoch int64
+	first int64
+}
+
+// run is a row and what the store keeps beside it.
+type run struct {
+	row          Run
+	conversation *conversation
+	// behind is the next run in the conversation's queue.
+	behind *run
+	// older and newer are the neighbours in the store's list of open runs.
+	older, newer *run
+	open         []openStep
+	inbox        inbox
+}
+
+// Admit implements [Store].
+func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
+	const op = "journal admit"
+	if err := alive(ctx, op); err != nil {
+		return Run{}, err
+	}
+	if r.ID == "" || r.Conversation == "" {
+		return Run{}, noID(op, "a run and its conversation need an id")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	c := m.conversations[r.Conversation]
+	if c != nil && c.tenant != r.Tenant {
+		return Run{}, notFound(op, "there is no such conversation")
+	}
+	known := m.runs[r.ID]
+	if known != nil && known.row.Tenant != r.Tenant {
+		return Run{}, notFound(op, "there is no such run")
+	}
+	if known == nil && c != nil && r.Key != "" {
+		known = c.keys[r.Key]
+	}
+	if known != nil {
+		if !sameRequest(known.row, r) {
+			return Run{}, &event.Error{
+				Op: op, Kind: event.ErrConflict,
+				Message: "a run with this id or key was admitted with another input",
+				Hint:    "use a new id and a new key for a new request",
+			}
+		}
+		return handOut(known.row), nil
+	}
+
+	if c == nil {
+		c = &conversation{id: r.Conversation, tenant: r.Tenant}
+		if m.conversations == nil {
+			m.conversations = make(map[string]*conversation)
+			m.runs = make(map[string]*run)
+		}
+		m.conversations[c.id] = c
+	}
+	c.turns++
+	r.Turn = c.turns
+	r.Status = event.RunQueued
+	r.WakeAt = time.Time{}
+	r.Cancelled = false
+	r.Admitted = m.now().Round(0)
+	r.Input = slices.Clone(r.Input)
+	r.Metadata = maps.Clone(r.Metadata)
+	n := &run{row: r, conversation: c}
+	m.runs[r.ID] = n
+	if r.Key != "" {
+		if c.keys == nil {
+			c.keys = make(map[string]*run)
+		}
+		c.keys[r.Key] = n
+	}
+	m.enqueue(n)
+	return handOut(n.row), nil
+}
+
+// Acquire implements [Store].
+func (m *Memory) Acquire(ctx context.Context, id string, have int64) (Opened, error) {
+	const op = "journal acquire"
+	if err := alive(ctx, op); err != nil {
+		return Opened{}, err
+	}
+	if id == "" {
+		return Opened{}, noID(op, "a run needs an id")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	r := m.runs[id]
+	if r == nil {
+		return Opened{}, notFound(op, "there is no such run")
+	}
+	if r.row.Status.Ended() {
+		return Opened{}, ended(op)
+	}
+	c := r.conversation
+	if c.head != r {
+		return Opened{}, &event.Error{
+			Op: op, Kind: event.ErrLocked,
+			Message: "an earlier run of the conversation has not ended",
+			Hint:    "wait for it to end, or cancel it",
+		}
+	}
+	now := m.now()
+	if c.held && now.Before(c.until) {
+		return Opened{}, &event.Error{
+			Op: op, Kind: event.ErrLocked,
+			Message:    "another driver holds the conversation",
+			Hint:       "try again once its lease has run out",
+			RetryAfter: c.until.Sub(now),
+		}
+	}
+	c.epoch++
+	c.holder = r
+	c.held = true
+	c.until = now.Add(m.term())
+	r.row.Status = event.RunRunning
+	r.row.WakeAt = time.Time{}
+	return Opened{
+		Lease:  Lease{Conversation: c.id, Run: r.row.ID, Epoch: c.epoch, Until: c.until},
+		Run:    handOut(r.row),
+		Last:   c.last(),
+		Events: c.after(have, 0),
+		Mail:   slices.Clone(r.inbox.unread),
+		Shared: m.sharedWith(&r.row),
+	}, nil
+}
+
+// Renew implements [Store].
+func (m *Memory) Renew(ctx context.Context, l Lease) (bool, error) {
+	const op = "journal renew"
+	if err := alive(ctx, op); err != nil {
+		return false, err
+	}
+	if l.Run == "" || l.Conversation == "" {
+		return false, noID(op, "a lease names a run and its conversation")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	r := m.runs[l.Run]
+	if r == nil || !r.conversation.heldBy(r, l) {
+		return false, leaseLost(op)
+	}
+	r.conversation.until = m.now().Add(m.term())
+	return r.row.Cancelled, nil
+}
+
+// Post implements [Store].
+func (m *Memory) Post(ctx context.Context, mail Mail) error {
+	const op = "journal post"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if mail.ID == "" || mail.Run == "" || mail.Kind == "" {
+		return noID(op, "mail needs an id, a run and a kind")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	r := m.runs[mail.Run]
+	if r == nil {
+		return notFound(op, "there is no such run")
+	}
+	if r.inbox.knows(mail.ID) {
+		return nil
+	}
+	if r.row.Status.Ended() {
+		return ended(op)
+	}
+	mail.Posted = m.now().Round(0)
+	mail.Value = slices.Clone(mail.Value)
+	mail.Message = slices.Clone(mail.Message)
+	r.inbox.add(mail)
+	if mail.Kind == MailCancel {
+		r.row.Cancelled = true
+	}
+	return nil
+}
+
+// Read implements [Store].
+func (m *Memory) Read(ctx context.Context, id string, after int64, limit int) ([]*event.Event, error) {
+	const op = "journal read"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, noID(op, "a conversation needs an id")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	c := m.conversations[id]
+	if c == nil {
+		return nil, nil
+	}
+	return c.after(after, limit), nil
+}
+
+// Due implements [Store].
+func (m *Memory) Due(ctx context.Context, limit int) ([]Run, error) {
+	if err := alive(ctx, "journal due"); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	now := m.now()
+	var due []Run
+	for r := m.oldest; r != nil && (limit <= 0 || len(due) < limit); r = r.newer {
+		if r.due(now) {
+			due = append(due, handOut(r.row))
+		}
+	}
+	return due, nil
+}
+
+func (m *Memory) now() time.Time {
+	if m.options.Now != nil {
+		return m.options.Now()
+	}
+	return time.Now()
+}
+
+func (m *Memory) term() time.Duration {
+	if m.options.Term > 0 {
+		return m.options.Term
+	}
+	return DefaultTerm
+}
+
+// enqueue puts a new run behind its conversation's others and makes it the
+// newest of the store's open ones.
+func (m *Memory) enqueue(r *run) {
+	c := r.conversation
+	if c.tail == nil {
+		c.head = r
+	} else {
+		c.tail.behind = r
+	}
+	c.tail = r
+	r.older = m.newest
+	if m.newest == nil {
+		m.oldest = r
+	} else {
+		m.newest.newer = r
+	}
+	m.newest = r
+}
+
+// dequeue takes out a run that has ended. It is the head of its queue: only
+// heads are acquired, and only who is acquired ends.
+func (m *Memory) dequeue(r *run) {
+	c := r.conversation
+	c.head = r.behind
+	if c.head == nil {
+		c.tail = nil
+	}
+	if r.older == nil {
+		m.oldest = r.newer
+	} else {
+		r.older.newer = r.newer
+	}
+	if r.newer == nil {
+		m.newest = r.older
+	} else {
+		r.newer.older = r.older
+	}
+	// An ended row must not keep its neighbours alive.
+	r.behind, r.older, r.newer = nil, nil, nil
+}
+
+// due reports whether a driver could take the run now.
+func (r *run) due(now time.Time) bool {
+	c := r.conversation
+	switch {
+	case c.head != r:
+		return false
+	case r.row.Status == event.RunWaiting:
+		wake := r.row.WakeAt
+		return len(r.inbox.unread) > 0 || !wake.IsZero() && !now.Before(wake)
+	case r.row.Status == event.RunRunning:
+		return !c.held || !now.Before(c.until)
+	default:
+		return true
+	}
+}
+
+// last is the Seq of the last event.
+func (c *conversation) last() int64 { return int64(len(c.events)) }
+
+// after shares the events after seq, at most limit unless that is 0 or less.
+// The part has no room behind it, so that who appends to it leaves the log alone.
+func (c *conversation) after(seq int64, limit int) []*event.Event {
+	seq = max(seq, 0)
+	if seq >= c.last() {
+		return nil
+	}
+	part := c.events[seq:]
+	if limit > 0 && limit < len(part) {
+		part = part[:limit]
+	}
+	return slices.Clip(part)
+}
+
+// heldBy reports whether l is the lease in force, and r's.
+func (c *conversation) heldBy(r *run, l Lease) bool {
+	return c.held && c.current(r, l)
+}
+
+// current reports whether l is the last lease given out, be it released or not.
+func (c *conversation) current(r *run, l Lease) bool {
+	return c.holder == r && c.epoch == l.Epoch && c.id == l.Conversation
+}
+
+// handOut is the row without what its receiver could change under the store's
+// feet. The messages are shared, as events are.
+func handOut(r Run) Run {
+	r.Input = slices.Clip(r.Input)
+	r.Metadata = maps.Clone(r.Metadata)
+	return r
+}

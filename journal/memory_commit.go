@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Commit implements [Store]. Everything is looked at before anything is
+// changed, so a refused batch leaves no trace.
+func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
+	const op = "journal commit"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if l.Run == "" || l.Conversation == "" {
+		return noID(op, "a lease names a run and its conversation")
+	}
+	if err := checkBatch(op, l, b); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	r := m.runs[l.Run]
+	if r == nil {
+		return leaseLost(op)
+	}
+	c := r.conversation
+	if len(b.Events) > 0 && b.Events[0].Seq <= c.last() {
+		if c.repeats(r, l, b) {
+			return nil
+		}
+		return leaseLost(op)
+	}
+	if !c.heldBy(r, l) {
+		if len(b.Events) == 0 && c.released(r, l, b) {
+			return nil
+		}
+		return leaseLost(op)
+	}
+	if len(b.Events) > 0 && b.Events[0].Seq != c.last()+1 {
+		return leaseLost(op)
+	}
+	if !r.inbox.has(b.Read) {
+		return &event.Error{
+			Op: op, Kind: event.ErrConflict,
+			Message: "the commit reads mail that is not there or was read before",
+			Hint:    "read only mail that came with the lease, and each once",
+		}
+	}
+	var scratch [8]openStep
+	open, err := stepsAfter(op, r.open, scratch[:0], b.Events)
+	if err != nil {
+		return err
+	}
+
+	// From here on nothing fails.
+	r.open = append(r.open[:0], open...)
+	if len(b.Events) > 0 {
+		if n := len(c.stretches); n == 0 || c.stretches[n-1].epoch != l.Epoch {
+			c.stretches = append(c.stretches, stretch{epoch: l.Epoch, first: c.last() + 1})
+		}
+		c.events = append(c.events, b.Events...)
+		for _, e := range b.Events {
+			if change, ok := e.Body.(*event.StateChanged); ok {
+				m.share(&r.row, change)
+			}
+		}
+	}
+	r.inbox.consume(b.Read)
+	if b.Status != "" {
+		r.row.Status = b.Status
+		r.row.WakeAt = b.WakeAt
+	}
+	if b.givesBack() {
+		c.held = false
+		c.until = time.Time{}
+	}
+	if b.Status.Ended() {
+		r.open = nil
+		r.inbox.close()
+		m.dequeue(r)
+	}
+	return nil
+}
+
+// givesBack reports whether the lease ends with the batch.
+func (b Batch) givesBack() bool {
+	return b.Release || b.Status == event.RunWaiting || b.Status.Ended()
+}
+
+// repeats reports whether the batch was stored before and its driver may be
+// told so: see [Store] Commit, "Repeats".
+func (c *conversation) repeats(r *run, l Lease, b Batch) bool {
+	first := b.Events[0].Seq
+	end := first + int64(len(b.Events))
+	if end-1 > c.last() || c.id != l.Conversation {
+		return false
+	}
+	if !c.current(r, l) && !b.givesBack() {
+		return false
+	}
+	// One lease wrote the batch, so it lies within one stretch.
+	next := c.last() + 1
+	for i := len(c.stretches) - 1; i >= 0; i-- {
+		s := c.stretches[i]
+		if s.first <= first {
+			if s.epoch != l.Epoch || end > next {
+				return false
+			}
+			break
+		}
+		next = s.first
+	}
+	for i, e := range b.Events {
+		if !sameEvent(c.events[first-1+int64(i)], e) {
+			return false
+		}
+	}
+	return true
+}
+
+// released reports whether a batch without events, under a lease that was
+// given back, asks for nothing but what is so already.
+func (c *conversation) released(r *run, l Lease, b Batch) bool {
+	return c.current(r, l) && b.givesBack() &&
+		(b.Status == "" || b.Status == r.row.Status && b.WakeAt.Equal(r.row.WakeAt)) &&
+		r.inbox.hasRead(b.Read)
+}
+
+// sameEvent compares what tells events of one lease apart, never their content.
+func sameEvent(a, b *event.Event) bool {
+	return a.Seq == b.Seq && a.Run == b.Run && a.Step == b.Step && a.Attempt == b.Attempt &&
+		a.Body.Kind() == b.Body.Kind()
+}
+
+// sameRequest compares what two admissions ask for, as [Store] Admit says.
+func sameRequest(a, b Run) bool {
+	return a.Conversation == b.Conversation && a.User == b.User && a.Agent == b.Agent &&
+		a.Key == b.Key && a.NewSession == b.NewSession &&
+		slices.EqualFunc(a.Input, b.Input, sameMessage)
+}
