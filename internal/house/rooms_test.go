@@ -1,0 +1,156 @@
+package house
+
+import (
+	"slices"
+	"strings"
+)
+
+// Module is the path of this module.
+const module = "github.com/braidrun/braid"
+
+// A room is a package, or a family of sibling packages, and what it may
+// import. Whatever is not named is forbidden; the standard library is free, but
+// for what kept lists.
+type room struct {
+	// dir is the folder below the top; "" is the root package. A folder that
+	// ends in "/*" makes a room of each folder below it: siblings.
+	dir string
+	// own lists the rooms of this module that it may import, each by its
+	// folder; "x/*" means every package below x.
+	own []string
+	// from lists the modules, or parts of them, that it may import from elsewhere.
+	from []string
+	// tests lists what its tests may import beyond that.
+	tests []string
+	// any is set for the rooms at the end of all arrows.
+	any bool
+}
+
+// helpers are the internal packages that every room may use: each has one
+// reason to exist and imports the standard library alone.
+var helpers = []string{"internal/strictjson", "internal/sse", "internal/clock"}
+
+// testing lists what any test may import.
+var testLibraries = []string{
+	"github.com/google/go-cmp",
+	"go.uber.org/goleak",
+	"pgregory.net/rapid",
+	"github.com/rogpeppe/go-internal/testscript",
+	"github.com/anishathalye/porcupine",
+}
+
+// rooms is the house: docs/architecture.md explains it. A new folder gets a
+// line here, with what it may import, before it gets a package.
+var rooms = []room{
+	{dir: "event"},
+	{dir: "journal", own: []string{"event"}, tests: []string{"journal/journaltest"}},
+	{dir: "journal/journaltest", own: []string{"event", "journal"}},
+	{
+		dir: "journal/sqlite", own: []string{"event", "journal"}, tests: []string{"journal/journaltest"},
+		from: []string{"modernc.org/sqlite", "github.com/pressly/goose"},
+	},
+	{
+		dir: "journal/postgres", own: []string{"event", "journal"}, tests: []string{"journal/journaltest"},
+		from: []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
+	},
+	{
+		dir: "", own: []string{"event", "journal"}, from: []string{"github.com/google/jsonschema-go"},
+		tests: []string{"model/demo", "models", "journal/journaltest"},
+	},
+	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
+	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"engine/enginetest", "model/demo", "journal/journaltest"}},
+	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}},
+	{
+		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
+		from: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
+	},
+	{dir: "live", own: []string{"event"}, tests: []string{"live/livetest"}},
+	{dir: "live/livetest", own: []string{"event", "live"}},
+	{
+		dir: "live/nats", own: []string{"event", "live"}, tests: []string{"live/livetest"},
+		from: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server"},
+	},
+	{
+		dir: "model/*", own: []string{"", "event"}, tests: []string{"model/modeltest", "model/cassette"},
+		from: []string{
+			"github.com/anthropics/anthropic-sdk-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
+			"github.com/openai/openai-go", "google.golang.org/genai",
+		},
+	},
+	{dir: "models", own: []string{"", "event", "model/*"}},
+	{dir: "tool/mcptool", own: []string{"", "event", "netguard"}, from: []string{"github.com/modelcontextprotocol/go-sdk"}},
+	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
+	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
+	{dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"}},
+	{dir: "claude", own: []string{"", "event"}},
+	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
+	{dir: "secret", from: []string{"github.com/tink-crypto/tink-go"}},
+	{dir: "workspace"},
+	{dir: "pricing"},
+	{dir: "service", own: []string{
+		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing",
+	}},
+	{dir: "wire/*", own: []string{"event"}, tests: []string{"wire/wiretest"}},
+	{
+		dir: "server", own: []string{"", "event", "service", "wire/*", "console"},
+		from: []string{"github.com/danielgtaylor/huma", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
+	},
+	{dir: "console"},
+	{dir: "client", own: []string{"event", "wire/*"}},
+	{dir: "internal/strictjson"},
+	{dir: "internal/sse"},
+	{dir: "internal/clock"},
+	{dir: "internal/testsum"},
+	{dir: "internal/house", tests: []string{"event"}},
+	{dir: "cmd/*", any: true},
+	{dir: "examples", any: true},
+	{dir: "examples/*", any: true},
+	{dir: "bench", any: true},
+	{dir: "test", any: true},
+}
+
+// roomOf finds the room of a package by its folder. key tells siblings apart.
+func roomOf(dir string) (r room, key string, found bool) {
+	best := -1
+	for _, candidate := range rooms {
+		k, ok := candidate.holds(dir)
+		if ok && len(k) > best {
+			r, key, found, best = candidate, k, true, len(k)
+		}
+	}
+	return r, key, found
+}
+
+// holds reports whether the folder belongs to the room, and to which sibling.
+// The root holds its own folder only: what is below is another room.
+func (r room) holds(dir string) (key string, ok bool) {
+	if r.dir == "" {
+		return "", dir == ""
+	}
+	family, siblings := strings.CutSuffix(r.dir, "/*")
+	if !siblings {
+		return r.dir, dir == r.dir || strings.HasPrefix(dir, r.dir+"/")
+	}
+	rest, ok := strings.CutPrefix(dir, family+"/")
+	if !ok {
+		return "", false
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return family + "/" + first, true
+}
+
+// mayOwn reports whether the room may import the folder of this module.
+func mayOwn(allowed []string, key string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		if family, ok := strings.CutSuffix(a, "/*"); ok {
+			return strings.HasPrefix(key, family+"/")
+		}
+		return a == key
+	})
+}
+
+// mayFrom reports whether path lies in one of the modules.
+func mayFrom(modules []string, path string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return path == m || strings.HasPrefix(path, m+"/") })
+}
