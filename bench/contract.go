@@ -7,8 +7,8 @@ import "github.com/braidrun/braid/bench/scenario"
 // 0 stands for no figure. The lines and their figures are those of the design's
 // section on speed; where that has none, of the anchors it was made from.
 type promise struct {
-	Work      string `json:"work"`
-	Unit      string `json:"unit"`
+	Work      string
+	Unit      string
 	Must      float64
 	Aim       float64
 	Prototype float64

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 // scripted is the cheapest model that there can be: its chunks are made
@@ -38,8 +39,7 @@ func add(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }
 
 // unlimited lets a run have as many cycles as a scenario wants.
 func unlimited() braid.Part {
-	const many = 1 << 30
-	return braid.Limit(braid.Limits{Cycles: many, ToolCalls: many})
+	return braid.Limit(braid.Limits{Cycles: -1, ToolCalls: -1})
 }
 
 func braidAgent(m braid.Model) *braid.Agent {
@@ -161,4 +161,29 @@ func fill(agent *braid.Agent, c *braid.Conversation, prior int) error {
 		}
 	}
 	return nil
+}
+
+// braidCold is the first turn on a stored conversation of prior messages: each
+// run opens it with a new handle, which has nothing in memory yet.
+func braidCold(prior int) Side {
+	script := []answer{text(1)}
+	m := &scripted{answers: braidChunks(script)}
+	return Side{
+		Name: "braid", Each: work(script), Most: mostTurns(prior),
+		Batch: func(n int) func() (Work, error) {
+			agent := braidAgent(m)
+			store := journal.NewMemory(journal.MemoryOptions{})
+			failed := fill(agent, braid.Open(store, "c"), prior)
+			return func() (Work, error) {
+				var w Work
+				for range n {
+					in := braid.In(braid.Open(store, "c"))
+					if err := readBraid(&w, agent.Stream(context.Background(), "go on", in)); err != nil {
+						return w, err
+					}
+				}
+				return w, failed
+			}
+		},
+	}
 }
