@@ -1,0 +1,51 @@
+package strictjson
+
+import "unicode/utf8"
+
+// AppendString appends s as a JSON string. Only what JSON requires is escaped:
+// quotes, backslashes and control characters; neither HTML's characters nor
+// U+2028. Each byte that is no UTF-8 becomes U+FFFD, because a JSON text has
+// no other way to hold it.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	if utf8.ValidString(s) {
+		dst = appendEscaped(dst, s)
+	} else {
+		for _, c := range s { // gives U+FFFD for each bad byte
+			var one [utf8.UTFMax]byte
+			dst = appendEscaped(dst, string(one[:utf8.EncodeRune(one[:], c)]))
+		}
+	}
+	return append(dst, '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendEscaped(dst []byte, s string) []byte {
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return append(dst, s[from:]...)
+}

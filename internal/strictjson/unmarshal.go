@@ -1,0 +1,138 @@
+package strictjson
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+)
+
+// Unmarshal decodes data into v as encoding/json does, after checking it: all
+// that [Check] refuses is refused, with [DefaultDepth] levels, and so are keys
+// that v has no field for ([UnknownKey]) or that differ from a field's in their
+// case ([KeyCase]), values of another type ([WrongType]) and values that v's
+// own unmarshalling refuses ([BadValue]). The error is an *[Error]; after one,
+// v may be half filled.
+//
+// As in encoding/json, a null leaves a value that is no pointer, map, slice or
+// interface as it is, and a missing key leaves its field alone. Types with an
+// own UnmarshalJSON or UnmarshalText, and what an interface holds, decide about
+// keys themselves. v must be a pointer that is not nil.
+func Unmarshal(data []byte, v any) error {
+	var r Reader
+	r.Reset(data, DefaultDepth)
+	r.skipAs(shapeOf(reflect.TypeOf(v)))
+	if err := r.End(); err != nil {
+		return err
+	}
+	return explain(json.Unmarshal(data, v))
+}
+
+// skipAs is Skip with keys held against a type.
+func (r *Reader) skipAs(s *shape) {
+	if s == nil || r.err != nil {
+		r.Skip()
+		return
+	}
+	switch c := r.space(); {
+	case c == '{' && s.fields != nil:
+		for o := r.Object(); o.Next(); {
+			sub, ok := s.fields[string(o.Key)]
+			if !ok {
+				o.refuse(s)
+				return
+			}
+			r.skipAs(sub)
+		}
+	case c == '{' && s.isMap:
+		for o := r.Object(); o.Next(); {
+			r.skipAs(s.elem)
+		}
+	case c == '[' && s.isList:
+		for a := r.Array(); a.Next(); {
+			r.skipAs(s.elem)
+		}
+	default: // another type than wanted: encoding/json will say so
+		r.Skip()
+	}
+}
+
+// refuse reports a key that is none of s's.
+func (o *Object) refuse(s *shape) {
+	key := string(o.Key)
+	like := ""
+	for name := range s.fields {
+		if strings.EqualFold(name, key) && (like == "" || name < like) {
+			like = name
+		}
+	}
+	if like == "" {
+		o.Unknown()
+		return
+	}
+	o.r.fail(KeyCase, o.keyAt, key, "key "+quoteKey(key)+" must be written "+quoteKey(like))
+}
+
+// explain turns what encoding/json says into this package's words: its own
+// name Go types, which mean nothing to whoever sent the text.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		text := wanted(wrong.Type) + " is needed, not " + found(wrong.Value)
+		if wrong.Field != "" {
+			text = quoteKey(wrong.Field) + ": " + text
+		}
+		return &Error{Reason: WrongType, Offset: int(wrong.Offset), Key: wrong.Field, Text: text}
+	}
+	var target *json.InvalidUnmarshalError
+	if errors.As(err, &target) {
+		return err
+	}
+	return &Error{Reason: BadValue, Offset: -1, Text: "refused value: " + err.Error(), Err: err}
+}
+
+func wanted(t reflect.Type) string {
+	if t == nil {
+		return "another type"
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "an integer that fits"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return "an integer that fits and is not negative"
+	case reflect.Float32, reflect.Float64:
+		return "a number that fits"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	default:
+		return "another type"
+	}
+}
+
+func found(value string) string {
+	switch {
+	case value == "bool":
+		return "true or false"
+	case value == "array", value == "object":
+		return "an " + value
+	case strings.HasPrefix(value, "number "):
+		const most = 40
+		if len(value) > most {
+			return value[:most] + "…"
+		}
+		return value
+	default: // string, number
+		return "a " + value
+	}
+}
