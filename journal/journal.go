@@ -51,6 +51,8 @@ type Store interface {
 	// A batch whose events are all there already is a success and changes
 	// nothing, so that a commit of unknown outcome may simply be repeated.
 	// Expiry alone does not void a lease: only a later Acquire does.
+	// A step that ends with attempt 0 never began: it needs no beginning. The
+	// slices of b are the caller's again when Commit returns; the events are not.
 	//
 	// Repeats. An event is there already when the same lease wrote one with
 	// its Seq, Run, kind, Step and Attempt; what another epoch wrote never
@@ -63,11 +65,14 @@ type Store interface {
 	//
 	// Steps. StepEnded ends the attempt that it names, AssistantMessage one of a
 	// model, Asked one of a tool; the attempt may begin earlier in the same
-	// batch. The last two may name no step and then end none. Beginning an attempt
-	// ends what is open of the step's earlier ones: their late results are
-	// refused; beginning one that is not above the open one is ErrConflict. A
-	// tool call with no open attempt is closed by a StepEnded with Attempt 0
-	// and OutcomeCancelled.
+	// batch. The last two may name no step and then end none. Several questions
+	// of one attempt stand in one batch. Beginning an attempt ends what is open of
+	// the step's earlier ones: their late results are refused; beginning one
+	// that is not above the open one is ErrConflict. A call that gets its
+	// result while no attempt of it runs (it could not begin, or waits for
+	// an answer that nobody wants any more) is closed by a StepEnded with
+	// Attempt 0; one that asked may also be closed under the Attempt that did,
+	// with OutcomeCancelled.
 	//
 	// Mail. A batch that reads mail which the run does not have, or has consumed,
 	// is refused with ErrConflict.

@@ -96,10 +96,9 @@ func (r *Reader) End() error {
 	return r.Err()
 }
 
-// Fail records an error about the value that was read last, which counts as
-// the first only if there is none yet. Decoders use it for values that they
-// refuse.
-func (r *Reader) Fail(reason Reason, text string) { r.fail(reason, r.pos, "", text) }
+// Fail records an error about the value at m. Decoders use it for values that
+// they refuse for reasons of their own.
+func (r *Reader) Fail(m Mark, reason Reason, text string) { r.fail(reason, m.pos, "", text) }
 
 func (r *Reader) fail(reason Reason, at int, key, text string) {
 	if r.err == nil {

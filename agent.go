@@ -1,0 +1,367 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Agent is a name, instructions, a model and tools. It holds no conversation,
+// so one agent serves any number of runs at once. Make it with [New].
+type Agent struct {
+	name         string
+	model        Model
+	instructions string
+	tools        []Tool
+	specs        []ToolSpec
+	// index finds a tool by name where there are too many to look through.
+	index      map[string]int
+	children   []*agentTool
+	limits     Limits
+	retry      Retry
+	options    ModelOptions
+	sequential bool
+	err        error
+}
+
+// Part is something that an agent is made of: a tool or a setting.
+type Part interface {
+	attach(a *Agent) error
+}
+
+type partFunc func(a *Agent) error
+
+func (f partFunc) attach(a *Agent) error { return f(a) }
+
+// New makes an agent. Wrong parts (two tools of one name, a schema that is no
+// schema, no model) do not panic: [Agent.Err] tells, and so does every run,
+// with a kind of [event.ErrInvalid].
+func New(name string, model Model, parts ...Part) *Agent {
+	a := &Agent{name: name, model: model, limits: defaultLimits, retry: defaultRetry}
+	switch {
+	case name == "" || name == event.UserAuthor:
+		a.err = &event.Error{
+			Op: "agent", Kind: event.ErrInvalid,
+			Message: fmt.Sprintf("%q cannot be the name of an agent", name), Hint: "give it a name of its own",
+		}
+	case model == nil:
+		a.err = &event.Error{
+			Op: "agent " + name, Kind: event.ErrInvalid, Message: "the agent has no model",
+			Hint: `pass what models.Open("") gives, after looking at its error`,
+		}
+	}
+	return a.Use(parts...)
+}
+
+// Use adds parts and gives the agent back. It is for setting an agent up: do
+// not call it while the agent runs.
+func (a *Agent) Use(parts ...Part) *Agent {
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		if err := p.attach(a); err != nil && a.err == nil {
+			a.err = err
+		}
+	}
+	return a
+}
+
+// Err tells what is wrong with the agent's parts; nil means nothing.
+func (a *Agent) Err() error { return a.err }
+
+// Name is the agent's name, the author of what it says.
+func (a *Agent) Name() string { return a.name }
+
+// Model is the agent's model.
+func (a *Agent) Model() Model { return a.model }
+
+// Tools lists the agent's tools in the order in which they were given.
+func (a *Agent) Tools() []Tool { return slices.Clone(a.tools) }
+
+// Limits bound a run. A zero field means the default that stands beside it; a
+// negative one means no bound.
+type Limits struct {
+	// Cycles bounds the model calls of one scope; default 500.
+	Cycles int
+	// ToolCalls bounds the tool calls of one scope; default no bound.
+	ToolCalls int
+	// TotalTokens bounds the run's tokens; default no bound. The call that
+	// reaches it is finished, and so are the tools it asked for.
+	TotalTokens int64
+	// Depth bounds agents as tools inside agents as tools; default 8. Scopes
+	// bounds their number in one run; default 256.
+	Depth  int
+	Scopes int
+	// Parallel bounds the tools that run at once; default 64.
+	Parallel int
+	// ArgBytes and ResultBytes bound the arguments and the result of one tool
+	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
+	ArgBytes    int
+	ResultBytes int
+	// ToolTime bounds a tool that has no time-out of its own; default 10 minutes.
+	ToolTime time.Duration
+	// Grace is how long a cancelled tool may take to stop before it is left
+	// behind; default 2 s.
+	Grace time.Duration
+}
+
+var defaultLimits = Limits{
+	Cycles: 500, Depth: 8, Scopes: 256, Parallel: 64,
+	ArgBytes: 1 << 20, ResultBytes: 8 << 20,
+	ToolTime: 10 * time.Minute, Grace: 2 * time.Second,
+}
+
+// Limit sets the agent's limits. In a run with agents as tools, the root agent's
+// count for Depth, Scopes, Parallel and Grace.
+func Limit(l Limits) Part {
+	return partFunc(func(a *Agent) error {
+		a.limits = Limits{
+			Cycles:      or(l.Cycles, defaultLimits.Cycles),
+			ToolCalls:   or(l.ToolCalls, defaultLimits.ToolCalls),
+			TotalTokens: or(l.TotalTokens, defaultLimits.TotalTokens),
+			Depth:       or(l.Depth, defaultLimits.Depth),
+			Scopes:      or(l.Scopes, defaultLimits.Scopes),
+			Parallel:    or(l.Parallel, defaultLimits.Parallel),
+			ArgBytes:    or(l.ArgBytes, defaultLimits.ArgBytes),
+			ResultBytes: or(l.ResultBytes, defaultLimits.ResultBytes),
+			ToolTime:    or(l.ToolTime, defaultLimits.ToolTime),
+			Grace:       or(l.Grace, defaultLimits.Grace),
+		}
+		return nil
+	})
+}
+
+func or[T int | int64 | time.Duration](v, byDefault T) T {
+	if v == 0 {
+		return byDefault
+	}
+	return v
+}
+
+// Retry is how often a model call that was throttled, overloaded or cut off is
+// repeated, and after which wait: Base, doubled each time, at most Max, and at
+// least what the provider asked for.
+type Retry struct {
+	// Attempts counts the first one too; default 6, 1 means no repetition.
+	Attempts int
+	// Base and Max default to 4 s and 240 s (Strands' figures).
+	Base time.Duration
+	Max  time.Duration
+	// Exact switches the jitter off, which takes up to half of each wait.
+	Exact bool
+}
+
+var defaultRetry = Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}
+
+// Retries sets the agent's retry policy.
+func Retries(r Retry) Part {
+	return partFunc(func(a *Agent) error {
+		a.retry = Retry{
+			Attempts: or(r.Attempts, defaultRetry.Attempts), Base: or(r.Base, defaultRetry.Base),
+			Max: or(r.Max, defaultRetry.Max), Exact: r.Exact,
+		}
+		return nil
+	})
+}
+
+// Instructions set the agent's system prompt.
+func Instructions(s string) Part {
+	return partFunc(func(a *Agent) error { a.instructions = s; return nil })
+}
+
+// Options set what the agent asks of its model.
+func Options(o ModelOptions) Part {
+	return partFunc(func(a *Agent) error { a.options = o; return nil })
+}
+
+// Sequential runs the tools of one answer one after another, in request order.
+// By default they run at the same time.
+func Sequential() Part {
+	return partFunc(func(a *Agent) error { a.sequential = true; return nil })
+}
+
+// Tools adds tools of any kind.
+func Tools(tools ...Tool) Part {
+	return partFunc(func(a *Agent) error {
+		for _, t := range tools {
+			if p, ok := t.(Part); ok {
+				if err := p.attach(a); err != nil {
+					return err
+				}
+				continue
+			}
+			spec := t.Spec()
+			if err := checkSchema(spec); err != nil {
+				return err
+			}
+			if err := a.add(t, spec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// add takes a tool whose schema is known to be good.
+func (a *Agent) add(t Tool, spec ToolSpec) error {
+	if err := checkToolName(spec.Name); err != nil {
+		return err
+	}
+	if a.tool(spec.Name) != nil {
+		return &event.Error{
+			Op: "agent " + a.name, Kind: event.ErrInvalid,
+			Message: fmt.Sprintf("two tools are called %q", spec.Name), Hint: "rename one of them",
+		}
+	}
+	a.tools = append(a.tools, t)
+	a.specs = append(a.specs, spec)
+	if a.index != nil {
+		a.index[spec.Name] = len(a.tools) - 1
+	} else if len(a.tools) > 8 {
+		a.index = make(map[string]int, len(a.tools))
+		for i := range a.specs {
+			a.index[a.specs[i].Name] = i
+		}
+	}
+	return nil
+}
+
+// tool finds a tool by name; nil if there is none.
+func (a *Agent) tool(name string) Tool {
+	if a.index != nil {
+		if i, ok := a.index[name]; ok {
+			return a.tools[i]
+		}
+		return nil
+	}
+	for i := range a.specs {
+		if a.specs[i].Name == name {
+			return a.tools[i]
+		}
+	}
+	return nil
+}
+
+// child finds an agent that is used as a tool; nil if the name is none.
+func (a *Agent) child(name string) *agentTool {
+	for _, c := range a.children {
+		if c.spec.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// checkToolName holds the rule that all providers share: letters, digits, "_"
+// and "-", at most 64.
+func checkToolName(name string) error {
+	ok := name != "" && len(name) <= 64
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	}
+	if ok {
+		return nil
+	}
+	return &event.Error{
+		Op: "tool", Kind: event.ErrInvalid, Message: fmt.Sprintf("%q cannot be the name of a tool", name),
+		Hint: "use 1 to 64 letters, digits, _ or -",
+	}
+}
+
+// checkSchema refuses what is no JSON schema of an object.
+func checkSchema(spec ToolSpec) error {
+	bad := func(what string, cause error) error {
+		return &event.Error{
+			Op: "tool " + spec.Name, Kind: event.ErrInvalid, Message: "the schema of its arguments " + what,
+			Hint: `give a JSON schema such as {"type":"object","properties":{}}`, Err: cause,
+		}
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(spec.Schema, &s); err != nil {
+		return bad("is no JSON schema", err)
+	}
+	if s.Type != "object" {
+		return bad("does not describe an object", nil)
+	}
+	if _, err := s.Resolve(nil); err != nil {
+		return bad("cannot be resolved", err)
+	}
+	return nil
+}
+
+// AsTool lets an agent be called like a tool. A call opens a scope: the
+// agent works in the same run and log, under the same lease, with a transcript
+// of its own, and its last message is the call's result. Nothing is nested: a crash
+// inside resumes inside.
+func AsTool(a *Agent, description string) Part {
+	return &agentTool{agent: a, spec: ToolSpec{Name: a.name, Description: description, Schema: agentToolSchema}}
+}
+
+var agentToolSchema = json.RawMessage(
+	`{"type":"object","properties":{"input":{"type":"string","description":"What the agent is to do."}},` +
+		`"required":["input"],"additionalProperties":false}`)
+
+type agentTool struct {
+	agent *Agent
+	spec  ToolSpec
+}
+
+func (t *agentTool) Spec() ToolSpec { return t.spec }
+
+// Call is never reached: the loop opens a scope instead.
+func (t *agentTool) Call(context.Context, json.RawMessage) (Output, error) {
+	return Output{}, &event.Error{
+		Op: "tool " + t.spec.Name, Kind: event.ErrUnsupported,
+		Message: "an agent is run by the loop and cannot be called by itself", Hint: "use its Run method",
+	}
+}
+
+func (t *agentTool) attach(a *Agent) error {
+	if t.agent.err != nil {
+		return t.agent.err
+	}
+	if err := a.add(t, t.spec); err != nil {
+		return err
+	}
+	a.children = append(a.children, t)
+	return nil
+}
+
+// team lists an agent and all that it can call, by name. Two different agents of
+// one name cannot be told apart in the log, and are refused.
+func (a *Agent) team() (map[string]*Agent, error) {
+	if len(a.children) == 0 {
+		return nil, a.err
+	}
+	team := map[string]*Agent{}
+	todo := []*Agent{a}
+	for len(todo) > 0 {
+		one := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if known, ok := team[one.name]; ok {
+			if known != one {
+				return nil, &event.Error{
+					Op: "agent " + a.name, Kind: event.ErrInvalid,
+					Message: fmt.Sprintf("two agents are called %q", one.name), Hint: "rename one of them",
+				}
+			}
+			continue
+		}
+		if one.err != nil {
+			return nil, one.err
+		}
+		team[one.name] = one
+		for _, c := range one.children {
+			todo = append(todo, c.agent)
+		}
+	}
+	return team, nil
+}

@@ -1,0 +1,266 @@
+package braid
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// assembler puts a model's chunks together into the answer's blocks, and cuts
+// the live bodies of its deltas from slabs, because one allocation a delta is
+// what streaming costs most.
+type assembler struct {
+	begun    time.Time
+	first    time.Duration
+	argBytes int
+
+	blocks   []building
+	stop     event.StopReason
+	usage    event.Usage
+	hasUsage bool
+	response string
+	model    string
+
+	texts    []event.TextDelta
+	thoughts []event.ThinkingDelta
+	inputs   []event.ToolInputDelta
+}
+
+// building is a block that is still growing. Its buffer is used again by later
+// answers of the run.
+type building struct {
+	index     int
+	kind      ChunkKind
+	text      []byte
+	signature string
+	id, name  string
+	// over counts the bytes of arguments that were too many to keep.
+	over  int
+	block event.Block
+}
+
+// begin makes the assembler ready for a call, keeping its slabs.
+func (a *assembler) begin(now time.Time, argBytes int) {
+	a.begun, a.first, a.argBytes = now, 0, argBytes
+	a.blocks = a.blocks[:0]
+	a.stop, a.usage, a.hasUsage, a.response, a.model = "", event.Usage{}, false, "", ""
+}
+
+// take adds a chunk. It gives the live body to send, or nil.
+func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
+	switch c.Kind {
+	case ChunkText, ChunkThinking, ChunkCall, ChunkCallInput, ChunkBlock:
+		if a.first == 0 {
+			a.first = max(now().Sub(a.begun), 1)
+		}
+	}
+	switch c.Kind {
+	case ChunkText:
+		b := a.at(c.Index, ChunkText)
+		b.text = append(b.text, c.Text...)
+		if c.Text == "" {
+			return nil
+		}
+		d := slot(&a.texts)
+		d.Text, d.Block = c.Text, c.Index
+		return d
+	case ChunkThinking:
+		b := a.at(c.Index, ChunkThinking)
+		b.text = append(b.text, c.Text...)
+		if c.Text == "" {
+			return nil
+		}
+		d := slot(&a.thoughts)
+		d.Text, d.Block = c.Text, c.Index
+		return d
+	case ChunkSignature:
+		for i := range a.blocks {
+			if a.blocks[i].index == c.Index {
+				a.blocks[i].signature += c.Text
+				return nil
+			}
+		}
+		a.at(c.Index, ChunkThinking).signature = c.Text
+	case ChunkCall:
+		b := a.at(c.Index, ChunkCall)
+		b.id, b.name = c.ID, c.Text
+		d := slot(&a.inputs)
+		d.Call, d.Tool, d.Block = b.id, b.name, c.Index
+		return d
+	case ChunkCallInput:
+		b := a.at(c.Index, ChunkCall)
+		if len(b.text)+len(c.Text) > a.argBytes && a.argBytes > 0 {
+			b.over += len(c.Text)
+		} else {
+			b.text = append(b.text, c.Text...)
+		}
+		if c.Text == "" {
+			return nil
+		}
+		d := slot(&a.inputs)
+		d.Call, d.Tool, d.JSON, d.Block = b.id, b.name, c.Text, c.Index
+		return d
+	case ChunkBlock:
+		a.at(c.Index, ChunkBlock).block = c.Block
+	case ChunkUsage:
+		if c.Usage != nil {
+			a.usage, a.hasUsage = *c.Usage, true
+		}
+	case ChunkStop:
+		a.stop = c.Stop
+		if a.stop == "" {
+			a.stop = event.StopEndTurn
+		}
+	case ChunkResponse:
+		a.response, a.model = c.ID, c.Text
+	}
+	return nil
+}
+
+// at finds the block with this index and kind, or begins it. A provider that
+// uses one index for two kinds gets two blocks.
+func (a *assembler) at(index int, kind ChunkKind) *building {
+	for i := len(a.blocks) - 1; i >= 0; i-- {
+		if a.blocks[i].index == index && a.blocks[i].kind == kind {
+			return &a.blocks[i]
+		}
+	}
+	n := len(a.blocks)
+	if n < cap(a.blocks) {
+		a.blocks = a.blocks[:n+1]
+	} else {
+		a.blocks = append(a.blocks, building{})
+	}
+	b := &a.blocks[n]
+	*b = building{index: index, kind: kind, text: b.text[:0]}
+	return b
+}
+
+// slot cuts the next element from a slab that grows 1, 8, 64: a turn of one
+// delta does not pay for many, and one of many pays once in 64.
+func slot[T any](slab *[]T) *T {
+	if len(*slab) == cap(*slab) {
+		n := min(max(cap(*slab)*8, 1), 64)
+		*slab = make([]T, 0, n)
+	}
+	*slab = (*slab)[:len(*slab)+1]
+	return &(*slab)[len(*slab)-1]
+}
+
+// content is the answer so far as blocks. What calls is decided here: a call in
+// an answer that was cut short, refused or filtered was never meant to run and
+// becomes text, so that the history stays valid.
+func (a *assembler) content(callID func(i int) string) []event.Block {
+	blocks := make([]event.Block, 0, len(a.blocks))
+	calls := 0
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		switch b.kind {
+		case ChunkText:
+			if t := validText(string(b.text)); t != "" {
+				blocks = append(blocks, &event.Text{Text: t, Signature: b.signature})
+			}
+		case ChunkThinking:
+			blocks = append(blocks, &event.Thinking{Text: validText(string(b.text)), Signature: b.signature})
+		case ChunkCall:
+			if !runsCalls(a.stop) {
+				blocks = append(blocks, &event.Text{Text: "[The call of " + strconv.Quote(b.name) +
+					" was cut off and not run: the answer ended with " + string(a.stop) + ".]"})
+				continue
+			}
+			c := &event.ToolCall{ID: b.id, Name: validText(b.name), Signature: b.signature}
+			if c.ID == "" || slices.ContainsFunc(blocks, func(o event.Block) bool {
+				t, ok := o.(*event.ToolCall)
+				return ok && t.ID == c.ID
+			}) {
+				c.ID = callID(calls)
+			}
+			b.arguments(c, a.argBytes)
+			calls++
+			blocks = append(blocks, c)
+		default:
+			if b.block != nil {
+				blocks = append(blocks, b.block)
+			}
+		}
+	}
+	if calls > 0 {
+		a.stop = event.StopToolUse
+	}
+	return blocks
+}
+
+// runsCalls reports whether an answer with this stop reason means its calls.
+func runsCalls(stop event.StopReason) bool {
+	switch stop {
+	case event.StopMaxTokens, event.StopRefusal, event.StopContentFiltered, event.StopGuardrail,
+		event.StopContextOverflow, event.StopCancelled:
+		return false
+	default:
+		return true
+	}
+}
+
+// arguments sets the call's arguments, or says why they cannot be used.
+func (b *building) arguments(c *event.ToolCall, limit int) {
+	text := string(b.text)
+	if b.over > 0 {
+		c.Invalid = cut(validText(text))
+		c.Fault = fmt.Sprintf("the arguments are %s long, the limit is %s", size(len(text)+b.over), size(limit))
+		return
+	}
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || trimmed == "null" {
+		// Models send nothing for a tool without parameters.
+		c.Args = emptyObject
+		return
+	}
+	raw := json.RawMessage(trimmed)
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		c.Invalid = cut(validText(text))
+		c.Fault = "the arguments are no usable JSON: " + err.Error()
+		return
+	}
+	c.Args = raw
+}
+
+var emptyObject = json.RawMessage("{}")
+
+// cut keeps the beginning of what cannot be used.
+func cut(s string) string {
+	const keep = 1024
+	if len(s) <= keep {
+		return s
+	}
+	n := keep
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// size writes a number of bytes for people.
+func size(n int) string {
+	switch {
+	case n >= 10<<20:
+		return strconv.Itoa(n>>20) + " MiB"
+	case n >= 10<<10:
+		return strconv.Itoa(n>>10) + " KiB"
+	default:
+		return strconv.Itoa(n) + " bytes"
+	}
+}

@@ -1,0 +1,149 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Call is the running tool call. It is the context that the tool gets: values,
+// deadline and cancellation of the caller's context reach the tool through it.
+type Call struct {
+	context.Context
+
+	// ID is the model's id of the call, the same in every attempt.
+	ID   string
+	Name string
+	// Args is what the model sent.
+	Args json.RawMessage
+	// Conversation, Run, Scope and Step say where the call stands, Agent who
+	// asked for it.
+	Conversation string
+	Run          string
+	Scope        string
+	Step         string
+	Agent        string
+	// Attempt counts the tries, from 1: a call that asked, or was in flight when
+	// its driver died, begins anew.
+	Attempt int
+
+	tool      Tool
+	traits    Traits
+	reconcile bool
+	box       *stateBox
+	asks      []*question
+	arrivals  chan<- arrival
+	quit      <-chan struct{}
+
+	mu      sync.Mutex
+	asked   []event.Asked
+	nextAsk int
+	writes  map[string]json.RawMessage
+	endTurn bool
+	closed  bool
+}
+
+type callKey struct{}
+
+// Value implements context.Context.
+func (c *Call) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// CallOf finds the running tool call in a tool's context; nil outside a tool.
+func CallOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// Key names the call across conversations and attempts. Pass it on as the
+// idempotency key of whatever the tool does to the world.
+func (c *Call) Key() string {
+	return c.Conversation + "/" + c.Run + "/" + c.Step
+}
+
+// Progress tells the watchers of a run how a tool is getting on. It does
+// nothing outside a tool, and after the call has ended. It waits until the
+// run has taken the news, so that nothing piles up.
+func Progress(ctx context.Context, text string) {
+	if c := CallOf(ctx); c != nil {
+		c.progress(&event.ToolProgress{Call: c.ID, Tool: c.Name, Text: strings.ToValidUTF8(text, "\uFFFD")})
+	}
+}
+
+// ProgressData is [Progress] for programs: data is sent as JSON. What cannot be
+// written as JSON is not sent.
+func ProgressData(ctx context.Context, data any) {
+	c := CallOf(ctx)
+	if c == nil {
+		return
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return
+	}
+	c.progress(&event.ToolProgress{Call: c.ID, Tool: c.Name, Data: raw})
+}
+
+func (c *Call) progress(b *event.ToolProgress) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		return
+	}
+	select {
+	case c.arrivals <- arrival{call: c, live: b}:
+	case <-c.quit:
+	case <-c.Done():
+	}
+}
+
+// EndTurn stops the loop after this batch of tools: the results are in the
+// history, and the model is not asked to sum them up.
+func EndTurn(ctx context.Context) {
+	if c := CallOf(ctx); c != nil {
+		c.mu.Lock()
+		c.endTurn = true
+		c.mu.Unlock()
+	}
+}
+
+func (c *Call) state(key string) (json.RawMessage, bool) {
+	c.mu.Lock()
+	v, ok := c.writes[key]
+	c.mu.Unlock()
+	if ok {
+		return v, v != nil
+	}
+	return c.box.get(key)
+}
+
+func (c *Call) setState(key string, v json.RawMessage) {
+	if strings.HasPrefix(key, StateTemp) {
+		c.box.setTemp(key, v)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	if c.writes == nil {
+		c.writes = make(map[string]json.RawMessage)
+	}
+	c.writes[key] = v
+}
+
+// close ends the call's influence: what a straggler does later changes nothing.
+func (c *Call) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+}

@@ -1,0 +1,215 @@
+package braid
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"iter"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Conversation is a handle on one event log. It keeps the log's fold warm
+// between runs, so that a turn costs the same however long the log is. Make it
+// with [NewConversation] or [Open]. It is safe for concurrent use; one run at a
+// time goes through a handle, a second one is refused with [event.ErrLocked].
+type Conversation struct {
+	id    string
+	store journal.Store
+
+	mu     sync.Mutex
+	busy   bool
+	cancel context.CancelFunc
+	runs   int
+	// warm is the fold as of its last Seq; nil means that it must be made anew.
+	warm *view
+}
+
+// NewConversation begins a conversation in memory. Its log is its own and is
+// collected with it.
+func NewConversation() *Conversation {
+	return &Conversation{id: "conversation", store: &journal.Memory{}}
+}
+
+// Open gives a handle on a conversation in a store. It need not exist yet: its
+// first run makes it.
+func Open(store journal.Store, id string) *Conversation {
+	return &Conversation{id: id, store: store}
+}
+
+// ID is the conversation's id in its store.
+func (c *Conversation) ID() string { return c.id }
+
+// lock takes the handle for one run.
+func (c *Conversation) lock(cancel context.CancelFunc) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy {
+		return &event.Error{
+			Op: "run", Kind: event.ErrLocked, Message: "the conversation is busy with another run",
+			Hint: "wait for it, or begin another conversation",
+		}
+	}
+	c.busy, c.cancel = true, cancel
+	return nil
+}
+
+func (c *Conversation) unlock(warm *view) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if warm != nil && warm.stale {
+		warm = nil
+	}
+	c.busy, c.cancel, c.warm = false, nil, warm
+}
+
+// newRun names a run: in a log of one's own by counting, in a shared store at
+// random.
+func (c *Conversation) newRun() string {
+	if _, own := c.store.(*journal.Memory); own && c.id == "conversation" {
+		c.runs++
+		return "run-" + itoa(c.runs)
+	}
+	return "run-" + rand.Text()
+}
+
+// view gives the fold, warm or made from the log, for looking at it. It must not
+// be used while a run goes on.
+func (c *Conversation) view(ctx context.Context) (*view, error) {
+	c.mu.Lock()
+	warm, busy := c.warm, c.busy
+	c.mu.Unlock()
+	if warm != nil && !busy {
+		events, err := c.store.Read(ctx, c.id, warm.last, 0)
+		if err != nil || len(events) == 0 {
+			return warm, err
+		}
+	}
+	return c.coldView(ctx)
+}
+
+// coldView folds the log anew.
+func (c *Conversation) coldView(ctx context.Context) (*view, error) {
+	events, err := c.store.Read(ctx, c.id, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	return newView(events), nil
+}
+
+// Answer answers an open question of a waiting run. value is written as JSON; nil
+// is an answer too. It is accepted once; the run goes on with [Agent.Resume], here
+// or in any process that opens the same log. An unknown token, or one that
+// has been answered, is [event.ErrNotFound].
+func (c *Conversation) Answer(ctx context.Context, token string, value any) error {
+	return c.answer(ctx, Answer{Token: token, Value: value})
+}
+
+func (c *Conversation) answer(ctx context.Context, a Answer) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(a.Value); err != nil {
+		return &event.Error{
+			Op: "answer", Kind: event.ErrInvalid, Message: "the answer cannot be written as JSON",
+			Hint: "use types that encoding/json knows", Err: err,
+		}
+	}
+	v, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	if v.run == nil || v.run.ended != nil || !hasQuestion(v.run, a.Token) {
+		return &event.Error{
+			Op: "answer", Kind: event.ErrNotFound, Message: "no open question has this token",
+			Hint: "look at the conversation's questions; each is answered once",
+		}
+	}
+	return c.store.Post(ctx, journal.Mail{
+		ID: "answer-" + a.Token, Run: v.run.id, Kind: journal.MailAnswer, Token: a.Token,
+		Value: bytes.TrimSpace(buf.Bytes()), By: a.By,
+	})
+}
+
+func hasQuestion(r *runView, token string) bool {
+	for _, q := range r.openQuestions() {
+		if q.Token == token {
+			return true
+		}
+	}
+	return false
+}
+
+// Cancel asks for the open run to be cancelled: a running one stops its model and
+// tools, a waiting one ends when it is resumed. Without an open run it does nothing.
+func (c *Conversation) Cancel(ctx context.Context) error {
+	c.mu.Lock()
+	cancel := c.cancel
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		return nil
+	}
+	v, err := c.view(ctx)
+	if err != nil || v.run == nil || v.run.ended != nil {
+		return err
+	}
+	return c.store.Post(ctx, journal.Mail{ID: "cancel-" + v.run.id, Run: v.run.id, Kind: journal.MailCancel})
+}
+
+// Questions lists what the conversation's waiting run wants to know.
+func (c *Conversation) Questions(ctx context.Context) ([]Question, error) {
+	v, err := c.view(ctx)
+	if err != nil || v.run == nil || v.run.ended != nil {
+		return nil, err
+	}
+	return v.run.openQuestions(), nil
+}
+
+// Messages lists what the model would see next: the whole session so far.
+// Nothing in it is to be changed.
+func (c *Conversation) Messages(ctx context.Context) ([]event.Message, error) {
+	v, err := c.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v.run != nil && v.run.ended == nil {
+		return v.run.scopes[0].talk.shared(), nil
+	}
+	return v.past.shared(), nil
+}
+
+// State copies the conversation's state, shared keys with their prefix.
+func (c *Conversation) State(ctx context.Context) (map[string]json.RawMessage, error) {
+	v, err := c.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.state.all(), nil
+}
+
+// Events reads the log after seq, in order. Nothing in it is to be changed.
+func (c *Conversation) Events(ctx context.Context, after int64) iter.Seq2[*event.Event, error] {
+	const page = 256
+	return func(yield func(*event.Event, error) bool) {
+		for {
+			events, err := c.store.Read(ctx, c.id, after, page)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Seq
+			}
+			if len(events) < page {
+				return
+			}
+		}
+	}
+}

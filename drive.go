@@ -1,0 +1,632 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// driver drives one run: it holds the lease, asks [Next] of each scope, writes
+// in one commit what ended and what begins, sends the durable events, runs what
+// has begun beside itself, and takes in what has ended. It is one goroutine, the
+// reader's own: only it folds, writes and sends.
+type driver struct {
+	// ctx ends when the run is to stop; base outlives it, for the commits
+	// that record the stop.
+	ctx  context.Context //nolint:containedctx // a driver lives for one call
+	base context.Context //nolint:containedctx // the same
+	stop context.CancelFunc
+
+	store journal.Store
+	lease journal.Lease
+	row   journal.Run
+	agent *Agent
+	team  map[string]*Agent
+	view  *view
+	// sink takes an event to the reader and says whether it wants more.
+	sink      func(event.Event) bool
+	broken    bool
+	simulated bool
+
+	// events, read and status are the commit that is being put together.
+	slab   []event.Event
+	events []*event.Event
+	read   []string
+	parked bool
+	now    time.Time
+
+	running *running
+	todo    []*work
+	queue   []*work
+	flights []*work
+	helper  *helper
+	// arrivals is made with the first step that runs beside the driver.
+	arrivals chan arrival
+	quit     chan struct{}
+	timer    *time.Timer
+	timerAt  time.Time
+	wake     time.Time
+	asm      *assembler
+	live     int64
+
+	// err stands beside the result of a run that ended; partial is what a model
+	// had said when it was cut off.
+	err     *event.Error
+	partial []event.Block
+}
+
+// drive takes the run's conversation and drives it until it ends or waits. The
+// driver's view is given back by the caller only when err is nil.
+func (d *driver) drive(letters []journal.Mail) error {
+	defer d.close()
+	if err := d.recover(); err != nil {
+		return err
+	}
+	d.mail(letters)
+	return d.iterate()
+}
+
+// recover writes down what can be said of the steps that were in flight when
+// another driver went away, and takes in the mail.
+func (d *driver) recover() error {
+	d.now = time.Now()
+	if d.view.run == nil || d.view.run.id != d.row.ID {
+		d.start()
+	} else if d.agentOf(d.view.run.scopes[0].agent) == nil {
+		return &event.Error{
+			Op: "run", Kind: event.ErrNotFound,
+			Message: "the run was begun by agent " + d.view.run.scopes[0].agent + ", which this agent does not have",
+			Hint:    "resume it with the agent that it was begun with; it keeps waiting",
+		}
+	}
+	for _, s := range d.view.run.scopes {
+		if s.closed {
+			continue
+		}
+		if s.model.state == modelBegun {
+			d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
+				Step: event.StepModel, Outcome: event.OutcomeLost, UsageUnknown: true,
+			})
+		}
+		for _, c := range slices.Clone(s.batch) {
+			if c.state == callBegun && c.child == nil && unsafeEffect(c.effect) {
+				d.add(s, c.step, c.attempt, &event.StepEnded{
+					Step: event.StepTool, Outcome: event.OutcomeInDoubt,
+					Result: &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{
+						Text: "In doubt: the program stopped while this tool was running. It may or may not have taken effect. " +
+							"Find out before doing it again.",
+					}}},
+				})
+			}
+		}
+	}
+	return nil
+}
+
+func unsafeEffect(e event.Effect) bool {
+	switch e {
+	case event.EffectPure, event.EffectIdempotent, event.EffectReconcilable:
+		return false
+	default:
+		return true
+	}
+}
+
+// start writes the first events of a new run.
+func (d *driver) start() {
+	v := d.view
+	session := max(v.session, 1)
+	if d.row.NewSession && v.session > 0 {
+		session = v.session + 1
+	}
+	started := &event.RunStarted{
+		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
+		Executor: d.row.Executor, Metadata: d.row.Metadata,
+	}
+	if n := len(d.agent.specs); n > 0 {
+		started.Tools = make([]string, n)
+		for i := range d.agent.specs {
+			started.Tools[i] = d.agent.specs[i].Name
+		}
+	}
+	d.add(nil, "", 0, started)
+	root := v.run.scopes[0]
+	for _, m := range d.row.Input {
+		if m.Role == event.RoleAssistant {
+			d.add(root, "", 0, &event.AssistantMessage{Content: m.Content, Stop: event.StopEndTurn})
+			continue
+		}
+		d.add(nil, "", 0, &event.UserMessage{Content: m.Content})
+	}
+}
+
+// mail takes in what others left for the run.
+func (d *driver) mail(letters []journal.Mail) {
+	for i := range letters {
+		m := &letters[i]
+		switch m.Kind {
+		case journal.MailAnswer:
+			d.read = append(d.read, m.ID)
+			if slices.ContainsFunc(d.view.run.questions, func(q *question) bool {
+				return q.Token == m.Token && !q.answered
+			}) {
+				d.add(nil, "", 0, &event.Answered{Token: m.Token, Value: m.Value, By: m.By})
+			}
+		case journal.MailCancel:
+			d.read = append(d.read, m.ID)
+			d.stop()
+		case journal.MailMessage, journal.MailChild:
+			// Left unread: nothing here sends them yet.
+		}
+	}
+}
+
+// add makes a durable event, folds it and puts it into the commit. A nil scope
+// is the root speaking for the user.
+func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
+	cycle := 0
+	if s != nil {
+		cycle = s.cycle
+	}
+	d.addAt(s, cycle, step, attempt, body)
+}
+
+// addAt is add for an event that begins a cycle.
+func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event.Body) {
+	if len(d.slab) == cap(d.slab) {
+		d.slab = make([]event.Event, 0, min(max(cap(d.slab)*2, 4), 64))
+	}
+	d.slab = d.slab[:len(d.slab)+1]
+	e := &d.slab[len(d.slab)-1]
+	e.Seq = d.view.last + 1
+	d.head(&e.Header, s, step, attempt)
+	e.Cycle = cycle
+	e.Time = d.now
+	e.Body = body
+	d.view.fold(e)
+	d.events = append(d.events, e)
+}
+
+func (d *driver) head(h *event.Header, s *Scope, step string, attempt int) {
+	h.Conversation, h.Run = d.row.Conversation, d.row.ID
+	h.Step, h.Attempt, h.Simulated = step, attempt, d.simulated
+	h.Author = event.UserAuthor
+	if s != nil {
+		h.Scope, h.Cycle, h.Author = s.id, s.cycle, s.agent
+	}
+}
+
+// commit writes what the last round decided, and sends it once it is durable.
+func (d *driver) commit() error {
+	run := d.view.run
+	b := journal.Batch{Events: d.events, Read: d.read}
+	switch {
+	case run.ended != nil:
+		b.Status, b.Release = run.ended.Status, true
+	case d.idle():
+		b.Status, b.Release = event.RunWaiting, true
+		d.parked = true
+	case len(b.Events) == 0 && len(b.Read) == 0:
+		return nil
+	}
+	if err := d.write(b); err != nil {
+		return err
+	}
+	for _, e := range d.events {
+		d.send(*e)
+	}
+	clear(d.events)
+	d.events, d.read = d.events[:0], d.read[:0]
+	return nil
+}
+
+// write commits. A store that cannot be reached may have written all the same,
+// so the same batch is simply repeated, until the lease may have run out.
+func (d *driver) write(b journal.Batch) error {
+	wait := 10 * time.Millisecond
+	for {
+		err := d.store.Commit(d.base, d.lease, b)
+		if err == nil || !errors.Is(err, event.ErrUnavailable) || time.Now().Add(wait).After(d.lease.Until) {
+			return err
+		}
+		time.Sleep(wait)
+		wait = min(2*wait, time.Second)
+	}
+}
+
+// idle reports whether nothing runs and no timer is set: only an answer can
+// move the run.
+func (d *driver) idle() bool { return d.running.n == 0 && d.wake.IsZero() }
+
+func (d *driver) over() bool { return d.parked || d.view.run.ended != nil }
+
+// send takes an event to the reader. One that stops reading cancels the run.
+func (d *driver) send(e event.Event) {
+	if d.broken {
+		return
+	}
+	if !d.sink(e) {
+		d.broken = true
+		d.stop()
+	}
+}
+
+func (d *driver) inputs(s *Scope) Inputs {
+	agent := d.agentOf(s.agent)
+	if agent == nil {
+		agent = d.agent
+	}
+	in := Inputs{
+		Agent: agent, Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: d.running,
+	}
+	if err := d.ctx.Err(); err != nil {
+		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
+		in.Cancelled = !in.Expired
+	}
+	return in
+}
+
+func (d *driver) agentOf(name string) *Agent {
+	if name == d.agent.name {
+		return d.agent
+	}
+	return d.team[name]
+}
+
+func (d *driver) waitUntil(t time.Time) {
+	if !t.IsZero() && (d.wake.IsZero() || t.Before(d.wake)) {
+		d.wake = t
+	}
+}
+
+// beginModel begins the scope's next model call, or the next attempt of the
+// one that failed.
+func (d *driver) beginModel(s *Scope, why event.Why) {
+	agent := d.inputs(s).Agent
+	attempt := 1
+	if why == event.WhyRetry || why == event.WhyTakenOver {
+		attempt = s.model.attempt + 1
+	}
+	cycle := s.cycle
+	if attempt == 1 {
+		cycle++
+	}
+	step := stepName(s.id, 'm', cycle, 0)
+	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepModel, Why: why, Model: agent.model.Info().Name})
+	s.model.by = d.running
+	d.running.n++
+	d.todo = append(d.todo, &work{
+		scope: s, agent: agent, model: agent.model, step: step, attempt: attempt, begun: d.now,
+		request: &ModelRequest{
+			Instructions: agent.instructions, Messages: s.talk.shared(), Tools: agent.specs,
+			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
+		},
+	})
+}
+
+// beginTools begins calls. What can be answered without running anything (an
+// unknown tool, arguments that are no JSON) is answered at once.
+func (d *driver) beginTools(s *Scope, calls []*call) {
+	agent := d.inputs(s).Agent
+	for _, c := range calls {
+		reconcile := c.state == callBegun && c.effect == event.EffectReconcilable
+		attempt := c.attempt + 1
+		tool := agent.tool(c.Name)
+		var traits Traits
+		if tool != nil {
+			traits = TraitsOf(tool)
+		}
+		reconcile = reconcile && traits.Reconcile != nil
+		d.add(s, c.step, attempt, &event.StepBegun{
+			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
+		})
+		if kind, text := refusal(agent, tool, c); text != "" {
+			d.refuse(s, c, kind, text)
+			continue
+		}
+		w := &work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now}
+		w.call = &Call{
+			Context: d.ctx, ID: c.ID, Name: c.Name, Args: c.Args,
+			Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.id, Step: c.step, Agent: s.agent, Attempt: attempt,
+			tool: tool, traits: traits, reconcile: reconcile, box: d.view.state, asks: slices.Clone(c.asks),
+		}
+		switch {
+		case traits.Timeout > 0:
+			w.due = d.now.Add(traits.Timeout + d.agent.limits.Grace)
+		case agent.limits.ToolTime > 0:
+			w.due = d.now.Add(agent.limits.ToolTime)
+		}
+		c.by = d.running
+		d.running.n++
+		d.todo = append(d.todo, w)
+	}
+}
+
+// refusal says why a call cannot be run at all.
+func refusal(agent *Agent, tool Tool, c *call) (event.ErrorKind, string) {
+	switch {
+	case tool == nil:
+		names := make([]string, len(agent.specs))
+		for i := range agent.specs {
+			names[i] = agent.specs[i].Name
+		}
+		return event.ErrNotFound, "Error: there is no tool called " + quote(c.Name) + "; the tools are: " + list(names) + "."
+	case c.Args == nil:
+		return event.ErrInvalid, "Error: " + c.Fault + "."
+	default:
+		return "", ""
+	}
+}
+
+// refuse ends a call that was begun and never ran.
+func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
+	d.add(s, c.step, c.attempt, &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone,
+		Result: &event.ToolResult{
+			Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
+		},
+		Err: &event.Error{Op: "tool " + c.Name, Kind: kind, Message: text},
+	})
+}
+
+// openScopes opens a child scope for each call of an agent. Nothing is called:
+// the child's own Next does the rest.
+func (d *driver) openScopes(s *Scope, calls []*call) {
+	agent := d.inputs(s).Agent
+	l := &d.agent.limits
+	for _, c := range calls {
+		child := agent.child(c.Name)
+		d.add(s, c.step, c.attempt+1, &event.StepBegun{
+			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
+		})
+		input, text := agentInput(c)
+		switch {
+		case text != "":
+		case l.Depth > 0 && s.depth+1 > l.Depth:
+			text = "Error: agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more."
+		case l.Scopes > 0 && len(d.view.run.scopes) >= l.Scopes:
+			text = "Error: the run has opened as many agents as it may (" + itoa(l.Scopes) + ")."
+		}
+		if text != "" {
+			d.refuse(s, c, event.ErrLimit, text)
+			continue
+		}
+		d.add(s, c.step, c.attempt, &event.ScopeOpened{
+			ID: c.step, Parent: s.id, Call: c.ID, Agent: child.agent.name, Depth: s.depth + 1, Input: input,
+		})
+	}
+}
+
+// finish ends a scope: every call that is still open gets a result in the same
+// commit, a child gives its parent the result, and the root ends the run.
+func (d *driver) finish(s *Scope, cmd Command) {
+	d.closeSteps(s)
+	if s.depth > 0 {
+		d.closeScope(s, cmd)
+		return
+	}
+	r := d.view.run
+	ended := &event.RunEnded{
+		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
+		Usage: r.usage, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
+	}
+	switch cmd.Why {
+	case event.WhyFailed:
+		ended.Status = event.RunFailed
+	case event.WhyCancelled, event.WhyDeadline:
+		ended.Status = event.RunCancelled
+	}
+	d.err = cmd.Err
+	d.add(s, "", 0, ended)
+}
+
+// closeSteps ends what the scope still has open.
+func (d *driver) closeSteps(s *Scope) {
+	for _, c := range slices.Clone(s.batch) {
+		if c.state == callEnded {
+			continue
+		}
+		outcome, text := event.OutcomeCancelled, "The tool call was cancelled before it gave a result."
+		if c.state == callNew {
+			text = "The tool call was cancelled and never begun."
+		}
+		if w := d.flight(c.step); w != nil {
+			outcome = event.OutcomeStraggler
+			text = "The tool " + quote(c.Name) + " did not stop when it was cancelled and was left behind; " +
+				"it may still have an effect."
+			d.leave(w)
+		}
+		d.add(s, c.step, c.attempt, &event.StepEnded{
+			Step: event.StepTool, Outcome: outcome, Result: &event.ToolResult{
+				Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
+			},
+		})
+	}
+	if s.model.state == modelBegun {
+		outcome := event.OutcomeCancelled
+		if w := d.flight(s.model.step); w != nil {
+			outcome = event.OutcomeStraggler
+			d.leave(w)
+		}
+		d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
+			Step: event.StepModel, Outcome: outcome, UsageUnknown: true,
+		})
+	}
+}
+
+// closeScope ends a child and its parent's call in one commit.
+func (d *driver) closeScope(s *Scope, cmd Command) {
+	output := []event.Block(nil)
+	if n := len(s.talk.msgs); n > 0 && s.talk.msgs[n-1].Role == event.RoleAssistant {
+		output = s.talk.msgs[n-1].Content
+	}
+	d.add(s, "", 0, &event.ScopeClosed{ID: s.id, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err})
+	c := s.opener
+	if c == nil || c.state == callEnded {
+		return
+	}
+	r := &event.ToolResult{Call: c.ID, Name: c.Name}
+	if text := event.TextOf(output); text != "" {
+		r.Content = append(r.Content, &event.Text{Text: text})
+	}
+	outcome := event.OutcomeDone
+	if cmd.Err != nil {
+		r.IsError = true
+		r.Content = append(r.Content, &event.Text{Text: "Error: agent " + quote(s.agent) + ": " + cmd.Err.Message + "."})
+		if cmd.Why == event.WhyCancelled || cmd.Why == event.WhyDeadline {
+			outcome = event.OutcomeCancelled
+		}
+	}
+	if len(r.Content) == 0 {
+		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
+	}
+	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: cmd.Err})
+}
+
+// perform runs what has begun and takes in what has ended.
+func (d *driver) perform() {
+	todo := d.todo
+	d.todo = d.todo[:0]
+	if len(todo) == 1 && d.running.n == 1 && todo[0].request != nil {
+		d.runInline(todo[0])
+		return
+	}
+	for _, w := range todo {
+		d.launch(w)
+	}
+	d.takeIn()
+}
+
+// runInline calls the model on the driver's own goroutine: nothing else runs, so
+// its deltas go to the reader without a channel between.
+func (d *driver) runInline(w *work) {
+	if d.asm == nil {
+		d.asm = &assembler{}
+	}
+	e := event.Event{}
+	d.head(&e.Header, w.scope, w.step, w.attempt)
+	e.Epoch = d.lease.Epoch
+	end := runModel(d.ctx, w, d.asm, func(b event.Body) bool {
+		d.live++
+		e.N = d.live
+		e.Time = time.Now()
+		e.Body = b
+		d.send(e)
+		return !d.broken
+	})
+	d.now = time.Now()
+	d.settleModel(w, end)
+}
+
+// settle folds the end of a step, unless the step was left behind.
+func (d *driver) settle(w *work, end *stepEnd) bool {
+	i := slices.Index(d.flights, w)
+	if i < 0 {
+		return false
+	}
+	d.flights = slices.Delete(d.flights, i, i+1)
+	if len(d.queue) > 0 {
+		next := d.queue[0]
+		d.queue = d.queue[1:]
+		d.launch(next)
+	}
+	if w.request != nil {
+		d.settleModel(w, end)
+	} else {
+		d.settleTool(w, end)
+	}
+	return true
+}
+
+func (d *driver) settleTool(w *work, end *stepEnd) {
+	d.running.n--
+	w.entry.by = nil
+	c := w.call
+	c.close()
+	if len(c.asked) > 0 {
+		for i := range c.asked {
+			d.add(w.scope, w.step, w.attempt, &c.asked[i])
+		}
+		return
+	}
+	if changed := stateChange(c.writes); changed != nil {
+		d.add(w.scope, w.step, w.attempt, changed)
+	}
+	result, err := end.result(c, w.agent.limits.ResultBytes)
+	outcome := event.OutcomeDone
+	if d.ctx.Err() != nil && errors.Is(end.err, d.ctx.Err()) {
+		outcome = event.OutcomeCancelled
+	}
+	if err != nil && end.panics != "" {
+		err.Err = errors.New(end.panics)
+	}
+	d.add(w.scope, w.step, w.attempt, &event.StepEnded{
+		Step: event.StepTool, Outcome: outcome, Result: result, Err: err, EndTurn: c.endTurn, Duration: end.took,
+	})
+}
+
+// settleModel folds the end of a model call: its message, or its failure with
+// the time of the next attempt, which is decided here once and written.
+func (d *driver) settleModel(w *work, end *stepEnd) {
+	d.running.n--
+	w.scope.model.by = nil
+	if end.message != nil {
+		d.add(w.scope, w.step, w.attempt, end.message)
+		return
+	}
+	failed := &event.StepEnded{
+		Step: event.StepModel, Outcome: event.OutcomeFailed, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
+	}
+	failed.Err = modelError(w.model.Info().Name, end.err)
+	if end.panics != "" {
+		failed.Err.Err = errors.New(end.panics)
+	}
+	switch {
+	case d.ctx.Err() != nil:
+		failed.Outcome = event.OutcomeCancelled
+	case failed.Err.Kind.Info().Retry && failed.Err.Kind != event.ErrTimeout && w.attempt < w.agent.retry.Attempts:
+		failed.RetryAt = d.now.Add(w.agent.retry.wait(w.attempt, failed.Err.RetryAfter))
+	}
+	if w.scope.depth == 0 {
+		d.partial = end.partial
+	}
+	d.add(w.scope, w.step, w.attempt, failed)
+}
+
+// wait is how long to wait after attempt number n has failed.
+func (r *Retry) wait(n int, asked time.Duration) time.Duration {
+	w := r.Max
+	if n < 32 && r.Base<<(n-1) < r.Max {
+		w = r.Base << (n - 1)
+	}
+	if !r.Exact && w > 1 {
+		w -= rand.N(w / 2) //nolint:gosec // jitter needs no secrecy
+	}
+	return max(w, asked)
+}
+
+// stateChange splits what a call wrote into values and removals.
+func stateChange(writes map[string]json.RawMessage) *event.StateChanged {
+	if len(writes) == 0 {
+		return nil
+	}
+	b := &event.StateChanged{}
+	for k, v := range writes {
+		if v == nil {
+			b.Delete = append(b.Delete, k)
+			continue
+		}
+		if b.Set == nil {
+			b.Set = make(map[string]json.RawMessage, len(writes))
+		}
+		b.Set[k] = v
+	}
+	slices.Sort(b.Delete)
+	return b
+}

@@ -1,0 +1,242 @@
+package braid
+
+import (
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Do is what [Next] wants done.
+type Do uint8
+
+// The five commands.
+const (
+	// DoWait: nothing can move before a step ends, an answer comes or Until is past.
+	DoWait Do = iota
+	// DoFinish: the scope's work is over.
+	DoFinish
+	// DoTools: run Calls, all at once.
+	DoTools
+	// DoModel: call the model.
+	DoModel
+	// DoScopes: open a child scope for each of Calls.
+	DoScopes
+)
+
+// Command is what the loop decided for one scope.
+type Command struct {
+	Do Do
+	// Why is the reason, from a closed list. It is written with what follows.
+	Why event.Why
+	// Stop goes with DoFinish.
+	Stop event.StopReason
+	// Err goes with DoFinish: the kind of error that stands beside the result.
+	Err *event.Error
+	// Until goes with DoWait; zero means without end.
+	Until time.Time
+
+	calls []*call
+}
+
+// Inputs is what [Next] sees besides the scope: everything that is not in the log.
+type Inputs struct {
+	// Agent is who works in the scope now.
+	Agent *Agent
+	// Now is the driver's clock.
+	Now time.Time
+	// Cancelled and Expired say that somebody, or the deadline, wants the run to end.
+	Cancelled bool
+	Expired   bool
+	// Usage and Scopes are the run's totals so far.
+	Usage  event.Usage
+	Scopes int
+
+	// running tells the steps that this driver runs now. A step that has begun
+	// in the log and is not among them was in flight when another driver died.
+	running *running
+}
+
+// Next decides what a scope does next. It is pure: the same scope and inputs
+// give the same command, whoever asks, before or after a crash. The order is
+// the design (DESIGN section 4):
+//
+//  1. cancelled, or past the deadline: finish.
+//  2. Tool calls that can run: run them, so that a resumed run goes straight
+//     to its tools without a model call.
+//  3. Open calls that cannot: wait for what runs or for an answer.
+//  4. A tool asked to stop: finish.
+//  5. The model ended its turn, or failed for good: finish.
+//  6. A limit is reached: finish. The tools that were asked for are done by then.
+//  7. Otherwise: call the model.
+func Next(s *Scope, in Inputs) Command {
+	if in.Cancelled {
+		return finish(event.WhyCancelled, event.StopCancelled, &event.Error{
+			Kind: event.ErrCancelled, Message: "the run was cancelled",
+		})
+	}
+	if in.Expired {
+		return finish(event.WhyDeadline, event.StopTimeout, &event.Error{
+			Kind: event.ErrTimeout, Message: "the run's time was over before it was done",
+			Hint: "give it more time, or ask for less at once",
+		})
+	}
+
+	if s.batch != nil {
+		if cmd, ok := nextCalls(s, in); ok {
+			return cmd
+		}
+		return Command{Do: DoWait, Why: event.WhyWaiting}
+	}
+
+	if s.endTurn && s.fresh == event.WhyToolResults {
+		return finish(event.WhyToolStop, event.StopToolUse, nil)
+	}
+
+	switch s.model.state {
+	case modelBegun:
+		if in.running.has(s.model.by) {
+			return Command{Do: DoWait, Why: event.WhyWaiting}
+		}
+		return nextModel(s, in, event.WhyTakenOver)
+	case modelLost:
+		return nextModel(s, in, event.WhyTakenOver)
+	case modelFailed:
+		if s.model.retryAt.IsZero() {
+			return finish(event.WhyFailed, event.StopError, s.model.err)
+		}
+		if in.Now.Before(s.model.retryAt) {
+			return Command{Do: DoWait, Why: event.WhyRetry, Until: s.model.retryAt}
+		}
+		return nextModel(s, in, event.WhyRetry)
+	case modelIdle:
+	}
+
+	if s.fresh == "" {
+		return endOfTurn(s)
+	}
+	return nextModel(s, in, s.fresh)
+}
+
+// nextCalls decides for an open batch: the calls that can run now, if any.
+func nextCalls(s *Scope, in Inputs) (Command, bool) {
+	var tools, scopes []*call
+	for _, c := range s.batch {
+		switch c.state {
+		case callEnded:
+			continue
+		case callAsked:
+		case callBegun:
+			if c.child == nil && !in.running.has(c.by) {
+				tools = append(tools, c)
+			}
+		case callNew, callAnswered:
+			if in.Agent.child(c.Name) != nil {
+				scopes = append(scopes, c)
+			} else {
+				tools = append(tools, c)
+			}
+		}
+		if in.Agent.sequential {
+			// One after another: nothing behind an open call may begin.
+			break
+		}
+	}
+	if len(scopes) > 0 {
+		return Command{Do: DoScopes, calls: scopes}, true
+	}
+	return Command{Do: DoTools, calls: tools}, len(tools) > 0
+}
+
+// nextModel calls the model unless a limit is reached.
+func nextModel(s *Scope, in Inputs, why event.Why) Command {
+	l := &in.Agent.limits
+	switch {
+	case l.Cycles > 0 && s.cycle >= l.Cycles && why != event.WhyRetry && why != event.WhyTakenOver:
+		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles")
+	case l.ToolCalls > 0 && s.toolCalls >= l.ToolCalls:
+		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls")
+	case l.TotalTokens > 0 && in.Usage.Total >= l.TotalTokens:
+		return limit(event.StopLimitTotalTokens, "the run reached its limit of tokens", "Limits.TotalTokens")
+	}
+	return Command{Do: DoModel, Why: why}
+}
+
+// endOfTurn is a model's answer without calls.
+func endOfTurn(s *Scope) Command {
+	switch s.stop {
+	case event.StopMaxTokens:
+		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
+			Kind: event.ErrMaxTokens, Message: "the model's answer was cut at its token limit",
+			Hint: "raise ModelOptions.MaxTokens, or ask for less at once",
+		})
+	case "":
+		return finish(event.WhyNothing, event.StopEndTurn, nil)
+	case event.StopEndTurn, event.StopSequence, event.StopToolUse:
+		return finish(event.WhyEndTurn, s.stop, nil)
+	default:
+		// A refusal, a guardrail, a filter, or a word that only the provider knows.
+		return finish(event.WhyModelStop, s.stop, nil)
+	}
+}
+
+func finish(why event.Why, stop event.StopReason, err *event.Error) Command {
+	return Command{Do: DoFinish, Why: why, Stop: stop, Err: err}
+}
+
+func limit(stop event.StopReason, message, field string) Command {
+	return finish(event.WhyLimit, stop, &event.Error{
+		Kind: event.ErrLimit, Message: message,
+		Hint: "the conversation stays usable; raise " + field + " or continue it",
+	})
+}
+
+// iterate is the loop: ask Next of every open scope until none can move, write
+// down in one commit what ended and what begins, do what has begun, take in what
+// has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
+func (d *driver) iterate() error {
+	for {
+		d.decide()
+		if err := d.commit(); err != nil {
+			return err
+		}
+		if d.over() {
+			return nil
+		}
+		d.perform()
+	}
+}
+
+// decide asks every open scope, children before their parents, until the
+// answers change nothing any more: a child that finishes lets its parent go on
+// in the same commit.
+func (d *driver) decide() {
+	d.wake = time.Time{}
+	for moved := true; moved && d.view.run.ended == nil; {
+		moved = false
+		scopes := d.view.run.scopes
+		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil; i-- {
+			if s := scopes[i]; !s.closed {
+				moved = d.apply(s, Next(s, d.inputs(s))) || moved
+			}
+		}
+	}
+}
+
+// apply turns a command into the events that begin it, and remembers what has to
+// be done once they are committed. It reports whether the scope moved.
+func (d *driver) apply(s *Scope, cmd Command) bool {
+	switch cmd.Do {
+	case DoFinish:
+		d.finish(s, cmd)
+	case DoTools:
+		d.beginTools(s, cmd.calls)
+	case DoModel:
+		d.beginModel(s, cmd.Why)
+	case DoScopes:
+		d.openScopes(s, cmd.calls)
+	case DoWait:
+		d.waitUntil(cmd.Until)
+		return false
+	}
+	return true
+}

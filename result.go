@@ -1,0 +1,100 @@
+package braid
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Result is what a run came to. It is filled as far as the run got, also where
+// an error stands beside it.
+type Result struct {
+	// Conversation is where the run stands, for the next one.
+	Conversation *Conversation
+	// Run is the run's id.
+	Run string
+	// Stop is why it ended, Why the same in the loop's words.
+	Stop event.StopReason
+	Why  event.Why
+	// Message is the root agent's last whole answer; Partial is what it had said
+	// of the next one when it was cut off.
+	Message event.Message
+	Partial []event.Block
+	// Usage sums all model calls of the run.
+	Usage   event.Usage
+	Metrics Metrics
+	// State is the run's own state: what tools set with [StateTemp], without the
+	// prefix (Strands' request state).
+	State map[string]json.RawMessage
+	// Questions are open where Stop is [event.StopQuestion].
+	Questions []Question
+	// Simulated says that the model followed a script.
+	Simulated bool
+}
+
+// Text is the message's text.
+func (r *Result) Text() string { return r.Message.Text() }
+
+// Metrics count what a run did.
+type Metrics struct {
+	// Cycles counts the root agent's; ModelCalls every attempt of every agent.
+	Cycles     int
+	ModelCalls int
+	ToolCalls  int
+	ToolErrors int
+	// Duration is from the run's first event to its end; ModelTime sums the
+	// model calls that succeeded; TimeToFirstByte is the first one's.
+	Duration        time.Duration
+	ModelTime       time.Duration
+	TimeToFirstByte time.Duration
+}
+
+// Question is an open question of a waiting run.
+type Question struct {
+	event.Asked
+	// Step and Scope say which call asks.
+	Step  string
+	Scope string
+}
+
+// fill sets the result from the driver's view.
+func (r *Result) fill(d *driver) {
+	run := d.view.run
+	if run == nil {
+		return
+	}
+	r.Run = run.id
+	r.Simulated = d.simulated
+	r.Message = run.lastMessage
+	r.Partial = d.partial
+	r.Usage = run.usage
+	r.Metrics = run.metrics
+	r.Metrics.Duration = d.now.Sub(run.started)
+	r.State = d.view.state.run()
+	if run.ended != nil {
+		r.Stop, r.Why = run.ended.Stop, run.ended.Why
+		return
+	}
+	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
+	r.Questions = run.openQuestions()
+}
+
+func quote(s string) string { return strconv.Quote(s) }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// agentInput reads the arguments of a call to an agent, or says what is wrong.
+func agentInput(c *call) ([]event.Block, string) {
+	if c.Args == nil {
+		return nil, "Error: " + c.Fault + "."
+	}
+	var args struct {
+		Input string `json:"input"`
+	}
+	if err := json.Unmarshal(c.Args, &args); err != nil || args.Input == "" {
+		return nil, `Error: invalid arguments: input is missing; it says what the agent is to do.`
+	}
+	return []event.Block{&event.Text{Text: args.Input}}, ""
+}

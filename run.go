@@ -1,0 +1,351 @@
+package braid
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Run answers input and gives the result. It is [Agent.Stream] read to its end.
+//
+// input is a string, a block or blocks of package event, a message or messages
+// (a history that ends with a user's), or an [Answer] or answers to open
+// questions. The error is nil where the run completed or waits for an answer
+// (Result.Stop tells); for a limit, a cut answer, a cancelled or timed-out run it
+// is an *[event.Error] of that kind, beside a result as far as it got.
+func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result, error) {
+	return a.collect(ctx, input, opts)
+}
+
+// Stream answers input and yields every event as it happens. It is lossless: the
+// driver itself calls the loop's body and waits for it. A durable event is in the
+// log before it is yielded. Breaking out cancels the run, waits for what it
+// started and frees everything. An error is yielded last, with an empty event.
+func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.Seq2[event.Event, error] {
+	return a.stream(ctx, input, opts)
+}
+
+// Resume goes on with a conversation's open run: one that waits and has been
+// answered, or one whose driver died. Finished steps are not repeated, and a run
+// that waits for tools goes straight to them, without a model call. Where there
+// is no open run but the last word was the user's, it is answered.
+func (a *Agent) Resume(ctx context.Context, conv *Conversation, opts ...RunOption) (*Result, error) {
+	return a.collect(ctx, resume{}, append(slices.Clone(opts), In(conv)))
+}
+
+// ResumeStream is [Agent.Resume] as a stream.
+func (a *Agent) ResumeStream(ctx context.Context, conv *Conversation, opts ...RunOption) iter.Seq2[event.Event, error] {
+	return a.stream(ctx, resume{}, append(slices.Clone(opts), In(conv)))
+}
+
+// resume is the input that is none.
+type resume struct{}
+
+// Answer is an answer to an open question, as input of a run.
+type Answer struct {
+	Token string
+	// Value is written as JSON; nil is an answer too.
+	Value any
+	// By says who answered.
+	By string
+}
+
+// RunOption sets something for one run.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	conv       *Conversation
+	into       *Result
+	key        string
+	executor   string
+	metadata   map[string]string
+	newSession bool
+	tenant     string
+	user       string
+}
+
+// In runs in a conversation. Without it a run has one of its own; find it in
+// Result.Conversation.
+func In(c *Conversation) RunOption { return func(o *runOptions) { o.conv = c } }
+
+// Into fills r when a stream ends, as [Agent.Run] would give it.
+func Into(r *Result) RunOption { return func(o *runOptions) { o.into = r } }
+
+// Key makes the run idempotent: a second run of the conversation with the same
+// key and input is the first one; with another input it is refused with
+// [event.ErrConflict].
+func Key(key string) RunOption { return func(o *runOptions) { o.key = key } }
+
+// Executor labels the run for logs and usage. It is no identity.
+func Executor(label string) RunOption { return func(o *runOptions) { o.executor = label } }
+
+// Metadata adds the caller's own labels.
+func Metadata(m map[string]string) RunOption { return func(o *runOptions) { o.metadata = m } }
+
+// NewSession begins a new stretch of the conversation: the log goes on, and the
+// model sees nothing of what was before.
+func NewSession() RunOption { return func(o *runOptions) { o.newSession = true } }
+
+// For says whose conversation it is, where a store is shared: "app:" state
+// belongs to the tenant, "user:" state to the user inside it.
+func For(tenant, user string) RunOption {
+	return func(o *runOptions) { o.tenant, o.user = tenant, user }
+}
+
+func (a *Agent) collect(ctx context.Context, input any, opts []RunOption) (*Result, error) {
+	r := &Result{}
+	o := options(opts)
+	err := a.drive(ctx, input, &o, r, func(event.Event) bool { return true })
+	if o.into != nil {
+		*o.into = *r
+	}
+	return r, err
+}
+
+func (a *Agent) stream(ctx context.Context, input any, opts []RunOption) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		o := options(opts)
+		r := o.into
+		if r == nil {
+			r = &Result{}
+		}
+		left := false
+		err := a.drive(ctx, input, &o, r, func(e event.Event) bool {
+			left = !yield(e, nil)
+			return !left
+		})
+		if err != nil && !left {
+			yield(event.Event{}, err)
+		}
+	}
+}
+
+func options(opts []RunOption) runOptions {
+	var o runOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// drive is the way of a run from its input to its last event: check, admit,
+// acquire, drive, give back.
+func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, sink func(event.Event) bool) error {
+	team, err := a.team()
+	if err != nil {
+		return err
+	}
+	messages, answers, err := inputOf(input)
+	if err != nil {
+		return err
+	}
+	if o.conv == nil {
+		if messages == nil {
+			return &event.Error{
+				Op: "run", Kind: event.ErrInvalid, Message: "there is no conversation to go on with",
+				Hint: "pass it with braid.In",
+			}
+		}
+		o.conv = NewConversation()
+	}
+	conv := o.conv
+	r.Conversation = conv
+	for _, answer := range answers {
+		if err := conv.answer(ctx, answer); err != nil {
+			return err
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := conv.lock(stop); err != nil {
+		return err
+	}
+	warm := conv.warm
+	kept := (*view)(nil)
+	defer func() { conv.unlock(kept) }()
+
+	row, err := a.admit(ctx, o, conv, warm, messages)
+	if err != nil {
+		kept = warm
+		return err
+	}
+	have := int64(0)
+	if warm != nil {
+		have = warm.last
+	}
+	opened, err := conv.store.Acquire(ctx, row.ID, have)
+	if err != nil {
+		return err
+	}
+	v := warm
+	if v == nil {
+		v = newView(opened.Events)
+	} else {
+		for _, e := range opened.Events {
+			v.fold(e)
+		}
+		if v.stale {
+			events, err := conv.store.Read(ctx, conv.id, 0, 0)
+			if err != nil {
+				return err
+			}
+			v = newView(events)
+		}
+	}
+	v.state.share(opened.Shared)
+	d := &driver{
+		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
+		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
+		view: v, sink: sink, simulated: a.model.Info().Simulated, running: &running{},
+		now: time.Now(),
+	}
+	if err := d.drive(opened.Mail); err != nil {
+		return err
+	}
+	r.fill(d)
+	kept = v
+	if d.err != nil {
+		return d.err
+	}
+	return nil
+}
+
+// admit gives the run to drive: a new one for new input, the open one otherwise.
+func (a *Agent) admit(
+	ctx context.Context, o *runOptions, conv *Conversation, warm *view, messages []event.Message,
+) (journal.Run, error) {
+	open := ""
+	if warm == nil {
+		v, err := conv.coldView(ctx)
+		if err != nil {
+			return journal.Run{}, err
+		}
+		warm = v
+	}
+	if warm.run != nil && warm.run.ended == nil {
+		open = warm.run.id
+	}
+	switch {
+	case messages == nil && open != "":
+		return journal.Run{ID: open}, nil
+	case messages == nil:
+		if n := len(warm.past.msgs); n == 0 || warm.past.msgs[n-1].Role != event.RoleUser {
+			return journal.Run{}, &event.Error{
+				Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
+				Hint: "begin one with Run",
+			}
+		}
+	case open != "" && o.key == "":
+		return journal.Run{}, &event.Error{
+			Op: "run", Kind: event.ErrConflict, Message: "the conversation's last run is not over",
+			Hint: "answer its questions and Resume it, or Cancel and Resume it",
+		}
+	}
+	return conv.store.Admit(ctx, journal.Run{
+		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
+		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,
+	})
+}
+
+// inputOf reads what Run was given. No messages and no error means to resume.
+func inputOf(input any) ([]event.Message, []Answer, error) {
+	switch in := input.(type) {
+	case string:
+		if in == "" {
+			return nil, nil, emptyInput()
+		}
+		if !utf8.ValidString(in) {
+			return nil, nil, &event.Error{
+				Op: "run", Kind: event.ErrInvalid, Message: "the input is not valid UTF-8",
+				Hint: "convert it to UTF-8 first",
+			}
+		}
+		return []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: in}}}}, nil, nil
+	case event.Block:
+		return inputMessages([]event.Message{{Role: event.RoleUser, Content: []event.Block{in}}})
+	case []event.Block:
+		return inputMessages([]event.Message{{Role: event.RoleUser, Content: in}})
+	case event.Message:
+		return inputMessages([]event.Message{in})
+	case []event.Message:
+		return inputMessages(in)
+	case Answer:
+		return nil, []Answer{in}, nil
+	case []Answer:
+		if len(in) == 0 {
+			return nil, nil, emptyInput()
+		}
+		return nil, in, nil
+	case resume:
+		return nil, nil, nil
+	case nil:
+		return nil, nil, emptyInput()
+	default:
+		return nil, nil, &event.Error{
+			Op: "run", Kind: event.ErrInvalid, Message: fmt.Sprintf("a %T is no input", input),
+			Hint: "pass a string, blocks, messages or answers",
+		}
+	}
+}
+
+func emptyInput() error {
+	return &event.Error{
+		Op: "run", Kind: event.ErrInvalid, Message: "the input is empty",
+		Hint: "say something, or use Resume to go on with what is there",
+	}
+}
+
+// inputMessages holds a history against what a model takes: it ends with the
+// user, and every call has its result in the next message.
+func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
+	bad := func(what string) ([]event.Message, []Answer, error) {
+		return nil, nil, &event.Error{
+			Op: "run", Kind: event.ErrInvalid, Message: "the messages cannot be an input: " + what,
+			Hint: "end with a user's message, and put each tool result into the message after its call",
+		}
+	}
+	if len(in) == 0 {
+		return nil, nil, emptyInput()
+	}
+	var open []*event.ToolCall
+	for i, m := range in {
+		if m.Role != event.RoleUser && m.Role != event.RoleAssistant {
+			return bad(fmt.Sprintf("message %d has the role %q", i, m.Role))
+		}
+		if len(m.Content) == 0 {
+			return nil, nil, emptyInput()
+		}
+		for _, b := range m.Content {
+			switch b := b.(type) {
+			case nil:
+				return bad(fmt.Sprintf("message %d holds a block that is nil", i))
+			case *event.Text:
+				if !utf8.ValidString(b.Text) {
+					return bad(fmt.Sprintf("message %d is not valid UTF-8", i))
+				}
+			case *event.ToolResult:
+				n := len(open)
+				open = slices.DeleteFunc(open, func(c *event.ToolCall) bool { return c.ID == b.Call })
+				if m.Role != event.RoleUser || len(open) != n-1 {
+					return bad(fmt.Sprintf("message %d has a result for a call that the message before it does not make", i))
+				}
+			}
+		}
+		if len(open) > 0 {
+			return bad(fmt.Sprintf("call %q has no result", open[0].ID))
+		}
+		if m.Role == event.RoleAssistant {
+			open = m.Calls()
+		}
+	}
+	if in[len(in)-1].Role != event.RoleUser {
+		return bad("the last one is not the user's")
+	}
+	return in, nil, nil
+}

@@ -1,0 +1,169 @@
+package braid_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRunAnswersWithAToolCall(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("calc", answers(asksFor("add", `{"a":3,"b":5}`), says("8")),
+		braid.Func("add", "Adds two numbers.", add))
+	result, err := agent.Run(t.Context(), "3と5を足して")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Text() != "8" || result.Stop != event.StopEndTurn || result.Metrics.Cycles != 2 || result.Metrics.ToolCalls != 1 {
+		t.Errorf("got %q, %s, %+v", result.Text(), result.Stop, result.Metrics)
+	}
+	if result.Usage.Total != 40 {
+		t.Errorf("usage is %+v", result.Usage)
+	}
+}
+
+func TestStreamYieldsTheEventsInOrder(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("calc", answers(asksFor("add", `{"a":3,"b":5}`), says("8")),
+		braid.Func("add", "Adds two numbers.", add))
+	var kinds []event.Kind
+	var seq int64
+	for e, err := range agent.Stream(t.Context(), "3と5を足して") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, e.Body.Kind())
+		if !e.Live() {
+			seq++
+			if e.Seq != seq {
+				t.Errorf("event %s has seq %d, want %d", e.Body.Kind(), e.Seq, seq)
+			}
+		}
+	}
+	want := []event.Kind{
+		event.KindRunStarted, event.KindUserMessage, event.KindStepBegun,
+		event.KindToolInputDelta, event.KindToolInputDelta, event.KindAssistantMessage,
+		event.KindStepBegun, event.KindStepEnded, event.KindStepBegun,
+		event.KindTextDelta, event.KindAssistantMessage, event.KindRunEnded,
+	}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("got  %v\nwant %v", kinds, want)
+	}
+}
+
+func TestBreakingOutOfAStreamCancelsTheRun(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	stopped := make(chan struct{})
+	agent := braid.New("slow", answers(asksFor("wait", `{}`), says("never")),
+		braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+			braid.Progress(ctx, "waiting")
+			<-ctx.Done()
+			close(stopped)
+			return "", ctx.Err()
+		}))
+	for e, err := range agent.Stream(t.Context(), "go", braid.In(conv)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.Body.(*event.ToolProgress); ok {
+			break
+		}
+	}
+	<-stopped
+	messages, err := conv.Messages(t.Context())
+	if err != nil || len(messages) != 3 {
+		t.Errorf("the conversation has %d messages, want question, call and result: %v", len(messages), err)
+	}
+}
+
+func TestAskParksTheRunAndTheAnswerResumesIt(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	model := answers(asksFor("refund", `{}`, "add", `{"a":1,"b":2}`), says("done"))
+	runs := 0
+	agent := braid.New("desk", model, braid.Func("add", "Adds.", add),
+		braid.Func("refund", "Pays money back.", func(ctx context.Context, _ struct{}) (string, error) {
+			runs++
+			ok, err := braid.Ask[bool](ctx, "Refund?")
+			if err != nil {
+				return "", err
+			}
+			if !ok {
+				return "declined", nil
+			}
+			return "paid " + braid.AnsweredBy(ctx, 0), nil
+		}))
+	result, err := agent.Run(t.Context(), "refund me", braid.In(conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Stop != event.StopQuestion || len(result.Questions) != 1 {
+		t.Fatalf("stop is %s with %d questions", result.Stop, len(result.Questions))
+	}
+	if _, err := agent.Run(t.Context(), "hello?", braid.In(conv)); !errors.Is(err, event.ErrConflict) {
+		t.Errorf("a second run while one waits gave %v", err)
+	}
+	q := result.Questions[0]
+	if err := conv.Answer(t.Context(), "no such token", true); !errors.Is(err, event.ErrNotFound) {
+		t.Errorf("a wrong token gave %v", err)
+	}
+	result, err = agent.Run(t.Context(), braid.Answer{Token: q.Token, Value: true, By: "ann"}, braid.In(conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Text() != "done" || runs != 2 || model.calls.Load() != 2 {
+		t.Errorf("got %q after %d runs of the tool and %d model calls", result.Text(), runs, model.calls.Load())
+	}
+	messages, _ := conv.Messages(t.Context())
+	if got := messages[2].Content[0].(*event.ToolResult).Content[0].(*event.Text).Text; got != "paid ann" {
+		t.Errorf("the result is %q", got)
+	}
+}
+
+func TestAThrottledModelIsTriedSixTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return failing(&event.Error{Kind: event.ErrThrottled, Message: "slow down"})
+		}}
+		agent := braid.New("a", model, braid.Retries(braid.Retry{Exact: true}))
+		begun := time.Now()
+		_, err := agent.Run(t.Context(), "hi")
+		if !errors.Is(err, event.ErrThrottled) {
+			t.Errorf("got %v", err)
+		}
+		if got, want := time.Since(begun), (4+8+16+32+64)*time.Second; got != want || model.calls.Load() != 6 {
+			t.Errorf("%d calls in %v, want 6 in %v", model.calls.Load(), got, want)
+		}
+	})
+}
+
+func TestAgentsAsToolsEightLevelsDeep(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("a9", answers(says("bottom")))
+	for i := 8; i >= 1; i-- {
+		name := string(rune('0' + i))
+		below := agent
+		agent = braid.New("a"+name, answers(asksFor(below.Name(), `{"input":"go on"}`), says("up"+name)),
+			braid.AsTool(below, "next"), braid.Limit(braid.Limits{Parallel: 1}))
+	}
+	result, err := agent.Run(t.Context(), "dive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Text() != "up1" || result.Metrics.ToolErrors != 0 {
+		t.Errorf("got %q, %+v", result.Text(), result.Metrics)
+	}
+}

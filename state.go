@@ -1,0 +1,173 @@
+package braid
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+)
+
+// The prefixes of state keys. A key without one belongs to the conversation.
+const (
+	// StateApp is shared by all conversations of a tenant.
+	StateApp = "app:"
+	// StateUser is shared by all conversations of a tenant's user.
+	StateUser = "user:"
+	// StateTemp lives for one run, in memory only: it is never stored or sent.
+	StateTemp = "temp:"
+)
+
+// stateBox is the folded state. The driver writes it while tools read it.
+type stateBox struct {
+	mu   sync.RWMutex
+	kept map[string]json.RawMessage
+	temp map[string]json.RawMessage
+}
+
+func newState(kept map[string]json.RawMessage) *stateBox { return &stateBox{kept: kept} }
+
+func (s *stateBox) apply(b *event.StateChanged) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil {
+		s.kept = make(map[string]json.RawMessage, len(b.Set))
+	}
+	maps.Copy(s.kept, b.Set)
+	for _, k := range b.Delete {
+		delete(s.kept, k)
+	}
+}
+
+// share takes over what other conversations wrote to "app:" and "user:".
+func (s *stateBox) share(shared map[string]json.RawMessage) {
+	if len(shared) == 0 && len(s.kept) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.kept, func(k string, _ json.RawMessage) bool {
+		return strings.HasPrefix(k, StateApp) || strings.HasPrefix(k, StateUser)
+	})
+	if s.kept == nil {
+		s.kept = make(map[string]json.RawMessage, len(shared))
+	}
+	maps.Copy(s.kept, shared)
+}
+
+func (s *stateBox) clearTemp() {
+	s.mu.Lock()
+	s.temp = nil
+	s.mu.Unlock()
+}
+
+func (s *stateBox) get(key string) (json.RawMessage, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if strings.HasPrefix(key, StateTemp) {
+		v, ok := s.temp[key]
+		return v, ok
+	}
+	v, ok := s.kept[key]
+	return v, ok
+}
+
+func (s *stateBox) setTemp(key string, v json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v == nil {
+		delete(s.temp, key)
+		return
+	}
+	if s.temp == nil {
+		s.temp = make(map[string]json.RawMessage)
+	}
+	s.temp[key] = v
+}
+
+// all copies the kept state.
+func (s *stateBox) all() map[string]json.RawMessage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.kept)
+}
+
+// run copies the run's own state, keys without their prefix; nil if there is none.
+func (s *stateBox) run() map[string]json.RawMessage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.temp) == 0 {
+		return nil
+	}
+	m := make(map[string]json.RawMessage, len(s.temp))
+	for k, v := range s.temp {
+		m[strings.TrimPrefix(k, StateTemp)] = v
+	}
+	return m
+}
+
+// GetState reads a value of the conversation's state inside a tool, or of the
+// run's with the prefix [StateTemp]. It sees what this call has set itself, and
+// what calls that have ended had set; ok is false where there is nothing.
+func GetState[T any](ctx context.Context, key string) (value T, ok bool, err error) {
+	c := CallOf(ctx)
+	if c == nil {
+		return value, false, outsideTool("GetState")
+	}
+	raw, ok := c.state(key)
+	if !ok {
+		return value, false, nil
+	}
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return value, true, &event.Error{
+			Op: "state " + key, Kind: event.ErrInvalid, Message: "the value is of another type",
+			Hint: "read it as the type it was set with", Err: err,
+		}
+	}
+	return value, true, nil
+}
+
+// SetState sets a value inside a tool. It is written with the call's result, in
+// one commit; a call that asks a question, or fails to come back, sets nothing.
+// Of parallel calls the one that ends last wins: reading and setting is not
+// atomic. [StateTemp] keys are set at once and never stored.
+func SetState(ctx context.Context, key string, value any) error {
+	c := CallOf(ctx)
+	if c == nil {
+		return outsideTool("SetState")
+	}
+	if key == "" {
+		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is empty", Hint: "name it"}
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return &event.Error{
+			Op: "state " + key, Kind: event.ErrInvalid, Message: "the value cannot be written as JSON",
+			Hint: "use types that encoding/json knows", Err: err,
+		}
+	}
+	c.setState(key, bytes.TrimSpace(buf.Bytes()))
+	return nil
+}
+
+// DeleteState removes a value inside a tool, under the rules of [SetState].
+func DeleteState(ctx context.Context, key string) error {
+	c := CallOf(ctx)
+	if c == nil {
+		return outsideTool("DeleteState")
+	}
+	c.setState(key, nil)
+	return nil
+}
+
+func outsideTool(what string) error {
+	return &event.Error{
+		Op: what, Kind: event.ErrInvalid, Message: "there is no tool call in this context",
+		Hint: "call it inside a tool, with the context that the tool was given",
+	}
+}

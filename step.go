@@ -1,0 +1,244 @@
+package braid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// running is the set of steps that one driver runs. A step carries the set it
+// belongs to, so that membership is one comparison; a set of another driver, or
+// none, means that the step was in flight when that driver went away.
+type running struct {
+	n int
+}
+
+func (r *running) has(s *running) bool { return r != nil && s == r }
+
+// work is a step that has begun in the log and is to be run beside the driver.
+type work struct {
+	scope *Scope
+	// call is set for a tool, request for a model.
+	call    *Call
+	entry   *call
+	model   Model
+	request *ModelRequest
+	agent   *Agent
+	step    string
+	attempt int
+	begun   time.Time
+	// due is when a tool is left behind; zero means never.
+	due time.Time
+}
+
+// arrival is what a running step sends the driver: a live body, or its end.
+type arrival struct {
+	call *Call
+	work *work
+	live event.Body
+	end  *stepEnd
+}
+
+// stepEnd is how a step ended.
+type stepEnd struct {
+	out    Output
+	err    error
+	took   time.Duration
+	panics string
+
+	message *event.AssistantMessage
+	usage   event.Usage
+	known   bool
+	partial []event.Block
+}
+
+// runTool runs one tool call to its end. It never panics and never returns
+// nothing.
+func runTool(w *work) (end *stepEnd) {
+	c := w.call
+	end = &stepEnd{}
+	defer func() {
+		end.took = time.Since(w.begun)
+		if v := recover(); v != nil {
+			end.out = Output{}
+			end.err = &event.Error{
+				Op: "tool " + c.Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the tool panicked: %v", v),
+			}
+			end.panics = string(debug.Stack())
+		}
+	}()
+	if c.traits.Timeout > 0 {
+		ctx, cancel := context.WithTimeout(c.Context, c.traits.Timeout)
+		defer cancel()
+		c.Context = ctx
+	}
+	if c.reconcile {
+		out, known, err := c.traits.Reconcile(c, c.Args)
+		if known || err != nil {
+			end.out, end.err = out, err
+			return end
+		}
+		// The outside knows nothing of it: it never happened, so it may run.
+	}
+	end.out, end.err = c.tool.Call(c, c.Args)
+	return end
+}
+
+// result turns a tool's end into what the model is shown. Failures are results
+// too: they never end the run.
+func (e *stepEnd) result(c *Call, limit int) (*event.ToolResult, *event.Error) {
+	r := &event.ToolResult{Call: c.ID, Name: c.Name}
+	if e.err != nil {
+		kind, text := toolFailure(c, e.err)
+		r.IsError = true
+		r.Content = []event.Block{&event.Text{Text: text}}
+		return r, &event.Error{Op: "tool " + c.Name, Kind: kind, Message: text, Err: e.err}
+	}
+	r.Content, r.Structured, r.IsError = e.out.Content, e.out.Structured, e.out.IsError
+	if len(r.Content) == 0 {
+		text := "done"
+		if len(r.Structured) > 0 {
+			text = string(r.Structured)
+		}
+		r.Content = []event.Block{&event.Text{Text: text}}
+	}
+	if n := bytesOf(r.Content) + len(r.Structured); limit > 0 && n > limit {
+		text := fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
+		r.IsError, r.Structured = true, nil
+		r.Content = []event.Block{&event.Text{Text: text}}
+		return r, &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: text}
+	}
+	for i, b := range r.Content {
+		if t, ok := b.(*event.Text); ok {
+			if v := validText(t.Text); v != t.Text {
+				r.Content[i] = &event.Text{Text: v, Signature: t.Signature}
+			}
+		}
+	}
+	return r, nil
+}
+
+// toolFailure finds the kind of a tool's error and the words for the model.
+func toolFailure(c *Call, err error) (event.ErrorKind, string) {
+	var args *argumentsError
+	switch {
+	case errors.As(err, &args):
+		return event.ErrInvalid, "Error: " + validText(args.Error())
+	case errors.Is(err, context.DeadlineExceeded) && c.traits.Timeout > 0:
+		return event.ErrTimeout, fmt.Sprintf("Error: the tool did not finish within %v.", c.traits.Timeout)
+	case errors.Is(err, context.Canceled):
+		return event.ErrCancelled, "Error: the tool was cancelled."
+	}
+	kind := event.KindOf(err)
+	var e *event.Error
+	if errors.As(err, &e) && e.Message != "" {
+		text := "Error: " + e.Message
+		if e.Hint != "" {
+			text += " (" + e.Hint + ")"
+		}
+		return kind, validText(text)
+	}
+	return kind, "Error: " + strings.TrimPrefix(validText(err.Error()), "Error: ")
+}
+
+// bytesOf is the size of the blocks' payload.
+func bytesOf(blocks []event.Block) int {
+	n := 0
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *event.Text:
+			n += len(b.Text)
+		case *event.Image:
+			n += len(b.Data)
+		case *event.Document:
+			n += len(b.Data) + len(b.Text)
+		case *event.UnknownBlock:
+			n += len(b.Raw)
+		}
+	}
+	return n
+}
+
+// runModel calls the model once and puts its answer together. Each live body
+// goes to send, which says whether to go on.
+func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) bool) (end *stepEnd) {
+	end = &stepEnd{}
+	a.begin(w.begun, w.agent.limits.ArgBytes)
+	callID := func(i int) string {
+		return "call_" + w.request.Run + "_" + strings.ReplaceAll(strings.ReplaceAll(w.step, "/", "_"), ".", "_") + "_" + fmt.Sprint(i)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			end.err = &event.Error{
+				Op: "model " + w.model.Info().Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
+			}
+			end.panics = string(debug.Stack())
+			end.message = nil
+		}
+	}()
+	stopped := false
+	for chunk, err := range w.model.Stream(ctx, w.request) {
+		if err != nil {
+			end.err = err
+			break
+		}
+		if body := a.take(&chunk, time.Now); body != nil && !send(body) {
+			stopped = true
+			break
+		}
+	}
+	end.took = time.Since(w.begun)
+	end.usage, end.known = a.usage, a.hasUsage
+	switch {
+	case stopped:
+		end.err = context.Canceled
+	case end.err == nil && a.stop == "":
+		end.err = &event.Error{
+			Op: "model " + w.model.Info().Name, Kind: event.ErrStreamCut,
+			Message: "the model's answer ended without its terminal signal",
+		}
+		if ctx.Err() != nil {
+			end.err = ctx.Err()
+		}
+	}
+	if end.err != nil {
+		a.stop = event.StopCancelled
+		end.partial = a.content(callID)
+		return end
+	}
+	// The order counts: content may change the stop reason.
+	m := &event.AssistantMessage{Content: a.content(callID)}
+	m.Stop, m.Usage, m.Response, m.Model = a.stop, a.usage, a.response, a.model
+	if m.Usage.Total == 0 {
+		m.Usage.Total = m.Usage.Input + m.Usage.Output + m.Usage.CacheRead + m.Usage.CacheWrite
+	}
+	if m.Model == "" {
+		m.Model = w.model.Info().Name
+	}
+	m.Latency, m.TimeToFirstByte = end.took, a.first
+	end.message = m
+	return end
+}
+
+// modelError makes a model's error one of ours.
+func modelError(name string, err error) *event.Error {
+	var e *event.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	kind := event.KindOf(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = event.ErrTimeout
+	case errors.Is(err, context.Canceled):
+		kind = event.ErrCancelled
+	case kind == event.ErrInternal:
+		kind = event.ErrModel
+	}
+	return &event.Error{Op: "model " + name, Kind: kind, Message: validText(err.Error()), Err: err}
+}

@@ -1,0 +1,175 @@
+package braid
+
+import (
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+// transcript is what the model sees of a scope: messages that alternate
+// between user and assistant, begin with user, and pair every call with its
+// result. It only ever grows at its end, and what has been handed out is never
+// changed, so that requests share it instead of copying it.
+type transcript struct {
+	msgs []event.Message
+}
+
+// branch gives a transcript that begins with this one and grows by itself:
+// appending to it never writes into memory that this one shares.
+func (t *transcript) branch() transcript {
+	// The capacity is kept on purpose: past and the open run's root grow one
+	// after the other, never both (rewind cuts the capacity).
+	return transcript{msgs: t.msgs}
+}
+
+// rewind forgets what a failed run appended behind t: the capacity goes too,
+// because a straggler may still read what lies there.
+func (t *transcript) rewind() {
+	t.msgs = t.msgs[:len(t.msgs):len(t.msgs)]
+}
+
+// user appends what a person said. Two user turns in a row become one, because
+// providers refuse them apart.
+func (t *transcript) user(content []event.Block) {
+	if len(content) == 0 {
+		return
+	}
+	if n := len(t.msgs); n > 0 && t.msgs[n-1].Role == event.RoleUser {
+		t.replaceLast(joinBlocks(t.msgs[n-1].Content, content))
+		return
+	}
+	t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: content})
+}
+
+// assistant appends an answer without calls. An empty one is left out: no
+// provider takes it back.
+func (t *transcript) assistant(content []event.Block) {
+	if len(content) == 0 {
+		return
+	}
+	n := len(t.msgs)
+	switch {
+	case n == 0:
+		// A transcript that begins with an answer (its question was compacted
+		// or failed) is refused by providers.
+		t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: beginning})
+	case t.msgs[n-1].Role == event.RoleAssistant:
+		t.replaceLast(joinBlocks(t.msgs[n-1].Content, content))
+		return
+	}
+	t.msgs = append(t.msgs, event.Message{Role: event.RoleAssistant, Content: content})
+}
+
+// pair appends an answer with calls and its results, together.
+func (t *transcript) pair(answer, results []event.Block) {
+	t.assistant(answer)
+	t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: results})
+}
+
+// replaceLast puts another last message in place of the last one without
+// touching the array that others may read.
+func (t *transcript) replaceLast(content []event.Block) {
+	n := len(t.msgs) - 1
+	role := t.msgs[n].Role
+	t.msgs = append(t.msgs[:n:n], event.Message{Role: role, Content: content})
+}
+
+// shared is the transcript as a request sees it: nobody can append to it.
+func (t *transcript) shared() []event.Message {
+	return t.msgs[:len(t.msgs):len(t.msgs)]
+}
+
+var beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
+
+func joinBlocks(a, b []event.Block) []event.Block {
+	joined := make([]event.Block, 0, len(a)+len(b))
+	return append(append(joined, a...), b...)
+}
+
+// failureNote tells the next run what a failed one did to the world. The
+// failed run's own words are left out; its effects cannot be.
+func failureNote(effects []toolEffect) string {
+	if len(effects) == 0 {
+		return ""
+	}
+	var sb strings.Builder
+	sb.WriteString("[The previous request failed and is not part of this conversation. Its tool calls may have had effects:")
+	for _, e := range effects {
+		sb.WriteString("\n- ")
+		sb.WriteString(e.tool)
+		sb.WriteString(" (call ")
+		sb.WriteString(e.call)
+		sb.WriteString("): ")
+		switch {
+		case e.outcome == event.OutcomeInDoubt:
+			sb.WriteString("in doubt, it may or may not have happened")
+		case e.outcome == event.OutcomeStraggler:
+			sb.WriteString("was left behind unfinished, it may or may not happen")
+		case e.isError:
+			sb.WriteString("finished with an error")
+		default:
+			sb.WriteString("finished")
+		}
+	}
+	sb.WriteString("]")
+	return sb.String()
+}
+
+// hidden says which events the transcript does not show as they are.
+type hidden struct {
+	ranges   []compactedRange
+	redacted map[int64][]event.Block
+}
+
+// compactedRange is one compaction: the events of one scope that its summary
+// stands for. The summary is shown where the first of them stood.
+type compactedRange struct {
+	scope    string
+	from, to int64
+	summary  []event.Block
+	shown    bool
+}
+
+func (h *hidden) note(e *event.Event) {
+	switch b := e.Body.(type) {
+	case *event.Compacted:
+		h.ranges = append(h.ranges, compactedRange{scope: e.Scope, from: b.From, to: b.To, summary: b.Summary})
+	case *event.Redacted:
+		if h.redacted == nil {
+			h.redacted = make(map[int64][]event.Block)
+		}
+		h.redacted[b.Target] = redactedContent
+		if len(b.Replacement) > 0 {
+			h.redacted[b.Target] = b.Replacement
+		}
+	}
+}
+
+// has reports whether the event is compacted away.
+func (h *hidden) has(e *event.Event) bool {
+	for i := range h.ranges {
+		if r := &h.ranges[i]; r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to {
+			return true
+		}
+	}
+	return false
+}
+
+// summary gives the summary that is to be shown before the event, once.
+func (h *hidden) summary(e *event.Event) []event.Block {
+	for i := range h.ranges {
+		if r := &h.ranges[i]; !r.shown && r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to {
+			r.shown = true
+			return r.summary
+		}
+	}
+	return nil
+}
+
+// content is what the event's content looks like: its own, or what replaced it.
+func (h *hidden) content(e *event.Event, own []event.Block) []event.Block {
+	if r, ok := h.redacted[e.Seq]; ok {
+		return r
+	}
+	return own
+}

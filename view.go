@@ -1,0 +1,543 @@
+package braid
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// view is the fold of one conversation's log: everything that [Next] and the
+// transcript need, kept warm between runs and moved forward one event at a
+// time. Only the driver that holds the lease touches it; tools never do.
+//
+// It may run ahead of the journal between a decision and its commit. When a
+// commit fails the whole view is thrown away and folded anew.
+type view struct {
+	last    int64
+	turn    int
+	session int
+	// past is the root transcript of the runs that have ended in this session.
+	past  transcript
+	state *stateBox
+	run   *runView
+	// hide says which events the transcript leaves out; see newView.
+	hide hidden
+	// stale is set when an event changed what earlier ones mean (a compaction
+	// or a redaction): the view must be folded anew before it is used again.
+	stale bool
+}
+
+// runView is the part of the fold that belongs to the open run.
+type runView struct {
+	id      string
+	agent   string
+	started time.Time
+	// first is the Seq of the run's first event.
+	first   int64
+	scopes  []*Scope
+	byID    map[string]*Scope
+	usage   event.Usage
+	metrics Metrics
+	// lastMessage is the root scope's last whole answer.
+	lastMessage event.Message
+	questions   []*question
+	// effects are the tool calls of the run that did something, or may have.
+	effects []toolEffect
+	ended   *event.RunEnded
+}
+
+// toolEffect is a finished or doubtful call, for the note of a failed run.
+type toolEffect struct {
+	tool    string
+	call    string
+	outcome event.Outcome
+	isError bool
+}
+
+// Scope is one agent's thread of work inside a run: its own transcript, open
+// calls and counters. [Next] decides from it; nothing but the fold changes it.
+type Scope struct {
+	id     string
+	parent *Scope
+	// opener is the parent's call that waits for this scope.
+	opener *call
+	agent  string
+	depth  int
+	closed bool
+
+	talk  transcript
+	cycle int
+	// fresh is set while the transcript holds something that the model has not
+	// answered yet.
+	fresh event.Why
+	model modelStep
+	stop  event.StopReason
+	// asking is the answer whose calls are not all settled; batch are its
+	// calls in request order, and settled counts those that have a result.
+	asking  *event.AssistantMessage
+	batch   []*call
+	settled int
+	endTurn bool
+
+	modelCalls int
+	toolCalls  int
+}
+
+// modelStep is where the scope's current model call stands.
+type modelStep struct {
+	state   modelState
+	step    string
+	attempt int
+	err     *event.Error
+	retryAt time.Time
+	// by is the driver that runs it; the fold knows nothing of it.
+	by *running
+}
+
+type modelState uint8
+
+const (
+	modelIdle modelState = iota
+	modelBegun
+	modelFailed
+	modelLost
+)
+
+// call is a tool call of a scope's open batch.
+type call struct {
+	*event.ToolCall
+	index   int
+	step    string
+	state   callState
+	attempt int
+	effect  event.Effect
+	// asks are the questions of this call in the order of asking.
+	asks   []*question
+	result *event.ToolResult
+	child  *Scope
+	// by is the driver that runs it; the fold knows nothing of it.
+	by *running
+}
+
+type callState uint8
+
+const (
+	callNew callState = iota
+	callBegun
+	callAsked
+	callAnswered
+	callEnded
+)
+
+// question is an open or answered question of the run.
+type question struct {
+	event.Asked
+	step     string
+	scope    string
+	answered bool
+	value    json.RawMessage
+	by       string
+}
+
+// newView folds a whole log. What is compacted or redacted is known only
+// after the event, so the log is looked through once before it is folded.
+func newView(events []*event.Event) *view {
+	v := &view{state: newState(nil)}
+	for _, e := range events {
+		v.hide.note(e)
+	}
+	for _, e := range events {
+		v.fold(e)
+	}
+	v.stale = false
+	return v
+}
+
+// scope finds an open or closed scope of the current run; nil if there is none.
+func (r *runView) scope(id string) *Scope {
+	if r == nil {
+		return nil
+	}
+	if id == "" {
+		return r.scopes[0]
+	}
+	return r.byID[id]
+}
+
+// fold moves the view forward by one event. Events that do not fit (a result
+// without a call, a scope that was never opened) change nothing: a log that
+// some other version wrote must still open.
+func (v *view) fold(e *event.Event) {
+	if e.Seq > v.last {
+		v.last = e.Seq
+	}
+	switch b := e.Body.(type) {
+	case *event.RunStarted:
+		v.startRun(e, b)
+		return
+	case *event.StateChanged:
+		v.state.apply(b)
+		return
+	case *event.Compacted, *event.Redacted:
+		v.stale = true
+		return
+	}
+	r := v.run
+	if r == nil {
+		return
+	}
+	if len(v.hide.ranges) > 0 {
+		if s := r.scope(e.Scope); s != nil {
+			s.talk.user(v.hide.summary(e))
+		}
+	}
+	switch b := e.Body.(type) {
+	case *event.ScopeOpened:
+		r.open(b)
+		return
+	case *event.RunEnded:
+		v.endRun(b)
+		return
+	case *event.Answered:
+		r.answer(b)
+		return
+	}
+	s := r.scope(e.Scope)
+	if s == nil {
+		return
+	}
+	switch b := e.Body.(type) {
+	case *event.UserMessage:
+		content := s.takeResults(v.hide.content(e, b.Content))
+		if !v.hide.has(e) {
+			s.talk.user(content)
+		}
+		s.fresh = event.WhyInput
+	case *event.AssistantMessage:
+		r.assistant(s, e, b, v)
+	case *event.StepBegun:
+		r.begin(s, e, b)
+	case *event.StepEnded:
+		r.end(s, e, b, v)
+	case *event.Asked:
+		r.ask(s, e, b)
+	case *event.ScopeClosed:
+		if c := r.scope(b.ID); c != nil {
+			c.closed = true
+		}
+	case *event.Transferred:
+		s.agent = b.To
+	}
+}
+
+func (v *view) startRun(e *event.Event, b *event.RunStarted) {
+	if v.run != nil && v.run.ended == nil {
+		// A run that never ended: its driver is gone and another run was let in.
+		v.endRun(&event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled})
+	}
+	if b.Session > v.session {
+		v.session = b.Session
+		v.past = transcript{}
+	}
+	v.turn = max(v.turn, b.Turn)
+	v.state.clearTemp()
+	root := &Scope{agent: b.Agent, talk: v.past.branch()}
+	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
+		root.fresh = event.WhyInput
+	}
+	v.run = &runView{id: e.Run, agent: b.Agent, started: e.Time, first: e.Seq, scopes: []*Scope{root}}
+}
+
+// endRun applies the table of what the next run sees (DESIGN section 9): all of a
+// run that completed, the whole messages of one that was cut short, and of a
+// failed one only a note of what its tools did.
+func (v *view) endRun(b *event.RunEnded) {
+	r := v.run
+	r.ended = b
+	root := r.scopes[0]
+	if b.Status == event.RunFailed {
+		v.past.rewind()
+		for i := range v.hide.ranges {
+			if h := &v.hide.ranges[i]; h.shown && h.from >= r.first && h.scope == "" {
+				v.past.user(h.summary)
+			}
+		}
+		if note := failureNote(r.effects); note != "" {
+			v.past.user([]event.Block{&event.Text{Text: note}})
+		}
+		return
+	}
+	root.closeBatch()
+	v.past = root.talk
+}
+
+func (r *runView) open(b *event.ScopeOpened) {
+	if b.ID == "" || r.byID[b.ID] != nil {
+		return
+	}
+	parent := r.scope(b.Parent)
+	if parent == nil {
+		return
+	}
+	s := &Scope{id: b.ID, parent: parent, agent: b.Agent, depth: b.Depth, fresh: event.WhyInput}
+	s.talk.user(b.Input)
+	if c := parent.callByID(b.Call); c != nil {
+		s.opener = c
+		c.child = s
+	}
+	if r.byID == nil {
+		r.byID = make(map[string]*Scope)
+	}
+	r.byID[b.ID] = s
+	r.scopes = append(r.scopes, s)
+}
+
+func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *view) {
+	if e.Step != "" {
+		r.usage = r.usage.Add(b.Usage)
+		r.metrics.ModelTime += b.Latency
+		if r.metrics.TimeToFirstByte == 0 {
+			r.metrics.TimeToFirstByte = b.TimeToFirstByte
+		}
+	}
+	s.model = modelStep{}
+	s.fresh = ""
+	s.stop = b.Stop
+	s.closeBatch()
+	if s.depth == 0 {
+		r.lastMessage = event.Message{Role: event.RoleAssistant, Content: b.Content}
+	}
+	hide := v.hide.has(e)
+	calls := event.CallsOf(b.Content)
+	if len(calls) == 0 {
+		if !hide {
+			s.talk.assistant(v.hide.content(e, b.Content))
+		}
+		if b.Stop == event.StopPause {
+			s.fresh = event.WhyPaused
+		}
+		return
+	}
+	s.asking = b
+	if hide {
+		s.asking = nil
+	}
+	s.settled = 0
+	s.endTurn = false
+	slab := make([]call, len(calls))
+	s.batch = make([]*call, len(calls))
+	for i, c := range calls {
+		slab[i] = call{ToolCall: c, index: i, step: stepName(s.id, 't', s.cycle, i)}
+		s.batch[i] = &slab[i]
+	}
+	s.toolCalls += len(calls)
+}
+
+func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
+	if b.Step == event.StepModel {
+		if e.Cycle > s.cycle {
+			s.cycle = e.Cycle
+			if s.depth == 0 {
+				r.metrics.Cycles++
+			}
+		}
+		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt}
+		s.modelCalls++
+		r.metrics.ModelCalls++
+		return
+	}
+	if c := s.callByStep(e.Step); c != nil && c.state != callEnded {
+		if c.attempt == 0 {
+			r.metrics.ToolCalls++
+		}
+		c.state = callBegun
+		c.attempt = e.Attempt
+		c.effect = b.Effect
+	}
+}
+
+func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
+	if b.Step == event.StepModel {
+		r.usage = r.usage.Add(b.Usage)
+		s.model.state = modelFailed
+		if b.Outcome == event.OutcomeLost {
+			s.model.state = modelLost
+		}
+		s.model.err = b.Err
+		s.model.retryAt = b.RetryAt
+		s.model.attempt = e.Attempt
+		return
+	}
+	c := s.callByStep(e.Step)
+	if c == nil || c.state == callEnded || b.Result == nil {
+		return
+	}
+	if c.attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||
+		b.Outcome == event.OutcomeStraggler) && c.effect != event.EffectPure {
+		r.effects = append(r.effects, toolEffect{tool: c.Name, call: c.ID, outcome: b.Outcome, isError: b.Result.IsError})
+	}
+	if b.Result.IsError {
+		r.metrics.ToolErrors++
+	}
+	c.state = callEnded
+	c.result = b.Result
+	if v.hide.has(e) {
+		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: compactedResult}
+	} else if repl, ok := v.hide.redacted[e.Seq]; ok {
+		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: repl}
+	}
+	s.settled++
+	s.endTurn = s.endTurn || b.EndTurn
+	if s.settled == len(s.batch) {
+		s.flush()
+	}
+}
+
+func (r *runView) ask(s *Scope, e *event.Event, b *event.Asked) {
+	c := s.callByStep(e.Step)
+	if c == nil || c.state == callEnded {
+		return
+	}
+	q := &question{Asked: *b, step: e.Step, scope: e.Scope}
+	c.asks = append(c.asks, q)
+	c.state = callAsked
+	r.questions = append(r.questions, q)
+}
+
+func (r *runView) answer(b *event.Answered) {
+	for _, q := range r.questions {
+		if q.Token != b.Token || q.answered {
+			continue
+		}
+		q.answered, q.value, q.by = true, b.Value, b.By
+		s := r.scope(q.scope)
+		if s == nil {
+			return
+		}
+		if c := s.callByStep(q.step); c != nil && c.state == callAsked &&
+			!slices.ContainsFunc(c.asks, func(q *question) bool { return !q.answered }) {
+			c.state = callAnswered
+		}
+		return
+	}
+}
+
+// openQuestions lists what the run waits for.
+func (r *runView) openQuestions() []Question {
+	var open []Question
+	for _, q := range r.questions {
+		if !q.answered && !r.scopeEnded(q) {
+			open = append(open, Question{Asked: q.Asked, Step: q.step, Scope: q.scope})
+		}
+	}
+	return open
+}
+
+// scopeEnded reports whether the call that asked was closed without an answer.
+func (r *runView) scopeEnded(q *question) bool {
+	s := r.scope(q.scope)
+	if s == nil {
+		return true
+	}
+	c := s.callByStep(q.step)
+	return c == nil || c.state == callEnded
+}
+
+func (s *Scope) callByID(id string) *call {
+	for _, c := range s.batch {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *Scope) callByStep(step string) *call {
+	for _, c := range s.batch {
+		if c.step == step {
+			return c
+		}
+	}
+	return nil
+}
+
+// flush shows a settled batch to the model: the answer with its calls and
+// the results in request order enter the transcript together, never one alone.
+func (s *Scope) flush() {
+	if s.asking != nil {
+		results := make([]event.Block, len(s.batch))
+		for i, c := range s.batch {
+			results[i] = c.result
+		}
+		s.talk.pair(s.asking.Content, results)
+	}
+	s.asking, s.batch, s.settled = nil, nil, 0
+	s.fresh = event.WhyToolResults
+}
+
+// takeResults settles the open batch from results that a caller handed in with
+// a message (an imported history), and gives back the rest of the content.
+func (s *Scope) takeResults(content []event.Block) []event.Block {
+	if s.batch == nil {
+		return content
+	}
+	rest := make([]event.Block, 0, len(content))
+	for _, b := range content {
+		r, ok := b.(*event.ToolResult)
+		if !ok {
+			rest = append(rest, b)
+			continue
+		}
+		if c := s.callByID(r.Call); c != nil && c.state != callEnded {
+			c.state, c.result = callEnded, r
+			s.settled++
+		}
+	}
+	s.closeBatch()
+	return rest
+}
+
+// closeBatch gives every call that is still open a result, so that the
+// transcript stays one that a provider accepts. The driver writes such results
+// itself before it ends a run; this is for logs that ended otherwise.
+func (s *Scope) closeBatch() {
+	if s.batch == nil {
+		return
+	}
+	for _, c := range s.batch {
+		if c.state != callEnded {
+			c.state = callEnded
+			c.result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: interruptedResult}
+		}
+	}
+	s.flush()
+}
+
+// What stands in for results that cannot be shown.
+var (
+	interruptedResult = []event.Block{&event.Text{Text: "The tool call was interrupted before it gave a result."}}
+	compactedResult   = []event.Block{&event.Text{Text: "[summarised]"}}
+	redactedContent   = []event.Block{&event.Text{Text: "[redacted]"}}
+)
+
+// stepName names a step after its place: "m3" is the model call of cycle 3,
+// "t3.1" the second tool call it asked for; a scope's id stands before it. The
+// id is derived, so that every driver gives the same step the same name.
+func stepName(scope string, kind byte, cycle, index int) string {
+	var buf [64]byte
+	b := buf[:0]
+	if scope != "" {
+		b = append(b, scope...)
+		b = append(b, '/')
+	}
+	b = append(b, kind)
+	b = strconv.AppendInt(b, int64(cycle), 10)
+	if kind == 't' {
+		b = append(b, '.')
+		b = strconv.AppendInt(b, int64(index), 10)
+	}
+	return string(b)
+}

@@ -1,0 +1,234 @@
+package braid
+
+import (
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// helper is the one idle goroutine that a driver keeps for single tool calls: a
+// fresh goroutine would grow its stack anew in every cycle.
+type helper struct {
+	jobs chan *work
+	done chan struct{}
+	busy *work
+}
+
+// launch runs a step beside the driver, or queues it where as many run as may.
+func (d *driver) launch(w *work) {
+	if d.arrivals == nil {
+		d.arrivals = make(chan arrival, 16)
+		d.quit = make(chan struct{})
+	}
+	if limit := d.agent.limits.Parallel; limit > 0 && len(d.flights) >= limit {
+		d.queue = append(d.queue, w)
+		return
+	}
+	d.flights = append(d.flights, w)
+	if w.request != nil {
+		go d.runAside(w)
+		return
+	}
+	w.call.arrivals, w.call.quit = d.arrivals, d.quit
+	if d.running.n > 1 || d.helper != nil && d.helper.busy != nil {
+		go d.deliver(w, runTool(w))
+		return
+	}
+	if d.helper == nil {
+		d.helper = &helper{jobs: make(chan *work), done: make(chan struct{})}
+		go d.help(d.helper)
+	}
+	d.helper.busy = w
+	d.helper.jobs <- w
+}
+
+func (d *driver) help(h *helper) {
+	defer close(h.done)
+	for w := range h.jobs {
+		d.deliver(w, runTool(w))
+	}
+}
+
+// deliver hands a step's end to the driver, unless the driver has gone.
+func (d *driver) deliver(w *work, end *stepEnd) {
+	select {
+	case d.arrivals <- arrival{work: w, end: end}:
+	case <-d.quit:
+	}
+}
+
+// runAside calls a model beside the driver, because something else runs too.
+func (d *driver) runAside(w *work) {
+	end := runModel(d.ctx, w, &assembler{}, func(b event.Body) bool {
+		select {
+		case d.arrivals <- arrival{work: w, live: b}:
+			return true
+		case <-d.quit:
+			return false
+		case <-d.ctx.Done():
+			return false
+		}
+	})
+	d.deliver(w, end)
+}
+
+// takeIn waits until a step has ended, the run is to stop or a time has come, and
+// then takes everything that is ready.
+func (d *driver) takeIn() {
+	d.setTimer()
+	var fired <-chan time.Time
+	if d.timer != nil {
+		fired = d.timer.C
+	}
+	for ended := false; !ended; {
+		select {
+		case a := <-d.arrivals:
+			ended = d.arrive(a)
+		case <-d.ctx.Done():
+			d.settleAfterStop()
+			ended = true
+		case <-fired:
+			d.timerAt = time.Time{}
+			d.now = time.Now()
+			d.expire()
+			ended = true
+		}
+	}
+	for more := true; more; {
+		select {
+		case a := <-d.arrivals:
+			d.arrive(a)
+		default:
+			more = false
+		}
+	}
+	d.now = time.Now()
+}
+
+// arrive takes in one piece of news. It reports whether a step has ended.
+func (d *driver) arrive(a arrival) bool {
+	d.now = time.Now()
+	if a.live != nil {
+		w := a.work
+		if a.call != nil {
+			w = d.flight(a.call.Step)
+		}
+		if w == nil || d.flight(w.step) != w {
+			return false // of a step that was left behind
+		}
+		e := event.Event{Body: a.live}
+		d.head(&e.Header, w.scope, w.step, w.attempt)
+		e.Epoch, e.Time = d.lease.Epoch, d.now
+		d.live++
+		e.N = d.live
+		d.send(e)
+		return false
+	}
+	if d.helper != nil && d.helper.busy == a.work {
+		d.helper.busy = nil
+	}
+	return d.settle(a.work, a.end)
+}
+
+// settleAfterStop gives cancelled steps the grace period to come back. What is
+// still running then is left behind when its scope ends.
+func (d *driver) settleAfterStop() {
+	d.queue = nil
+	grace := time.NewTimer(max(d.agent.limits.Grace, 0))
+	defer grace.Stop()
+	for len(d.flights) > 0 {
+		select {
+		case a := <-d.arrivals:
+			d.arrive(a)
+		case <-grace.C:
+			return
+		}
+	}
+}
+
+// flight finds a running step by its name; nil if it does not run here.
+func (d *driver) flight(step string) *work {
+	for _, w := range d.flights {
+		if w.step == step {
+			return w
+		}
+	}
+	return nil
+}
+
+// leave gives a step up: whatever it brings later changes nothing.
+func (d *driver) leave(w *work) {
+	for i, f := range d.flights {
+		if f == w {
+			d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
+			d.running.n--
+			break
+		}
+	}
+	if w.call != nil {
+		w.call.close()
+		w.entry.by = nil
+	}
+}
+
+// expire leaves tools behind whose time is over.
+func (d *driver) expire() {
+	for _, w := range append([]*work(nil), d.flights...) {
+		if w.due.IsZero() || d.now.Before(w.due) {
+			continue
+		}
+		d.leave(w)
+		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
+			Step: event.StepTool, Outcome: event.OutcomeStraggler, Duration: d.now.Sub(w.begun),
+			Err: &event.Error{Op: "tool " + w.call.Name, Kind: event.ErrTimeout, Message: "the tool did not return in time"},
+			Result: &event.ToolResult{
+				Call: w.call.ID, Name: w.call.Name, IsError: true,
+				Content: []event.Block{&event.Text{
+					Text: "Error: the tool " + quote(w.call.Name) + " did not return in time and was left behind; it may still have an effect.",
+				}},
+			},
+		})
+	}
+}
+
+// setTimer sets the one timer to the earliest time that matters. It is not
+// moved for a later one: a timer that fires early finds nothing due.
+func (d *driver) setTimer() {
+	at := d.wake
+	for _, w := range d.flights {
+		if !w.due.IsZero() && (at.IsZero() || w.due.Before(at)) {
+			at = w.due
+		}
+	}
+	if at.IsZero() || !d.timerAt.IsZero() && !at.Before(d.timerAt) {
+		return
+	}
+	d.timerAt = at
+	if d.timer == nil {
+		d.timer = time.NewTimer(time.Until(at))
+		return
+	}
+	d.timer.Reset(time.Until(at))
+}
+
+// close frees what the driver holds. It waits for its idle goroutine; steps that
+// were left behind find the door closed.
+func (d *driver) close() {
+	d.stop()
+	d.broken = true
+	if len(d.flights) > 0 {
+		d.settleAfterStop()
+	}
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	if d.quit != nil {
+		close(d.quit)
+	}
+	if h := d.helper; h != nil {
+		close(h.jobs)
+		if h.busy == nil {
+			<-h.done
+		}
+	}
+}
