@@ -157,7 +157,7 @@ func slot[T any](slab *[]T) *T {
 // content is the answer so far as blocks. What calls is decided here: a call in
 // an answer that was cut short, refused or filtered was never meant to run and
 // becomes text, so that the history stays valid.
-func (a *assembler) content(callID func(i int) string) []event.Block {
+func (a *assembler) content(w *work) []event.Block {
 	blocks := make([]event.Block, 0, len(a.blocks))
 	calls := 0
 	for i := range a.blocks {
@@ -180,7 +180,7 @@ func (a *assembler) content(callID func(i int) string) []event.Block {
 				t, ok := o.(*event.ToolCall)
 				return ok && t.ID == c.ID
 			}) {
-				c.ID = callID(calls)
+				c.ID = w.callID(calls)
 			}
 			b.arguments(c, a.argBytes)
 			calls++

@@ -41,7 +41,7 @@ type driver struct {
 	parked bool
 	now    time.Time
 
-	running *running
+	running running
 	todo    []*work
 	queue   []*work
 	flights []*work
@@ -52,7 +52,10 @@ type driver struct {
 	timer    *time.Timer
 	timerAt  time.Time
 	wake     time.Time
-	asm      *assembler
+	// asm, inline and sendLive serve the model calls on the driver's own goroutine.
+	asm      assembler
+	inline   event.Event
+	sendLive func(event.Body) bool
 	live     int64
 
 	// err stands beside the result of a run that ended; partial is what a model
@@ -180,7 +183,8 @@ func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
 // addAt is add for an event that begins a cycle.
 func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event.Body) {
 	if len(d.slab) == cap(d.slab) {
-		d.slab = make([]event.Event, 0, min(max(cap(d.slab)*2, 4), 64))
+		// A turn without tools has five events.
+		d.slab = make([]event.Event, 0, min(max(cap(d.slab)*2, 5), 64))
 	}
 	d.slab = d.slab[:len(d.slab)+1]
 	e := &d.slab[len(d.slab)-1]
@@ -263,7 +267,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 		agent = d.agent
 	}
 	in := Inputs{
-		Agent: agent, Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: d.running,
+		Agent: agent, Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: &d.running,
 	}
 	if err := d.ctx.Err(); err != nil {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
@@ -299,15 +303,17 @@ func (d *driver) beginModel(s *Scope, why event.Why) {
 	}
 	step := stepName(s.id, 'm', cycle, 0)
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepModel, Why: why, Model: agent.model.Info().Name})
-	s.model.by = d.running
+	s.model.by = &d.running
 	d.running.n++
-	d.todo = append(d.todo, &work{
-		scope: s, agent: agent, model: agent.model, step: step, attempt: attempt, begun: d.now,
-		request: &ModelRequest{
+	w := &modelWork{
+		work: work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now},
+		own: ModelRequest{
 			Instructions: agent.instructions, Messages: s.talk.shared(), Tools: agent.specs,
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
-	})
+	}
+	w.request = &w.own
+	d.todo = append(d.todo, &w.work)
 }
 
 // beginTools begins calls. What can be answered without running anything (an
@@ -330,21 +336,24 @@ func (d *driver) beginTools(s *Scope, calls []*call) {
 			d.refuse(s, c, kind, text)
 			continue
 		}
-		w := &work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now}
-		w.call = &Call{
-			Context: d.ctx, ID: c.ID, Name: c.Name, Args: c.Args,
-			Conversation: d.row.Conversation, Run: d.row.ID, Scope: s.id, Step: c.step, Agent: s.agent, Attempt: attempt,
-			tool: tool, traits: traits, reconcile: reconcile, box: d.view.state, asks: slices.Clone(c.asks),
+		w := &toolWork{
+			work: work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now},
+			own: Call{
+				Context: d.ctx, ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation,
+				Run: d.row.ID, Scope: s.id, Step: c.step, Agent: s.agent, Attempt: attempt,
+				tool: tool, traits: traits, reconcile: reconcile, box: d.view.state, asks: slices.Clone(c.asks),
+			},
 		}
+		w.call = &w.own
 		switch {
 		case traits.Timeout > 0:
 			w.due = d.now.Add(traits.Timeout + d.agent.limits.Grace)
 		case agent.limits.ToolTime > 0:
 			w.due = d.now.Add(agent.limits.ToolTime)
 		}
-		c.by = d.running
+		c.by = &d.running
 		d.running.n++
-		d.todo = append(d.todo, w)
+		d.todo = append(d.todo, &w.work)
 	}
 }
 
@@ -506,26 +515,25 @@ func (d *driver) perform() {
 // runInline calls the model on the driver's own goroutine: nothing else runs, so
 // its deltas go to the reader without a channel between.
 func (d *driver) runInline(w *work) {
-	if d.asm == nil {
-		d.asm = &assembler{}
+	if d.sendLive == nil {
+		d.sendLive = func(b event.Body) bool {
+			e := &d.inline
+			d.live++
+			e.N, e.Time, e.Body = d.live, time.Now(), b
+			d.send(*e)
+			return !d.broken
+		}
 	}
-	e := event.Event{}
-	d.head(&e.Header, w.scope, w.step, w.attempt)
-	e.Epoch = d.lease.Epoch
-	end := runModel(d.ctx, w, d.asm, func(b event.Body) bool {
-		d.live++
-		e.N = d.live
-		e.Time = time.Now()
-		e.Body = b
-		d.send(e)
-		return !d.broken
-	})
+	d.inline = event.Event{}
+	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
+	d.inline.Epoch = d.lease.Epoch
+	runModel(d.ctx, w, &d.asm, d.sendLive)
 	d.now = time.Now()
-	d.settleModel(w, end)
+	d.settleModel(w)
 }
 
 // settle folds the end of a step, unless the step was left behind.
-func (d *driver) settle(w *work, end *stepEnd) bool {
+func (d *driver) settle(w *work) bool {
 	i := slices.Index(d.flights, w)
 	if i < 0 {
 		return false
@@ -537,14 +545,15 @@ func (d *driver) settle(w *work, end *stepEnd) bool {
 		d.launch(next)
 	}
 	if w.request != nil {
-		d.settleModel(w, end)
+		d.settleModel(w)
 	} else {
-		d.settleTool(w, end)
+		d.settleTool(w)
 	}
 	return true
 }
 
-func (d *driver) settleTool(w *work, end *stepEnd) {
+func (d *driver) settleTool(w *work) {
+	end := &w.end
 	d.running.n--
 	w.entry.by = nil
 	c := w.call
@@ -573,7 +582,8 @@ func (d *driver) settleTool(w *work, end *stepEnd) {
 
 // settleModel folds the end of a model call: its message, or its failure with
 // the time of the next attempt, which is decided here once and written.
-func (d *driver) settleModel(w *work, end *stepEnd) {
+func (d *driver) settleModel(w *work) {
+	end := &w.end
 	d.running.n--
 	w.scope.model.by = nil
 	if end.message != nil {
@@ -583,7 +593,7 @@ func (d *driver) settleModel(w *work, end *stepEnd) {
 	failed := &event.StepEnded{
 		Step: event.StepModel, Outcome: event.OutcomeFailed, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
 	}
-	failed.Err = modelError(w.model.Info().Name, end.err)
+	failed.Err = modelError(w.agent.model.Info().Name, end.err)
 	if end.panics != "" {
 		failed.Err.Err = errors.New(end.panics)
 	}

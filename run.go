@@ -202,7 +202,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	d := &driver{
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
-		view: v, sink: sink, simulated: a.model.Info().Simulated, running: &running{},
+		view: v, sink: sink, simulated: a.model.Info().Simulated,
 		now: time.Now(),
 	}
 	if err := d.drive(opened.Mail); err != nil {

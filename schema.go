@@ -163,12 +163,7 @@ func (s *shape) checkObject(r *strictjson.Reader, path string) error {
 
 // decode holds args against the plan and decodes them into v.
 func (p *plan) decode(args json.RawMessage, v any) error {
-	var r strictjson.Reader
-	r.Reset(args, strictjson.DefaultDepth)
-	if err := p.shape.check(&r, ""); err != nil {
-		return err
-	}
-	if err := r.End(); err != nil {
+	if err := p.check(args); err != nil {
 		return err
 	}
 	err := json.Unmarshal(args, v)
@@ -176,6 +171,19 @@ func (p *plan) decode(args json.RawMessage, v any) error {
 		return fmt.Errorf("%s must be %s, not %s", orArguments(e.Field), typeName(e.Type), e.Value)
 	}
 	return err
+}
+
+// readers are used again because one is larger than most arguments.
+var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
+
+func (p *plan) check(args json.RawMessage) error {
+	r := readers.Get().(*strictjson.Reader)
+	defer readers.Put(r)
+	r.Reset(args, strictjson.DefaultDepth)
+	if err := p.shape.check(r, ""); err != nil {
+		return err
+	}
+	return r.End()
 }
 
 func orArguments(path string) string {

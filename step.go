@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +27,6 @@ type work struct {
 	// call is set for a tool, request for a model.
 	call    *Call
 	entry   *call
-	model   Model
 	request *ModelRequest
 	agent   *Agent
 	step    string
@@ -34,6 +34,18 @@ type work struct {
 	begun   time.Time
 	// due is when a tool is left behind; zero means never.
 	due time.Time
+	end stepEnd
+}
+
+// toolWork and modelWork are what a work is made of, in one piece of memory.
+type toolWork struct {
+	work
+	own Call
+}
+
+type modelWork struct {
+	work
+	own ModelRequest
 }
 
 // arrival is what a running step sends the driver: a live body, or its end.
@@ -41,7 +53,6 @@ type arrival struct {
 	call *Call
 	work *work
 	live event.Body
-	end  *stepEnd
 }
 
 // stepEnd is how a step ended.
@@ -57,11 +68,9 @@ type stepEnd struct {
 	partial []event.Block
 }
 
-// runTool runs one tool call to its end. It never panics and never returns
-// nothing.
-func runTool(w *work) (end *stepEnd) {
-	c := w.call
-	end = &stepEnd{}
+// runTool runs one tool call to its end, which it leaves in w. It never panics.
+func runTool(w *work) {
+	c, end := w.call, &w.end
 	defer func() {
 		end.took = time.Since(w.begun)
 		if v := recover(); v != nil {
@@ -81,12 +90,11 @@ func runTool(w *work) (end *stepEnd) {
 		out, known, err := c.traits.Reconcile(c, c.Args)
 		if known || err != nil {
 			end.out, end.err = out, err
-			return end
+			return
 		}
 		// The outside knows nothing of it: it never happened, so it may run.
 	}
 	end.out, end.err = c.tool.Call(c, c.Args)
-	return end
 }
 
 // result turns a tool's end into what the model is shown. Failures are results
@@ -164,25 +172,28 @@ func bytesOf(blocks []event.Block) int {
 	return n
 }
 
-// runModel calls the model once and puts its answer together. Each live body
-// goes to send, which says whether to go on.
-func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) bool) (end *stepEnd) {
-	end = &stepEnd{}
+// callID names a call that the model gave no usable id.
+func (w *work) callID(i int) string {
+	step := strings.NewReplacer("/", "_", ".", "_").Replace(w.step)
+	return "call_" + w.request.Run + "_" + step + "_" + strconv.Itoa(i)
+}
+
+// runModel calls the model once and puts its answer together; the end is left in
+// w. Each live body goes to send, which says whether to go on.
+func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) bool) {
+	end := &w.end
 	a.begin(w.begun, w.agent.limits.ArgBytes)
-	callID := func(i int) string {
-		return "call_" + w.request.Run + "_" + strings.ReplaceAll(strings.ReplaceAll(w.step, "/", "_"), ".", "_") + "_" + fmt.Sprint(i)
-	}
 	defer func() {
 		if v := recover(); v != nil {
 			end.err = &event.Error{
-				Op: "model " + w.model.Info().Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
+				Op: "model " + w.agent.model.Info().Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
 			}
 			end.panics = string(debug.Stack())
 			end.message = nil
 		}
 	}()
 	stopped := false
-	for chunk, err := range w.model.Stream(ctx, w.request) {
+	for chunk, err := range w.agent.model.Stream(ctx, w.request) {
 		if err != nil {
 			end.err = err
 			break
@@ -199,7 +210,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 		end.err = context.Canceled
 	case end.err == nil && a.stop == "":
 		end.err = &event.Error{
-			Op: "model " + w.model.Info().Name, Kind: event.ErrStreamCut,
+			Op: "model " + w.agent.model.Info().Name, Kind: event.ErrStreamCut,
 			Message: "the model's answer ended without its terminal signal",
 		}
 		if ctx.Err() != nil {
@@ -208,21 +219,20 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 	}
 	if end.err != nil {
 		a.stop = event.StopCancelled
-		end.partial = a.content(callID)
-		return end
+		end.partial = a.content(w)
+		return
 	}
 	// The order counts: content may change the stop reason.
-	m := &event.AssistantMessage{Content: a.content(callID)}
+	m := &event.AssistantMessage{Content: a.content(w)}
 	m.Stop, m.Usage, m.Response, m.Model = a.stop, a.usage, a.response, a.model
 	if m.Usage.Total == 0 {
 		m.Usage.Total = m.Usage.Input + m.Usage.Output + m.Usage.CacheRead + m.Usage.CacheWrite
 	}
 	if m.Model == "" {
-		m.Model = w.model.Info().Name
+		m.Model = w.agent.model.Info().Name
 	}
 	m.Latency, m.TimeToFirstByte = end.took, a.first
 	end.message = m
-	return end
 }
 
 // modelError makes a model's error one of ours.

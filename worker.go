@@ -31,7 +31,7 @@ func (d *driver) launch(w *work) {
 	}
 	w.call.arrivals, w.call.quit = d.arrivals, d.quit
 	if d.running.n > 1 || d.helper != nil && d.helper.busy != nil {
-		go d.deliver(w, runTool(w))
+		go d.runTool(w)
 		return
 	}
 	if d.helper == nil {
@@ -45,21 +45,26 @@ func (d *driver) launch(w *work) {
 func (d *driver) help(h *helper) {
 	defer close(h.done)
 	for w := range h.jobs {
-		d.deliver(w, runTool(w))
+		d.runTool(w)
 	}
 }
 
-// deliver hands a step's end to the driver, unless the driver has gone.
-func (d *driver) deliver(w *work, end *stepEnd) {
+func (d *driver) runTool(w *work) {
+	runTool(w)
+	d.deliver(w)
+}
+
+// deliver hands a step that has ended to the driver, unless the driver has gone.
+func (d *driver) deliver(w *work) {
 	select {
-	case d.arrivals <- arrival{work: w, end: end}:
+	case d.arrivals <- arrival{work: w}:
 	case <-d.quit:
 	}
 }
 
 // runAside calls a model beside the driver, because something else runs too.
 func (d *driver) runAside(w *work) {
-	end := runModel(d.ctx, w, &assembler{}, func(b event.Body) bool {
+	runModel(d.ctx, w, &assembler{}, func(b event.Body) bool {
 		select {
 		case d.arrivals <- arrival{work: w, live: b}:
 			return true
@@ -69,7 +74,7 @@ func (d *driver) runAside(w *work) {
 			return false
 		}
 	})
-	d.deliver(w, end)
+	d.deliver(w)
 }
 
 // takeIn waits until a step has ended, the run is to stop or a time has come, and
@@ -127,7 +132,7 @@ func (d *driver) arrive(a arrival) bool {
 	if d.helper != nil && d.helper.busy == a.work {
 		d.helper.busy = nil
 	}
-	return d.settle(a.work, a.end)
+	return d.settle(a.work)
 }
 
 // settleAfterStop gives cancelled steps the grace period to come back. What is
