@@ -53,6 +53,13 @@ func violations(pkgs []pkg) []string {
 			say("%s is in no room: add its folder to rooms_test.go and docs/architecture.md, with what it may import", p.ImportPath)
 			continue
 		}
+		if r.dir == "cmd/*" {
+			for _, dep := range p.Deps {
+				if dep == "testing" || mayFrom(testLibraries, dep) {
+					say("%s reaches %s, which is for tests", p.ImportPath, dep)
+				}
+			}
+		}
 		if r.any {
 			continue
 		}
@@ -155,6 +162,7 @@ func TestArrowsAreSeen(t *testing.T) {
 		{"heavy by a detour", pkg{ImportPath: at(""), Deps: []string{"google.golang.org/grpc"}}, "too heavy"},
 		{"HTTP by a detour", pkg{ImportPath: at("event"), Deps: []string{"net/http"}}, "reaches net/http"},
 		{"a new folder", pkg{ImportPath: at("stuff/more")}, "in no room"},
+		{"a test library in a command", pkg{ImportPath: at("cmd/braid"), Deps: []string{"pgregory.net/rapid"}}, "is for tests"},
 		{"a command", pkg{ImportPath: at("cmd/braid"), Imports: []string{at("server"), "example.com/anything"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
