@@ -1,0 +1,313 @@
+package braid_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// The table of docs/guide/limits-and-errors.md: what stands beside the result.
+func TestHowARunEnds(t *testing.T) {
+	t.Parallel()
+	calls := asksFor("add", `{"a":1,"b":2}`)
+	stop := func(reason event.StopReason) []braid.Chunk {
+		return []braid.Chunk{{Kind: braid.ChunkText, Text: "part"}, {Kind: braid.ChunkStop, Stop: reason}}
+	}
+	for _, c := range []struct {
+		name    string
+		answers [][]braid.Chunk
+		limits  braid.Limits
+		stop    event.StopReason
+		why     event.Why
+		err     error
+		text    string
+		tools   int
+	}{
+		{"end of turn", [][]braid.Chunk{says("hi")}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "hi", 0},
+		{"stop word", [][]braid.Chunk{stop(event.StopSequence)}, braid.Limits{}, event.StopSequence, event.WhyEndTurn, nil, "part", 0},
+		{"max tokens", [][]braid.Chunk{stop(event.StopMaxTokens)}, braid.Limits{}, event.StopMaxTokens, event.WhyMaxTokens, event.ErrMaxTokens, "part", 0},
+		{"refusal", [][]braid.Chunk{stop(event.StopRefusal)}, braid.Limits{}, event.StopRefusal, event.WhyModelStop, nil, "part", 0},
+		{"a provider's own word", [][]braid.Chunk{stop("model_says_so")}, braid.Limits{}, "model_says_so", event.WhyModelStop, nil, "part", 0},
+		{"pause", [][]braid.Chunk{stop(event.StopPause), says("done")}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "done", 0},
+		{"cycles", [][]braid.Chunk{calls}, braid.Limits{Cycles: 3}, event.StopLimitCycles, event.WhyLimit, event.ErrLimit, "", 3},
+		{"tool calls", [][]braid.Chunk{calls}, braid.Limits{ToolCalls: 2}, event.StopLimitToolCalls, event.WhyLimit, event.ErrLimit, "", 2},
+		{"tokens", [][]braid.Chunk{calls}, braid.Limits{TotalTokens: 30}, event.StopLimitTotalTokens, event.WhyLimit, event.ErrLimit, "", 2},
+		{"no answer at all", [][]braid.Chunk{stop(event.StopEndTurn)[1:]}, braid.Limits{}, event.StopEndTurn, event.WhyEndTurn, nil, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			conv := braid.NewConversation()
+			agent := braid.New("a", answers(c.answers...), braid.Func("add", "Adds.", add), braid.Limit(c.limits))
+			result, err := agent.Run(t.Context(), "go", braid.In(conv))
+			if !errors.Is(err, c.err) || c.err != nil && event.KindOf(err) != c.err {
+				t.Errorf("the error is %v, want %v", err, c.err)
+			}
+			if result.Stop != c.stop || result.Why != c.why || result.Text() != c.text || result.Metrics.ToolCalls != c.tools {
+				t.Errorf("got %s, %s, %q, %d tool calls", result.Stop, result.Why, result.Text(), result.Metrics.ToolCalls)
+			}
+			if result.Metrics.ToolErrors > 0 {
+				t.Error("a tool that was asked for did not finish")
+			}
+			// The conversation stays usable whatever happened.
+			if _, err := braid.New("b", answers(says("hello"))).Run(t.Context(), "again", braid.In(conv)); err != nil {
+				t.Errorf("the next run: %v", err)
+			}
+		})
+	}
+}
+
+func TestACallCutOffByTheTokenLimitBecomesText(t *testing.T) {
+	t.Parallel()
+	cut := asksFor("add", `{"a":1,"b`)
+	cut[len(cut)-1].Stop = event.StopMaxTokens
+	conv := braid.NewConversation()
+	_, err := braid.New("a", answers(cut), braid.Func("add", "Adds.", add)).Run(t.Context(), "go", braid.In(conv))
+	if !errors.Is(err, event.ErrMaxTokens) {
+		t.Errorf("got %v", err)
+	}
+	messages, _ := conv.Messages(t.Context())
+	if len(messages) != 2 || !strings.Contains(messages[1].Text(), `call of "add" was cut off`) {
+		t.Errorf("the history is %s", raw(messages))
+	}
+}
+
+func TestModelFailures(t *testing.T) {
+	t.Parallel()
+	cut := says("only a part")
+	cut = cut[:len(cut)-1]
+	for _, c := range []struct {
+		name  string
+		model func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error]
+		kind  event.ErrorKind
+		calls int64
+	}{
+		{"no terminal signal", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(cut) }, event.ErrStreamCut, 6},
+		{"plain error", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return failing(errors.New("bad gateway"))
+		}, event.ErrModel, 1},
+		{"authentication", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return failing(&event.Error{Kind: event.ErrModelAuth, Message: "no"})
+		}, event.ErrModelAuth, 1},
+		{"panic", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return func(func(braid.Chunk, error) bool) { panic("boom") }
+		}, event.ErrInternal, 1},
+		{"context overflow", func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return failing(&event.Error{Kind: event.ErrContextOverflow, Message: "too long"})
+		}, event.ErrContextOverflow, 1},
+		{"overloaded, then good", func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			if req.Attempt < 3 {
+				return failing(&event.Error{Kind: event.ErrOverloaded, Message: "busy", RetryAfter: time.Minute})
+			}
+			return chunks(says("ok"))
+		}, "", 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				model := &script{next: c.model}
+				conv := braid.NewConversation()
+				begun := time.Now()
+				result, err := braid.New("a", model).Run(t.Context(), "go", braid.In(conv))
+				if event.KindOf(err) != c.kind || model.calls.Load() != c.calls {
+					t.Errorf("got %v after %d calls, want %q after %d", err, model.calls.Load(), c.kind, c.calls)
+				}
+				if c.kind == event.ErrStreamCut && event.TextOf(result.Partial) != "only a part" {
+					t.Errorf("the partial answer is %s", raw(result.Partial))
+				}
+				if c.kind == "" && time.Since(begun) < 2*time.Minute {
+					t.Errorf("Retry-After was not honoured: %v", time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model := &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return func(yield func(braid.Chunk, error) bool) {
+				if yield(braid.Chunk{Kind: braid.ChunkText, Text: "so far"}, nil) {
+					<-ctx.Done()
+					yield(braid.Chunk{}, ctx.Err())
+				}
+			}
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		result, err := braid.New("a", model).Run(ctx, "go")
+		if !errors.Is(err, event.ErrTimeout) || result.Stop != event.StopTimeout || event.TextOf(result.Partial) != "so far" {
+			t.Errorf("got %v, %s, %s", err, result.Stop, raw(result.Partial))
+		}
+	})
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	user := func(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
+	call := event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "x", Name: "add", Args: raw(1)}}}
+	hi := &event.Text{Text: "hi"}
+	for name, input := range map[string]any{
+		"empty": "", "nil": nil, "a number": 7, "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
+		"no messages": []event.Message{}, "nil block": []event.Block{nil}, "no answers": []braid.Answer{},
+		"ends with the assistant":  []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}},
+		"call without result":      []event.Message{user(hi), call, user(hi)},
+		"result without call":      user(&event.ToolResult{Call: "x"}),
+		"unknown role":             event.Message{Role: "system", Content: []event.Block{hi}},
+		"invalid UTF-8 in a block": &event.Text{Text: "\xff"},
+		"an answer nowhere":        braid.Answer{Token: "t"},
+	} {
+		model := answers(says("never"))
+		result, err := braid.New("a", model).Run(t.Context(), input)
+		if !errors.Is(err, event.ErrInvalid) || model.calls.Load() != 0 || result == nil {
+			t.Errorf("%s: got %v after %d calls", name, err, model.calls.Load())
+		}
+		var e *event.Error
+		if errors.As(err, &e) && (e.Message == "" || e.Hint == "") {
+			t.Errorf("%s: the error does not say what to do: %+v", name, e)
+		}
+	}
+}
+
+func TestAHistoryAsInput(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	text := func(s string) []event.Block { return []event.Block{&event.Text{Text: s}} }
+	input := []event.Message{
+		{Role: event.RoleUser, Content: text("add 1 and 2")},
+		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "x", Name: "add", Args: raw(map[string]int{"a": 1})}}},
+		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "x", Name: "add", Content: text("3")}}},
+		{Role: event.RoleAssistant, Content: text("3")},
+		{Role: event.RoleUser, Content: text("and 4?")},
+	}
+	model := answers(says("7"))
+	if _, err := braid.New("a", model).Run(t.Context(), input, braid.In(conv)); err != nil || model.calls.Load() != 1 {
+		t.Fatal(err, model.calls.Load())
+	}
+	messages, _ := conv.Messages(t.Context())
+	if len(messages) != 6 || string(raw(messages[:5])) != string(raw(input)) {
+		t.Errorf("the history is %s", raw(messages))
+	}
+}
+
+func TestWrongParts(t *testing.T) {
+	t.Parallel()
+	model := answers(says("never"))
+	tool := braid.Func("add", "Adds.", add)
+	for name, agent := range map[string]*braid.Agent{
+		"no name":         braid.New("", model),
+		"the user's name": braid.New("user", model),
+		"no model":        braid.New("a", nil),
+		"two of one name": braid.New("a", model, tool, braid.Func("add", "Adds again.", add)),
+		"a tool's name":   braid.New("a", model, braid.Func("add two", "Adds.", add)),
+		"no function":     braid.New("a", model, braid.Func[addIn, int]("add", "Adds.", nil)),
+		"no object":       braid.New("a", model, braid.Func("add", "Adds.", func(context.Context, int) (int, error) { return 0, nil })),
+		"no schema of a type": braid.New("a", model, braid.Func("add", "Adds.",
+			func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })),
+		"no JSON schema": braid.New("a", model, braid.Tools(rawTool{`{"type":"objekt"`})),
+		"not an object":  braid.New("a", model, braid.Tools(rawTool{`{"type":"string"}`})),
+		"a wrong schema": braid.New("a", model, braid.Tools(rawTool{`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`})),
+		"a wrong child":  braid.New("a", model, braid.AsTool(braid.New("b", nil), "b")),
+		"two of one agent name": braid.New("a", model,
+			braid.AsTool(braid.New("b", model, braid.AsTool(braid.New("a", model), "other a")), "b")),
+	} {
+		_, err := agent.Run(t.Context(), "hi")
+		if !errors.Is(err, event.ErrInvalid) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		var e *event.Error
+		if errors.As(err, &e) && (e.Message == "" || e.Hint == "") {
+			t.Errorf("%s: the error does not say what to do: %+v", name, e)
+		}
+	}
+	if model.calls.Load() != 0 {
+		t.Error("a model was called")
+	}
+}
+
+type rawTool struct{ schema string }
+
+func (r rawTool) Spec() braid.ToolSpec { return braid.ToolSpec{Name: "raw", Schema: []byte(r.schema)} }
+
+func (rawTool) Call(context.Context, json.RawMessage) (braid.Output, error) {
+	return braid.Output{}, nil
+}
+
+func TestOneRunAtATime(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	agent := braid.New("a", answers(says("hi")))
+	for e, err := range agent.Stream(t.Context(), "one", braid.In(conv)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.Body.(*event.RunStarted); ok {
+			if _, err := agent.Run(t.Context(), "two", braid.In(conv)); !errors.Is(err, event.ErrLocked) {
+				t.Errorf("got %v", err)
+			}
+		}
+	}
+	if _, err := agent.Resume(t.Context(), conv); !errors.Is(err, event.ErrConflict) {
+		t.Errorf("resuming what is over gave %v", err)
+	}
+}
+
+func TestANewSessionForgetsAndTheLogDoesNot(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	seen := 0
+	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		seen = len(req.Messages)
+		return chunks(says("ok"))
+	}}
+	agent := braid.New("a", model)
+	for i, want := range []int{1, 3, 1, 3} {
+		opts := []braid.RunOption{braid.In(conv)}
+		if i == 2 {
+			opts = append(opts, braid.NewSession())
+		}
+		if _, err := agent.Run(t.Context(), "hi", opts...); err != nil || seen != want {
+			t.Errorf("run %d saw %d messages, want %d: %v", i, seen, want, err)
+		}
+	}
+	n := 0
+	for range conv.Events(t.Context(), 0) {
+		n++
+	}
+	if n != 20 {
+		t.Errorf("the log has %d events, want 5 for each run", n)
+	}
+}
+
+func TestAFailedRunLeavesOnlyANoteOfItsEffects(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		if req.Cycle == 1 {
+			return chunks(asksFor("pay", `{}`, "look", `{}`))
+		}
+		return failing(&event.Error{Kind: event.ErrModelAuth, Message: "the key has expired"})
+	}}
+	pay := braid.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil })
+	look := braid.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, braid.Pure())
+	if _, err := braid.New("a", model, pay, look).Run(t.Context(), "pay the bill", braid.In(conv)); !errors.Is(err, event.ErrModelAuth) {
+		t.Fatal(err)
+	}
+	if _, err := braid.New("b", answers(says("ok"))).Run(t.Context(), "what now?", braid.In(conv)); err != nil {
+		t.Fatal(err)
+	}
+	messages, _ := conv.Messages(t.Context())
+	text := messages[0].Text()
+	if len(messages) != 2 || strings.Contains(text, "pay the bill") || !strings.Contains(text, "- pay (call c0): finished") ||
+		strings.Contains(text, "look") || !strings.HasSuffix(text, "what now?") {
+		t.Errorf("the next run sees %s", raw(messages))
+	}
+}
