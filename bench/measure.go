@@ -82,7 +82,7 @@ func newTimer(p *scenario.Pair) *timer {
 	return &timer{pair: p, sides: [2]*scenario.Side{&p.Base, &p.Subject}}
 }
 
-// pass lets the two sides take turns and notes the ratio of their medians. Both
+// pass lets the two sides take turns and notes the ratio of their times. Both
 // live through the same moments, so what else the machine does falls on both.
 func (t *timer) pass(ctx context.Context, pl plan, number int) error {
 	for i, s := range t.sides {
@@ -98,7 +98,7 @@ func (t *timer) pass(ctx context.Context, pl plan, number int) error {
 			return err
 		}
 	}
-	var each [2][]float64
+	var each [2][]sliceTime
 	for k := range pl.Slices {
 		for turn := range t.sides {
 			if err := ctx.Err(); err != nil {
@@ -106,14 +106,14 @@ func (t *timer) pass(ctx context.Context, pl plan, number int) error {
 			}
 			// Who goes first changes from slice to slice and pass to pass.
 			i := (turn + k + number) % len(t.sides)
-			ns, err := slice(t.sides[i], t.n[i], pl.Slice)
+			took, err := slice(t.sides[i], t.n[i], pl.Slice)
 			if err != nil {
 				return err
 			}
-			each[i] = append(each[i], ns)
+			each[i] = append(each[i], took)
 		}
 	}
-	base, subject := spreadOf(each[0]).Median, spreadOf(each[1]).Median
+	base, subject := perRun(each[0]), perRun(each[1])
 	t.ns[0], t.ns[1] = append(t.ns[0], base), append(t.ns[1], subject)
 	t.ratios = append(t.ratios, subject/base)
 	return nil
@@ -148,23 +148,44 @@ func calibrate(s *scenario.Side, slice time.Duration) (int, error) {
 	}
 }
 
+// sliceTime is what one slice took.
+type sliceTime struct {
+	took time.Duration
+	runs int
+}
+
+// perRun is the time of one run in nanoseconds: the median of the slices, which
+// a moment of another job does not move.
+func perRun(slices []sliceTime) float64 {
+	each := make([]float64, len(slices))
+	for i, t := range slices {
+		each[i] = float64(t.took.Nanoseconds()) / float64(t.runs)
+	}
+	return spreadOf(each).Median
+}
+
 // slice does batches of n runs until they have taken long enough, or until
-// preparing them has, and gives the nanoseconds of one run.
-func slice(s *scenario.Side, n int, long time.Duration) (float64, error) {
+// preparing them has. Where only small batches can be timed, the collector is
+// done with what preparing left before the clock starts; small batches then end
+// before it is needed again, so that those rows show a run's own cost. What the
+// run leaves to the collector stands in the table beside it.
+func slice(s *scenario.Side, n int, long time.Duration) (sliceTime, error) {
 	runtime.GC() // nobody pays for the other's garbage
-	var took time.Duration
-	runs := 0
-	for begin := time.Now(); took < long*3/4 && time.Since(begin) < 5*long; {
+	var t sliceTime
+	for begin := time.Now(); t.took < long*3/4 && time.Since(begin) < 5*long; {
 		run := s.Batch(n)
+		if s.Most > 0 {
+			runtime.GC()
+		}
 		start := time.Now()
 		err := s.Check(n, run)
-		took += time.Since(start)
+		t.took += time.Since(start)
 		if err != nil {
-			return 0, err
+			return t, err
 		}
-		runs += n
+		t.runs += n
 	}
-	return float64(took.Nanoseconds()) / float64(runs), nil
+	return t, nil
 }
 
 // allocated is what one run allocates, apart from the timing because looking

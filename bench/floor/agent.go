@@ -14,7 +14,7 @@ type Model interface {
 // Request is what the model is asked. Messages are the session's own.
 type Request struct {
 	Instructions string
-	Messages     []Message
+	Messages     []*Message
 	Tools        []Spec
 	// Cycle counts the model calls of the run from 1.
 	Cycle int

@@ -10,6 +10,6 @@
 // crash safety, scopes or validation.
 //
 // It is written plainly and not tuned: an event is a pointer, as in the event
-// types of the frameworks that people compare, and a tool call is a goroutine.
-// [Values] shows what the tuned form of the streaming part costs.
+// types of the frameworks that people compare, and each of several tool calls
+// is a goroutine. [Agent.Values] shows what the tuned form of the streaming part costs.
 package floor

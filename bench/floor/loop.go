@@ -13,6 +13,12 @@ var errCut = errors.New("the model's stream ended before its answer did")
 // Stream answers input in the session and hands every event to the reader,
 // which runs on the same goroutine. It ends after the model's last message,
 // with an error, or when the reader breaks out.
+//
+// It is kept from being inlined into its reader: a compiler that sees both at
+// once proves that nobody keeps an event and makes none, which is no measure
+// for a program whose reader does something.
+//
+//go:noinline
 func (a *Agent) Stream(ctx context.Context, s *Session, input string) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		run := s.begin()
@@ -66,9 +72,16 @@ func (a *Agent) Stream(ctx context.Context, s *Session, input string) iter.Seq2[
 	}
 }
 
-// runTools runs the calls side by side; the results stand in the calls' order.
+// runTools runs the calls side by side; the results stand in the calls' order. A
+// single call runs where it is: a goroutine of its own would cost twice as much,
+// most of it for growing a new stack, and gain nothing but a way to give up on
+// a tool that is stuck.
 func (a *Agent) runTools(ctx context.Context, calls []Call) []Result {
 	results := make([]Result, len(calls))
+	if len(calls) == 1 {
+		results[0] = a.runTool(ctx, &calls[0])
+		return results
+	}
 	var wg sync.WaitGroup
 	for i := range calls {
 		wg.Go(func() { results[i] = a.runTool(ctx, &calls[i]) })

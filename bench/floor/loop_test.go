@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // script answers the n-th call of a run with the n-th list of chunks.
 type script struct {
 	answers [][]Chunk
-	seen    [][]Message
+	seen    [][]*Message
 	fail    error
 }
 

@@ -10,7 +10,7 @@ import (
 type Session struct {
 	id       string
 	events   []*Event
-	messages []Message
+	messages []*Message
 	runs     int64
 }
 
@@ -21,7 +21,7 @@ func NewSession(id string) *Session { return &Session{id: id} }
 func Load(id string, events []*Event) *Session {
 	s := &Session{id: id, events: events[:len(events):len(events)]}
 	for _, e := range events {
-		s.messages = append(s.messages, *e.Message)
+		s.messages = append(s.messages, e.Message)
 	}
 	return s
 }
@@ -41,6 +41,6 @@ func (s *Session) add(run, author string, kind Kind, m *Message) *Event {
 		Time: time.Now(), Kind: kind, Message: m,
 	}
 	s.events = append(s.events, e)
-	s.messages = append(s.messages, *m)
+	s.messages = append(s.messages, m)
 	return e
 }

@@ -10,6 +10,8 @@ import (
 // tool, and passes events by value: no allocation for a delta. It is the tuned
 // form of the floor, shown beside the plain one because a ratio below 1 to the
 // plain one would otherwise look like magic.
+//
+//go:noinline
 func (a *Agent) Values(ctx context.Context, s *Session, input string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		run := s.begin()

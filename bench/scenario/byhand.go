@@ -169,7 +169,7 @@ func byHandWarm(prior int) Side {
 			return func() (Work, error) {
 				var w Work
 				for i := range n {
-					s := sessions[i%len(sessions)]
+					s := sessions[i/turnsEach(prior)]
 					if err := readByHand(&w, agent.Stream(context.Background(), s, "go on")); err != nil {
 						return w, err
 					}

@@ -69,19 +69,16 @@ func FirstTimes() []time.Duration {
 	return times
 }
 
-// order is the input of a tool with a few fields of different sorts. Its
-// parameter is only there to make many types of it.
-type order[T any] struct {
-	ID     string   `json:"id" jsonschema:"the order's number"`
-	Amount float64  `json:"amount" jsonschema:"how much, in euros"`
-	Count  int      `json:"count,omitempty" jsonschema:"how many"`
-	Tags   []string `json:"tags,omitempty" jsonschema:"labels"`
-	Ship   bool     `json:"ship" jsonschema:"whether it is sent at once"`
+// newSum is the input of the tool add. Its parameter is only there to make many
+// types of it.
+type newSum[T any] struct {
+	A int `json:"a" jsonschema:"first number"`
+	B int `json:"b" jsonschema:"second number"`
 }
 
 func first[T any]() any {
-	return braid.Func("order", "Places an order.",
-		func(context.Context, order[T]) (string, error) { return "", nil })
+	return braid.Func("add", "Adds two numbers.",
+		func(_ context.Context, in newSum[T]) (int, error) { return in.A + in.B, nil })
 }
 
 var firsts = [...]func() any{

@@ -138,8 +138,8 @@ func TestEnduranceIsFlat(t *testing.T) {
 	}
 }
 
-func TestAgentsAreKept(t *testing.T) {
-	t.Parallel()
+// It looks at the heap, so nothing else may run beside it.
+func TestAgentsAreKept(t *testing.T) { //nolint:paralleltest // see above
 	k := MeasureKept()
 	for name, bytes := range map[string]int64{
 		"floor": k.Floor, "braid": k.Braid, "floor with tool": k.FloorTool, "braid with tool": k.BraidTool,

@@ -141,7 +141,7 @@ func braidWarm(prior int) Side {
 			return func() (Work, error) {
 				var w Work
 				for i := range n {
-					in := braid.In(conversations[i%len(conversations)])
+					in := braid.In(conversations[i/turnsEach(prior)])
 					if err := readBraid(&w, agent.Stream(context.Background(), "go on", in)); err != nil {
 						return w, err
 					}
