@@ -423,7 +423,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	r := d.view.run
 	ended := &event.RunEnded{
 		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
-		Usage: r.usage, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
+		Usage: r.usage, Models: r.models, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
 	}
 	switch cmd.Why {
 	case event.WhyFailed:

@@ -173,3 +173,17 @@ func (h *hidden) content(e *event.Event, own []event.Block) []event.Block {
 	}
 	return own
 }
+
+// callContent is content for an answer with calls: redacted, it keeps the calls
+// without their arguments, because their results follow.
+func (h *hidden) callContent(e *event.Event, own []event.Block, calls []*event.ToolCall) []event.Block {
+	repl, ok := h.redacted[e.Seq]
+	if !ok {
+		return own
+	}
+	blocks := joinBlocks(repl, nil)
+	for _, c := range calls {
+		blocks = append(blocks, &event.ToolCall{ID: c.ID, Name: c.Name, Args: emptyObject})
+	}
+	return blocks
+}

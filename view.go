@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -36,10 +37,12 @@ type runView struct {
 	agent   string
 	started time.Time
 	// first is the Seq of the run's first event.
-	first   int64
-	scopes  []*Scope
-	byID    map[string]*Scope
-	usage   event.Usage
+	first  int64
+	scopes []*Scope
+	byID   map[string]*Scope
+	usage  event.Usage
+	// models splits usage by model, sorted by name.
+	models  []event.ModelUsage
 	metrics Metrics
 	// lastMessage is the root scope's last whole answer.
 	lastMessage event.Message
@@ -75,9 +78,11 @@ type Scope struct {
 	fresh event.Why
 	model modelStep
 	stop  event.StopReason
+	// pieces are the parts of an answer that is not whole yet.
+	pieces []event.Block
 	// asking is the answer whose calls are not all settled; batch are its
 	// calls in request order, and settled counts those that have a result.
-	asking  *event.AssistantMessage
+	asking  []event.Block
 	batch   []*call
 	settled int
 	endTurn bool
@@ -91,6 +96,7 @@ type modelStep struct {
 	state   modelState
 	step    string
 	attempt int
+	name    string
 	err     *event.Error
 	retryAt time.Time
 	// by is the driver that runs it; the fold knows nothing of it.
@@ -296,8 +302,17 @@ func (r *runView) open(b *event.ScopeOpened) {
 }
 
 func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *view) {
+	if b.Piece {
+		s.pieces = append(s.pieces, b.Content...)
+		return
+	}
+	content := b.Content
+	if s.pieces != nil {
+		content = joinBlocks(s.pieces, content)
+		s.pieces = nil
+	}
 	if e.Step != "" {
-		r.usage = r.usage.Add(b.Usage)
+		r.count(b.Model, b.Usage)
 		r.metrics.ModelTime += b.Latency
 		if r.metrics.TimeToFirstByte == 0 {
 			r.metrics.TimeToFirstByte = b.TimeToFirstByte
@@ -308,20 +323,20 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	s.stop = b.Stop
 	s.closeBatch()
 	if s.depth == 0 {
-		r.lastMessage = event.Message{Role: event.RoleAssistant, Content: b.Content}
+		r.lastMessage = event.Message{Role: event.RoleAssistant, Content: content}
 	}
 	hide := v.hide.has(e)
-	calls := event.CallsOf(b.Content)
+	calls := event.CallsOf(content)
 	if len(calls) == 0 {
 		if !hide {
-			s.talk.assistant(v.hide.content(e, b.Content))
+			s.talk.assistant(v.hide.content(e, content))
 		}
 		if b.Stop == event.StopPause {
 			s.fresh = event.WhyPaused
 		}
 		return
 	}
-	s.asking = b
+	s.asking = v.hide.callContent(e, content, calls)
 	if hide {
 		s.asking = nil
 	}
@@ -336,6 +351,21 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	s.toolCalls += len(calls)
 }
 
+// count adds what a model call used.
+func (r *runView) count(model string, u event.Usage) {
+	if u == (event.Usage{}) {
+		return
+	}
+	r.usage = r.usage.Add(u)
+	i, known := slices.BinarySearchFunc(r.models, model, func(m event.ModelUsage, name string) int {
+		return strings.Compare(m.Model, name)
+	})
+	if !known {
+		r.models = slices.Insert(r.models, i, event.ModelUsage{Model: model})
+	}
+	r.models[i].Usage = r.models[i].Usage.Add(u)
+}
+
 func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	if b.Step == event.StepModel {
 		if e.Cycle > s.cycle {
@@ -344,7 +374,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 				r.metrics.Cycles++
 			}
 		}
-		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt}
+		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, name: b.Model}
 		s.modelCalls++
 		r.metrics.ModelCalls++
 		return
@@ -361,7 +391,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepModel {
-		r.usage = r.usage.Add(b.Usage)
+		r.count(s.model.name, b.Usage)
 		s.model.state = modelFailed
 		if b.Outcome == event.OutcomeLost {
 			s.model.state = modelLost
@@ -472,7 +502,7 @@ func (s *Scope) flush() {
 		for i, c := range s.batch {
 			results[i] = c.result
 		}
-		s.talk.pair(s.asking.Content, results)
+		s.talk.pair(s.asking, results)
 	}
 	s.asking, s.batch, s.settled = nil, nil, 0
 	s.fresh = event.WhyToolResults
