@@ -12,23 +12,36 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// profileFor is how long each scenario runs under the profiler, and
+// profileFor is how long each scenario runs under either profiler, and
 // profileRate one sampled allocation in so many bytes.
 const (
-	profileFor  = 2 * time.Second
+	profileFor  = 3 * time.Second
 	profileRate = 4096
 )
 
-// profile runs the pair's subject and writes dir/ID.cpu.pprof, and the
-// allocations as dir/ID.allocs.pprof. Those count from the beginning of the
-// process: read them with "go tool pprof -base dir/ID.allocs-before.pprof".
-func profile(ctx context.Context, dir string, p *scenario.Pair, n int) (err error) {
+// profile runs the pair's subject twice, because sampling allocations would show
+// in the times: for dir/ID.cpu.pprof, and for the allocations in
+// dir/ID.allocs.pprof. Those count from the beginning of the process: read them
+// with "go tool pprof -base dir/ID.allocs-before.pprof dir/ID.allocs.pprof".
+func profile(ctx context.Context, dir string, p *scenario.Pair, n int) error {
 	at := func(name string) string { return filepath.Join(dir, p.ID+"."+name+".pprof") }
+	if err := profileCPU(ctx, at("cpu"), p, n); err != nil {
+		return err
+	}
+	usual := runtime.MemProfileRate
+	defer func() { runtime.MemProfileRate = usual }()
 	runtime.MemProfileRate = profileRate
 	if err := writeAllocs(at("allocs-before")); err != nil {
 		return err
 	}
-	f, err := os.Create(at("cpu"))
+	if err := repeat(ctx, &p.Subject, n, profileFor); err != nil {
+		return err
+	}
+	return writeAllocs(at("allocs"))
+}
+
+func profileCPU(ctx context.Context, path string, p *scenario.Pair, n int) (err error) {
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
@@ -36,12 +49,8 @@ func profile(ctx context.Context, dir string, p *scenario.Pair, n int) (err erro
 	if err := pprof.StartCPUProfile(f); err != nil {
 		return err
 	}
-	err = repeat(ctx, &p.Subject, n, profileFor)
-	pprof.StopCPUProfile()
-	if err != nil {
-		return err
-	}
-	return writeAllocs(at("allocs"))
+	defer pprof.StopCPUProfile()
+	return repeat(ctx, &p.Subject, n, profileFor)
 }
 
 func repeat(ctx context.Context, s *scenario.Side, n int, long time.Duration) error {
