@@ -1,6 +1,9 @@
 package event
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Approval is the answer to a question of kind [AskApproval]. In JSON a plain
 // yes or no is true or false, so that a tool may ask for a bool; everything
@@ -28,7 +31,13 @@ func (a Approval) MarshalJSON() ([]byte, error) {
 	if a.Args == nil && a.Reason == "" && !a.Stop && a.Payload == nil {
 		return json.Marshal(a.Approved)
 	}
-	return json.Marshal(approvalObject(a))
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // arguments go through as they are
+	if err := enc.Encode(approvalObject(a)); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 // UnmarshalJSON reads true, false or the object.
