@@ -191,6 +191,11 @@ func Sequential() Part {
 func Tools(tools ...Tool) Part {
 	return partFunc(func(a *Agent) error {
 		for _, t := range tools {
+			if t == nil {
+				return &event.Error{
+					Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
+				}
+			}
 			if p, ok := t.(Part); ok {
 				if err := p.attach(a); err != nil {
 					return err

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/braidrun/braid/event"
@@ -76,19 +77,36 @@ func (c *Conversation) newRun() string {
 	return "run-" + rand.Text()
 }
 
-// view gives the fold, warm or made from the log, for looking at it. It must not
-// be used while a run goes on.
-func (c *Conversation) view(ctx context.Context) (*view, error) {
+// look shows f the fold: the warm one where it is up to date and no run goes on,
+// and one made from the log otherwise. What f takes out of it must not change
+// when a run goes on later.
+func (c *Conversation) look(ctx context.Context, f func(*view)) error {
 	c.mu.Lock()
 	warm, busy := c.warm, c.busy
+	last := int64(0)
+	if warm != nil && !busy {
+		last = warm.last
+	}
 	c.mu.Unlock()
 	if warm != nil && !busy {
-		events, err := c.store.Read(ctx, c.id, warm.last, 0)
-		if err != nil || len(events) == 0 {
-			return warm, err
+		events, err := c.store.Read(ctx, c.id, last, 1)
+		if err != nil {
+			return err
 		}
+		c.mu.Lock()
+		if len(events) == 0 && c.warm == warm && !c.busy && warm.last == last {
+			defer c.mu.Unlock()
+			f(warm)
+			return nil
+		}
+		c.mu.Unlock()
 	}
-	return c.coldView(ctx)
+	v, err := c.coldView(ctx)
+	if err != nil {
+		return err
+	}
+	f(v)
+	return nil
 }
 
 // coldView folds the log anew.
@@ -118,29 +136,25 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "use types that encoding/json knows", Err: err,
 		}
 	}
-	v, err := c.view(ctx)
+	run := ""
+	err := c.look(ctx, func(v *view) {
+		if v.open() && slices.ContainsFunc(v.run.openQuestions(), func(q Question) bool { return q.Token == a.Token }) {
+			run = v.run.id
+		}
+	})
 	if err != nil {
 		return err
 	}
-	if v.run == nil || v.run.ended != nil || !hasQuestion(v.run, a.Token) {
+	if run == "" {
 		return &event.Error{
 			Op: "answer", Kind: event.ErrNotFound, Message: "no open question has this token",
 			Hint: "look at the conversation's questions; each is answered once",
 		}
 	}
 	return c.store.Post(ctx, journal.Mail{
-		ID: "answer-" + a.Token, Run: v.run.id, Kind: journal.MailAnswer, Token: a.Token,
+		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token,
 		Value: bytes.TrimSpace(buf.Bytes()), By: a.By,
 	})
-}
-
-func hasQuestion(r *runView, token string) bool {
-	for _, q := range r.openQuestions() {
-		if q.Token == token {
-			return true
-		}
-	}
-	return false
 }
 
 // Cancel asks for the open run to be cancelled: a running one stops its model and
@@ -153,42 +167,44 @@ func (c *Conversation) Cancel(ctx context.Context) error {
 		cancel()
 		return nil
 	}
-	v, err := c.view(ctx)
-	if err != nil || v.run == nil || v.run.ended != nil {
+	run := ""
+	err := c.look(ctx, func(v *view) {
+		if v.open() {
+			run = v.run.id
+		}
+	})
+	if err != nil || run == "" {
 		return err
 	}
-	return c.store.Post(ctx, journal.Mail{ID: "cancel-" + v.run.id, Run: v.run.id, Kind: journal.MailCancel})
+	return c.store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
 }
 
 // Questions lists what the conversation's waiting run wants to know.
-func (c *Conversation) Questions(ctx context.Context) ([]Question, error) {
-	v, err := c.view(ctx)
-	if err != nil || v.run == nil || v.run.ended != nil {
-		return nil, err
-	}
-	return v.run.openQuestions(), nil
+func (c *Conversation) Questions(ctx context.Context) (open []Question, err error) {
+	err = c.look(ctx, func(v *view) {
+		if v.open() {
+			open = v.run.openQuestions()
+		}
+	})
+	return open, err
 }
 
 // Messages lists what the model would see next: the whole session so far.
 // Nothing in it is to be changed.
-func (c *Conversation) Messages(ctx context.Context) ([]event.Message, error) {
-	v, err := c.view(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if v.run != nil && v.run.ended == nil {
-		return v.run.scopes[0].talk.shared(), nil
-	}
-	return v.past.shared(), nil
+func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, err error) {
+	err = c.look(ctx, func(v *view) {
+		messages = v.past.shared()
+		if v.open() {
+			messages = v.run.scopes[0].talk.shared()
+		}
+	})
+	return messages, err
 }
 
 // State copies the conversation's state, shared keys with their prefix.
-func (c *Conversation) State(ctx context.Context) (map[string]json.RawMessage, error) {
-	v, err := c.view(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return v.state.all(), nil
+func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMessage, err error) {
+	err = c.look(ctx, func(v *view) { state = v.state.all() })
+	return state, err
 }
 
 // Events reads the log after seq, in order. Nothing in it is to be changed.

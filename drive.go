@@ -66,13 +66,23 @@ type driver struct {
 
 // drive takes the run's conversation and drives it until it ends or waits. The
 // driver's view is given back by the caller only when err is nil.
-func (d *driver) drive(letters []journal.Mail) error {
-	defer d.close()
-	if err := d.recover(); err != nil {
+func (d *driver) drive(letters []journal.Mail) (err error) {
+	done := false
+	defer func() {
+		d.close()
+		// The reader's loop may have panicked, too: whoever comes next need not
+		// wait until the lease has run out.
+		if (err != nil || !done) && !errors.Is(err, event.ErrLeaseLost) {
+			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
+		}
+	}()
+	if err = d.recover(); err != nil {
 		return err
 	}
 	d.mail(letters)
-	return d.iterate()
+	err = d.iterate()
+	done = true
+	return err
 }
 
 // recover writes down what can be said of the steps that were in flight when

@@ -13,7 +13,9 @@ import (
 func TestWhatTheModelSeesOfCompactedAndRedactedEvents(t *testing.T) {
 	t.Parallel()
 	text := func(s string) []event.Block { return []event.Block{&event.Text{Text: s}} }
-	call := func(id string) event.Block { return &event.ToolCall{ID: id, Name: "add", Args: raw(map[string]int{"a": 1})} }
+	call := func(id string) event.Block {
+		return &event.ToolCall{ID: id, Name: "add", Args: raw(map[string]int{"a": 1})}
+	}
 	ended := func(id string) *event.StepEnded {
 		return &event.StepEnded{
 			Step: event.StepTool, Outcome: event.OutcomeDone,

@@ -59,20 +59,14 @@ type Question struct {
 	Scope string
 }
 
-// fill sets the result from the driver's view.
-func (r *Result) fill(d *driver) {
-	run := d.view.run
-	if run == nil {
-		return
-	}
+// fill sets the result from the fold of its run.
+func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
 	r.Run = run.id
-	r.Simulated = d.simulated
 	r.Message = run.lastMessage
-	r.Partial = d.partial
 	r.Usage = run.usage
 	r.Metrics = run.metrics
-	r.Metrics.Duration = d.now.Sub(run.started)
-	r.State = d.view.state.run()
+	r.Metrics.Duration = now.Sub(run.started)
+	r.State = state.run()
 	if run.ended != nil {
 		r.Stop, r.Why = run.ended.Stop, run.ended.Why
 		return

@@ -166,49 +166,47 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	if err := conv.lock(stop); err != nil {
 		return err
 	}
-	warm := conv.warm
-	kept := (*view)(nil)
+	kept := conv.warm
 	defer func() { conv.unlock(kept) }()
-
-	row, err := a.admit(ctx, o, conv, warm, messages)
-	if err != nil {
-		kept = warm
-		return err
-	}
-	have := int64(0)
-	if warm != nil {
-		have = warm.last
-	}
-	opened, err := conv.store.Acquire(ctx, row.ID, have)
-	if err != nil {
-		return err
-	}
-	v := warm
+	v := kept
 	if v == nil {
-		v = newView(opened.Events)
-	} else {
-		for _, e := range opened.Events {
-			v.fold(e)
+		if v, err = conv.coldView(ctx); err != nil {
+			return err
 		}
-		if v.stale {
-			events, err := conv.store.Read(ctx, conv.id, 0, 0)
-			if err != nil {
-				return err
-			}
-			v = newView(events)
+	}
+	row, err := a.admit(ctx, o, conv, v, messages)
+	if err != nil {
+		return err
+	}
+	if row.Status.Ended() {
+		return replay(ctx, conv, row.ID, r, sink)
+	}
+	opened, err := conv.store.Acquire(ctx, row.ID, v.last)
+	if err != nil {
+		return err
+	}
+	// From here on the view may run ahead of the log, so it is kept only when
+	// all went well.
+	kept = nil
+	for _, e := range opened.Events {
+		v.fold(e)
+	}
+	if v.stale {
+		if v, err = conv.coldView(ctx); err != nil {
+			return err
 		}
 	}
 	v.state.share(opened.Shared)
 	d := &driver{
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
-		view: v, sink: sink, simulated: a.model.Info().Simulated,
-		now: time.Now(),
+		view: v, sink: sink, simulated: a.simulated(team), now: time.Now(),
 	}
 	if err := d.drive(opened.Mail); err != nil {
 		return err
 	}
-	r.fill(d)
+	r.fill(v.run, v.state, d.now)
+	r.Partial, r.Simulated = d.partial, d.simulated
 	kept = v
 	if d.err != nil {
 		return d.err
@@ -216,32 +214,34 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	return nil
 }
 
+// simulated reports whether any model of the run follows a script.
+func (a *Agent) simulated(team map[string]*Agent) bool {
+	if a.model.Info().Simulated {
+		return true
+	}
+	for _, one := range team {
+		if one.model.Info().Simulated {
+			return true
+		}
+	}
+	return false
+}
+
 // admit gives the run to drive: a new one for new input, the open one otherwise.
 func (a *Agent) admit(
-	ctx context.Context, o *runOptions, conv *Conversation, warm *view, messages []event.Message,
+	ctx context.Context, o *runOptions, conv *Conversation, v *view, messages []event.Message,
 ) (journal.Run, error) {
-	open := ""
-	if warm == nil {
-		v, err := conv.coldView(ctx)
-		if err != nil {
-			return journal.Run{}, err
-		}
-		warm = v
-	}
-	if warm.run != nil && warm.run.ended == nil {
-		open = warm.run.id
-	}
 	switch {
-	case messages == nil && open != "":
-		return journal.Run{ID: open}, nil
+	case messages == nil && v.open():
+		return journal.Run{ID: v.run.id}, nil
 	case messages == nil:
-		if n := len(warm.past.msgs); n == 0 || warm.past.msgs[n-1].Role != event.RoleUser {
+		if n := len(v.past.msgs); n == 0 || v.past.msgs[n-1].Role != event.RoleUser {
 			return journal.Run{}, &event.Error{
 				Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
 				Hint: "begin one with Run",
 			}
 		}
-	case open != "" && o.key == "":
+	case v.open() && o.key == "":
 		return journal.Run{}, &event.Error{
 			Op: "run", Kind: event.ErrConflict, Message: "the conversation's last run is not over",
 			Hint: "answer its questions and Resume it, or Cancel and Resume it",
@@ -251,6 +251,38 @@ func (a *Agent) admit(
 		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
 		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,
 	})
+}
+
+// replay gives the events and the result of a run that is over: the answer to a
+// repeated idempotency key.
+func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink func(event.Event) bool) error {
+	v := newView(nil)
+	for e, err := range conv.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		v.fold(e)
+		if e.Run != run {
+			continue
+		}
+		r.Simulated = e.Simulated
+		if !sink(*e) {
+			return nil
+		}
+		ended, ok := e.Body.(*event.RunEnded)
+		if !ok {
+			continue
+		}
+		r.fill(v.run, v.state, e.Time)
+		if ended.Err != nil {
+			return ended.Err
+		}
+		return nil
+	}
+	return &event.Error{
+		Op: "run", Kind: event.ErrInternal, Message: "the run is over, but the log does not hold its end",
+		Hint: "look at the conversation's events",
+	}
 }
 
 // inputOf reads what Run was given. No messages and no error means to resume.

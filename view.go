@@ -162,6 +162,9 @@ func newView(events []*event.Event) *view {
 	return v
 }
 
+// open reports whether the last run is not over.
+func (v *view) open() bool { return v.run != nil && v.run.ended == nil }
+
 // scope finds an open or closed scope of the current run; nil if there is none.
 func (r *runView) scope(id string) *Scope {
 	if r == nil {
@@ -240,7 +243,7 @@ func (v *view) fold(e *event.Event) {
 }
 
 func (v *view) startRun(e *event.Event, b *event.RunStarted) {
-	if v.run != nil && v.run.ended == nil {
+	if v.open() {
 		// A run that never ended: its driver is gone and another run was let in.
 		v.endRun(&event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled})
 	}
