@@ -88,6 +88,10 @@ fmt: $(GOLANGCI) ## Format the code
 lint: $(GOLANGCI) ## Check the code's style and its usual mistakes
 	@$(GOLANGCI) run
 
+.PHONY: fix
+fix: $(GOLANGCI) ## Mend what the linters can mend by themselves
+	@$(GOLANGCI) run --fix
+
 .PHONY: tidy-check
 tidy-check: ## Fail when go.mod or go.sum are not what go mod tidy makes of them
 	@scripts/need go

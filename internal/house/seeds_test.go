@@ -261,7 +261,9 @@ func TestSeeds(t *testing.T) {
 func TestSeedsAreSeen(t *testing.T) {
 	t.Parallel()
 	const head = "- **service**: later\n"
-	has := func(file, name string) bool { return file == "a.go" && name == "A" || file == "a_test.go" && name == "TestA" }
+	has := func(file, name string) bool {
+		return file == "a.go" && name == "A" || file == "a_test.go" && name == "TestA"
+	}
 	for _, c := range []struct {
 		name, line, want string
 	}{
