@@ -12,16 +12,19 @@ type promise struct {
 	Must      float64
 	Aim       float64
 	Prototype float64
-	// find takes the figure out of what was measured; ok is false where the
-	// scenario was left out.
-	find func(*report) (figure spread, ok bool)
+	find      finder
+	// row is the row whose ratio the figure is; "" where it is none.
+	row string
 }
 
 // verdict is a promise with what was measured.
 type verdict struct {
-	Work      string  `json:"work"`
-	Unit      string  `json:"unit"`
-	Figure    spread  `json:"figure"`
+	Work   string `json:"work"`
+	Unit   string `json:"unit"`
+	Figure spread `json:"figure"`
+	// CPU is the figure in processor time, where it is a ratio of times. The
+	// mark does not look at it.
+	CPU       spread  `json:"cpu,omitzero"`
 	Must      float64 `json:"must,omitempty"`
 	Aim       float64 `json:"aim,omitempty"`
 	Prototype float64 `json:"prototype,omitempty"`
@@ -58,13 +61,13 @@ func judge(figure spread, must, aim float64) mark {
 func promises() []promise {
 	const ratio, micros, bytes = "×", "µs", "B"
 	return []promise{
-		{Work: "a: 500 streamed deltas", Unit: ratio, Must: 2.5, Aim: 1.0, Prototype: 0.6, find: ratioOf("a")},
+		{Work: "a: 500 streamed deltas", Unit: ratio, Must: 2.5, Aim: 1.0, Prototype: 0.6, find: ratioOf("a"), row: "a"},
 		{Work: "a: allocations a delta", Must: 3, Aim: 1.2, Prototype: 0.14, find: allocsOf("a")},
-		{Work: "b: 10 tool cycles", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.0, find: ratioOf("b")},
-		{Work: "b: 10 to 100 cycles, time", Unit: ratio, Must: 12, Aim: 10.5, find: ratioOf("b-growth")},
-		{Work: "c: 32 parallel tools", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.2, find: ratioOf("c")},
+		{Work: "b: 10 tool cycles", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.0, find: ratioOf("b"), row: "b"},
+		{Work: "b: 10 to 100 cycles, time", Unit: ratio, Must: 12, Aim: 10.5, find: ratioOf("b-growth"), row: "b-growth"},
+		{Work: "c: 32 parallel tools", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.2, find: ratioOf("c"), row: "c"},
 		{Work: "d: agent, tool ready", Unit: micros, Must: 1, find: microsOf("d")},
-		{Work: "d: the same, to the floor", Unit: ratio, Aim: 2, find: ratioOf("d")},
+		{Work: "d: the same, to the floor", Unit: ratio, Aim: 2, find: ratioOf("d"), row: "d"},
 		{Work: "d: the same, bytes kept", Unit: bytes, Must: 1024, find: keptOf(
 			func(k *scenario.Kept) int64 { return k.Braid },
 		)},
@@ -74,7 +77,7 @@ func promises() []promise {
 		)},
 		{Work: "d: a tool of a new type", Unit: micros, Must: 50, find: firstTimes},
 		{Work: "e: a turn after 1000 messages", Unit: micros, Must: 20, Aim: 5, Prototype: 3.2, find: microsOf("e-1000")},
-		{Work: "e: 10 to 10000 messages, time", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("e-growth")},
+		{Work: "e: 10 to 10000 messages, time", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("e-growth"), row: "e-growth"},
 		// Flat has no figure in the design. A quarter is what growing slices
 		// leave of noise in a thousand cycles.
 		{Work: "10000 cycles: heap a cycle, whole run to first tenth", Unit: ratio, Must: 1.25, find: enduranceOf(heapGrowth)},
@@ -89,15 +92,21 @@ func (r *report) verdicts() []verdict {
 		if !ok {
 			continue
 		}
-		out = append(out, verdict{
+		v := verdict{
 			Work: p.Work, Unit: p.Unit, Figure: figure, Must: p.Must, Aim: p.Aim,
 			Prototype: p.Prototype, Mark: judge(figure, p.Must, p.Aim),
-		})
+		}
+		if p.row != "" {
+			v.CPU, _ = ofRow(p.row, func(r *row) spread { return r.CPU })(r)
+		}
+		out = append(out, v)
 	}
 	return out
 }
 
-type finder = func(*report) (spread, bool)
+// finder takes a figure out of what was measured; ok is false where the
+// scenario was left out.
+type finder = func(*report) (figure spread, ok bool)
 
 func ofRow(id string, figure func(*row) spread) finder {
 	return func(r *report) (spread, bool) {

@@ -185,7 +185,7 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) er
 		}
 		for _, t := range timers {
 			show.say("profile of %s", t.pair.ID)
-			if err := profile(ctx, opt.profile, t.pair, t.n[1]); err != nil {
+			if err := profile(ctx, opt.profile, t.pair, t.n[1], pl.Profile); err != nil {
 				return err
 			}
 		}

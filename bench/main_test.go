@@ -100,6 +100,9 @@ func TestATimerSeesTheRatio(t *testing.T) {
 	if row.Base.NS.Median < 20e3 || row.Subject.NS.Median < 200e3 {
 		t.Errorf("times %v and %v ns, want at least 20,000 and 200,000", row.Base.NS, row.Subject.NS)
 	}
+	if cpuTime() > 0 && row.CPU.Median < 2 || row.CPU.Median > 50 {
+		t.Errorf("ratio in processor time %v, want about 10", row.CPU)
+	}
 	if len(timer.ratios) != pl.Passes {
 		t.Errorf("%d ratios, want one a pass", len(timer.ratios))
 	}
@@ -234,6 +237,7 @@ func sample() *report {
 		Base:    cost{Name: "floor", NS: spread{60e3, 65e3, 70e3}, Allocs: 528, Bytes: 85 << 10},
 		Subject: cost{Name: "braid", NS: spread{35e3, 40e3, 50e3}, Allocs: 70, Bytes: 40 << 10},
 		Ratio:   spread{0.5, 0.62, 0.8},
+		CPU:     spread{0.6, 0.7, 0.9},
 	}}
 	r.Endurance.Floor = []scenario.Mark{{}, {Cycles: 10, Heap: 1000}, {Cycles: 20, Heap: 2000}}
 	r.Endurance.Braid = []scenario.Mark{
@@ -257,17 +261,18 @@ func TestTable(t *testing.T) {
 	}
 	want := []string{
 		"go1 os/arch, 2 CPUs, full form: 3 passes, figures are medians of a pass each.",
-		"Quote the ratios: times depend on what else the machine does.",
+		"Quote the ratios: times depend on what else the machine does, and so does each",
+		`hand-over between goroutines. "cpu" is the ratio in processor time, which does not.`,
 		"",
-		"work base subject ratio (min–max) allocs of base KiB of base an item",
-		"a deltas floor 65.0 µs braid 40.0 µs 0.62× (0.50–0.80) 70.0 528 40.0 85.0 0.14 allocs a delta",
+		"work base subject ratio (min–max) cpu allocs of base KiB of base an item",
+		"a deltas floor 65.0 µs braid 40.0 µs 0.62× (0.50–0.80) 0.70× 70.0 528 40.0 85.0 0.14 allocs a delta",
 		"",
 		"one long run: cycles floor kept a cycle braid kept a cycle braid stacks depth at the model at the reader",
 		"10 100 B 200 B 4 KiB 9 8",
 		"20 100 B 300 B 4 KiB 9 16",
 		"",
-		"contract measured (min–max) must aim prototype",
-		"a: 500 streamed deltas 0.62× (0.50–0.80) 2.50× 1.00× 0.60× OK",
+		"contract measured (min–max) in cpu must aim prototype",
+		"a: 500 streamed deltas 0.62× (0.50–0.80) 0.70× 2.50× 1.00× 0.60× OK",
 		"a: allocations a delta 0.14 3.00 1.20 0.14 OK",
 		"10000 cycles: heap a cycle, whole run to first tenth 1.50× 1.25× – – OVER MUST",
 		"10000 cycles: stack depth, last to first 2.00× 1.00× – – OVER MUST",

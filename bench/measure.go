@@ -19,11 +19,19 @@ type plan struct {
 	Slice time.Duration
 	// Cycles and Every are the long run's.
 	Cycles, Every int
+	// Profile is how long a row runs under a profiler.
+	Profile time.Duration
 }
 
 var (
-	fullPlan  = plan{Passes: 7, Slices: 5, Slice: 15 * time.Millisecond, Cycles: 10_000, Every: 1_000}
-	shortPlan = plan{Passes: 3, Slices: 5, Slice: 6 * time.Millisecond, Cycles: 10_000, Every: 1_000}
+	fullPlan = plan{
+		Passes: 7, Slices: 5, Slice: 15 * time.Millisecond,
+		Cycles: 10_000, Every: 1_000, Profile: 5 * time.Second,
+	}
+	shortPlan = plan{
+		Passes: 3, Slices: 5, Slice: 6 * time.Millisecond,
+		Cycles: 10_000, Every: 1_000, Profile: time.Second,
+	}
 )
 
 // spread is the median of some figures, and the ends.
@@ -65,6 +73,10 @@ type row struct {
 	// base's, one figure a pass.
 	Subject cost   `json:"subject"`
 	Ratio   spread `json:"ratio"`
+	// CPU is the same ratio in processor time, collector included. Other jobs
+	// on the machine move it less, and it hides no work on another core. 0 is
+	// unknown.
+	CPU spread `json:"cpu_ratio"`
 }
 
 // timer measures one pair over the passes.
@@ -74,6 +86,7 @@ type timer struct {
 	n      [2]int
 	ns     [2][]float64
 	ratios []float64
+	cpu    []float64
 	allocs [2]float64
 	bytes  [2]float64
 }
@@ -113,9 +126,14 @@ func (t *timer) pass(ctx context.Context, pl plan, number int) error {
 			each[i] = append(each[i], took)
 		}
 	}
-	base, subject := perRun(each[0]), perRun(each[1])
+	wall := func(t sliceTime) time.Duration { return t.took }
+	cpu := func(t sliceTime) time.Duration { return t.cpu }
+	base, subject := perRun(each[0], wall), perRun(each[1], wall)
 	t.ns[0], t.ns[1] = append(t.ns[0], base), append(t.ns[1], subject)
 	t.ratios = append(t.ratios, subject/base)
+	if used := perRun(each[0], cpu); used > 0 {
+		t.cpu = append(t.cpu, perRun(each[1], cpu)/used)
+	}
 	return nil
 }
 
@@ -126,7 +144,7 @@ func (t *timer) row() row {
 	p := t.pair
 	return row{
 		ID: p.ID, Name: p.Name, Item: p.Item, Items: p.Items,
-		Base: cost(0), Subject: cost(1), Ratio: spreadOf(t.ratios),
+		Base: cost(0), Subject: cost(1), Ratio: spreadOf(t.ratios), CPU: spreadOf(t.cpu),
 	}
 }
 
@@ -151,15 +169,16 @@ func calibrate(s *scenario.Side, slice time.Duration) (int, error) {
 // sliceTime is what one slice took.
 type sliceTime struct {
 	took time.Duration
+	cpu  time.Duration
 	runs int
 }
 
 // perRun is the time of one run in nanoseconds: the median of the slices, which
 // a moment of another job does not move.
-func perRun(slices []sliceTime) float64 {
+func perRun(slices []sliceTime, figure func(sliceTime) time.Duration) float64 {
 	each := make([]float64, len(slices))
 	for i, t := range slices {
-		each[i] = float64(t.took.Nanoseconds()) / float64(t.runs)
+		each[i] = float64(figure(t).Nanoseconds()) / float64(t.runs)
 	}
 	return spreadOf(each).Median
 }
@@ -177,8 +196,9 @@ func slice(s *scenario.Side, n int, long time.Duration) (sliceTime, error) {
 		if s.Most > 0 {
 			runtime.GC()
 		}
-		start := time.Now()
+		start, used := time.Now(), cpuTime()
 		err := s.Check(n, run)
+		t.cpu += cpuTime() - used
 		t.took += time.Since(start)
 		if err != nil {
 			return t, err

@@ -12,20 +12,16 @@ import (
 	"github.com/braidrun/braid/bench/scenario"
 )
 
-// profileFor is how long each scenario runs under either profiler, and
-// profileRate one sampled allocation in so many bytes.
-const (
-	profileFor  = 3 * time.Second
-	profileRate = 4096
-)
+// profileRate is one sampled allocation in so many bytes.
+const profileRate = 4096
 
-// profile runs the pair's subject twice, because sampling allocations would show
+// profile runs the pair's subject twice for so long, because sampling allocations would show
 // in the times: for dir/ID.cpu.pprof, and for the allocations in
 // dir/ID.allocs.pprof. Those count from the beginning of the process: read them
 // with "go tool pprof -base dir/ID.allocs-before.pprof dir/ID.allocs.pprof".
-func profile(ctx context.Context, dir string, p *scenario.Pair, n int) error {
+func profile(ctx context.Context, dir string, p *scenario.Pair, n int, long time.Duration) error {
 	at := func(name string) string { return filepath.Join(dir, p.ID+"."+name+".pprof") }
-	if err := profileCPU(ctx, at("cpu"), p, n); err != nil {
+	if err := profileCPU(ctx, at("cpu"), p, n, long); err != nil {
 		return err
 	}
 	usual := runtime.MemProfileRate
@@ -34,13 +30,13 @@ func profile(ctx context.Context, dir string, p *scenario.Pair, n int) error {
 	if err := writeAllocs(at("allocs-before")); err != nil {
 		return err
 	}
-	if err := repeat(ctx, &p.Subject, n, profileFor); err != nil {
+	if err := repeat(ctx, &p.Subject, n, long); err != nil {
 		return err
 	}
 	return writeAllocs(at("allocs"))
 }
 
-func profileCPU(ctx context.Context, path string, p *scenario.Pair, n int) (err error) {
+func profileCPU(ctx context.Context, path string, p *scenario.Pair, n int, long time.Duration) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -50,7 +46,7 @@ func profileCPU(ctx context.Context, path string, p *scenario.Pair, n int) (err 
 		return err
 	}
 	defer pprof.StopCPUProfile()
-	return repeat(ctx, &p.Subject, n, profileFor)
+	return repeat(ctx, &p.Subject, n, long)
 }
 
 func repeat(ctx context.Context, s *scenario.Side, n int, long time.Duration) error {

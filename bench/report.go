@@ -47,7 +47,8 @@ func (r *report) writeTable(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%s %s/%s, %d CPUs, %s form: %d passes, figures are medians of a pass each.\n",
 		r.Go, r.OS, r.Arch, r.CPUs, form, r.Passes)
-	p.line("Quote the ratios: times depend on what else the machine does.\n")
+	p.line("Quote the ratios: times depend on what else the machine does, and so does each\n" +
+		"hand-over between goroutines. \"cpu\" is the ratio in processor time, which does not.\n")
 	if len(r.Rows) > 0 {
 		p.line("\n")
 		p.table(r.timeTable())
@@ -65,7 +66,7 @@ func (r *report) writeTable(w io.Writer) error {
 
 func (r *report) timeTable() [][]string {
 	t := [][]string{{
-		"", "work", "base", "", "subject", "", "ratio", "(min–max)",
+		"", "work", "base", "", "subject", "", "ratio", "(min–max)", "cpu",
 		"allocs", "of base", "KiB", "of base", "an item",
 	}}
 	for i := range r.Rows {
@@ -78,7 +79,7 @@ func (r *report) timeTable() [][]string {
 			row.ID, row.Name, row.Base.Name, duration(row.Base.NS.Median),
 			row.Subject.Name, duration(row.Subject.NS.Median),
 			short(row.Ratio.Median) + "×", fmt.Sprintf("(%s–%s)", short(row.Ratio.Min), short(row.Ratio.Max)),
-			short(row.Subject.Allocs), short(row.Base.Allocs),
+			times(row.CPU), short(row.Subject.Allocs), short(row.Base.Allocs),
 			short(row.Subject.Bytes / 1024), short(row.Base.Bytes / 1024), item,
 		})
 	}
@@ -109,7 +110,7 @@ func (r *report) enduranceTable() [][]string {
 }
 
 func (r *report) verdictTable() [][]string {
-	t := [][]string{{"contract", "measured", "(min–max)", "must", "aim", "prototype", ""}}
+	t := [][]string{{"contract", "measured", "(min–max)", "in cpu", "must", "aim", "prototype", ""}}
 	for _, v := range r.Verdicts {
 		with := func(f float64) string {
 			if f == 0 {
@@ -122,7 +123,7 @@ func (r *report) verdictTable() [][]string {
 			ends = fmt.Sprintf("(%s–%s)", short(v.Figure.Min), short(v.Figure.Max))
 		}
 		t = append(t, []string{
-			v.Work, short(v.Figure.Median) + v.Unit, ends,
+			v.Work, short(v.Figure.Median) + v.Unit, ends, times(v.CPU),
 			with(v.Must), with(v.Aim), with(v.Prototype), string(v.Mark),
 		})
 	}
@@ -159,6 +160,14 @@ func (p *printer) table(rows [][]string) {
 	if p.err = out.err; p.err == nil {
 		p.err = tw.Flush()
 	}
+}
+
+// times is a ratio, or nothing where it is not known.
+func times(ratio spread) string {
+	if ratio.Median == 0 {
+		return ""
+	}
+	return short(ratio.Median) + "×"
 }
 
 // short is a figure with three digits that count.
