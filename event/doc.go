@@ -7,6 +7,6 @@
 // immutable once it has been handed over: nobody, neither a store nor a
 // reader, may change what a body points to.
 //
-// The package imports nothing but the standard library and knows no vendor's
-// type, so that each wire can be a pure projection of it.
+// The package imports nothing but the standard library and this module's own
+// strict JSON, and knows no vendor's type, so that each wire can be a pure projection of it.
 package event

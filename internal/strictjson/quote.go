@@ -8,15 +8,37 @@ import "unicode/utf8"
 // no other way to hold it.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	if utf8.ValidString(s) {
+	switch {
+	case plain(s):
+		dst = append(dst, s...)
+	case utf8.ValidString(s):
 		dst = appendEscaped(dst, s)
-	} else {
+	default:
 		for _, c := range s { // gives U+FFFD for each bad byte
 			var one [utf8.UTFMax]byte
 			dst = appendEscaped(dst, string(one[:utf8.EncodeRune(one[:], c)]))
 		}
 	}
 	return append(dst, '"')
+}
+
+// plain reports whether s is ASCII without anything to escape, as names, ids
+// and most pieces of text are.
+func plain(s string) bool {
+	for len(s) >= 8 {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if needsLook(w)|w&highs != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 const hexDigits = "0123456789abcdef"

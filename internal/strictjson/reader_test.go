@@ -122,7 +122,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"base64 with a bad letter", `"a-=="`, func(r *Reader) { r.Base64() }, `the string is no base64 at byte 0`},
 		{"base64 with a line end", `"aG\nk="`, func(r *Reader) { r.Base64() }, `line end in base64 at byte 0`},
 		{"base64 with stray bits", `"aGl="`, func(r *Reader) { r.Base64() }, `the string is no base64 at byte 0`},
-		{"own complaint", `1 `, func(r *Reader) { r.Skip(); r.Fail(BadValue, "not this one") }, `not this one at byte 1`},
+		{"own complaint", ` 12 `, func(r *Reader) { m := r.Mark(); r.Skip(); r.Fail(m, BadValue, "not this one") }, `not this one at byte 1`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestReaderErrorSticks(t *testing.T) {
 	if o := r.Object(); o.Next() {
 		t.Error("a member after the error")
 	}
-	r.Fail(BadValue, "second")
+	r.Fail(r.Mark(), BadValue, "second")
 	if err := r.End(); err.Error() != first.Error() {
 		t.Errorf("End gives %v, want the first error %v", err, first)
 	}
