@@ -87,7 +87,7 @@ type run struct {
 	behind *run
 	// older and newer are the neighbours in the store's list of open runs.
 	older, newer *run
-	open         []openStep
+	open         openSteps
 	inbox        inbox
 }
 

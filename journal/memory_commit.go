@@ -52,7 +52,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 		}
 	}
 	var scratch [8]openStep
-	open, err := stepsAfter(op, r.open, scratch[:0], b.Events)
+	open, err := r.open.after(op, scratch[:0], b.Events)
 	if err != nil {
 		return err
 	}

@@ -2,70 +2,82 @@ package journal
 
 import "github.com/braidrun/braid/event"
 
-// openStep is an attempt that has begun and not ended. A step has at most one.
+// openStep is the attempt of a step that has begun and not ended, or has ended
+// with a question. A step has at most one.
 type openStep struct {
 	step    string
 	attempt int
 	kind    event.StepKind
+	asked   bool
 }
 
-// stepsAfter follows the steps through events and gives those that are then
-// open, or the conflict. open is left as it is: the first change copies it to
-// scratch. Few steps are open at once, so a slice that is searched from its end
-// beats a map.
-func stepsAfter(op string, open, scratch []openStep, events []*event.Event) ([]openStep, error) {
+// openSteps are a run's. Few steps are open at once, so a slice that is
+// searched from its end beats a map.
+type openSteps []openStep
+
+// after follows the steps through events and gives those that are then open,
+// or the conflict. What it is called on is left as it is: the first change
+// copies it to scratch.
+func (open openSteps) after(op string, scratch openSteps, events []*event.Event) (openSteps, error) {
 	copied := false
-	for _, e := range events {
-		var kind event.StepKind
+	for n, e := range events {
+		i := open.find(e.Step)
+		running := i >= 0 && !open[i].asked
+		named := i >= 0 && open[i].attempt == e.Attempt
+
+		ok := true
 		switch body := e.Body.(type) {
 		case *event.StepBegun:
-			i := findStep(open, e.Step)
-			if i >= 0 && e.Attempt <= open[i].attempt {
-				return nil, stepConflict(op, "a step begins that runs already")
+			ok = i < 0 || e.Attempt > open[i].attempt
+		case *event.StepEnded:
+			ok = running && named ||
+				!running && e.Step != "" && (e.Attempt == 0 || named && body.Outcome == event.OutcomeCancelled)
+		case *event.AssistantMessage:
+			if e.Step == "" {
+				continue
 			}
-			if !copied {
-				open, copied = append(scratch, open...), true
+			ok = running && named && open[i].kind == event.StepModel
+		case *event.Asked:
+			if e.Step == "" || askedBefore(events[:n], e) {
+				continue
 			}
+			ok = running && named && open[i].kind == event.StepTool
+		default:
+			continue
+		}
+		if !ok {
+			return nil, &event.Error{
+				Op: op, Kind: event.ErrConflict,
+				Message: "a step begins that is open, or ends that is not",
+				Hint:    "drop what came of this attempt: another one counts",
+			}
+		}
+
+		if !copied {
+			open, copied = append(scratch, open...), true
+		}
+		switch body := e.Body.(type) {
+		case *event.StepBegun:
 			begun := openStep{step: e.Step, attempt: e.Attempt, kind: body.Step}
 			if i >= 0 {
 				open[i] = begun
 			} else {
 				open = append(open, begun)
 			}
-			continue
-		case *event.StepEnded:
-			if e.Attempt == 0 && body.Outcome == event.OutcomeCancelled &&
-				e.Step != "" && findStep(open, e.Step) < 0 {
-				continue
-			}
-		case *event.AssistantMessage:
-			if e.Step == "" {
-				continue
-			}
-			kind = event.StepModel
 		case *event.Asked:
-			if e.Step == "" {
-				continue
-			}
-			kind = event.StepTool
+			open[i].asked = true
 		default:
-			continue
+			if i >= 0 {
+				last := len(open) - 1
+				open[i] = open[last]
+				open = open[:last]
+			}
 		}
-		i := findStep(open, e.Step)
-		if i < 0 || e.Attempt != open[i].attempt || kind != "" && kind != open[i].kind {
-			return nil, stepConflict(op, "a step ends that has not begun or has ended")
-		}
-		if !copied {
-			open, copied = append(scratch, open...), true
-		}
-		last := len(open) - 1
-		open[i] = open[last]
-		open = open[:last]
 	}
 	return open, nil
 }
 
-func findStep(open []openStep, step string) int {
+func (open openSteps) find(step string) int {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].step == step {
 			return i
@@ -74,9 +86,19 @@ func findStep(open []openStep, step string) int {
 	return -1
 }
 
-func stepConflict(op, message string) error {
-	return &event.Error{
-		Op: op, Kind: event.ErrConflict, Message: message,
-		Hint: "drop the result: another attempt of the step counts",
+// askedBefore reports whether the last word on e's step in the batch is a
+// question of the same attempt.
+func askedBefore(batch []*event.Event, e *event.Event) bool {
+	for i := len(batch) - 1; i >= 0; i-- {
+		if batch[i].Step != e.Step {
+			continue
+		}
+		switch batch[i].Body.(type) {
+		case *event.Asked:
+			return batch[i].Attempt == e.Attempt
+		case *event.StepBegun, *event.StepEnded, *event.AssistantMessage:
+			return false
+		}
 	}
+	return false
 }

@@ -1,0 +1,144 @@
+package journaltest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+func dueCases() []testCase {
+	past := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	far := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	return []testCase{
+		{"nothing is due in an empty store", func(p *probe) {
+			p.wantDue()
+		}},
+		{"a queued run is due until it is taken", func(p *probe) {
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			p.wantDue(first)
+			p.wantDue(first)
+			p.take(first)
+			p.wantDue()
+		}},
+		{"a run behind another is not due", func(p *probe) {
+			for i := 1; i <= 3; i++ {
+				p.admit(journal.Run{ID: fmt.Sprint("run ", i), Conversation: talk})
+			}
+			for i := 1; i <= 3; i++ {
+				run := fmt.Sprint("run ", i)
+				p.wantDue(run)
+				w := p.take(run)
+				p.wantDue()
+				w.park(far)
+				p.wantDue()
+				p.take(run).end(event.RunCompleted)
+			}
+			p.wantDue()
+			p.admit(journal.Run{ID: "run 4", Conversation: talk})
+			p.wantDue("run 4")
+		}},
+		{"a run that has ended is not due", func(p *probe) {
+			w := p.start()
+			p.post(letter("a", first))
+			w.end(event.RunFailed)
+			p.wantDue()
+		}},
+		{"a run without a driver is due", func(p *probe) {
+			w := p.start()
+			p.wantDue()
+			w.release()
+			p.wantDue(first)
+			p.take(first)
+			p.wantDue()
+		}},
+		{"a run whose lease has run out is due", func(p *probe) {
+			p.needClock()
+			w := p.start()
+			p.Advance(p.Term / 2)
+			p.wantDue()
+			p.Advance(p.Term/2 + time.Second)
+			p.wantDue(first)
+			_, err := p.Store.Renew(p.ctx, w.lease)
+			p.ok("Renew", err)
+			p.wantDue()
+		}},
+		{"a waiting run is due by mail", func(p *probe) {
+			w := p.start()
+			w.park(time.Time{})
+			p.wantDue()
+			p.post(letter("a", first))
+			p.wantDue(first)
+			w = p.take(first)
+			b := w.batch(note("read"))
+			b.Read, b.Status = []string{"a"}, event.RunWaiting
+			w.commit(b)
+			p.wantDue()
+			p.post(letter("a", first))
+			p.wantDue()
+			p.post(journal.Mail{ID: "c", Run: first, Kind: journal.MailCancel})
+			p.wantDue(first)
+		}},
+		{"a run that waits with mail unread is due at once", func(p *probe) {
+			w := p.start()
+			p.post(letter("a", first))
+			p.post(letter("b", first))
+			b := w.batch(note("read"))
+			b.Read, b.Status, b.WakeAt = []string{"a"}, event.RunWaiting, far
+			w.commit(b)
+			p.wantDue(first)
+		}},
+		{"a waiting run is due by time", func(p *probe) {
+			w := p.start()
+			w.park(far)
+			p.wantDue()
+			w = p.take(first)
+			w.park(past)
+			p.wantDue(first)
+			w = p.take(first)
+			p.wantDue()
+			w.park(time.Time{})
+			p.wantDue()
+		}},
+		{"a waiting run is due when its time comes", func(p *probe) {
+			p.needClock()
+			row := p.admit(journal.Run{ID: first, Conversation: talk})
+			w := p.take(first)
+			w.park(row.Admitted.Truncate(time.Second).Add(time.Hour))
+			p.Advance(59 * time.Minute)
+			p.wantDue()
+			p.Advance(2 * time.Minute)
+			p.wantDue(first)
+		}},
+		{"a run that runs is not due by mail or an old wake-up", func(p *probe) {
+			w := p.start()
+			w.park(past)
+			p.take(first)
+			p.post(letter("a", first))
+			p.wantDue()
+		}},
+		{"the oldest come first, and no more than asked for", func(p *probe) {
+			const n = 6
+			want := make([]string, n)
+			for i := range n {
+				// Names and conversations that sort otherwise than by age.
+				want[i] = fmt.Sprint((i*5)%n, " run")
+				p.admit(journal.Run{ID: want[i], Conversation: fmt.Sprint((i*7)%n, " talk")})
+				if p.Advance != nil {
+					p.Advance(time.Second)
+				} else {
+					time.Sleep(2 * time.Millisecond)
+				}
+			}
+			// One that was taken and let go keeps its age.
+			p.take(want[2]).release()
+			p.take(want[4]).park(past)
+			for limit, size := range map[int]int{-1: n, 0: n, 1: 1, 4: 4, n: n, 100: n} {
+				equal(p, fmt.Sprint("due runs, at most ", limit), p.due(limit), want[:size])
+			}
+			p.take(want[0])
+			equal(p, "due runs, at most 2", p.due(2), want[1:3])
+		}},
+	}
+}
