@@ -1,0 +1,128 @@
+package demo
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// block is a piece of a reply with everything filled in.
+type block struct {
+	kind braid.ChunkKind
+	// text is text, thinking, or the name of the tool that is called.
+	text string
+	// id and args go with a call. An empty id is filled in while streaming,
+	// unless keepID says that it is meant.
+	id     string
+	args   string
+	keepID bool
+	whole  event.Block
+}
+
+// chunk is a precomputed piece of the stream.
+type chunk struct {
+	braid.Chunk
+	// call numbers the calls whose id is to be derived, from 1; 0 is none.
+	call int
+}
+
+// inputPiece is how many bytes of a call's arguments come at a time; huge
+// ones come in larger pieces, as they do from providers.
+const (
+	inputPiece     = 12
+	hugeInputPiece = 64 << 10
+)
+
+// chunksOf cuts blocks into the pieces of a stream. fixed is how many
+// characters of text make a piece; 0 means about a word.
+func chunksOf(blocks []block, fixed int) []chunk {
+	n := 0
+	for i := range blocks {
+		n += 2 + len(blocks[i].text)/4 + min(len(blocks[i].args)/inputPiece, 1024)
+	}
+	out := make([]chunk, 0, n)
+	calls := 0
+	for i := range blocks {
+		b := &blocks[i]
+		switch b.kind {
+		case braid.ChunkCall:
+			calls++
+			c := chunk{Chunk: braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: b.id, Text: b.text}}
+			if b.id == "" && !b.keepID {
+				c.call = calls
+			}
+			out = append(out, c)
+			size := inputPiece
+			if len(b.args) > hugeInputPiece {
+				size = hugeInputPiece
+			}
+			for rest := b.args; rest != ""; {
+				k := cut(rest, size)
+				out = append(out, chunk{Chunk: braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: rest[:k]}})
+				rest = rest[k:]
+			}
+		case braid.ChunkBlock:
+			out = append(out, chunk{Chunk: braid.Chunk{Kind: b.kind, Index: i, Block: b.whole}})
+		default:
+			for rest := b.text; rest != ""; {
+				k := word(rest)
+				if fixed > 0 {
+					k = runes(rest, fixed)
+				}
+				out = append(out, chunk{Chunk: braid.Chunk{Kind: b.kind, Index: i, Text: rest[:k]}})
+				rest = rest[k:]
+			}
+		}
+	}
+	return out
+}
+
+// cut gives the largest length up to n bytes, but at least one character, that
+// ends between characters.
+func cut(s string, n int) int {
+	if len(s) <= n {
+		return len(s)
+	}
+	for k := n; k > 0 && k > n-utf8.UTFMax; k-- {
+		if utf8.RuneStart(s[k]) {
+			return k
+		}
+	}
+	return n
+}
+
+// runes is the length of the first n characters. A byte that is no UTF-8
+// counts as one.
+func runes(s string, n int) int {
+	k := 0
+	for ; n > 0 && k < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[k:])
+		k += size
+	}
+	return k
+}
+
+// word is the length of a piece as models send them: a short word with the
+// space behind it, or two characters of a script without spaces.
+func word(s string) int {
+	weight := 0
+	for k, r := range s {
+		if weight >= 12 {
+			return k
+		}
+		switch {
+		case unicode.IsSpace(r):
+			if weight++; weight >= 3 {
+				_, size := utf8.DecodeRuneInString(s[k:])
+				return k + size
+			}
+		case r >= 0x2e80:
+			weight += 6
+		default:
+			weight++
+		}
+	}
+	return len(s)
+}

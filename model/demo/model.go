@@ -1,0 +1,397 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"maps"
+	"strconv"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Model is a [braid.Model] that follows a script. It keeps no state and is
+// safe for concurrent use.
+type Model struct {
+	name   string
+	about  string
+	prompt map[string]string
+	rules  []rule
+	// answer is asked instead of the rules; see [Answer].
+	answer func(*braid.ModelRequest) Rule
+
+	faults []Fault
+	pace   Timing
+	speed  float64
+	runes  int
+	// broken is what is wrong with the options of a model that has no script.
+	broken error
+}
+
+var _ braid.Model = (*Model)(nil)
+
+// Option changes how a script is played, not what it says.
+type Option func(*Model)
+
+// Realtime plays the timing that stands in the script; speed 2 is twice as
+// fast. Without it, or with 0, an answer comes as fast as it can.
+func Realtime(speed float64) Option { return func(m *Model) { m.speed = speed } }
+
+// Pace gives every answer this timing, whatever the script says.
+func Pace(t Timing) Option { return func(m *Model) { m.pace = t } }
+
+// Faults makes calls fail. The fault of the rule that answers goes before
+// these; of these, the first that strikes counts.
+func Faults(f ...Fault) Option {
+	return func(m *Model) { m.faults = append(m.faults, f...) }
+}
+
+// Characters sets how many characters of text come in one piece; 0 means
+// about a word.
+func Characters(n int) Option { return func(m *Model) { m.runes = n } }
+
+// New makes a model from a script, which it checks. The error is an
+// *[event.Error] of kind ErrInvalid that names the rule and the field.
+func New(s Script, opts ...Option) (*Model, error) {
+	m, err := configure(s.Name, opts)
+	if err != nil {
+		return nil, err
+	}
+	m.about, m.prompt = s.About, maps.Clone(s.Prompt)
+	if m.rules, err = compile(s, m.runes); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Answer makes a model that asks answer for each reply: a test double whose
+// answers are computed. Conditions of the rule that it gives are not looked
+// at, and its strings are taken as they are, without ${…}. answer must be safe
+// for concurrent use; for the promise that the same request gets the same
+// answer it should depend on the request alone. A mistake in the rule or the
+// options is the error of every call.
+func Answer(name string, answer func(*braid.ModelRequest) Rule, opts ...Option) *Model {
+	m, err := configure(name, opts)
+	if err != nil {
+		m = &Model{name: "script", broken: err}
+	}
+	m.answer = answer
+	return m
+}
+
+func configure(name string, opts []Option) (*Model, error) {
+	m := &Model{name: name}
+	if name == "" {
+		m.name = "script"
+	}
+	for _, o := range opts {
+		o(m)
+	}
+	for i := range m.faults {
+		if field, problem := m.faults[i].check(); problem != "" {
+			return nil, wrong(fmt.Sprintf("fault %d, %s: %s", i+1, field, problem))
+		}
+	}
+	if problem := m.pace.check(); problem != "" {
+		return nil, wrong("pace: " + problem)
+	}
+	if m.speed < 0 || m.runes < 0 {
+		return nil, wrong("speed and characters must not be negative")
+	}
+	return m, nil
+}
+
+// Info implements [braid.Model]: the name is "demo:" and the script's, and
+// the model is always simulated.
+func (m *Model) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "demo:" + m.name, Simulated: true}
+}
+
+// About says in a sentence what the script shows; it may be empty.
+func (m *Model) About() string { return m.about }
+
+// Prompt is what to ask to see the script, in a language ("en", "ja") or
+// else in English; empty where the script names nothing.
+func (m *Model) Prompt(lang string) string {
+	if p, ok := m.prompt[lang]; ok {
+		return p
+	}
+	return m.prompt["en"]
+}
+
+// Stream implements [braid.Model].
+func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		if ctx.Err() != nil {
+			yield(braid.Chunk{}, ended(ctx))
+			return
+		}
+		if req == nil {
+			req = &braid.ModelRequest{}
+		}
+		p, err := m.play(req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		p.send(ctx, req, yield)
+	}
+}
+
+// play is one answer on its way.
+type play struct {
+	*answer
+	stop   event.StopReason
+	usage  *event.Usage
+	timing Timing
+	speed  float64
+	fault  *Fault
+}
+
+// play decides what is said to req.
+func (m *Model) play(req *braid.ModelRequest) (play, error) {
+	if m.broken != nil {
+		return play{}, m.broken
+	}
+	var s *scene
+	var r *rule
+	lang := "en"
+	if m.answer != nil {
+		var err error
+		if r, err = m.computed(req); err != nil {
+			return play{}, err
+		}
+	} else {
+		s = newScene(req)
+		lang = s.lang
+		for i := range m.rules {
+			if m.rules[i].fits(s) {
+				r = &m.rules[i]
+				break
+			}
+		}
+		if r == nil {
+			return play{}, &event.Error{
+				Op: op, Kind: event.ErrModel, Message: "The demo script has no rule that fits this request.",
+				Hint: "end the script with a rule that has no conditions",
+			}
+		}
+	}
+	p := play{stop: r.stop, usage: r.usage, timing: m.pace, speed: 1}
+	if m.pace.zero() && m.speed > 0 {
+		p.timing, p.speed = r.timing, m.speed
+	}
+	p.fault = m.struck(r, req)
+	switch {
+	case p.fault != nil && (p.fault.needsCalls() && r.calls || p.fault.Kind == FaultInvalidUTF8):
+		p.answer = newAnswer(p.fault.spoil(r.blocks(s, lang)), m.runes)
+	case r.fixed != nil:
+		p.answer = r.fixed[lang]
+	default:
+		p.answer = newAnswer(r.blocks(s, lang), m.runes)
+	}
+	if p.usage == nil {
+		in := estimateRequest(req)
+		p.usage = &event.Usage{Input: in, Output: p.tokens, Total: in + p.tokens}
+	}
+	return p, nil
+}
+
+// computed is a rule from [Answer], whose text is taken as it is.
+func (m *Model) computed(req *braid.ModelRequest) (*rule, error) {
+	src := m.answer(req)
+	pieces, fault := src.Reply, src.Fault
+	src.When, src.Reply, src.Fault = When{}, nil, nil
+	r := &rule{}
+	if field, err := compileRule(&src, r); err != nil {
+		return nil, wrong(label(0, &src) + ", " + field + ": " + err.Error())
+	}
+	if fault != nil {
+		if field, problem := fault.check(); problem != "" {
+			return nil, wrong(label(0, &src) + ", fault." + field + ": " + problem)
+		}
+		r.fault = fault
+	}
+	none := func(string) bool { return false }
+	for i := range pieces {
+		p := pieces[i]
+		out := piece{whole: p.Block, text: map[string]template{}}
+		switch {
+		case p.Block != nil:
+			out.kind = braid.ChunkBlock
+		case p.Thinking != "":
+			out.kind, out.text["en"] = braid.ChunkThinking, literal(p.Thinking)
+		case p.Call != "":
+			out.kind, out.text["en"] = braid.ChunkCall, literal(p.Call)
+			out.id = literal(p.ID)
+			out.args = arguments{literal: string(p.Args)}
+			if len(p.Args) == 0 {
+				out.args, _ = parseArguments(nil, none)
+			}
+			r.calls = true
+		default:
+			out.kind, out.text["en"] = braid.ChunkText, literal(p.Text)
+		}
+		r.pieces = append(r.pieces, out)
+	}
+	if src.Stop == "" && r.calls {
+		r.stop = event.StopToolUse
+	}
+	return r, nil
+}
+
+func literal(s string) template {
+	if s == "" {
+		return template{}
+	}
+	return template{parts: []part{{text: s}}}
+}
+
+// struck gives the fault that hits the call; nil for none.
+func (m *Model) struck(r *rule, req *braid.ModelRequest) *Fault {
+	if r.fault.strikes(req) {
+		return r.fault
+	}
+	for i := range m.faults {
+		if f := &m.faults[i]; f.strikes(req) && (r.calls || !f.needsCalls()) {
+			return f
+		}
+	}
+	return nil
+}
+
+// send streams the answer. Nothing is allocated for a piece.
+func (p *play) send(ctx context.Context, req *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
+	n := len(p.chunks)
+	end := n
+	var broken error
+	var stall, silent bool
+	if f := p.fault; f != nil {
+		switch broken = f.err(); {
+		case broken != nil:
+			end = f.before(n)
+		case f.Kind == FaultStall:
+			stall, end = true, f.before(n)
+		case f.Kind == FaultNoStop:
+			silent = true
+			if f.After > 0 {
+				end = f.before(n)
+			}
+		}
+	}
+	pace := newPacer(ctx, p.timing, p.speed, n+1)
+	defer pace.stop()
+	for i := range p.chunks[:end] {
+		if !pace.wait(i, n+1) {
+			yield(braid.Chunk{}, ended(ctx))
+			return
+		}
+		c := &p.chunks[i]
+		if c.call == 0 {
+			if !yield(c.Chunk, nil) {
+				return
+			}
+			continue
+		}
+		named := c.Chunk
+		named.ID = callID(req, c.call)
+		if !yield(named, nil) {
+			return
+		}
+	}
+	if stall {
+		<-ctx.Done()
+		yield(braid.Chunk{}, ended(ctx))
+		return
+	}
+	if !pace.wait(end, n+1) {
+		yield(braid.Chunk{}, ended(ctx))
+		return
+	}
+	switch {
+	case broken != nil:
+		yield(braid.Chunk{}, broken)
+	case silent:
+	case yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: p.usage}, nil):
+		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: p.stop}, nil)
+	}
+}
+
+// callID derives a call's id from where it stands. The attempt is left out:
+// an answer that is asked for again is the same answer.
+func callID(req *braid.ModelRequest, call int) string {
+	h := fnv.New64a()
+	for _, s := range []string{req.Run, "\x00", req.Scope, "\x00", strconv.Itoa(req.Cycle), "\x00", strconv.Itoa(call)} {
+		_, _ = h.Write([]byte(s)) // a hash never fails
+	}
+	return fmt.Sprintf("call_%016x", h.Sum64())
+}
+
+// estimate is how many tokens a text may be: four bytes of Latin text each,
+// or one character of any other. Long texts are judged by their beginning.
+func estimate(s string) int64 {
+	const sample = 4096
+	all := len(s)
+	if all == 0 {
+		return 0
+	}
+	if all > sample {
+		s = s[:sample]
+	}
+	quarter := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x80:
+			quarter++
+		case c >= 0xc0: // the first byte of a longer character
+			quarter += 4
+		}
+	}
+	return int64((quarter*all/len(s) + 3) / 4)
+}
+
+// recent is how many messages are counted one by one; earlier ones are
+// taken to be as long on average, so that the estimate's cost does not grow with
+// the conversation.
+const recent = 64
+
+func estimateRequest(req *braid.ModelRequest) int64 {
+	n := estimate(req.Instructions)
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		n += estimate(t.Name) + estimate(t.Description) + int64(len(t.Schema)+3)/4
+	}
+	last := req.Messages[max(0, len(req.Messages)-recent):]
+	var said int64
+	for i := range last {
+		said += 4 + estimateBlocks(last[i].Content)
+	}
+	if len(last) > 0 {
+		said = said * int64(len(req.Messages)) / int64(len(last))
+	}
+	return n + said
+}
+
+func estimateBlocks(blocks []event.Block) int64 {
+	var n int64
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case *event.Text:
+			n += estimate(b.Text)
+		case *event.Thinking:
+			n += estimate(b.Text)
+		case *event.ToolCall:
+			n += estimate(b.Name) + int64(len(b.Args)+3)/4
+		case *event.ToolResult:
+			n += estimateBlocks(b.Content)
+			if len(b.Content) == 0 {
+				n += int64(len(b.Structured)+3) / 4
+			}
+		case *event.Document:
+			n += estimate(b.Text)
+		}
+	}
+	return n
+}

@@ -1,0 +1,213 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// scene is a request as a script sees it. Everything in it is derived from
+// the request, most of it only when a rule asks.
+type scene struct {
+	req *braid.ModelRequest
+	// said is what the person said last, lang its language.
+	said string
+	lang string
+	// from is the place of that message; -1 where there is none.
+	from int
+	// round counts the model's answers since then, this one included.
+	round int
+	// results are those in the last message.
+	results []*event.ToolResult
+
+	// What the rule under test matched.
+	groups map[string]string
+	result *event.ToolResult
+	tool   string
+	args   json.RawMessage
+
+	calc     *expression
+	searched bool
+}
+
+func newScene(req *braid.ModelRequest) *scene {
+	s := &scene{req: req, from: -1, round: 1, lang: "en"}
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		m := &req.Messages[i]
+		if m.Role == event.RoleAssistant {
+			s.round++
+			continue
+		}
+		if i == len(req.Messages)-1 {
+			s.results = resultsOf(m.Content)
+		}
+		if personal(m.Content) {
+			s.from, s.said = i, event.TextOf(m.Content)
+			s.lang = languageOf(s.said)
+			break
+		}
+	}
+	return s
+}
+
+// personal reports whether a user message holds more than tool results.
+func personal(blocks []event.Block) bool {
+	for _, b := range blocks {
+		if _, ok := b.(*event.ToolResult); !ok {
+			return true
+		}
+	}
+	return false
+}
+
+func resultsOf(blocks []event.Block) []*event.ToolResult {
+	var out []*event.ToolResult
+	for _, b := range blocks {
+		if r, ok := b.(*event.ToolResult); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// languageOf is "ja" for text with Japanese letters and "en" for all other.
+func languageOf(s string) string {
+	for _, r := range s {
+		if r > 0x2e80 && unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Han) {
+			return "ja"
+		}
+	}
+	return "en"
+}
+
+// turn counts the messages of the person.
+func (s *scene) turn() int {
+	n := 0
+	for i := range s.req.Messages {
+		if m := &s.req.Messages[i]; m.Role == event.RoleUser && personal(m.Content) {
+			n++
+		}
+	}
+	return n
+}
+
+// offered finds a tool of the request by name.
+func (s *scene) offered(name string) *braid.ToolSpec {
+	for i := range s.req.Tools {
+		if s.req.Tools[i].Name == name {
+			return &s.req.Tools[i]
+		}
+	}
+	return nil
+}
+
+// calculation is what the person wants calculated; nil for nothing.
+func (s *scene) calculation() *expression {
+	if !s.searched {
+		s.calc, s.searched = findArithmetic(s.said), true
+	}
+	return s.calc
+}
+
+// since lists the results since the person's message, oldest first.
+func (s *scene) since() []*event.ToolResult {
+	var out []*event.ToolResult
+	for i := s.from + 1; i < len(s.req.Messages); i++ {
+		out = append(out, resultsOf(s.req.Messages[i].Content)...)
+	}
+	return out
+}
+
+// lastOf is the latest result of a tool; "" is any tool.
+func (s *scene) lastOf(tool string) *event.ToolResult {
+	for i := len(s.req.Messages) - 1; i > s.from && i >= 0; i-- {
+		rs := resultsOf(s.req.Messages[i].Content)
+		for j := len(rs) - 1; j >= 0; j-- {
+			if tool == "" || s.toolOf(rs[j]) == tool {
+				return rs[j]
+			}
+		}
+	}
+	return nil
+}
+
+// toolOf is the name of the tool that gave a result; where the result does
+// not say, the call does.
+func (s *scene) toolOf(r *event.ToolResult) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	for i := len(s.req.Messages) - 1; i >= 0; i-- {
+		for _, b := range s.req.Messages[i].Content {
+			if c, ok := b.(*event.ToolCall); ok && c.ID == r.Call {
+				return c.Name
+			}
+		}
+	}
+	return ""
+}
+
+// plain is a result as people read it: its text; where that is a JSON string
+// or an object with one member, the string or the member.
+func plain(r *event.ToolResult) string {
+	if r == nil {
+		return ""
+	}
+	text := event.TextOf(r.Content)
+	if text == "" {
+		text = string(r.Structured)
+	}
+	raw := bytes.TrimSpace([]byte(text))
+	if len(raw) == 0 || len(raw) > 64<<10 || (raw[0] != '{' && raw[0] != '"') {
+		return text
+	}
+	if raw[0] == '{' {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return text
+		}
+		if len(members) == 1 {
+			for _, v := range members {
+				return scalar(v)
+			}
+		}
+		for _, name := range []string{"result", "value", "output", "answer", "text"} {
+			if v, ok := members[name]; ok {
+				return scalar(v)
+			}
+		}
+		return text
+	}
+	return scalar(raw)
+}
+
+// scalar is a JSON value as text: a string without its quotes.
+func scalar(raw json.RawMessage) string {
+	var str string
+	if json.Unmarshal(raw, &str) == nil {
+		return str
+	}
+	return string(raw)
+}
+
+// member finds a member in a result's JSON.
+func member(r *event.ToolResult, path []string) json.RawMessage {
+	if r == nil {
+		return nil
+	}
+	raw := r.Structured
+	if len(raw) == 0 {
+		raw = json.RawMessage(event.TextOf(r.Content))
+	}
+	for _, name := range path {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return nil
+		}
+		raw = members[name]
+	}
+	return raw
+}
