@@ -183,10 +183,8 @@ func (r *report) endPackage(p *pkg, e entry) bool {
 		if !under[n]["fail"] && !under[n][""] {
 			r.failures = append(r.failures, name+" "+n)
 		}
-		for _, o := range t.output {
-			if !strings.HasPrefix(o, "=== ") {
-				fmt.Fprint(r.out, "    ", o)
-			}
+		for _, o := range inOrder(t.output) {
+			fmt.Fprint(r.out, "    ", o)
 		}
 		if t.action == "" {
 			fmt.Fprintf(r.out, "    %s did not end\n", n)
@@ -200,6 +198,22 @@ func (r *report) endPackage(p *pkg, e entry) bool {
 	}
 	p.tests, p.output = nil, nil
 	return true
+}
+
+// inOrder puts a test's verdict, which comes last in a stream, before what the
+// test said, and leaves the marks of the stream out.
+func inOrder(output []string) []string {
+	var verdict, rest []string
+	for _, o := range output {
+		switch text := strings.TrimLeft(o, " "); {
+		case strings.HasPrefix(o, "=== "):
+		case strings.HasPrefix(text, "--- "):
+			verdict = append(verdict, text)
+		default:
+			rest = append(rest, o)
+		}
+	}
+	return append(verdict, rest...)
 }
 
 // under tells for each test that has subtests how those ended.

@@ -106,8 +106,11 @@ func TestEveryWayToEnd(t *testing.T) { //nolint:paralleltest // it changes the f
 		},
 		{
 			pkg: "fail", code: 1, closing: "2 passed, 2 failed, 0 skipped",
-			want: []string{"want 1", "got 2", "its own fault", "suites/fail TestBelow/bad\n", "suites/fail TestOwn\n", "go test -shuffle="},
-			not:  []string{"suites/fail TestBelow\n"},
+			want: []string{
+				"    --- FAIL: TestBelow/bad (0.00s)\n        a_test.go:3: want 1\n",
+				"got 2", "its own fault", "suites/fail TestBelow/bad\n", "suites/fail TestOwn\n", "go test -shuffle=",
+			},
+			not: []string{"suites/fail TestBelow\n"},
 		},
 		{
 			pkg: "skip", closing: "0 passed, 0 failed, 4 skipped",
