@@ -273,7 +273,10 @@ func (r *claudeReader) start(l *claudeLine) {
 	r.models = map[string]*event.ModelUsage{}
 	root := r.scopes[""]
 	root.cycle, root.failed, root.model = 0, false, l.Model
-	started := &event.RunStarted{Agent: r.agent, Model: l.Model, Turn: r.run, Session: 1, Tools: l.Tools}
+	started := &event.RunStarted{Agent: r.agent, Model: l.Model, Turn: r.run, Session: 1}
+	if len(l.Tools) > 0 {
+		started.Tools = l.Tools
+	}
 	for _, s := range l.Servers {
 		started.Servers = append(started.Servers, event.ToolServer{Name: s.Name, Status: s.Status})
 	}

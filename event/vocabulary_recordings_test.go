@@ -102,6 +102,7 @@ func TestVocabularyRecordings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := readRecording(t, name)
+			isStored(t, r.events)
 			r.isDense(t)
 			r.pairsSteps(t)
 			r.pairsScopes(t)
@@ -810,6 +811,30 @@ func TestVocabularyRecordingsInDetail(t *testing.T) {
 			return ok && b.Code == "api_retry" && strings.Contains(string(b.Data), `"retry_delay_ms":500`)
 		})
 	})
+}
+
+// task_updated says nothing because a task_notification of the same task always
+// follows; if one day it does not, this fails.
+func TestVocabularyRecordingsTaskUpdates(t *testing.T) {
+	t.Parallel()
+	for _, name := range recordingNames(t) {
+		waiting := map[string]bool{}
+		for _, l := range readRecording(t, name).lines {
+			var c claudeLine
+			if err := json.Unmarshal(l.data, &c); err != nil {
+				t.Fatal(err)
+			}
+			switch c.Subtype {
+			case "task_updated":
+				waiting[c.Task] = true
+			case "task_notification":
+				delete(waiting, c.Task)
+			}
+		}
+		if len(waiting) > 0 {
+			t.Errorf("%s: %d updates without a notification", name, len(waiting))
+		}
+	}
 }
 
 // Every terminal_reason and every error word of the program's type declarations

@@ -24,7 +24,8 @@ type vocabularyRow struct {
 	seed, heading string
 	// what is a short name of the foreign event for the document.
 	what string
-	// in are the foreign frames as they arrive, verbatim where the seed has them.
+	// in are the foreign frames as they arrive, verbatim where the seed has
+	// them; nil where the row is only about writing.
 	in []string
 	// want is what they become; none at all where they say nothing.
 	want []event.Event
@@ -52,11 +53,14 @@ func proveRows(t *testing.T, form foreignForm, rows []vocabularyRow) {
 	for _, row := range rows {
 		t.Run(row.heading+"/"+row.what, func(t *testing.T) {
 			t.Parallel()
-			got, err := form.read(row.in)
-			if err != nil {
-				t.Fatalf("read: %v", err)
+			if row.in != nil {
+				got, err := form.read(row.in)
+				if err != nil {
+					t.Fatalf("read: %v", err)
+				}
+				sameEvents(t, "read", got, row.want)
 			}
-			sameEvents(t, "read", got, row.want)
+			isStored(t, row.want)
 
 			out := row.out
 			if out == nil {
@@ -96,6 +100,27 @@ func sameEvents(t *testing.T, what string, got, want []event.Event) {
 			t.Errorf("%s: event %d is one too many: %s", what, i, showEvent(got[i]))
 		case !reflect.DeepEqual(got[i], want[i]):
 			t.Errorf("%s: event %d\n got %s\nwant %s", what, i, showEvent(got[i]), showEvent(want[i]))
+		}
+	}
+}
+
+// isStored: every event of the proof goes through our own JSON and comes back
+// as it was.
+func isStored(t *testing.T, events []event.Event) {
+	t.Helper()
+	for i := range events {
+		data, err := event.AppendJSON(nil, &events[i])
+		if err != nil {
+			t.Errorf("%s cannot be stored: %v", showEvent(events[i]), err)
+			continue
+		}
+		back, err := event.Decode(data)
+		if err != nil {
+			t.Errorf("%s cannot be read back: %v", data, err)
+			continue
+		}
+		if !reflect.DeepEqual(back, events[i]) {
+			t.Errorf("stored as %s\n got %s\nwant %s", data, showEvent(back), showEvent(events[i]))
 		}
 	}
 }
