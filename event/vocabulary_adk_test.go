@@ -396,7 +396,7 @@ func TestVocabularyADKFinalCorrections(t *testing.T) {
 	}
 	for name, e := range map[string]event.Body{
 		"skip_summarization without a response": &event.StepEnded{Step: event.StepTool, EndTurn: true},
-		"long-running ids beside plain text":    &event.AssistantMessage{Content: says("wait"), LongRunning: []string{"x"}},
+		"long-running ids beside a call":        &event.AssistantMessage{Content: []event.Block{&event.ToolCall{ID: "x"}}, LongRunning: []string{"x"}},
 		"no content at all":                     &event.AssistantMessage{},
 	} {
 		if ev := (event.Event{Body: e}); !ev.Final() {

@@ -520,8 +520,8 @@ type adkWriter struct {
 
 func writeADK(events []event.Event) ([]string, error) {
 	w := &adkWriter{names: map[string]string{}, asked: map[string]*event.Asked{}}
-	for i := range events {
-		if err := w.event(&events[i]); err != nil {
+	for _, e := range forClients(events) {
+		if err := w.event(&e); err != nil {
 			return nil, err
 		}
 	}

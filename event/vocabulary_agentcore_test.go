@@ -305,8 +305,8 @@ func writeAgentcore(events []event.Event) ([]string, error) {
 }
 
 func (w *agentcoreWriter) all(events []event.Event) ([]string, error) {
-	for i := range events {
-		if err := w.event(&events[i]); err != nil {
+	for _, e := range forClients(events) {
+		if err := w.event(&e); err != nil {
 			return nil, err
 		}
 	}

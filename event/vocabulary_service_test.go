@@ -24,7 +24,6 @@ type serviceWriter struct {
 	streamed map[string]string // what the deltas of a step said that its message will repeat
 	last     map[string]string // the text of a step's answer
 	text     string            // of the root's last answer
-	step     string
 }
 
 type serviceResult struct {
@@ -78,8 +77,8 @@ type serviceError struct {
 
 func writeService(events []event.Event) ([]string, error) {
 	w := &serviceWriter{parents: map[string]string{}, streamed: map[string]string{}, last: map[string]string{}}
-	for i := range events {
-		w.event(&events[i])
+	for _, e := range forClients(events) {
+		w.event(&e)
 	}
 	return w.frames, nil
 }
@@ -89,9 +88,6 @@ func (w *serviceWriter) send(name string, v any) {
 }
 
 func (w *serviceWriter) event(e *event.Event) {
-	if e.Audience != event.Everyone {
-		return // what is for the operator never reaches a client
-	}
 	parent := w.parents[e.Scope]
 	attempt := fmt.Sprintf("%s#%d", e.Step, e.Attempt)
 	switch b := e.Body.(type) {

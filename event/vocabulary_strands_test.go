@@ -17,7 +17,7 @@ func pythonJSON(literal string) string {
 	return strings.NewReplacer("'", `"`, "(", "[", ")", "]").Replace(literal)
 }
 
-// The answers of seed 2, 「LLMに問い合わせると、例えば、下記のような応答が返ってきます。」
+// The answers of seed 2, 「LLMに問い合わせると、例えば、下記のような応答が返ってきます。」.
 const (
 	seed2ToolUse = `{'stop': ('tool_use', {'role': 'assistant', 'content': [{'text': '3と5を足し算します。'}, {'toolUse': {'toolUseId': 'tooluse_xxxxxx', 'name': 'add', 'input': {'a': 3, 'b': 5}}}]}, {'inputTokens': 680, 'outputTokens': 79, 'totalTokens': 759}, {'latencyMs': 1299, 'timeToFirstByteMs': 969})}`
 	seed2EndTurn = `{'stop': ('end_turn', {'role': 'assistant', 'content': [{'text': '3と5を足した結果は8です。'}]}, {'inputTokens': 772, 'outputTokens': 15, 'totalTokens': 787}, {'latencyMs': 814, 'timeToFirstByteMs': 708})}`
@@ -136,7 +136,8 @@ func writeStrands(events []event.Event) ([]string, error) {
 				return nil, err
 			}
 			frames = append(frames, asFrame(map[string]any{"stop": []any{
-				theirsOf(strandsStops, b.Stop), strandsMessage{"assistant", content},
+				theirsOf(strandsStops, b.Stop),
+				strandsMessage{"assistant", content},
 				strandsUsageOf(b.Usage), strandsMetricsOf(b),
 			}}))
 		}

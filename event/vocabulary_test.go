@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,36 @@ func proveRows(t *testing.T, form foreignForm, rows []vocabularyRow) {
 	}
 }
 
+// forClients leaves out what is for the operator: no client wire sends it.
+func forClients(events []event.Event) []event.Event {
+	var seen []event.Event
+	for _, e := range events {
+		if e.Audience == event.Everyone {
+			seen = append(seen, e)
+		}
+	}
+	return seen
+}
+
+// Every event can be kept from clients, on every wire.
+func TestVocabularyAudience(t *testing.T) {
+	t.Parallel()
+	for _, form := range []struct {
+		write func([]event.Event) ([]string, error)
+		rows  []vocabularyRow
+	}{{writeAgentcore, agentcoreRows()}, {writeService, serviceRows()}, {writeADK, adkRows()}} {
+		for _, row := range form.rows {
+			hidden := slices.Clone(row.want)
+			for i := range hidden {
+				hidden[i].Audience = event.Operator
+			}
+			if frames, err := form.write(hidden); err != nil || len(frames) != 0 {
+				t.Errorf("%s %s: a client gets %v, %v", row.heading, row.what, frames, err)
+			}
+		}
+	}
+}
+
 // sameEvents compares events field by field and shows both as JSON.
 func sameEvents(t *testing.T, what string, got, want []event.Event) {
 	t.Helper()
@@ -147,7 +178,7 @@ func showValue(v reflect.Value) string {
 		}
 		return showValue(v.Elem())
 	case reflect.Struct:
-		if s, ok := v.Interface().(fmt.Stringer); ok {
+		if s, ok := reflect.TypeAssert[fmt.Stringer](v); ok {
 			return s.String()
 		}
 		var b strings.Builder
@@ -258,16 +289,3 @@ func asFrame(v any) string { return string(asJSON(v)) }
 
 // says is one block of text.
 func says(s string) []event.Block { return []event.Block{&event.Text{Text: s}} }
-
-// kindsOf names the bodies of events in order, each once.
-func kindsOf(events []event.Event) []event.Kind {
-	var kinds []event.Kind
-	seen := make(map[event.Kind]bool)
-	for i := range events {
-		if k := events[i].Body.Kind(); !seen[k] {
-			seen[k] = true
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
-}
