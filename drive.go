@@ -51,8 +51,11 @@ type driver struct {
 	quit     chan struct{}
 	timer    *time.Timer
 	timerAt  time.Time
+	fired    chan struct{}
 	wake     time.Time
-	// asm, inline and sendLive serve the model calls on the driver's own goroutine.
+	// model, asm, inline and sendLive serve the model calls on the driver's own
+	// goroutine.
+	model    modelWork
 	asm      assembler
 	inline   event.Event
 	sendLive func(event.Body) bool
@@ -98,8 +101,10 @@ func (d *driver) recover() error {
 			Hint:    "resume it with the agent that it was begun with; it keeps waiting",
 		}
 	}
+	d.input()
 	for _, s := range d.view.run.scopes {
-		if s.closed {
+		if s.closed != nil {
+			d.answerCall(s)
 			continue
 		}
 		if s.model.state == modelBegun {
@@ -149,8 +154,12 @@ func (d *driver) start() {
 		}
 	}
 	d.add(nil, "", 0, started)
-	root := v.run.scopes[0]
-	for _, m := range d.row.Input {
+}
+
+// input writes what of the run's input is not in the log yet.
+func (d *driver) input() {
+	root := d.view.run.scopes[0]
+	for _, m := range d.row.Input[min(d.view.run.inputs, len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
 			d.add(root, "", 0, &event.AssistantMessage{Content: m.Content, Stop: event.StopEndTurn})
 			continue
@@ -193,8 +202,15 @@ func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
 // addAt is add for an event that begins a cycle.
 func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event.Body) {
 	if len(d.slab) == cap(d.slab) {
-		// A turn without tools has five events.
-		d.slab = make([]event.Event, 0, min(max(cap(d.slab)*2, 5), 64))
+		// A turn without tools has five events, a cycle with one tool four.
+		n := 16
+		switch cap(d.slab) {
+		case 0:
+			n = 5
+		case 5:
+			n = 8
+		}
+		d.slab = make([]event.Event, 0, n)
 	}
 	d.slab = d.slab[:len(d.slab)+1]
 	e := &d.slab[len(d.slab)-1]
@@ -315,14 +331,20 @@ func (d *driver) beginModel(s *Scope, why event.Why) {
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepModel, Why: why, Model: agent.model.Info().Name})
 	s.model.by = &d.running
 	d.running.n++
-	w := &modelWork{
+	// A model call on the driver's own goroutine is over before the next one
+	// begins, so one piece of memory serves them all.
+	w := &d.model
+	if w.request != nil || d.running.n > 1 {
+		w = &modelWork{}
+	}
+	*w = modelWork{
 		work: work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now},
 		own: ModelRequest{
 			Instructions: agent.instructions, Messages: s.talk.shared(), Tools: agent.specs,
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
 	}
-	w.request = &w.own
+	w.request, w.answer = &w.own, &w.end
 	d.todo = append(d.todo, &w.work)
 }
 
@@ -486,26 +508,33 @@ func (d *driver) closeScope(s *Scope, cmd Command) {
 		output = s.talk.msgs[n-1].Content
 	}
 	d.add(s, "", 0, &event.ScopeClosed{ID: s.id, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err})
-	c := s.opener
+	d.answerCall(s)
+}
+
+// answerCall gives the call that opened a scope, now closed, its result. It is a
+// function of the log: where the log ends between the two, as one that was copied
+// in part may, the next driver writes the same.
+func (d *driver) answerCall(s *Scope) {
+	c, end := s.opener, s.closed
 	if c == nil || c.state == callEnded {
 		return
 	}
 	r := &event.ToolResult{Call: c.ID, Name: c.Name}
-	if text := event.TextOf(output); text != "" {
+	if text := event.TextOf(end.Output); text != "" {
 		r.Content = append(r.Content, &event.Text{Text: text})
 	}
 	outcome := event.OutcomeDone
-	if cmd.Err != nil {
+	if end.Err != nil {
 		r.IsError = true
-		r.Content = append(r.Content, &event.Text{Text: "Error: agent " + quote(s.agent) + ": " + cmd.Err.Message + "."})
-		if cmd.Why == event.WhyCancelled || cmd.Why == event.WhyDeadline {
+		r.Content = append(r.Content, &event.Text{Text: "Error: agent " + quote(s.agent) + ": " + end.Err.Message + "."})
+		if end.Why == event.WhyCancelled || end.Why == event.WhyDeadline {
 			outcome = event.OutcomeCancelled
 		}
 	}
 	if len(r.Content) == 0 {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
-	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: cmd.Err})
+	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err})
 }
 
 // perform runs what has begun and takes in what has ended.
@@ -538,8 +567,11 @@ func (d *driver) runInline(w *work) {
 	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
 	d.inline.Epoch = d.lease.Epoch
 	runModel(d.ctx, w, &d.asm, d.sendLive)
-	d.now = time.Now()
+	d.now = w.begun.Add(w.answer.took)
 	d.settleModel(w)
+	if w == &d.model.work {
+		d.model = modelWork{}
+	}
 }
 
 // settle folds the end of a step, unless the step was left behind.
@@ -577,7 +609,8 @@ func (d *driver) settleTool(w *work) {
 	if changed := stateChange(c.writes); changed != nil {
 		d.add(w.scope, w.step, w.attempt, changed)
 	}
-	result, err := end.result(c, w.agent.limits.ResultBytes)
+	ended := &toolEnded{}
+	err := end.result(c, w.agent.limits.ResultBytes, &ended.result)
 	outcome := event.OutcomeDone
 	if d.ctx.Err() != nil && errors.Is(end.err, d.ctx.Err()) {
 		outcome = event.OutcomeCancelled
@@ -585,15 +618,22 @@ func (d *driver) settleTool(w *work) {
 	if err != nil && end.panics != "" {
 		err.Err = errors.New(end.panics)
 	}
-	d.add(w.scope, w.step, w.attempt, &event.StepEnded{
-		Step: event.StepTool, Outcome: outcome, Result: result, Err: err, EndTurn: c.endTurn, Duration: end.took,
-	})
+	ended.StepEnded = event.StepEnded{
+		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took,
+	}
+	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
+}
+
+// toolEnded is the end of a tool call and its result in one piece of memory.
+type toolEnded struct {
+	event.StepEnded
+	result event.ToolResult
 }
 
 // settleModel folds the end of a model call: its message, or its failure with
 // the time of the next attempt, which is decided here once and written.
 func (d *driver) settleModel(w *work) {
-	end := &w.end
+	end := w.answer
 	d.running.n--
 	w.scope.model.by = nil
 	if end.message != nil {

@@ -119,6 +119,9 @@ func Next(s *Scope, in Inputs) Command {
 
 // nextCalls decides for an open batch: the calls that can run now, if any.
 func nextCalls(s *Scope, in Inputs) (Command, bool) {
+	if s.settled == 0 && !in.Agent.sequential && len(in.Agent.children) == 0 && s.untouched() {
+		return Command{Do: DoTools, calls: s.batch}, true
+	}
 	var tools, scopes []*call
 	for _, c := range s.batch {
 		switch c.state {
@@ -145,6 +148,17 @@ func nextCalls(s *Scope, in Inputs) (Command, bool) {
 		return Command{Do: DoScopes, calls: scopes}, true
 	}
 	return Command{Do: DoTools, calls: tools}, len(tools) > 0
+}
+
+// untouched reports whether no call of the batch has begun: the usual case, in
+// which the whole batch is the answer.
+func (s *Scope) untouched() bool {
+	for _, c := range s.batch {
+		if c.state != callNew {
+			return false
+		}
+	}
+	return true
 }
 
 // nextModel calls the model unless a limit is reached.
@@ -215,7 +229,7 @@ func (d *driver) decide() {
 		moved = false
 		scopes := d.view.run.scopes
 		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil; i-- {
-			if s := scopes[i]; !s.closed {
+			if s := scopes[i]; s.closed == nil {
 				moved = d.apply(s, Next(s, d.inputs(s))) || moved
 			}
 		}

@@ -34,7 +34,9 @@ type work struct {
 	begun   time.Time
 	// due is when a tool is left behind; zero means never.
 	due time.Time
-	end stepEnd
+	// end is how a tool ended, answer how a model did.
+	end    toolEnd
+	answer *modelEnd
 }
 
 // toolWork and modelWork are what a work is made of, in one piece of memory.
@@ -46,6 +48,7 @@ type toolWork struct {
 type modelWork struct {
 	work
 	own ModelRequest
+	end modelEnd
 }
 
 // arrival is what a running step sends the driver: a live body, or its end.
@@ -55,14 +58,22 @@ type arrival struct {
 	live event.Body
 }
 
-// stepEnd is how a step ended.
-type stepEnd struct {
+// toolEnd is how a tool call ended.
+type toolEnd struct {
 	out    Output
 	err    error
 	took   time.Duration
 	panics string
+}
 
+// modelEnd is how a model call ended: with a message, or with an error.
+type modelEnd struct {
 	message *event.AssistantMessage
+	err     error
+	took    time.Duration
+	panics  string
+	// usage is what is known to have been used, where known is set; partial is
+	// what had been said before an error.
 	usage   event.Usage
 	known   bool
 	partial []event.Block
@@ -99,13 +110,13 @@ func runTool(w *work) {
 
 // result turns a tool's end into what the model is shown. Failures are results
 // too: they never end the run.
-func (e *stepEnd) result(c *Call, limit int) (*event.ToolResult, *event.Error) {
-	r := &event.ToolResult{Call: c.ID, Name: c.Name}
+func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
+	r.Call, r.Name = c.ID, c.Name
 	if e.err != nil {
 		kind, text := toolFailure(c, e.err)
 		r.IsError = true
 		r.Content = []event.Block{&event.Text{Text: text}}
-		return r, &event.Error{Op: "tool " + c.Name, Kind: kind, Message: text, Err: e.err}
+		return &event.Error{Op: "tool " + c.Name, Kind: kind, Message: text, Err: e.err}
 	}
 	r.Content, r.Structured, r.IsError = e.out.Content, e.out.Structured, e.out.IsError
 	if len(r.Content) == 0 {
@@ -119,7 +130,7 @@ func (e *stepEnd) result(c *Call, limit int) (*event.ToolResult, *event.Error) {
 		text := fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
 		r.IsError, r.Structured = true, nil
 		r.Content = []event.Block{&event.Text{Text: text}}
-		return r, &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: text}
+		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: text}
 	}
 	for i, b := range r.Content {
 		if t, ok := b.(*event.Text); ok {
@@ -128,7 +139,7 @@ func (e *stepEnd) result(c *Call, limit int) (*event.ToolResult, *event.Error) {
 			}
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // toolFailure finds the kind of a tool's error and the words for the model.
@@ -181,7 +192,7 @@ func (w *work) callID(i int) string {
 // runModel calls the model once and puts its answer together; the end is left in
 // w. Each live body goes to send, which says whether to go on.
 func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) bool) {
-	end := &w.end
+	end := w.answer
 	a.begin(w.begun, w.agent.limits.ArgBytes)
 	defer func() {
 		if v := recover(); v != nil {

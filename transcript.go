@@ -88,7 +88,7 @@ func joinBlocks(a, b []event.Block) []event.Block {
 
 // failureNote tells the next run what a failed one did to the world. The
 // failed run's own words are left out; its effects cannot be.
-func failureNote(effects []toolEffect) string {
+func failureNote(effects []*event.StepEnded) string {
 	if len(effects) == 0 {
 		return ""
 	}
@@ -96,16 +96,16 @@ func failureNote(effects []toolEffect) string {
 	sb.WriteString("[The previous request failed and is not part of this conversation. Its tool calls may have had effects:")
 	for _, e := range effects {
 		sb.WriteString("\n- ")
-		sb.WriteString(e.tool)
+		sb.WriteString(e.Result.Name)
 		sb.WriteString(" (call ")
-		sb.WriteString(e.call)
+		sb.WriteString(e.Result.Call)
 		sb.WriteString("): ")
 		switch {
-		case e.outcome == event.OutcomeInDoubt:
+		case e.Outcome == event.OutcomeInDoubt:
 			sb.WriteString("in doubt, it may or may not have happened")
-		case e.outcome == event.OutcomeStraggler:
+		case e.Outcome == event.OutcomeStraggler:
 			sb.WriteString("was left behind unfinished, it may or may not happen")
-		case e.isError:
+		case e.Result.IsError:
 			sb.WriteString("finished with an error")
 		default:
 			sb.WriteString("finished")
@@ -176,13 +176,13 @@ func (h *hidden) content(e *event.Event, own []event.Block) []event.Block {
 
 // callContent is content for an answer with calls: redacted, it keeps the calls
 // without their arguments, because their results follow.
-func (h *hidden) callContent(e *event.Event, own []event.Block, calls []*event.ToolCall) []event.Block {
+func (h *hidden) callContent(e *event.Event, own []event.Block) []event.Block {
 	repl, ok := h.redacted[e.Seq]
 	if !ok {
 		return own
 	}
 	blocks := joinBlocks(repl, nil)
-	for _, c := range calls {
+	for _, c := range event.CallsOf(own) {
 		blocks = append(blocks, &event.ToolCall{ID: c.ID, Name: c.Name, Args: emptyObject})
 	}
 	return blocks

@@ -37,7 +37,9 @@ type runView struct {
 	agent   string
 	started time.Time
 	// first is the Seq of the run's first event.
-	first  int64
+	first int64
+	// inputs counts the messages of the run's input that the log has.
+	inputs int
 	scopes []*Scope
 	byID   map[string]*Scope
 	usage  event.Usage
@@ -47,17 +49,9 @@ type runView struct {
 	// lastMessage is the root scope's last whole answer.
 	lastMessage event.Message
 	questions   []*question
-	// effects are the tool calls of the run that did something, or may have.
-	effects []toolEffect
+	// effects are the ends of the tool calls that did something, or may have.
+	effects []*event.StepEnded
 	ended   *event.RunEnded
-}
-
-// toolEffect is a finished or doubtful call, for the note of a failed run.
-type toolEffect struct {
-	tool    string
-	call    string
-	outcome event.Outcome
-	isError bool
 }
 
 // Scope is one agent's thread of work inside a run: its own transcript, open
@@ -69,7 +63,8 @@ type Scope struct {
 	opener *call
 	agent  string
 	depth  int
-	closed bool
+	// closed is how the scope ended; nil while it is open.
+	closed *event.ScopeClosed
 
 	talk  transcript
 	cycle int
@@ -220,6 +215,7 @@ func (v *view) fold(e *event.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
+		r.inputs++
 		content := s.takeResults(v.hide.content(e, b.Content))
 		if !v.hide.has(e) {
 			s.talk.user(content)
@@ -235,7 +231,7 @@ func (v *view) fold(e *event.Event) {
 		r.ask(s, e, b)
 	case *event.ScopeClosed:
 		if c := r.scope(b.ID); c != nil {
-			c.closed = true
+			c.closed = b
 		}
 	case *event.Transferred:
 		s.agent = b.To
@@ -314,7 +310,9 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		content = joinBlocks(s.pieces, content)
 		s.pieces = nil
 	}
-	if e.Step != "" {
+	if e.Step == "" {
+		r.inputs++
+	} else {
 		r.count(b.Model, b.Usage)
 		r.metrics.ModelTime += b.Latency
 		if r.metrics.TimeToFirstByte == 0 {
@@ -329,8 +327,8 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		r.lastMessage = event.Message{Role: event.RoleAssistant, Content: content}
 	}
 	hide := v.hide.has(e)
-	calls := event.CallsOf(content)
-	if len(calls) == 0 {
+	calls := countCalls(content)
+	if calls == 0 {
 		if !hide {
 			s.talk.assistant(v.hide.content(e, content))
 		}
@@ -339,19 +337,32 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		}
 		return
 	}
-	s.asking = v.hide.callContent(e, content, calls)
+	s.asking = v.hide.callContent(e, content)
 	if hide {
 		s.asking = nil
 	}
 	s.settled = 0
 	s.endTurn = false
-	slab := make([]call, len(calls))
-	s.batch = make([]*call, len(calls))
-	for i, c := range calls {
-		slab[i] = call{ToolCall: c, index: i, step: stepName(s.id, 't', s.cycle, i)}
-		s.batch[i] = &slab[i]
+	slab := make([]call, calls)
+	s.batch = make([]*call, 0, calls)
+	for _, b := range content {
+		if c, ok := b.(*event.ToolCall); ok {
+			i := len(s.batch)
+			slab[i] = call{ToolCall: c, index: i, step: stepName(s.id, 't', s.cycle, i)}
+			s.batch = append(s.batch, &slab[i])
+		}
 	}
-	s.toolCalls += len(calls)
+	s.toolCalls += calls
+}
+
+func countCalls(blocks []event.Block) int {
+	n := 0
+	for _, b := range blocks {
+		if _, ok := b.(*event.ToolCall); ok {
+			n++
+		}
+	}
+	return n
 }
 
 // count adds what a model call used.
@@ -396,7 +407,9 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepModel {
 		r.count(s.model.name, b.Usage)
 		s.model.state = modelFailed
-		if b.Outcome == event.OutcomeLost {
+		switch b.Outcome {
+		case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
+			// Nothing is wrong with the call: who goes on with the run repeats it.
 			s.model.state = modelLost
 		}
 		s.model.err = b.Err
@@ -410,7 +423,7 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	}
 	if c.attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||
 		b.Outcome == event.OutcomeStraggler) && c.effect != event.EffectPure {
-		r.effects = append(r.effects, toolEffect{tool: c.Name, call: c.ID, outcome: b.Outcome, isError: b.Result.IsError})
+		r.effects = append(r.effects, b)
 	}
 	if b.Result.IsError {
 		r.metrics.ToolErrors++

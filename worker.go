@@ -17,7 +17,7 @@ type helper struct {
 // launch runs a step beside the driver, or queues it where as many run as may.
 func (d *driver) launch(w *work) {
 	if d.arrivals == nil {
-		d.arrivals = make(chan arrival, 16)
+		d.arrivals = make(chan arrival, 8)
 		d.quit = make(chan struct{})
 	}
 	if limit := d.agent.limits.Parallel; limit > 0 && len(d.flights) >= limit {
@@ -81,18 +81,15 @@ func (d *driver) runAside(w *work) {
 // then takes everything that is ready.
 func (d *driver) takeIn() {
 	d.setTimer()
-	var fired <-chan time.Time
-	if d.timer != nil {
-		fired = d.timer.C
-	}
 	for ended := false; !ended; {
 		select {
 		case a := <-d.arrivals:
 			ended = d.arrive(a)
 		case <-d.ctx.Done():
 			d.settleAfterStop()
+			d.now = time.Now()
 			ended = true
-		case <-fired:
+		case <-d.fired:
 			d.timerAt = time.Time{}
 			d.now = time.Now()
 			d.expire()
@@ -107,7 +104,6 @@ func (d *driver) takeIn() {
 			more = false
 		}
 	}
-	d.now = time.Now()
 }
 
 // arrive takes in one piece of news. It reports whether a step has ended.
@@ -210,10 +206,20 @@ func (d *driver) setTimer() {
 	}
 	d.timerAt = at
 	if d.timer == nil {
-		d.timer = time.NewTimer(time.Until(at))
+		// A function that rings, not a channel to wait on: waiting on a timer's
+		// own channel moves the timer each time.
+		d.fired = make(chan struct{}, 1)
+		d.timer = time.AfterFunc(at.Sub(d.now), d.ring)
 		return
 	}
-	d.timer.Reset(time.Until(at))
+	d.timer.Reset(at.Sub(d.now))
+}
+
+func (d *driver) ring() {
+	select {
+	case d.fired <- struct{}{}:
+	default:
+	}
 }
 
 // close frees what the driver holds. It waits for its idle goroutine; steps that
