@@ -32,6 +32,10 @@ func Pairs() []Pair {
 			Item: "delta", Items: deltas, Base: byHandValues(stream), Subject: braidScript(stream),
 		},
 		{
+			ID: "a-demo", Name: "the same from the demo model", Item: "delta", Items: deltas,
+			Base: byHandRuns(stream), Subject: braidDemo(stream),
+		},
+		{
 			ID: "b", Name: "10 tool cycles", Item: "cycle", Items: fewCycles,
 			Base: byHandRuns(few), Subject: braidScript(few),
 		},
