@@ -8,5 +8,6 @@
 // reader, may change what a body points to.
 //
 // The package imports nothing but the standard library and this module's own
-// strict JSON, and knows no vendor's type, so that each wire can be a pure projection of it.
+// strict JSON, and knows no vendor's type, so that each wire can be a pure
+// projection of it.
 package event

@@ -194,6 +194,11 @@ func TestJSONExamples(t *testing.T) {
 			`{"kind":"state_changed","body":{"set":{"a":null,"app:a":{},"b":1},"delete":["z","y"]}}`,
 		},
 		{
+			"sorted labels",
+			event.Event{Body: &event.RunStarted{Metadata: map[string]string{"g": "7", "a": "1", "c": "3", "f": "6", "é": "8", "b": "2", "e": "5", "d": "4"}}},
+			`{"kind":"run_started","body":{"metadata":{"a":"1","b":"2","c":"3","d":"4","e":"5","f":"6","g":"7","é":"8"}}}`,
+		},
+		{
 			"only what JSON requires is escaped",
 			event.Event{Body: &event.Notice{Code: "<&>\u2028\"\\\n\x01\x7f", Text: "a\xffb", Data: json.RawMessage("\"<&>\u2028\"")}},
 			`{"kind":"notice","body":{"code":"<&>` + "\u2028" + `\"\\\n\u0001` + "\x7f" + `","text":"a` + "\ufffd" + `b","data":"<&>` + "\u2028" + `"}}`,
@@ -318,6 +323,23 @@ func TestAppendJSONRefuses(t *testing.T) {
 	}
 	if back, err := event.Decode(data); err != nil || !reflect.DeepEqual(back, e) {
 		t.Errorf("what was written at the bounds does not read: %v", err)
+	}
+}
+
+// The bound is on results inside results, not on results.
+func TestManyToolResults(t *testing.T) {
+	t.Parallel()
+	var list []event.Block
+	for range 100 {
+		list = append(list, &event.ToolResult{Call: "c", Content: []event.Block{&event.ToolResult{}, &event.ToolResult{}}})
+	}
+	e := event.Event{Body: &event.UserMessage{Content: list}}
+	data, err := event.AppendJSON(nil, &e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := event.Decode(data); err != nil || !reflect.DeepEqual(back, e) {
+		t.Errorf("%v", err)
 	}
 }
 

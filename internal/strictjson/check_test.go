@@ -228,6 +228,11 @@ func TestAppendString(t *testing.T) {
 		{"<b>&\u2028日本😀", "\"<b>&\u2028日本😀\""},
 		{"a\xff\xfe\"b", "\"a\ufffd\ufffd\\\"b\""},
 		{"\xed\xa0\x80", "\"\ufffd\ufffd\ufffd\""},
+		{"0123456\xff", "\"0123456\ufffd\""},
+		{"\xff0123456789", "\"\ufffd0123456789\""},
+		{"01234567\xff", "\"01234567\ufffd\""},
+		{"0123\\567", `"0123\\567"`},
+		{"01234567\"", `"01234567\""`},
 	}
 	for _, tt := range tests {
 		got := string(AppendString(nil, tt.in))

@@ -171,9 +171,5 @@ func (a *Array) Next() bool {
 		return false
 	}
 	r.pos++
-	if r.space() == ']' {
-		r.unexpected("a value")
-		return false
-	}
-	return true
+	return true // where a bracket follows, reading the value says so
 }

@@ -200,6 +200,22 @@ func TestReaderReturn(t *testing.T) {
 		t.Errorf("got %q %q %v", first, kind, err)
 	}
 
+	// Also where the same key comes again in the object around it.
+	err = read(`{"in":{"kind":"k","n":1},"kind":"l","n":2}`, func(r *Reader) {
+		for o := r.Object(); o.Next(); {
+			m := r.Mark()
+			if string(o.Key) == "in" {
+				in := r.Object()
+				in.Next()
+				r.Return(m)
+			}
+			r.Skip()
+		}
+	})
+	if err != nil {
+		t.Errorf("keys of a value that was left stay behind: %v", err)
+	}
+
 	// After the whole text has been read, too.
 	var r Reader
 	r.Reset([]byte(`{"a":{"b":1},"c":2}`), 5)
@@ -216,6 +232,22 @@ func TestReaderReturn(t *testing.T) {
 	r.Return(m)
 	if got := string(r.Raw(1)); got != `{"b":1}` {
 		t.Errorf("after the end: %q", got)
+	}
+}
+
+// The bound of raw JSON counts from where it stands and ends with it.
+func TestReaderRawBounds(t *testing.T) {
+	t.Parallel()
+	err := read(`[[[]],[[[[]]]]]`, func(r *Reader) {
+		a := r.Array()
+		a.Next()
+		r.Raw(2)
+		a.Next()
+		r.Raw(4)
+		a.Next()
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

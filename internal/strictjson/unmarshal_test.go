@@ -62,7 +62,7 @@ type (
 	right struct {
 		Both  int
 		Right int
-		Other int `json:"Tag"`
+		Other point `json:"Tag"`
 	}
 	torn struct {
 		left
@@ -125,6 +125,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{"deep inside", `{"children":[{"by_name":{"n":{"Name":"x"}}}]}`, new(tree), KeyCase, `key "Name" must be written "name" at byte 30`},
 		{"in a list", `[{"x":1},{"y":1,"Y":2}]`, new([]point), KeyCase, `key "Y" must be written "y" at byte 16`},
 		{"in a map", `{"a":{"q":1}}`, new(map[string]point), UnknownKey, `unknown key "q" at byte 6`},
+		{"the outer of two fields", `{"named":{"q":1}}`, new(everything), UnknownKey, `unknown key "q" at byte 10`},
 		{"dash", `{"Dash":"x"}`, new(everything), UnknownKey, `unknown key "Dash" at byte 1`},
 		{"unexported", `{"private":"x"}`, new(everything), UnknownKey, `unknown key "private" at byte 1`},
 		{"duplicate", `{"x":1,"x":2}`, new(point), DuplicateKey, `duplicate key "x" at byte 7`},
@@ -200,6 +201,21 @@ func TestShapeAgreesWithEncodingJSON(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Of two fields of one name the one with a tag wins; a type that decodes
+// itself decides about its keys.
+func TestShapeDetails(t *testing.T) {
+	t.Parallel()
+	for range 20 { // the order of maps must not matter
+		if got := keysOf(reflect.TypeFor[torn]())["Tag"]; got != reflect.TypeFor[point]() {
+			t.Fatalf("Tag is the field of type %v", got)
+		}
+	}
+	var o odd
+	if err := Unmarshal([]byte(`{"own":{"whatever":{"it":"wants"}}}`), &o); err != nil || o.Own.A != 1 {
+		t.Errorf("%v %+v", err, o)
 	}
 }
 
