@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid/bench/scenario"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/bench/scenario"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,8 +69,7 @@ func fake() scenario.Pair {
 			Name: name, Each: scenario.Work{Runs: 1}, Batch: func(n int) func() (scenario.Work, error) {
 				return func() (scenario.Work, error) {
 					for range n {
-						for begin := time.Now(); time.Since(begin) < d; {
-						}
+						spin(d)
 					}
 					return scenario.Work{Runs: n}, nil
 				}
@@ -79,6 +79,13 @@ func fake() scenario.Pair {
 	return scenario.Pair{
 		ID: "x", Name: "fake", Item: "thing", Items: 2,
 		Base: side("base", 20*time.Microsecond), Subject: side("subject", 200*time.Microsecond),
+	}
+}
+
+// spin works for so long.
+func spin(d time.Duration) {
+	for begin := time.Now(); time.Since(begin) < d; {
+		_ = d
 	}
 }
 

@@ -1,6 +1,7 @@
 package floor
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -19,7 +20,7 @@ func NewSession(id string) *Session { return &Session{id: id} }
 
 // Load makes a session from stored events, which it shares.
 func Load(id string, events []*Event) *Session {
-	s := &Session{id: id, events: events[:len(events):len(events)]}
+	s := &Session{id: id, events: slices.Clip(events)}
 	for _, e := range events {
 		s.messages = append(s.messages, e.Message)
 	}

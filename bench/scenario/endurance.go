@@ -11,16 +11,16 @@ import (
 // Mark is what a long run holds at one of its cycles.
 type Mark struct {
 	// Cycles is how many are finished.
-	Cycles int
+	Cycles int `json:"cycles"`
 	// Heap is what is in use after a collection, over what was in use before
 	// the run. It holds the log and the history, so it grows with them.
-	Heap int64
+	Heap int64 `json:"heap"`
 	// Stack is what all goroutines' stacks take.
-	Stack int64
+	Stack int64 `json:"stack"`
 	// Frames is how deep the call of the model stands in its goroutine's stack,
 	// Reader how deep the reader's body stood at its last event.
-	Frames int
-	Reader int
+	Frames int `json:"frames"`
+	Reader int `json:"reader"`
 }
 
 // KeptEach is how many bytes each cycle left behind from the mark before.
@@ -46,7 +46,7 @@ func Endurance(onBraid bool, total, every int) ([]Mark, error) {
 			base = used
 		}
 		marks = append(marks, Mark{
-			Cycles: cycle - 1, Heap: used - base, Stack: int64(m.StackInuse), //nolint:gosec // small
+			Cycles: cycle - 1, Heap: used - base, Stack: int64(m.StackInuse),
 			Frames: frames(), Reader: reader,
 		})
 	}
