@@ -129,7 +129,11 @@ func nextCalls(s *Scope, in Inputs) (Command, bool) {
 			continue
 		case callAsked:
 		case callBegun:
-			if c.child == nil && !in.running.has(c.by) {
+			switch {
+			case c.child != nil || in.running.has(c.by):
+			case in.Agent.child(c.Name) != nil:
+				scopes = append(scopes, c)
+			default:
 				tools = append(tools, c)
 			}
 		case callNew, callAnswered:
