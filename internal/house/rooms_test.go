@@ -81,7 +81,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "models", own: []string{"", "event", "model/*"}},
-	{dir: "tool/demotool", own: []string{"", "event"}},
+	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{dir: "tool/mcptool", own: []string{"", "event", "netguard"}, from: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},

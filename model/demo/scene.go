@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode"
 
 	"github.com/braidrun/braid"
@@ -151,12 +152,16 @@ func (s *scene) toolOf(r *event.ToolResult) string {
 }
 
 // plain is a result as people read it: its text; where that is a JSON string
-// or an object with one member, the string or the member.
+// or an object with one member, the string or the member. The word that the
+// loop puts before an error is left out.
 func plain(r *event.ToolResult) string {
 	if r == nil {
 		return ""
 	}
 	text := event.TextOf(r.Content)
+	if r.IsError {
+		text = strings.TrimPrefix(text, "Error: ")
+	}
 	if text == "" {
 		text = string(r.Structured)
 	}
