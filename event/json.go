@@ -1,12 +1,6 @@
-package event
-
-import (
-	"errors"
-
-	"github.com/braidrun/braid/internal/strictjson"
-)
-
-// The JSON of events, blocks and messages. One event is one object:
+// # JSON
+//
+// One event is one object:
 //
 //	{"seq":7,"conversation":"c","run":"r","cycle":1,"step":"m1","attempt":1,
 //	 "author":"calc","time":"2026-11-20T01:02:03.4Z","kind":"text_delta",
@@ -33,6 +27,13 @@ import (
 //
 // Raw JSON nests at most 512 levels, tool results inside tool results at most
 // 16, in both directions: what can be written can be read.
+package event
+
+import (
+	"errors"
+
+	"github.com/braidrun/braid/internal/strictjson"
+)
 
 const (
 	// maxRaw bounds the levels inside raw JSON.
@@ -122,8 +123,8 @@ func invalidJSON(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var bad *strictjson.Error
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*strictjson.Error](err)
+	if !ok {
 		return &Error{Op: op, Kind: ErrInvalid, Message: "this is not valid JSON", Err: err}
 	}
 	hint := ""

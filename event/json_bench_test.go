@@ -80,6 +80,8 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 // The path of a delta does not allocate.
+//
+//nolint:paralleltest // AllocsPerRun counts for the whole process.
 func TestAppendJSONDoesNotAllocate(t *testing.T) {
 	for _, body := range []event.Body{
 		&event.TextDelta{Text: "日本語 \"quoted\""},

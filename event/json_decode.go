@@ -7,7 +7,7 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// Decode reads one event; see the package's JSON for what it refuses. A body
+// Decode reads one event; the package's documentation says what it refuses. A body
 // of an unknown kind becomes [Unknown]. The event shares no memory with data.
 func Decode(data []byte) (Event, error) {
 	var d Decoder

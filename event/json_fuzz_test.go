@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, line := range bytes.Split(bytes.TrimSpace(log), []byte("\n")) {
+	for line := range bytes.SplitSeq(bytes.TrimSpace(log), []byte("\n")) {
 		f.Add(line)
 	}
 	for _, s := range []string{

@@ -144,8 +144,7 @@ func listsNotNull(typ reflect.Type, v any) any {
 	if !ok {
 		return v
 	}
-	for i := range typ.NumField() {
-		f := typ.Field(i)
+	for f := range typ.Fields() {
 		if key := f.Tag.Get("json"); f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() != reflect.Uint8 {
 			if value, there := m[key]; there && value == nil {
 				m[key] = []any{}

@@ -528,6 +528,9 @@ func TestDecoder(t *testing.T) {
 	})
 }
 
+// The strings of headers are not copied again.
+//
+//nolint:paralleltest // AllocsPerRun counts for the whole process.
 func TestDecoderSharesStrings(t *testing.T) {
 	data := []byte(`{"seq":1,"conversation":"a conversation's long name","run":"a run's name","author":"someone","kind":"escalated","body":{}}`)
 	var d event.Decoder

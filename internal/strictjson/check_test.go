@@ -174,6 +174,9 @@ func TestCheckManyKeys(t *testing.T) {
 	}
 }
 
+// A text of common shape costs no allocation.
+//
+//nolint:paralleltest // AllocsPerRun counts for the whole process.
 func TestCheckDoesNotAllocate(t *testing.T) {
 	data := []byte(`{"seq":12,"kind":"assistant_message","body":{"content":[{"kind":"text","text":"日本語 \"quoted\" and more"},` +
 		`{"kind":"tool_call","id":"c1","name":"add","args":{"a":3,"b":[5.5e3,true,null,{"x":{}}]}}],"stop":"tool_use"}}`)

@@ -33,7 +33,7 @@ func plain(s string) bool {
 		}
 		s = s[8:]
 	}
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 			return false
 		}
@@ -45,7 +45,7 @@ const hexDigits = "0123456789abcdef"
 
 func appendEscaped(dst []byte, s string) []byte {
 	from := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
 			continue

@@ -378,7 +378,7 @@ func (r *Reader) word(w string) {
 		r.pos += len(w)
 		return
 	}
-	for i := 0; i < len(w); i++ {
+	for i := range len(w) {
 		if i == len(rest) || rest[i] != w[i] {
 			r.pos += i
 			r.unexpected("the word " + w)

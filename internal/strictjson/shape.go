@@ -96,8 +96,7 @@ func keysOf(t reflect.Type) map[string]reflect.Type {
 		names := map[string]found{}
 		for st, times := range level {
 			visited[st] = true
-			for i := range st.NumField() {
-				f := st.Field(i)
+			for f := range st.Fields() {
 				ft := f.Type
 				if ft.Name() == "" && ft.Kind() == reflect.Pointer {
 					ft = ft.Elem()

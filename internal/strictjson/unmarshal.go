@@ -79,16 +79,14 @@ func explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		text := wanted(wrong.Type) + " is needed, not " + found(wrong.Value)
 		if wrong.Field != "" {
 			text = quoteKey(wrong.Field) + ": " + text
 		}
 		return &Error{Reason: WrongType, Offset: int(wrong.Offset), Key: wrong.Field, Text: text}
 	}
-	var target *json.InvalidUnmarshalError
-	if errors.As(err, &target) {
+	if _, ok := errors.AsType[*json.InvalidUnmarshalError](err); ok {
 		return err
 	}
 	return &Error{Reason: BadValue, Offset: -1, Text: "refused value: " + err.Error(), Err: err}
