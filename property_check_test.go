@@ -1,0 +1,457 @@
+package braid
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/braidrun/braid/event"
+)
+
+// validMessages holds messages against what every provider demands: they begin
+// with the user and alternate, none is empty, and each call has its result in the
+// next message, in request order, with no other results.
+func validMessages(messages []event.Message) error {
+	var open []*event.ToolCall
+	for i, m := range messages {
+		want := event.RoleUser
+		if i%2 == 1 {
+			want = event.RoleAssistant
+		}
+		if m.Role != want {
+			return fmt.Errorf("message %d is the %s's", i, m.Role)
+		}
+		if len(m.Content) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		results := 0
+		for _, b := range m.Content {
+			switch b := b.(type) {
+			case nil:
+				return fmt.Errorf("message %d holds nothing", i)
+			case *event.Text:
+				if b.Text == "" {
+					return fmt.Errorf("message %d holds an empty text", i)
+				}
+			case *event.ToolResult:
+				if results == len(open) || open[results].ID != b.Call {
+					return fmt.Errorf("message %d has the result of %q at place %d of %d", i, b.Call, results, len(open))
+				}
+				if len(b.Content) == 0 {
+					return fmt.Errorf("the result of %q is empty", b.Call)
+				}
+				results++
+			}
+		}
+		if results != len(open) {
+			return fmt.Errorf("message %d has %d results for %d calls", i, results, len(open))
+		}
+		open = m.Calls()
+		if len(open) > 0 && m.Role != event.RoleAssistant {
+			return fmt.Errorf("message %d of the user calls", i)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("the last message has %d calls without results", len(open))
+	}
+	return nil
+}
+
+// checkLog holds a log whose runs have all ended against what a log promises.
+func checkLog(log []*event.Event) error {
+	for i, e := range log {
+		if e.Seq != int64(i+1) {
+			return fmt.Errorf("event %d has seq %d", i+1, e.Seq)
+		}
+	}
+	for len(log) > 0 {
+		n := 1
+		for n < len(log) && log[n].Run == log[0].Run {
+			n++
+		}
+		if err := checkRun(log[:n]); err != nil {
+			return fmt.Errorf("%s: %w", log[0].Run, err)
+		}
+		log = log[n:]
+	}
+	return nil
+}
+
+type loggedStep struct {
+	kind    event.StepKind
+	attempt int
+	open    bool
+	asked   bool
+	ended   bool
+}
+
+func checkRun(log []*event.Event) error {
+	var usage event.Usage
+	models := map[string]event.Usage{}
+	steps := map[string]*loggedStep{}
+	names := map[string]string{} // model step → model
+	calls := map[string]string{} // step → call id
+	scopes := map[string]bool{"": true}
+	tokens := map[string]bool{}
+	cycles := 0
+	for i, e := range log {
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("event %d (%s %s.%d): %s", e.Seq, e.Body.Kind(), e.Step, e.Attempt, fmt.Sprintf(format, args...))
+		}
+		if _, known := scopes[e.Scope]; !known {
+			return bad("its scope %q was never opened", e.Scope)
+		}
+		s := steps[e.Step]
+		if _, ok := e.Body.(*event.RunStarted); ok != (i == 0) {
+			return bad("a run starts once, at its beginning")
+		}
+		if _, ok := e.Body.(*event.RunEnded); ok != (i == len(log)-1) {
+			return bad("a run ends once, at its end")
+		}
+		switch b := e.Body.(type) {
+		case *event.StepBegun:
+			if s == nil {
+				s = &loggedStep{kind: b.Step}
+				steps[e.Step] = s
+				if b.Step == event.StepModel && e.Scope == "" {
+					cycles++
+				}
+			}
+			if s.ended {
+				return bad("it is finished and begins again")
+			}
+			if e.Attempt != s.attempt+1 {
+				return bad("attempt %d follows %d", e.Attempt, s.attempt)
+			}
+			s.attempt, s.open, s.asked = e.Attempt, true, false
+			if b.Step == event.StepModel {
+				names[e.Step] = b.Model
+				if !slices.Contains([]event.Why{
+					event.WhyInput, event.WhyToolResults, event.WhyRetry, event.WhyTakenOver, event.WhyPaused,
+				}, b.Why) {
+					return bad("it goes on because of %q", b.Why)
+				}
+			} else if calls[e.Step] != b.Call {
+				return bad("it is about call %q, want %q", b.Call, calls[e.Step])
+			}
+		case *event.AssistantMessage:
+			if e.Step != "" {
+				if s == nil || !s.open || s.attempt != e.Attempt {
+					return bad("it ends a step that is not open")
+				}
+				s.open, s.ended = false, true
+				usage = usage.Add(b.Usage)
+				models[b.Model] = models[b.Model].Add(b.Usage)
+			}
+			for n, c := range event.CallsOf(b.Content) {
+				calls[stepName(e.Scope, 't', e.Cycle, n)] = c.ID
+			}
+		case *event.StepEnded:
+			if b.Step == event.StepModel {
+				if s == nil || !s.open || s.attempt != e.Attempt {
+					return bad("it ends a step that is not open")
+				}
+				s.open = false
+				usage = usage.Add(b.Usage)
+				if b.Usage != (event.Usage{}) {
+					models[names[e.Step]] = models[names[e.Step]].Add(b.Usage)
+				}
+				break
+			}
+			if s == nil {
+				if e.Attempt != 0 {
+					return bad("it ends a step that never began")
+				}
+				s = &loggedStep{}
+				steps[e.Step] = s
+			} else if s.ended || s.attempt != e.Attempt || !s.open && !s.asked {
+				return bad("it ends a step that is not open: %+v", *s)
+			}
+			s.open, s.ended = false, true
+			if b.Result == nil || b.Result.Call != calls[e.Step] {
+				return bad("its result is not that of call %q", calls[e.Step])
+			}
+		case *event.Asked:
+			if s == nil || s.attempt != e.Attempt || !s.open && !s.asked {
+				return bad("it asks and is not open")
+			}
+			s.open, s.asked = false, true
+			if _, twice := tokens[b.Token]; twice || b.Token == "" {
+				return bad("its token is not new")
+			}
+			tokens[b.Token] = true
+		case *event.Answered:
+			if !tokens[b.Token] {
+				return bad("it answers what nobody asks")
+			}
+			tokens[b.Token] = false
+		case *event.ScopeOpened:
+			if _, known := scopes[b.ID]; known {
+				return bad("the scope was opened before")
+			}
+			scopes[b.ID] = true
+		case *event.ScopeClosed:
+			if !scopes[b.ID] {
+				return bad("the scope is not open")
+			}
+			scopes[b.ID] = false
+		case *event.RunEnded:
+			if b.Usage != usage {
+				return bad("its usage is %+v, the steps' %+v", b.Usage, usage)
+			}
+			split := map[string]event.Usage{}
+			for _, m := range b.Models {
+				split[m.Model] = m.Usage
+			}
+			if !maps.Equal(split, models) {
+				return bad("its usage by model is %+v, the steps' %+v", split, models)
+			}
+			if b.Cycles != cycles {
+				return bad("it counts %d cycles, want %d", b.Cycles, cycles)
+			}
+			if err := checkEnd(b); err != nil {
+				return bad("%v", err)
+			}
+		}
+	}
+	for name, s := range steps {
+		if s.kind != event.StepModel && !s.ended || s.open {
+			return fmt.Errorf("step %s has no end", name)
+		}
+	}
+	for step := range calls {
+		if steps[step] == nil {
+			return fmt.Errorf("the call of step %s has no result", step)
+		}
+	}
+	for id, open := range scopes {
+		if open && id != "" {
+			return fmt.Errorf("scope %s is not closed", id)
+		}
+	}
+	return nil
+}
+
+// checkEnd holds the three ways of saying how a run ended against each other.
+func checkEnd(b *event.RunEnded) error {
+	status, isError := event.RunCompleted, true
+	switch b.Why {
+	case event.WhyEndTurn, event.WhyToolStop, event.WhyModelStop, event.WhyNothing:
+		isError = false
+	case event.WhyMaxTokens, event.WhyLimit:
+	case event.WhyCancelled, event.WhyDeadline:
+		status = event.RunCancelled
+	case event.WhyFailed:
+		status = event.RunFailed
+	default:
+		return fmt.Errorf("it ended because of %q", b.Why)
+	}
+	if b.Status != status || isError != (b.Err != nil) || b.Stop == "" {
+		return fmt.Errorf("it ended %s by %q because of %q with %v", b.Status, b.Stop, b.Why, b.Err)
+	}
+	return nil
+}
+
+// checkFold folds a log event by event and looks at what the models would see
+// after each, and at what Next says of it, which must be the same twice. At
+// some events the fold is compared with one from scratch.
+func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch func(n int) bool) error {
+	warm := newView(nil)
+	for n, e := range log {
+		warm.fold(e)
+		if err := validMessages(warm.past.msgs); err != nil {
+			return fmt.Errorf("after event %d, the past: %w", n+1, err)
+		}
+		decide := scratch(n + 1)
+		for _, s := range warm.run.scopes {
+			if err := validMessages(s.talk.msgs); err != nil {
+				return fmt.Errorf("after event %d, scope %q: %w\n%s", n+1, s.id, err, show(s.talk.msgs))
+			}
+			if s.closed != nil || !decide {
+				continue
+			}
+			in := Inputs{Agent: agent, Now: e.Time, Usage: warm.run.usage, Scopes: len(warm.run.scopes), running: &running{}}
+			if a := team[s.agent]; a != nil {
+				in.Agent = a
+			}
+			if one, two := Next(s, in), Next(s, in); !reflect.DeepEqual(one, two) {
+				return fmt.Errorf("after event %d, scope %q, Next says %+v and then %+v", n+1, s.id, one, two)
+			}
+		}
+		if !decide {
+			continue
+		}
+		if err := sameView(warm, newView(log[:n+1])); err != nil {
+			return fmt.Errorf("after event %d, the fold is not that from scratch: %w", n+1, err)
+		}
+	}
+	return nil
+}
+
+// sameView compares two folds in everything that the log decides: not what
+// runs, and not the state that is never stored.
+func sameView(a, b *view) error {
+	if a.last != b.last || a.turn != b.turn || a.session != b.session || a.stale != b.stale {
+		return fmt.Errorf("%+v and %+v", *a, *b)
+	}
+	if !reflect.DeepEqual(a.past.msgs, b.past.msgs) {
+		return fmt.Errorf("the pasts differ:\n%s---\n%s", show(a.past.msgs), show(b.past.msgs))
+	}
+	if !sameState(a.state.kept, b.state.kept) {
+		return fmt.Errorf("the states are %s and %s", mustJSON(a.state.kept), mustJSON(b.state.kept))
+	}
+	for _, v := range []*view{a, b} {
+		if v.run == nil {
+			continue
+		}
+		for _, s := range v.run.scopes {
+			s.model.by = nil
+			for _, c := range s.batch {
+				c.by = nil
+			}
+		}
+	}
+	if !reflect.DeepEqual(a.run, b.run) {
+		return fmt.Errorf("the runs differ:\n%s---\n%s", dump(a), dump(b))
+	}
+	return nil
+}
+
+func sameState(a, b map[string]json.RawMessage) bool {
+	return maps.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
+}
+
+// dump writes a fold for people, and for comparing folds of events that are not
+// the same ones in memory.
+func dump(v *view) string {
+	var sb strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&sb, format+"\n", args...) }
+	line("last %d turn %d session %d", v.last, v.turn, v.session)
+	line("past %s", fingerprint(v.past.msgs))
+	line("state %s", mustJSON(v.state.kept))
+	r := v.run
+	if r == nil {
+		return sb.String()
+	}
+	line("run %s %s first %d usage %+v models %+v metrics %+v", r.id, r.agent, r.first, r.usage, r.models, r.metrics)
+	line("last message %s", fingerprint([]event.Message{r.lastMessage}))
+	line("effects %s ended %s", asJSON(r.effects), asJSON(r.ended))
+	for _, q := range r.questions {
+		line("question %s %s %s answered %v %s by %s", q.Token, q.step, q.scope, q.answered, q.value, q.by)
+	}
+	for _, s := range r.scopes {
+		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d", s.id, s.agent,
+			s.depth, asJSON(s.closed), s.cycle, s.fresh, s.stop, s.settled, s.endTurn, s.modelCalls, s.toolCalls)
+		line("  talk %s", fingerprint(s.talk.msgs))
+		line("  model %d %s.%d %s %s %v", s.model.state, s.model.step, s.model.attempt, s.model.name, asJSON(s.model.err), s.model.retryAt.UnixNano())
+		if s.opener != nil {
+			line("  opened by %s of %q", s.opener.step, s.parent.id)
+		}
+		line("  asking %s", fingerprint([]event.Message{{Content: s.asking}}))
+		for _, c := range s.batch {
+			line("  call %s %s %d %s state %d attempt %d effect %q asks %d child %v result %s", c.ID, c.Name, c.index, c.step,
+				c.state, c.attempt, c.effect, len(c.asks), c.child != nil, asJSON(c.result))
+		}
+	}
+	return sb.String()
+}
+
+func asJSON(v any) string { return string(mustJSON(v)) }
+
+// mergedState is the state as the documentation says it: later wins.
+func mergedState(log []*event.Event) map[string]json.RawMessage {
+	state := map[string]json.RawMessage{}
+	for _, e := range log {
+		if b, ok := e.Body.(*event.StateChanged); ok {
+			maps.Copy(state, b.Set)
+			for _, key := range b.Delete {
+				delete(state, key)
+			}
+		}
+	}
+	return state
+}
+
+// checkHandles compares what a conversation shows that is warm with what one
+// shows that is opened anew, and both with the log.
+func checkHandles(conv *Conversation) error {
+	ctx := deadlineless
+	cold := &Conversation{id: conv.id, store: conv.store}
+	log := conv.logged()
+	if conv.warm == nil {
+		return errors.New("the conversation is not warm after a run")
+	}
+	warm, err := conv.Messages(ctx)
+	if err != nil {
+		return err
+	}
+	anew, err := cold.Messages(ctx)
+	if err != nil {
+		return err
+	}
+	if fingerprint(warm) != fingerprint(anew) {
+		return fmt.Errorf("warm messages differ from cold ones:\n%s---\n%s", show(warm), show(anew))
+	}
+	if err := validMessages(warm); err != nil {
+		return err
+	}
+	for _, c := range []*Conversation{conv, cold} {
+		state, err := c.State(ctx)
+		if err != nil {
+			return err
+		}
+		if want := mergedState(log); !sameState(state, want) {
+			return fmt.Errorf("the state is %s, want %s", mustJSON(state), mustJSON(want))
+		}
+		open, err := c.Questions(ctx)
+		if err != nil || len(open) != 0 {
+			return fmt.Errorf("%d questions after the end: %w", len(open), err)
+		}
+	}
+	return sameView(conv.warm, newView(log))
+}
+
+// checkJSON encodes a log, decodes it and folds what came of it.
+func checkJSON(log []*event.Event, exact bool) error {
+	back := make([]*event.Event, len(log))
+	for i, e := range log {
+		b, err := event.AppendJSON(nil, e)
+		if err != nil {
+			return fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		got, err := event.Decode(b)
+		if err != nil {
+			return fmt.Errorf("event %d: %w\n%s", e.Seq, err, b)
+		}
+		again, err := event.AppendJSON(nil, &got)
+		if err != nil || string(again) != string(b) {
+			return fmt.Errorf("event %d is written %s and then %s: %w", e.Seq, b, again, err)
+		}
+		if exact {
+			if diff := cmp.Diff(*e, got, sameEvents...); diff != "" {
+				return fmt.Errorf("event %d comes back another: %s", e.Seq, diff)
+			}
+		}
+		back[i] = &got
+	}
+	if a, b := dump(newView(log)), dump(newView(back)); a != b {
+		return fmt.Errorf("the decoded log folds to another view:\n%s---\n%s", a, b)
+	}
+	return nil
+}
+
+// sameEvents leaves out what is not stored: causes of errors and monotonic clocks;
+// an empty list is none.
+var sameEvents = []cmp.Option{
+	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }),
+	cmpopts.IgnoreFields(event.Error{}, "Err"),
+	cmpopts.EquateEmpty(),
+}
