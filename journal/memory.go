@@ -139,7 +139,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	r.WakeAt = time.Time{}
 	r.Cancelled = false
 	r.Admitted = m.now().Round(0)
-	r.Input = slices.Clone(r.Input)
+	r.Input = slices.Clip(slices.Clone(r.Input))
 	r.Metadata = maps.Clone(r.Metadata)
 	n := &run{row: r, conversation: c}
 	m.runs[r.ID] = n
@@ -217,7 +217,7 @@ func (m *Memory) Renew(ctx context.Context, l Lease) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	r := m.runs[l.Run]
+	r := m.leased(l)
 	if r == nil || !r.conversation.heldBy(r, l) {
 		return false, leaseLost(op)
 	}
@@ -308,6 +308,16 @@ func (m *Memory) term() time.Duration {
 	return DefaultTerm
 }
 
+// leased is the run that the lease names, or nil where it names none of that
+// conversation.
+func (m *Memory) leased(l Lease) *run {
+	r := m.runs[l.Run]
+	if r == nil || r.conversation.id != l.Conversation {
+		return nil
+	}
+	return r
+}
+
 // enqueue puts a new run behind its conversation's others and makes it the
 // newest of the store's open ones.
 func (m *Memory) enqueue(r *run) {
@@ -345,8 +355,6 @@ func (m *Memory) dequeue(r *run) {
 	} else {
 		r.newer.older = r.older
 	}
-	// An ended row must not keep its neighbours alive.
-	r.behind, r.older, r.newer = nil, nil, nil
 }
 
 // due reports whether a driver could take the run now.
@@ -389,13 +397,12 @@ func (c *conversation) heldBy(r *run, l Lease) bool {
 
 // current reports whether l is the last lease given out, be it released or not.
 func (c *conversation) current(r *run, l Lease) bool {
-	return c.holder == r && c.epoch == l.Epoch && c.id == l.Conversation
+	return c.holder == r && c.epoch == l.Epoch
 }
 
 // handOut is the row without what its receiver could change under the store's
 // feet. The messages are shared, as events are.
 func handOut(r Run) Run {
-	r.Input = slices.Clip(r.Input)
 	r.Metadata = maps.Clone(r.Metadata)
 	return r
 }

@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -24,7 +23,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	r := m.runs[l.Run]
+	r := m.leased(l)
 	if r == nil {
 		return leaseLost(op)
 	}
@@ -77,7 +76,6 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	}
 	if b.givesBack() {
 		c.held = false
-		c.until = time.Time{}
 	}
 	if b.Status.Ended() {
 		r.open = nil
@@ -97,13 +95,11 @@ func (b Batch) givesBack() bool {
 func (c *conversation) repeats(r *run, l Lease, b Batch) bool {
 	first := b.Events[0].Seq
 	end := first + int64(len(b.Events))
-	if end-1 > c.last() || c.id != l.Conversation {
-		return false
-	}
 	if !c.current(r, l) && !b.givesBack() {
 		return false
 	}
-	// One lease wrote the batch, so it lies within one stretch.
+	// One lease wrote the batch, so it lies within one stretch, and the last of
+	// them ends with the log.
 	next := c.last() + 1
 	for i := len(c.stretches) - 1; i >= 0; i-- {
 		s := c.stretches[i]

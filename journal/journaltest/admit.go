@@ -66,9 +66,10 @@ func admitCases() []testCase {
 		}},
 		{"what the caller does with its values later changes nothing", func(p *probe) {
 			r := whole()
-			p.admit(r)
+			row := p.admit(r)
 			r.Metadata["colour"] = "red"
 			r.Input[0] = event.Message{Role: event.RoleUser, Content: words("forget it")}
+			row.Metadata["colour"] = "green"
 			want := whole()
 			got := p.acquire(first, 0).Run
 			equal(p, "input", got.Input, want.Input)

@@ -103,7 +103,9 @@ func commitCases() []testCase {
 			bad("seqs from 0", func(b *journal.Batch) { b.Events[0].Seq, b.Events[1].Seq = 0, 1 })
 			bad("another run's event", func(b *journal.Batch) { b.Events[1].Run = next })
 			bad("another conversation's event", func(b *journal.Batch) { b.Events[1].Conversation = other })
-			bad("a step without a name", func(b *journal.Batch) { b.Events[1].Body = &event.StepBegun{} })
+			bad("a step without a name", func(b *journal.Batch) {
+				b.Events[1].Attempt, b.Events[1].Body = 1, &event.StepBegun{}
+			})
 			bad("a step without an attempt", func(b *journal.Batch) {
 				b.Events[1].Step, b.Events[1].Body = "m1", &event.StepBegun{}
 			})
@@ -138,7 +140,7 @@ func commitCases() []testCase {
 		{"a refused batch leaves no trace", func(p *probe) {
 			r := journal.Run{ID: first, Conversation: talk}
 			w := p.start()
-			w.write(set("app:n", "1"), begun("t1", 1, event.StepTool))
+			w.write(set("app:n", "1"), begun("t1", 1, event.StepTool), begun("t3", 1, event.StepTool))
 			p.post(letter("a", first))
 			b := w.ending(event.RunCompleted,
 				set("app:n", "2", "user:n", "2"),
@@ -156,7 +158,7 @@ func commitCases() []testCase {
 			// The lease is still good, the step still open, the new one unknown.
 			w.refused("end of the step that never began",
 				w.batch(ended("t2", 1, event.StepTool, event.OutcomeDone)), event.ErrConflict)
-			w.write(ended("t1", 1, event.StepTool, event.OutcomeDone))
+			w.write(ended("t1", 1, event.StepTool, event.OutcomeDone), ended("t3", 1, event.StepTool, event.OutcomeDone))
 			w.release()
 			o := p.acquire(first, 0)
 			equal(p, "mail", mailIDs(o.Mail), []string{"a"})

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -118,6 +119,22 @@ func dueCases() []testCase {
 			p.post(letter("a", first))
 			p.wantDue()
 		}},
+		{"runs end in any order", func(p *probe) {
+			var open []string
+			for i := range 7 {
+				id := fmt.Sprint(i)
+				p.admit(journal.Run{ID: id, Conversation: id})
+				open = append(open, id)
+				p.tick()
+			}
+			for _, id := range []string{"3", "0", "6", "2", "4", "5", "1"} {
+				p.take(id).end(event.RunCompleted)
+				open = slices.DeleteFunc(open, func(o string) bool { return o == id })
+				p.wantDue(open...)
+			}
+			p.admit(journal.Run{ID: "7", Conversation: "1"})
+			p.wantDue("7")
+		}},
 		{"the oldest come first, and no more than asked for", func(p *probe) {
 			const n = 6
 			want := make([]string, n)
@@ -125,11 +142,7 @@ func dueCases() []testCase {
 				// Names and conversations that sort otherwise than by age.
 				want[i] = fmt.Sprint((i*5)%n, " run")
 				p.admit(journal.Run{ID: want[i], Conversation: fmt.Sprint((i*7)%n, " talk")})
-				if p.Advance != nil {
-					p.Advance(time.Second)
-				} else {
-					time.Sleep(2 * time.Millisecond)
-				}
+				p.tick()
 			}
 			// One that was taken and let go keeps its age.
 			p.take(want[2]).release()

@@ -38,6 +38,23 @@ func inboxCases() []testCase {
 			}
 			equal(p, "mail", got, want)
 		}},
+		{"what senders and readers do with their values later changes nothing", func(p *probe) {
+			w := p.start()
+			m := journal.Mail{
+				ID: "a", Run: first, Kind: journal.MailAnswer, Value: json.RawMessage(`"yes"`), Message: words("a"),
+			}
+			p.post(m)
+			copy(m.Value, `"no!"`)
+			m.Message[0] = &event.Text{Text: "b"}
+			w.release()
+			w = p.take(first)
+			w.opened.Mail[0] = journal.Mail{ID: "b"}
+			w.release()
+			got := p.acquire(first, 0).Mail
+			equal(p, "mail", mailIDs(got), []string{"a"})
+			equal(p, "value", got[0].Value, json.RawMessage(`"yes"`))
+			equal(p, "message", got[0].Message, words("a"))
+		}},
 		{"the order holds for many", func(p *probe) {
 			p.admit(journal.Run{ID: first, Conversation: talk})
 			var want []string

@@ -368,6 +368,21 @@ func mutants() []mutant {
 			},
 		},
 		{
+			name: "what another run wrote counts as a repeat", catcher: "repeat/what one run wrote is not another's commit",
+			plant: func(b *bent) {
+				b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
+					err := b.Memory.Commit(ctx, l, batch)
+					alike := func(x, y *event.Event) bool {
+						return x.Run != y.Run && x.Step == y.Step && x.Attempt == y.Attempt && x.Body.Kind() == y.Body.Kind()
+					}
+					if errors.Is(err, event.ErrLeaseLost) && b.stored(l, batch, alike) {
+						return nil
+					}
+					return err
+				}
+			},
+		},
+		{
 			name: "a superseded driver is told to go on", catcher: "repeat/a commit that kept the lease is not confirmed to a driver that lost it",
 			plant: func(b *bent) {
 				b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
@@ -608,6 +623,26 @@ func mutants() []mutant {
 					for i, m := range o.Mail {
 						o.Mail[i] = b.letters[m.Run+"/"+m.ID]
 						o.Mail[i].Posted = m.Posted
+					}
+					return o, err
+				}
+			},
+		},
+		{
+			name: "the sender's bytes are kept", catcher: "inbox/what senders and readers do with their values later changes nothing",
+			plant: func(b *bent) {
+				b.post = func(ctx context.Context, m journal.Mail) error {
+					b.mu.Lock()
+					b.letters[m.Run+"/"+m.ID] = m
+					b.mu.Unlock()
+					return b.Memory.Post(ctx, m)
+				}
+				b.acquire = func(ctx context.Context, run string, have int64) (journal.Opened, error) {
+					o, err := b.Memory.Acquire(ctx, run, have)
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					for i, m := range o.Mail {
+						o.Mail[i].Value = b.letters[m.Run+"/"+m.ID].Value
 					}
 					return o, err
 				}

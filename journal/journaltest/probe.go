@@ -49,6 +49,15 @@ func (p *probe) needClock() {
 	}
 }
 
+// tick lets the store's clock move on, so that what comes next is younger.
+func (p *probe) tick() {
+	if p.Advance != nil {
+		p.Advance(time.Second)
+		return
+	}
+	time.Sleep(2 * time.Millisecond)
+}
+
 // reopen closes the store and opens what it wrote.
 func (p *probe) reopen() {
 	p.Helper()

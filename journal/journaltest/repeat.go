@@ -115,6 +115,9 @@ func repeatCases() []testCase {
 			b.Release = true
 			w.commit(b)
 			w.repeat("the release again", b)
+			fresh := w.batch(note("late"))
+			fresh.Release = true
+			w.lost("something new and a release", fresh)
 			v := p.take(first)
 			w.repeat("the release again after the run was taken over", b)
 			v.write(note("theirs"))
@@ -162,18 +165,39 @@ func repeatCases() []testCase {
 			p.take(first).end(event.RunCompleted)
 			w.lost("the end", b)
 		}},
+		{"what one run wrote is not another's commit", func(p *probe) {
+			w := p.start()
+			w.end(event.RunCompleted)
+			v := p.startIn(talk, next)
+			for what, l := range map[string]journal.Lease{
+				"another run":          {Conversation: talk, Run: next, Epoch: w.lease.Epoch},
+				"another conversation": {Conversation: other, Run: first, Epoch: w.lease.Epoch},
+			} {
+				forged := &pen{p: p, lease: l}
+				forged.lost("the end under a lease of "+what, forged.ending(event.RunCompleted))
+			}
+			v.write(note("mine"))
+		}},
 		{"what two leases wrote is nobody's commit", func(p *probe) {
 			w := p.start()
 			a := w.write(note("a"))
 			w.release()
 			v := p.take(first)
 			b := v.write(note("b"))
+			w.lost("the first one's, kept", a)
 			both := journal.Batch{Events: append(a.Events[:1:1], b.Events...), Release: true}
 			w.lost("to the first lease", both)
 			v.lost("to the second lease", both)
 			v.release()
 			w.lost("to the first lease, when nobody holds it", both)
 			v.lost("to the second lease, when nobody holds it", both)
+		}},
+		{"a batch without events is not known by another's effect", func(p *probe) {
+			w := p.start()
+			w.commit(journal.Batch{Status: event.RunWaiting})
+			w.repeat("the wait again", journal.Batch{Status: event.RunWaiting})
+			w.lost("a release of a run that runs", journal.Batch{Status: event.RunRunning, Release: true})
+			w.lost("a wait for another time", journal.Batch{Status: event.RunWaiting, WakeAt: far})
 		}},
 		{"a batch without events is known by its effect", func(p *probe) {
 			p.admit(journal.Run{ID: first, Conversation: talk})

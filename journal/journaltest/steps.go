@@ -71,6 +71,8 @@ func stepCases() []testCase {
 		{"an earlier attempt does not begin after a later one", batches{{begun("t", 2, tool)}}, batch{begun("t", 1, tool)}, conflict},
 
 		{"several questions of one attempt stand in a batch", batches{{begun("t", 1, tool), begun("u", 1, tool)}}, batch{asked("t", 1, "a"), asked("u", 1, "b"), asked("t", 1, "c")}, ""},
+		{"questions of two attempts do not stand in one", batches{{begun("t", 1, tool)}}, batch{asked("t", 1, "a"), asked("t", 2, "b")}, conflict},
+		{"a question of a superseded attempt is late", batches{{begun("t", 1, tool)}}, batch{asked("t", 1, "a"), begun("t", 2, tool), asked("t", 1, "b")}, conflict},
 		{"a question comes not later than the attempt's end", batches{{begun("t", 1, tool)}, {asked("t", 1, "a")}}, batch{asked("t", 1, "b")}, conflict},
 		{"an attempt that ended does not ask", batches{{begun("t", 1, tool)}}, batch{ended("t", 1, tool, done), asked("t", 1, "a")}, conflict},
 		{"an attempt that asked gives no result", batches{{begun("t", 1, tool)}, {asked("t", 1, "a")}}, batch{ended("t", 1, tool, done)}, conflict},
