@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -210,25 +211,23 @@ func runsCalls(stop event.StopReason) bool {
 
 // arguments sets the call's arguments, or says why they cannot be used.
 func (b *building) arguments(c *event.ToolCall, limit int) {
-	text := string(b.text)
 	if b.over > 0 {
-		c.Invalid = cut(validText(text))
-		c.Fault = fmt.Sprintf("the arguments are %s long, the limit is %s", size(len(text)+b.over), size(limit))
+		c.Invalid = cut(validText(string(b.text)))
+		c.Fault = fmt.Sprintf("the arguments are %s long, the limit is %s", size(len(b.text)+b.over), size(limit))
 		return
 	}
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" || trimmed == "null" {
+	text := bytes.TrimSpace(b.text)
+	if len(text) == 0 || string(text) == "null" {
 		// Models send nothing for a tool without parameters.
 		c.Args = emptyObject
 		return
 	}
-	raw := json.RawMessage(trimmed)
-	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
-		c.Invalid = cut(validText(text))
+	if err := strictjson.Check(text, strictjson.DefaultDepth); err != nil {
+		c.Invalid = cut(validText(string(b.text)))
 		c.Fault = "the arguments are no usable JSON: " + err.Error()
 		return
 	}
-	c.Args = raw
+	c.Args = bytes.Clone(text)
 }
 
 var emptyObject = json.RawMessage("{}")

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -81,7 +82,18 @@ func (d *driver) runAside(w *work) {
 // then takes everything that is ready.
 func (d *driver) takeIn() {
 	d.setTimer()
-	for ended := false; !ended; {
+	ended := false
+	if d.helper != nil && d.helper.busy != nil {
+		// Most single tools are quick: the one that was just handed over runs
+		// first, and is often done when this goroutine has its turn again.
+		runtime.Gosched()
+		select {
+		case a := <-d.arrivals:
+			ended = d.arrive(a)
+		default:
+		}
+	}
+	for !ended {
 		select {
 		case a := <-d.arrivals:
 			ended = d.arrive(a)
