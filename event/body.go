@@ -83,8 +83,9 @@ type RunEnded struct {
 	Models   []ModelUsage  `json:"models,omitempty"`
 	Cycles   int           `json:"cycles,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
-	// CostMicroUSD is nil where no price is known: unknown is not zero.
-	CostMicroUSD *int64 `json:"cost_micro_usd,omitempty"`
+	// CostNanoUSD is in 1e-9 US dollars, because a small call costs less than a
+	// micro-dollar; nil where no price is known: unknown is not zero.
+	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
 	// Output is the structured result, where one was asked for.
 	Output json.RawMessage `json:"output,omitempty"`
 }

@@ -440,7 +440,7 @@ func (w *encoder) runEnded(b *RunEnded) {
 	w.modelsOpt(`"models":`, b.Models)
 	w.intOpt(`"cycles":`, int64(b.Cycles))
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
-	w.costOpt(`"cost_micro_usd":`, b.CostMicroUSD)
+	w.costOpt(`"cost_nano_usd":`, b.CostNanoUSD)
 	w.rawOpt(`"output":`, b.Output)
 	w.end()
 }
@@ -465,8 +465,8 @@ func (r *decoder) runEnded() *RunEnded {
 			b.Cycles = r.Int()
 		case "duration_ns":
 			b.Duration = r.duration()
-		case "cost_micro_usd":
-			b.CostMicroUSD = r.cost()
+		case "cost_nano_usd":
+			b.CostNanoUSD = r.cost()
 		case "output":
 			b.Output = r.raw()
 		default:

@@ -245,8 +245,8 @@ func (r *decoder) models() []ModelUsage {
 				m.Model = r.String()
 			case "usage":
 				m.Usage = r.usage()
-			case "cost_micro_usd":
-				m.CostMicroUSD = r.cost()
+			case "cost_nano_usd":
+				m.CostNanoUSD = r.cost()
 			default:
 				o.Unknown()
 			}

@@ -330,7 +330,7 @@ func (w *encoder) modelsOpt(key string, list []ModelUsage) {
 		w.buf = append(w.buf, '{')
 		w.str(`"model":`, list[i].Model)
 		w.usage(`"usage":`, list[i].Usage)
-		w.costOpt(`"cost_micro_usd":`, list[i].CostMicroUSD)
+		w.costOpt(`"cost_nano_usd":`, list[i].CostNanoUSD)
 		w.end()
 	}
 	w.trim()

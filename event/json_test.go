@@ -178,10 +178,10 @@ func TestJSONExamples(t *testing.T) {
 		{
 			"error, cost and output",
 			event.Event{Body: &event.RunEnded{
-				Status: event.RunFailed, CostMicroUSD: &cost, Output: json.RawMessage(`null`),
+				Status: event.RunFailed, CostNanoUSD: &cost, Output: json.RawMessage(`null`),
 				Err: &event.Error{Kind: event.ErrThrottled, Message: "slow down", RetryAfter: time.Second, Err: errors.New("secret cause")},
 			}},
-			`{"kind":"run_ended","body":{"status":"failed","err":{"kind":"throttled","message":"slow down","retry_after_ns":1000000000},"cost_micro_usd":1250,"output":null}}`,
+			`{"kind":"run_ended","body":{"status":"failed","err":{"kind":"throttled","message":"slow down","retry_after_ns":1000000000},"cost_nano_usd":1250,"output":null}}`,
 		},
 		{
 			"a result that stands alone bears its kind",

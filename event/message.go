@@ -89,8 +89,9 @@ func (u Usage) Add(v Usage) Usage {
 type ModelUsage struct {
 	Model string `json:"model"`
 	Usage Usage  `json:"usage"`
-	// CostMicroUSD is nil where no price is known: unknown is not zero.
-	CostMicroUSD *int64 `json:"cost_micro_usd,omitempty"`
+	// CostNanoUSD is in 1e-9 US dollars, because a small call costs less than a
+	// micro-dollar; nil where no price is known: unknown is not zero.
+	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
 }
 
 // StopReason is why a model's answer, or a whole run, ended. The set is open:

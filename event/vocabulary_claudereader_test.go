@@ -821,11 +821,11 @@ func (r *claudeReader) result(l *claudeLine, data []byte) error {
 	for name, u := range l.SinceLast {
 		m := r.models[name]
 		if m == nil {
-			m = &event.ModelUsage{Model: name, CostMicroUSD: new(int64)}
+			m = &event.ModelUsage{Model: name, CostNanoUSD: new(int64)}
 			r.models[name] = m
 		}
 		m.Usage = m.Usage.Add(u.ours())
-		*m.CostMicroUSD += int64(math.Round(u.Cost * 1e6))
+		*m.CostNanoUSD += int64(math.Round(u.Cost * 1e9))
 	}
 	if r.turns > 0 && r.owed > 0 {
 		r.owed--
@@ -857,7 +857,7 @@ func (r *claudeReader) runEnded(l *claudeLine, stop event.StopReason) *event.Run
 	}
 	out := &event.RunEnded{
 		Status: end.status, Stop: stop, Why: end.why, Cycles: r.scopes[""].cycle,
-		Duration: milliseconds(r.duration), Output: compactJSON(l.Structured), CostMicroUSD: new(int64),
+		Duration: milliseconds(r.duration), Output: compactJSON(l.Structured), CostNanoUSD: new(int64),
 	}
 	if end.kind == "" && l.IsError {
 		end.kind = claudeErrorKind(l.APIError, l.ErrorStatus)
@@ -878,7 +878,7 @@ func (r *claudeReader) runEnded(l *claudeLine, stop event.StopReason) *event.Run
 	for _, m := range r.models {
 		out.Models = append(out.Models, *m)
 		out.Usage = out.Usage.Add(m.Usage)
-		*out.CostMicroUSD += *m.CostMicroUSD
+		*out.CostNanoUSD += *m.CostNanoUSD
 	}
 	sort.Slice(out.Models, func(i, j int) bool { return out.Models[i].Model < out.Models[j].Model })
 	return out

@@ -173,8 +173,8 @@ func (w *serviceWriter) ended(b *event.RunEnded) {
 	if b.Output != nil {
 		r.Result = string(b.Output)
 	}
-	if b.CostMicroUSD != nil {
-		cost := float64(*b.CostMicroUSD) / 1e6
+	if b.CostNanoUSD != nil {
+		cost := float64(*b.CostNanoUSD) / 1e9
 		r.Cost = &cost
 	}
 	if b.Err != nil {
@@ -279,8 +279,8 @@ func readServiceEvents(frames []string) ([]event.Event, error) {
 				end.Status = event.RunFailed
 			}
 			if v.Cost != nil {
-				micro := int64(math.Round(*v.Cost * 1e6))
-				end.CostMicroUSD = &micro
+				nano := int64(math.Round(*v.Cost * 1e9))
+				end.CostNanoUSD = &nano
 			}
 			add("", "", end)
 			failed = nil
@@ -345,7 +345,7 @@ func serviceRows() []vocabularyRow {
 			{Header: in(seq+1, 1, "t1"), Body: &event.StepBegun{Step: event.StepTool, Call: "t1", Tool: "Bash"}},
 		}
 	}
-	cost := func(micro int64) *int64 { return &micro }
+	cost := func(nano int64) *int64 { return &nano }
 	return []vocabularyRow{
 		{
 			seed: "4", heading: "systemメッセージ", what: "init",
@@ -441,9 +441,9 @@ func serviceRows() []vocabularyRow {
 					Status: event.RunCompleted, Stop: event.StopEndTurn, Why: event.WhyEndTurn,
 					Usage: event.Usage{Input: 120, Output: 30, Total: 150},
 					Models: []event.ModelUsage{{
-						Model: "claude-sonnet-4-5", Usage: event.Usage{Input: 120, Output: 30, Total: 150}, CostMicroUSD: cost(810),
+						Model: "claude-sonnet-4-5", Usage: event.Usage{Input: 120, Output: 30, Total: 150}, CostNanoUSD: cost(810_000),
 					}},
-					Cycles: 1, Duration: 80 * time.Millisecond, CostMicroUSD: cost(810),
+					Cycles: 1, Duration: 80 * time.Millisecond, CostNanoUSD: cost(810_000),
 				}},
 			},
 			out: []string{
@@ -505,7 +505,7 @@ func serviceRows() []vocabularyRow {
 			},
 			want: []event.Event{started, {Header: root(2), Body: &event.RunEnded{
 				Status: event.RunFailed, Stop: event.StopError, Why: event.WhyFailed,
-				Err: &event.Error{Kind: event.ErrModel, Message: "No conversation found"}, CostMicroUSD: cost(0),
+				Err: &event.Error{Kind: event.ErrModel, Message: "No conversation found"}, CostNanoUSD: cost(0),
 			}}},
 			out: []string{
 				seed4InitOut,

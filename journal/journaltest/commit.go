@@ -250,7 +250,7 @@ func everything() []event.Event {
 		&event.Redacted{Target: 1, Replacement: words("r"), Reason: "r"},
 		&event.RunEnded{
 			Status: event.RunCompleted, Stop: event.StopLimitCycles, Why: event.WhyLimit, Err: fault, Usage: usage,
-			Cycles: 1, Duration: time.Minute, CostMicroUSD: &cost, Output: json.RawMessage(`{"a":1}`),
+			Cycles: 1, Duration: time.Minute, CostNanoUSD: &cost, Output: json.RawMessage(`{"a":1}`),
 		},
 	}
 	events := make([]event.Event, len(bodies))
