@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/tool/demotool"
+)
+
+// agentName is the author of what the command's agent says.
+const agentName = "assistant"
+
+// crew is an agent ready to work, with what it holds open.
+type crew struct {
+	agent *braid.Agent
+	close func()
+}
+
+// buildAgent makes the agent that the settings describe.
+func (p *process) buildAgent(s *settings) (*crew, error) {
+	model, err := p.openModel(s.Model)
+	if err != nil {
+		return nil, err
+	}
+	info := model.Info()
+	parts := []braid.Part{
+		braid.Limit(braid.Limits{Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, TotalTokens: s.MaxTotalTokens}),
+		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+	}
+	if s.Instructions != "" {
+		if err := checkText("the option instructions", s.Instructions); err != nil {
+			return nil, err
+		}
+		parts = append(parts, braid.Instructions(s.Instructions))
+	}
+	if s.Sequential {
+		parts = append(parts, braid.Sequential())
+	}
+	tools, closeTools, err := p.openTools(toolsFor(s.Tools, info), s.Scratch)
+	if err != nil {
+		return nil, err
+	}
+	agent := braid.New(agentName, model, append(parts, braid.Tools(tools...))...)
+	if err := agent.Err(); err != nil {
+		closeTools()
+		return nil, err
+	}
+	return &crew{agent: agent, close: closeTools}, nil
+}
+
+// readingPace makes a scripted model speak about as fast as a real one.
+const readingPace = "?first_byte=400ms&rate=40"
+
+// openModel resolves a reference. A scripted model is paced where somebody
+// watches, unless the reference says how, and goes as fast as it can elsewhere.
+func (p *process) openModel(ref string) (braid.Model, error) {
+	ref = models.Detect(p.getenv, ref).Model
+	if provider, _, _ := strings.Cut(ref, ":"); provider == "demo" && isTerminal(p.stdout) && !strings.Contains(ref, "?") {
+		ref += readingPace
+	}
+	return p.openRef(ref)
+}
+
+// toolsFor lists the tools that the option names; "auto" gives a demo model
+// all of them, because its scripts are about them, and a real one none.
+func toolsFor(option string, info braid.ModelInfo) []string {
+	switch {
+	case option == "none", option == "auto" && !info.Simulated:
+		return nil
+	case option == "auto":
+		return toolNames
+	}
+	return strings.Split(option, ",")
+}
+
+// openTools makes the tools. The files tool works in scratch; without one it
+// gets a folder of its own, which close removes.
+func (p *process) openTools(names []string, scratch string) (tools []braid.Tool, closeAll func(), err error) {
+	closeAll = func() {}
+	for _, name := range names {
+		switch name {
+		case "calculator":
+			tools = append(tools, demotool.Calculator())
+		case "clock":
+			tools = append(tools, demotool.Clock())
+		case "files":
+			dir := scratch
+			if dir == "" {
+				if dir, err = os.MkdirTemp("", "braid-scratch-"); err != nil {
+					return nil, nil, scratchError(err)
+				}
+				closeAll = p.onExit(func() { _ = os.RemoveAll(dir) })
+			} else if err := os.MkdirAll(dir, 0o700); err != nil {
+				return nil, nil, scratchError(err)
+			}
+			files, err := demotool.Files(dir)
+			if err != nil {
+				closeAll()
+				return nil, nil, err
+			}
+			tools = append(tools, files...)
+		}
+	}
+	return tools, closeAll, nil
+}
+
+func scratchError(err error) error {
+	e := &event.Error{
+		Kind: event.ErrPermission, Message: "the scratch folder cannot be made", Err: err,
+		Hint: "name another with --scratch, or leave the files tool out with --tools",
+	}
+	if os.IsExist(err) {
+		e.Kind, e.Message = event.ErrInvalid, "the scratch folder is no folder"
+	}
+	return e
+}
+
+// saySimulated tells on standard error that the model follows a script, before
+// it says its first word.
+func (p *process) saySimulated(s *settings, c *crew) error {
+	info := c.agent.Model().Info()
+	if !info.Simulated {
+		return nil
+	}
+	text := cleanLine(info.Name) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
+	if s.Model == "" {
+		found := models.Detect(p.getenv, "")
+		for _, note := range found.Notes {
+			text += "\n  " + cleanLine(note)
+		}
+		if len(found.Keys) == 0 {
+			text += "\n  No provider's key was found, so it stands in for a real model."
+		}
+		text += "\n  braid help models tells what this build can use."
+	}
+	screen := p.newScreen(p.stderr, s.Color)
+	_, err := p.stderr.Write(append(screen.paint(nil, yellow, text), '\n'))
+	return outputError(err)
+}
+
+// modelWords says which model answers.
+func modelWords(info braid.ModelInfo) string {
+	name := cleanLine(info.Name)
+	if info.Simulated {
+		return name + ", simulated: its words follow a script"
+	}
+	if info.ContextWindow > 0 {
+		return fmt.Sprintf("%s, context of %d tokens", name, info.ContextWindow)
+	}
+	return name
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+// asker puts a tool's questions to the person.
+type asker struct {
+	lines lineReader
+	// out is where the question is written.
+	out  io.Writer
+	look screen
+}
+
+// errNobody is the end of a run that asks where nobody answers.
+func errNobody(q *event.Asked) error {
+	return &event.Error{
+		Kind:    event.ErrCancelled,
+		Message: fmt.Sprintf("%s asks a question and nobody is there to answer, so the run was cancelled", toolName(q)),
+		Hint:    `answer in braid chat, or pipe the answer in: echo yes | braid run "…"`,
+	}
+}
+
+func toolName(q *event.Asked) string {
+	if q.Tool == "" {
+		return "the agent"
+	}
+	return "the tool " + q.Tool
+}
+
+// ask shows one question and reads its answer until it fits. The error is
+// io.EOF where there is nothing more to read, errAborted for Ctrl-C.
+func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
+	if err := a.show(q); err != nil {
+		return nil, outputError(err)
+	}
+	prompt := "answer> "
+	switch q.Ask {
+	case event.AskApproval:
+		prompt = "y/n> "
+	case event.AskCredential:
+		prompt = "secret> "
+	}
+	for {
+		line, err := a.lines.line(ctx, prompt, q.Ask == event.AskCredential)
+		if err != nil {
+			return nil, err
+		}
+		value, err := parseAnswer(q, line)
+		if err == nil {
+			return value, nil
+		}
+		if _, err := fmt.Fprintf(a.out, "  %s\n", clean(err.Error())); err != nil {
+			return nil, outputError(err)
+		}
+	}
+}
+
+// show writes who asks what. An approval shows what it is bound to.
+func (a *asker) show(q *event.Asked) error {
+	var b []byte
+	prompt := strings.TrimSpace(clean(q.Prompt))
+	if prompt == "" {
+		prompt = "May it go on?"
+	}
+	b = a.look.paint(b, bold, "? "+cleanLine(toolName(q))+" asks: ")
+	b = append(b, strings.ReplaceAll(prompt, "\n", "\n  ")...)
+	b = append(b, '\n')
+	if q.Ask == event.AskApproval {
+		for _, line := range argumentLines(&event.ToolCall{Args: q.Args}) {
+			b = append(b, "  "+fit(line, max(a.look.width-2, 10))+"\n"...)
+		}
+	}
+	if q.Ask == event.AskExternal {
+		b = append(b, "  it waits for a result from outside; enter that result\n"...)
+	}
+	if !q.Expires.IsZero() {
+		b = fmt.Appendf(b, "  the question closes at %s\n", q.Expires.Local().Format("15:04:05"))
+	}
+	_, err := a.out.Write(b)
+	return err
+}
+
+// parseAnswer reads a line as the question wants it. The error says what is wanted.
+func parseAnswer(q *event.Asked, line string) (any, error) {
+	line = strings.TrimSpace(line)
+	if err := checkText("the answer", line); err != nil {
+		return nil, errors.New("that is not UTF-8 text")
+	}
+	if q.Ask == event.AskApproval {
+		switch strings.ToLower(line) {
+		case "y", "yes", "はい":
+			return true, nil
+		case "n", "no", "いいえ":
+			return false, nil
+		}
+		return nil, errors.New("please answer y or n")
+	}
+	kind := schemaType(q.Schema)
+	switch kind {
+	case "", "string":
+		return line, nil
+	case "boolean":
+		var b bool
+		if parseSwitch(&b, line) == nil {
+			return b, nil
+		}
+		switch strings.ToLower(line) {
+		case "y", "はい":
+			return true, nil
+		case "n", "いいえ":
+			return false, nil
+		}
+		return nil, errors.New("please answer yes or no")
+	}
+	var v any
+	dec := json.NewDecoder(strings.NewReader(line))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil || dec.Decode(new(any)) != io.EOF || !fits(kind, v) {
+		return nil, fmt.Errorf("please answer with JSON of type %s", kind)
+	}
+	return json.RawMessage(line), nil
+}
+
+// schemaType is the type that a JSON schema names; "" where it names none or
+// leaves a choice, for then plain text is the best guess.
+func schemaType(schema json.RawMessage) string {
+	var s struct {
+		Type json.RawMessage `json:"type"`
+	}
+	var one string
+	if len(bytes.TrimSpace(schema)) == 0 || json.Unmarshal(schema, &s) != nil || json.Unmarshal(s.Type, &one) != nil {
+		return ""
+	}
+	return one
+}
+
+// fits reports whether a decoded value is of a schema's type.
+func fits(kind string, v any) bool {
+	switch kind {
+	case "integer":
+		n, ok := v.(json.Number)
+		if !ok {
+			return false
+		}
+		_, err := n.Int64()
+		return err == nil
+	case "number":
+		_, ok := v.(json.Number)
+		return ok
+	case "array":
+		_, ok := v.([]any)
+		return ok
+	case "object":
+		_, ok := v.(map[string]any)
+		return ok
+	case "null":
+		return v == nil
+	}
+	return true
+}

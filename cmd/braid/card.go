@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// A card shows one tool call in two pieces, because several calls may run at
+// once: the head with the arguments when the model asks for it, the foot
+// with the result when it ends. Both carry the call's number. A card has no
+// right-hand side, so no character, however wide, can break its frame.
+
+// cardLines is how many lines of arguments or result a card shows.
+const cardLines = 8
+
+// marks are the signs that a story is drawn with.
+type marks struct {
+	head, body, foot, more  string
+	thought, good, bad, gap string
+}
+
+var (
+	symbolMarks = marks{
+		head: "╭ ", body: "│ ", foot: "╰ ", more: "  ",
+		thought: "┊ ", good: " ✓ ", bad: " ✗ ", gap: " · ",
+	}
+	plainMarks = marks{
+		head: "", body: "  ", foot: "  ", more: "    ",
+		thought: "~ ", good: ": ", bad: " failed: ", gap: ", ",
+	}
+)
+
+func (l look) marks() marks {
+	if l.symbols {
+		return symbolMarks
+	}
+	return plainMarks
+}
+
+// callCard is the head: "Tool #1: name" and the arguments.
+func (s *story) callCard(c *event.ToolCall, depth int) {
+	m := s.look.marks()
+	title := fmt.Sprintf("Tool #%d: %s", s.tools.of(c.ID), cleanLine(c.Name))
+	s.cardLine(depth, m.head, bold, title)
+	args := argumentLines(c)
+	for i, line := range args {
+		if i == cardLines && len(args) > cardLines+1 {
+			s.cardLine(depth, m.body, dim, fmt.Sprintf("… %d more", len(args)-i))
+			break
+		}
+		s.cardLine(depth, m.body, plain, line)
+	}
+}
+
+// resultCard is the foot: the call's number and what came of it.
+func (s *story) resultCard(e *event.Event, b *event.StepEnded, depth int) {
+	m := s.look.marks()
+	var name, call string
+	if b.Result != nil {
+		name, call = b.Result.Name, b.Result.Call
+	}
+	head := fmt.Sprintf("#%d", s.tools.of(call))
+	if name != "" {
+		head += " " + cleanLine(name)
+	}
+	text, failed := resultText(b)
+	st, sign := green, m.good
+	if failed {
+		st, sign = red, m.bad
+	}
+	lines := strings.Split(strings.TrimRight(clean(text), "\n"), "\n")
+	took := ""
+	if s.look.terminal && b.Duration > 0 {
+		took = m.gap + short(b.Duration)
+	}
+	// The sign is coloured, so the line is put together here; the text is cut
+	// so that the time behind it stays on the line.
+	indent := strings.Repeat("  ", depth)
+	room := s.look.width - len(indent) - textWidth(m.foot+head+sign+took)
+	s.out.startLine()
+	s.out.buf = append(s.out.buf, indent...)
+	s.out.buf = s.look.paint(s.out.buf, dim, m.foot)
+	s.out.buf = append(s.out.buf, head...)
+	s.out.buf = s.look.paint(s.out.buf, st, sign)
+	s.out.buf = append(s.out.buf, fit(strings.ReplaceAll(lines[0], "\t", " "), max(room, 10))...)
+	s.out.buf = s.look.paint(s.out.buf, dim, took)
+	s.out.buf = append(s.out.buf, '\n')
+	for i, line := range lines[1:] {
+		if i == cardLines-1 && len(lines) > cardLines+1 {
+			s.cardLine(depth, m.more, dim, fmt.Sprintf("… %d more lines", len(lines)-cardLines))
+			break
+		}
+		s.cardLine(depth, m.more, plain, line)
+	}
+}
+
+// progress is what a tool tells while it runs.
+func (s *story) progress(b *event.ToolProgress, depth int) {
+	s.cardLine(depth, s.look.marks().body, dim, fmt.Sprintf("#%d %s", s.tools.of(b.Call), oneLine(clean(b.Text))))
+}
+
+// cardLine writes one line of a card, cut to the width of the screen.
+func (s *story) cardLine(depth int, mark string, st style, text string) {
+	indent := strings.Repeat("  ", depth)
+	s.out.startLine()
+	s.out.buf = append(s.out.buf, indent...)
+	s.out.buf = s.look.paint(s.out.buf, dim, mark)
+	text = fit(strings.ReplaceAll(text, "\t", " "), max(s.look.width-len(indent)-textWidth(mark), 10))
+	s.out.buf = s.look.paint(s.out.buf, st, text)
+	s.out.buf = append(s.out.buf, '\n')
+}
+
+// argumentLines gives a call's arguments as "name: value", in their order.
+func argumentLines(c *event.ToolCall) []string {
+	if c.Invalid != "" {
+		return []string{"not JSON: " + cleanLine(c.Invalid)}
+	}
+	args := bytes.TrimSpace(c.Args)
+	if len(args) == 0 || args[0] != '{' {
+		if len(args) == 0 || string(args) == "null" {
+			return nil
+		}
+		return []string{cleanLine(string(args))}
+	}
+	dec := json.NewDecoder(bytes.NewReader(args))
+	if _, err := dec.Token(); err != nil {
+		return []string{cleanLine(string(args))}
+	}
+	var lines []string
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return []string{cleanLine(string(args))}
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return []string{cleanLine(string(args))}
+		}
+		lines = append(lines, cleanLine(fmt.Sprint(key))+": "+valueLine(value))
+	}
+	return lines
+}
+
+// valueLine shows a JSON value on one line; a string without its quotes.
+func valueLine(v json.RawMessage) string {
+	var s string
+	if json.Unmarshal(v, &s) == nil && len(v) > 0 && v[0] == '"' {
+		return cleanLine(s)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return cleanLine(string(v))
+	}
+	return cleanLine(b.String())
+}
+
+// resultText is what a card shows of a call's end, and whether it failed.
+func resultText(b *event.StepEnded) (text string, failed bool) {
+	switch b.Outcome {
+	case event.OutcomeCancelled:
+		return "cancelled", true
+	case event.OutcomeStraggler:
+		return "did not stop in time and was left behind", true
+	case event.OutcomeInDoubt:
+		return "in doubt: it may or may not have happened", true
+	}
+	if r := b.Result; r != nil {
+		text, failed = contentText(r.Content), r.IsError
+		if text == "" {
+			text = string(r.Structured)
+		}
+	}
+	text = strings.TrimPrefix(text, "Error: ") // the card says that it failed
+	if text == "" && b.Err != nil {
+		text, _ = describe(b.Err)
+	}
+	failed = failed || b.Outcome == event.OutcomeFailed
+	if text == "" && !failed {
+		text = "done"
+	}
+	return text, failed
+}
+
+// contentText is the text among blocks, with a word for what is no text.
+func contentText(blocks []event.Block) string {
+	var parts []string
+	for _, b := range blocks {
+		switch c := b.(type) {
+		case *event.Text:
+			parts = append(parts, c.Text)
+		default:
+			parts = append(parts, "["+strings.ReplaceAll(string(b.BlockKind()), "_", " ")+"]")
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// short is a duration with as many digits as mean something to a person.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < 10*time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	case d < 10*time.Second:
+		return d.Round(time.Millisecond).String()
+	default:
+		return d.Round(100 * time.Millisecond).String()
+	}
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+func chatCommand() command {
+	return command{
+		name: "chat", short: "talk to an agent, turn after turn",
+		about: `Each line is a turn of one conversation. Ctrl-C cancels the run in progress and
+not the program; a second one at the prompt, or Ctrl-D, ends it. In a pipe each
+line is a turn, a tool's question reads the next line, and the end of the input
+ends the program with 0.
+
+in the conversation:
+` + chatHelp,
+		examples: []example{
+			{"braid chat", "talk; without a key a simulated model answers and says so"},
+			{"braid chat --model demo:assistant --trace", "see why each cycle goes on"},
+			{`printf '1+1?\n2+2?\n' | braid chat -q`, "two turns from a script"},
+		},
+		options: true,
+		flags:   outputFlags(),
+		run:     chat,
+	}
+}
+
+const chatHelp = `  /help         this list
+  /model [REF]  say which model answers, or change it
+  /trace        show or hide why each cycle goes on
+  /reset        begin anew: the model forgets what was said
+  /quit         end
+`
+
+// chatCommands are the words after "/".
+var chatCommands = []string{"help", "model", "trace", "reset", "quit"}
+
+// chatState is a conversation in progress.
+type chatState struct {
+	p    *process
+	in   *invocation
+	cfg  *config
+	crew *crew
+	ui   *ui
+	talk *talk
+	// fresh begins a new session with the next turn.
+	fresh bool
+	// aborted is set after a Ctrl-C: a second one at the prompt ends the program.
+	aborted bool
+}
+
+func chat(ctx context.Context, p *process, in *invocation) error {
+	if err := in.noArguments(); err != nil {
+		if in.args[0] != "-" {
+			err = invalid(`braid run "…" takes one, braid chat asks for it`, "braid chat takes no prompt")
+		}
+		return err
+	}
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	ints := p.watchSignals(2)
+	defer ints.stop()
+	crew, err := p.buildAgent(&cfg.settings)
+	if err != nil {
+		return err
+	}
+	c := &chatState{p: p, in: in, cfg: cfg, crew: crew}
+	defer func() { c.crew.close() }()
+	if err := p.saySimulated(&cfg.settings, crew); err != nil {
+		return err
+	}
+	c.ui = p.newUI(cfg, in)
+	if c.ui.screen.terminal && isTerminal(p.stdin) {
+		fmt.Fprintf(c.ui.asks, "braid chat with %s. /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.\n", cleanLine(crew.agent.Model().Info().Name))
+	}
+	echo := c.ui.asks
+	if in.on("json") || in.on("quiet") {
+		echo = nil
+	}
+	lines := p.newLineReader(echo)
+	defer lines.close()
+	c.talk = &talk{
+		agent: crew.agent, conv: braid.NewConversation(), show: c.ui.show, ints: ints,
+		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
+	}
+	return c.loop(ctx, lines)
+}
+
+// loop reads turn after turn until the input ends.
+func (c *chatState) loop(ctx context.Context, lines lineReader) error {
+	for {
+		line, err := lines.line(ctx, "you> ", false)
+		switch {
+		case errors.Is(err, errAborted):
+			if c.aborted {
+				return nil
+			}
+			c.aborted = true
+			c.say("(Ctrl-C again, or Ctrl-D, ends braid)")
+			continue
+		case errors.Is(err, io.EOF):
+			if c.ui.screen.terminal && isTerminal(c.p.stdin) {
+				c.say("")
+			}
+			return nil
+		case event.KindOf(err) == event.ErrTooLarge:
+			writeError(c.p.stderr, err)
+			continue
+		case err != nil:
+			return outputError(err)
+		}
+		c.aborted = false
+		text := strings.TrimSpace(line)
+		if text == "" {
+			continue
+		}
+		lines.remember(line)
+		switch {
+		case strings.HasPrefix(text, "//"):
+			text = text[1:]
+		case strings.HasPrefix(text, "/"):
+			if end := c.command(text[1:]); end {
+				return nil
+			}
+			continue
+		}
+		if err := c.turn(ctx, text); err != nil {
+			return err
+		}
+	}
+}
+
+// turn runs one turn. What goes wrong inside it is told and does not end the
+// program; a lost output or a signal that asks for the end does.
+func (c *chatState) turn(ctx context.Context, text string) error {
+	if err := checkText("the line", text); err != nil {
+		writeError(c.p.stderr, err)
+		return nil
+	}
+	if c.ui.story != nil {
+		c.ui.story.look.screen = c.p.newScreen(c.p.stdout, c.cfg.Color) // the window may have changed
+	}
+	var opts []braid.RunOption
+	if c.fresh {
+		opts = append(opts, braid.NewSession())
+	}
+	err := c.talk.turn(ctx, text, opts...)
+	c.fresh = false
+	switch {
+	case c.talk.ints.mustEnd():
+		return errInterrupted
+	case err == nil:
+	case c.ui.failed():
+		return err
+	default:
+		c.aborted = errors.Is(err, errInterrupted)
+		writeError(c.p.stderr, err)
+	}
+	return nil
+}
+
+// command does what a line with "/" asks for; end ends the program.
+func (c *chatState) command(line string) (end bool) {
+	word, arg, _ := strings.Cut(line, " ")
+	arg = strings.TrimSpace(arg)
+	switch word {
+	case "help", "?":
+		c.say(strings.TrimRight(chatHelp, "\n"))
+	case "quit", "exit", "q":
+		return true
+	case "reset":
+		c.fresh = true
+		c.say("(the model forgets what was said)")
+	case "trace":
+		c.trace()
+	case "model":
+		c.model(arg)
+	default:
+		writeError(c.p.stderr, invalid(didYouMean(word, chatCommands, "/", "/help lists the commands; // begins a line with /"),
+			"there is no command /%s", cleanLine(fit(word, 40))))
+	}
+	return false
+}
+
+// trace turns the trace on or off.
+func (c *chatState) trace() {
+	switch s := c.ui.story; {
+	case s == nil:
+		writeError(c.p.stderr, invalid("start again with --trace", "the trace cannot be changed beside --json or --quiet"))
+	case s.look.trace:
+		s.look.trace = false
+		c.say("(trace off)")
+	default:
+		s.look.trace = true
+		c.say("(trace on)")
+	}
+}
+
+// model changes the model, or says which one answers. The conversation goes on.
+func (c *chatState) model(ref string) {
+	if ref == "" {
+		c.say("(" + modelWords(c.crew.agent.Model().Info()) + ")")
+		return
+	}
+	next := c.cfg.settings
+	next.Model = ref
+	crew, err := c.p.buildAgent(&next)
+	if err != nil {
+		writeError(c.p.stderr, err)
+		return
+	}
+	c.crew.close()
+	c.crew, c.cfg.settings, c.talk.agent = crew, next, crew.agent
+	c.say("(" + modelWords(crew.agent.Model().Info()) + ")")
+}
+
+// say writes a line of the program's own.
+func (c *chatState) say(text string) { fmt.Fprintln(c.ui.asks, text) }

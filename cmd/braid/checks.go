@@ -1,0 +1,386 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/tool/demotool"
+)
+
+// checks are what the doctor looks at, in order.
+var checks = []struct {
+	name string
+	look func(context.Context, *diagnosis)
+}{
+	{"build", checkBuild},
+	{"config", checkConfig},
+	{"env", checkEnvironment},
+	{"model", checkModel},
+	{"keys", checkKeys},
+	{"local", checkLocal},
+	{"tools", checkTools},
+	{"scratch", checkScratch},
+	{"disk", checkDisk},
+	{"clock", checkClock},
+	{"terminal", checkTerminal},
+	{"engine", checkEngine},
+}
+
+func checkBuild(_ context.Context, d *diagnosis) {
+	d.ok("%s", readBuild())
+}
+
+// checkConfig looks at the file and at every value, whatever its source.
+func checkConfig(_ context.Context, d *diagnosis) {
+	defer d.strayConfig()
+	for _, err := range d.errs {
+		d.brokenBy(err, "braid help options tells the form")
+	}
+	if _, err := d.p.configDir(); err != nil && d.cfg.file == "" {
+		d.note("set HOME, or name a file with --config", "there is no folder for settings, so no configuration file is read")
+		return
+	}
+	if !d.cfg.found {
+		if len(d.errs) == 0 {
+			d.ok("there is no configuration file; it is optional")
+		}
+		return
+	}
+	if len(d.errs) == 0 {
+		d.ok("the configuration file is read: %s", d.cfg.file)
+	}
+	if info, err := os.Stat(d.cfg.file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		d.warn("chmod go-w "+d.cfg.file, "other people can change the configuration file, and with it where your prompts go")
+	}
+	for _, o := range options {
+		if v := d.cfg.values[o.name]; looksSecret(v.text) && strings.HasPrefix(v.source, "the configuration file") {
+			d.warn("take it out, and put keys into the environment", "%s: %s holds what looks like a secret", v.source, o.name)
+		}
+	}
+}
+
+// strayConfig tells about a file that looks meant but is not read.
+func (d *diagnosis) strayConfig() {
+	for _, name := range []string{"braid.yaml", "braid.yml"} {
+		if _, err := os.Stat(name); err == nil && filepath.Base(d.cfg.file) != name {
+			d.note("braid … --config "+name+", if you trust it", "%s in this folder is not read by itself", name)
+		}
+	}
+}
+
+// checkEnvironment looks for variables that were meant for braid and are not.
+func checkEnvironment(_ context.Context, d *diagnosis) {
+	known := append(optionNames((*option).env), configEnv)
+	set := 0
+	for _, pair := range d.p.environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		switch {
+		case !strings.HasPrefix(name, envPrefix):
+		case slices.Contains(known, name):
+			set++
+		default:
+			d.warn(didYouMean(name, known, "", "unset it; braid help options lists the names"), "%s is no option", name)
+		}
+	}
+	d.ok("%d of %d %s variables are set", set, len(known), envPrefix+"…")
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		v := d.p.getenv(name)
+		if v == "" {
+			continue
+		}
+		if u, err := url.Parse(v); err != nil || u.Host == "" && !strings.Contains(v, ":") {
+			d.warn("write it as http://host:port, or unset it", "%s is no address, so no provider can be reached", name)
+		}
+	}
+}
+
+func checkModel(_ context.Context, d *diagnosis) {
+	model, err := d.p.openModel(d.cfg.Model)
+	if err != nil {
+		d.brokenBy(err, "braid help models tells how a model is named")
+		return
+	}
+	info := model.Info()
+	switch {
+	case !info.Simulated:
+		d.ok("%s answers", modelWords(info))
+	case d.cfg.Model == "":
+		d.note("braid help models tells what this build can use; name it with --model", "no model is chosen, so a simulated one answers: %s", info.Name)
+	default:
+		d.ok("%s", modelWords(info))
+	}
+}
+
+// checkKeys names the keys of providers that are set.
+func checkKeys(_ context.Context, d *diagnosis) {
+	found := models.Detect(func(name string) string {
+		if name == models.Variable {
+			return "" // what is chosen does not matter here
+		}
+		return d.p.getenv(name)
+	}, "")
+	for i, key := range found.Keys {
+		if v := d.p.getenv(key); strings.TrimSpace(v) != v {
+			d.warn("set it again without them", "%s begins or ends with blanks or a line break", key)
+		}
+		if i < len(found.Notes) {
+			d.note("nothing; braid help models tells what this build can use", "%s", found.Notes[i])
+		}
+	}
+	switch {
+	case len(found.Keys) == 0:
+		d.ok("no provider's key is set")
+	case len(found.Notes) < len(found.Keys):
+		d.ok("%s set", strings.Join(found.Keys, ", "))
+	}
+}
+
+// checkLocal looks for model servers on this machine. They are offered, never
+// chosen.
+func checkLocal(ctx context.Context, d *diagnosis) {
+	offers := d.p.localServers(ctx)
+	for _, offer := range offers {
+		d.note("braid help models tells whether this build can use it", "%s", offer)
+	}
+	if len(offers) == 0 {
+		d.ok("no model server answers on this machine's usual ports")
+	}
+}
+
+// checkTools looks at what the tools tell the model: an argument without a
+// description is one that the model has to guess.
+func checkTools(_ context.Context, d *diagnosis) {
+	dir, err := os.MkdirTemp("", "braid-doctor-")
+	if err != nil {
+		return // the check of the scratch folder tells
+	}
+	defer d.p.onExit(func() { _ = os.RemoveAll(dir) })()
+	tools, closeTools, err := d.p.openTools(toolNames, dir)
+	if err != nil {
+		d.brokenBy(err, "")
+		return
+	}
+	defer closeTools()
+	d.lookAtTools(tools)
+}
+
+func (d *diagnosis) lookAtTools(tools []braid.Tool) {
+	before := len(d.findings)
+	var names []string
+	for _, t := range tools {
+		spec := t.Spec()
+		names = append(names, spec.Name)
+		if strings.TrimSpace(spec.Description) == "" {
+			d.warn("say in a sentence what it does", "the tool %s has no description", spec.Name)
+		}
+		var schema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if err := json.Unmarshal(spec.Schema, &schema); err != nil {
+			d.broken(event.ErrInvalid, "give it a JSON schema of an object", "the schema of the tool %s is no JSON schema", spec.Name)
+			continue
+		}
+		var silent []string
+		for name, raw := range schema.Properties {
+			var p struct {
+				Description string `json:"description"`
+			}
+			if json.Unmarshal(raw, &p) != nil || p.Description == "" {
+				silent = append(silent, name)
+			}
+		}
+		if len(silent) > 0 {
+			slices.Sort(silent)
+			d.warn("add a jsonschema tag to each field", "the tool %s has arguments without a description: %s", spec.Name, strings.Join(silent, ", "))
+		}
+	}
+	if len(d.findings) == before {
+		d.ok("%s describe their arguments", strings.Join(names, ", "))
+	}
+}
+
+// checkScratch tries to write where the files tool would.
+func checkScratch(_ context.Context, d *diagnosis) {
+	dir, next := d.cfg.Scratch, "name another with --scratch, or give yourself the right to write there"
+	what := "the scratch folder"
+	if dir == "" {
+		dir, what, next = os.TempDir(), "the folder for temporary files", "set TMPDIR to a folder that you can write to, or use --scratch"
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.cfg.Scratch != "":
+		parent := nearestFolder(dir)
+		if err := tryWrite(parent); err != nil {
+			d.broken(kindOfWrite(err), next, "%s is not there and cannot be made", what)
+			return
+		}
+		d.ok("%s is not there yet and will be made", what)
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		d.broken(event.ErrNotFound, next, "%s is not there", what)
+		return
+	case err != nil:
+		d.broken(event.ErrPermission, next, "%s cannot be looked at", what)
+		return
+	case !info.IsDir():
+		d.broken(event.ErrInvalid, next, "%s is no folder", what)
+		return
+	}
+	if err := tryWrite(dir); err != nil {
+		d.broken(kindOfWrite(err), next, "%s cannot be written to", what)
+		return
+	}
+	d.ok("%s can be written to", what)
+}
+
+// nearestFolder is the first folder above path that exists.
+func nearestFolder(path string) string {
+	path, err := filepath.Abs(path)
+	for err == nil {
+		parent := filepath.Dir(path)
+		if _, err := os.Stat(parent); err == nil || parent == path {
+			return parent
+		}
+		path = parent
+	}
+	return "."
+}
+
+// tryWrite makes a file in dir and removes it.
+func tryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, ".braid-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("braid")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+func kindOfWrite(err error) event.ErrorKind {
+	if errors.Is(err, syscall.ENOSPC) {
+		return event.ErrStorageFull
+	}
+	return event.ErrPermission
+}
+
+// How much free space is too little: below the first nothing can be relied
+// on, below the second a long job may fill it.
+const (
+	diskBroken  = 16 << 20
+	diskWarning = 256 << 20
+)
+
+func checkDisk(_ context.Context, d *diagnosis) {
+	dir := d.cfg.Scratch
+	if dir == "" {
+		dir = os.TempDir()
+	} else if _, err := os.Stat(dir); err != nil {
+		dir = nearestFolder(dir)
+	}
+	free, err := d.p.freeSpace(dir)
+	next := "free some space, or name another folder with --scratch"
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		d.note("look at it yourself", "the free space is not known on this system")
+	case err != nil:
+		d.warn("look at the scratch finding above", "the free space cannot be read")
+	case free < diskBroken:
+		d.broken(event.ErrStorageFull, next, "there are %d MiB left to write", free>>20)
+	case free < diskWarning:
+		d.warn(next, "there are only %d MiB left to write", free>>20)
+	default:
+		d.ok("there are %d MiB left to write", free>>20)
+	}
+}
+
+// earliest is a time that has certainly passed: certificates, leases and the
+// order of a log go wrong under a clock that says otherwise.
+var earliest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func checkClock(_ context.Context, d *diagnosis) {
+	now := d.p.now()
+	floor := earliest
+	if built, err := time.Parse(time.RFC3339, readBuild().Time); err == nil && built.After(floor) {
+		floor = built
+	}
+	switch {
+	case now.Before(floor.Add(-24 * time.Hour)):
+		d.broken(event.ErrUnavailable, "set the clock; providers refuse connections under a wrong one",
+			"the clock says %s, which is before this program was made", now.Format(time.DateOnly))
+	case now.After(floor.AddDate(30, 0, 0)):
+		d.broken(event.ErrUnavailable, "set the clock; providers refuse connections under a wrong one",
+			"the clock says %s, which cannot be", now.Format(time.DateOnly))
+	default:
+		d.ok("the clock says %s", now.Format("2006-01-02 15:04 MST"))
+	}
+	if tz := d.p.getenv("TZ"); tz != "" {
+		if _, err := time.LoadLocation(strings.TrimPrefix(tz, ":")); err != nil {
+			d.warn("set TZ to a name such as Asia/Tokyo", "TZ names no time zone, so times are shown in UTC")
+		}
+	}
+}
+
+func checkTerminal(_ context.Context, d *diagnosis) {
+	s := d.p.newScreen(d.p.stdout, d.cfg.Color)
+	if !s.terminal {
+		d.ok("the output is no terminal: plain text without colours")
+		return
+	}
+	if t := d.p.getenv("TERM"); t == "" || t == "dumb" {
+		d.warn("set TERM, for example to xterm-256color", "the terminal is said to be unable to move its cursor, so lines cannot be edited")
+	}
+	if s.width < 40 {
+		d.warn("make the window wider", "the terminal has only %d columns, so cards are cut short", s.width)
+	}
+	if !s.symbols {
+		d.warn("set LANG to a UTF-8 locale such as C.UTF-8", "the locale is not UTF-8, so frames are drawn in ASCII and other scripts may not show")
+	}
+	colour := "colours"
+	if !s.colour {
+		colour = "no colours"
+	}
+	d.ok("%d columns, %s", s.width, colour)
+}
+
+// checkEngine lets a scripted model do a sum with the calculator: the loop, the
+// log and a tool at work, in this process.
+func checkEngine(ctx context.Context, d *diagnosis) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	model, err := demo.Load("assistant")
+	if err != nil {
+		d.brokenBy(err, reinstall)
+		return
+	}
+	d.tryEngine(ctx, model)
+}
+
+const reinstall = "install braid again, and report it if that does not help"
+
+func (d *diagnosis) tryEngine(ctx context.Context, model braid.Model) {
+	start := time.Now()
+	res, err := braid.New("doctor", model, braid.Tools(demotool.Calculator())).Run(ctx, "What is 6 times 7?")
+	switch {
+	case err != nil:
+		message, _ := describe(err)
+		d.broken(kindOf(err), reinstall, "a trial run failed: %s", message)
+	case res.Metrics.ToolCalls == 0 || !strings.Contains(res.Text(), "42"):
+		d.broken(event.ErrInternal, reinstall, "a trial run did not come to the right answer")
+	default:
+		d.ok("a trial run with a tool took %s", short(time.Since(start)))
+	}
+}

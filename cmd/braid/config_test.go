@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// testProcess has no surroundings but those that a test gives it.
+func testProcess(t *testing.T, env map[string]string, args ...string) (*process, *strings.Builder, *strings.Builder) {
+	t.Helper()
+	dir := t.TempDir()
+	var out, errs strings.Builder
+	p := &process{
+		args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+		getenv: func(name string) string { return env[name] },
+		environ: func() (list []string) {
+			for k, v := range env {
+				list = append(list, k+"="+v)
+			}
+			return list
+		},
+		now:          func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
+		configDir:    func() (string, error) { return dir, nil },
+		freeSpace:    func(string) (uint64, error) { return 1 << 40, nil },
+		openRef:      openTestModel,
+		localServers: func(context.Context) []string { return nil },
+	}
+	return p, &out, &errs
+}
+
+func writeConfig(t *testing.T, p *process, text string) string {
+	t.Helper()
+	dir, err := p.configDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "braid", "config.yaml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConfigLayers(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"BRAID_MAX_CYCLES": "20", "BRAID_TIMEOUT": "20s", "BRAID_COLOR": ""}
+	p, _, _ := testProcess(t, env)
+	writeConfig(t, p, "max_cycles: 10\ntimeout: 10s\nmax_tokens: 10\ntools: [clock, calculator]\ntrace: yes\ncolor: never\n")
+	c, err := p.loadConfig(map[string]string{"max_cycles": "30"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings{
+		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Tools: "clock,calculator",
+		Trace: true, Thinking: true, Color: "never",
+	}
+	if !reflect.DeepEqual(c.settings, want) {
+		t.Errorf("settings %+v, want %+v", c.settings, want)
+	}
+	for name, source := range map[string]string{
+		"max_cycles": "--max-cycles", "timeout": "BRAID_TIMEOUT", "max_tokens": "the configuration file, line 3",
+		"model": "default", "color": "the configuration file, line 6",
+	} {
+		if got := c.values[name].source; got != source {
+			t.Errorf("%s comes from %q, want %q", name, got, source)
+		}
+	}
+}
+
+func TestEveryOptionTakesAndRefuses(t *testing.T) {
+	t.Parallel()
+	good := map[string]string{
+		"model": "demo:tour", "instructions": "Be brief.", "tools": "all", "scratch": "here", "timeout": "5m",
+		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
+		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
+	}
+	bad := map[string]string{
+		"tools": "clok", "timeout": "5 minutes", "max_cycles": "-1", "max_tool_calls": "x", "max_total_tokens": "1.5",
+		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
+		"color": "sometimes", "thinking": "2", "trace": "si",
+	}
+	for i := range options {
+		o := &options[i]
+		var byDefault, set settings
+		if err := o.set(&byDefault, o.def); err != nil {
+			t.Errorf("%s refuses its default %q: %v", o.name, o.def, err)
+		}
+		if err := o.set(&set, good[o.name]); err != nil || good[o.name] == "" {
+			t.Errorf("%s refuses %q: %v", o.name, good[o.name], err)
+		}
+		if reflect.DeepEqual(set, byDefault) {
+			t.Errorf("%s=%s changes nothing", o.name, good[o.name])
+		}
+		v, refuses := bad[o.name]
+		if !refuses {
+			continue
+		}
+		p, _, _ := testProcess(t, map[string]string{o.env(): v})
+		_, err := p.loadConfig(nil, "")
+		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), o.env()) {
+			t.Errorf("%s=%q gives %v", o.env(), v, err)
+		}
+	}
+}
+
+// Every setting is read by something besides the code that sets it.
+func TestEverySettingIsRead(t *testing.T) {
+	t.Parallel()
+	read := map[string]bool{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if file == "option.go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				read[s.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	for f := range reflect.TypeFor[settings]().Fields() {
+		if !read[f.Name] {
+			t.Errorf("nothing reads the setting %s", f.Name)
+		}
+	}
+}
+
+func TestConfigFileFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown name", "modle: demo:tour\n", `line 1: there is no option "modle" (did you mean model?)`},
+		{"name of a flag", "max-cycles: 3\n", "did you mean max_cycles?"},
+		{"twice", "trace: true\ntrace: false\n", "line 2: trace is set twice"},
+		{"wrong value", "trace: true\ntimeout: long\n", `line 2: "long" is no time such as 90s or 5m`},
+		{"mapping as value", "model: {a: b}\n", "model is no plain value"},
+		{"nested list", "tools: [[a]]\n", "tools is no plain value"},
+		{"alias", "model: &a x\nscratch: *a\n", "scratch is no plain value"},
+		{"a list", "- a\n", "no list of names and values"},
+		{"a word", "demo\n", "no list of names and values"},
+		{"not YAML", "model: [\n", "not YAML"},
+		{"two documents", "trace: true\n---\ntrace: false\n", "more than one YAML document"},
+		{"a complex name", "? [a, b]\n: c\n", "there is no option"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, _, _ := testProcess(t, nil)
+			path := writeConfig(t, p, c.text)
+			_, err := p.loadConfig(nil, "")
+			if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), path) {
+				t.Errorf("the error names the path: %v", err)
+			}
+		})
+	}
+	for name, text := range map[string]string{"empty": "", "comments": "# nothing\n", "null": "~\n", "null value": "model:\n"} {
+		p, _, _ := testProcess(t, nil)
+		writeConfig(t, p, text)
+		if c, err := p.loadConfig(nil, ""); err != nil || c.values["model"].source != "default" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestConfigFileIsFound(t *testing.T) {
+	t.Parallel()
+	p, _, _ := testProcess(t, nil)
+	if c, err := p.loadConfig(nil, ""); err != nil || c.found {
+		t.Errorf("a missing file that nobody asked for: found %v, %v", c.found, err)
+	}
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := p.loadConfig(nil, missing); !errors.Is(err, event.ErrNotFound) {
+		t.Errorf("a missing file of --config gives %v", err)
+	}
+	if _, err := p.loadConfig(nil, t.TempDir()); !errors.Is(err, event.ErrInvalid) {
+		t.Errorf("a folder gives %v", err)
+	}
+	big := filepath.Join(t.TempDir(), "big.yaml")
+	if err := os.WriteFile(big, []byte(strings.Repeat("#\n", configLimit)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.loadConfig(nil, big); !errors.Is(err, event.ErrTooLarge) {
+		t.Errorf("a large file gives %v", err)
+	}
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	if err := os.WriteFile(other, []byte("max_cycles: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	q, _, _ := testProcess(t, map[string]string{"BRAID_CONFIG": other})
+	if c, err := q.loadConfig(nil, ""); err != nil || c.MaxCycles != 7 {
+		t.Errorf("BRAID_CONFIG: %v, %v", c.MaxCycles, err)
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	for _, s := range []string{"model: a\n", "tools: [a, b]\n", "a: &x [*x]\n", "---\n---\n", "\xff", "? a\n: b\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		values, errs := parseConfig(data)
+		for name := range values {
+			if !slices.Contains(optionNames(func(o *option) string { return o.name }), name) {
+				t.Fatalf("%q is no option", name)
+			}
+		}
+		for _, err := range errs {
+			if event.KindOf(err) != event.ErrInvalid {
+				t.Fatalf("%q gives %v", data, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+func doctorCommand() command {
+	return command{
+		name: "doctor", short: "check what is set up, what is broken and what to do next",
+		about: `Every finding that is not fine names the next step. Keys are named, never shown,
+and nothing is sent anywhere beyond this machine. The exit code is 0 unless
+something is broken; then it is that of the first thing that is.`,
+		examples: []example{
+			{"braid doctor", "look at everything"},
+			{"braid doctor --model demo:./mine.yaml", "would this model work?"},
+			{`braid doctor --json | jq '.findings[] | select(.level!="ok")'`, "for programs"},
+		},
+		options: true,
+		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
+		run:     doctor,
+	}
+}
+
+// level says how bad a finding is.
+type level string
+
+const (
+	levelOK      level = "ok"
+	levelNote    level = "note"
+	levelWarning level = "warning"
+	levelBroken  level = "broken"
+)
+
+// finding is what a check found.
+type finding struct {
+	Check string `json:"check"`
+	Level level  `json:"level"`
+	Text  string `json:"text"`
+	// Next is what to do; it is set unless all is well.
+	Next string `json:"next,omitempty"`
+	// Kind goes with levelBroken and decides the exit code.
+	Kind event.ErrorKind `json:"kind,omitempty"`
+}
+
+// diagnosis is one use of the doctor.
+type diagnosis struct {
+	p    *process
+	cfg  *config
+	errs []error
+	// check is the one in progress.
+	check    string
+	findings []finding
+}
+
+func (d *diagnosis) ok(format string, args ...any) {
+	d.findings = append(d.findings, finding{Check: d.check, Level: levelOK, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *diagnosis) note(next, format string, args ...any) {
+	d.findings = append(d.findings, finding{Check: d.check, Level: levelNote, Text: fmt.Sprintf(format, args...), Next: next})
+}
+
+func (d *diagnosis) warn(next, format string, args ...any) {
+	d.findings = append(d.findings, finding{Check: d.check, Level: levelWarning, Text: fmt.Sprintf(format, args...), Next: next})
+}
+
+func (d *diagnosis) broken(kind event.ErrorKind, next, format string, args ...any) {
+	d.findings = append(d.findings, finding{Check: d.check, Level: levelBroken, Text: fmt.Sprintf(format, args...), Next: next, Kind: kind})
+}
+
+// brokenBy is broken for an error that says itself what to do; fallback is the
+// next step where it does not.
+func (d *diagnosis) brokenBy(err error, fallback string) {
+	message, hint := describe(err)
+	if hint == "" {
+		hint = fallback
+	}
+	d.broken(kindOf(err), hint, "%s", message)
+}
+
+func doctor(ctx context.Context, p *process, in *invocation) error {
+	if err := in.noArguments(); err != nil {
+		return err
+	}
+	d := &diagnosis{p: p}
+	d.cfg, d.errs = p.readConfig(in.options, in.flags["config"])
+	for _, c := range checks {
+		d.check = c.name
+		c.look(ctx, d)
+	}
+	var worst *finding
+	for i := range d.findings {
+		if d.findings[i].Level == levelBroken {
+			worst = &d.findings[i]
+			break
+		}
+	}
+	if err := p.printFindings(d, in.on("json")); err != nil {
+		return err
+	}
+	if worst == nil {
+		return nil
+	}
+	return errShown{&event.Error{Kind: worst.Kind, Message: worst.Text, Hint: worst.Next}}
+}
+
+func (p *process) printFindings(d *diagnosis, asJSON bool) error {
+	count := map[level]int{}
+	for i := range d.findings {
+		f := &d.findings[i]
+		f.Text, f.Next = redact(cleanLine(f.Text)), redact(cleanLine(f.Next))
+		count[f.Level]++
+	}
+	if asJSON {
+		line, err := json.Marshal(struct {
+			Broken   int       `json:"broken"`
+			Warnings int       `json:"warnings"`
+			Findings []finding `json:"findings"`
+		}{count[levelBroken], count[levelWarning], d.findings})
+		if err != nil {
+			return err
+		}
+		return p.print(string(line) + "\n")
+	}
+	s := p.newScreen(p.stdout, d.cfg.Color)
+	styles := map[level]style{levelOK: green, levelNote: cyan, levelWarning: yellow, levelBroken: boldRed}
+	var b []byte
+	for _, f := range d.findings {
+		b = s.paint(b, styles[f.Level], fmt.Sprintf("%-8s", f.Level))
+		b = fmt.Appendf(b, " %-9s %s\n", f.Check, f.Text)
+		if f.Next != "" {
+			for i, line := range wrap(f.Next, 76) {
+				lead := "next: "
+				if i > 0 {
+					lead = "      "
+				}
+				b = fmt.Appendf(b, "%19s%s%s\n", "", lead, line)
+			}
+		}
+	}
+	var words []string
+	for _, l := range []level{levelBroken, levelWarning} {
+		switch n := count[l]; {
+		case l == levelWarning && n == 1:
+			words = append(words, "1 warning")
+		case l == levelWarning && n > 1:
+			words = append(words, fmt.Sprintf("%d warnings", n))
+		case n > 0:
+			words = append(words, fmt.Sprintf("%d broken", n))
+		}
+	}
+	if len(words) == 0 {
+		words = []string{"nothing is broken"}
+	}
+	b = fmt.Appendf(b, "\n%s\n", strings.Join(words, ", "))
+	return p.print(string(b))
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/braidrun/braid/event"
+)
+
+// exitPipe is the exit code when the reader of the output has gone away: what
+// a shell shows for a program that SIGPIPE ended.
+const exitPipe = 141
+
+// errShown says that the command failed with a kind and that the person has
+// already been told.
+type errShown struct{ err error }
+
+func (e errShown) Error() string { return e.err.Error() }
+func (e errShown) Unwrap() error { return e.err }
+
+// exit tells the person about err and gives the exit code of its kind.
+func (p *process) exit(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, syscall.EPIPE):
+		return exitPipe
+	}
+	var shown errShown
+	if !errors.As(err, &shown) {
+		writeError(p.stderr, err)
+	}
+	return kindOf(err).Info().Exit
+}
+
+// kindOf is [event.KindOf] that also knows the errors of the context package.
+func kindOf(err error) event.ErrorKind {
+	var e *event.Error
+	switch {
+	case errors.As(err, &e):
+	case errors.Is(err, context.Canceled):
+		return event.ErrCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return event.ErrTimeout
+	}
+	return event.KindOf(err)
+}
+
+// writeError writes "braid: what happened" and, where there is one, the next
+// step. An error may repeat what a model or a tool said, so it is cleaned.
+func writeError(w io.Writer, err error) {
+	message, hint := describe(err)
+	fmt.Fprintf(w, "braid: %s\n", strings.ReplaceAll(message, "\n", "\n  "))
+	if hint != "" {
+		fmt.Fprintf(w, "  next: %s\n", strings.ReplaceAll(hint, "\n", "\n        "))
+	}
+}
+
+// describe gives what happened and what to do next, fit to be shown.
+func describe(err error) (message, hint string) {
+	var e *event.Error
+	if !errors.As(err, &e) {
+		return clean(err.Error()), ""
+	}
+	message = e.Message
+	if message == "" {
+		message = strings.TrimSuffix(kindOf(e).Info().Meaning, ".")
+		if e.Err != nil {
+			message += ": " + e.Err.Error()
+		}
+	}
+	if e.Op != "" {
+		message = e.Op + ": " + message
+	}
+	return clean(message), clean(e.Hint)
+}
+
+// invalid is the error for a command line or configuration that is wrong.
+func invalid(hint, format string, args ...any) *event.Error {
+	return &event.Error{Kind: event.ErrInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// outputError gives a failed write of the output its kind. A reader that went
+// away is kept as it is: that ends the program without a word.
+func outputError(err error) error {
+	var e *event.Error
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE), errors.As(err, &e):
+		return err
+	case errors.Is(err, syscall.ENOSPC):
+		return &event.Error{
+			Kind: event.ErrStorageFull, Message: "the output cannot be written: there is no space left",
+			Hint: "free some space, or write elsewhere", Err: err,
+		}
+	}
+	return &event.Error{
+		Kind: event.ErrUnavailable, Message: "the output cannot be written",
+		Hint: "check where standard output goes", Err: err,
+	}
+}

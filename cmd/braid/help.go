@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+)
+
+func helpCommand() command {
+	return command{
+		name: "help", args: "[COMMAND | TOPIC]", short: "say more about a command or a topic",
+		about: "Topics: options, exit-codes, models.",
+		examples: []example{
+			{"braid help run", "the same as braid run --help"},
+			{"braid help exit-codes", "what each exit code means"},
+		},
+		run: func(_ context.Context, p *process, in *invocation) error {
+			if len(in.args) == 0 {
+				return p.print(overview())
+			}
+			name := in.args[0]
+			for _, c := range commands() {
+				if c.name == name {
+					return p.writeHelp(&c)
+				}
+			}
+			for _, t := range topics() {
+				if t.name == name {
+					return p.print(t.text())
+				}
+			}
+			known := commandNames()
+			for _, t := range topics() {
+				known = append(known, t.name)
+			}
+			return invalid(didYouMean(name, known, "braid help ", "braid help lists commands and topics"), "there is no help about %q", fit(name, 40))
+		},
+	}
+}
+
+// topic is help that belongs to no command.
+type topic struct {
+	name, short string
+	text        func() string
+}
+
+func topics() []topic {
+	return []topic{
+		{"options", "what can be set by file, environment and flag", optionTopic},
+		{"exit-codes", "what each exit code means", exitTopic},
+		{"models", "how a model is named and found", modelTopic},
+	}
+}
+
+func overview() string {
+	var b strings.Builder
+	b.WriteString("braid runs AI agents.\n\nusage: braid COMMAND [flags] [arguments]\n\ncommands:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.short)
+	}
+	b.WriteString("\ntopics:\n")
+	for _, t := range topics() {
+		fmt.Fprintf(&b, "  braid help %-11s %s\n", t.name, t.short)
+	}
+	b.WriteString(`
+begin here; no key and no network are needed:
+  braid run --model demo:tour "Show me what you can do."
+  braid chat
+  braid doctor
+`)
+	return b.String()
+}
+
+func writeOverview(w io.Writer) { _, _ = io.WriteString(w, overview()) }
+
+// print writes text that the person asked for.
+func (p *process) print(text string) error {
+	_, err := io.WriteString(p.stdout, text)
+	return outputError(err)
+}
+
+func (p *process) writeHelp(c *command) error { return p.print(commandHelp(c)) }
+
+// commandHelp is the page of one command.
+func commandHelp(c *command) string {
+	var b strings.Builder
+	usage := "braid " + c.name
+	if len(c.flags) > 0 || c.options {
+		usage += " [flags]"
+	}
+	if c.args != "" {
+		usage += " " + c.args
+	}
+	fmt.Fprintf(&b, "%s - %s\n\nusage: %s\n", "braid "+c.name, c.short, usage)
+	if c.about != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.about))
+	}
+	if len(c.examples) > 0 {
+		b.WriteString("\nexamples:\n")
+		for _, e := range c.examples {
+			fmt.Fprintf(&b, "  %s\n      %s\n", e.line, e.says)
+		}
+	}
+	b.WriteString("\nflags:\n")
+	for _, f := range flagsOf(c) {
+		left := "    --" + f.name
+		if f.short != "" {
+			left = "-" + f.short + ", --" + f.name
+		}
+		if f.value != "" {
+			left += " " + f.value
+		}
+		writeEntry(&b, left, f.help)
+	}
+	if c.options {
+		b.WriteString("\nMost flags are also options of the environment and a file: braid help options.\n")
+	}
+	return b.String()
+}
+
+// writeEntry writes a name and what it means, wrapped beside it.
+func writeEntry(b *strings.Builder, left, text string) {
+	const column = 28
+	fmt.Fprintf(b, "  %-*s ", column-3, left)
+	if len(left) > column-3 {
+		fmt.Fprintf(b, "\n%*s", column, "")
+	}
+	for i, line := range wrap(text, 96-column) {
+		if i > 0 {
+			fmt.Fprintf(b, "%*s", column, "")
+		}
+		b.WriteString(line + "\n")
+	}
+}
+
+// wrap breaks text at spaces so that a line takes at most width columns.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case textWidth(line)+1+textWidth(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+func optionTopic() string {
+	var b strings.Builder
+	b.WriteString(`An option is set, in falling order of strength, by
+  1. a flag                  --max-cycles 20
+  2. the environment         BRAID_MAX_CYCLES=20
+  3. the configuration file  max_cycles: 20
+  4. its default
+
+The file is YAML, one line for each option. It is the one that --config FILE or
+BRAID_CONFIG names; otherwise braid/config.yaml in your folder for settings. A
+file in the working folder is not read by itself: a folder that somebody else
+made must not choose where your key and your prompt are sent. An unknown name
+in the file is an error. Keys of providers do not belong into the file: they
+stay in the environment.
+
+  # a configuration file
+  model: demo:assistant
+  tools: [calculator, clock]
+  timeout: 5m
+  trace: true
+
+braid config shows what is in force and where each value comes from.
+
+options (file, environment, flag, what it does):
+`)
+	for i := range options {
+		o := &options[i]
+		def := o.def
+		if def == "" {
+			def = "empty"
+		}
+		fmt.Fprintf(&b, "\n  %s   %s   --%s\n", o.name, o.env(), o.flag())
+		for _, line := range wrap(o.help+"; default "+def, 88) {
+			b.WriteString("      " + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+func exitTopic() string {
+	var b strings.Builder
+	b.WriteString("Each kind of error has its own exit code. \"again\" marks those where the same\ncommand may succeed later.\n\n")
+	fmt.Fprintf(&b, "  %4s  %-18s %-6s %s\n", "code", "kind", "", "meaning")
+	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", 0, "-", "", "It went well.")
+	for _, k := range event.Kinds() {
+		again := ""
+		if k.Retry {
+			again = "again"
+		}
+		fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", k.Exit, k.Kind, again, k.Meaning)
+	}
+	fmt.Fprintf(&b, "  %4d  %-18s %-6s %s\n", exitPipe, "-", "", "The reader of the output went away (as in braid run … | head -1).")
+	return b.String()
+}
+
+func modelTopic() string {
+	return `A model is named by its provider and, behind a colon, what the provider calls
+it: --model demo:tour, BRAID_MODEL=demo:tour, or "model: demo:tour" in a file.
+
+Where no model is named, a provider's key in the environment decides, if this
+build has that provider; otherwise a simulated model answers, and says so. A
+local model server is never chosen without being asked for: braid doctor tells
+whether there is one.
+
+this build has:
+  ` + strings.Join(models.Names(), "\n  ") + `
+
+A demo model follows a script: it needs no key and no network and costs nothing.
+Its words are canned; the loop, the tools and their results are real. A script
+of your own is a YAML file:
+  --model demo:./mine.yaml
+
+Settings of a demo model stand behind a "?":
+  demo:tour?first_byte=300ms&rate=40          speak at this pace
+  demo:tour?fault=throttled&attempts=2        fail twice, to watch a retry
+  demo:tour?fault=cut&cycle=2                 break off in the second cycle
+`
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/braidrun/braid/event"
+)
+
+// jsonLines writes one JSON text a line: every event as package event writes
+// it, and after each turn a line of kind "result".
+type jsonLines struct {
+	out *output
+	buf []byte
+}
+
+// event implements [printer].
+func (j *jsonLines) event(e *event.Event) error {
+	line, err := event.AppendJSON(j.buf[:0], e)
+	if err != nil {
+		return err
+	}
+	j.buf = line
+	return j.write(line)
+}
+
+// end implements [printer].
+func (j *jsonLines) end(s *summary) error {
+	line, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return j.write(line)
+}
+
+func (j *jsonLines) write(line []byte) error {
+	j.out.buf = append(cleanJSON(j.out.buf, line), '\n')
+	return j.out.flush()
+}

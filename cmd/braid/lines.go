@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/peterh/liner"
+
+	"github.com/braidrun/braid/event"
+)
+
+// errAborted is what a line reader gives when Ctrl-C is pressed at its prompt.
+var errAborted = errors.New("Ctrl-C at the prompt")
+
+// lineReader reads what a person types. io.EOF is the end of the input.
+type lineReader interface {
+	// line shows a prompt and reads a line. secret does not show what is typed.
+	line(ctx context.Context, prompt string, secret bool) (string, error)
+	// remember adds a line to the history.
+	remember(line string)
+	close()
+}
+
+// newLineReader reads from a terminal with editing and history, and from
+// anything else line by line. echo is where the pipe form writes prompts and
+// what it read, so that the output reads like a conversation; nil for nowhere.
+func (p *process) newLineReader(echo io.Writer) lineReader {
+	if isTerminal(p.stdin) && isTerminal(p.stdout) && p.getenv("TERM") != "dumb" {
+		t := &terminalLines{state: liner.NewLiner()}
+		t.state.SetCtrlCAborts(true)
+		t.done = p.onExit(func() { _ = t.state.Close() })
+		return t
+	}
+	// On a terminal what is typed shows itself.
+	return &pipeLines{r: bufio.NewReader(p.stdin), prompts: echo, echo: !isTerminal(p.stdin)}
+}
+
+// terminalLines edits lines on a terminal.
+type terminalLines struct {
+	state *liner.State
+	done  func()
+}
+
+func (t *terminalLines) line(_ context.Context, prompt string, secret bool) (line string, err error) {
+	if secret {
+		line, err = t.state.PasswordPrompt(prompt)
+	} else {
+		line, err = t.state.Prompt(prompt)
+	}
+	if errors.Is(err, liner.ErrPromptAborted) {
+		return "", errAborted
+	}
+	return line, err
+}
+
+func (t *terminalLines) remember(line string) { t.state.AppendHistory(line) }
+func (t *terminalLines) close()               { t.done() }
+
+// lineLimit bounds one line from a pipe.
+const lineLimit = promptLimit
+
+// pipeLines reads lines from a pipe or a file. A read cannot be interrupted, so
+// it happens beside the caller; a line that comes after the caller has given
+// up is kept for the next one.
+type pipeLines struct {
+	r       *bufio.Reader
+	prompts io.Writer
+	echo    bool
+	pending chan readLine
+}
+
+type readLine struct {
+	text string
+	err  error
+}
+
+func (l *pipeLines) line(ctx context.Context, prompt string, secret bool) (string, error) {
+	if l.prompts != nil {
+		if _, err := io.WriteString(l.prompts, prompt); err != nil {
+			return "", err
+		}
+	}
+	if l.pending == nil {
+		pending := make(chan readLine, 1)
+		l.pending = pending
+		go func() {
+			text, err := readOneLine(l.r)
+			pending <- readLine{text, err}
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case got := <-l.pending:
+		l.pending = nil
+		if l.echo && l.prompts != nil {
+			shown := clean(got.text)
+			if secret {
+				shown = "[hidden]"
+			}
+			if _, err := fmt.Fprintln(l.prompts, shown); err != nil {
+				return "", err
+			}
+		}
+		return got.text, got.err
+	}
+}
+
+// readOneLine reads up to a line feed; the last line may lack it.
+func readOneLine(r *bufio.Reader) (string, error) {
+	var line strings.Builder
+	long := false
+	for {
+		piece, err := r.ReadSlice('\n')
+		if !long {
+			line.Write(piece)
+			long = line.Len() > lineLimit
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && line.Len() == 0:
+			return "", io.EOF
+		case long:
+			return "", &event.Error{
+				Kind: event.ErrTooLarge, Message: fmt.Sprintf("the line is larger than %d MiB", lineLimit>>20),
+				Hint: "send less, or let a tool read the file",
+			}
+		}
+		return strings.TrimRight(line.String(), "\r\n"), nil
+	}
+}
+
+func (l *pipeLines) remember(string) {}
+func (l *pipeLines) close()          {}

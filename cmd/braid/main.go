@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/models"
+)
+
+// process is what the program touches of its surroundings, so that a test can
+// stand in for each of them.
+type process struct {
+	args           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	// getenv answers "" for what is not set; environ lists "NAME=value".
+	getenv  func(string) string
+	environ func() []string
+	now     func() time.Time
+	// configDir is the person's folder for settings.
+	configDir func() (string, error)
+	// freeSpace is how many bytes a person may still write in a folder.
+	freeSpace func(dir string) (uint64, error)
+	// openRef resolves a model's reference; "" looks for one.
+	openRef func(ref string) (braid.Model, error)
+	// localServers describes the model servers on this machine.
+	localServers func(context.Context) []string
+
+	// undo is what must happen before the program ends; see onExit.
+	mu   sync.Mutex
+	undo []func()
+}
+
+func main() {
+	p := &process{
+		args:  os.Args[1:],
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		getenv: os.Getenv, environ: os.Environ,
+		now:       time.Now,
+		configDir: os.UserConfigDir,
+		freeSpace: freeSpace,
+		openRef:   models.Open,
+		localServers: func(ctx context.Context) []string {
+			var d models.Detection
+			d.Offer(ctx)
+			return d.Offers
+		},
+	}
+	os.Exit(p.run(context.Background()))
+}
+
+// run does what the arguments ask for and gives the exit code.
+func (p *process) run(ctx context.Context) int {
+	defer p.cleanUp()
+	return p.exit(p.dispatch(ctx, p.args))
+}

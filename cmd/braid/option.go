@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings is the configuration in force: what the options below set.
+type settings struct {
+	Model        string
+	Instructions string
+	Tools        string
+	Scratch      string
+
+	Timeout        time.Duration
+	MaxCycles      int
+	MaxToolCalls   int
+	MaxTotalTokens int64
+	Sequential     bool
+
+	MaxTokens      int
+	Temperature    *float64
+	ThinkingBudget int
+
+	Color    string
+	Thinking bool
+	Trace    bool
+}
+
+// option is one setting. Its name is max_cycles in the configuration file,
+// --max-cycles on the command line and BRAID_MAX_CYCLES in the environment.
+type option struct {
+	name string
+	// short is a one-letter flag; it may be empty.
+	short string
+	// value is the placeholder of the value in help; empty for a switch.
+	value string
+	help  string
+	// def is the value where nobody says anything.
+	def string
+	// set parses a value. Its error ends the sentence that begins with the value.
+	set func(*settings, string) error
+}
+
+func (o *option) flag() string { return strings.ReplaceAll(o.name, "_", "-") }
+func (o *option) env() string  { return envPrefix + strings.ToUpper(o.name) }
+
+// envPrefix begins the name of every environment variable that is an option.
+const envPrefix = "BRAID_"
+
+// options is the one list that flags, environment, file, help, `braid config`
+// and `braid doctor` go by.
+var options = []option{
+	{
+		name: "model", short: "m", value: "REF", help: "model to use, such as demo:tour; empty looks for one (braid help models)",
+		set: func(s *settings, v string) error { s.Model = strings.TrimSpace(v); return nil },
+	},
+	{
+		name: "instructions", value: "TEXT", help: "what the agent is told to be (its system prompt)",
+		set: func(s *settings, v string) error { s.Instructions = v; return nil },
+	},
+	{
+		name: "tools", value: "LIST", def: "auto", help: "built-in tools: all, none, or some of calculator,clock,files; auto is all for a demo model, otherwise none",
+		set: func(s *settings, v string) (err error) { s.Tools, err = parseTools(v); return err },
+	},
+	{
+		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty makes one and removes it at the end",
+		set: func(s *settings, v string) error { s.Scratch = v; return nil },
+	},
+	{
+		name: "timeout", value: "TIME", def: "0", help: "longest time for one run, such as 90s or 5m; 0 is no limit",
+		set: func(s *settings, v string) (err error) { s.Timeout, err = parseTime(v); return err },
+	},
+	{
+		name: "max_cycles", value: "N", def: "0", help: "most model calls in one run; 0 leaves the library's limit",
+		set: func(s *settings, v string) error { return parseCount(&s.MaxCycles, v) },
+	},
+	{
+		name: "max_tool_calls", value: "N", def: "0", help: "most tool calls in one run; 0 leaves the library's limit",
+		set: func(s *settings, v string) error { return parseCount(&s.MaxToolCalls, v) },
+	},
+	{
+		name: "max_total_tokens", value: "N", def: "0", help: "most tokens in one run; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.MaxTotalTokens, v) },
+	},
+	{
+		name: "sequential", def: "false", help: "run tools one after another instead of at once",
+		set: func(s *settings, v string) error { return parseSwitch(&s.Sequential, v) },
+	},
+	{
+		name: "max_tokens", value: "N", def: "0", help: "most tokens in one answer of the model; 0 leaves it to the provider",
+		set: func(s *settings, v string) error { return parseCount(&s.MaxTokens, v) },
+	},
+	{
+		name: "temperature", value: "X", help: "the model's temperature, 0 to 2; empty leaves it to the provider",
+		set: func(s *settings, v string) (err error) { s.Temperature, err = parseTemperature(v); return err },
+	},
+	{
+		name: "thinking_budget", value: "N", def: "0", help: "tokens that the model may think with; 0 leaves it to the provider",
+		set: func(s *settings, v string) error { return parseCount(&s.ThinkingBudget, v) },
+	},
+	{
+		name: "color", value: "WHEN", def: "auto", help: "colours: auto, always or never; NO_COLOR is honoured by auto",
+		set: func(s *settings, v string) (err error) {
+			s.Color, err = parseWord(v, "auto", "always", "never")
+			return err
+		},
+	},
+	{
+		name: "thinking", def: "true", help: "show the model's thinking",
+		set: func(s *settings, v string) error { return parseSwitch(&s.Thinking, v) },
+	},
+	{
+		name: "trace", def: "false", help: "show each cycle: why it went on or ended, tokens, latency, time to first byte",
+		set: func(s *settings, v string) error { return parseSwitch(&s.Trace, v) },
+	},
+}
+
+// optionNames lists the options in one of their three spellings.
+func optionNames(spell func(*option) string) []string {
+	names := make([]string, len(options))
+	for i := range options {
+		names[i] = spell(&options[i])
+	}
+	return names
+}
+
+// toolNames are the tools that come with the command.
+var toolNames = []string{"calculator", "clock", "files"}
+
+// parseTools gives "auto", "none" or a list of names joined by commas.
+func parseTools(v string) (string, error) {
+	switch v = strings.ToLower(strings.TrimSpace(v)); v {
+	case "", "auto":
+		return "auto", nil
+	case "none":
+		return v, nil
+	case "all":
+		return strings.Join(toolNames, ","), nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(v, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(toolNames, name) {
+			return "", errors.New(didYouMean(name, toolNames, "is not a list of tools: ",
+				"is not a list of tools: use auto, all, none or some of "+strings.Join(toolNames, ",")))
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ","), nil
+}
+
+func parseTime(v string) (time.Duration, error) {
+	if v == "0" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return 0, errors.New("is no time such as 90s or 5m")
+	}
+	return d, nil
+}
+
+func parseCount[N int | int64](n *N, v string) error {
+	i, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || i < 0 || int64(N(i)) != i {
+		return errors.New("is no count: use a whole number from 0")
+	}
+	*n = N(i)
+	return nil
+}
+
+func parseSwitch(b *bool, v string) error {
+	switch strings.ToLower(v) {
+	case "true", "yes", "on", "1":
+		*b = true
+	case "false", "no", "off", "0":
+		*b = false
+	default:
+		return errors.New("is neither true nor false")
+	}
+	return nil
+}
+
+func parseTemperature(v string) (*float64, error) {
+	if v == "" {
+		return nil, nil
+	}
+	t, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(t >= 0 && t <= 2) {
+		return nil, errors.New("is no temperature: use a number from 0 to 2")
+	}
+	return &t, nil
+}
+
+func parseWord(v string, words ...string) (string, error) {
+	v = strings.ToLower(v)
+	if slices.Contains(words, v) {
+		return v, nil
+	}
+	return "", fmt.Errorf("is none of %s", strings.Join(words, ", "))
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// printer shows the events of a conversation's runs.
+type printer interface {
+	// event shows one event. The error is that of the output.
+	event(e *event.Event) error
+	// end shows what one call of the library came to; a run that asks a
+	// question has several.
+	end(s *summary) error
+}
+
+// look is how a [story] is told.
+type look struct {
+	screen
+	// thinking shows the model's reasoning, trace each cycle with its reasons.
+	thinking bool
+	trace    bool
+}
+
+// story tells a run to a person: the answer as it comes, the model's thinking,
+// and the tool calls as cards. The same events give the same story, whether
+// they come live or from the log.
+type story struct {
+	out  *output
+	look look
+	// tools numbers the calls over the whole conversation.
+	tools numbers
+	// scopes knows the agents that work for the root.
+	scopes map[string]scope
+	// part is what was written last, so that parts are told apart.
+	part part
+	// text and thought hold characters that have not come whole.
+	text, thought cleaner
+	// streamed is the step whose text has been shown piece by piece.
+	streamed string
+	// lineOpen is set inside a line of thinking.
+	lineOpen bool
+}
+
+type scope struct {
+	agent string
+	depth int
+}
+
+// part is a stretch of the story.
+type part uint8
+
+const (
+	partNone part = iota
+	partText
+	partThinking
+	partTools
+	partNote
+)
+
+func newStory(out *output, l look) *story {
+	return &story{out: out, look: l, tools: numbers{}, scopes: map[string]scope{}}
+}
+
+// event implements [printer].
+func (s *story) event(e *event.Event) error {
+	if e.Scope == "" {
+		s.outer(e)
+	} else {
+		s.inner(e)
+	}
+	if s.look.trace {
+		if line := traceLine(e, s.tools.of); line != "" {
+			s.note(0, cyan, "%s", line)
+		}
+	}
+	return s.out.flush()
+}
+
+// outer shows an event of the root agent, whose text is streamed.
+func (s *story) outer(e *event.Event) {
+	switch b := e.Body.(type) {
+	case *event.TextDelta:
+		s.streamed = e.Step
+		s.say(b.Text)
+	case *event.ThinkingDelta:
+		s.streamed = e.Step
+		s.think(b.Text)
+	case *event.AssistantMessage:
+		s.message(e, b)
+	default:
+		s.common(e, 0)
+	}
+}
+
+// inner shows an event of an agent that works for the root. Several may work
+// at once, so their text is not streamed but told when it is whole.
+func (s *story) inner(e *event.Event) {
+	depth := max(s.scopes[e.Scope].depth, 1)
+	switch b := e.Body.(type) {
+	case *event.TextDelta, *event.ThinkingDelta:
+	case *event.AssistantMessage:
+		if text := event.TextOf(b.Content); text != "" {
+			s.begin(partNote)
+			s.lines(depth, plain, cleanLine(e.Author)+": ", clean(text))
+		}
+		for _, c := range event.CallsOf(b.Content) {
+			s.begin(partTools)
+			s.callCard(c, depth)
+		}
+	default:
+		s.common(e, depth)
+	}
+}
+
+// common shows what looks the same in every scope, but for its indentation.
+func (s *story) common(e *event.Event, depth int) {
+	switch b := e.Body.(type) {
+	case *event.StepBegun:
+		if b.Step == event.StepTool && e.Attempt > 1 {
+			s.note(depth, dim, "#%d %s goes on (attempt %d)", s.tools.of(b.Call), cleanLine(b.Tool), e.Attempt)
+		}
+	case *event.StepEnded:
+		s.stepEnded(e, b, depth)
+	case *event.ToolProgress:
+		if b.Text != "" {
+			s.begin(partTools)
+			s.progress(b, depth)
+		}
+	case *event.ScopeOpened:
+		s.scopes[b.ID] = scope{agent: b.Agent, depth: max(b.Depth, 1)}
+		s.note(depth, dim, "agent %s begins", cleanLine(b.Agent))
+	case *event.ScopeClosed:
+		if b.Err != nil {
+			message, _ := describe(b.Err)
+			s.note(depth, red, "agent %s failed: %s", cleanLine(s.scopes[b.ID].agent), oneLine(message))
+		} else {
+			s.note(depth, dim, "agent %s is done", cleanLine(s.scopes[b.ID].agent))
+		}
+		delete(s.scopes, b.ID)
+	case *event.Transferred:
+		s.note(depth, dim, "agent %s takes over", cleanLine(b.To))
+	case *event.Escalated:
+		s.note(depth, dim, "the agent stops here: %s", cleanLine(b.Reason))
+	case *event.ArtifactSaved:
+		s.note(depth, dim, "saved %s, version %d (%d bytes)", cleanLine(b.Name), b.Version, b.Size)
+	case *event.Compacted:
+		s.note(depth, dim, "the conversation became long: its beginning is now a summary for the model")
+	case *event.Fault:
+		message, _ := describe(b.Err)
+		s.note(depth, red, "%s", oneLine(message))
+	case *event.Notice:
+		if b.Text != "" {
+			s.note(depth, dim, "%s", oneLine(clean(b.Text)))
+		}
+	case *event.RunEnded:
+		s.closeText()
+		s.out.startLine()
+	}
+}
+
+// message closes a streamed answer, or shows one that was not streamed.
+func (s *story) message(e *event.Event, b *event.AssistantMessage) {
+	if s.streamed != e.Step || e.Step == "" {
+		for _, block := range b.Content {
+			switch c := block.(type) {
+			case *event.Thinking:
+				s.think(c.Text)
+			case *event.Text:
+				s.say(c.Text)
+			}
+		}
+	}
+	s.closeText()
+	s.out.startLine()
+	s.streamed = ""
+	for _, block := range b.Content {
+		switch c := block.(type) {
+		case *event.ToolCall:
+			s.begin(partTools)
+			s.callCard(c, 0)
+		case *event.Citation:
+			s.note(0, dim, "source: %s", cleanLine(strings.TrimSpace(c.Title+" "+c.URL)))
+		}
+	}
+	if b.Stop == event.StopMaxTokens {
+		s.note(0, yellow, "the answer was cut at its token limit")
+	}
+}
+
+// begin goes to another part of the story: on a fresh line, with an empty one
+// between it and the part before.
+func (s *story) begin(p part) {
+	if s.part == p {
+		if p != partText && p != partThinking {
+			s.out.startLine()
+		}
+		return
+	}
+	s.closeText()
+	s.out.startLine()
+	if s.part != partNone && (p == partText || p == partThinking || s.part == partText || s.part == partThinking) {
+		s.out.buf = append(s.out.buf, '\n')
+	}
+	s.part = p
+}
+
+// closeText writes what the cleaners hold back.
+func (s *story) closeText() {
+	switch s.part {
+	case partText:
+		s.out.buf = s.text.flush(s.out.buf)
+	case partThinking:
+		s.thoughtLines(string(s.thought.flush(nil)))
+		s.lineOpen = false
+	}
+}
+
+// say adds to the answer.
+func (s *story) say(text string) {
+	if text == "" {
+		return
+	}
+	s.begin(partText)
+	s.out.buf = s.text.add(s.out.buf, text)
+}
+
+// think adds to the model's thinking, set off by a mark before each line.
+func (s *story) think(text string) {
+	if text == "" || !s.look.thinking {
+		return
+	}
+	s.begin(partThinking)
+	s.thoughtLines(string(s.thought.add(nil, text)))
+}
+
+func (s *story) thoughtLines(text string) {
+	for text != "" {
+		line, rest, broken := strings.Cut(text, "\n")
+		if !s.lineOpen {
+			s.out.buf = s.look.paint(s.out.buf, dim, s.look.marks().thought)
+			s.lineOpen = true
+		}
+		s.out.buf = s.look.paint(s.out.buf, dim, line)
+		if broken {
+			s.out.buf = append(s.out.buf, '\n')
+			s.lineOpen = false
+		}
+		text = rest
+	}
+}
+
+// note writes one line about what happens.
+func (s *story) note(depth int, st style, format string, args ...any) {
+	s.begin(partNote)
+	s.lines(depth, st, "", fmt.Sprintf(format, args...))
+}
+
+// lines writes whole lines in a style, indented, the first after a title.
+func (s *story) lines(depth int, st style, title, text string) {
+	s.out.startLine()
+	indent := strings.Repeat("  ", depth)
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		s.out.buf = append(s.out.buf, indent...)
+		s.out.buf = s.look.paint(s.out.buf, bold, title)
+		s.out.buf = s.look.paint(s.out.buf, st, line)
+		s.out.buf = append(s.out.buf, '\n')
+		title = ""
+	}
+}
+
+// stepEnded shows the end of a tool call, or a model call that gave no message.
+func (s *story) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
+	if b.Step == event.StepTool {
+		s.begin(partTools)
+		s.resultCard(e, b, depth)
+		return
+	}
+	s.closeText()
+	s.out.startLine()
+	s.streamed = ""
+	if b.Err == nil || b.RetryAt.IsZero() {
+		return // the end of the scope or the run tells
+	}
+	message, _ := describe(b.Err)
+	wait := max(b.RetryAt.Sub(e.Time), 0).Round(100 * time.Millisecond)
+	s.note(depth, yellow, "%s: trying again in %s (attempt %d)", oneLine(message), wait, e.Attempt+1)
+}
+
+// end implements [printer].
+func (s *story) end(sum *summary) error {
+	s.closeText()
+	s.out.startLine()
+	s.part = partNone
+	if s.look.terminal {
+		s.out.buf = append(s.out.buf, '\n')
+		s.out.buf = s.look.paint(s.out.buf, dim, fit(sum.line(), s.look.width))
+		s.out.buf = append(s.out.buf, '\n')
+	}
+	return s.out.flush()
+}
+
+// oneLine keeps a cleaned text on one line.
+func oneLine(s string) string { return lineBreaks.Replace(strings.TrimSpace(s)) }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/braidrun/braid"
+)
+
+func runCommand() command {
+	return command{
+		name: "run", args: "PROMPT", short: "run an agent on one prompt and show the answer as it comes",
+		about: `The prompt is the arguments joined by spaces; "-" stands for standard input, and
+without arguments a pipe is read. The answer is streamed with the model's
+thinking and a card for each tool call; away from a terminal it is plain text
+without colours. Where a tool asks a question, the answer is the next line of
+standard input. Ctrl-C cancels the run.`,
+		examples: []example{
+			{`braid run "What is 6 times 7?"`, "ask; without a key a simulated model answers and says so"},
+			{`braid run --model demo:tour "Show me what you can do."`, "watch thinking, tools at once, a failure, a retry"},
+			{`answer=$(braid run -q "What is 6 times 7?")`, "the answer alone, for a script"},
+			{`braid run "Sum this up:" - < notes.txt`, "text from a file behind the prompt"},
+			{`braid run --trace "…"`, "why each cycle went on, what it cost"},
+			{`braid run --json "…" | jq -r 'select(.kind=="result").text'`, "events for a program, the result last"},
+			{`yes | braid run "…"`, "say yes to whatever a tool asks"},
+		},
+		options: true,
+		flags:   outputFlags(),
+		run:     runOnce,
+	}
+}
+
+func outputFlags() []flagSpec {
+	return []flagSpec{
+		{name: "json", help: "write one event as JSON on each line, and a last line of kind \"result\""},
+		{name: "quiet", short: "q", help: "write only the answer"},
+	}
+}
+
+func runOnce(ctx context.Context, p *process, in *invocation) error {
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	prompt, fromStdin, err := p.readPrompt(in.args)
+	if err != nil {
+		return err
+	}
+	ints := p.watchSignals(1)
+	defer ints.stop()
+	crew, err := p.buildAgent(&cfg.settings)
+	if err != nil {
+		return err
+	}
+	defer crew.close()
+	if err := p.saySimulated(&cfg.settings, crew); err != nil {
+		return err
+	}
+
+	ui := p.newUI(cfg, in)
+	t := &talk{
+		agent: crew.agent, conv: braid.NewConversation(), show: ui.show, ints: ints,
+		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen},
+	}
+	if fromStdin {
+		t.ask.lines = nothingMore{}
+	} else {
+		t.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks) }}
+		defer t.ask.lines.close()
+	}
+	return t.turn(ctx, prompt)
+}
+
+// ui is how a command shows a conversation.
+type ui struct {
+	show   printer
+	screen screen
+	out    *output
+	// story is the printer where the story is told, nil otherwise.
+	story *story
+	// asks is where questions are written: among the answer, unless a program
+	// reads that.
+	asks io.Writer
+}
+
+// newUI follows --json, --quiet and the options on output.
+func (p *process) newUI(cfg *config, in *invocation) *ui {
+	s := p.newScreen(p.stdout, cfg.Color)
+	out := newOutput(p.stdout)
+	u := &ui{screen: s, out: out, asks: p.stderr}
+	switch {
+	case in.on("json"):
+		u.show = &jsonLines{out: out}
+	case in.on("quiet"):
+		u.show = &answerOnly{out: out, screen: s}
+	default:
+		u.asks = p.stdout
+		u.story = newStory(out, look{screen: s, thinking: cfg.Thinking, trace: cfg.Trace})
+		u.show = u.story
+		return u
+	}
+	if cfg.Trace {
+		u.show = printers{newTracer(newOutput(p.stderr), p.newScreen(p.stderr, cfg.Color)), u.show}
+	}
+	return u
+}
+
+// failed reports whether the output has been lost.
+func (u *ui) failed() bool { return u.out.err != nil }
+
+// lateLines opens a line reader when the first question comes: until then the
+// terminal stays as it is.
+type lateLines struct {
+	open  func() lineReader
+	lines lineReader
+}
+
+func (l *lateLines) line(ctx context.Context, prompt string, secret bool) (string, error) {
+	if l.lines == nil {
+		l.lines = l.open()
+	}
+	return l.lines.line(ctx, prompt, secret)
+}
+
+func (l *lateLines) remember(line string) {
+	if l.lines != nil {
+		l.lines.remember(line)
+	}
+}
+
+func (l *lateLines) close() {
+	if l.lines != nil {
+		l.lines.close()
+	}
+}
+
+// nothingMore is a line reader whose input has been used up by the prompt.
+type nothingMore struct{}
+
+func (nothingMore) line(context.Context, string, bool) (string, error) { return "", io.EOF }
+func (nothingMore) remember(string)                                    {}
+func (nothingMore) close()                                             {}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// summary is what one turn came to: the last line of --json.
+type summary struct {
+	Kind         string           `json:"kind"`
+	Conversation string           `json:"conversation,omitempty"`
+	Run          string           `json:"run,omitempty"`
+	Model        string           `json:"model"`
+	Simulated    bool             `json:"simulated"`
+	Stop         event.StopReason `json:"stop,omitempty"`
+	Why          event.Why        `json:"why,omitempty"`
+	Text         string           `json:"text"`
+	Usage        event.Usage      `json:"usage"`
+	Cycles       int              `json:"cycles"`
+	ModelCalls   int              `json:"model_calls"`
+	ToolCalls    int              `json:"tool_calls"`
+	ToolErrors   int              `json:"tool_errors"`
+	Duration     time.Duration    `json:"duration_ns"`
+	ModelTime    time.Duration    `json:"model_time_ns"`
+	FirstByte    time.Duration    `json:"time_to_first_byte_ns"`
+	// Error is set unless the turn went well, Exit is the exit code that goes with it.
+	Error *event.Error `json:"error,omitempty"`
+	Exit  int          `json:"exit"`
+}
+
+// line is the summary for people.
+func (s *summary) line() string {
+	var words []string
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			words = append(words, "1 "+one)
+		case n > 1:
+			words = append(words, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	add(s.Cycles, "cycle", "cycles")
+	add(s.ToolCalls, "tool call", "tool calls")
+	if s.ToolErrors > 0 {
+		words = append(words, fmt.Sprintf("%d failed", s.ToolErrors))
+	}
+	words = append(words, fmt.Sprintf("%d tokens in, %d out", s.Usage.Input, s.Usage.Output), short(s.Duration))
+	if s.Simulated {
+		words = append(words, "simulated, not charged")
+	}
+	return strings.Join(words, " · ")
+}
+
+// answerOnly shows nothing but the answer, when the turn is over: the form
+// that scripts read. Away from a terminal the answer is written byte for byte.
+type answerOnly struct {
+	out    *output
+	screen screen
+}
+
+// event implements [printer].
+func (a *answerOnly) event(*event.Event) error { return nil }
+
+// end implements [printer].
+func (a *answerOnly) end(s *summary) error {
+	text := s.Text
+	if a.screen.terminal {
+		text = clean(text)
+	}
+	a.out.buf = append(a.out.buf, text...)
+	if text != "" {
+		a.out.startLine()
+	}
+	return a.out.flush()
+}
+
+// printers shows the same to several.
+type printers []printer
+
+// event implements [printer].
+func (ps printers) event(e *event.Event) error {
+	for _, p := range ps {
+		if err := p.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end implements [printer].
+func (ps printers) end(s *summary) error {
+	for _, p := range ps {
+		if err := p.end(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/demo"
+)
+
+// faulty opens a scripted model that fails.
+func faulty(f demo.Fault) func(string) (braid.Model, error) {
+	return func(string) (braid.Model, error) { return demo.Load("assistant", demo.Faults(f)) }
+}
+
+func TestRunsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		fault demo.Fault
+		args  []string
+		code  int
+		err   string
+	}{
+		{"time is over", demo.Fault{Kind: demo.FaultStall, After: 1}, []string{"--timeout", "50ms"}, 124, "time"},
+		{"key refused", demo.Fault{Kind: "model_auth"}, nil, 21, ""},
+		{"provider fails", demo.Fault{Kind: "model_error"}, nil, 20, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, out, errs := testProcess(t, nil, append([]string{"run", "--json", "hi"}, c.args...)...)
+			p.openRef = faulty(c.fault)
+			if code := p.run(t.Context()); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			var last summary
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+				t.Fatal(err)
+			}
+			if last.Kind != "result" || last.Exit != c.code || last.Error == nil || last.Error.Kind.Info().Exit != c.code || !last.Simulated {
+				t.Errorf("the last line is %s", lines[len(lines)-1])
+			}
+			if n := strings.Count(errs.String(), "braid: "); n != 1 || !strings.Contains(errs.String(), c.err) {
+				t.Errorf("the errors are %q", errs)
+			}
+		})
+	}
+}
+
+// A turn that fails does not end the chat.
+func TestChatGoesOnAfterAFailure(t *testing.T) {
+	t.Parallel()
+	p, out, errs := testProcess(t, nil, "chat")
+	p.stdin = strings.NewReader("hi\nhi\n")
+	p.openRef = faulty(demo.Fault{Kind: "model_auth"})
+	if code := p.run(t.Context()); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if n := strings.Count(errs.String(), "braid: "); n != 2 {
+		t.Errorf("%d errors: %s%s", n, errs, out)
+	}
+}
+
+// Every line of --json but the last is an event that the library can read.
+func TestJSONLinesAreEvents(t *testing.T) {
+	t.Parallel()
+	p, out, _ := testProcess(t, nil, "run", "--json", "--model", "demo:tour", "Show me.\u202e")
+	if code := p.run(t.Context()); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	seen := map[event.Kind]int{}
+	for _, line := range lines[:len(lines)-1] {
+		e, err := event.Decode([]byte(line))
+		if err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if !e.Simulated {
+			t.Errorf("not marked as simulated: %s", line)
+		}
+		seen[e.Body.Kind()]++
+		if strings.ContainsRune(line, '\u202e') {
+			t.Errorf("a control got through: %s", line)
+		}
+	}
+	for _, k := range []event.Kind{event.KindRunStarted, event.KindUserMessage, event.KindTextDelta, event.KindStepEnded, event.KindRunEnded} {
+		if seen[k] == 0 {
+			t.Errorf("there is no %s", k)
+		}
+	}
+	if seen[event.KindUserMessage] != 1 || seen[event.KindRunEnded] != 1 {
+		t.Errorf("the events are %v", seen)
+	}
+}
+
+// Output that is lost cancels the run.
+func TestLostOutputCancelsTheRun(t *testing.T) {
+	t.Parallel()
+	p, _, errs := testProcess(t, nil, "run", "--model", "demo:tour", "Show me.")
+	p.stdout = &brokenWriter{after: 2}
+	if code := p.run(t.Context()); code != event.ErrUnavailable.Info().Exit {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+	if err := outputError(&event.Error{Kind: event.ErrLimit}); !errors.Is(err, event.ErrLimit) {
+		t.Errorf("an error with a kind lost it: %v", err)
+	}
+}

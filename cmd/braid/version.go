@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// build is what the binary knows about itself.
+type build struct {
+	// Version is that of the module, "(devel)" where it was built from a checkout.
+	Version string `json:"version"`
+	// Commit and Time are those of the source; Modified means that it was changed since.
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func readBuild() build {
+	b := build{Version: "(unknown)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// String is one line for people.
+func (b build) String() string {
+	s := "braid " + b.Version
+	if b.Commit != "" {
+		s += " commit " + b.Commit[:min(len(b.Commit), 12)]
+		if b.Modified {
+			s += " (changed since)"
+		}
+	}
+	return s + " " + b.Go + " " + b.Platform
+}
+
+func versionCommand() command {
+	return command{
+		name: "version", short: "say which build this is",
+		examples: []example{{"braid version --json", "the same for programs"}},
+		flags:    []flagSpec{{name: "json", help: "write one JSON object"}},
+		run: func(_ context.Context, p *process, in *invocation) error {
+			if err := in.noArguments(); err != nil {
+				return err
+			}
+			b := readBuild()
+			if !in.on("json") {
+				return p.print(b.String() + "\n")
+			}
+			line, err := json.Marshal(b)
+			if err != nil {
+				return err
+			}
+			return p.print(fmt.Sprintf("%s\n", line))
+		},
+	}
+}

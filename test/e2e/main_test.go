@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// braid is the command under test, built once.
+var braid string
+
+// buildFlags are those of make build, and -race where the tests have it.
+var buildFlags = []string{"-trimpath"}
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "braid-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	braid = filepath.Join(dir, "braid")
+	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", braid, "../../cmd/braid")...)
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "the command cannot be built: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// environment is that of a person who has set nothing up.
+func environment(t testing.TB, more ...string) []string {
+	home := t.TempDir()
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "TERM=xterm-256color", "TZ=UTC",
+	}, more...)
+}
