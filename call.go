@@ -12,7 +12,7 @@ import (
 // Call is the running tool call. It is the context that the tool gets: values,
 // deadline and cancellation of the caller's context reach the tool through it.
 type Call struct {
-	context.Context
+	context.Context //nolint:containedctx // a call is a context
 
 	// ID is the model's id of the call, the same in every attempt.
 	ID   string

@@ -151,8 +151,8 @@ func TestAReaderThatPanicsReleasesTheRun(t *testing.T) {
 	agent := braid.New("a", answers(says("hi")))
 	func() {
 		defer func() { _ = recover() }()
-		for range agent.Stream(t.Context(), "hi", braid.In(conv)) {
-			panic("reader")
+		for _, err := range agent.Stream(t.Context(), "hi", braid.In(conv)) {
+			panic(err)
 		}
 	}()
 	result, err := agent.Resume(t.Context(), conv)

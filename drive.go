@@ -265,7 +265,7 @@ func (d *driver) write(b journal.Batch) error {
 		if err == nil || !errors.Is(err, event.ErrUnavailable) || time.Now().Add(wait).After(d.lease.Until) {
 			return err
 		}
-		time.Sleep(wait)
+		<-time.After(wait)
 		wait = min(2*wait, time.Second)
 	}
 }

@@ -67,7 +67,8 @@ func ExampleAgent_Stream() {
 func ExampleAsk() {
 	refund := braid.Func("refund", "Pays an order back.", func(ctx context.Context, in struct {
 		Order string `json:"order" jsonschema:"the order's number"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		yes, err := braid.Ask[bool](ctx, "Refund order "+in.Order+"?")
 		if err != nil {
 			return "", err

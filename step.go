@@ -248,8 +248,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 
 // modelError makes a model's error one of ours.
 func modelError(name string, err error) *event.Error {
-	var e *event.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
 	kind := event.KindOf(err)

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -25,7 +26,7 @@ func (t *transcript) branch() transcript {
 // rewind forgets what a failed run appended behind t: the capacity goes too,
 // because a straggler may still read what lies there.
 func (t *transcript) rewind() {
-	t.msgs = t.msgs[:len(t.msgs):len(t.msgs)]
+	t.msgs = slices.Clip(t.msgs)
 }
 
 // user appends what a person said. Two user turns in a row become one, because
@@ -76,7 +77,7 @@ func (t *transcript) replaceLast(content []event.Block) {
 
 // shared is the transcript as a request sees it: nobody can append to it.
 func (t *transcript) shared() []event.Message {
-	return t.msgs[:len(t.msgs):len(t.msgs)]
+	return slices.Clip(t.msgs)
 }
 
 var beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}

@@ -122,12 +122,10 @@ func KindOf(err error) ErrorKind {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.kind()
 	}
-	var k ErrorKind
-	if errors.As(err, &k) {
+	if k, ok := errors.AsType[ErrorKind](err); ok {
 		return k
 	}
 	return ErrInternal
