@@ -126,19 +126,19 @@ func (p *process) saySimulated(s *settings, c *crew) error {
 	if !info.Simulated {
 		return nil
 	}
-	text := cleanLine(info.Name) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
+	lines := []string{cleanLine(info.Name) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."}
 	if s.Model == "" {
 		found := models.Detect(p.getenv, "")
 		for _, note := range found.Notes {
-			text += "\n  " + cleanLine(note)
+			lines = append(lines, cleanLine(note))
 		}
 		if len(found.Keys) == 0 {
-			text += "\n  No provider's key was found, so it stands in for a real model."
+			lines = append(lines, "No provider's key was found, so it stands in for a real model.")
 		}
-		text += "\n  braid help models tells what this build can use."
+		lines = append(lines, "braid help models tells what this build can use.")
 	}
 	screen := p.newScreen(p.stderr, s.Color)
-	_, err := p.stderr.Write(append(screen.paint(nil, yellow, text), '\n'))
+	_, err := p.stderr.Write(append(screen.paint(nil, yellow, strings.Join(lines, "\n  ")), '\n'))
 	return outputError(err)
 }
 

@@ -24,7 +24,7 @@ type asker struct {
 func errNobody(q *event.Asked) error {
 	return &event.Error{
 		Kind:    event.ErrCancelled,
-		Message: fmt.Sprintf("%s asks a question and nobody is there to answer, so the run was cancelled", toolName(q)),
+		Message: toolName(q) + " asks a question and nobody is there to answer, so the run was cancelled",
 		Hint:    `answer in braid chat, or pipe the answer in: echo yes | braid run "…"`,
 	}
 }

@@ -58,7 +58,7 @@ func (s *story) callCard(c *event.ToolCall, depth int) {
 }
 
 // resultCard is the foot: the call's number and what came of it.
-func (s *story) resultCard(e *event.Event, b *event.StepEnded, depth int) {
+func (s *story) resultCard(b *event.StepEnded, depth int) {
 	m := s.look.marks()
 	var name, call string
 	if b.Result != nil {

@@ -80,7 +80,7 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	}
 	c.ui = p.newUI(cfg, in)
 	if c.ui.screen.terminal && isTerminal(p.stdin) {
-		fmt.Fprintf(c.ui.asks, "braid chat with %s. /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.\n", cleanLine(crew.agent.Model().Info().Name))
+		c.say("braid chat with " + cleanLine(crew.agent.Model().Info().Name) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
 	}
 	echo := c.ui.asks
 	if in.on("json") || in.on("quiet") {

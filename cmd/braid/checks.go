@@ -119,7 +119,8 @@ func checkModel(_ context.Context, d *diagnosis) {
 	case !info.Simulated:
 		d.ok("%s answers", modelWords(info))
 	case d.cfg.Model == "":
-		d.note("braid help models tells what this build can use; name it with --model", "no model is chosen, so a simulated one answers: %s", info.Name)
+		d.note("braid help models tells what this build can use; name it with --model",
+			"no model is chosen, so a simulated one answers: %s", info.Name)
 	default:
 		d.ok("%s", modelWords(info))
 	}

@@ -25,7 +25,7 @@ func TestCleanMakesHiddenCharactersVisible(t *testing.T) {
 		{"a return that would overwrite", "good\rbad", "good␍bad"},
 		{"a return at the end", "x\r", "x␍"},
 		{"emoji with joiner stays", "👩‍💻 👍🏽", "👩‍💻 👍🏽"},
-		{"persian joiner stays", "می‌خواهم", "می‌خواهم"},
+		{"persian joiner stays", "می\u200cخواهم", "می\u200cخواهم"},
 		{"cut character", "a\xe3\x81", "a<E3><81>"},
 		{"null", "\x00", "␀"},
 	} {

@@ -159,8 +159,8 @@ func parseFlags(c *command, args []string) (*invocation, error) {
 		name, text, given := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
 		f := fs.Lookup(name)
 		if f == nil {
-			return nil, invalid(didYouMean(name, names, "--", "braid "+c.name+" --help lists the flags; write -- before text that begins with a dash"),
-				"there is no flag --%s", fit(name, 40))
+			list := "braid " + c.name + " --help lists the flags; write -- before text that begins with a dash"
+			return nil, invalid(didYouMean(name, names, "--", list), "there is no flag --%s", fit(name, 40))
 		}
 		v := f.Value.(*textValue)
 		switch {

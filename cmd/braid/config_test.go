@@ -151,7 +151,7 @@ func TestEverySettingIsRead(t *testing.T) {
 func TestConfigFileFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown name", "modle: demo:tour\n", `line 1: there is no option "modle" (did you mean model?)`},
+		{"unknown name", "modell: demo:tour\n", `line 1: there is no option "modell" (did you mean model?)`},
 		{"name of a flag", "max-cycles: 3\n", "did you mean max_cycles?"},
 		{"twice", "trace: true\ntrace: false\n", "line 2: trace is set twice"},
 		{"wrong value", "trace: true\ntimeout: long\n", `line 2: "long" is no time such as 90s or 5m`},

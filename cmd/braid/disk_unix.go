@@ -11,5 +11,5 @@ func freeSpace(dir string) (uint64, error) {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, err
 	}
-	return uint64(max(s.Bavail, 0)) * uint64(s.Bsize), nil
+	return uint64(max(s.Bavail, 0)) * uint64(s.Bsize), nil //nolint:unconvert // signed on FreeBSD
 }

@@ -84,7 +84,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		},
 		{
 			name:  "unknown name in the configuration",
-			spoil: func(t *testing.T, p *process) { writeConfig(t, p, "modle: x\n") },
+			spoil: func(t *testing.T, p *process) { writeConfig(t, p, "modell: x\n") },
 			check: "config", level: levelBroken, text: "line 1", kind: event.ErrInvalid,
 		},
 		{
@@ -136,8 +136,8 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "config", level: levelNote, text: "no folder for settings",
 		},
 		{
-			name: "variable that is no option", env: map[string]string{"BRAID_MODLE": "x"},
-			check: "env", level: levelWarning, text: "BRAID_MODLE is no option",
+			name: "variable that is no option", env: map[string]string{"BRAID_MODELL": "x"},
+			check: "env", level: levelWarning, text: "BRAID_MODELL is no option",
 		},
 		{
 			name: "proxy that is no address", env: map[string]string{"HTTPS_PROXY": "http://[::1"},
@@ -167,9 +167,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "local", level: levelNote, text: "127.0.0.1:11434",
 		},
 		{
-			name:  "no scratch folder",
-			spoil: func(t *testing.T, p *process) { p.args = nil },
-			args:  []string{"--scratch", "/dev/null/scratch"},
+			name: "no scratch folder", args: []string{"--scratch", "/dev/null/scratch"},
 			check: "scratch", level: levelBroken, text: "scratch folder", kind: event.ErrPermission,
 		},
 		{
@@ -333,7 +331,7 @@ func TestDoctorLooksAtTemporaryFiles(t *testing.T) {
 
 func TestDoctorForPeople(t *testing.T) {
 	t.Parallel()
-	p, out, errs := testProcess(t, map[string]string{"BRAID_MODLE": "x"}, "doctor", "--model", "nope:1")
+	p, out, errs := testProcess(t, map[string]string{"BRAID_MODELL": "x"}, "doctor", "--model", "nope:1")
 	if code := p.run(t.Context()); code != event.ErrModelNotFound.Info().Exit {
 		t.Errorf("exit code %d", code)
 	}

@@ -30,8 +30,7 @@ func (p *process) exit(err error) int {
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe
 	}
-	var shown errShown
-	if !errors.As(err, &shown) {
+	if _, shown := errors.AsType[errShown](err); !shown {
 		writeError(p.stderr, err)
 	}
 	return kindOf(err).Info().Exit

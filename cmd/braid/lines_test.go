@@ -52,8 +52,8 @@ func TestPipeLinesGiveUpAndGoOn(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	go func() {
-		io.WriteString(w, "late\n")
-		w.Close()
+		_, err := io.WriteString(w, "late\n")
+		w.CloseWithError(err)
 	}()
 	if got, err := l.line(t.Context(), "", false); err != nil || got != "late" {
 		t.Errorf("got %q, %v", got, err)

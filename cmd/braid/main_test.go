@@ -42,7 +42,7 @@ func TestRunToTheExitCode(t *testing.T) {
 		{"version", []string{"-v"}, "", 0, "braid ", ""},
 		{"version as JSON", []string{"version", "--json"}, "", 0, `"go":"go1`, ""},
 		{"version takes nothing", []string{"version", "now"}, "", 2, "", "takes no arguments"},
-		{"unknown flag", []string{"run", "--modle", "x", "hi"}, "", 2, "", "next: did you mean --model?"},
+		{"unknown flag", []string{"run", "--modell", "x", "hi"}, "", 2, "", "next: did you mean --model?"},
 		{"flag behind the prompt", []string{"run", "hi", "--jsn"}, "", 2, "", "did you mean --json?"},
 		{"flag without value", []string{"run", "hi", "--model"}, "", 2, "", "--model needs a value"},
 		{"switch with a wrong value", []string{"run", "hi", "--json=perhaps"}, "", 2, "", `"perhaps" is neither true nor false`},

@@ -64,8 +64,9 @@ var options = []option{
 		set: func(s *settings, v string) error { s.Instructions = v; return nil },
 	},
 	{
-		name: "tools", value: "LIST", def: "auto", help: "built-in tools: all, none, or some of calculator,clock,files; auto is all for a demo model, otherwise none",
-		set: func(s *settings, v string) (err error) { s.Tools, err = parseTools(v); return err },
+		name: "tools", value: "LIST", def: "auto",
+		help: "built-in tools: all, none, or some of calculator,clock,files; auto is all for a demo model, otherwise none",
+		set:  func(s *settings, v string) (err error) { s.Tools, err = parseTools(v); return err },
 	},
 	{
 		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty makes one and removes it at the end",
@@ -97,7 +98,7 @@ var options = []option{
 	},
 	{
 		name: "temperature", value: "X", help: "the model's temperature, 0 to 2; empty leaves it to the provider",
-		set: func(s *settings, v string) (err error) { s.Temperature, err = parseTemperature(v); return err },
+		set: func(s *settings, v string) error { return parseTemperature(&s.Temperature, v) },
 	},
 	{
 		name: "thinking_budget", value: "N", def: "0", help: "tokens that the model may think with; 0 leaves it to the provider",
@@ -188,15 +189,17 @@ func parseSwitch(b *bool, v string) error {
 	return nil
 }
 
-func parseTemperature(v string) (*float64, error) {
+// parseTemperature leaves nil for an empty value: the provider's own.
+func parseTemperature(to **float64, v string) error {
 	if v == "" {
-		return nil, nil
+		return nil
 	}
 	t, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(t >= 0 && t <= 2) {
-		return nil, errors.New("is no temperature: use a number from 0 to 2")
+		return errors.New("is no temperature: use a number from 0 to 2")
 	}
-	return &t, nil
+	*to = &t
+	return nil
 }
 
 func parseWord(v string, words ...string) (string, error) {

@@ -276,7 +276,7 @@ func (s *story) lines(depth int, st style, title, text string) {
 func (s *story) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
 	if b.Step == event.StepTool {
 		s.begin(partTools)
-		s.resultCard(e, b, depth)
+		s.resultCard(b, depth)
 		return
 	}
 	s.closeText()

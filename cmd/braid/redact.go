@@ -7,7 +7,8 @@ import (
 
 var (
 	// secretPrefix fits keys and tokens that say what they are.
-	secretPrefix = regexp.MustCompile(`\b(?:sk|pk|rk|key|tok|ghp|gho|xox[a-z])[-_][A-Za-z0-9_-]{8,}|\bAKIA[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]+`)
+	secretPrefix = regexp.MustCompile(`\b(?:sk|pk|rk|key|tok|ghp|gho|xox[a-z])[-_][A-Za-z0-9_-]{8,}|` +
+		`\bAKIA[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]+`)
 	// secretLong fits what may be one: a long run without a pause.
 	secretLong = regexp.MustCompile(`[A-Za-z0-9+_-]{40,}`)
 	// secretUser is the name and password in an address.

@@ -6,7 +6,7 @@ func TestClosest(t *testing.T) {
 	t.Parallel()
 	words := []string{"run", "chat", "doctor", "config", "version", "help"}
 	for word, want := range map[string]string{
-		"rnu": "run", "docter": "doctor", "chta": "chat", "versoin": "version", "hlep": "help", "confg": "config",
+		"rnu": "run", "docter": "doctor", "chta": "chat", "vresion": "version", "hlep": "help", "confg": "config",
 		"": "", "x": "", "serve": "", "rum-punch": "", "ch": "",
 	} {
 		if got := closest(word, words); got != want {

@@ -41,8 +41,7 @@ func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) err
 			return t.agent.ResumeStream(ctx, t.conv, into)
 		})
 	}
-	var out outputFailed
-	if errors.As(err, &out) {
+	if out, failed := errors.AsType[outputFailed](err); failed {
 		return out.err
 	}
 	if t.ints.interrupted() && kindOf(err) == event.ErrCancelled {

@@ -55,7 +55,7 @@ func TestRunsThatFail(t *testing.T) {
 func TestChatGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	p, out, errs := testProcess(t, nil, "chat")
-	p.stdin = strings.NewReader("hi\nhi\n")
+	p.stdin = strings.NewReader("hello\nhi\n")
 	p.openRef = faulty(demo.Fault{Kind: "model_auth"})
 	if code := p.run(t.Context()); code != 0 {
 		t.Errorf("exit code %d", code)

@@ -33,7 +33,7 @@ func buildAndRun(m *testing.M) int {
 }
 
 // environment is that of a person who has set nothing up.
-func environment(t testing.TB, more ...string) []string {
+func environment(t *testing.T, more ...string) []string {
 	home := t.TempDir()
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
