@@ -55,6 +55,11 @@ func validMessages(messages []event.Message) error {
 			return fmt.Errorf("message %d has %d results for %d calls", i, results, len(open))
 		}
 		open = m.Calls()
+		for n, c := range open {
+			if slices.ContainsFunc(open[:n], func(o *event.ToolCall) bool { return o.ID == c.ID }) || c.ID == "" {
+				return fmt.Errorf("message %d has two calls of the id %q", i, c.ID)
+			}
+		}
 		if len(open) > 0 && m.Role != event.RoleAssistant {
 			return fmt.Errorf("message %d of the user calls", i)
 		}
@@ -240,6 +245,62 @@ func checkRun(log []*event.Event) error {
 	return nil
 }
 
+// checkOrders holds a log against what its agents were told: sequential tools, limits,
+// and the tools that ended a turn.
+func checkOrders(log []*event.Event, r *runPlan) error {
+	type scope struct {
+		agent               *agentPlan
+		cycles, calls, open int
+		stopped             bool
+	}
+	scopes := map[string]*scope{"": {agent: r.agents[0]}}
+	for _, e := range log {
+		bad := func(text string) error {
+			return fmt.Errorf("event %d (%s of scope %q): %s", e.Seq, e.Step, e.Scope, text)
+		}
+		s := scopes[e.Scope]
+		switch b := e.Body.(type) {
+		case *event.RunStarted:
+			scopes = map[string]*scope{"": {agent: r.agents[0]}}
+		case *event.ScopeOpened:
+			i := slices.IndexFunc(r.agents, func(a *agentPlan) bool { return a.name == b.Agent })
+			scopes[b.ID] = &scope{agent: r.agents[i]}
+			l := &r.agents[0].limits
+			if l.Depth > 0 && b.Depth > l.Depth || l.Scopes > 0 && len(scopes) > l.Scopes {
+				return bad("the run has more agents than it may")
+			}
+		case *event.AssistantMessage:
+			s.calls += len(event.CallsOf(b.Content))
+			s.open = 0
+		case *event.StepBegun:
+			l := &s.agent.limits
+			if b.Step == event.StepTool {
+				if s.open++; s.open > 1 && s.agent.sequential {
+					return bad("two tools of a sequential agent are open")
+				}
+				break
+			}
+			s.cycles = max(s.cycles, e.Cycle)
+			switch {
+			case l.Cycles > 0 && s.cycles > l.Cycles || l.ToolCalls > 0 && s.calls >= l.ToolCalls && e.Attempt == 1:
+				return bad("it is beyond the limit")
+			case s.stopped:
+				return bad("a tool had ended the turn")
+			}
+		case *event.Asked:
+			if b.Index == 0 || s.open > 0 {
+				s.open--
+			}
+		case *event.StepEnded:
+			if b.Step == event.StepTool {
+				s.stopped = s.stopped || b.EndTurn
+				s.open--
+			}
+		}
+	}
+	return nil
+}
+
 // checkEnd holds the three ways of saying how a run ended against each other.
 func checkEnd(b *event.RunEnded) error {
 	status, isError := event.RunCompleted, true
@@ -289,8 +350,18 @@ func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch
 		if !decide {
 			continue
 		}
-		if err := sameView(warm, newView(log[:n+1])); err != nil {
+		cold := newView(log[:n+1])
+		if err := sameView(warm, cold); err != nil {
 			return fmt.Errorf("after event %d, the fold is not that from scratch: %w", n+1, err)
+		}
+		// Another run may be let in though this one never came to its end.
+		for _, body := range []event.Body{
+			&event.RunStarted{Agent: "root", Session: 1}, &event.UserMessage{Content: TextOutput("next").Content},
+		} {
+			cold.fold(&event.Event{Header: event.Header{Seq: cold.last + 1, Run: "next"}, Body: body})
+		}
+		if err := validMessages(cold.run.scopes[0].talk.msgs); err != nil {
+			return fmt.Errorf("after event %d and another run's begin: %w", n+1, err)
 		}
 	}
 	return nil

@@ -16,10 +16,12 @@ type casePlan struct {
 	before []*runPlan
 	main   *runPlan
 	// cuts are the places where the log is cut, in 1/256 of its length; all cuts
-	// at every event. again cuts the log of what was resumed once more.
+	// at every event. again cuts the log of what was resumed once more. json
+	// sends the log through its JSON.
 	cuts  []int
 	all   bool
 	again int
+	json  bool
 }
 
 // runPlan is one run: a tree of agents, the first being the root.
@@ -132,7 +134,8 @@ func drawPlan(t *rapid.T) *casePlan {
 	}
 	p.main = drawRun(t)
 	p.all = chance(t, 2)
-	for range 2 {
+	p.json = p.all || chance(t, 16)
+	for range 1 + choose(t, 2, 1) {
 		p.cuts = append(p.cuts, choose(t, 1, 1, 1, 1, 1, 1, 1, 1)*32+choose(t, 1, 1, 1, 1, 1, 1, 1, 1)*4)
 	}
 	if chance(t, 12) {

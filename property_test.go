@@ -102,6 +102,9 @@ func (c *testCase) check(counts *histogram) error {
 	if err := w.ledger(log, result.Run, main.cancel == noCancel); err != nil {
 		return fmt.Errorf("%w\n%s", err, showLog(log))
 	}
+	if err := checkOrders(log[firstOf(log, result.Run):], main); err != nil {
+		return fmt.Errorf("%w\n%s", err, showLog(log))
+	}
 	cuts := c.places(log, result.Run)
 	agent := main.agent()
 	team, err := agent.team()
@@ -109,7 +112,7 @@ func (c *testCase) check(counts *histogram) error {
 		return err
 	}
 	err = checkFold(log, agent, team, func(n int) bool { return c.plan.all || slices.Contains(cuts, n) })
-	if err == nil {
+	if err == nil && c.plan.json {
 		err = checkJSON(log, c.plan.all)
 	}
 	if err != nil {
@@ -149,7 +152,8 @@ func (c *testCase) check(counts *histogram) error {
 
 	// Whatever happened: the next run is answered.
 	after := &runPlan{agents: []*agentPlan{{name: "root", last: lastText}}}
-	result, err = c.world().play(deadlineless, c.conv, after, "and now?")
+	w = c.world()
+	result, err = w.play(deadlineless, c.conv, after, "and now?")
 	c.inputs = append(c.inputs, "and now?")
 	if err == nil && !strings.HasPrefix(result.Text(), "root saw") {
 		err = fmt.Errorf("it says %q", result.Text())
@@ -157,7 +161,44 @@ func (c *testCase) check(counts *histogram) error {
 	if err := c.settled("the run after it", c.conv, result, err); err != nil || result.Stop != event.StopEndTurn {
 		return fmt.Errorf("the run after it: %s, %w\n%s", result.Stop, err, showLog(c.conv.logged()))
 	}
+	if err := c.remembered(log, w.seen[0].messages); err != nil {
+		return fmt.Errorf("the run after it: %w\n%s", err, showLog(c.conv.logged()))
+	}
+	for _, w := range c.worlds {
+		if faults := w.verdict(true); len(faults) > 0 {
+			return errors.New(strings.Join(faults, "\n"))
+		}
+	}
 	counts.add(c.plan, log, c)
+	return nil
+}
+
+// remembered holds what the run after log was shown against the table of DESIGN
+// section 9: of a failed run nothing but a note, of all others what was asked.
+func (c *testCase) remembered(log []*event.Event, messages []event.Message) error {
+	text, n := show(messages), 0
+	var effects []string
+	for _, e := range log {
+		switch b := e.Body.(type) {
+		case *event.RunStarted:
+			n++
+			effects = nil
+		case *event.StepEnded:
+			if b.Step == event.StepTool && b.Outcome == event.OutcomeDone && (b.Result.Name == "idem" || b.Result.Name == "unsafe") &&
+				e.Scope == "" {
+				effects = append(effects, fmt.Sprintf("%s (call %s)", b.Result.Name, b.Result.Call))
+			}
+		case *event.RunEnded:
+			if strings.Contains(text, fmt.Sprintf("question %d\"", n)) == (b.Status == event.RunFailed) {
+				return fmt.Errorf("run %d has %s, and the next one sees\n%s", n, b.Status, text)
+			}
+			for _, effect := range effects {
+				if b.Status == event.RunFailed && !strings.Contains(text, effect) {
+					return fmt.Errorf("run %d has failed, and the note does not name %s:\n%s", n, effect, text)
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -200,10 +241,8 @@ func (c *testCase) settled(what string, conv *Conversation, r *Result, err error
 	if err := checkHandles(conv); err != nil {
 		return bad(err)
 	}
-	for _, w := range c.worlds {
-		if faults := w.verdict(); len(faults) > 0 {
-			return bad(errors.New(strings.Join(faults, "\n")))
-		}
+	if faults := c.worlds[len(c.worlds)-1].verdict(false); len(faults) > 0 {
+		return bad(errors.New(strings.Join(faults, "\n")))
 	}
 	return nil
 }
@@ -211,7 +250,7 @@ func (c *testCase) settled(what string, conv *Conversation, r *Result, err error
 // places gives the lengths at which the log is cut: inside the run, which has
 // begun and not ended.
 func (c *testCase) places(log []*event.Event, run string) []int {
-	first := slices.IndexFunc(log, func(e *event.Event) bool { return e.Run == run }) + 1
+	first := firstOf(log, run) + 1
 	var places []int
 	if c.plan.all {
 		for n := first; n < len(log); n++ {
@@ -226,6 +265,11 @@ func (c *testCase) places(log []*event.Event, run string) []int {
 		}
 	}
 	return places
+}
+
+// firstOf is the index of a run's first event.
+func firstOf(log []*event.Event, run string) int {
+	return slices.IndexFunc(log, func(e *event.Event) bool { return e.Run == run })
 }
 
 // ledger compares what the world saw with what the log says began: every attempt
@@ -528,7 +572,7 @@ var named = []string{"parallel tools", "tool errors", "waits", "cancels", "neste
 
 func (h *histogram) add(p *casePlan, log []*event.Event, c *testCase) {
 	kinds := map[string]bool{
-		"cut in doubt": c.doubts > 0, "two crashes": c.crashes > 0, "cut at every event": p.all,
+		"cut in doubt": c.doubts > 0, "two crashes": c.crashes > 0, "cut at every event": p.all, "through JSON": p.json,
 	}
 	run := log[len(log)-1].Run
 	ids := map[string]bool{}

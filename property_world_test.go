@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type world struct {
 	seen   []seenRequest
 	faults []string
 
+	// conv is where the run stands: what runs must be in its log before.
+	conv *Conversation
 	// holding makes "hold" and "deaf" tools stop the run and stay.
 	holding   bool
 	cancelRun func()
@@ -62,12 +65,13 @@ func (w *world) fault(format string, args ...any) {
 	w.faults = append(w.faults, fmt.Sprintf(format, args...))
 }
 
-// verdict gives what went wrong, also with what was handed out and then changed.
-func (w *world) verdict() []string {
+// verdict gives what went wrong, and at the end of a case also whether what was
+// handed out has changed since.
+func (w *world) verdict(end bool) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.seen {
-		if got := fingerprint(s.messages); got != s.prints {
+		if end && fingerprint(s.messages) != s.prints {
 			w.faults = append(w.faults, fmt.Sprintf("messages that scope %q was shown have changed afterwards", s.scope))
 		}
 	}
@@ -83,6 +87,9 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	w := worldOf(ctx)
 	if err := validMessages(req.Messages); err != nil {
 		w.fault("the model was shown what no provider takes, scope %q, cycle %d: %v\n%s", req.Scope, req.Cycle, err, show(req.Messages))
+	}
+	if !begun(w.conv.logged(), stepName(req.Scope, 'm', req.Cycle, 0), req.Attempt) {
+		w.fault("the model call of cycle %d in scope %q is not in the log", req.Cycle, req.Scope)
 	}
 	prints := fingerprint(req.Messages)
 	w.mu.Lock()
@@ -146,6 +153,9 @@ func planTool(ctx context.Context, in toolIn) (Output, error) {
 	w.mu.Lock()
 	w.entries[c.Key()]++
 	w.mu.Unlock()
+	if !begun(w.conv.logged(), c.Step, c.Attempt) {
+		w.fault("attempt %d of %s runs and is not in the log", c.Attempt, c.Step)
+	}
 	for range in.Delay {
 		runtime.Gosched()
 	}
@@ -209,6 +219,19 @@ func planReconcile(ctx context.Context, raw json.RawMessage) (Output, bool, erro
 		return Output{}, false, err
 	}
 	return TextOutput("did " + in.Do + " " + c.Step), true, nil
+}
+
+// begun reports whether a log says that an attempt has begun.
+func begun(log []*event.Event, step string, attempt int) bool {
+	for _, e := range slices.Backward(log) {
+		if _, ok := e.Body.(*event.StepBegun); ok && e.Step == step && e.Attempt == attempt {
+			return true
+		}
+		if _, ok := e.Body.(*event.RunStarted); ok {
+			return false
+		}
+	}
+	return false
 }
 
 // reconcilable reports whether planReconcile gives what the tool itself would
@@ -318,6 +341,7 @@ func (d *deadline) Err() error {
 // cancelling as it is planned. With a nil input it goes on with the open run.
 func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input any) (*Result, error) {
 	base = context.WithValue(base, worldKey{}, w)
+	w.conv = conv
 	agent := r.agent()
 	w.holding = r.cancel == byTool && input != nil
 	if w.holding && r.deaf() {
@@ -381,6 +405,9 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 		if err != nil {
 			return nil, err
 		}
+		if due, err := conv.store.Due(base, 0); err != nil || len(due) > 0 {
+			return result, fmt.Errorf("the run waits for people and would be taken by a driver at once: %w", err)
+		}
 		if len(open) == 0 {
 			return result, fmt.Errorf("the run waits and nothing is asked\n%s", showLog(conv.logged()))
 		}
@@ -421,6 +448,9 @@ func (s *watcher) see(e *event.Event) {
 	}
 	if s.seq != 0 && e.Seq != s.seq+1 {
 		s.world.fault("event %d follows event %d", e.Seq, s.seq)
+	}
+	if e.Seq > int64(len(s.world.conv.logged())) {
+		s.world.fault("event %d is sent and not in the log", e.Seq)
 	}
 	s.seq = e.Seq
 }
@@ -476,11 +506,10 @@ func mustJSON(v any) json.RawMessage {
 	return b
 }
 
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s))
-	return h.Sum64()
-}
+// hash is the same for the same text within one process.
+func hash(s string) uint64 { return maphash.String(hashSeed, s) }
+
+var hashSeed = maphash.MakeSeed()
 
 // fingerprint is a short name for messages: the same for the same content.
 func fingerprint(messages []event.Message) string {
