@@ -76,6 +76,9 @@ func compile(s Script, fixed int) ([]rule, error) {
 	if err := checkLanguages(s.Prompt); err != nil {
 		return nil, wrong("prompt: " + err.Error())
 	}
+	if problem := s.Timing.check(); problem != "" {
+		return nil, wrong("timing: " + problem)
+	}
 	if len(s.Rules) == 0 {
 		return nil, wrong("rules: there are none, so the model would have no answer")
 	}
@@ -87,6 +90,9 @@ func compile(s Script, fixed int) ([]rule, error) {
 		field, err := compileRule(&s.Rules[i], &out[i])
 		if err != nil {
 			return nil, wrong(label(i, &s.Rules[i]) + ", " + field + ": " + err.Error())
+		}
+		if out[i].timing.zero() {
+			out[i].timing = s.Timing
 		}
 		out[i].fix(fixed)
 	}

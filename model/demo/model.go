@@ -103,6 +103,14 @@ func configure(name string, opts []Option) (*Model, error) {
 	return m, nil
 }
 
+// Realtime is the same model, played with the timing that stands in its script;
+// see the option of that name.
+func (m *Model) Realtime(speed float64) *Model {
+	n := *m
+	n.speed = max(0, speed)
+	return &n
+}
+
 // Info implements [braid.Model]: the name is "demo:" and the script's, and
 // the model is always simulated.
 func (m *Model) Info() braid.ModelInfo {

@@ -195,6 +195,7 @@ func (p *parser) script(n *yaml.Node, s *Script) {
 			s.Prompt = map[string]string{"en": en}
 			maps.Copy(s.Prompt, others)
 		},
+		"timing": func(n *yaml.Node) { p.timing(n, "timing", &s.Timing) },
 		"rules": func(n *yaml.Node) {
 			p.items(n, "rules", func(n *yaml.Node) {
 				if len(s.Rules) >= maxRules {
@@ -228,22 +229,24 @@ func (p *parser) rule(n *yaml.Node, i int) Rule {
 				"reasoning": into(&u.Reasoning, "reasoning"),
 			})
 		},
-		"timing": func(n *yaml.Node) {
-			p.fields(n, in("timing"), map[string]func(*yaml.Node){
-				"first_byte": func(n *yaml.Node) { r.Timing.FirstByte = p.duration(n, in("timing.first_byte")) },
-				"total":      func(n *yaml.Node) { r.Timing.Total = p.duration(n, in("timing.total")) },
-				"rate": func(n *yaml.Node) {
-					v, err := strconv.ParseFloat(n.Value, 64)
-					if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || v > 1e9 {
-						p.failf(n, in("timing.rate"), "must be a number above 0: pieces a second")
-					}
-					r.Timing.Rate = v
-				},
-			})
-		},
-		"fault": func(n *yaml.Node) { r.Fault = p.fault(n, in("fault")) },
+		"timing": func(n *yaml.Node) { p.timing(n, in("timing"), &r.Timing) },
+		"fault":  func(n *yaml.Node) { r.Fault = p.fault(n, in("fault")) },
 	})
 	return r
+}
+
+func (p *parser) timing(n *yaml.Node, where string, t *Timing) {
+	p.fields(n, where, map[string]func(*yaml.Node){
+		"first_byte": func(n *yaml.Node) { t.FirstByte = p.duration(n, where+".first_byte") },
+		"total":      func(n *yaml.Node) { t.Total = p.duration(n, where+".total") },
+		"rate": func(n *yaml.Node) {
+			v, err := strconv.ParseFloat(n.Value, 64)
+			if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || v > 1e9 {
+				p.failf(n, where+".rate", "must be a number above 0: pieces a second")
+			}
+			t.Rate = v
+		},
+	})
 }
 
 func (p *parser) when(n *yaml.Node, where string, w *When) {

@@ -18,6 +18,7 @@ const everything = `
 # Every field of the format.
 about: All of it.
 prompt: {en: Go., ja: どうぞ。}
+timing: {first_byte: 100ms, rate: 2.5}
 rules:
   - name: full
     when:
@@ -59,7 +60,7 @@ func TestParseReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := demo.Script{
-		Name: "all", About: "All of it.", Prompt: map[string]string{"en": "Go.", "ja": "どうぞ。"},
+		Name: "all", About: "All of it.", Prompt: map[string]string{"en": "Go.", "ja": "どうぞ。"}, Timing: demo.Timing{FirstByte: 100 * time.Millisecond, Rate: 2.5},
 		Rules: []demo.Rule{{
 			Name: "full",
 			When: demo.When{
@@ -99,7 +100,7 @@ func TestParseNamesLineAndField(t *testing.T) {
 		"rules: [":                              "line 1",
 		"rules: []\n---\nrules: []\n":           "more than one YAML document",
 		"- a\n":                                 "line 1, script: must be a list of \"key: value\"",
-		"rule: []\n":                            "line 1, script: there is no \"rule\"; there are about, prompt, rules",
+		"rule: []\n":                            "line 1, script: there is no \"rule\"; there are about, prompt, rules, timing",
 		"rules: []\nrules: []\n":                "line 2, script: \"rules\" stands twice",
 		"about: &a x\nprompt: *a\n":             "line 2, script: aliases are not allowed",
 		"rules: x\n":                            "line 1, rules: must be a list",

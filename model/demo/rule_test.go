@@ -274,6 +274,7 @@ func TestWrongScriptsAreRefused(t *testing.T) {
 		"reply 2.block: is a tool call":              piece(demo.Piece{Block: &event.ToolCall{}}),
 		"rule 2, usage: must not be negative":        one(demo.Rule{Usage: &event.Usage{Output: -1}}),
 		"rule 2, timing: must not be negative":       one(demo.Rule{Timing: demo.Timing{Rate: -1}}),
+		"wrong: timing: must not be negative":        {Timing: demo.Timing{Rate: -1}, Rules: []demo.Rule{{}}},
 		"timing: total is shorter":                   one(demo.Rule{Timing: demo.Timing{FirstByte: 2, Total: time.Duration(1)}}),
 		"fault.kind: there is no fault \"x\"":        one(demo.Rule{Fault: &demo.Fault{Kind: "x"}}),
 		"fault.kind: empty_ids needs a reply":        one(demo.Rule{Reply: say("x"), Fault: &demo.Fault{Kind: demo.FaultEmptyIDs}}),

@@ -17,6 +17,8 @@ type Script struct {
 	About string
 	// Prompt is what to ask to see it, by language ("en", "ja"); may be nil.
 	Prompt map[string]string
+	// Timing is that of every rule which has none of its own.
+	Timing Timing
 	// Rules are tried in order; the first that fits answers. A request that
 	// none fits gets an error, so most scripts end with a rule without conditions.
 	Rules []Rule

@@ -214,6 +214,25 @@ func TestTiming(t *testing.T) {
 	}
 }
 
+func TestTheScriptsTimingIsThatOfRulesWithout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := script(t, demo.Script{Timing: demo.Timing{Total: time.Second}, Rules: []demo.Rule{
+			{When: demo.When{User: []string{"slow"}}, Reply: say("one"), Timing: demo.Timing{Total: time.Hour}},
+			{Reply: say("two")},
+		}})
+		for said, want := range map[string]time.Duration{"slow": time.Hour, "go": time.Second} {
+			for speed, want := range map[float64]time.Duration{0: 0, 1: want, 4: want / 4, -1: 0} {
+				start := time.Now()
+				whole(t, m.Realtime(speed), request(user(said)))
+				if got := time.Since(start); got != want {
+					t.Errorf("%s at speed %v: %v, want %v", said, speed, got, want)
+				}
+			}
+		}
+	})
+}
+
 // A slow reader is not slowed twice.
 func TestASlowReaderIsNotSlowedTwice(t *testing.T) {
 	t.Parallel()

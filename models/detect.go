@@ -1,0 +1,63 @@
+package models
+
+import (
+	"strings"
+)
+
+// Variable is the environment variable that names the model.
+const Variable = "BRAID_MODEL"
+
+// Source says where a [Detection] has its model from.
+type Source string
+
+// The sources, in the order in which they are asked.
+const (
+	// FromArgument is a reference that the caller gave: a flag, a configuration.
+	FromArgument Source = "argument"
+	// FromEnvironment is [Variable].
+	FromEnvironment Source = "environment"
+	// FromNothing is the simulated model, because there was nothing else.
+	FromNothing Source = "nothing"
+)
+
+// Detection says which model will be used and why.
+type Detection struct {
+	// Model is a reference for [Open].
+	Model  string
+	Source Source
+	// Keys names the environment variables with a provider's key that are
+	// set. Their values are never kept.
+	Keys []string
+	// Notes tell people what was found and not used.
+	Notes []string
+	// Offers tell people what else there is; see [Detection.Offer].
+	Offers []string
+	// Servers are the local servers behind the offers.
+	Servers []Server
+}
+
+// Detect decides which model to use: ref; [Variable]; a provider's key;
+// otherwise demo. env is os.Getenv or a stand-in. It opens nothing and makes no
+// network connection.
+func Detect(env func(string) string, ref string) Detection {
+	d := Detection{Model: strings.TrimSpace(ref), Source: FromArgument}
+	if d.Model != "" {
+		return d
+	}
+	if d.Model = strings.TrimSpace(env(Variable)); d.Model != "" {
+		d.Source = FromEnvironment
+		return d
+	}
+	d.Source, d.Model = FromNothing, "demo"
+	for _, p := range providers() {
+		for _, key := range p.keys {
+			if env(key) == "" {
+				continue
+			}
+			d.Keys = append(d.Keys, key)
+			d.Notes = append(d.Notes, key+" is set, but this build has no "+p.title+" provider yet; using the simulated model")
+			break // one key of a provider is enough
+		}
+	}
+	return d
+}

@@ -1,0 +1,15 @@
+// Package models finds a model by its name, or by what the environment offers.
+//
+//	model, err := models.Open("")           // whatever there is; at last the simulated one
+//	model, err := models.Open("demo:tour")  // this one
+//
+// A name is a provider and, behind a colon, what that provider calls its
+// model. This build has the provider demo, whose models follow a script (see
+// package model/demo). The names anthropic, bedrock, gemini, ollama and openai
+// are kept for the others.
+//
+// Where no name is given, [Detect] decides in this order: BRAID_MODEL; a
+// provider's key in the environment; otherwise demo. A local server is never
+// taken without being asked for: [Detection.Offer] looks for one and says so.
+// Keys are named and never shown.
+package models

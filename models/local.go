@@ -1,0 +1,151 @@
+package models
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is a model server on this machine that speaks OpenAI's protocol.
+type Server struct {
+	// Name is the program that usually has this port.
+	Name string
+	// Address is host and port.
+	Address string
+	// Models are the names that it gave, at most ten.
+	Models []string
+}
+
+// The ports that local servers have unless they are told otherwise.
+var usual = []struct {
+	name, address string
+}{
+	{"Ollama", "127.0.0.1:11434"},
+	{"LM Studio", "127.0.0.1:1234"},
+	{"vLLM", "127.0.0.1:8000"},
+	{"llama.cpp", "127.0.0.1:8080"},
+}
+
+const (
+	probeTime = 150 * time.Millisecond
+	probeSize = 64 << 10
+	maxModels = 10
+)
+
+// Offer looks for model servers on this machine and adds what it finds to
+// Offers and Servers. All usual ports are asked at once, each for at most 150 ms.
+// Nothing is chosen: that is for a person.
+func (d *Detection) Offer(ctx context.Context) {
+	addresses := make([]string, len(usual))
+	for i := range usual {
+		addresses[i] = usual[i].address
+	}
+	for _, s := range probe(ctx, addresses) {
+		for _, u := range usual {
+			if u.address == s.Address {
+				s.Name = u.name
+			}
+		}
+		d.Servers = append(d.Servers, s)
+		d.Offers = append(d.Offers, s.String()+"; this build has no provider for it yet")
+	}
+}
+
+// String describes the server in half a sentence.
+func (s Server) String() string {
+	var b strings.Builder
+	b.WriteString("a model server answers at " + s.Address)
+	if s.Name != "" {
+		b.WriteString(" (usually " + s.Name + ")")
+	}
+	switch len(s.Models) {
+	case 0:
+	case 1:
+		b.WriteString(" with the model " + s.Models[0])
+	default:
+		b.WriteString(" with the models " + strings.Join(s.Models, ", "))
+	}
+	return b.String()
+}
+
+// probe asks addresses on the loopback interface for their models, and gives
+// those that answered in the order of addresses.
+func probe(ctx context.Context, addresses []string) []Server {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	// No proxy, no redirect, no connection kept: what answers must be here.
+	transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: probeSize}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	found := make([]*Server, len(addresses))
+	var wg sync.WaitGroup
+	for i, address := range addresses {
+		wg.Go(func() {
+			if models, err := list(ctx, client, address); err == nil {
+				found[i] = &Server{Address: address, Models: models}
+			}
+		})
+	}
+	wg.Wait()
+	var out []Server
+	for _, s := range found {
+		if s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+var errNoServer = errors.New("no model server")
+
+// list asks one server for its models.
+func list(ctx context.Context, client *http.Client, address string) ([]string, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return nil, errNoServer
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/models", http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, errNoServer
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, probeSize))
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Data *[]struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(data, &body) != nil || body.Data == nil {
+		return nil, errNoServer // something else has this port
+	}
+	var names []string
+	for _, m := range *body.Data {
+		if plainRef.MatchString(m.ID) && len(names) < maxModels {
+			names = append(names, m.ID)
+		}
+	}
+	if n := len(*body.Data) - len(names); n > 0 && len(names) == maxModels {
+		names[maxModels-1] += " and " + strconv.Itoa(n) + " more"
+	}
+	return names, nil
+}

@@ -1,0 +1,239 @@
+package models
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/demo"
+)
+
+func none(string) string { return "" }
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestOpenFindsDemoModels(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]string{
+		"": "demo:assistant", "demo": "demo:assistant", "demo:": "demo:assistant", "demo:assistant": "demo:assistant",
+		"demo:tour": "demo:tour", "demo:seed2": "demo:seed2", "\tdemo:tour\n": "demo:tour", "demo:tour?speed=2": "demo:tour",
+		"demo?characters=1&fault=cut&attempts=1&cycle=1&after=2&retry_after=1s&size=5&rate=9&first_byte=1s&total=2s": "demo:assistant",
+	} {
+		m, err := openIn(none, ref)
+		if err != nil {
+			t.Errorf("%q: %v", ref, err)
+			continue
+		}
+		if info := m.Info(); info.Name != want || !info.Simulated {
+			t.Errorf("%q: %+v", ref, info)
+		}
+	}
+	for _, name := range Names() {
+		if _, err := openIn(none, name); err != nil {
+			t.Errorf("%s is listed and cannot be opened: %v", name, err)
+		}
+	}
+}
+
+func TestOpenReadsTheEnvironment(t *testing.T) {
+	t.Setenv(Variable, "demo:tour")
+	for ref, want := range map[string]string{"": "demo:tour", "demo:seed2": "demo:seed2"} {
+		if m, err := Open(ref); err != nil || m.Info().Name != want {
+			t.Errorf("%q: %v, %v", ref, m, err)
+		}
+	}
+	t.Setenv(Variable, "dmeo")
+	if _, err := Open(""); !errors.Is(err, event.ErrModelNotFound) || !strings.Contains(err.Error(), Variable) {
+		t.Errorf("a wrong %s: %v", Variable, err)
+	}
+	if _, err := Open("dmeo"); err == nil || strings.Contains(err.Error(), Variable) {
+		t.Errorf("a wrong reference: %v", err)
+	}
+}
+
+func TestWhatIsNotThereIsSaid(t *testing.T) {
+	t.Parallel()
+	secret := "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5"
+	for _, tc := range []struct {
+		ref, message, hint string
+		kind               event.ErrorKind
+	}{
+		{"anthropic:claude-sonnet-4-5", "no Anthropic provider", "demo:tour", event.ErrUnsupported},
+		{"openai:gpt-5", "no OpenAI provider", "demo", event.ErrUnsupported},
+		{"gemini:gemini-3", "no Gemini provider", "demo", event.ErrUnsupported},
+		{"bedrock:amazon.nova-pro", "no Bedrock provider", "demo", event.ErrUnsupported},
+		{"ollama:qwen3", "no Ollama provider", "demo", event.ErrUnsupported},
+		{"openai", "no OpenAI provider", "demo", event.ErrUnsupported},
+		{"dmeo", `no model "dmeo"`, "did you mean demo?", event.ErrModelNotFound},
+		{"demoo:tour", `no model "demoo:tour"`, "did you mean demo:tour?", event.ErrModelNotFound},
+		{"Demo", `no model "Demo"`, "did you mean demo?", event.ErrModelNotFound},
+		{"tour", `no model "tour"`, "did you mean demo:tour?", event.ErrModelNotFound},
+		{"opneai:gpt-5", "no model", "did you mean openai:gpt-5?", event.ErrModelNotFound},
+		{"gpt-5", `no model "gpt-5"`, "did you mean openai:gpt-5?", event.ErrModelNotFound},
+		{"claude-opus-4", "no model", "did you mean anthropic:claude-opus-4?", event.ErrModelNotFound},
+		{"xyzzy", `no model "xyzzy"`, "this build has demo, demo:approval", event.ErrModelNotFound},
+		{"a b", "There is no such model.", "this build has", event.ErrModelNotFound},
+		{":", "There is no such model.", "this build has", event.ErrModelNotFound},
+		{"\x1b[31m", "There is no such model.", "this build has", event.ErrModelNotFound},
+		{secret, "There is no such model.", "this build has", event.ErrModelNotFound},
+		{"sk-proj-1", "There is no such model.", "this build has", event.ErrModelNotFound},
+		{"demo:tuor", `no demo script "tuor"`, "did you mean demo:tour?", event.ErrModelNotFound},
+		{"demo:xyzzy", `no demo script "xyzzy"`, "this build has", event.ErrModelNotFound},
+		{"demo:" + secret, "There is no such demo script.", "this build has", event.ErrModelNotFound},
+		{"demo:tour?sped=2", "there is no setting of that name; there are after, attempts", "?speed=2", event.ErrInvalid},
+		{"demo:tour?speed=fast", "speed has no value", "?speed=2", event.ErrInvalid},
+		{"demo:tour?speed=-1", "speed has no value", "?speed=2", event.ErrInvalid},
+		{"demo:tour?speed=1&speed=2", "speed has no value that it can have, or stands twice", "", event.ErrInvalid},
+		{"demo:tour?%zz", "no list of name=value", "", event.ErrInvalid},
+		{"demo:tour?fault=explode", `there is no fault "explode"`, "", event.ErrInvalid},
+		{"demo:tour?total=1s&first_byte=2s", "total is shorter", "", event.ErrInvalid},
+	} {
+		m, err := openIn(none, tc.ref)
+		var e *event.Error
+		if m != nil || !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Message, tc.message) || !strings.Contains(e.Hint, tc.hint) {
+			t.Errorf("%q: %v, %v", tc.ref, m, err)
+			continue
+		}
+		if s := err.Error(); strings.Contains(s, secret) || strings.Contains(s, "sk-proj") || strings.Contains(s, "\x1b") {
+			t.Errorf("%q is repeated: %s", tc.ref, s)
+		}
+	}
+}
+
+func TestScriptsFromFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	m, err := openIn(none, "demo:"+write("my script.yaml", "rules: [{reply: Hello.}]")+"?speed=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Info() != (braid.ModelInfo{Name: "demo:my_script", Simulated: true}) {
+		t.Errorf("Info %+v", m.Info())
+	}
+	text := ""
+	for c, err := range m.Stream(t.Context(), &braid.ModelRequest{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += c.Text
+	}
+	if text != "Hello." {
+		t.Errorf("it says %q", text)
+	}
+	for ref, want := range map[string]event.ErrorKind{
+		filepath.Join(dir, "none.yaml"): event.ErrModelNotFound,
+		dir + "/":                       event.ErrInvalid,
+		write("odd.yaml", "rule: []"):   event.ErrInvalid,
+		write("empty.yml", ""):          event.ErrInvalid,
+		write("big.yaml", strings.Repeat("# x\n", demo.MaxScript/4)+"#"): event.ErrTooLarge,
+		write("wrong.yaml", "rules: [{reply: '${x}'}]"):                  event.ErrInvalid,
+	} {
+		m, err := openIn(none, "demo:"+ref)
+		if m != nil || !errors.Is(err, want) || strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v, want %s", filepath.Base(ref), err, want)
+		}
+	}
+}
+
+func TestSettingsReachTheModel(t *testing.T) {
+	t.Parallel()
+	ask := func(ref string, attempt int) (n int, err error) {
+		m, err := openIn(none, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := &braid.ModelRequest{Cycle: 1, Attempt: attempt, Messages: []event.Message{
+			{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hello"}}},
+		}}
+		for c, err := range m.Stream(t.Context(), req) {
+			if err != nil {
+				return n, err
+			}
+			if c.Kind == braid.ChunkText {
+				n++
+			}
+		}
+		return n, nil
+	}
+	if n, err := ask("demo?characters=1", 1); err != nil || n < 100 {
+		t.Errorf("%d pieces of one character, %v", n, err)
+	}
+	var e *event.Error
+	if _, err := ask("demo?fault=throttled&attempts=2&retry_after=3s", 2); !errors.As(err, &e) || e.Kind != event.ErrThrottled || e.RetryAfter != 3*time.Second {
+		t.Errorf("throttled: %v", err)
+	}
+	if n, err := ask("demo?fault=throttled&attempts=2", 3); err != nil || n == 0 {
+		t.Errorf("the third attempt: %v", err)
+	}
+	start := time.Now()
+	if _, err := ask("demo?first_byte=30ms", 1); err != nil || time.Since(start) < 30*time.Millisecond {
+		t.Errorf("the first byte after %v, %v", time.Since(start), err)
+	}
+}
+
+func TestDetectInOrder(t *testing.T) {
+	t.Parallel()
+	note := func(key, provider string) string {
+		return key + " is set, but this build has no " + provider + " provider yet; using the simulated model"
+	}
+	for _, tc := range []struct {
+		name string
+		env  func(string) string
+		ref  string
+		want Detection
+	}{
+		{"nothing", none, "", Detection{Model: "demo", Source: FromNothing}},
+		{"a reference", env(Variable, "demo:tour", "OPENAI_API_KEY", "x"), "demo:seed2", Detection{Model: "demo:seed2", Source: FromArgument}},
+		{"the variable", env(Variable, " demo:tour ", "OPENAI_API_KEY", "x"), "  ", Detection{Model: "demo:tour", Source: FromEnvironment}},
+		{"a key", env("OPENAI_API_KEY", "sk-1234"), "", Detection{
+			Model: "demo", Source: FromNothing, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{note("OPENAI_API_KEY", "OpenAI")},
+		}},
+		{"several keys", env("GOOGLE_API_KEY", "x", "GEMINI_API_KEY", "y", "ANTHROPIC_API_KEY", "z", "AWS_PROFILE", "p"), "", Detection{
+			Model: "demo", Source: FromNothing, Keys: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AWS_PROFILE"},
+			Notes: []string{note("ANTHROPIC_API_KEY", "Anthropic"), note("GEMINI_API_KEY", "Gemini"), note("AWS_PROFILE", "Bedrock")},
+		}},
+	} {
+		if d := cmp.Diff(tc.want, Detect(tc.env, tc.ref)); d != "" {
+			t.Errorf("%s -want +got:\n%s", tc.name, d)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, ref := range append(Names(), "gpt-5", "demo:tour?speed=1&fault=cut", "demo?%", ":", "sk-123", "opneai:x") {
+		f.Add(ref)
+	}
+	f.Fuzz(func(t *testing.T, ref string) {
+		if isPath(ref) {
+			t.Skip("files are the operator's")
+		}
+		m, err := openIn(none, ref)
+		var e *event.Error
+		if (m == nil) == (err == nil) || err != nil && (!errors.As(err, &e) || e.Message == "" || e.Hint == "") {
+			t.Fatalf("%q: %v, %v", ref, m, err)
+		}
+	})
+}

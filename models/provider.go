@@ -1,0 +1,69 @@
+package models
+
+import (
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model/demo"
+)
+
+// provider is who makes models. One without open is known, but not in this build.
+type provider struct {
+	// name stands before the colon, title in sentences.
+	name  string
+	title string
+	// keys are the environment variables that say that somebody has access.
+	keys []string
+	// families are how the names of its models begin, for those who leave the
+	// provider out.
+	families []string
+	open     func(rest string) (braid.Model, error)
+}
+
+// providers in the order in which a key is looked for.
+func providers() []provider {
+	return []provider{
+		{
+			name: "anthropic", title: "Anthropic", keys: []string{"ANTHROPIC_API_KEY"},
+			families: []string{"claude"},
+		},
+		{
+			name: "openai", title: "OpenAI", keys: []string{"OPENAI_API_KEY"},
+			families: []string{"gpt", "chatgpt", "o1", "o3", "o4"},
+		},
+		{
+			name: "gemini", title: "Gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+			families: []string{"gemini"},
+		},
+		{
+			name: "bedrock", title: "Bedrock", keys: []string{"AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE", "AWS_ACCESS_KEY_ID"},
+			families: []string{"amazon.", "anthropic.", "meta.", "us.", "eu.", "apac.", "global."},
+		},
+		{
+			name: "ollama", title: "Ollama",
+			families: []string{"llama", "qwen", "mistral", "gemma", "phi", "deepseek"},
+		},
+		{name: "demo", title: "demo", open: openDemo},
+	}
+}
+
+func providerOf(name string) (provider, bool) {
+	for _, p := range providers() {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return provider{}, false
+}
+
+// Names lists what [Open] takes in this build: each provider, and each model
+// of those whose models are known beforehand.
+func Names() []string {
+	names := []string{"demo"}
+	for _, s := range demo.Scripts() {
+		names = append(names, "demo:"+s)
+	}
+	return names
+}
+
+func have() string { return "this build has " + strings.Join(Names(), ", ") }
