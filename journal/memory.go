@@ -355,6 +355,7 @@ func (m *Memory) dequeue(r *run) {
 	} else {
 		r.newer.older = r.older
 	}
+	r.behind, r.older, r.newer = nil, nil, nil
 }
 
 // due reports whether a driver could take the run now.

@@ -118,7 +118,7 @@ func TestMemoryLetsGoOfReadMail(t *testing.T) {
 		}
 		return weak.Make(text)
 	}
-	read, unread := post("read"), post("unread")
+	unread, read := post("unread"), post("read")
 	lease := must(t)(m.Acquire(ctx, "run", 0)).(journal.Opened).Lease
 	if err := m.Commit(ctx, lease, journal.Batch{Read: []string{"read"}}); err != nil {
 		t.Fatal(err)

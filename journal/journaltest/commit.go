@@ -144,8 +144,8 @@ func commitCases() []testCase {
 			p.post(letter("a", first))
 			b := w.ending(event.RunCompleted,
 				set("app:n", "2", "user:n", "2"),
-				begun("t2", 1, event.StepTool),
 				ended("t1", 1, event.StepTool, event.OutcomeDone),
+				begun("t2", 1, event.StepTool),
 				ended("t0", 1, event.StepTool, event.OutcomeDone))
 			b.Read = []string{"a"}
 			w.refused("commit with a step that has not begun", b, event.ErrConflict)

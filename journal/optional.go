@@ -1,0 +1,54 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/braidrun/braid/event"
+)
+
+// What some stores can do beyond [Store]. A caller asks with a type assertion and
+// has another way where the answer is no.
+
+// Starter admits a run and acquires it at once, which saves a program that is
+// about to drive its own run one durable write.
+type Starter interface {
+	// Start does what Admit and then Acquire would, as one change that is
+	// durable only with the first commit under the lease: until then a power
+	// cut may lose the run as if it had never been asked for. So it is for a
+	// caller who has promised nothing to anybody yet.
+	//
+	// The errors are those of Admit and of Acquire. Where the run cannot be
+	// taken but is there (it runs, waits behind another, or has ended), the error
+	// is Acquire's, Opened holds nothing but the run's row, and a run that was not
+	// known before is queued.
+	Start(ctx context.Context, r Run, have int64) (Opened, error)
+}
+
+// Tailer reads of a long conversation only what is still needed to go on with it.
+type Tailer interface {
+	// Tail gives the end of the log that a fold may begin from. An unknown
+	// conversation has an empty one.
+	Tail(ctx context.Context, conversation string) (Tail, error)
+}
+
+// Tail is the end of a log and what must be known of the part before it.
+//
+// It begins with the first event of a run, and what stands before it is not
+// part of what a model sees next: it belongs to an earlier session, or a
+// compaction in Events covers it. A fold that begins here shows the summary of
+// such a compaction first. Where nothing can be left out, Events is the whole log.
+type Tail struct {
+	// First is the Seq of the first of Events, Last that of the last; where there
+	// are none, First is Last plus one.
+	First int64
+	Last  int64
+	// Events are those from First to Last.
+	Events []*event.Event
+	// Session is the number of the session that First stands in.
+	Session int
+	// State is the conversation's own state, keys without a prefix, as Events
+	// leave it or as it was a little before. Folding Events over it gives what
+	// folding the whole log gives. It is nil where First is 1. The map is the caller's.
+	State map[string]json.RawMessage
+}

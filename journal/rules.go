@@ -1,0 +1,42 @@
+package journal
+
+import "github.com/braidrun/braid/event"
+
+// What follows is the part of the contract that does not depend on where a
+// store keeps its rows. It is for those who write a store: a driver needs none of it.
+
+// CheckBatch refuses, with ErrInvalid, a batch that no state of a store could
+// make right; see [Store] Commit. It looks at nothing but its arguments.
+func CheckBatch(op string, l Lease, b Batch) error { return checkBatch(op, l, b) }
+
+// GivesBack reports whether the lease ends with the batch: it is released, or
+// the run waits or ends.
+func (b Batch) GivesBack() bool { return b.givesBack() }
+
+// OpenStep is the attempt of a step that has begun and not ended, or has ended
+// with a question. A store keeps those of each run, at most one for a step.
+type OpenStep struct {
+	Step    string         `json:"step"`
+	Attempt int            `json:"attempt"`
+	Kind    event.StepKind `json:"kind"`
+	Asked   bool           `json:"asked,omitempty"`
+}
+
+// FollowSteps follows a run's open steps through the events of one batch and
+// gives those that are open behind it, or ErrConflict for a batch that begins or
+// ends a step that it may not. What it is given stays as it is.
+func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, error) {
+	steps := make(openSteps, len(open))
+	for i, s := range open {
+		steps[i] = openStep{step: s.Step, attempt: s.Attempt, kind: s.Kind, asked: s.Asked}
+	}
+	steps, err := steps.after(op, nil, batch)
+	if err != nil || len(steps) == 0 {
+		return nil, err
+	}
+	left := make([]OpenStep, len(steps))
+	for i, s := range steps {
+		left[i] = OpenStep{Step: s.step, Attempt: s.attempt, Kind: s.kind, Asked: s.asked}
+	}
+	return left, nil
+}
