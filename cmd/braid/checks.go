@@ -139,7 +139,7 @@ func checkKeys(_ context.Context, d *diagnosis) {
 			d.warn("set it again without them", "%s begins or ends with blanks or a line break", key)
 		}
 		if i < len(found.Notes) {
-			d.note("nothing; braid help models tells what this build can use", "%s", found.Notes[i])
+			d.note("braid help models tells what this build can use", "%s", found.Notes[i])
 		}
 	}
 	switch {

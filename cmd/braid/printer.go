@@ -286,6 +286,7 @@ func (s *story) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
 		return // the end of the scope or the run tells
 	}
 	message, _ := describe(b.Err)
+	message = strings.TrimSuffix(message, ".")
 	wait := max(b.RetryAt.Sub(e.Time), 0).Round(100 * time.Millisecond)
 	s.note(depth, yellow, "%s: trying again in %s (attempt %d)", oneLine(message), wait, e.Attempt+1)
 }

@@ -34,6 +34,9 @@ type summary struct {
 // line is the summary for people.
 func (s *summary) line() string {
 	var words []string
+	if s.Simulated {
+		words = append(words, "simulated, not charged") // first, so that it is never cut
+	}
 	add := func(n int, one, many string) {
 		switch {
 		case n == 1:
@@ -47,10 +50,7 @@ func (s *summary) line() string {
 	if s.ToolErrors > 0 {
 		words = append(words, fmt.Sprintf("%d failed", s.ToolErrors))
 	}
-	words = append(words, fmt.Sprintf("%d tokens in, %d out", s.Usage.Input, s.Usage.Output), short(s.Duration))
-	if s.Simulated {
-		words = append(words, "simulated, not charged")
-	}
+	words = append(words, fmt.Sprintf("%d + %d tokens", s.Usage.Input, s.Usage.Output), short(s.Duration))
 	return strings.Join(words, " · ")
 }
 

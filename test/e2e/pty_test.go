@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,13 +15,17 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/term"
 )
 
 // terminal is a braid on a pseudo terminal, as a person has it.
 type terminal struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	tty  *os.File
+	t   *testing.T
+	cmd *exec.Cmd
+	tty *os.File
+	// line is the program's side, mode how it was before.
+	line *os.File
+	mode *term.State
 	home string
 
 	mu     sync.Mutex
@@ -35,15 +40,27 @@ func onTerminal(t *testing.T, size pty.Winsize, env []string, args ...string) *t
 	t.Helper()
 	cmd := exec.Command(braid, args...)
 	cmd.Env = environment(t, env...)
-	tty, err := pty.StartWithSize(cmd, &size)
+	tty, line, err := pty.Open()
 	if err != nil {
 		t.Skipf("there is no pseudo terminal here: %v", err)
 	}
-	term := &terminal{t: t, cmd: cmd, tty: tty}
-	term.more = sync.NewCond(&term.mu)
+	if err := pty.Setsize(line, &size); err != nil {
+		t.Fatal(err)
+	}
+	mode, err := term.GetState(int(line.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = line, line, line
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tt := &terminal{t: t, cmd: cmd, tty: tty, line: line, mode: mode}
+	tt.more = sync.NewCond(&tt.mu)
 	for _, pair := range cmd.Env {
 		if dir, ok := strings.CutPrefix(pair, "TMPDIR="); ok {
-			term.home = dir
+			tt.home = dir
 		}
 	}
 	done := make(chan struct{})
@@ -52,11 +69,11 @@ func onTerminal(t *testing.T, size pty.Winsize, env []string, args ...string) *t
 		buf := make([]byte, 4096)
 		for {
 			n, err := tty.Read(buf)
-			term.mu.Lock()
-			term.shown += string(buf[:n])
-			term.closed = err != nil
-			term.mu.Unlock()
-			term.more.Broadcast()
+			tt.mu.Lock()
+			tt.shown += string(buf[:n])
+			tt.closed = err != nil
+			tt.mu.Unlock()
+			tt.more.Broadcast()
 			if err != nil {
 				return
 			}
@@ -64,72 +81,77 @@ func onTerminal(t *testing.T, size pty.Winsize, env []string, args ...string) *t
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
+		_ = line.Close()
 		_ = tty.Close()
 		<-done
 	})
-	return term
+	return tt
 }
 
 // colours are what see looks through; also one that has not come whole.
 var colours = regexp.MustCompile("\x1b(\\[[0-9;]*m?)?$|\x1b\\[[0-9;]*m")
 
 // see waits until text appears behind what was seen before.
-func (term *terminal) see(text string) {
-	term.t.Helper()
+func (tt *terminal) see(text string) {
+	tt.t.Helper()
 	timeout := time.AfterFunc(20*time.Second, func() {
-		term.mu.Lock()
-		term.closed = true
-		term.mu.Unlock()
-		term.more.Broadcast()
+		tt.mu.Lock()
+		tt.closed = true
+		tt.mu.Unlock()
+		tt.more.Broadcast()
 	})
 	defer timeout.Stop()
-	term.mu.Lock()
-	defer term.mu.Unlock()
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
 	for {
-		shown := colours.ReplaceAllString(term.shown, "")
-		if i := strings.Index(shown[term.seen:], text); i >= 0 {
-			term.seen += i + len(text)
+		shown := colours.ReplaceAllString(tt.shown, "")
+		if i := strings.Index(shown[tt.seen:], text); i >= 0 {
+			tt.seen += i + len(text)
 			return
 		}
-		if term.closed {
-			term.t.Fatalf("waited for %q, the terminal shows %q", text, shown[term.seen:])
+		if tt.closed {
+			tt.t.Fatalf("waited for %q, the terminal shows %q", text, shown[tt.seen:])
 		}
-		term.more.Wait()
+		tt.more.Wait()
 	}
 }
 
-func (term *terminal) press(keys string) {
-	term.t.Helper()
-	if _, err := term.tty.WriteString(keys); err != nil {
-		term.t.Fatal(err)
+func (tt *terminal) press(keys string) {
+	tt.t.Helper()
+	if _, err := tt.tty.WriteString(keys); err != nil {
+		tt.t.Fatal(err)
 	}
 }
 
-// ends waits for the end of the program.
-func (term *terminal) ends(code int) {
-	term.t.Helper()
+// ends waits for the end of the program, and checks that it gives the terminal
+// back as it was.
+func (tt *terminal) ends(code int) {
+	tt.t.Helper()
 	done := make(chan struct{})
 	go func() {
-		_ = term.cmd.Wait()
+		_ = tt.cmd.Wait()
 		close(done)
 	}()
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		term.t.Fatalf("it does not end; the terminal shows %q", term.all())
+		tt.t.Fatalf("it does not end; the terminal shows %q", tt.all())
 	}
-	if got := term.cmd.ProcessState.ExitCode(); got != code {
-		term.t.Errorf("exit code %d, want %d; the terminal shows %q", got, code, term.all())
+	if got := tt.cmd.ProcessState.ExitCode(); got != code {
+		tt.t.Errorf("exit code %d, want %d; the terminal shows %q", got, code, tt.all())
 	}
-	if left, err := filepath.Glob(filepath.Join(term.home, "*")); err != nil || len(left) > 0 {
-		term.t.Errorf("left behind: %v, %v", left, err)
+	if mode, err := term.GetState(int(tt.line.Fd())); err != nil || !reflect.DeepEqual(mode, tt.mode) {
+		tt.t.Errorf("the terminal is left as %+v (%v), it was %+v", mode, err, tt.mode)
+	}
+	if left, err := filepath.Glob(filepath.Join(tt.home, "*")); err != nil || len(left) > 0 {
+		tt.t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
-func (term *terminal) all() string {
-	term.mu.Lock()
-	defer term.mu.Unlock()
-	return term.shown
+func (tt *terminal) all() string {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	return tt.shown
 }
 
 const (
@@ -141,22 +163,22 @@ var wide = pty.Winsize{Rows: 40, Cols: 100}
 
 func TestChatOnATerminal(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, wide, nil, "chat")
-	term.see("is a simulated model")
-	term.see("you> ")
-	term.press("3と5を足して\r")
-	term.see("Tool #1: calculator")
-	term.see("#1 calculator")
-	term.see("8")
-	term.see("simulated, not charged")
-	term.see("you> ")
-	term.press("What is 6 times 7?\r")
-	term.see("Tool #2: calculator")
-	term.see("42")
-	term.see("you> ")
-	term.press(ctrlD)
-	term.ends(0)
-	if shown := term.all(); !strings.Contains(shown, "\x1b[") {
+	tt := onTerminal(t, wide, nil, "chat")
+	tt.see("is a simulated model")
+	tt.see("you> ")
+	tt.press("3と5を足して\r")
+	tt.see("Tool #1: calculator")
+	tt.see("#1 calculator")
+	tt.see("8")
+	tt.see("simulated, not charged")
+	tt.see("you> ")
+	tt.press("What is 6 times 7?\r")
+	tt.see("Tool #2: calculator")
+	tt.see("42")
+	tt.see("you> ")
+	tt.press(ctrlD)
+	tt.ends(0)
+	if shown := tt.all(); !strings.Contains(shown, "\x1b[") {
 		t.Error("there are no colours")
 	}
 }
@@ -164,118 +186,118 @@ func TestChatOnATerminal(t *testing.T) {
 // Ctrl-C cancels the run and not the program, in the middle of an answer.
 func TestCtrlCCancelsTheRun(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, wide, nil, "chat", "--model", "demo:tour")
-	term.see("you> ")
-	term.press("Show me what you can do.\r")
-	term.see("both tools") // the thinking is being played
-	term.press(ctrlC)
-	term.see("the run was cancelled")
-	term.see("you> ")
-	if strings.Contains(term.all(), "Lunch for 12") {
+	tt := onTerminal(t, wide, nil, "chat", "--model", "demo:tour")
+	tt.see("you> ")
+	tt.press("Show me what you can do.\r")
+	tt.see("both tools") // the thinking is being played
+	tt.press(ctrlC)
+	tt.see("the run was cancelled")
+	tt.see("you> ")
+	if strings.Contains(tt.all(), "Lunch for 12") {
 		t.Fatal("the answer came all the same")
 	}
-	term.press("/model\r")
-	term.see("demo:tour, simulated")
-	term.see("you> ")
-	term.press(ctrlC)
-	term.see("Ctrl-C again")
-	term.see("you> ")
-	term.press(ctrlC)
-	term.ends(0)
+	tt.press("/model\r")
+	tt.see("demo:tour, simulated")
+	tt.see("you> ")
+	tt.press(ctrlC)
+	tt.see("Ctrl-C again")
+	tt.see("you> ")
+	tt.press(ctrlC)
+	tt.ends(0)
 }
 
 // After a run was cancelled, one Ctrl-C at the prompt is the second one.
 func TestTheSecondCtrlCEndsTheProgram(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, wide, nil, "chat", "--model", "demo:tour")
-	term.see("you> ")
-	term.press("Show me what you can do.\r")
-	term.see("both tools")
-	term.press(ctrlC)
-	term.see("the run was cancelled")
-	term.see("you> ")
-	term.press(ctrlC)
-	term.ends(0)
+	tt := onTerminal(t, wide, nil, "chat", "--model", "demo:tour")
+	tt.see("you> ")
+	tt.press("Show me what you can do.\r")
+	tt.see("both tools")
+	tt.press(ctrlC)
+	tt.see("the run was cancelled")
+	tt.see("you> ")
+	tt.press(ctrlC)
+	tt.ends(0)
 }
 
 func TestAToolAsksOnATerminal(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, wide, nil, "chat", "--model", "demo:approval")
-	term.see("you> ")
-	term.press("Write a draft and delete it again.\r")
-	term.see("delete_file asks: ")
-	term.see("y/n> ")
-	term.press("perhaps\r")
-	term.see("please answer y or n")
-	term.see("y/n> ")
-	term.press("y\r")
-	term.see("#2 delete_file")
-	term.see("you> ")
+	tt := onTerminal(t, wide, nil, "chat", "--model", "demo:approval")
+	tt.see("you> ")
+	tt.press("Write a draft and delete it again.\r")
+	tt.see("delete_file asks: ")
+	tt.see("y/n> ")
+	tt.press("perhaps\r")
+	tt.see("please answer y or n")
+	tt.see("y/n> ")
+	tt.press("y\r")
+	tt.see("#2 delete_file")
+	tt.see("you> ")
 
 	// Ctrl-C at a question cancels the run and not the program.
-	term.press("Write a draft and delete it again.\r")
-	term.see("y/n> ")
-	term.press(ctrlC)
-	term.see("the run was cancelled")
-	term.see("you> ")
-	term.press("/quit\r")
-	term.ends(0)
+	tt.press("Write a draft and delete it again.\r")
+	tt.see("y/n> ")
+	tt.press(ctrlC)
+	tt.see("the run was cancelled")
+	tt.see("you> ")
+	tt.press("/quit\r")
+	tt.ends(0)
 }
 
 // A run on a terminal is watched as it goes, and Ctrl-C ends it with 130.
 func TestRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
-	term := onTerminal(t, wide, nil, "run", "--model", "demo:tour", "Show me what you can do.")
-	term.see("both tools at once")
-	term.see("╭ ")
-	term.see("Tool #1: calculator")
-	term.see("✗")
-	term.see("✓")
-	term.see("Lunch for 12")
-	term.ends(0)
+	tt := onTerminal(t, wide, nil, "run", "--model", "demo:tour", "Show me what you can do.")
+	tt.see("both tools at once")
+	tt.see("╭ ")
+	tt.see("Tool #1: calculator")
+	tt.see("✗")
+	tt.see("✓")
+	tt.see("Lunch for 12")
+	tt.ends(0)
 	if took := time.Since(begin); took < 300*time.Millisecond || took > 15*time.Second {
 		t.Errorf("it took %s: nobody could watch it", took)
 	}
 
-	term = onTerminal(t, wide, nil, "run", "--model", "demo:tour", "Show me what you can do.")
-	term.see("both tools")
-	term.press(ctrlC)
-	term.see("the run was cancelled")
-	term.ends(130)
+	tt = onTerminal(t, wide, nil, "run", "--model", "demo:tour", "Show me what you can do.")
+	tt.see("both tools")
+	tt.press(ctrlC)
+	tt.see("the run was cancelled")
+	tt.ends(130)
 }
 
 // The locale, NO_COLOR and a narrow window are followed.
 func TestTerminalAbilities(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, pty.Winsize{Rows: 24, Cols: 30}, []string{"NO_COLOR=1", "LANG=C"}, "run", "--model", "demo:tour", "何ができますか。")
-	term.see("Tool #1: calculator")
-	term.see("120")
-	term.ends(0)
-	if shown := term.all(); regexp.MustCompile(`\x1b|[╭│╰✓✗]`).MatchString(shown) {
+	tt := onTerminal(t, pty.Winsize{Rows: 24, Cols: 30}, []string{"NO_COLOR=1", "LANG=C"}, "run", "--model", "demo:tour", "何ができますか。")
+	tt.see("Tool #1: calculator")
+	tt.see("120")
+	tt.ends(0)
+	if shown := tt.all(); regexp.MustCompile(`\x1b|[╭│╰✓✗]`).MatchString(shown) {
 		t.Errorf("colours or symbols: %q", shown)
 	}
-	term = onTerminal(t, pty.Winsize{Rows: 24, Cols: 30}, []string{"TERM=dumb", "LANG=C"}, "doctor")
-	term.see("unable to move its cursor")
-	term.see("only 30 columns")
-	term.see("not UTF-8")
-	term.ends(0)
-	term = onTerminal(t, wide, []string{"TERM=dumb"}, "chat")
-	term.see("you> ")
-	term.press("What is 6 times 7?\n")
-	term.see("42")
-	term.see("you> ")
-	term.press(ctrlD)
-	term.ends(0)
+	tt = onTerminal(t, pty.Winsize{Rows: 24, Cols: 30}, []string{"TERM=dumb", "LANG=C"}, "doctor")
+	tt.see("unable to move its cursor")
+	tt.see("only 30 columns")
+	tt.see("not UTF-8")
+	tt.ends(0)
+	tt = onTerminal(t, wide, []string{"TERM=dumb"}, "chat")
+	tt.see("you> ")
+	tt.press("What is 6 times 7?\n")
+	tt.see("42")
+	tt.see("you> ")
+	tt.press(ctrlD)
+	tt.ends(0)
 }
 
 // kill ends a chat in order, and gives the terminal back as it was.
 func TestTerminateOnATerminal(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, wide, nil, "chat")
-	term.see("you> ")
-	if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	tt := onTerminal(t, wide, nil, "chat")
+	tt.see("you> ")
+	if err := tt.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	term.ends(130)
+	tt.ends(130)
 }
