@@ -25,7 +25,7 @@ func (open openSteps) after(op string, scratch openSteps, events []*event.Event)
 		running := i >= 0 && !open[i].asked
 		named := i >= 0 && open[i].attempt == e.Attempt
 
-		ok := true
+		var ok bool
 		switch body := e.Body.(type) {
 		case *event.StepBegun:
 			ok = i < 0 || e.Attempt > open[i].attempt

@@ -83,8 +83,9 @@ func TestMemoryKeepsTimeByItself(t *testing.T) {
 }
 
 // A turn must not cost more where more came before it.
+//
+//nolint:paralleltest // memory is counted for the whole program
 func TestMemoryTurnDoesNotGrowWithTheLog(t *testing.T) {
-	// Not parallel: memory is counted for the whole program.
 	const turns = 100
 	cost := func(prior int) uint64 {
 		store, last := withHistory(t, prior)

@@ -39,7 +39,7 @@ func commitCases() []testCase {
 		}},
 		{"a run that waits, ends or is released loses its lease", func(p *probe) {
 			for name, b := range map[string]func(w *pen) journal.Batch{
-				"waits": func(w *pen) journal.Batch { return journal.Batch{Status: event.RunWaiting} },
+				"waits": func(*pen) journal.Batch { return journal.Batch{Status: event.RunWaiting} },
 				"ends":  func(w *pen) journal.Batch { return w.ending(event.RunCompleted) },
 				"is released": func(w *pen) journal.Batch {
 					b := w.batch(note("bye"))

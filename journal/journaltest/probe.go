@@ -320,10 +320,6 @@ func unset(keys ...string) event.Event {
 
 func words(text string) []event.Block { return []event.Block{&event.Text{Text: text}} }
 
-func says(text string) []event.Message {
-	return []event.Message{{Role: event.RoleUser, Content: words(text)}}
-}
-
 func letter(id, run string) journal.Mail {
 	return journal.Mail{ID: id, Run: run, Kind: journal.MailMessage, Message: words(id)}
 }
