@@ -1,0 +1,288 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Commit implements [journal.Store].
+func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	const op = "journal commit"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if l.Run == "" || l.Conversation == "" {
+		return noID(op, "a lease names a run and its conversation")
+	}
+	if err := journal.CheckBatch(op, l, b); err != nil {
+		return err
+	}
+	var packed []byte
+	if len(b.Events) > 0 {
+		var err error
+		if packed, err = pack(b.Events); err != nil {
+			return fault(op, err)
+		}
+	}
+	// Giving a lease back, and nothing else, is nothing to wait for: who opens the
+	// folder after a power cut holds it void anyway.
+	lazy := len(b.Events) == 0 && len(b.Read) == 0 && (b.Status == "" || b.Status == event.RunRunning)
+	return s.write(ctx, op, lazy, func(x *tx) error { return s.commit(x, op, l, b, packed) })
+}
+
+// fence is what stands before a conversation's log: who may write to it, and where.
+// It names the run that the last lease was given for.
+type fence struct {
+	key       int64
+	id        string
+	last      int64
+	epoch     int64
+	held      bool
+	steps     []byte
+	runKey    int64
+	run       string
+	status    event.RunStatus
+	wake      sql.NullInt64
+	cancelled bool
+	tenant    string
+	user      string
+}
+
+const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL AND c.generation = ?, c.steps,
+	r.key, r.id, r.status, r.wake, r.cancelled, r.tenant, r.user
+	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = ?`
+
+// fence is empty for a conversation that never had a lease.
+func (s *Store) fence(x *tx, conversation string) (fence, error) {
+	f := fence{id: conversation}
+	_, err := x.row(selectFence, []any{s.generation, conversation}, &f.key, &f.last, &f.epoch, &f.held, &f.steps,
+		&f.runKey, &f.run, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user)
+	return f, err
+}
+
+// current reports whether l is the last lease given out, be it released or not.
+func (f *fence) current(l journal.Lease) bool {
+	return f.key != 0 && f.run == l.Run && f.epoch == l.Epoch && f.id == l.Conversation
+}
+
+// heldBy reports whether l is the lease in force.
+func (f *fence) heldBy(l journal.Lease) bool { return f.held && f.current(l) }
+
+const (
+	insertLog = `INSERT INTO log (conversation, first, last, epoch, events) VALUES (?, ?, ?, ?, ?)`
+
+	readMail = `UPDATE mail SET read = 1, value = NULL, message = NULL WHERE run = ? AND id = ? AND read = 0`
+
+	moveFence = `UPDATE conversation SET last = ?, until = iif(?, NULL, until), ended = ended + ?, steps = ? WHERE key = ?`
+
+	setStatus = `UPDATE run SET status = ?, wake = ?, due = ? WHERE key = ?`
+
+	setFirst = `UPDATE run SET first = ?, session = ? WHERE key = ? AND first IS NULL`
+
+	insertCompaction = `INSERT INTO compaction (conversation, seq, first, last) VALUES (?, ?, ?, ?)`
+)
+
+func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packed []byte) error {
+	f, err := s.fence(x, l.Conversation)
+	if err != nil {
+		return err
+	}
+	if len(b.Events) > 0 && b.Events[0].Seq <= f.last {
+		return f.repeated(x, op, l, b)
+	}
+	if !f.heldBy(l) {
+		return f.released(x, op, l, b)
+	}
+	if len(b.Events) > 0 && b.Events[0].Seq != f.last+1 {
+		return leaseLost(op)
+	}
+	if err := f.consume(x, op, b.Read); err != nil {
+		return err
+	}
+	steps, err := f.follow(op, b)
+	if err != nil {
+		return err
+	}
+
+	last, over := f.last, 0
+	if n := len(b.Events); n > 0 {
+		last = b.Events[n-1].Seq
+		if _, err := x.exec(insertLog, f.key, f.last+1, last, l.Epoch, packed); err != nil {
+			return err
+		}
+		for _, e := range b.Events {
+			if err := f.index(x, e); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Status.Ended() {
+		steps, over = nil, 1
+	}
+	if _, err := x.exec(moveFence, last, b.GivesBack(), over, text(steps), f.key); err != nil {
+		return err
+	}
+	return f.setStatus(x, b)
+}
+
+// consume marks mail as read. One letter may be named twice.
+func (f *fence) consume(x *tx, op string, ids []string) error {
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		n, err := x.exec(readMail, f.runKey, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return &event.Error{
+				Op: op, Kind: event.ErrConflict,
+				Message: "the commit reads mail that is not there or was read before",
+				Hint:    "read only mail that came with the lease, and each once",
+			}
+		}
+	}
+	return nil
+}
+
+// follow gives the steps that are open behind the batch, as their column has them.
+func (f *fence) follow(op string, b journal.Batch) ([]byte, error) {
+	var open []journal.OpenStep
+	if len(f.steps) > 0 {
+		if err := json.Unmarshal(f.steps, &open); err != nil {
+			return nil, damaged(op, "the open steps of a run cannot be read", err)
+		}
+	}
+	open, err := journal.FollowSteps(op, open, b.Events)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	return json.Marshal(open)
+}
+
+// index writes what an event means beyond its place in the log.
+func (f *fence) index(x *tx, e *event.Event) error {
+	switch body := e.Body.(type) {
+	case *event.StateChanged:
+		return f.share(x, body)
+	case *event.RunStarted:
+		_, err := x.exec(setFirst, e.Seq, body.Session, f.runKey)
+		return err
+	case *event.Compacted:
+		if e.Scope == "" {
+			_, err := x.exec(insertCompaction, f.key, e.Seq, body.From, body.To)
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fence) setStatus(x *tx, b journal.Batch) error {
+	if b.Status == "" || b.Status == f.status && b.Status != event.RunWaiting {
+		return nil
+	}
+	var wake, due any
+	switch {
+	case b.Status.Ended():
+	case b.Status == event.RunWaiting:
+		if !b.WakeAt.IsZero() {
+			wake = wakeMicros(b.WakeAt)
+			due = wake
+		}
+		unread := false
+		_, err := x.row(`SELECT EXISTS (SELECT 1 FROM mail WHERE run = ? AND read = 0)`, []any{f.runKey}, &unread)
+		if err != nil {
+			return err
+		}
+		if unread {
+			due = 0
+		}
+	default:
+		due = 0
+	}
+	_, err := x.exec(setStatus, b.Status, wake, due, f.runKey)
+	return err
+}
+
+// released answers for a batch whose lease is not in force. It is a success only where
+// the lease was the last one, was given back, and the batch asks for nothing but
+// what is so already.
+func (f *fence) released(x *tx, op string, l journal.Lease, b journal.Batch) error {
+	if len(b.Events) > 0 || !b.GivesBack() || !f.current(l) ||
+		b.Status != "" && (b.Status != f.status || !f.wakesAt(b.WakeAt)) {
+		return leaseLost(op)
+	}
+	for _, id := range b.Read {
+		read := false
+		if _, err := x.row(`SELECT read FROM mail WHERE run = ? AND id = ?`, []any{f.runKey, id}, &read); err != nil {
+			return err
+		}
+		if !read {
+			return leaseLost(op)
+		}
+	}
+	return nil
+}
+
+func (f *fence) wakesAt(t time.Time) bool {
+	if t.IsZero() {
+		return !f.wake.Valid
+	}
+	return f.wake.Valid && f.wake.Int64 == wakeMicros(t)
+}
+
+const selectOverlap = `SELECT first, last, epoch, events FROM log
+	WHERE conversation = ? AND last >= ? AND first <= ? ORDER BY last`
+
+// repeated answers for a batch that would write over events. It is a success where
+// they are the batch's own; see [journal.Store] Commit, "Repeats".
+func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) error {
+	from, to := b.Events[0].Seq, b.Events[len(b.Events)-1].Seq
+	if to > f.last || !f.current(l) && !b.GivesBack() {
+		return leaseLost(op)
+	}
+	rows, err := x.query(selectOverlap, f.key, from, to)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	u := unpacker{conversation: f.id, after: from - 1, max: len(b.Events)}
+	for rows.Next() {
+		var first, last, epoch int64
+		var packed []byte
+		if err := rows.Scan(&first, &last, &epoch, &packed); err != nil {
+			return err
+		}
+		if epoch != l.Epoch {
+			return leaseLost(op)
+		}
+		if err := u.row(first, last, packed); err != nil {
+			return damaged(op, "a conversation's log cannot be read", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if len(u.events) != len(b.Events) {
+		return damaged(op, "a conversation's log has a gap", nil)
+	}
+	for i, e := range b.Events {
+		if !sameEvent(u.events[i], e) {
+			return leaseLost(op)
+		}
+	}
+	return nil
+}
+
+// sameEvent compares what tells events of one lease apart, never their content.
+func sameEvent(a, b *event.Event) bool {
+	return a.Seq == b.Seq && a.Run == b.Run && a.Step == b.Step && a.Attempt == b.Attempt &&
+		a.Body.Kind() == b.Body.Kind()
+}

@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"github.com/braidrun/braid/event"
+)
+
+// applicationID marks a SQLite file as a journal ("Brai"): other programs' files are left alone.
+const applicationID = 0x42726169
+
+// pragmas are the settings of every connection.
+var pragmas = []string{
+	// A person with a SQLite tool may hold the file for a moment.
+	"busy_timeout(5000)",
+	// A burst may make the write-ahead log long; it need not stay so.
+	"journal_size_limit(67108864)",
+	"temp_store(memory)",
+	// macOS needs to be asked for what the others do.
+	"fullfsync(1)", "checkpoint_fullfsync(1)",
+}
+
+// connect makes a pool of at most so many connections to the file.
+func connect(path string, connections int, more ...string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive's letter
+	}
+	query := url.Values{"_pragma": slices.Concat(pragmas, more), "_dqs": {"0"}}
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// embedded gives the migrations in order. A file's schema version is how many
+// of them it has seen.
+//
+// This is all that is wanted of a migration tool: up only, one process, one
+// dialect, the version in the file's own header. A library for it would add a
+// megabyte to every program that links the journal.
+func embedded() []string {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil // the pattern is right
+	}
+	slices.Sort(names)
+	scripts := make([]string, 0, len(names))
+	for _, name := range names {
+		script, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil // it is in the program
+		}
+		scripts = append(scripts, string(script))
+	}
+	return scripts
+}
+
+// prepare makes sure that the file is a journal of this version, and of none
+// that it does not know. It changes nothing before it is sure.
+func prepare(ctx context.Context, conn *sql.Conn, migrations []string) error {
+	const op = "journal open"
+	var application, version, tables int
+	err := conn.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&application, &version, &tables)
+	if err != nil {
+		return err
+	}
+	fresh := application == 0 && version == 0 && tables == 0
+	switch {
+	case !fresh && application != applicationID:
+		return &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "the file where the journal should be belongs to another program",
+			Hint: "choose another folder for the data",
+		}
+	case version > len(migrations):
+		return &event.Error{
+			Op: op, Kind: event.ErrNewer,
+			Message: "the journal was written by a newer version of Braid (its schema is " + strconv.Itoa(version) +
+				", this version knows up to " + strconv.Itoa(len(migrations)) + ")",
+			Hint: "run the newer version, or restore a copy from before the upgrade",
+		}
+	}
+	var mode string
+	if err := conn.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "the disk cannot hold a journal: it lacks shared memory files",
+			Hint: "put the data on a local disk",
+		}
+	}
+	for ; version < len(migrations); version++ {
+		if err := migrate(ctx, conn, migrations[version], version+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrate takes one step up, or none.
+func migrate(ctx context.Context, conn *sql.Conn, script string, version int) error {
+	for _, part := range []string{
+		"BEGIN IMMEDIATE", script,
+		"PRAGMA application_id = " + strconv.Itoa(applicationID),
+		"PRAGMA user_version = " + strconv.Itoa(version), "COMMIT",
+	} {
+		if _, err := conn.ExecContext(ctx, part); err != nil {
+			_, _ = conn.ExecContext(ctx, "ROLLBACK")
+			return err
+		}
+	}
+	return nil
+}

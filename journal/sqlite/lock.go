@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+// folderLock is one process's claim to a folder. The operating system holds it
+// and takes it away when the process ends, however that happens, so a lock file
+// that lies about means nothing by itself; its content is only for people, and for
+// the message to who comes second.
+type folderLock struct{ file *os.File }
+
+// errHeld is what claim answers where another process has the lock.
+var errHeld = errors.New("the lock is held")
+
+func lockFolder(op, path string) (*folderLock, error) {
+	f, err := claim(path)
+	if errors.Is(err, errHeld) {
+		return nil, held(op, path)
+	}
+	if err != nil {
+		return nil, folderFault(op, err)
+	}
+	if err := sign(f); err != nil {
+		_ = f.Close()
+		return nil, folderFault(op, err)
+	}
+	return &folderLock{file: f}, nil
+}
+
+// release leaves the file where it is: whoever removed it could remove the one
+// that another process has just locked.
+func (l *folderLock) release() error { return l.file.Close() }
+
+// sign writes the process's number into the file.
+func sign(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+func held(op, path string) error {
+	who := "another process"
+	hint := "stop it, or choose another folder"
+	if pid := signer(path); pid > 0 {
+		who = "process " + strconv.Itoa(pid)
+		if pid == os.Getpid() {
+			who, hint = "this process ("+strconv.Itoa(pid)+")", "use the journal that is open, or close it first"
+		}
+	}
+	return &event.Error{
+		Op: op, Kind: event.ErrConflict, Message: "the folder for the data is in use by " + who, Hint: hint,
+	}
+}
+
+// signer reads the number of the process that has the lock; 0 is unknown.
+func signer(path string) int {
+	f, err := os.Open(path) //nolint:gosec // the folder is the caller's
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}

@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// What syscall has no names for.
+const (
+	errorSharingViolation syscall.Errno = 32
+	errorWriteProtect     syscall.Errno = 19
+	errorHandleDiskFull   syscall.Errno = 39
+	errorDiskFull         syscall.Errno = 112
+)
+
+// claim opens the file for writing while others may only read it: that is the
+// lock, and Windows takes it away with the process.
+func claim(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ,
+		nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, errorSharingViolation) {
+		return nil, errHeld
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
+
+func readOnly(err error) bool { return errors.Is(err, errorWriteProtect) }
+
+func noSpace(err error) bool {
+	return errors.Is(err, errorDiskFull) || errors.Is(err, errorHandleDiskFull)
+}

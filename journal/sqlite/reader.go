@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+)
+
+// readers is how many calls may read at a time; more wait for one of them.
+const readers = 4
+
+// reader reads what is committed, beside the writer and without waiting for it.
+type reader struct {
+	db *sql.DB
+
+	mu         sync.Mutex
+	statements map[string]*sql.Stmt
+	closed     bool
+	busy       sync.WaitGroup
+}
+
+func newReader(ctx context.Context, path string) (*reader, error) {
+	db, err := connect(path, readers, "query_only(1)")
+	if err != nil {
+		return nil, err
+	}
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &reader{db: db, statements: make(map[string]*sql.Stmt)}, nil
+}
+
+// enter must be called before reading, and leave after it where the answer is true.
+func (r *reader) enter() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	r.busy.Add(1)
+	return true
+}
+
+func (r *reader) leave() { r.busy.Done() }
+
+func (r *reader) close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.busy.Wait()
+	for _, s := range r.statements {
+		_ = s.Close()
+	}
+	return r.db.Close()
+}
+
+// query runs a statement that is prepared once for each connection.
+func (r *reader) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	s, err := r.statement(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args...)
+}
+
+// row gives what the statement finds first; found is false for nothing.
+func (r *reader) row(ctx context.Context, text string, args []any, into ...any) (found bool, err error) {
+	s, err := r.statement(ctx, text)
+	if err != nil {
+		return false, err
+	}
+	err = s.QueryRowContext(ctx, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (r *reader) statement(ctx context.Context, text string) (*sql.Stmt, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.statements[text]
+	if s != nil {
+		return s, nil
+	}
+	s, err := r.db.PrepareContext(ctx, text)
+	if err == nil {
+		r.statements[text] = s
+	}
+	return s, err
+}

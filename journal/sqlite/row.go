@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"database/sql"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// runColumns are what a [runRow] takes, of a run r and its conversation c.
+const runColumns = `r.key, r.id, c.id, r.tenant, r.user, r.agent, r.input, r.idem, r.executor, r.metadata,
+	r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted`
+
+// runRow is a run as its row has it: what is JSON is not read yet, so that this
+// costs the writer nothing.
+type runRow struct {
+	key      int64
+	run      journal.Run
+	input    []byte
+	metadata []byte
+	wake     sql.NullInt64
+	admitted int64
+}
+
+// into gives where the values of runColumns go.
+func (r *runRow) into() []any {
+	return []any{
+		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
+		&r.run.Executor, &r.metadata, &r.run.NewSession, &r.run.Turn, &r.run.Status, &r.wake, &r.run.Cancelled, &r.admitted,
+	}
+}
+
+// read gives the run.
+func (r *runRow) read(op string) (journal.Run, error) {
+	run := r.run
+	run.Admitted = fromMicros(r.admitted)
+	if r.wake.Valid {
+		run.WakeAt = fromMicros(r.wake.Int64)
+	}
+	var err error
+	if run.Input, err = unpackMessages(r.input); err != nil {
+		return journal.Run{}, damaged(op, "a run's input cannot be read", err)
+	}
+	if len(r.metadata) > 0 {
+		if err := json.Unmarshal(r.metadata, &run.Metadata); err != nil {
+			return journal.Run{}, damaged(op, "a run's labels cannot be read", err)
+		}
+	}
+	return run, nil
+}
+
+// mailColumns are what a [mailRow] takes.
+const mailColumns = `id, kind, token, value, sender, message, posted`
+
+// mailRow is a letter as its row has it.
+type mailRow struct {
+	mail    journal.Mail
+	value   []byte
+	message []byte
+	posted  int64
+}
+
+func (m *mailRow) into() []any {
+	return []any{&m.mail.ID, &m.mail.Kind, &m.mail.Token, &m.value, &m.mail.By, &m.message, &m.posted}
+}
+
+func (m *mailRow) read(op, run string) (journal.Mail, error) {
+	mail := m.mail
+	mail.Run, mail.Value, mail.Posted = run, m.value, fromMicros(m.posted)
+	if len(m.message) > 0 {
+		blocks, err := event.DecodeBlocks(m.message)
+		if err != nil {
+			return journal.Mail{}, damaged(op, "a letter cannot be read", err)
+		}
+		mail.Message = blocks
+	}
+	return mail, nil
+}
+
+// names refuses what could not be read back as it was written: JSON holds UTF-8.
+func names(op string, of ...string) error {
+	for _, s := range of {
+		if !utf8.ValidString(s) {
+			return invalid(op, "a name or an id is not UTF-8", "send UTF-8")
+		}
+	}
+	return nil
+}
+
+// text is a column that holds text, or nothing where there is none.
+func text(b []byte) any {
+	if len(b) == 0 {
+		return nil
+	}
+	return string(b)
+}
+
+// blob is a column that holds bytes, or nothing where there are none.
+func blob(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,90 @@
+package sqlite_test
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/journaltest"
+	"github.com/braidrun/braid/journal/sqlite"
+)
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(childEnv); what != "" {
+		os.Exit(child(what))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// manual is a clock that stands still until it is moved.
+type manual struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newManual() *manual { return &manual{now: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)} }
+
+func (c *manual) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *manual) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// open opens a store for the test's life.
+func open(t testing.TB, folder string, o sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(folder, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() { shut(t, s) })
+	return s
+}
+
+func shut(t testing.TB, s *sqlite.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]sqlite.Options{
+		"plain": {}, "term of a minute": {Term: time.Minute}, "relaxed": {Relaxed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			journaltest.Run(t, func(t *testing.T) journaltest.Harness {
+				folder, c := t.TempDir(), newManual()
+				o := o
+				o.Now = c.Now
+				s := open(t, folder, o)
+				return journaltest.Harness{
+					Store: s, Term: o.Term, Advance: c.Advance,
+					Reopen: func() journal.Store {
+						shut(t, s)
+						s = open(t, folder, o)
+						return s
+					},
+				}
+			})
+		})
+	}
+	t.Run("the system's clock", func(t *testing.T) {
+		t.Parallel()
+		journaltest.Run(t, func(t *testing.T) journaltest.Harness {
+			return journaltest.Harness{Store: open(t, t.TempDir(), sqlite.Options{})}
+		})
+	})
+}

@@ -1,0 +1,188 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Options are the settings of a [Store]; the zero value is right for most.
+type Options struct {
+	// Term is how long a lease lasts; 0 or less means [journal.DefaultTerm].
+	Term time.Duration
+	// Now is the store's clock; nil means time.Now. Leases do not follow it when
+	// it goes back, nor, as long as it is time.Now, when it is set forward. It must
+	// not call the store.
+	Now func() time.Time
+	// Owner says in whose name leases are held: when a folder is opened under
+	// another name than before, the leases in it are void. Empty is a random
+	// name for this process, so that the drivers of a process outlive
+	// closing and opening, and those of an earlier process do not.
+	Owner string
+	// Relaxed lets a commit return before it is on the disk. What was
+	// acknowledged last may then be lost in a power cut or a crash of the
+	// operating system, though never the order of things, and nothing in a crash of
+	// the process alone.
+	Relaxed bool
+}
+
+// Store is the [journal.Store] in one SQLite file. [Open] makes it.
+type Store struct {
+	term       time.Duration
+	clock      *clock
+	generation int64
+
+	lock   *folderLock
+	writer *writer
+	reader *reader
+
+	closing sync.Once
+	closed  error
+}
+
+var (
+	_ journal.Store   = (*Store)(nil)
+	_ journal.Starter = (*Store)(nil)
+	_ journal.Tailer  = (*Store)(nil)
+)
+
+// processOwner is what this process calls itself where nobody said otherwise.
+var processOwner = "process/" + rand.Text()
+
+const (
+	fileName = "journal.db"
+	lockName = "journal.lock"
+)
+
+// Open opens the journal in the folder, and makes both where there is none. The
+// folder is locked until Close.
+//
+// Errors are of these kinds: ErrConflict where another process has the folder,
+// ErrNewer where a newer version of Braid wrote it, ErrPermission where it
+// cannot be read or written, ErrStorageFull, ErrInvalid where the file is not a
+// journal, ErrInternal where it is damaged.
+func Open(folder string, options Options) (*Store, error) {
+	const op = "journal open"
+	if folder == "" {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "the journal has no folder", Hint: "name the folder for the data",
+		}
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, folderFault(op, err)
+	}
+	lock, err := lockFolder(op, filepath.Join(folder, lockName))
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{term: options.Term, lock: lock}
+	if s.term <= 0 {
+		s.term = journal.DefaultTerm
+	}
+	if err := s.open(filepath.Join(folder, fileName), &options); err != nil {
+		return nil, errors.Join(fault(op, err), lock.release())
+	}
+	return s, nil
+}
+
+func (s *Store) open(path string, options *Options) (err error) {
+	ctx := context.Background()
+	db, err := connect(path, 1)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = db.Close()
+		}
+	}()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	if err := prepare(ctx, conn, embedded()); err != nil {
+		return err
+	}
+	if err := s.own(ctx, conn, options); err != nil {
+		return err
+	}
+	reader, err := newReader(ctx, path)
+	if err != nil {
+		return err
+	}
+	w, err := newWriter(ctx, db, conn, s.clock, options.Relaxed)
+	if err != nil {
+		return errors.Join(err, reader.close())
+	}
+	s.reader, s.writer = reader, w
+	return nil
+}
+
+// own makes the file this process's own: the leases of another owner are void
+// from now on. It also sets the clock.
+func (s *Store) own(ctx context.Context, conn *sql.Conn, options *Options) error {
+	owner := options.Owner
+	if owner == "" {
+		owner = processOwner
+	}
+	now := options.Now
+	if now == nil {
+		now = time.Now
+	}
+	var before string
+	var steady, wall int64
+	err := conn.QueryRowContext(ctx, `SELECT owner, generation, clock, wall FROM store WHERE key = 1`).
+		Scan(&before, &s.generation, &steady, &wall)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if before != owner {
+		s.generation++
+	}
+	s.clock = newClock(now, steady, wall)
+	_, steady, wall = s.clock.read()
+	_, err = conn.ExecContext(ctx, `INSERT INTO store (key, owner, generation, clock, wall) VALUES (1, ?1, ?2, ?3, ?4)
+		ON CONFLICT (key) DO UPDATE SET owner = ?1, generation = ?2, clock = ?3, wall = ?4`,
+		owner, s.generation, steady, wall)
+	return err
+}
+
+// Close waits for the calls that are under way, refuses all others, and gives
+// the folder back. Calling it again does nothing and returns the same.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		// Readers go first: who leaves last tidies the file up, and that takes
+		// a connection that may write.
+		err := s.reader.close()
+		err = errors.Join(err, s.writer.close())
+		err = errors.Join(err, s.lock.release())
+		s.closed = fault("journal close", err)
+	})
+	return s.closed
+}
+
+// folderFault says why a folder cannot be used.
+func folderFault(op string, err error) error {
+	e := &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Err: err,
+		Message: "the folder for the data cannot be used", Hint: "check that it is a folder, and on a disk that works",
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission) || readOnly(err):
+		e.Kind = event.ErrPermission
+		e.Message = "the folder for the data cannot be written"
+		e.Hint = "let the user that runs this program write it, or choose another folder"
+	case noSpace(err):
+		e.Kind, e.Message, e.Hint = event.ErrStorageFull, noSpaceMessage, noSpaceHint
+	}
+	return e
+}

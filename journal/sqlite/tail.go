@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/braidrun/braid/journal"
+)
+
+const (
+	selectTalk = `SELECT key, tenant, last FROM conversation WHERE id = ?`
+
+	// Where the session that goes on began.
+	selectSession = `SELECT session, first FROM run WHERE conversation = ?1 AND first IS NOT NULL AND session = (
+			SELECT session FROM run WHERE conversation = ?1 AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
+		) ORDER BY turn LIMIT 1`
+
+	// How far a summary reaches that replaces the session's beginning.
+	selectCovered = `SELECT max(last) FROM compaction WHERE conversation = ? AND first <= ?`
+
+	// The run that stands at a place in the log.
+	selectRunAt = `SELECT first FROM run WHERE conversation = ? AND first <= ? ORDER BY turn DESC LIMIT 1`
+
+	selectOwnState = `SELECT name, value FROM state WHERE tenant = ? AND owner = ?`
+)
+
+// Tail implements [journal.Tailer].
+func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	const op = "journal tail"
+	if err := alive(ctx, op); err != nil {
+		return journal.Tail{}, err
+	}
+	if conversation == "" {
+		return journal.Tail{}, noID(op, "a conversation needs an id")
+	}
+	if !s.reader.enter() {
+		return journal.Tail{}, isClosed(op)
+	}
+	defer s.reader.leave()
+
+	t := journal.Tail{First: 1, Session: 1}
+	var key int64
+	var tenant string
+	there, err := s.reader.row(ctx, selectTalk, []any{conversation}, &key, &tenant, &t.Last)
+	if err != nil || !there {
+		return t, fault(op, err)
+	}
+	if err := s.begin(ctx, key, &t); err != nil {
+		return journal.Tail{}, fault(op, err)
+	}
+	if t.First > 1 {
+		// The state is read before the events: what it lacks, they say.
+		rows, err := s.reader.query(ctx, selectOwnState, tenant, conversationOwner(conversation))
+		if err != nil {
+			return journal.Tail{}, fault(op, err)
+		}
+		if t.State, err = readState(rows); err != nil {
+			return journal.Tail{}, fault(op, err)
+		}
+	}
+	if t.Events, err = s.read(ctx, op, conversation, t.First-1, 0); err != nil {
+		return journal.Tail{}, err
+	}
+	if n := len(t.Events); n > 0 {
+		t.Last = t.Events[n-1].Seq
+	}
+	return t, nil
+}
+
+// begin finds where the tail may begin.
+func (s *Store) begin(ctx context.Context, key int64, t *journal.Tail) error {
+	there, err := s.reader.row(ctx, selectSession, []any{key}, &t.Session, &t.First)
+	if err != nil || !there {
+		return err
+	}
+	var covered sql.NullInt64
+	if _, err := s.reader.row(ctx, selectCovered, []any{key, t.First}, &covered); err != nil {
+		return err
+	}
+	if !covered.Valid {
+		return nil
+	}
+	var first int64
+	if there, err = s.reader.row(ctx, selectRunAt, []any{key, covered.Int64 + 1}, &first); there {
+		t.First = max(t.First, first)
+	}
+	return err
+}
