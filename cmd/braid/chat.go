@@ -86,7 +86,9 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	if in.on("json") || in.on("quiet") {
 		echo = nil
 	}
-	lines := p.newLineReader(echo)
+	lines := p.newLineReader(echo, ints)
+	_, edited := lines.(*terminalLines)
+	ints.beSteady(edited)
 	defer lines.close()
 	c.talk = &talk{
 		agent: crew.agent, conv: braid.NewConversation(), show: c.ui.show, ints: ints,

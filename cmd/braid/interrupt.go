@@ -14,11 +14,14 @@ import (
 //
 // While a run is in progress SIGINT cancels it, and so do SIGTERM and SIGHUP,
 // which also end the program afterwards. Between runs each of them ends the
-// program at once. A run whose tools do not let go is abandoned when SIGINT
+// program at once, but see steady. A run whose tools do not let go is abandoned when SIGINT
 // comes patience times more.
 type interrupts struct {
 	signals  chan os.Signal
 	patience int
+	// steady ignores SIGINT between runs, for a prompt that reads Ctrl-C as a
+	// key: what was meant for a run that has just ended must not end the program.
+	steady bool
 	// quit cleans up and ends the program from outside the main goroutine.
 	quit func()
 
@@ -68,6 +71,9 @@ func (i *interrupts) take(interrupt bool) {
 	if !interrupt {
 		i.ending = true
 	}
+	if interrupt && i.steady && i.cancel == nil {
+		return
+	}
 	i.pressed++
 	if i.cancel == nil || i.pressed > 1+i.patience {
 		i.quit()
@@ -88,6 +94,27 @@ func (i *interrupts) guard(ctx context.Context) (guarded context.Context, releas
 		i.mu.Unlock()
 		cancel(nil)
 	}
+}
+
+// pause takes the run out of reach of signals while a person is asked; resume
+// puts it back.
+func (i *interrupts) pause() (resume func()) {
+	i.mu.Lock()
+	cancel := i.cancel
+	i.cancel = nil
+	i.mu.Unlock()
+	return func() {
+		i.mu.Lock()
+		i.cancel = cancel
+		i.mu.Unlock()
+	}
+}
+
+// beSteady sets steady.
+func (i *interrupts) beSteady(on bool) {
+	i.mu.Lock()
+	i.steady = on
+	i.mu.Unlock()
 }
 
 // interrupted reports whether the last run was interrupted by a signal.

@@ -46,6 +46,33 @@ func TestInterruptBetweenRunsEndsTheProgram(t *testing.T) {
 	}
 }
 
+func TestInterruptAtAPromptThatReadsKeys(t *testing.T) {
+	t.Parallel()
+	i, quits := testInterrupts(2)
+	i.beSteady(true)
+	i.take(true)
+	if *quits != 0 {
+		t.Error("a late Ctrl-C ended the program")
+	}
+	ctx, release := i.guard(t.Context())
+	defer release()
+	resume := i.pause()
+	i.take(true)
+	if ctx.Err() != nil || *quits != 0 {
+		t.Error("the run was cancelled while a person is asked")
+	}
+	resume()
+	i.take(true)
+	if ctx.Err() == nil {
+		t.Error("the run was not cancelled")
+	}
+	i.pause()
+	i.take(false)
+	if *quits != 1 {
+		t.Error("SIGTERM at a prompt did not end the program")
+	}
+}
+
 func TestTerminateCancelsTheRunAndEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	i, quits := testInterrupts(2)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/peterh/liner"
@@ -28,9 +29,9 @@ type lineReader interface {
 // newLineReader reads from a terminal with editing and history, and from
 // anything else line by line. echo is where the pipe form writes prompts and
 // what it read, so that the output reads like a conversation; nil for nowhere.
-func (p *process) newLineReader(echo io.Writer) lineReader {
-	if isTerminal(p.stdin) && isTerminal(p.stdout) && p.getenv("TERM") != "dumb" {
-		t := &terminalLines{state: liner.NewLiner()}
+func (p *process) newLineReader(echo io.Writer, ints *interrupts) lineReader {
+	if f, ok := p.stdin.(*os.File); ok && isTerminal(f) && isTerminal(p.stdout) && p.getenv("TERM") != "dumb" {
+		t := &terminalLines{state: liner.NewLiner(), fd: int(f.Fd()), ints: ints}
 		t.state.SetCtrlCAborts(true)
 		t.done = p.onExit(func() { _ = t.state.Close() })
 		return t
@@ -39,13 +40,23 @@ func (p *process) newLineReader(echo io.Writer) lineReader {
 	return &pipeLines{r: bufio.NewReader(p.stdin), prompts: echo, echo: !isTerminal(p.stdin)}
 }
 
-// terminalLines edits lines on a terminal.
+// terminalLines edits lines on a terminal. While it does, Ctrl-C is a key.
+// It cannot be stopped, so signals act as they do between runs.
 type terminalLines struct {
 	state *liner.State
+	fd    int
+	ints  *interrupts
 	done  func()
 }
 
-func (t *terminalLines) line(_ context.Context, prompt string, secret bool) (line string, err error) {
+func (t *terminalLines) line(ctx context.Context, prompt string, secret bool) (line string, err error) {
+	defer t.ints.pause()()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	// The editor does the same, but only after the prompt is there to be answered.
+	ctrlCAsKey(t.fd, true)
+	defer ctrlCAsKey(t.fd, false)
 	if secret {
 		line, err = t.state.PasswordPrompt(prompt)
 	} else {

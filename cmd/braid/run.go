@@ -65,7 +65,7 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	if fromStdin {
 		t.ask.lines = nothingMore{}
 	} else {
-		t.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks) }}
+		t.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks, ints) }}
 		defer t.ask.lines.close()
 	}
 	return t.turn(ctx, prompt)

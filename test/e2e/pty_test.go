@@ -240,6 +240,10 @@ func TestAToolAsksOnATerminal(t *testing.T) {
 	tt.press(ctrlC)
 	tt.see("the run was cancelled")
 	tt.see("you> ")
+	tt.press("Write a draft and delete it again.\r")
+	tt.see("y/n> ")
+	tt.press("n\r")
+	tt.see("you> ")
 	tt.press("/quit\r")
 	tt.ends(0)
 }

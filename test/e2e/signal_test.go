@@ -128,10 +128,10 @@ func TestInterruptKeepsAPipedChat(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.waitFor(t, "you> ")
-	if _, err := io.WriteString(c.in, "/model\n"); err != nil {
+	if _, err := io.WriteString(c.in, draft+"\ny\n"); err != nil {
 		t.Fatal(err)
 	}
-	c.waitFor(t, "demo:approval, simulated")
+	c.waitFor(t, "draft.txt is deleted")
 	if err := c.in.Close(); err != nil {
 		t.Fatal(err)
 	}
