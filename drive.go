@@ -379,9 +379,9 @@ func (d *driver) beginTools(s *Scope, calls []*call) {
 		w.call = &w.own
 		switch {
 		case traits.Timeout > 0:
-			w.due = d.now.Add(traits.Timeout + d.agent.limits.Grace)
+			w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)
 		case agent.limits.ToolTime > 0:
-			w.due = d.now.Add(agent.limits.ToolTime)
+			w.bound = agent.limits.ToolTime
 		}
 		c.by = &d.running
 		d.running.n++
@@ -541,6 +541,14 @@ func (d *driver) answerCall(s *Scope) {
 func (d *driver) perform() {
 	todo := d.todo
 	d.todo = d.todo[:0]
+	if d.ctx.Err() != nil {
+		// Cancelled while the log was written: what has begun there and nowhere
+		// else must not run any more.
+		for _, w := range todo {
+			d.leave(w)
+		}
+		todo = nil
+	}
 	if len(todo) == 1 && d.running.n == 1 && todo[0].request != nil {
 		d.runInline(todo[0])
 		return
@@ -581,11 +589,7 @@ func (d *driver) settle(w *work) bool {
 		return false
 	}
 	d.flights = slices.Delete(d.flights, i, i+1)
-	if len(d.queue) > 0 {
-		next := d.queue[0]
-		d.queue = d.queue[1:]
-		d.launch(next)
-	}
+	d.launchNext()
 	if w.request != nil {
 		d.settleModel(w)
 	} else {

@@ -32,8 +32,10 @@ type work struct {
 	step    string
 	attempt int
 	begun   time.Time
-	// due is when a tool is left behind; zero means never.
-	due time.Time
+	// bound is how long a tool may run, due when it is left behind; zero means
+	// for ever, and never.
+	bound time.Duration
+	due   time.Time
 	// end is how a tool ended, answer how a model did.
 	end    toolEnd
 	answer *modelEnd

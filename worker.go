@@ -2,6 +2,7 @@ package braid
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -26,6 +27,9 @@ func (d *driver) launch(w *work) {
 		return
 	}
 	d.flights = append(d.flights, w)
+	if w.bound > 0 {
+		w.due = d.now.Add(w.bound)
+	}
 	if w.request != nil {
 		go d.runAside(w)
 		return
@@ -41,6 +45,17 @@ func (d *driver) launch(w *work) {
 	}
 	d.helper.busy = w
 	d.helper.jobs <- w
+}
+
+// launchNext runs the step that has waited longest for its place.
+func (d *driver) launchNext() {
+	if len(d.queue) == 0 || d.ctx.Err() != nil {
+		return
+	}
+	w := d.queue[0]
+	d.queue = d.queue[1:]
+	w.begun = d.now
+	d.launch(w)
 }
 
 func (d *driver) help(h *helper) {
@@ -169,19 +184,19 @@ func (d *driver) flight(step string) *work {
 	return nil
 }
 
-// leave gives a step up: whatever it brings later changes nothing.
+// leave gives a step up, be it running or not yet: whatever it brings later
+// changes nothing.
 func (d *driver) leave(w *work) {
-	for i, f := range d.flights {
-		if f == w {
-			d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
-			d.running.n--
-			break
-		}
+	if i := slices.Index(d.flights, w); i >= 0 {
+		d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
 	}
-	if w.call != nil {
-		w.call.close()
-		w.entry.by = nil
+	d.running.n--
+	if w.call == nil {
+		w.scope.model.by = nil
+		return
 	}
+	w.call.close()
+	w.entry.by = nil
 }
 
 // expire leaves tools behind whose time is over.
@@ -201,6 +216,7 @@ func (d *driver) expire() {
 				}},
 			},
 		})
+		d.launchNext()
 	}
 }
 

@@ -1,0 +1,119 @@
+package braid
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// What playing generated runs, and reading the loop for them, has found. Each
+// test holds one mended fault.
+
+// callsOnce is a model that asks for the named tools in its first cycle and is
+// done in the second.
+func callsOnce(tools ...string) Model {
+	turn := turnPlan{}
+	for _, name := range tools {
+		turn.calls = append(turn.calls, callPlan{tool: name, args: `{}`})
+	}
+	return &planModel{&agentPlan{name: "root", turns: []turnPlan{turn}}}
+}
+
+// inWorld is a context for models and tools of plans.
+func inWorld(ctx context.Context, conv *Conversation) context.Context {
+	w := newWorld()
+	w.conv = conv
+	return context.WithValue(ctx, worldKey{}, w)
+}
+
+func endsOf(conv *Conversation) (ends []*event.StepEnded) {
+	for _, e := range conv.logged() {
+		if b, ok := e.Body.(*event.StepEnded); ok {
+			ends = append(ends, b)
+		}
+	}
+	return ends
+}
+
+// A tool that was left behind gave its place to nobody, so that those behind it
+// waited for ever.
+func TestAQueuedToolRunsWhenTheOneBeforeIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		conv := NewConversation()
+		agent := New("root", callsOnce("stuck", "good"), Limit(Limits{Parallel: 1, ToolTime: time.Minute}),
+			Func("stuck", "", func(context.Context, struct{}) (string, error) { <-release; return "late", nil }),
+			Func("good", "", func(context.Context, struct{}) (string, error) { return "fine", nil }))
+		ctx, cancel := context.WithTimeout(inWorld(t.Context(), conv), time.Hour)
+		defer cancel()
+		result, err := agent.Run(ctx, "go", In(conv))
+		if err != nil || result.Stop != event.StopEndTurn {
+			t.Fatalf("it ended with %s, %v", result.Stop, err)
+		}
+		ends := endsOf(conv)
+		if len(ends) != 2 || ends[0].Outcome != event.OutcomeStraggler || event.TextOf(ends[1].Result.Content) != "fine" {
+			t.Errorf("the calls ended as %s", asJSON(ends))
+		}
+	})
+}
+
+// The time of a tool ran while it waited for its turn.
+func TestAQueuedToolHasItsWholeTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		conv := NewConversation()
+		slow := func(context.Context, struct{}) (string, error) {
+			<-time.After(40 * time.Second)
+			return "fine", nil
+		}
+		agent := New("root", callsOnce("one", "two", "three"), Limit(Limits{Parallel: 1, ToolTime: time.Minute}),
+			Func("one", "", slow), Func("two", "", slow), Func("three", "", slow))
+		if _, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv)); err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range endsOf(conv) {
+			if end.Outcome != event.OutcomeDone || event.TextOf(end.Result.Content) != "fine" || end.Duration != 40*time.Second {
+				t.Errorf("a call ended %s after %v: %s", end.Outcome, end.Duration, event.TextOf(end.Result.Content))
+			}
+		}
+	})
+}
+
+// Who broke out of the stream when a tool was about to begin saw it run all the same.
+func TestAStepThatIsCancelledAtItsBeginDoesNotRun(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []event.StepKind{event.StepModel, event.StepTool} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			conv := NewConversation()
+			ctx := inWorld(t.Context(), conv)
+			ran := make(chan struct{}, 2)
+			tool := func(context.Context, struct{}) (string, error) { ran <- struct{}{}; return "", nil }
+			agent := New("root", callsOnce("one", "two"), Func("one", "", tool), Func("two", "", tool))
+			for e, err := range agent.Stream(ctx, "go", In(conv)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, ok := e.Body.(*event.StepBegun); ok && b.Step == kind {
+					break
+				}
+			}
+			if models := len(worldOf(ctx).models); len(ran) > 0 || kind == event.StepModel && models > 0 {
+				t.Errorf("%d tools and %d models ran", len(ran), models)
+			}
+			for _, end := range endsOf(conv) {
+				if end.Outcome != event.OutcomeCancelled {
+					t.Errorf("a step ended %s", end.Outcome)
+				}
+			}
+			if err := checkLog(conv.logged()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
