@@ -136,6 +136,9 @@ func checkRun(log []*event.Event) error {
 			if e.Attempt != s.attempt+1 {
 				return bad("attempt %d follows %d", e.Attempt, s.attempt)
 			}
+			if s.open && s.kind == event.StepModel {
+				return bad("its last attempt has no end")
+			}
 			s.attempt, s.open, s.asked = e.Attempt, true, false
 			if b.Step == event.StepModel {
 				names[e.Step] = b.Model
@@ -254,6 +257,8 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 		stopped             bool
 	}
 	scopes := map[string]*scope{"": {agent: r.agents[0]}}
+	changed := map[string]*event.StateChanged{}
+	told := map[string]toolIn{}
 	for _, e := range log {
 		bad := func(text string) error {
 			return fmt.Errorf("event %d (%s of scope %q): %s", e.Seq, e.Step, e.Scope, text)
@@ -270,8 +275,16 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 				return bad("the run has more agents than it may")
 			}
 		case *event.AssistantMessage:
-			s.calls += len(event.CallsOf(b.Content))
+			for n, c := range event.CallsOf(b.Content) {
+				var in toolIn
+				if c.Args != nil && c.Name != "missing" && decodeToolIn(c.Args, &in) == nil {
+					told[stepName(e.Scope, 't', e.Cycle, n)] = in
+				}
+				s.calls++
+			}
 			s.open = 0
+		case *event.StateChanged:
+			changed[e.Step] = b
 		case *event.StepBegun:
 			l := &s.agent.limits
 			if b.Step == event.StepTool {
@@ -295,6 +308,15 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 			if b.Step == event.StepTool {
 				s.stopped = s.stopped || b.EndTurn
 				s.open--
+				in := told[e.Step]
+				if in.Do == "state" && in.Key != "temp:t" && b.Outcome == event.OutcomeDone && !b.Result.IsError {
+					if c := changed[e.Step]; c == nil || strings.HasPrefix(in.Key, "-") != (len(c.Delete) == 1) || len(c.Delete)+len(c.Set) != 1 {
+						return bad("what the tool did to the state is not in the log")
+					}
+				}
+				if in.End && b.Outcome == event.OutcomeDone && !b.EndTurn && in.Do != "ask" {
+					return bad("the tool ended the turn, and the log does not say so")
+				}
 			}
 		}
 	}
@@ -314,6 +336,9 @@ func checkEnd(b *event.RunEnded) error {
 		status = event.RunFailed
 	default:
 		return fmt.Errorf("it ended because of %q", b.Why)
+	}
+	if b.Why == event.WhyFailed && b.Err != nil && b.Err.Kind == event.ErrCancelled || b.Stop == event.StopPause {
+		return fmt.Errorf("a cancelled or paused model call ended it: %s, %v", b.Stop, b.Err)
 	}
 	if b.Status != status || isError != (b.Err != nil) || b.Stop == "" {
 		return fmt.Errorf("it ended %s by %q because of %q with %v", b.Status, b.Stop, b.Why, b.Err)
@@ -351,6 +376,7 @@ func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch
 			continue
 		}
 		cold := newView(log[:n+1])
+		calls := countTalk(cold)
 		if err := sameView(warm, cold); err != nil {
 			return fmt.Errorf("after event %d, the fold is not that from scratch: %w", n+1, err)
 		}
@@ -363,8 +389,26 @@ func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch
 		if err := validMessages(cold.run.scopes[0].talk.msgs); err != nil {
 			return fmt.Errorf("after event %d and another run's begin: %w", n+1, err)
 		}
+		if got := countTalk(cold); got != calls {
+			return fmt.Errorf("after event %d and another run's begin, the model sees %d calls, want %d", n+1, got, calls)
+		}
 	}
 	return nil
+}
+
+// countTalk counts the calls that the next run sees of the session, or would see
+// if the open run ended now without failing.
+func countTalk(v *view) int {
+	messages, n := v.past.msgs, 0
+	if v.open() {
+		root := v.run.scopes[0]
+		messages = root.talk.msgs
+		n = len(event.CallsOf(root.asking))
+	}
+	for _, m := range messages {
+		n += len(m.Calls())
+	}
+	return n
 }
 
 // sameView compares two folds in everything that the log decides: not what

@@ -78,6 +78,12 @@ func (w *world) verdict(end bool) []string {
 	return w.faults
 }
 
+func (w *world) entered(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.entries[key]
+}
+
 // planModel says what an agent's plan says. It is a function of the request.
 type planModel struct{ plan *agentPlan }
 
@@ -372,6 +378,16 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 				continue
 			}
 			stop := false
+			if b, ok := e.Body.(*event.StepBegun); ok && b.Step == event.StepTool &&
+				(r.cancel == byBreak || r.cancel == byContext || r.cancel == byHandle) {
+				key := conv.id + "/" + e.Run + "/" + e.Step
+				entered := w.entered(key)
+				defer func() {
+					if w.entered(key) > entered {
+						w.fault("%s ran after it was cancelled at its begin", key)
+					}
+				}()
+			}
 			switch r.cancel {
 			case byBreak:
 				stop = true
