@@ -641,6 +641,9 @@ func (d *driver) settleModel(w *work) {
 	d.running.n--
 	w.scope.model.by = nil
 	if end.message != nil {
+		if w.scope.depth == 0 {
+			d.partial = nil
+		}
 		d.add(w.scope, w.step, w.attempt, end.message)
 		return
 	}

@@ -117,3 +117,15 @@ func TestAStepThatIsCancelledAtItsBeginDoesNotRun(t *testing.T) {
 		})
 	}
 }
+
+// What a first attempt had said stayed in the result though the second one said it all.
+func TestPartialIsGoneOnceTheAnswerIsWhole(t *testing.T) {
+	t.Parallel()
+	conv := NewConversation()
+	model := &planModel{&agentPlan{name: "root", turns: []turnPlan{{fails: 1, failure: 1, paused: true}}}}
+	agent := New("root", model, Retries(Retry{Base: 1, Max: 1, Exact: true}))
+	result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
+	if err != nil || len(result.Partial) != 0 {
+		t.Errorf("the answer is whole and %q is a part of it: %v", event.TextOf(result.Partial), err)
+	}
+}
