@@ -125,6 +125,16 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 	return nil
 }
 
+// used is what the call is known to have used. Where the provider gave no total,
+// it is the sum, also for a call that failed.
+func (a *assembler) used() event.Usage {
+	u := a.usage
+	if u.Total == 0 {
+		u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	}
+	return u
+}
+
 // at finds the block with this index and kind, or begins it. A provider that
 // uses one index for two kinds gets two blocks.
 func (a *assembler) at(index int, kind ChunkKind) *building {

@@ -129,3 +129,21 @@ func TestPartialIsGoneOnceTheAnswerIsWhole(t *testing.T) {
 		t.Errorf("the answer is whole and %q is a part of it: %v", event.TextOf(result.Partial), err)
 	}
 }
+
+// A failed attempt's tokens were known and counted nothing in the total, which
+// is what a limit looks at.
+func TestFailedAttemptsCountInTheTotal(t *testing.T) {
+	t.Parallel()
+	for _, last := range []lastKind{lastFatal, lastPanic} {
+		conv := NewConversation()
+		model := &planModel{&agentPlan{name: "root", turns: []turnPlan{{fails: 2, failure: 2, paused: true}}, last: last}}
+		agent := New("root", model, Retries(Retry{Base: 1, Max: 1, Exact: true}))
+		result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
+		if err == nil {
+			t.Error("the model broke and nobody says so")
+		}
+		if u := result.Usage; u.Total != u.Input+u.Output+u.CacheRead {
+			t.Errorf("usage is %+v", u)
+		}
+	}
+}

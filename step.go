@@ -203,6 +203,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 			}
 			end.panics = string(debug.Stack())
 			end.message = nil
+			end.usage, end.known = a.used(), a.hasUsage
 		}
 	}()
 	stopped := false
@@ -217,7 +218,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 		}
 	}
 	end.took = time.Since(w.begun)
-	end.usage, end.known = a.usage, a.hasUsage
+	end.usage, end.known = a.used(), a.hasUsage
 	switch {
 	case stopped:
 		end.err = context.Canceled
@@ -237,10 +238,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 	}
 	// The order counts: content may change the stop reason.
 	m := &event.AssistantMessage{Content: a.content(w)}
-	m.Stop, m.Usage, m.Response, m.Model = a.stop, a.usage, a.response, a.model
-	if m.Usage.Total == 0 {
-		m.Usage.Total = m.Usage.Input + m.Usage.Output + m.Usage.CacheRead + m.Usage.CacheWrite
-	}
+	m.Stop, m.Usage, m.Response, m.Model = a.stop, end.usage, a.response, a.model
 	if m.Model == "" {
 		m.Model = w.agent.model.Info().Name
 	}
