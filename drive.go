@@ -668,10 +668,11 @@ func (d *driver) settleModel(w *work) {
 
 // wait is how long to wait after attempt number n has failed.
 func (r *Retry) wait(n int, asked time.Duration) time.Duration {
-	w := r.Max
-	if n < 32 && r.Base<<(n-1) < r.Max {
-		w = r.Base << (n - 1)
+	w := r.Base
+	for i := 1; i < n && w < r.Max; i++ {
+		w *= 2
 	}
+	w = min(w, r.Max)
 	if !r.Exact && w > 1 {
 		w -= rand.N(w / 2) //nolint:gosec // jitter needs no secrecy
 	}
