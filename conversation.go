@@ -20,6 +20,8 @@ import (
 type Conversation struct {
 	id    string
 	store journal.Store
+	// own is set where nobody else writes to the store.
+	own bool
 
 	mu     sync.Mutex
 	busy   bool
@@ -32,7 +34,7 @@ type Conversation struct {
 // NewConversation begins a conversation in memory. Its log is its own and is
 // collected with it.
 func NewConversation() *Conversation {
-	return &Conversation{id: "conversation", store: &journal.Memory{}}
+	return &Conversation{id: "conversation", store: &journal.Memory{}, own: true}
 }
 
 // Open gives a handle on a conversation in a store. It need not exist yet: its
@@ -70,7 +72,7 @@ func (c *Conversation) unlock(warm *view) {
 // newRun names a run: in a log of one's own by counting, in a shared store at
 // random.
 func (c *Conversation) newRun() string {
-	if _, own := c.store.(*journal.Memory); own && c.id == "conversation" {
+	if c.own {
 		c.runs++
 		return "run-" + itoa(c.runs)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 // What playing generated runs, and reading the loop for them, has found. Each
@@ -161,5 +162,23 @@ func TestRetriesWaitAtMostMax(t *testing.T) {
 	}
 	if got := r.wait(1, time.Minute); got != time.Minute {
 		t.Errorf("asked for a minute, it waits %v", got)
+	}
+}
+
+// A handle that was opened on a store under this id numbered its runs from 1
+// again, and took another handle's for its own.
+func TestTwoHandlesOnAConversationOfAnyName(t *testing.T) {
+	t.Parallel()
+	store := journal.NewMemory(journal.MemoryOptions{})
+	for i := range 2 {
+		conv := Open(store, "conversation")
+		agent := New("root", &planModel{&agentPlan{name: "root"}})
+		result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
+		if err != nil || result.Stop != event.StopEndTurn {
+			t.Fatalf("handle %d: %s, %v", i, result.Stop, err)
+		}
+		if n := len(conv.logged()); n != 5*(i+1) {
+			t.Errorf("the log has %d events, want %d", n, 5*(i+1))
+		}
 	}
 }

@@ -485,7 +485,7 @@ func (c *Conversation) logged() []*event.Event {
 func cutLog(log []*event.Event, inputs []string) (*Conversation, error) {
 	ctx := context.Background()
 	store := journal.NewMemory(journal.MemoryOptions{})
-	conv := &Conversation{id: "conversation", store: store}
+	conv := &Conversation{id: "conversation", store: store, own: true}
 	for len(log) > 0 {
 		n := 1
 		for n < len(log) && log[n].Run == log[0].Run {
