@@ -182,3 +182,24 @@ func TestTwoHandlesOnAConversationOfAnyName(t *testing.T) {
 		}
 	}
 }
+
+// The pieces of an answer that was lost stood in front of the next attempt's.
+func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
+	t.Parallel()
+	v := newView(nil)
+	for i, e := range []event.Event{
+		{Body: &event.RunStarted{Session: 1}},
+		{Body: &event.UserMessage{Content: TextOutput("hi").Content}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.StepBegun{Step: event.StepModel}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.AssistantMessage{Piece: true, Content: TextOutput("lost").Content}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 1}, Body: &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeLost}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 2}, Body: &event.StepBegun{Step: event.StepModel}},
+		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 2}, Body: &event.AssistantMessage{Content: TextOutput("found").Content}},
+	} {
+		e.Seq, e.Run = int64(i+1), "run"
+		v.fold(&e)
+	}
+	if got := v.run.lastMessage.Text(); got != "found" {
+		t.Errorf("the answer is %q", got)
+	}
+}

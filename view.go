@@ -388,6 +388,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 				r.metrics.Cycles++
 			}
 		}
+		s.pieces = nil
 		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, name: b.Model}
 		s.modelCalls++
 		r.metrics.ModelCalls++
