@@ -203,3 +203,18 @@ func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
 		t.Errorf("the answer is %q", got)
 	}
 }
+
+// The calls of a history that a caller hands in counted against the run's limit.
+func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
+	t.Parallel()
+	conv := NewConversation()
+	agent := New("root", &planModel{&agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
+	result, err := agent.Run(inWorld(t.Context(), conv), []event.Message{
+		{Role: event.RoleUser, Content: TextOutput("what time is it?").Content},
+		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "a", Name: "clock", Args: emptyObject}}},
+		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "a", Content: TextOutput("noon").Content}}},
+	}, In(conv))
+	if err != nil || result.Stop != event.StopEndTurn {
+		t.Errorf("it ended with %s, %v", result.Stop, err)
+	}
+}

@@ -352,7 +352,10 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 			s.batch = append(s.batch, &slab[i])
 		}
 	}
-	s.toolCalls += calls
+	if e.Step != "" {
+		// The calls of a history that was handed in are not this run's.
+		s.toolCalls += calls
+	}
 }
 
 func countCalls(blocks []event.Block) int {
