@@ -113,7 +113,7 @@ func (d *driver) recover() error {
 			})
 		}
 		for _, c := range slices.Clone(s.batch) {
-			if c.state == callBegun && c.child == nil && unsafeEffect(c.effect) {
+			if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {
 				d.add(s, c.step, c.attempt, &event.StepEnded{
 					Step: event.StepTool, Outcome: event.OutcomeInDoubt,
 					Result: &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{
@@ -127,12 +127,18 @@ func (d *driver) recover() error {
 	return nil
 }
 
-func unsafeEffect(e event.Effect) bool {
-	switch e {
-	case event.EffectPure, event.EffectIdempotent, event.EffectReconcilable:
-		return false
-	default:
+// repeatable reports whether a call that was in flight when its driver died may
+// begin again. Of one that was to be reconciled nobody is left to ask where the
+// tool has changed since.
+func (d *driver) repeatable(s *Scope, c *call) bool {
+	switch c.effect {
+	case event.EffectPure, event.EffectIdempotent:
 		return true
+	case event.EffectReconcilable:
+		tool := d.inputs(s).Agent.tool(c.Name)
+		return tool != nil && TraitsOf(tool).Reconcile != nil
+	default:
+		return false
 	}
 }
 

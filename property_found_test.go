@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,5 +217,37 @@ func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 	}, In(conv))
 	if err != nil || result.Stop != event.StopEndTurn {
 		t.Errorf("it ended with %s, %v", result.Stop, err)
+	}
+}
+
+// A call that was to be reconciled ran a second time, unasked, where the tool had
+// lost its way of asking meanwhile.
+func TestNobodyToAskIsADoubt(t *testing.T) {
+	t.Parallel()
+	for name, tools := range map[string][]Part{
+		"without its question": {Func("recon", "", planTool, func(tr *Traits) { tr.Effect = event.EffectReconcilable })},
+		"gone":                 {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := NewConversation()
+			agent := New("root", callsOnce("recon"), Func("recon", "", planTool, Reconcile(planReconcile)))
+			if _, err := agent.Run(inWorld(t.Context(), first), "go", In(first)); err != nil {
+				t.Fatal(err)
+			}
+			log := first.logged()
+			begun := slices.IndexFunc(log, func(e *event.Event) bool { return e.Step == "t1.0" })
+			conv, err := cutLog(log[:begun+1], []string{"go"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := inWorld(t.Context(), conv)
+			if _, err := New("root", callsOnce("recon"), tools...).Resume(ctx, conv); err != nil {
+				t.Fatal(err)
+			}
+			if end := endsOf(conv)[0]; end.Outcome != event.OutcomeInDoubt || len(worldOf(ctx).entries) > 0 {
+				t.Errorf("it ended %s, and the tool ran %d times", end.Outcome, len(worldOf(ctx).entries))
+			}
+		})
 	}
 }
