@@ -1,0 +1,307 @@
+package braid
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// noon is the clock of the tables; later is a minute after it.
+var (
+	noon  = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	later = noon.Add(time.Minute)
+)
+
+// history is a run's log written in short words, for the tables of Next. Times
+// and numbers are as the driver would write them.
+type history struct{ log []*event.Event }
+
+func (h *history) add(cycle int, step string, attempt int, body event.Body) *history {
+	e := &event.Event{Body: body}
+	e.Seq, e.Run, e.Cycle, e.Step, e.Attempt, e.Time = int64(len(h.log)+1), "run", cycle, step, attempt, noon
+	h.log = append(h.log, e)
+	return h
+}
+
+// asked is a run that has its input.
+func asked() *history {
+	h := &history{}
+	return h.add(0, "", 0, &event.RunStarted{Agent: "root", Turn: 1, Session: 1}).
+		add(0, "", 0, &event.UserMessage{Content: TextOutput("go").Content})
+}
+
+// model begins a model call.
+func (h *history) model(cycle, attempt int) *history {
+	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepBegun{Step: event.StepModel})
+}
+
+// says ends it with text, calls with calls.
+func (h *history) says(cycle int, stop event.StopReason) *history {
+	return h.add(cycle, stepName("", 'm', cycle, 0), 1, &event.AssistantMessage{
+		Content: TextOutput("so").Content, Stop: stop, Usage: event.Usage{Total: 10},
+	})
+}
+
+func (h *history) calls(cycle int, tools ...string) *history {
+	m := &event.AssistantMessage{Stop: event.StopToolUse, Usage: event.Usage{Total: 10}}
+	for i, name := range tools {
+		m.Content = append(m.Content, &event.ToolCall{ID: "c" + strconv.Itoa(i), Name: name, Args: emptyObject})
+	}
+	return h.model(cycle, 1).add(cycle, stepName("", 'm', cycle, 0), 1, m)
+}
+
+// fails ends a model call without an answer.
+func (h *history) fails(cycle, attempt int, outcome event.Outcome, retryAt time.Time) *history {
+	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
+		Step: event.StepModel, Outcome: outcome, RetryAt: retryAt, Err: &event.Error{Kind: event.ErrThrottled},
+	})
+}
+
+func (h *history) begins(cycle, i, attempt int) *history {
+	return h.add(cycle, stepName("", 't', cycle, i), attempt, &event.StepBegun{
+		Step: event.StepTool, Call: "c" + strconv.Itoa(i), Effect: event.EffectPure,
+	})
+}
+
+func (h *history) opens(cycle, i int) *history {
+	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.ScopeOpened{
+		ID: stepName("", 't', cycle, i), Call: "c" + strconv.Itoa(i), Agent: "sub", Depth: 1, Input: TextOutput("do").Content,
+	})
+}
+
+func (h *history) ends(cycle, i int, endTurn bool) *history {
+	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone, EndTurn: endTurn,
+		Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: TextOutput("ok").Content},
+	})
+}
+
+func (h *history) asks(cycle, i int, token string) *history {
+	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.Asked{Token: token, Call: "c" + strconv.Itoa(i)})
+}
+
+func (h *history) answers(token string) *history {
+	return h.add(0, "", 0, &event.Answered{Token: token, Value: []byte("true")})
+}
+
+// nextCase is one row: what is in the log, what is outside it, and what is to be done.
+type nextCase struct {
+	name string
+	log  *history
+	// limits and sequential are the agent's; here names the steps that this
+	// driver runs.
+	limits     Limits
+	sequential bool
+	here       []string
+	now        time.Time
+	cancelled  bool
+	expired    bool
+
+	do    Do
+	why   event.Why
+	stop  event.StopReason
+	kind  event.ErrorKind
+	calls string
+	until time.Time
+}
+
+// nextCases are in the order of the design (DESIGN section 4): in each group the
+// rows show that a rule comes before those that follow it.
+var nextCases = []nextCase{
+	// 1. Cancelled, or past the deadline, comes before everything.
+	{name: "cancelled before anything", log: asked(), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled and past the deadline", log: asked(), cancelled: true, expired: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled with calls that can run", log: asked().calls(1, "a", "b"), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled while tools run", log: asked().calls(1, "a").begins(1, 0, 1), here: []string{"t1.0"}, cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled while a question is open", log: asked().calls(1, "a").asks(1, 0, "q"), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled at the end of the turn", log: asked().model(1, 1).says(1, event.StopEndTurn), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled between attempts", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "past the deadline with calls that can run", log: asked().calls(1, "a"), expired: true, do: DoFinish, why: event.WhyDeadline, stop: event.StopTimeout, kind: event.ErrTimeout},
+	{name: "past the deadline while a question is open", log: asked().calls(1, "a").asks(1, 0, "q"), expired: true, do: DoFinish, why: event.WhyDeadline, stop: event.StopTimeout, kind: event.ErrTimeout},
+
+	// 2. Calls that can run come before waiting.
+	{name: "new calls", log: asked().calls(1, "a", "b", "c"), do: DoTools, calls: "t1.0 t1.1 t1.2"},
+	{name: "an open question holds up nobody else", log: asked().calls(1, "a", "b").asks(1, 0, "q"), do: DoTools, calls: "t1.1"},
+	{name: "what runs here holds up nobody else", log: asked().calls(1, "a", "b").begins(1, 0, 1), here: []string{"t1.0"}, do: DoTools, calls: "t1.1"},
+	{name: "an answered call", log: asked().calls(1, "a").asks(1, 0, "q").answers("q"), do: DoTools, calls: "t1.0"},
+	{name: "one of two questions answered", log: asked().calls(1, "a").asks(1, 0, "q").add(1, "t1.0", 1, &event.Asked{Token: "r", Index: 1}).answers("q"), do: DoWait, why: event.WhyWaiting},
+	{name: "in flight when another driver died", log: asked().calls(1, "a", "b").begins(1, 0, 1).ends(1, 1, false), do: DoTools, calls: "t1.0"},
+	{name: "answered, and in flight when another driver died", log: asked().calls(1, "a").asks(1, 0, "q").answers("q").begins(1, 0, 2), do: DoTools, calls: "t1.0"},
+	{name: "calls of agents come first, together", log: asked().calls(1, "a", "sub", "sub"), do: DoScopes, calls: "t1.1 t1.2"},
+	{name: "then the tools beside them", log: asked().calls(1, "a", "sub").opens(1, 1), do: DoTools, calls: "t1.0"},
+	{name: "an agent's call that began without its scope", log: asked().calls(1, "sub").begins(1, 0, 1), do: DoScopes, calls: "t1.0"},
+	{name: "an unknown tool is a call as any other", log: asked().calls(1, "nobody"), do: DoTools, calls: "t1.0"},
+	{name: "sequential: the first", log: asked().calls(1, "a", "b"), sequential: true, do: DoTools, calls: "t1.0"},
+	{name: "sequential: nothing behind one that runs", log: asked().calls(1, "a", "b").begins(1, 0, 1), here: []string{"t1.0"}, sequential: true, do: DoWait, why: event.WhyWaiting},
+	{name: "sequential: nothing behind one that asks", log: asked().calls(1, "a", "b").asks(1, 0, "q"), sequential: true, do: DoWait, why: event.WhyWaiting},
+	{name: "sequential: the second after the first", log: asked().calls(1, "a", "b").ends(1, 0, false), sequential: true, do: DoTools, calls: "t1.1"},
+	{name: "calls that can run, though a limit is reached", log: asked().calls(1, "a", "b"), limits: Limits{Cycles: 1, ToolCalls: 1, TotalTokens: 1}, do: DoTools, calls: "t1.0 t1.1"},
+	{name: "calls that can run, though another stops", log: asked().calls(1, "a", "b").ends(1, 0, true), do: DoTools, calls: "t1.1"},
+
+	// 3. Waiting comes before stopping.
+	{name: "waits for what runs here", log: asked().calls(1, "a").begins(1, 0, 1), here: []string{"t1.0"}, do: DoWait, why: event.WhyWaiting},
+	{name: "waits for an answer", log: asked().calls(1, "a").asks(1, 0, "q"), do: DoWait, why: event.WhyWaiting},
+	{name: "waits for an agent", log: asked().calls(1, "sub").opens(1, 0), do: DoWait, why: event.WhyWaiting},
+	{name: "waits, though a tool wants to stop", log: asked().calls(1, "a", "b").ends(1, 0, true).asks(1, 1, "q"), do: DoWait, why: event.WhyWaiting},
+	{name: "waits, though a limit is reached", log: asked().calls(1, "a").asks(1, 0, "q"), limits: Limits{ToolCalls: 1}, do: DoWait, why: event.WhyWaiting},
+
+	// 4. A tool's stop comes before limits and the model.
+	{name: "a tool stops", log: asked().calls(1, "a", "b").ends(1, 1, true).ends(1, 0, false), do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
+	{name: "a tool stops where a limit is reached", log: asked().calls(1, "a").ends(1, 0, true), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
+	{name: "the stop of an earlier batch is past", log: asked().calls(1, "a").ends(1, 0, true).calls(2, "a").ends(2, 0, false), do: DoModel, why: event.WhyToolResults},
+
+	// 5. The end of the turn, or of the model, comes before limits.
+	{name: "the model ended its turn", log: asked().model(1, 1).says(1, event.StopEndTurn), do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "it did at a stop word", log: asked().model(1, 1).says(1, event.StopSequence), do: DoFinish, why: event.WhyEndTurn, stop: event.StopSequence},
+	{name: "it did where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), limits: Limits{Cycles: 1, TotalTokens: 1}, do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "cut at the token limit", log: asked().model(1, 1).says(1, event.StopMaxTokens), do: DoFinish, why: event.WhyMaxTokens, stop: event.StopMaxTokens, kind: event.ErrMaxTokens},
+	{name: "refused", log: asked().model(1, 1).says(1, event.StopRefusal), do: DoFinish, why: event.WhyModelStop, stop: event.StopRefusal},
+	{name: "stopped by a word of the provider's own", log: asked().model(1, 1).says(1, "moon_phase"), do: DoFinish, why: event.WhyModelStop, stop: "moon_phase"},
+	{name: "failed for good", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), do: DoFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
+	{name: "failed for good where a limit is reached", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
+	{name: "nothing was asked", log: (&history{}).add(0, "", 0, &event.RunStarted{Agent: "root"}), do: DoFinish, why: event.WhyNothing, stop: event.StopEndTurn},
+
+	// 6. Limits come before the model, once the tools are done.
+	{name: "the cycles are used up", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+	{name: "the tool calls are", log: asked().calls(1, "a", "b").ends(1, 0, false).ends(1, 1, false), limits: Limits{ToolCalls: 2}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitToolCalls, kind: event.ErrLimit},
+	{name: "the tokens are", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{TotalTokens: 10}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitTotalTokens, kind: event.ErrLimit},
+	{name: "one short of each", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 2, ToolCalls: 2, TotalTokens: 11}, do: DoModel, why: event.WhyToolResults},
+	{name: "a limit that is none", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: -1, ToolCalls: -1, TotalTokens: -1}, do: DoModel, why: event.WhyToolResults},
+	{name: "an attempt more is no cycle more", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, noon), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyRetry},
+	{name: "nor is one that another driver lost", log: asked().model(1, 1).fails(1, 1, event.OutcomeLost, time.Time{}), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyTakenOver},
+	{name: "a paused turn is", log: asked().model(1, 1).says(1, event.StopPause), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+
+	// 7. Otherwise the model.
+	{name: "new input", log: asked(), do: DoModel, why: event.WhyInput},
+	{name: "finished tools", log: asked().calls(1, "a").ends(1, 0, false), do: DoModel, why: event.WhyToolResults},
+	{name: "a finished tool that says so twice", log: asked().calls(1, "a", "b").ends(1, 0, false).ends(1, 0, false).begins(1, 1, 1), here: []string{"t1.1"}, do: DoWait, why: event.WhyWaiting},
+	{name: "the model runs here", log: asked().model(1, 1), here: []string{"m1"}, do: DoWait, why: event.WhyWaiting},
+	{name: "it ran where a driver died", log: asked().model(1, 1), do: DoModel, why: event.WhyTakenOver},
+	{name: "it was stopped with its driver", log: asked().model(1, 1).fails(1, 1, event.OutcomeCancelled, time.Time{}), do: DoModel, why: event.WhyTakenOver},
+	{name: "not yet", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later.Add(-1), do: DoWait, why: event.WhyRetry, until: later},
+	{name: "now", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later, do: DoModel, why: event.WhyRetry},
+	{name: "the provider paused", log: asked().model(1, 1).says(1, event.StopPause), do: DoModel, why: event.WhyPaused},
+	{name: "an answer that asked for nothing", log: asked().model(1, 1).says(1, event.StopToolUse), do: DoFinish, why: event.WhyEndTurn, stop: event.StopToolUse},
+	{name: "new input during the turn", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: DoModel, why: event.WhyInput},
+}
+
+// ask folds the row's log and asks Next of its root scope.
+func (c *nextCase) ask() (*view, Inputs) {
+	v := newView(c.log.log)
+	agent := New("root", &planModel{&agentPlan{name: "root"}}, Limit(c.limits), AsTool(New("sub", &planModel{}), ""))
+	if c.sequential {
+		agent.Use(Sequential())
+	}
+	in := Inputs{
+		Agent: agent, Now: c.now, Cancelled: c.cancelled, Expired: c.expired,
+		Usage: v.run.usage, Scopes: len(v.run.scopes), running: &running{n: len(c.here)},
+	}
+	if in.Now.IsZero() {
+		in.Now = noon
+	}
+	root := v.run.scopes[0]
+	if slices.Contains(c.here, root.model.step) {
+		root.model.by = in.running
+	}
+	for _, call := range root.batch {
+		if slices.Contains(c.here, call.step) {
+			call.by = in.running
+		}
+	}
+	return v, in
+}
+
+func TestNextDecidesInTheOrderOfTheDesign(t *testing.T) {
+	t.Parallel()
+	for _, c := range nextCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			v, in := c.ask()
+			got := Next(v.run.scopes[0], in)
+			var calls []string
+			for _, call := range got.calls {
+				calls = append(calls, call.step)
+			}
+			kind := event.ErrorKind("")
+			if got.Err != nil {
+				kind = got.Err.Kind
+			}
+			if got.Do != c.do || got.Why != c.why || got.Stop != c.stop || kind != c.kind ||
+				strings.Join(calls, " ") != c.calls || !got.Until.Equal(c.until) {
+				t.Errorf("got  do %d why %q stop %q kind %q calls %v until %v\nwant do %d why %q stop %q kind %q calls [%s] until %v",
+					got.Do, got.Why, got.Stop, kind, calls, got.Until, c.do, c.why, c.stop, c.kind, c.calls, c.until)
+			}
+		})
+	}
+}
+
+// Next is pure: it says the same however often it is asked, and changes nothing
+// that another question could notice.
+func TestNextIsPure(t *testing.T) {
+	t.Parallel()
+	for _, c := range nextCases {
+		v, in := c.ask()
+		before, inputs := dump(v), fmt.Sprintf("%+v", in)
+		root := v.run.scopes[0]
+		first := fmt.Sprintf("%+v", Next(root, in))
+		for range 3 {
+			if again := fmt.Sprintf("%+v", Next(root, in)); again != first {
+				t.Errorf("%s: it says %s and then %s", c.name, first, again)
+			}
+		}
+		if after := dump(v); after != before || fmt.Sprintf("%+v", in) != inputs {
+			t.Errorf("%s: asking changed\n%sto\n%s", c.name, before, after)
+		}
+		// Whoever else folds the log decides the same.
+		other, theirs := c.ask()
+		if mine, own := Next(root, in), Next(other.run.scopes[0], theirs); mine.Do != own.Do || mine.Why != own.Why {
+			t.Errorf("%s: another driver does %d because of %q", c.name, own.Do, own.Why)
+		}
+	}
+}
+
+// The list of reasons is closed: package event has no reason that Next does not give.
+func TestEveryWhyIsGiven(t *testing.T) {
+	t.Parallel()
+	given := map[string]bool{}
+	for _, c := range nextCases {
+		v, in := c.ask()
+		given[string(Next(v.run.scopes[0], in).Why)] = true
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "event/message.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Why" {
+			return true
+		}
+		for _, value := range spec.Values {
+			word, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known++
+			if !given[word] {
+				t.Errorf("Next never goes on or ends because of %q", word)
+			}
+		}
+		return true
+	})
+	if known < 15 {
+		t.Errorf("only %d reasons were found", known)
+	}
+}
