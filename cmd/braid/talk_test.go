@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -107,5 +110,63 @@ func TestLostOutputCancelsTheRun(t *testing.T) {
 	}
 	if err := outputError(&event.Error{Kind: event.ErrLimit}); !errors.Is(err, event.ErrLimit) {
 		t.Errorf("an error with a kind lost it: %v", err)
+	}
+}
+
+// counting counts the calls of a model.
+type counting struct {
+	braid.Model
+	calls int
+}
+
+func (c *counting) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	c.calls++
+	return c.Model.Stream(ctx, req)
+}
+
+// Nobody reads any more, so the model is not called again.
+func TestLostOutputStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	p, _, _ := testProcess(t, nil, "run", "--model", "demo:tour", "Show me.")
+	p.stdout = &brokenWriter{}
+	model, err := demo.Load("tour")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counting{Model: model}
+	p.openRef = func(string) (braid.Model, error) { return c, nil }
+	if code := p.run(t.Context()); code != event.ErrUnavailable.Info().Exit || c.calls != 1 {
+		t.Errorf("exit code %d after %d calls of the model", code, c.calls)
+	}
+}
+
+// /reset lets the model forget; the conversation before it went on.
+func TestChatResets(t *testing.T) {
+	t.Parallel()
+	p, out, _ := testProcess(t, nil, "chat", "-q")
+	p.stdin = strings.NewReader("one\ntwo\n/reset\nthree\n")
+	p.openRef = func(string) (braid.Model, error) {
+		return demo.Answer("count", func(req *braid.ModelRequest) demo.Rule {
+			return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("%d messages", len(req.Messages)))}}
+		}), nil
+	}
+	if code := p.run(t.Context()); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	if got, want := out.String(), "1 messages\n3 messages\n1 messages\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A script reads the answer as it is; a person sees what is in it.
+func TestAnswerOnly(t *testing.T) {
+	t.Parallel()
+	const raw = "a\x1b[2J\u202eb"
+	for terminal, want := range map[bool]string{false: raw + "\n", true: clean(raw) + "\n"} {
+		var b strings.Builder
+		a := &answerOnly{out: newOutput(&b), screen: screen{terminal: terminal}}
+		if err := a.end(&summary{Text: raw}); err != nil || b.String() != want {
+			t.Errorf("terminal %v: %q, %v", terminal, b.String(), err)
+		}
 	}
 }
