@@ -23,12 +23,13 @@ type driver struct {
 	base context.Context //nolint:containedctx // the same
 	stop context.CancelFunc
 
-	store journal.Store
-	lease journal.Lease
-	row   journal.Run
-	agent *Agent
-	team  map[string]*Agent
-	view  *view
+	store  journal.Store
+	lease  journal.Lease
+	keeper *keeper
+	row    journal.Run
+	agent  *Agent
+	team   map[string]*Agent
+	view   *view
 	// sink takes an event to the reader and says whether it wants more.
 	sink      func(event.Event) bool
 	broken    bool
@@ -71,8 +72,10 @@ type driver struct {
 // driver's view is given back by the caller only when err is nil.
 func (d *driver) drive(letters []journal.Mail) (err error) {
 	done := false
+	d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
 	defer func() {
 		d.close()
+		d.keeper.close()
 		// The reader's loop may have panicked, too: whoever comes next need not
 		// wait until the lease has run out.
 		if (err != nil || !done) && !errors.Is(err, event.ErrLeaseLost) {
@@ -265,10 +268,13 @@ func (d *driver) commit() error {
 // write commits. A store that cannot be reached may have written all the same,
 // so the same batch is simply repeated, until the lease may have run out.
 func (d *driver) write(b journal.Batch) error {
+	if err := d.keeper.err(); err != nil {
+		return err
+	}
 	wait := 10 * time.Millisecond
 	for {
 		err := d.store.Commit(d.base, d.lease, b)
-		if err == nil || !errors.Is(err, event.ErrUnavailable) || time.Now().Add(wait).After(d.lease.Until) {
+		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
 			return err
 		}
 		<-time.After(wait)

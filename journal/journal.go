@@ -150,8 +150,11 @@ type Lease struct {
 	Run          string
 	// Epoch fences: it rises with every Acquire of the conversation.
 	Epoch int64
-	// Until is when the lease runs out, on the store's clock.
+	// Until is when the lease runs out, on the store's clock; Term is how long it
+	// lasted when it was given, and lasts anew from each Renew. A driver counts
+	// Term on its own clock, so the two clocks need not agree.
 	Until time.Time
+	Term  time.Duration
 }
 
 // Opened is what Acquire answers.

@@ -196,7 +196,7 @@ func (m *Memory) Acquire(ctx context.Context, id string, have int64) (Opened, er
 	r.row.Status = event.RunRunning
 	r.row.WakeAt = time.Time{}
 	return Opened{
-		Lease:  Lease{Conversation: c.id, Run: r.row.ID, Epoch: c.epoch, Until: c.until},
+		Lease:  Lease{Conversation: c.id, Run: r.row.ID, Epoch: c.epoch, Until: c.until, Term: m.term()},
 		Run:    handOut(r.row),
 		Last:   c.last(),
 		Events: c.after(have, 0),

@@ -125,7 +125,7 @@ func (p *plain) acquire(id string, have int64) (journal.Opened, event.ErrorKind)
 		return journal.Opened{}, event.ErrLocked
 	}
 	l.held = true
-	l.Lease = journal.Lease{Conversation: r.Conversation, Run: id, Epoch: l.Epoch + 1, Until: p.now.Add(p.term)}
+	l.Lease = journal.Lease{Conversation: r.Conversation, Run: id, Epoch: l.Epoch + 1, Until: p.now.Add(p.term), Term: p.term}
 	r.Status, r.WakeAt = event.RunRunning, time.Time{}
 	o := journal.Opened{Lease: l.Lease, Run: r.Run, Mail: p.unread(r), Shared: map[string]json.RawMessage{}}
 	for _, e := range p.log(r.Conversation) {

@@ -20,7 +20,7 @@ func acquireCases() []testCase {
 			}
 			row.Status = event.RunRunning
 			equal(p, "opened", o, journal.Opened{
-				Lease: journal.Lease{Conversation: talk, Run: first, Epoch: o.Lease.Epoch, Until: o.Lease.Until},
+				Lease: journal.Lease{Conversation: talk, Run: first, Epoch: o.Lease.Epoch, Until: o.Lease.Until, Term: o.Lease.Term},
 				Run:   row,
 			})
 			equal(p, "row afterwards", p.row(whole()), row)

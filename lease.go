@@ -1,0 +1,108 @@
+package braid
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// keeper renews a driver's lease beside it, whatever its tools are doing, and
+// stops the run when the lease is known to be lost, could have run out, or when
+// somebody asked for the run to be cancelled. It costs one timer while nothing
+// has to be renewed.
+type keeper struct {
+	store journal.Store
+	lease journal.Lease
+	// stop cancels the run's steps.
+	stop context.CancelFunc
+	ctx  context.Context //nolint:containedctx // ends with the keeper
+	end  context.CancelFunc
+
+	mu     sync.Mutex
+	term   time.Duration
+	until  time.Time
+	timer  *time.Timer
+	closed bool
+	lost   error
+	work   sync.WaitGroup
+}
+
+// keep begins to keep a lease. Times are told by this process's clock from the
+// moment the lease was given: the two clocks need not agree, only run as fast.
+func keep(base context.Context, store journal.Store, l journal.Lease, term time.Duration, stop context.CancelFunc) *keeper {
+	ctx, end := context.WithCancel(base)
+	k := &keeper{store: store, lease: l, stop: stop, ctx: ctx, end: end, term: term, until: time.Now().Add(term)}
+	k.timer = time.AfterFunc(term/3, k.renew)
+	return k
+}
+
+// renew is the timer's function.
+func (k *keeper) renew() {
+	k.mu.Lock()
+	if k.closed {
+		k.mu.Unlock()
+		return
+	}
+	k.work.Add(1)
+	k.mu.Unlock()
+	defer k.work.Done()
+
+	asked := time.Now()
+	cancelled, err := k.store.Renew(k.ctx, k.lease)
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	next := k.term / 3
+	switch {
+	case k.closed:
+		return
+	case err == nil:
+		k.until = asked.Add(k.term)
+		if cancelled {
+			k.stop()
+		}
+	case errors.Is(err, event.ErrLeaseLost):
+		k.lost = err
+		k.stop()
+		return
+	case time.Now().After(k.until):
+		k.lost = &event.Error{
+			Op: "run", Kind: event.ErrLeaseLost, Message: "the store could not be reached until the lease ran out",
+			Hint: "the run goes on elsewhere, or here once the store is back: resume it", Err: err,
+		}
+		k.stop()
+		return
+	default:
+		// The store may be back any moment, and there is little time left.
+		next = min(next, time.Second)
+	}
+	k.timer.Reset(next)
+}
+
+// left is how long the lease is certainly good for.
+func (k *keeper) left() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return time.Until(k.until)
+}
+
+// err tells that the lease is lost.
+func (k *keeper) err() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost
+}
+
+// close ends the keeping and waits for a renewal that is under way.
+func (k *keeper) close() {
+	k.mu.Lock()
+	k.closed = true
+	k.timer.Stop()
+	k.mu.Unlock()
+	k.end()
+	k.work.Wait()
+}
