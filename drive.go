@@ -25,7 +25,9 @@ type driver struct {
 
 	store  journal.Store
 	lease  journal.Lease
+	// keeper is nil where the driver is alone: nobody else can take the lease.
 	keeper *keeper
+	alone  bool
 	row    journal.Run
 	agent  *Agent
 	team   map[string]*Agent
@@ -72,7 +74,9 @@ type driver struct {
 // driver's view is given back by the caller only when err is nil.
 func (d *driver) drive(letters []journal.Mail) (err error) {
 	done := false
-	d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
+	if !d.alone {
+		d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
+	}
 	defer func() {
 		d.close()
 		d.keeper.close()

@@ -85,6 +85,9 @@ func (k *keeper) renew() {
 
 // left is how long the lease is certainly good for.
 func (k *keeper) left() time.Duration {
+	if k == nil {
+		return time.Hour
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return time.Until(k.until)
@@ -92,6 +95,9 @@ func (k *keeper) left() time.Duration {
 
 // err tells that the lease is lost.
 func (k *keeper) err() error {
+	if k == nil {
+		return nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lost
@@ -99,6 +105,9 @@ func (k *keeper) err() error {
 
 // close ends the keeping and waits for a renewal that is under way.
 func (k *keeper) close() {
+	if k == nil {
+		return
+	}
 	k.mu.Lock()
 	k.closed = true
 	k.timer.Stop()

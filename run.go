@@ -200,7 +200,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	d := &driver{
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
-		view: v, sink: sink, simulated: a.simulated(team), now: time.Now(),
+		view: v, sink: sink, alone: conv.own, simulated: a.simulated(team), now: time.Now(),
 	}
 	if err := d.drive(opened.Mail); err != nil {
 		return err
