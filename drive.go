@@ -23,8 +23,8 @@ type driver struct {
 	base context.Context //nolint:containedctx // the same
 	stop context.CancelFunc
 
-	store  journal.Store
-	lease  journal.Lease
+	store journal.Store
+	lease journal.Lease
 	// keeper is nil where the driver is alone: nobody else can take the lease.
 	keeper *keeper
 	alone  bool
