@@ -271,6 +271,22 @@ func TestRunOnATerminal(t *testing.T) {
 	tt.ends(130)
 }
 
+// A single run asks too, with the same keys.
+func TestARunAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	tt := onTerminal(t, wide, nil, "run", "--model", "demo:approval", "Write a draft and delete it again.")
+	tt.see("y/n> ")
+	tt.press("y\r")
+	tt.see("draft.txt is deleted")
+	tt.ends(0)
+
+	tt = onTerminal(t, wide, nil, "run", "--model", "demo:approval", "Write a draft and delete it again.")
+	tt.see("y/n> ")
+	tt.press(ctrlC)
+	tt.see("the run was cancelled")
+	tt.ends(130)
+}
+
 // The locale, NO_COLOR and a narrow window are followed.
 func TestTerminalAbilities(t *testing.T) {
 	t.Parallel()
