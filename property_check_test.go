@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -259,6 +260,8 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 	scopes := map[string]*scope{"": {agent: r.agents[0]}}
 	changed := map[string]*event.StateChanged{}
 	told := map[string]toolIn{}
+	end, ok := log[len(log)-1].Body.(*event.RunEnded)
+	cancelled := ok && end.Status == event.RunCancelled
 	for _, e := range log {
 		bad := func(text string) error {
 			return fmt.Errorf("event %d (%s of scope %q): %s", e.Seq, e.Step, e.Scope, text)
@@ -308,6 +311,9 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 			if b.Step == event.StepTool {
 				s.stopped = s.stopped || b.EndTurn
 				s.open--
+				if b.Outcome != event.OutcomeDone && !cancelled {
+					return bad("nobody cancelled it, and it ended " + string(b.Outcome))
+				}
 				in := told[e.Step]
 				if in.Do == "state" && in.Key != "temp:t" && b.Outcome == event.OutcomeDone && !b.Result.IsError {
 					if c := changed[e.Step]; c == nil || strings.HasPrefix(in.Key, "-") != (len(c.Delete) == 1) || len(c.Delete)+len(c.Set) != 1 {
@@ -391,6 +397,39 @@ func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch
 		}
 		if got := countTalk(cold); got != calls {
 			return fmt.Errorf("after event %d and another run's begin, the model sees %d calls, want %d", n+1, got, calls)
+		}
+	}
+	return nil
+}
+
+// checkTorn folds what is left of a log when events are lost from its middle, as a
+// log may look that another version wrote: nobody is shown an invalid history for
+// it, and Next says something.
+func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed uint64) error {
+	lose := rand.New(rand.NewPCG(seed, uint64(len(log))))
+	v := newView(nil)
+	for n, e := range log {
+		if lose.IntN(6) == 0 {
+			continue
+		}
+		v.fold(e)
+		if err := validMessages(v.past.msgs); err != nil {
+			return fmt.Errorf("seed %d, after event %d, the past: %w", seed, n+1, err)
+		}
+		if v.run == nil {
+			continue
+		}
+		for _, s := range v.run.scopes {
+			if err := validMessages(s.talk.msgs); err != nil {
+				return fmt.Errorf("seed %d, after event %d, scope %q: %w", seed, n+1, s.id, err)
+			}
+			in := Inputs{Agent: agent, Now: e.Time, running: &running{}}
+			if a := team[s.agent]; a != nil {
+				in.Agent = a
+			}
+			if cmd := Next(s, in); cmd.Why == "" && cmd.Do != DoTools && cmd.Do != DoScopes {
+				return fmt.Errorf("seed %d, after event %d, scope %q: Next does %d and gives no reason", seed, n+1, s.id, cmd.Do)
+			}
 		}
 	}
 	return nil

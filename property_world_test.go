@@ -361,6 +361,10 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 		ctx := &deadline{Context: base, over: make(chan struct{})}
 		running, cancel := context.WithCancel(ctx)
 		w.cancelRun = cancel
+		hangs := time.AfterFunc(30*time.Second, func() {
+			w.fault("the run hangs")
+			cancel()
+		})
 		result := &Result{}
 		stream := agent.ResumeStream(running, conv, Into(result))
 		if input != nil {
@@ -405,6 +409,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 				break
 			}
 		}
+		hangs.Stop()
 		ctx.expire()
 		cancel()
 		v, err := conv.coldView(base)

@@ -422,7 +422,7 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 		return
 	}
 	c := s.callByStep(e.Step)
-	if c == nil || c.state == callEnded || b.Result == nil {
+	if c == nil || c.state == callEnded || b.Result == nil || b.Result.Call != c.ID {
 		return
 	}
 	if c.attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||
