@@ -435,6 +435,77 @@ func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed ui
 	return nil
 }
 
+// checkHidden compacts and redacts a log at random places: the histories stay
+// valid, and what is redacted is shown to nobody.
+func checkHidden(log []*event.Event, seed uint64) error {
+	pick := rand.New(rand.NewPCG(seed, uint64(len(log))))
+	gone := map[int64]string{}
+	hidden := slices.Clone(log)
+	for range 1 + pick.IntN(3) {
+		e := &event.Event{Header: event.Header{Seq: int64(len(hidden) + 1), Run: log[len(log)-1].Run}}
+		a, b := 1+pick.Int64N(int64(len(log))), 1+pick.Int64N(int64(len(log)))
+		if pick.IntN(2) == 0 {
+			c := &event.Compacted{From: min(a, b), To: max(a, b)}
+			if pick.IntN(4) > 0 {
+				c.Summary = TextOutput("in short").Content
+			}
+			e.Scope, e.Body = log[c.From-1].Scope, c
+		} else {
+			r := &event.Redacted{Target: a}
+			if pick.IntN(2) == 0 {
+				r.Replacement = TextOutput("covered").Content
+			}
+			e.Body = r
+			switch said := log[a-1].Body.(type) {
+			case *event.UserMessage:
+				gone[a] = event.TextOf(said.Content)
+			case *event.StepEnded:
+				if said.Result != nil && !strings.HasPrefix(said.Result.Name, "sub") && strings.HasPrefix(event.TextOf(said.Result.Content), "did") {
+					gone[a] = event.TextOf(said.Result.Content)
+				}
+			}
+		}
+		hidden = append(hidden, e)
+	}
+	v := newView(nil)
+	for _, e := range hidden {
+		v.hide.note(e)
+	}
+	for n, e := range hidden {
+		v.fold(e)
+		talks := [][]event.Message{v.past.msgs}
+		for _, s := range v.run.scopes {
+			talks = append(talks, s.talk.msgs)
+		}
+		for _, messages := range talks {
+			if err := validMessages(messages); err != nil {
+				return fmt.Errorf("seed %d, after event %d of the hidden log: %w\n%s", seed, n+1, err, showLog(hidden[len(log):]))
+			}
+		}
+		if text, ok := gone[e.Seq]; ok {
+			for _, messages := range talks {
+				if last := messages[max(len(messages)-1, 0):]; len(last) > 0 && last[0].Role == event.RoleUser && strings.HasSuffix(endOf(last[0]), text) {
+					return fmt.Errorf("event %d is redacted and %q is shown", e.Seq, text)
+				}
+			}
+		}
+	}
+	v.stale = false
+	return sameView(v, newView(hidden))
+}
+
+// endOf is the text of a message's last block, or of the result that it is.
+func endOf(m event.Message) string {
+	switch b := m.Content[len(m.Content)-1].(type) {
+	case *event.Text:
+		return b.Text
+	case *event.ToolResult:
+		return event.TextOf(b.Content)
+	default:
+		return ""
+	}
+}
+
 // countTalk counts the calls that the next run sees of the session, or would see
 // if the open run ended now without failing.
 func countTalk(v *view) int {

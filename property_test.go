@@ -113,7 +113,9 @@ func (c *testCase) check(counts *histogram) error {
 	}
 	err = checkFold(log, agent, team, func(n int) bool { return c.plan.all || slices.Contains(cuts, n) })
 	for seed := uint64(0); err == nil && seed < 3; seed++ {
-		err = checkTorn(log, agent, team, seed)
+		if err = checkTorn(log, agent, team, seed); err == nil {
+			err = checkHidden(log, seed)
+		}
 	}
 	if err == nil && c.plan.json {
 		err = checkJSON(log, c.plan.all)
