@@ -46,7 +46,7 @@ func (r *rule) fitsResult(s *scene) bool {
 		if !slices.Contains(r.after, "*") && !slices.Contains(r.after, s.toolOf(res)) {
 			continue
 		}
-		if r.result != nil && !r.result.MatchString(plain(res)) {
+		if r.result != nil && !r.result.MatchString(opening(plain(res))) {
 			continue
 		}
 		s.result = res
@@ -59,8 +59,9 @@ func (r *rule) fitsUser(s *scene) bool {
 	if len(r.users) == 0 {
 		return true
 	}
+	said := opening(s.said)
 	for _, re := range r.users {
-		m := re.FindStringSubmatch(s.said)
+		m := re.FindStringSubmatch(said)
 		if m == nil {
 			continue
 		}

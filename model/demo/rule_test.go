@@ -79,6 +79,47 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// What is found does not depend on how long the text behind it is, and a rune
+// on the border is not cut.
+func TestPatternsAreFoundInTheFirst8KiB(t *testing.T) {
+	t.Parallel()
+	const border = 8 << 10
+	m := script(t, demo.Script{Rules: []demo.Rule{
+		{When: demo.When{User: []string{`needle`}}, Reply: say("needle")},
+		{When: demo.When{User: []string{`\x{FFFD}`}}, Reply: say("a cut rune")},
+		{When: demo.When{User: []string{`時$`}}, Reply: say("whole rune")},
+		{When: demo.When{Language: "ja"}, Reply: say("ja")},
+		{When: demo.When{After: []string{"z"}, Result: "needle"}, Reply: say("result")},
+		{When: demo.When{Round: demo.AnyRound}, Reply: say("else")},
+	}})
+	fill := func(n int) string { return strings.Repeat("x", n) }
+	result := func(text string) *braid.ModelRequest {
+		return request(user("go"),
+			event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "1", Name: "z"}}},
+			event.Message{Role: event.RoleUser, Content: []event.Block{
+				&event.ToolResult{Call: "1", Name: "z", Content: []event.Block{&event.Text{Text: text}}},
+			}})
+	}
+	for name, tc := range map[string]struct {
+		req  *braid.ModelRequest
+		want string
+	}{
+		"before the border":          {request(user(fill(border-6) + "needle" + fill(100))), "needle"},
+		"over the border":            {request(user(fill(border-5) + "needle")), "else"},
+		"a rune on the border, 1":    {request(user(fill(border-3-1) + "時時時")), "whole rune"},
+		"a rune on the border, 2":    {request(user(fill(border-3-2) + "時時時")), "whole rune"},
+		"a rune before the border":   {request(user(fill(border-3) + "時時時")), "whole rune"},
+		"a language behind":          {request(user(fill(border) + "時刻")), "else"},
+		"a language before":          {request(user("時刻" + fill(border))), "ja"},
+		"a result before the border": {result(fill(border-6) + "needle"), "result"},
+		"a result over the border":   {result(fill(border-5) + "needle"), "else"},
+	} {
+		if msg, _, _ := whole(t, m, tc.req); msg.Text() != tc.want {
+			t.Errorf("%s: %s, want %s", name, msg.Text(), tc.want)
+		}
+	}
+}
+
 func TestTheFirstRuleThatFitsAnswers(t *testing.T) {
 	t.Parallel()
 	m := script(t, demo.Script{Rules: []demo.Rule{

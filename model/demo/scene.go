@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -47,7 +48,7 @@ func newScene(req *braid.ModelRequest) *scene {
 		}
 		if personal(m.Content) {
 			s.from, s.said = i, event.TextOf(m.Content)
-			s.lang = languageOf(s.said)
+			s.lang = languageOf(opening(s.said))
 			break
 		}
 	}
@@ -72,6 +73,23 @@ func resultsOf(blocks []event.Block) []*event.ToolResult {
 		}
 	}
 	return out
+}
+
+// mostMatched is how many bytes of a text are searched for patterns: an
+// expression takes time in proportion to the text, for each rule that has one.
+const mostMatched = 8 << 10
+
+// opening is the part of a text that patterns are found in: its first 8 KiB,
+// with no rune cut in two.
+func opening(text string) string {
+	if len(text) <= mostMatched {
+		return text
+	}
+	end := mostMatched
+	for end > mostMatched-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 // languageOf is "ja" for text with Japanese letters and "en" for all other.

@@ -49,10 +49,11 @@ type Rule struct {
 // When holds the conditions of a rule. Those that are set must all hold.
 type When struct {
 	// User are regular expressions (Go's, in any case of letters); one of
-	// them is found in what the person said last. Its groups are ${1}, ${2}
-	// or ${name} in the reply.
+	// them is found in the first 8 KiB of what the person said last. Its groups
+	// are ${1}, ${2} or ${name} in the reply.
 	User []string
-	// Language is "en" or "ja": the language of what the person said last.
+	// Language is "en" or "ja": the language of what the person said last, in
+	// its first 8 KiB.
 	Language string
 	// Finds asks for more than a pattern: see the constants.
 	Finds Finder
@@ -65,7 +66,8 @@ type When struct {
 	After []string
 	// Failed goes with After: whether that result is an error. Nil is either.
 	Failed *bool
-	// Result goes with After: a regular expression found in that result.
+	// Result goes with After: a regular expression found in the first 8 KiB of
+	// that result.
 	Result string
 	// Round counts the model's answers to one message of the person: 1 speaks
 	// to the person, 2 to the results of the first tools, and so on. 0 means 1,
