@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -42,7 +43,7 @@ func unknownScript(name string) error {
 	if shown := presentable(name); shown != "" {
 		e.Message = "There is no demo script \"" + shown + "\"."
 	}
-	if s := nearest(strings.ToLower(name), demo.Scripts()); s != "" {
+	if s := nearest.Word(strings.ToLower(name), demo.Scripts()); s != "" {
 		e.Hint = "did you mean demo:" + s + "? " + e.Hint
 	}
 	return e

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/nearest"
 )
 
 const op = "model"
@@ -97,54 +98,16 @@ func suggest(ref string) string {
 	for _, p := range providers() {
 		words = append(words, p.name)
 	}
-	if s := nearest(name, words); s != "" {
+	if s := nearest.Word(name, words); s != "" {
 		if colon && rest != "" {
 			s += ":" + rest
 		}
 		return s
 	}
 	for _, n := range Names() {
-		if _, script, ok := strings.Cut(n, ":"); ok && nearest(lower, []string{script}) != "" {
+		if _, script, ok := strings.Cut(n, ":"); ok && nearest.Word(lower, []string{script}) != "" {
 			return n
 		}
 	}
 	return ""
-}
-
-// nearest gives the word with the fewest slips, at most two and less than half
-// of what was typed.
-func nearest(typed string, words []string) string {
-	best, near := "", 3
-	for _, w := range words {
-		if d := slips(typed, w); d < near && 2*d < len(typed) {
-			best, near = w, d
-		}
-	}
-	return best
-}
-
-// slips counts the letters to add, leave out or change, and neighbours to swap
-// (optimal string alignment).
-func slips(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }

@@ -28,7 +28,7 @@ type room struct {
 
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
-var helpers = []string{"internal/strictjson", "internal/sse", "internal/clock"}
+var helpers = []string{"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest"}
 
 // testLibraries lists what any test may import.
 var testLibraries = []string{
@@ -105,6 +105,7 @@ var rooms = []room{
 	{dir: "internal/strictjson"},
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
+	{dir: "internal/nearest"},
 	{dir: "internal/testsum"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
