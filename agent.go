@@ -307,7 +307,11 @@ func checkSchema(spec ToolSpec) error {
 // of its own, and its last message is the call's result. Nothing is nested: a crash
 // inside resumes inside.
 func AsTool(a *Agent, description string) Part {
-	return &agentTool{agent: a, spec: ToolSpec{Name: a.name, Description: description, Schema: agentToolSchema}}
+	t := &agentTool{agent: a, spec: ToolSpec{Description: description, Schema: agentToolSchema}}
+	if a != nil {
+		t.spec.Name = a.name
+	}
+	return t
 }
 
 var agentToolSchema = json.RawMessage(
@@ -330,6 +334,11 @@ func (t *agentTool) Call(context.Context, json.RawMessage) (Output, error) {
 }
 
 func (t *agentTool) attach(a *Agent) error {
+	if t.agent == nil {
+		return &event.Error{
+			Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "an agent that is used as a tool is nil", Hint: "leave it out",
+		}
+	}
 	if t.agent.err != nil {
 		return t.agent.err
 	}

@@ -216,6 +216,7 @@ func TestWrongParts(t *testing.T) {
 		"not an object":  braid.New("a", model, braid.Tools(rawTool{`{"type":"string"}`})),
 		"a wrong schema": braid.New("a", model, braid.Tools(rawTool{`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`})),
 		"a wrong child":  braid.New("a", model, braid.AsTool(braid.New("b", nil), "b")),
+		"no child":       braid.New("a", model, braid.AsTool(nil, "b")),
 		"two of one agent name": braid.New("a", model,
 			braid.AsTool(braid.New("b", model, braid.AsTool(braid.New("a", model), "other a")), "b")),
 	} {
