@@ -333,8 +333,7 @@ func (d *driver) waitUntil(t time.Time) {
 
 // beginModel begins the scope's next model call, or the next attempt of the
 // one that failed.
-func (d *driver) beginModel(s *Scope, why event.Why) {
-	agent := d.inputs(s).Agent
+func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
 	attempt := 1
 	if why == event.WhyRetry || why == event.WhyTakenOver {
 		attempt = s.model.attempt + 1
@@ -366,8 +365,7 @@ func (d *driver) beginModel(s *Scope, why event.Why) {
 
 // beginTools begins calls. What can be answered without running anything (an
 // unknown tool, arguments that are no JSON) is answered at once.
-func (d *driver) beginTools(s *Scope, calls []*call) {
-	agent := d.inputs(s).Agent
+func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call) {
 	for _, c := range calls {
 		reconcile := c.state == callBegun && c.effect == event.EffectReconcilable
 		attempt := c.attempt + 1
@@ -434,8 +432,7 @@ func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
 // the child's own Next does the rest.
-func (d *driver) openScopes(s *Scope, calls []*call) {
-	agent := d.inputs(s).Agent
+func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call) {
 	l := &d.agent.limits
 	for _, c := range calls {
 		child := agent.child(c.Name)

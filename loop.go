@@ -234,7 +234,8 @@ func (d *driver) decide() {
 		scopes := d.view.run.scopes
 		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil; i-- {
 			if s := scopes[i]; s.closed == nil {
-				moved = d.apply(s, Next(s, d.inputs(s))) || moved
+				in := d.inputs(s)
+				moved = d.apply(s, in.Agent, Next(s, in)) || moved
 			}
 		}
 	}
@@ -242,16 +243,16 @@ func (d *driver) decide() {
 
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
-func (d *driver) apply(s *Scope, cmd Command) bool {
+func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
 	switch cmd.Do {
 	case DoFinish:
 		d.finish(s, cmd)
 	case DoTools:
-		d.beginTools(s, cmd.calls)
+		d.beginTools(s, agent, cmd.calls)
 	case DoModel:
-		d.beginModel(s, cmd.Why)
+		d.beginModel(s, agent, cmd.Why)
 	case DoScopes:
-		d.openScopes(s, cmd.calls)
+		d.openScopes(s, agent, cmd.calls)
 	case DoWait:
 		d.waitUntil(cmd.Until)
 		return false

@@ -19,6 +19,8 @@ import (
 type plan struct {
 	schema json.RawMessage
 	shape  *shape
+	// target reads simple types in one pass; nil where there is no short way.
+	target *target
 	err    error
 }
 
@@ -53,7 +55,9 @@ func newPlan(t reflect.Type) *plan {
 	if err != nil {
 		return &plan{err: err}
 	}
-	return &plan{schema: raw, shape: shapeOf(s)}
+	p := &plan{schema: raw, shape: shapeOf(s)}
+	p.target = targetOf(t, p.shape)
+	return p
 }
 
 // shape is the part of a schema that decoding does not check by itself: keys
@@ -163,6 +167,9 @@ func (s *shape) checkObject(r *strictjson.Reader, path string) error {
 
 // decode holds args against the plan and decodes them into v.
 func (p *plan) decode(args json.RawMessage, v any) error {
+	if p.target != nil && p.read(args, v) {
+		return nil
+	}
 	if err := p.check(args); err != nil {
 		return err
 	}
@@ -175,6 +182,19 @@ func (p *plan) decode(args json.RawMessage, v any) error {
 
 // readers are used again because one is larger than most arguments.
 var readers = sync.Pool{New: func() any { return new(strictjson.Reader) }}
+
+// read goes the short way. Where that fails it leaves v as it found it, empty.
+func (p *plan) read(args json.RawMessage, v any) bool {
+	r := readers.Get().(*strictjson.Reader)
+	defer readers.Put(r)
+	r.Reset(args, strictjson.DefaultDepth)
+	value := reflect.ValueOf(v).Elem()
+	if p.target.read(r, value) && r.End() == nil {
+		return true
+	}
+	value.SetZero()
+	return false
+}
 
 func (p *plan) check(args json.RawMessage) error {
 	r := readers.Get().(*strictjson.Reader)

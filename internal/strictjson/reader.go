@@ -300,6 +300,29 @@ func (r *Reader) integer(size int) int64 {
 	return n
 }
 
+// Float64 reads a number.
+func (r *Reader) Float64() float64 {
+	if r.err != nil {
+		return 0
+	}
+	c := r.space()
+	if c != '-' && (c < '0' || c > '9') {
+		r.wrong("a number")
+		return 0
+	}
+	start := r.pos
+	r.scanNumber()
+	if r.err != nil {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(r.data[start:r.pos]), 64)
+	if err != nil {
+		r.fail(WrongType, start, "", "the number is too large")
+		return 0
+	}
+	return f
+}
+
 // String reads a string.
 func (r *Reader) String() string { return string(r.Bytes()) }
 
