@@ -1,0 +1,211 @@
+package live
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+)
+
+// topic is one conversation that somebody publishes to or watches.
+type topic struct {
+	key    Key
+	limits limits
+	// refs counts the publishers and watchers; it is the hub's to guard.
+	refs int
+
+	mu     sync.Mutex
+	closed bool
+	// last is the Seq of the last durable event, 0 if none was seen.
+	last int64
+	// epoch and n number the last live event.
+	epoch, n int64
+	flights  []*flight
+	// strays are the steps of live events that came before their step.
+	strays []event.Header
+
+	line line
+	// watchers are all of them; inLine of them are not cut off.
+	watchers []*watcher
+	inLine   int
+	// waiting are those that have read everything and want to be woken.
+	waiting []*watcher
+}
+
+// publish takes an event in and puts it in line. It gives the watchers to wake,
+// in the place of spare, which is empty.
+func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watcher {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return spare
+	}
+	var known, whole bool
+	if e.Live() {
+		known, whole = t.takeLive(e)
+	} else {
+		known, whole = t.takeDurable(p, e)
+	}
+	if !known {
+		return spare
+	}
+	if !whole {
+		t.cut(t.line.tail)
+	}
+	if t.inLine == 0 {
+		t.line.skip()
+	} else {
+		t.push(e)
+	}
+	// Who waits has read everything, and was cut off only by a hole.
+	woken := t.waiting
+	for _, w := range woken {
+		w.waiting = false
+	}
+	t.waiting = spare
+	return woken
+}
+
+// takeDurable folds a durable event. It is not known where it was there before,
+// and not whole where another is missing before it.
+func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
+	if e.Seq <= t.last {
+		return false, true
+	}
+	whole = t.last == 0 || e.Seq == t.last+1
+	t.last = e.Seq
+	switch b := e.Body.(type) {
+	case *event.StepBegun:
+		t.land(e)
+		f := &flight{head: e.Header, begun: *b, owner: p, holed: t.strayed(e)}
+		t.flights = append(t.flights, f)
+		whole = whole && !f.holed
+	case *event.StepEnded, *event.Asked:
+		t.land(e)
+	case *event.AssistantMessage:
+		if !b.Piece {
+			t.land(e)
+		} else if f := t.flight(e); f != nil {
+			f.commit(len(b.Content))
+		}
+	case *event.RunEnded:
+		t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.head.Run == e.Run })
+	}
+	return true, whole
+}
+
+// land drops the step that a durable event begins anew or ends.
+func (t *topic) land(e *event.Event) {
+	if e.Step == "" {
+		return
+	}
+	t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool {
+		return f.head.Step == e.Step && f.head.Run == e.Run
+	})
+}
+
+// takeLive folds a live event; known and whole are as for a durable one.
+func (t *topic) takeLive(e *event.Event) (known, whole bool) {
+	if e.Epoch < t.epoch || e.Epoch == t.epoch && e.N <= t.n {
+		return false, true
+	}
+	if e.Epoch > t.epoch {
+		// Another driver has the conversation now: nobody goes on with what the
+		// one before was saying.
+		t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.epoch > 0 })
+		t.epoch, t.n, t.strays = e.Epoch, 0, nil
+	}
+	whole = e.N == t.n+1
+	t.n = e.N
+	if !whole {
+		for _, f := range t.flights {
+			f.holed = true
+		}
+	}
+	f := t.flight(e)
+	if f == nil || f.head.Attempt != e.Attempt {
+		if len(t.strays) == mostStrays {
+			t.strays = slices.Delete(t.strays, 0, 1)
+		}
+		t.strays = append(t.strays, event.Header{Run: e.Run, Step: e.Step, Attempt: e.Attempt})
+		return !whole, whole
+	}
+	f.epoch = e.Epoch
+	f.say(e.Body, t.limits.step)
+	return true, whole
+}
+
+// mostStrays bounds the strays that are remembered. A driver makes none but of
+// tools that it left behind.
+const mostStrays = 32
+
+// strayed reports whether something of a step came before its beginning.
+func (t *topic) strayed(e *event.Event) bool {
+	return slices.ContainsFunc(t.strays, func(s event.Header) bool {
+		return s.Step == e.Step && s.Attempt == e.Attempt && s.Run == e.Run
+	})
+}
+
+// flight finds the step that an event is about.
+func (t *topic) flight(e *event.Event) *flight {
+	for _, f := range t.flights {
+		if f.head.Step == e.Step && f.head.Run == e.Run {
+			return f
+		}
+	}
+	return nil
+}
+
+// push puts an event in line, and cuts those off whom it would keep waiting with
+// more than they may leave unread. The newest event stays, however large.
+func (t *topic) push(e *event.Event) {
+	size := weight(e)
+	for t.line.len() > 0 && (t.line.len() >= t.limits.events || t.line.bytes+size > t.limits.bytes) {
+		t.cut(t.line.head)
+	}
+	if t.inLine == 0 {
+		t.line.skip()
+		return
+	}
+	shared := *e
+	t.line.push(&shared, size, t.inLine)
+}
+
+// cut takes the watchers out of line that stand at a place or before it.
+func (t *topic) cut(place int64) {
+	for _, w := range t.watchers {
+		if !w.cut && w.place <= place {
+			t.leaveLine(w)
+		}
+	}
+}
+
+func (t *topic) leaveLine(w *watcher) {
+	w.cut = true
+	t.inLine--
+	t.line.leave(w.place, t.line.tail)
+}
+
+// sync puts a watcher that was cut off back in line, at its end.
+func (t *topic) sync(w *watcher) *Sync {
+	s := &Sync{Last: t.last}
+	if !w.fresh {
+		s.Missed = t.line.tail - w.place
+	}
+	if len(t.flights) > 0 {
+		s.Steps = make([]Snapshot, len(t.flights))
+	}
+	for i, f := range t.flights {
+		s.Steps[i] = f.snapshot(t.epoch, t.n)
+	}
+	w.cut, w.fresh, w.place = false, false, t.line.tail
+	t.inLine++
+	return s
+}
+
+// abandon drops the steps that a drive began and did not end.
+func (t *topic) abandon(p *publisher) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.owner == p })
+}

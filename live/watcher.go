@@ -1,0 +1,147 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+)
+
+// watcher is one reader's place in the line of a topic.
+type watcher struct {
+	hub   *Hub
+	topic *topic
+	// reading is held during a Read, so that Close can wait for it.
+	reading sync.Mutex
+	wake    chan struct{}
+
+	// What follows is the topic's to guard.
+
+	// index is the watcher's place in the topic's list.
+	index int
+	// place is the next event to read; cut says that it is not in line.
+	place int64
+	cut   bool
+	// fresh is set until the first Sync.
+	fresh bool
+	// waiting is set while the topic has it on its list to wake.
+	waiting bool
+	closed  bool
+}
+
+// Read implements [Watcher].
+func (w *watcher) Read(ctx context.Context, items []Item) (int, error) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	for {
+		if ctx.Err() != nil {
+			return 0, gaveUp(ctx, "read live events")
+		}
+		n, err := w.take(items)
+		if n > 0 || err != nil {
+			return n, err
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take gives what is ready. Where that is nothing, the watcher will be woken.
+func (w *watcher) take(items []Item) (int, error) {
+	t := w.topic
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case w.closed:
+		return 0, &event.Error{
+			Op: "read live events", Kind: event.ErrGone, Message: "the watcher is closed",
+			Hint: "watch the conversation again",
+		}
+	case t.closed:
+		return 0, busClosed("read live events")
+	case len(items) == 0:
+		return 0, noRoom()
+	case w.cut:
+		items[0] = Item{Sync: t.sync(w)}
+		return 1, nil
+	}
+	n := min(len(items), int(t.line.tail-w.place))
+	if n == 0 {
+		if !w.waiting {
+			w.waiting = true
+			t.waiting = append(t.waiting, w)
+		}
+		return 0, nil
+	}
+	for i := range n {
+		items[i] = Item{Event: t.line.at(w.place + int64(i)).event}
+	}
+	t.line.leave(w.place, w.place+int64(n))
+	w.place += int64(n)
+	return n, nil
+}
+
+// Close implements [Watcher].
+func (w *watcher) Close() {
+	t := w.topic
+	t.mu.Lock()
+	first := !w.closed
+	w.closed = true
+	if first && !t.closed {
+		if !w.cut {
+			t.leaveLine(w)
+		}
+		last := len(t.watchers) - 1
+		t.watchers[w.index] = t.watchers[last]
+		t.watchers[w.index].index = w.index
+		t.watchers[last] = nil
+		t.watchers = t.watchers[:last]
+	}
+	t.mu.Unlock()
+	if first {
+		w.ring()
+		w.hub.release(t)
+	}
+	w.wait()
+}
+
+// ring wakes the watcher's Read, now or the next time it waits.
+func (w *watcher) ring() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wait comes back when no Read is on its way.
+func (w *watcher) wait() {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+}
+
+func gaveUp(ctx context.Context, op string) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &event.Error{
+			Op: op, Kind: event.ErrTimeout, Message: "the time was over before anything came",
+			Err: context.Cause(ctx),
+		}
+	}
+	return &event.Error{Op: op, Kind: event.ErrCancelled, Message: "the caller gave up waiting", Err: context.Cause(ctx)}
+}
+
+func noRoom() error {
+	return &event.Error{
+		Op: "read live events", Kind: event.ErrInvalid, Message: "there is no room to read into",
+		Hint: "pass at least one item",
+	}
+}
+
+func busClosed(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Message: "the live bus is closed",
+		Hint: "connect again; the journal has everything that is durable",
+	}
+}
