@@ -439,7 +439,7 @@ func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed ui
 // valid, and what is redacted is shown to nobody.
 func checkHidden(log []*event.Event, seed uint64) error {
 	pick := rand.New(rand.NewPCG(seed, uint64(len(log))))
-	gone := map[int64]string{}
+	gone := map[event.Block]int64{}
 	hidden := slices.Clone(log)
 	for range 1 + pick.IntN(3) {
 		e := &event.Event{Header: event.Header{Seq: int64(len(hidden) + 1), Run: log[len(log)-1].Run}}
@@ -458,10 +458,16 @@ func checkHidden(log []*event.Event, seed uint64) error {
 			e.Body = r
 			switch said := log[a-1].Body.(type) {
 			case *event.UserMessage:
-				gone[a] = event.TextOf(said.Content)
+				for _, block := range said.Content {
+					gone[block] = a
+				}
+			case *event.AssistantMessage:
+				for _, block := range said.Content {
+					gone[block] = a
+				}
 			case *event.StepEnded:
-				if said.Result != nil && !strings.HasPrefix(said.Result.Name, "sub") && strings.HasPrefix(event.TextOf(said.Result.Content), "did") {
-					gone[a] = event.TextOf(said.Result.Content)
+				if said.Result != nil {
+					gone[said.Result] = a
 				}
 			}
 		}
@@ -482,28 +488,21 @@ func checkHidden(log []*event.Event, seed uint64) error {
 				return fmt.Errorf("seed %d, after event %d of the hidden log: %w\n%s", seed, n+1, err, showLog(hidden[len(log):]))
 			}
 		}
-		// Other events may say the same words: only what this one has just added
-		// to its own scope counts.
-		if s := v.run.scope(e.Scope); s != nil && s.batch == nil && gone[e.Seq] != "" {
-			if n := len(s.talk.msgs); n > 0 && s.talk.msgs[n-1].Role == event.RoleUser && strings.HasSuffix(endOf(s.talk.msgs[n-1]), gone[e.Seq]) {
-				return fmt.Errorf("event %d is redacted and %q is shown", e.Seq, gone[e.Seq])
+		if n < len(hidden)-1 {
+			continue
+		}
+		for _, messages := range talks {
+			for _, m := range messages {
+				for _, b := range m.Content {
+					if seq, ok := gone[b]; ok {
+						return fmt.Errorf("event %d is redacted and shown:\n%s", seq, show(messages))
+					}
+				}
 			}
 		}
 	}
 	v.stale = false
 	return sameView(v, newView(hidden))
-}
-
-// endOf is the text of a message's last block, or of the result that it is.
-func endOf(m event.Message) string {
-	switch b := m.Content[len(m.Content)-1].(type) {
-	case *event.Text:
-		return b.Text
-	case *event.ToolResult:
-		return event.TextOf(b.Content)
-	default:
-		return ""
-	}
 }
 
 // countTalk counts the calls that the next run sees of the session, or would see

@@ -355,7 +355,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 	}
 	n := 0
 	for round := 0; ; round++ {
-		if round > 60 {
+		if round > 2000 { // a tree of agents may ask a few hundred times
 			return nil, errors.New("the run does not end")
 		}
 		ctx := &deadline{Context: base, over: make(chan struct{})}
