@@ -33,8 +33,10 @@ type driver struct {
 	team   map[string]*Agent
 	view   *view
 	// sink takes an event to the reader and says whether it wants more.
-	sink      func(event.Event) bool
-	broken    bool
+	sink   func(event.Event) bool
+	broken bool
+	// ending is whether the run is to stop, as of this round's decisions.
+	ending    bool
 	simulated bool
 
 	// events, read and status are the commit that is being put together.
@@ -311,7 +313,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 	in := Inputs{
 		Agent: agent, Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: &d.running,
 	}
-	if err := d.ctx.Err(); err != nil {
+	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
 		in.Cancelled = !in.Expired
 	}

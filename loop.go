@@ -229,6 +229,9 @@ func (d *driver) iterate() error {
 // in the same commit.
 func (d *driver) decide() {
 	d.wake = time.Time{}
+	// One answer for all scopes: a run that is cancelled between two of them
+	// would end with a child still open.
+	d.ending = d.ctx.Err() != nil
 	for moved := true; moved && d.view.run.ended == nil; {
 		moved = false
 		scopes := d.view.run.scopes
