@@ -75,8 +75,14 @@ func describe(err error) (message, hint string) {
 	if e.Op != "" {
 		message = e.Op + ": " + message
 	}
-	return clean(message), clean(e.Hint)
+	return clean(message), clean(flagNames.Replace(e.Hint))
 }
+
+// flagNames names what the library's hints name by the flags that set it here.
+var flagNames = strings.NewReplacer(
+	"Limits.Cycles", "--max-cycles", "Limits.ToolCalls", "--max-tool-calls", "Limits.TotalTokens", "--max-total-tokens",
+	"ModelOptions.MaxTokens", "--max-tokens",
+)
 
 // invalid is the error for a command line or configuration that is wrong.
 func invalid(hint, format string, args ...any) *event.Error {

@@ -47,6 +47,8 @@ func TestRunToTheExitCode(t *testing.T) {
 		{"flag without value", []string{"run", "hi", "--model"}, "", 2, "", "--model needs a value"},
 		{"switch with a wrong value", []string{"run", "hi", "--json=perhaps"}, "", 2, "", `"perhaps" is neither true nor false`},
 		{"wrong value", []string{"run", "hi", "--timeout", "soon"}, "", 2, "", `--timeout: "soon" is no time`},
+		{"wrong tool", []string{"run", "hi", "--tools", "clok"}, "", 2, "", `"clok" is not a list of tools: did you mean clock?`},
+		{"wrong tools", []string{"run", "hi", "--tools", "hammer"}, "", 2, "", `"hammer" is not a list of tools: use auto, all, none or some of`},
 		{"no prompt", []string{"run"}, "", 2, "", "there is no prompt"},
 		{"blank prompt", []string{"run", " \n"}, "", 2, "", "there is no prompt"},
 		{"prompt that is no UTF-8", []string{"run", "ab\xff"}, "", 2, "", "not UTF-8 text (byte 3)"},

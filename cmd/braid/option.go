@@ -147,8 +147,8 @@ func parseTools(v string) (string, error) {
 	for name := range strings.SplitSeq(v, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(toolNames, name) {
-			return "", errors.New(didYouMean(name, toolNames, "is not a list of tools: ",
-				"is not a list of tools: use auto, all, none or some of "+strings.Join(toolNames, ",")))
+			return "", errors.New("is not a list of tools: " +
+				didYouMean(name, toolNames, "", "use auto, all, none or some of "+strings.Join(toolNames, ",")))
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
