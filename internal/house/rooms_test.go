@@ -60,13 +60,13 @@ var rooms = []room{
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"engine/enginetest", "model/demo", "journal/journaltest"}},
-	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}},
+	{dir: "engine/enginetest", own: []string{"", "event", "journal", "engine", "model/demo"}, from: testLibraries},
 	{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
 		from: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
 	},
 	{dir: "live", own: []string{"event"}, tests: []string{"live/livetest"}},
-	{dir: "live/livetest", own: []string{"event", "live"}},
+	{dir: "live/livetest", own: []string{"event", "live"}, from: testLibraries},
 	{
 		dir: "live/nats", own: []string{"event", "live"}, tests: []string{"live/livetest"},
 		from: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server"},
