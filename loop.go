@@ -231,7 +231,9 @@ func (d *driver) decide() {
 	d.wake = time.Time{}
 	// One answer for all scopes: a run that is cancelled between two of them
 	// would end with a child still open.
-	d.ending = d.ctx.Err() != nil
+	if d.ending = d.ctx.Err() != nil; d.ending {
+		d.settleAfterStop()
+	}
 	for moved := true; moved && d.view.run.ended == nil; {
 		moved = false
 		scopes := d.view.run.scopes

@@ -251,3 +251,75 @@ func TestNobodyToAskIsADoubt(t *testing.T) {
 		})
 	}
 }
+
+// cancelling is a model that cancels the run when it is asked for its name, that
+// is: while the driver is deciding.
+type cancelling struct {
+	planModel
+
+	cancel context.CancelFunc
+}
+
+func (m *cancelling) Info() ModelInfo {
+	if m.cancel != nil {
+		m.cancel()
+	}
+	return m.planModel.Info()
+}
+
+// A scope that was asked before the cancellation went on, and its parent, asked
+// after it, ended the run over its head.
+func TestACancellationIsHeardByAllScopesAtOnce(t *testing.T) {
+	t.Parallel()
+	conv := NewConversation()
+	ctx, cancel := context.WithCancel(inWorld(t.Context(), conv))
+	defer cancel()
+	below := &cancelling{planModel: planModel{&agentPlan{name: "below"}}}
+	root := &agentPlan{name: "root", turns: []turnPlan{{calls: []callPlan{{tool: "below", args: `{"input":"go on"}`}}}}}
+	agent := New("root", &planModel{root}, AsTool(New("below", below), ""))
+	below.cancel = cancel
+	result, err := agent.Run(ctx, "go", In(conv))
+	if result.Stop != event.StopCancelled {
+		t.Errorf("it ended with %s, %v", result.Stop, err)
+	}
+	if err := checkLog(conv.logged()); err != nil {
+		t.Errorf("%v\n%s", err, showLog(conv.logged()))
+	}
+}
+
+// A tool that needed a moment to stop was left behind at once where another one
+// ended in the moment of the cancellation.
+func TestGraceIsGivenWhateverEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for range 30 {
+			conv := NewConversation()
+			ctx, cancel := context.WithCancel(inWorld(t.Context(), conv))
+			begun := make(chan struct{})
+			agent := New("root", callsOnce("quick", "slow"),
+				Func("quick", "", func(ctx context.Context, _ struct{}) (string, error) {
+					<-begun
+					Progress(ctx, "stop")
+					cancel()
+					return "fine", nil
+				}),
+				Func("slow", "", func(ctx context.Context, _ struct{}) (string, error) {
+					close(begun)
+					<-ctx.Done()
+					<-time.After(time.Second)
+					return "", ctx.Err()
+				}))
+			for e := range agent.Stream(ctx, "go", In(conv)) {
+				if _, ok := e.Body.(*event.ToolProgress); ok {
+					// While the driver waits for its reader, both happen.
+					synctest.Wait()
+				}
+			}
+			for _, end := range endsOf(conv) {
+				if end.Result.Name == "slow" && end.Outcome != event.OutcomeCancelled {
+					t.Fatalf("it stopped within a second and ended %s", end.Outcome)
+				}
+			}
+		}
+	})
+}

@@ -113,9 +113,7 @@ func (d *driver) takeIn() {
 		case a := <-d.arrivals:
 			ended = d.arrive(a)
 		case <-d.ctx.Done():
-			d.settleAfterStop()
-			d.now = time.Now()
-			ended = true
+			ended = true // decide gives what still runs its grace
 		case <-d.fired:
 			d.timerAt = time.Time{}
 			d.now = time.Now()
@@ -162,6 +160,10 @@ func (d *driver) arrive(a arrival) bool {
 // still running then is left behind when its scope ends.
 func (d *driver) settleAfterStop() {
 	d.queue = nil
+	defer func() { d.now = time.Now() }()
+	if len(d.flights) == 0 {
+		return
+	}
 	grace := time.NewTimer(max(d.agent.limits.Grace, 0))
 	defer grace.Stop()
 	for len(d.flights) > 0 {
