@@ -11,15 +11,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// epochGap is how far the epoch jumps when a folder has a new owner: a power cut
-// may have lost leases that were never written under, and no epoch is given twice.
-const epochGap = 100
+// epochGap is how far the epoch jumps when a folder has a new owner. A crash may
+// have lost leases that were never written under, fewer than this, and no epoch
+// is ever given twice.
+const epochGap = maxPending + maxGroup
 
 // opening is a lease that was given, with what its driver gets, as rows.
 type opening struct {
 	row    runRow
+	place  place
 	lease  journal.Lease
-	last   int64
 	mail   []mailRow
 	shared map[string]json.RawMessage
 }
@@ -35,7 +36,7 @@ func (s *Store) Acquire(ctx context.Context, run string, have int64) (journal.Op
 	}
 	var o opening
 	err := s.write(ctx, op, true, func(x *tx) (err error) {
-		o, err = s.acquire(x, op, run)
+		o, err = s.find(x, op, run)
 		return err
 	})
 	if err != nil {
@@ -57,13 +58,20 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 	var o opening
 	var row runRow
 	var refusal *event.Error
-	err = s.write(ctx, op, true, func(x *tx) (err error) {
-		if row, err = a.admit(x); err != nil {
+	err = s.write(ctx, op, true, func(x *tx) error {
+		var p *place
+		var err error
+		if row, p, err = s.admit(x, a); err != nil {
 			return err
+		}
+		if p == nil {
+			o, err = s.find(x, op, row.run.ID)
+		} else {
+			o = opening{row: row, place: *p}
+			err = s.acquire(x, op, &o, false)
 		}
 		// The run stays admitted where it cannot be taken.
 		refusal = nil
-		o, err = s.acquire(x, op, row.run.ID)
 		if errors.As(err, &refusal) {
 			err = nil
 		}
@@ -83,7 +91,8 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 }
 
 const (
-	selectAcquire = `SELECT ` + runColumns + `, c.key, c.ended, c.last, c.epoch, c.until, c.generation
+	selectAcquire = `SELECT ` + runColumns + `, c.key, c.turns, c.ended, c.last, c.epoch, c.until, c.generation, c.steps,
+		EXISTS (SELECT 1 FROM mail m WHERE m.run = r.key AND m.read = 0)
 		FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = ?`
 
 	updateLease = `UPDATE conversation SET epoch = ?, holder = ?, until = ?, generation = ? WHERE key = ?`
@@ -95,71 +104,90 @@ const (
 	selectShared = `SELECT name, value FROM state WHERE tenant = ? AND owner IN ('app', ?)`
 )
 
-// acquire gives a lease on the run's conversation.
-func (s *Store) acquire(x *tx, op, run string) (opening, error) {
+// find looks the run up and takes it.
+func (s *Store) find(x *tx, op, run string) (opening, error) {
 	var o opening
-	var conversation, ended0, generation, epoch int64
-	var until sql.NullInt64
-	there, err := x.row(selectAcquire, []any{run},
-		append(o.row.into(), &conversation, &ended0, &o.last, &epoch, &until, &generation)...)
-	r := &o.row.run
-	switch {
-	case err != nil:
+	var unread bool
+	there, err := x.row(selectAcquire, []any{run}, append(append(o.row.into(), o.place.into()...), &unread)...)
+	if err != nil {
 		return opening{}, err
-	case !there:
+	}
+	if !there {
 		return opening{}, notFound(op, "there is no such run")
+	}
+	err = s.acquire(x, op, &o, unread)
+	return o, err
+}
+
+// acquire gives a lease on the run's conversation. unread says that the run has mail.
+func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
+	r, p := &o.row.run, &o.place
+	switch {
 	case r.Status.Ended():
-		return opening{}, ended(op)
-	case int64(r.Turn) > ended0+1:
-		return opening{}, &event.Error{
+		return ended(op)
+	case r.Turn > p.ended+1:
+		return &event.Error{
 			Op: op, Kind: event.ErrLocked,
 			Message: "an earlier run of the conversation has not ended",
 			Hint:    "wait for it to end, or cancel it",
 		}
-	case until.Valid && generation == s.generation && x.steady < until.Int64:
-		return opening{}, &event.Error{
+	case p.until.Valid && p.generation == s.generation && x.steady < p.until.Int64:
+		return &event.Error{
 			Op: op, Kind: event.ErrLocked,
 			Message:    "another driver holds the conversation",
 			Hint:       "try again once its lease has run out",
-			RetryAfter: time.Duration(until.Int64-x.steady) * time.Microsecond,
+			RetryAfter: time.Duration(p.until.Int64-x.steady) * time.Microsecond,
 		}
 	}
-	if epoch > 0 && generation != s.generation {
+	epoch := p.epoch + 1
+	if p.generation != s.generation {
 		epoch += epochGap
 	}
-	epoch++
-	if _, err := x.exec(updateLease, epoch, o.row.key, x.steady+s.term.Microseconds(), s.generation, conversation); err != nil {
-		return opening{}, err
+	if _, err := x.exec(updateLease, epoch, o.row.key, x.steady+s.term.Microseconds(), s.generation, p.key); err != nil {
+		return err
 	}
 	if r.Status != event.RunRunning {
 		if _, err := x.exec(setRunning, o.row.key); err != nil {
-			return opening{}, err
+			return err
 		}
 	}
 	r.Status, o.row.wake = event.RunRunning, sql.NullInt64{}
-	o.lease = journal.Lease{Conversation: r.Conversation, Run: r.ID, Epoch: epoch, Until: x.now.Add(s.term)}
+	o.lease = journal.Lease{Conversation: r.Conversation, Run: r.ID, Epoch: epoch, Until: x.now.Add(s.term), Term: s.term}
 
-	mail, err := x.query(selectUnread, o.row.key)
-	if err != nil {
-		return opening{}, err
-	}
-	defer mail.Close()
-	for mail.Next() {
-		var m mailRow
-		if err := mail.Scan(m.into()...); err != nil {
-			return opening{}, err
+	if unread {
+		if o.mail, err = mailRows(x.query(selectUnread, o.row.key)); err != nil {
+			return err
 		}
-		o.mail = append(o.mail, m)
 	}
-	if err := mail.Err(); err != nil {
-		return opening{}, err
+	if o.shared, err = readState(x.query(selectShared, r.Tenant, userOwner(r.User))); err != nil {
+		return err
 	}
-	shared, err := x.query(selectShared, r.Tenant, userOwner(r.User))
+	f := &fence{
+		id: r.Conversation, key: p.key, last: p.last, epoch: epoch, held: true, runKey: o.row.key, run: r.ID,
+		status: r.Status, cancelled: r.Cancelled, tenant: r.Tenant, user: r.User,
+	}
+	if err := f.readSteps(op, p.steps); err != nil {
+		return err
+	}
+	x.w.know(f)
+	return nil
+}
+
+// mailRows takes in what a query for mail has found.
+func mailRows(rows *sql.Rows, err error) ([]mailRow, error) {
 	if err != nil {
-		return opening{}, err
+		return nil, err
 	}
-	o.shared, err = readState(shared)
-	return o, err
+	defer rows.Close()
+	var mail []mailRow
+	for rows.Next() {
+		var m mailRow
+		if err := rows.Scan(m.into()...); err != nil {
+			return nil, err
+		}
+		mail = append(mail, m)
+	}
+	return mail, rows.Err()
 }
 
 // opened reads what the lease's driver does not have. Where that fails the lease
@@ -170,7 +198,7 @@ func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (
 			_ = s.Commit(context.WithoutCancel(ctx), o.lease, journal.Batch{Release: true})
 		}
 	}()
-	opened = journal.Opened{Lease: o.lease, Last: o.last, Shared: o.shared}
+	opened = journal.Opened{Lease: o.lease, Last: o.place.last, Shared: o.shared}
 	if opened.Run, err = o.row.read(op); err != nil {
 		return journal.Opened{}, err
 	}
@@ -181,15 +209,15 @@ func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (
 		}
 		opened.Mail = append(opened.Mail, m)
 	}
-	if have >= o.last {
+	if have >= o.place.last {
 		return opened, nil
 	}
 	have = max(have, 0)
-	opened.Events, err = s.read(ctx, op, opened.Run.Conversation, have, int(o.last-have))
+	opened.Events, err = s.read(ctx, op, opened.Run.Conversation, have, int(o.place.last-have))
 	if err != nil {
 		return journal.Opened{}, err
 	}
-	if int64(len(opened.Events)) != o.last-have {
+	if int64(len(opened.Events)) != o.place.last-have {
 		return journal.Opened{}, damaged(op, "a conversation's log is shorter than it was", nil)
 	}
 	return opened, nil
@@ -205,7 +233,7 @@ func (s *Store) Renew(ctx context.Context, l journal.Lease) (cancelled bool, err
 		return false, noID(op, "a lease names a run and its conversation")
 	}
 	err = s.write(ctx, op, true, func(x *tx) error {
-		f, err := s.fence(x, l.Conversation)
+		f, err := s.fence(x, op, l.Conversation)
 		if err != nil {
 			return err
 		}

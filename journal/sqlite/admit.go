@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -55,7 +56,7 @@ func (s *Store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 	}
 	var row runRow
 	err = s.write(ctx, op, false, func(x *tx) (err error) {
-		row, err = a.admit(x)
+		row, _, err = s.admit(x, a)
 		return err
 	})
 	if err != nil {
@@ -64,76 +65,103 @@ func (s *Store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 	return row.read(op)
 }
 
+// place is where a conversation stands, as far as taking a run needs to know.
+type place struct {
+	key        int64
+	turns      int
+	ended      int
+	last       int64
+	epoch      int64
+	until      sql.NullInt64
+	generation int64
+	steps      []byte
+}
+
+const placeColumns = `key, turns, ended, last, epoch, until, generation, steps`
+
+// into gives where the values of placeColumns go.
+func (p *place) into() []any {
+	return []any{&p.key, &p.turns, &p.ended, &p.last, &p.epoch, &p.until, &p.generation, &p.steps}
+}
+
 const (
+	// One statement finds the conversation and takes the next turn: that is what
+	// nearly every admission needs.
+	takeTurn = `UPDATE conversation SET turns = turns + 1 WHERE id = ? AND tenant = ? RETURNING ` + placeColumns
+
+	giveTurnBack = `UPDATE conversation SET turns = turns - 1 WHERE key = ?`
+
+	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation) VALUES (?, ?, 1, ?) ON CONFLICT DO NOTHING`
+
+	forgetConversation = `DELETE FROM conversation WHERE key = ?`
+
+	insertRun = `INSERT INTO run (id, conversation, turn, tenant, user, agent, input, idem, executor, metadata,
+		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0) ON CONFLICT DO NOTHING`
+
 	selectRun = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = ?`
 
 	selectRunByKey = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation
 		WHERE r.conversation = ? AND r.idem = ? AND r.idem <> '' AND r.tenant = ?`
-
-	selectConversation = `SELECT key, tenant, turns FROM conversation WHERE id = ?`
-
-	insertConversation = `INSERT INTO conversation (id, tenant, turns) VALUES (?, ?, 1)`
-
-	addTurn = `UPDATE conversation SET turns = turns + 1 WHERE key = ? AND tenant = ?`
-
-	insertRun = `INSERT INTO run (id, conversation, turn, tenant, user, agent, input, idem, executor, metadata,
-		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0)`
 )
 
-// admit writes the run, or finds the one that it is.
-func (a *admission) admit(x *tx) (runRow, error) {
+// admit writes the run, or finds the one that it is. The place is that of a run
+// that was written.
+func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	r := &a.run
-	var conversation int64
-	var tenant string
-	var turns int
-	there, err := x.row(selectConversation, []any{r.Conversation}, &conversation, &tenant, &turns)
+	var p place
+	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant}, p.into()...)
 	if err != nil {
-		return runRow{}, err
+		return runRow{}, nil, err
 	}
-	if there && tenant != r.Tenant {
-		return runRow{}, notFound(a.op, "there is no such conversation")
-	}
-	var row runRow
-	known, err := x.row(selectRun, []any{r.ID}, row.into()...)
-	if err != nil {
-		return runRow{}, err
-	}
-	if known && row.run.Tenant != r.Tenant {
-		return runRow{}, notFound(a.op, "there is no such run")
-	}
-	if !known && there && r.Key != "" {
-		if known, err = x.row(selectRunByKey, []any{conversation, r.Key, r.Tenant}, row.into()...); err != nil {
-			return runRow{}, err
+	if !there {
+		p = place{turns: 1, generation: s.generation}
+		if p.key, err = x.insert(insertConversation, r.Conversation, r.Tenant, s.generation); err != nil {
+			return runRow{}, nil, err
+		}
+		if p.key == 0 {
+			return runRow{}, nil, notFound(a.op, "there is no such conversation")
 		}
 	}
-	if known {
-		if !a.asksFor(&row) {
-			return runRow{}, &event.Error{
-				Op: a.op, Kind: event.ErrConflict,
-				Message: "a run with this id or key was admitted with another input",
-				Hint:    "use a new id and a new key for a new request",
-			}
-		}
-		return row, nil
-	}
-
-	if there {
-		_, err = x.exec(addTurn, conversation, r.Tenant)
-	} else {
-		conversation, err = x.insert(insertConversation, r.Conversation, r.Tenant)
-	}
-	if err != nil {
-		return runRow{}, err
-	}
-	row = runRow{run: *r, input: a.input, metadata: a.metadata, admitted: x.now.UnixMicro()}
+	row := runRow{run: *r, input: a.input, metadata: a.metadata, admitted: x.now.UnixMicro()}
 	row.run.Input, row.run.Metadata = nil, nil
-	row.run.Turn = turns + 1
+	row.run.Turn = p.turns
 	row.run.Status = event.RunQueued
 	row.run.Cancelled = false
 	row.run.WakeAt = time.Time{}
-	row.key, err = x.insert(insertRun, r.ID, conversation, row.run.Turn, r.Tenant, r.User, r.Agent, blob(a.input), r.Key,
+	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, blob(a.input), r.Key,
 		r.Executor, text(a.metadata), r.NewSession, row.admitted)
-	return row, err
+	if err != nil || row.key != 0 {
+		return row, &p, err
+	}
+
+	// There is a run with this id, or with this key in the conversation.
+	undo := giveTurnBack
+	if !there {
+		undo = forgetConversation
+	}
+	if _, err := x.exec(undo, p.key); err != nil {
+		return runRow{}, nil, err
+	}
+	row = runRow{}
+	known, err := x.row(selectRun, []any{r.ID}, row.into()...)
+	if err == nil && !known {
+		known, err = x.row(selectRunByKey, []any{p.key, r.Key, r.Tenant}, row.into()...)
+	}
+	switch {
+	case err != nil:
+		return runRow{}, nil, err
+	case !known:
+		return runRow{}, nil, damaged(a.op, "a run is there and cannot be found", nil)
+	case row.run.Tenant != r.Tenant:
+		return runRow{}, nil, notFound(a.op, "there is no such run")
+	case !a.asksFor(&row):
+		return runRow{}, nil, &event.Error{
+			Op: a.op, Kind: event.ErrConflict,
+			Message: "a run with this id or key was admitted with another input",
+			Hint:    "use a new id and a new key for a new request",
+		}
+	}
+	return row, nil, nil
 }
 
 // asksFor compares what two admissions ask for, as [journal.Store] Admit says.

@@ -44,7 +44,7 @@ type fence struct {
 	last      int64
 	epoch     int64
 	held      bool
-	steps     []byte
+	steps     []journal.OpenStep
 	runKey    int64
 	run       string
 	status    event.RunStatus
@@ -59,11 +59,32 @@ const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL AND c.ge
 	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = ?`
 
 // fence is empty for a conversation that never had a lease.
-func (s *Store) fence(x *tx, conversation string) (fence, error) {
-	f := fence{id: conversation}
-	_, err := x.row(selectFence, []any{s.generation, conversation}, &f.key, &f.last, &f.epoch, &f.held, &f.steps,
+func (s *Store) fence(x *tx, op, conversation string) (*fence, error) {
+	if f := x.w.fences[conversation]; f != nil {
+		return f, nil
+	}
+	f := &fence{id: conversation}
+	var steps []byte
+	there, err := x.row(selectFence, []any{s.generation, conversation}, &f.key, &f.last, &f.epoch, &f.held, &steps,
 		&f.runKey, &f.run, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user)
-	return f, err
+	if err != nil || !there {
+		return f, err
+	}
+	if err := f.readSteps(op, steps); err != nil {
+		return nil, err
+	}
+	x.w.know(f)
+	return f, nil
+}
+
+func (f *fence) readSteps(op string, steps []byte) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(steps, &f.steps); err != nil {
+		return damaged(op, "the open steps of a run cannot be read", err)
+	}
+	return nil
 }
 
 // current reports whether l is the last lease given out, be it released or not.
@@ -89,7 +110,7 @@ const (
 )
 
 func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packed []byte) error {
-	f, err := s.fence(x, l.Conversation)
+	f, err := s.fence(x, op, l.Conversation)
 	if err != nil {
 		return err
 	}
@@ -102,18 +123,18 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 	if len(b.Events) > 0 && b.Events[0].Seq != f.last+1 {
 		return leaseLost(op)
 	}
-	if err := f.consume(x, op, b.Read); err != nil {
-		return err
-	}
-	steps, err := f.follow(op, b)
+	steps, err := journal.FollowSteps(op, f.steps, b.Events)
 	if err != nil {
 		return err
 	}
+	if err := f.consume(x, op, b.Read); err != nil {
+		return err
+	}
 
-	last, over := f.last, 0
+	next, over := *f, 0
 	if n := len(b.Events); n > 0 {
-		last = b.Events[n-1].Seq
-		if _, err := x.exec(insertLog, f.key, f.last+1, last, l.Epoch, packed); err != nil {
+		next.last = b.Events[n-1].Seq
+		if _, err := x.exec(insertLog, f.key, f.last+1, next.last, l.Epoch, packed); err != nil {
 			return err
 		}
 		for _, e := range b.Events {
@@ -125,10 +146,22 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 	if b.Status.Ended() {
 		steps, over = nil, 1
 	}
-	if _, err := x.exec(moveFence, last, b.GivesBack(), over, text(steps), f.key); err != nil {
+	next.steps = steps
+	next.held = !b.GivesBack()
+	var open []byte
+	if len(steps) > 0 {
+		if open, err = json.Marshal(steps); err != nil {
+			return err
+		}
+	}
+	if _, err := x.exec(moveFence, next.last, !next.held, over, text(open), f.key); err != nil {
 		return err
 	}
-	return f.setStatus(x, b)
+	if err := next.setStatus(x, b); err != nil {
+		return err
+	}
+	*f = next
+	return nil
 }
 
 // consume marks mail as read. One letter may be named twice.
@@ -152,21 +185,6 @@ func (f *fence) consume(x *tx, op string, ids []string) error {
 	return nil
 }
 
-// follow gives the steps that are open behind the batch, as their column has them.
-func (f *fence) follow(op string, b journal.Batch) ([]byte, error) {
-	var open []journal.OpenStep
-	if len(f.steps) > 0 {
-		if err := json.Unmarshal(f.steps, &open); err != nil {
-			return nil, damaged(op, "the open steps of a run cannot be read", err)
-		}
-	}
-	open, err := journal.FollowSteps(op, open, b.Events)
-	if err != nil || len(open) == 0 {
-		return nil, err
-	}
-	return json.Marshal(open)
-}
-
 // index writes what an event means beyond its place in the log.
 func (f *fence) index(x *tx, e *event.Event) error {
 	switch body := e.Body.(type) {
@@ -188,26 +206,25 @@ func (f *fence) setStatus(x *tx, b journal.Batch) error {
 	if b.Status == "" || b.Status == f.status && b.Status != event.RunWaiting {
 		return nil
 	}
-	var wake, due any
+	f.status, f.wake = b.Status, sql.NullInt64{}
+	due := sql.NullInt64{Valid: true}
 	switch {
 	case b.Status.Ended():
+		due.Valid = false
 	case b.Status == event.RunWaiting:
 		if !b.WakeAt.IsZero() {
-			wake = wakeMicros(b.WakeAt)
-			due = wake
+			f.wake = sql.NullInt64{Int64: wakeMicros(b.WakeAt), Valid: true}
 		}
 		unread := false
 		_, err := x.row(`SELECT EXISTS (SELECT 1 FROM mail WHERE run = ? AND read = 0)`, []any{f.runKey}, &unread)
 		if err != nil {
 			return err
 		}
-		if unread {
-			due = 0
+		if !unread {
+			due = f.wake
 		}
-	default:
-		due = 0
 	}
-	_, err := x.exec(setStatus, b.Status, wake, due, f.runKey)
+	_, err := x.exec(setStatus, b.Status, f.wake, due, f.runKey)
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	selectReceiver = `SELECT key, tenant, status FROM run WHERE id = ?`
+	selectReceiver = `SELECT r.key, r.status, c.id FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = ?`
 
 	insertMail = `INSERT INTO mail (run, id, kind, token, value, sender, message, posted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run, id) DO NOTHING`
@@ -40,9 +40,9 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 	value := slices.Clone(m.Value)
 	return s.write(ctx, op, false, func(x *tx) error {
 		var run int64
-		var tenant string
+		var conversation string
 		var status event.RunStatus
-		there, err := x.row(selectReceiver, []any{m.Run}, &run, &tenant, &status)
+		there, err := x.row(selectReceiver, []any{m.Run}, &run, &status, &conversation)
 		if err != nil {
 			return err
 		}
@@ -59,6 +59,7 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 		if status != event.RunWaiting && m.Kind != journal.MailCancel {
 			return nil
 		}
+		x.w.forget(conversation)
 		_, err = x.exec(wakeUp, m.Kind == journal.MailCancel, run)
 		return err
 	})

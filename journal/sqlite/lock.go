@@ -36,7 +36,7 @@ func lockFolder(op, path string) (*folderLock, error) {
 
 // release leaves the file where it is: whoever removed it could remove the one
 // that another process has just locked.
-func (l *folderLock) release() error { return l.file.Close() }
+func (l *folderLock) release() error { return errors.Join(unlock(l.file), l.file.Close()) }
 
 // sign writes the process's number into the file.
 func sign(f *os.File) error {

@@ -31,6 +31,10 @@ func claim(path string) (*os.File, error) {
 	return nil, err
 }
 
+// unlock lets go for good. Closing alone does not while a child process that is
+// just being started has a copy of the file.
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

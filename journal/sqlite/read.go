@@ -57,32 +57,53 @@ func (s *Store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 	if err := alive(ctx, op); err != nil {
 		return nil, err
 	}
-	if !s.reader.enter() {
-		return nil, isClosed(op)
-	}
-	defer s.reader.leave()
 	if limit <= 0 {
 		limit = -1
 	}
 	_, steady, wall := s.clock.read()
-	rows, err := s.reader.query(ctx, selectDue, wall, s.generation, steady, limit)
+	args := []any{wall, s.generation, steady, limit}
+	var found []runRow
+	var err error
+	if s.writer.open.Load() {
+		// Leases were given that readers do not see yet.
+		err = s.write(ctx, op, true, func(x *tx) (err error) {
+			found, err = runRows(x.query(selectDue, args...))
+			return err
+		})
+	} else {
+		if !s.reader.enter() {
+			return nil, isClosed(op)
+		}
+		defer s.reader.leave()
+		found, err = runRows(s.reader.query(ctx, selectDue, args...))
+	}
 	if err != nil {
 		return nil, fault(op, err)
 	}
+	due := make([]journal.Run, len(found))
+	for i := range found {
+		if due[i], err = found[i].read(op); err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
+
+// runRows takes in what a query for runs has found.
+func runRows(rows *sql.Rows, err error) ([]runRow, error) {
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
-	var due []journal.Run
+	var found []runRow
 	for rows.Next() {
 		var r runRow
 		if err := rows.Scan(r.into()...); err != nil {
-			return nil, fault(op, err)
-		}
-		run, err := r.read(op)
-		if err != nil {
 			return nil, err
 		}
-		due = append(due, run)
+		found = append(found, r)
 	}
-	return due, fault(op, rows.Err())
+	return found, rows.Err()
 }
 
 // Keys are given in the order of admission, which no clock can change.

@@ -58,7 +58,10 @@ func (f *fence) share(x *tx, change *event.StateChanged) error {
 }
 
 // readState takes in rows of name and value: nil for none.
-func readState(rows *sql.Rows) (map[string]json.RawMessage, error) {
+func readState(rows *sql.Rows, err error) (map[string]json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
 	var state map[string]json.RawMessage
 	for rows.Next() {

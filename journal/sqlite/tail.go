@@ -50,11 +50,8 @@ func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, er
 	}
 	if t.First > 1 {
 		// The state is read before the events: what it lacks, they say.
-		rows, err := s.reader.query(ctx, selectOwnState, tenant, conversationOwner(conversation))
+		t.State, err = readState(s.reader.query(ctx, selectOwnState, tenant, conversationOwner(conversation)))
 		if err != nil {
-			return journal.Tail{}, fault(op, err)
-		}
-		if t.State, err = readState(rows); err != nil {
 			return journal.Tail{}, fault(op, err)
 		}
 	}

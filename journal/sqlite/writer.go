@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,36 +12,56 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// maxGroup is how many calls share a transaction. More would make each wait
-// longer and save little: the wait for the disk is already spread thin.
-const maxGroup = 256
+const (
+	// maxGroup is how many calls share a transaction. More would make each wait
+	// longer and save little: the wait for the disk is already spread thin.
+	maxGroup = 256
+	// maxPending is how many calls may be answered before they are on the disk.
+	maxPending = 128
+)
 
 // writer is the one that writes. Callers put what they want done into its queue
-// and wait; its goroutine takes all that waits, does each in a savepoint of one
-// transaction, and waits for the disk once for all of them.
+// and wait; its goroutine takes all that waits, does each in one transaction, and
+// waits for the disk once for all of them.
+//
+// A call that need not be durable by itself, such as taking a lease, is answered
+// while the transaction is open, and goes to the disk with the next one that must.
+// So a run costs no more waits than it has commits. The transaction itself is
+// what everything is looked up in, so nothing is ever known twice.
 type writer struct {
-	db      *sql.DB
-	conn    *sql.Conn
-	clock   *clock
-	relaxed bool
+	db    *sql.DB
+	conn  *sql.Conn
+	clock *clock
 	// What follows is the goroutine's own.
 	statements map[string]*sql.Stmt
-	// mode is what the connection was told about waiting for the disk; behind
-	// is set while the file has commits that nobody waited for.
-	mode   string
-	behind bool
+	// begun is whether a transaction is open. pending are the writes in it that
+	// were answered for: when it must be undone they are done again.
+	begun   bool
+	pending []write
+	waiting int // the tasks that pending is of
+	// fences are those that were looked up or moved last, by conversation. Only
+	// the writer moves them, so they are right until it undoes something.
+	fences map[string]*fence
 
 	mu     sync.Mutex
 	work   sync.Cond
 	queue  []*task
 	closed bool
 	done   chan struct{}
+	// open is set while calls that were answered are in the open transaction,
+	// where readers do not see them.
+	open atomic.Bool
+}
+
+// write is a statement that was carried out. Its arguments are never changed.
+type write struct {
+	text string
+	args []any
 }
 
 // task is one call's part of a transaction.
 type task struct {
-	// do may be called more than once, each time with nothing left of the time
-	// before.
+	// do may be called more than once, each time as if it were the first.
 	do func(*tx) error
 	// lazy is set where the caller need not wait for the disk.
 	lazy bool
@@ -56,18 +77,22 @@ type tx struct {
 	w      *writer
 	now    time.Time
 	steady int64
-	writes int
+	writes []write
 }
 
 func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxed bool) (*writer, error) {
-	w := &writer{
-		db: db, conn: conn, clock: c, relaxed: relaxed,
-		statements: make(map[string]*sql.Stmt), done: make(chan struct{}),
+	// Without waiting at a commit the order still holds, and a crash of
+	// the process alone loses nothing.
+	level := `PRAGMA synchronous = FULL`
+	if relaxed {
+		level = `PRAGMA synchronous = NORMAL`
 	}
-	w.work.L = &w.mu
-	if err := w.sync(ctx, !relaxed); err != nil {
+	if _, err := conn.ExecContext(ctx, level); err != nil {
 		return nil, err
 	}
+	w := &writer{db: db, conn: conn, clock: c, done: make(chan struct{})}
+	w.statements, w.fences = make(map[string]*sql.Stmt), make(map[string]*fence)
+	w.work.L = &w.mu
 	go w.run()
 	return w, nil
 }
@@ -79,7 +104,7 @@ func (s *Store) write(ctx context.Context, op string, lazy bool, do func(*tx) er
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
-	t := &task{do: do, lazy: lazy || s.writer.relaxed, done: make(chan struct{})}
+	t := &task{do: do, lazy: lazy, done: make(chan struct{})}
 	if !s.writer.submit(t) {
 		return isClosed(op)
 	}
@@ -127,9 +152,7 @@ func (w *writer) next(group []*task) []*task {
 				group = append(group, t)
 			}
 		}
-		rest := copy(w.queue, w.queue[n:])
-		clear(w.queue[rest:])
-		w.queue = w.queue[:rest]
+		w.queue = slices.Delete(w.queue, 0, n)
 	}
 	return group
 }
@@ -146,6 +169,7 @@ func (w *writer) run() {
 				w.together(ctx, group[i:i+1])
 			}
 		}
+		w.open.Store(len(w.pending) > 0)
 		for i, t := range group {
 			close(t.done)
 			group[i] = nil
@@ -153,105 +177,99 @@ func (w *writer) run() {
 	}
 }
 
-// together does the tasks in one transaction. It is false where SQLite failed and
-// each should be tried alone: then nothing has happened.
+// together does the tasks in the transaction, and ends it where one of them has
+// to be on the disk. It is false where each should be tried alone: then nothing
+// of any of them has happened.
 func (w *writer) together(ctx context.Context, group []*task) bool {
 	alone := len(group) == 1
 	fail := func(err error) bool {
-		w.exec(ctx, `ROLLBACK`) //nolint:errcheck // SQLite may have done so by itself
+		w.undo(ctx)
 		for _, t := range group {
 			t.err = err
 		}
 		return alone
 	}
-
-	lazy := true
-	for _, t := range group {
-		lazy = lazy && t.lazy
-	}
-	if err := w.sync(ctx, !lazy); err != nil {
-		return fail(err)
-	}
-	if _, err := w.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
+	if err := w.begin(ctx); err != nil {
 		return fail(err)
 	}
 	x := tx{w: w}
 	x.now, x.steady, _ = w.clock.read()
-	good := 0
+	durable := false
+	wrote := 0
 	for _, t := range group {
-		if err := w.one(ctx, &x, t, alone); err != nil {
-			return fail(err)
-		}
-		if t.err == nil {
-			good++
+		before := len(x.writes)
+		t.err = t.do(&x)
+		var refusal *event.Error
+		switch {
+		case t.err == nil:
+			durable = durable || !t.lazy
+			if len(x.writes) > before {
+				wrote++
+			}
+		case !errors.As(t.err, &refusal), len(x.writes) > before:
+			// SQLite failed, or the task has written before it refused.
+			return fail(t.err)
 		}
 	}
-	if good == 0 {
-		w.exec(ctx, `ROLLBACK`) //nolint:errcheck // there is nothing in it
+	if durable || wrote > 0 && w.waiting+wrote > maxPending {
+		if _, err := w.exec(ctx, `COMMIT`); err != nil {
+			return fail(err)
+		}
+		clear(w.pending)
+		w.begun, w.pending, w.waiting = false, w.pending[:0], 0
 		return true
 	}
-	if !lazy && w.behind && x.writes == 0 {
-		// What a caller is told of may stand in a commit that nobody has waited
-		// for. Without a write of its own this one would not wait either.
-		if _, err := x.exec(`UPDATE store SET wall = ?`, x.now.UnixMicro()); err != nil {
+	w.pending = append(w.pending, x.writes...)
+	w.waiting += wrote
+	if len(w.pending) == 0 {
+		// Nothing was written, so nothing is kept open.
+		if _, err := w.exec(ctx, `COMMIT`); err != nil {
 			return fail(err)
 		}
-	}
-	if _, err := w.exec(ctx, `COMMIT`); err != nil {
-		return fail(err)
-	}
-	if x.writes > 0 {
-		w.behind = lazy && !w.relaxed
+		w.begun = false
 	}
 	return true
 }
 
-// one does one task, and undoes it where it refuses. An error means that SQLite
-// has failed, and with it the whole transaction.
-func (w *writer) one(ctx context.Context, x *tx, t *task, alone bool) error {
-	if !alone {
-		if _, err := w.exec(ctx, `SAVEPOINT task`); err != nil {
-			return err
-		}
-	}
-	writes := x.writes
-	t.err = t.do(x)
-	var refusal *event.Error
-	if t.err != nil && !errors.As(t.err, &refusal) {
-		return t.err
-	}
-	if alone {
+// begin makes sure that a transaction is open, with all in it that was answered for.
+func (w *writer) begin(ctx context.Context) error {
+	if w.begun {
 		return nil
 	}
-	if t.err != nil && x.writes > writes {
-		if _, err := w.exec(ctx, `ROLLBACK TO task`); err != nil {
-			return err
-		}
-		x.writes = writes
-	}
-	_, err := w.exec(ctx, `RELEASE task`)
-	return err
-}
-
-// sync sets whether commits wait for the disk. In the write-ahead log a commit that
-// waits brings all before it to the disk, too.
-func (w *writer) sync(ctx context.Context, wait bool) error {
-	mode := `NORMAL`
-	if wait {
-		mode = `FULL`
-	}
-	if w.mode == mode {
-		return nil
-	}
-	// Not prepared: SQLite sets it while it reads the statement.
-	if _, err := w.conn.ExecContext(ctx, `PRAGMA synchronous = `+mode); err != nil {
+	if _, err := w.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	w.mode = mode
+	w.begun = true
+	for _, p := range w.pending {
+		if _, err := w.exec(ctx, p.text, p.args...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// close does what is in the queue, saves the clock and ends.
+// undo takes the whole transaction back. What was answered for is done again
+// with the next one.
+func (w *writer) undo(ctx context.Context) {
+	w.begun = false
+	clear(w.fences)
+	w.exec(ctx, `ROLLBACK`) //nolint:errcheck // SQLite may have done so by itself
+}
+
+// maxFences bounds what is kept of conversations that nobody writes to any more.
+const maxFences = 1024
+
+func (w *writer) know(f *fence) {
+	if len(w.fences) >= maxFences {
+		clear(w.fences)
+	}
+	w.fences[f.id] = f
+}
+
+func (w *writer) forget(conversation string) { delete(w.fences, conversation) }
+
+// close does what is in the queue, brings everything to the disk, saves the clock
+// and ends.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -259,10 +277,20 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	<-w.done
 
+	// A disk that is full must not keep the folder from being given back: what
+	// is lost then is what nobody was told is durable.
 	ctx := context.Background()
-	_, steady, wall := w.clock.read()
-	// A disk that is full must not keep the folder from being given back.
-	w.conn.ExecContext(ctx, `UPDATE store SET clock = ?, wall = ?`, steady, wall) //nolint:errcheck // see above
+	err := w.begin(ctx)
+	if err == nil {
+		_, steady, wall := w.clock.read()
+		_, err = w.exec(ctx, `UPDATE store SET clock = ?, wall = ?`, steady, wall)
+	}
+	if err == nil {
+		_, err = w.exec(ctx, `COMMIT`)
+	}
+	if err != nil {
+		w.undo(ctx)
+	}
 	for _, s := range w.statements {
 		_ = s.Close()
 	}
@@ -299,19 +327,33 @@ func (x *tx) exec(text string, args ...any) (int64, error) {
 	}
 	n, err := r.RowsAffected()
 	if n > 0 {
-		x.writes++
+		x.writes = append(x.writes, write{text, args})
 	}
 	return n, err
 }
 
-// insert is exec for one row; it gives the row's key.
+// insert is exec for one row; it gives the row's key, and 0 where there is such a
+// row already and the statement does nothing then.
 func (x *tx) insert(text string, args ...any) (int64, error) {
 	r, err := x.w.exec(context.Background(), text, args...)
 	if err != nil {
 		return 0, err
 	}
-	x.writes++
+	n, err := r.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	x.writes = append(x.writes, write{text, args})
 	return r.LastInsertId()
+}
+
+// change is exec for a statement that gives back the row that it changed.
+func (x *tx) change(text string, args []any, into ...any) (found bool, err error) {
+	found, err = x.row(text, args, into...)
+	if found {
+		x.writes = append(x.writes, write{text, args})
+	}
+	return found, err
 }
 
 func (x *tx) query(text string, args ...any) (*sql.Rows, error) {

@@ -28,6 +28,7 @@ CREATE TABLE conversation (
 	-- once it was given back.
 	holder     INTEGER REFERENCES run (key),
 	until      INTEGER,
+	-- The generation that made the conversation, or gave its last lease.
 	generation INTEGER NOT NULL DEFAULT 0,
 	-- The steps of the head that are open: a JSON array, NULL for none.
 	steps      TEXT

@@ -1,0 +1,103 @@
+package sqlite_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
+)
+
+// A clock that is set back makes no lease longer and none shorter, whether the
+// store is open or closed meanwhile.
+func TestClockGoesBack(t *testing.T) {
+	t.Parallel()
+	for name, closed := range map[string]bool{"while it is open": false, "while it is closed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newManual()
+			folder := t.TempDir()
+			o := sqlite.Options{Now: c.Now, Term: time.Minute}
+			s := open(t, folder, o)
+			l := take(t, s, "talk", "run")
+			c.Advance(20 * time.Second)
+			if _, err := s.Due(t.Context(), 0); err != nil { // looks at the clock
+				t.Fatal(err)
+			}
+			if closed {
+				shut(t, s)
+			}
+			c.Advance(-time.Hour)
+			if closed {
+				s = open(t, folder, o)
+			}
+			held := func(when string) {
+				t.Helper()
+				_, err := s.Acquire(t.Context(), "run", 0)
+				wantKind(t, "Acquire "+when, err, event.ErrLocked)
+			}
+			held("after the clock went back")
+			c.Advance(39 * time.Second)
+			held("a second before the lease runs out")
+			c.Advance(2 * time.Second)
+			due, err := s.Due(t.Context(), 0)
+			if err != nil || len(due) != 1 {
+				t.Errorf("due are %v: %v", due, err)
+			}
+			got, err := s.Acquire(t.Context(), "run", 0)
+			if err != nil || got.Lease.Epoch <= l.Epoch {
+				t.Errorf("Acquire after the term: %+v: %v", got.Lease, err)
+			}
+			if want := c.Now().Add(time.Minute); !got.Lease.Until.Equal(want) || got.Lease.Term != time.Minute {
+				t.Errorf("the lease is until %v, want %v", got.Lease.Until, want)
+			}
+		})
+	}
+}
+
+// The time that passes while the store is closed counts.
+func TestClosedForAWhile(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	folder := t.TempDir()
+	o := sqlite.Options{Now: c.Now, Term: time.Minute}
+	s := open(t, folder, o)
+	take(t, s, "talk", "run")
+	shut(t, s)
+	c.Advance(59 * time.Second)
+	s = open(t, folder, o)
+	_, err := s.Acquire(t.Context(), "run", 0)
+	wantKind(t, "Acquire before the term is over", err, event.ErrLocked)
+	shut(t, s)
+	c.Advance(2 * time.Second)
+	s = open(t, folder, o)
+	if _, err := s.Acquire(t.Context(), "run", 0); err != nil {
+		t.Errorf("Acquire after the term: %v", err)
+	}
+}
+
+// A run is never due before the time that it waits for, however small the difference.
+func TestWakeUp(t *testing.T) {
+	t.Parallel()
+	c := newManual()
+	s := open(t, t.TempDir(), sqlite.Options{Now: c.Now})
+	l := take(t, s, "talk", "run")
+	wake := c.Now().Add(time.Second + time.Nanosecond)
+	b := journal.Batch{Status: event.RunWaiting, WakeAt: wake}
+	for range 2 { // and once more, as after an answer that was lost
+		if err := s.Commit(t.Context(), l, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	due := func(want int) {
+		t.Helper()
+		if due, err := s.Due(t.Context(), 0); err != nil || len(due) != want {
+			t.Errorf("due are %v, want %d: %v", due, want, err)
+		}
+	}
+	c.Advance(time.Second)
+	due(0)
+	c.Advance(time.Microsecond)
+	due(1)
+}

@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"context"
+	"strconv"
+)
+
+// Limit lets the file grow to so many pages from now on, as a small disk would;
+// 0 is as many as there are, and less than that no bound.
+func (s *Store) Limit(pages int) error {
+	if pages < 0 {
+		pages = 1 << 30
+	}
+	return s.write(context.Background(), "test limit", true, func(x *tx) error {
+		_, err := x.w.conn.ExecContext(context.Background(), `PRAGMA max_page_count = `+strconv.Itoa(max(pages, 1)))
+		return err
+	})
+}
+
+// Check is SQLite's own look at the whole file; it brings everything to the disk first.
+func (s *Store) Check() (string, error) {
+	if err := s.write(context.Background(), "test check", false, func(*tx) error { return nil }); err != nil {
+		return "", err
+	}
+	var result string
+	err := s.reader.db.QueryRow(`PRAGMA integrity_check`).Scan(&result)
+	return result, err
+}
+
+// Forget drops what the writer keeps in memory.
+func (s *Store) Forget() error {
+	return s.write(context.Background(), "test forget", true, func(x *tx) error {
+		clear(x.w.fences)
+		return nil
+	})
+}
+
+// Migrations are those of this version.
+func Migrations() []string { return embedded() }
+
+// Prepare brings a file to the version of the migrations.
+func Prepare(path string, migrations []string) error {
+	db, err := connect(path, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return fault("test prepare", prepare(context.Background(), conn, migrations))
+}
+
+// Pack and Unpack are how events stand in a row.
+var Pack = pack
+
+var Texts = texts
+
+const EpochGap = epochGap
+
+// Synchronous is how the writer waits for the disk.
+func (s *Store) Synchronous() (level string, err error) {
+	err = s.write(context.Background(), "test", true, func(x *tx) error {
+		return x.w.conn.QueryRowContext(context.Background(), `PRAGMA synchronous`).Scan(&level)
+	})
+	return level, err
+}

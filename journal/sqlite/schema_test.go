@@ -1,0 +1,143 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
+)
+
+// execute does something to a journal's file that is not open.
+func execute(t testing.TB, folder string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(folder, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, text := range statements {
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+}
+
+func query(t testing.TB, folder, text string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(folder, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var answer string
+	if err := db.QueryRowContext(t.Context(), text).Scan(&answer); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return answer
+}
+
+// A file of every earlier version is brought to this one with all that is in it,
+// and refused by that one from then on.
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	all := sqlite.Migrations()
+	if len(all) == 0 {
+		t.Fatal("there are no migrations")
+	}
+	for version := 1; version <= len(all); version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			path := filepath.Join(folder, "journal.db")
+			if err := sqlite.Prepare(path, all[:version]); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, folder, `INSERT INTO conversation (id, tenant, turns) VALUES ('talk', 'acme', 1)`,
+				`INSERT INTO run (id, conversation, turn, tenant, user, agent, idem, executor, new_session, status, admitted, due)
+					VALUES ('run', 1, 1, 'acme', 'ann', 'calc', '', '', 0, 'queued', 5, 0)`)
+			s := open(t, folder, sqlite.Options{})
+			o, err := s.Acquire(t.Context(), "run", 0)
+			if err != nil || o.Run.User != "ann" || o.Run.Admitted.UnixMicro() != 5 {
+				t.Errorf("the run is %+v: %v", o.Run, err)
+			}
+			shut(t, s)
+
+			next := append(all[:len(all):len(all)], `ALTER TABLE run ADD COLUMN colour TEXT`)
+			if err := sqlite.Prepare(path, next); err != nil {
+				t.Fatalf("to the version after this one: %v", err)
+			}
+			_, err = sqlite.Open(folder, sqlite.Options{})
+			wantKind(t, "Open of the next version's file", err, event.ErrNewer)
+		})
+	}
+}
+
+// A step that fails leaves the file at the version before it.
+func TestMigrationFails(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	shut(t, open(t, folder, sqlite.Options{}))
+	before := query(t, folder, `SELECT group_concat(sql, ';') FROM sqlite_schema`)
+	path := filepath.Join(folder, "journal.db")
+	next := append(sqlite.Migrations(), `CREATE TABLE colour (name TEXT); INSERT INTO nowhere VALUES (1)`)
+	if err := sqlite.Prepare(path, next); err == nil {
+		t.Fatal("the step succeeded")
+	}
+	if after := query(t, folder, `SELECT group_concat(sql, ';') FROM sqlite_schema`); after != before {
+		t.Errorf("the schema is\n%s\nand was\n%s", after, before)
+	}
+	shut(t, open(t, folder, sqlite.Options{}))
+}
+
+// The settings that the promises rest on.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	history(t, s, "talk", 10)
+	for text, want := range map[string]string{
+		`PRAGMA journal_mode`:   "wal",
+		`PRAGMA application_id`: fmt.Sprint(0x42726169),
+		`PRAGMA user_version`:   fmt.Sprint(len(sqlite.Migrations())),
+		// Any SQLite tool can read the events.
+		`SELECT count(*) FROM log WHERE CAST(events AS TEXT) LIKE '%"kind":"run_started"%'`: "2",
+	} {
+		if got := query(t, folder, text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for relaxed, want := range map[bool]string{false: "2", true: "1"} {
+		s := open(t, t.TempDir(), sqlite.Options{Relaxed: relaxed})
+		if got, err := s.Synchronous(); err != nil || got != want {
+			t.Errorf("relaxed %v: synchronous is %s, want %s: %v", relaxed, got, want, err)
+		}
+	}
+}
+
+// Two versions belong together, and stepping back from a newer one leaves the
+// second where it was.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"modernc.org/sqlite v1.60.1", "modernc.org/libc v1.77.1"} {
+		found := false
+		for line := range strings.Lines(string(data)) {
+			line, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "require "), " //")
+			found = found || line == want
+		}
+		if !found {
+			t.Errorf("go.mod does not say %q: these two are only right together", want)
+		}
+	}
+}
+
+var _ journal.Store = (*sqlite.Store)(nil)

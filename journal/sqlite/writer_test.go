@@ -1,0 +1,172 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
+)
+
+// Many drivers write at once, some of them wrongly: each conversation has what
+// was acknowledged to its driver, and nothing else.
+func TestManyWriters(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), sqlite.Options{})
+	const writers, commits = 64, 20
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			conversation, run := fmt.Sprint("talk ", w), fmt.Sprint("run ", w)
+			l := take(t, s, conversation, run)
+			var seq int64
+			for i := range commits {
+				if (i+w)%5 == 0 {
+					bad := kibibyte(conversation, run, seq+1)
+					bad.Step, bad.Attempt, bad.Body = "t", 1, &event.StepEnded{Step: event.StepTool, Outcome: event.OutcomeDone}
+					err := s.Commit(t.Context(), l, journal.Batch{Events: []*event.Event{kibibyte(conversation, run, seq+1), func() *event.Event {
+						bad.Seq++
+						return bad
+					}()}})
+					if !errors.Is(err, event.ErrConflict) {
+						t.Errorf("a step that never began ends: %v", err)
+					}
+				}
+				if (i+w)%7 == 0 {
+					// Mail that is there and mail that is not: the one must stay unread.
+					id := fmt.Sprint(i)
+					if err := s.Post(t.Context(), letter(id, run)); err != nil {
+						t.Errorf("Post: %v", err)
+					}
+					err := s.Commit(t.Context(), l, journal.Batch{Read: []string{id, "nothing"}})
+					if !errors.Is(err, event.ErrConflict) {
+						t.Errorf("mail that is not there is read: %v", err)
+					}
+					if err := s.Commit(t.Context(), l, journal.Batch{Read: []string{id}}); err != nil {
+						t.Errorf("mail that is there is read: %v", err)
+					}
+				}
+				seq++
+				put(t, s, l, kibibyte(conversation, run, seq))
+			}
+		})
+	}
+	wg.Wait()
+	for w := range writers {
+		events, err := s.Read(t.Context(), fmt.Sprint("talk ", w), 0, 0)
+		if err != nil || len(events) != commits {
+			t.Errorf("conversation %d has %d events, want %d: %v", w, len(events), commits, err)
+		}
+	}
+	if result, err := s.Check(); err != nil || result != "ok" {
+		t.Errorf("integrity: %s %v", result, err)
+	}
+}
+
+// grab holds the file's write lock as another program could.
+func grab(t *testing.T, folder string) (let func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(folder, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(t.Context())
+	if err == nil {
+		_, err = conn.ExecContext(t.Context(), `BEGIN IMMEDIATE`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	let = func() {
+		once.Do(func() {
+			_ = conn.Close()
+			_ = db.Close()
+		})
+	}
+	t.Cleanup(let)
+	return let
+}
+
+// Who gives up while the writer is busy has done nothing.
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	let := grab(t, folder)
+
+	// The first call is taken by the writer, which waits for the file; the others
+	// stand in the queue behind it.
+	first := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, err := s.Admit(ctx, journal.Run{ID: "first", Conversation: "first"})
+		first <- err
+	}()
+	late, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer stop()
+	<-late.Done()
+	soon, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer stop()
+	_, err := s.Admit(soon, journal.Run{ID: "late", Conversation: "late"})
+	wantKind(t, "Admit that waits too long", err, event.ErrTimeout)
+	gone, stop := context.WithCancel(context.Background())
+	second := make(chan error, 1)
+	go func() {
+		_, err := s.Admit(gone, journal.Run{ID: "gone", Conversation: "gone"})
+		second <- err
+	}()
+	stop()
+	wantKind(t, "Admit of who gave up", <-second, event.ErrCancelled)
+
+	// What the writer has begun with is awaited: the answer is true.
+	cancel()
+	let()
+	if err := <-first; err != nil {
+		t.Errorf("Admit that the writer had begun with: %v", err)
+	}
+	due, err := s.Due(t.Context(), 0)
+	if err != nil || len(due) != 1 || due[0].ID != "first" {
+		t.Errorf("due are %v, want the first run alone: %v", due, err)
+	}
+}
+
+// Drivers do not see the journal's own connections; readers do not wait for writers.
+func TestReadingWhileWriting(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	seq := history(t, s, "talk", 100)
+	grab(t, folder)
+	for range 10 {
+		events, err := s.Read(t.Context(), "talk", 0, 0)
+		if err != nil || int64(len(events)) != seq {
+			t.Fatalf("%d events: %v", len(events), err)
+		}
+	}
+}
+
+func TestNamesThatAreNoText(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), sqlite.Options{})
+	bad := "a\xff"
+	for what, r := range map[string]journal.Run{
+		"id": {ID: bad, Conversation: "c"}, "conversation": {ID: "a", Conversation: bad},
+		"tenant": {ID: "a", Conversation: "c", Tenant: bad}, "label": {ID: "a", Conversation: "c", Metadata: map[string]string{"k": bad}},
+	} {
+		_, err := s.Admit(t.Context(), r)
+		wantKind(t, "Admit with a bad "+what, err, event.ErrInvalid)
+	}
+	take(t, s, "talk", "run")
+	err := s.Post(t.Context(), journal.Mail{ID: bad, Run: "run", Kind: journal.MailMessage})
+	wantKind(t, "Post with a bad id", err, event.ErrInvalid)
+	err = s.Post(t.Context(), journal.Mail{ID: "a", Run: "run", Kind: journal.MailMessage, Message: []event.Block{nil}})
+	wantKind(t, "Post without a block", err, event.ErrInvalid)
+}
