@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"iter"
+	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
@@ -179,6 +181,50 @@ func (c *Conversation) Cancel(ctx context.Context) error {
 		return err
 	}
 	return c.store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
+}
+
+// withdraw marks a run that was admitted and could not be taken: its caller is
+// told so, and it must not begin later, nor stand in the way of others.
+func (c *Conversation) withdraw(ctx context.Context, run string) {
+	// Where the store cannot be reached for this either, nothing can be done.
+	_ = c.store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
+}
+
+// endWithdrawn ends the runs at the head of the conversation's queue that were
+// withdrawn, without their input: nobody is told about them. It reports whether
+// there were any.
+func (c *Conversation) endWithdrawn(ctx context.Context) bool {
+	ended := false
+	for {
+		due, err := c.store.Due(ctx, 0)
+		i := slices.IndexFunc(due, func(r journal.Run) bool {
+			return r.Conversation == c.id && r.Status == event.RunQueued && r.Cancelled
+		})
+		if err != nil || i < 0 {
+			return ended
+		}
+		run := due[i]
+		opened, err := c.store.Acquire(ctx, run.ID, math.MaxInt64)
+		if err != nil {
+			return ended
+		}
+		head := event.Header{
+			Seq: opened.Last + 1, Conversation: c.id, Run: run.ID, Author: event.UserAuthor, Time: time.Now(),
+		}
+		begun := &event.Event{Header: head, Body: &event.RunStarted{Agent: run.Agent, Turn: run.Turn}}
+		head.Seq++
+		b := journal.Batch{Status: event.RunCancelled, Events: []*event.Event{begun, {Header: head, Body: &event.RunEnded{
+			Status: event.RunCancelled, Stop: event.StopCancelled, Why: event.WhyCancelled,
+			Err: &event.Error{Op: "run", Kind: event.ErrCancelled, Message: "the run was withdrawn before it began"},
+		}}}}
+		for i := range opened.Mail {
+			b.Read = append(b.Read, opened.Mail[i].ID)
+		}
+		if err := c.store.Commit(ctx, opened.Lease, b); err != nil {
+			return ended
+		}
+		ended = true
+	}
 }
 
 // Questions lists what the conversation's waiting run wants to know.

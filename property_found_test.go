@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -322,4 +323,48 @@ func TestGraceIsGivenWhateverEndsMeanwhile(t *testing.T) {
 			}
 		}
 	})
+}
+
+// unreachable is a store that refuses to be acquired a number of times.
+type unreachable struct {
+	journal.Store
+
+	times int
+}
+
+func (s *unreachable) Acquire(ctx context.Context, run string, have int64) (journal.Opened, error) {
+	if s.times > 0 {
+		s.times--
+		return journal.Opened{}, &event.Error{Kind: event.ErrUnavailable, Message: "the store cannot be reached"}
+	}
+	return s.Store.Acquire(ctx, run, have)
+}
+
+// A run that was admitted and could not be taken stood at the head of its
+// conversation's queue for ever, and every later one was refused.
+func TestARunThatCouldNotBeginStandsInNobodysWay(t *testing.T) {
+	t.Parallel()
+	store := &unreachable{Store: journal.NewMemory(journal.MemoryOptions{}), times: 2}
+	conv := Open(store, "c")
+	ctx := inWorld(t.Context(), conv)
+	agent := New("root", &planModel{&agentPlan{name: "root"}})
+	for _, lost := range []string{"lost one", "lost two"} {
+		if _, err := agent.Run(ctx, lost, In(conv)); !errors.Is(err, event.ErrUnavailable) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	result, err := agent.Run(ctx, "hello", In(conv))
+	if err != nil || result.Stop != event.StopEndTurn {
+		t.Fatalf("it ended with %s, %v", result.Stop, err)
+	}
+	messages, err := conv.Messages(ctx)
+	if err != nil || len(messages) != 2 || messages[0].Text() != "hello" {
+		t.Errorf("the model sees\n%s%v", show(messages), err)
+	}
+	if err := checkHandles(conv); err != nil {
+		t.Error(err)
+	}
+	if err := checkLog(conv.logged()); err != nil {
+		t.Error(err)
+	}
 }

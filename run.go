@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -182,7 +183,13 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		return replay(ctx, conv, row.ID, r, sink)
 	}
 	opened, err := conv.store.Acquire(ctx, row.ID, v.last)
+	if errors.Is(err, event.ErrLocked) && conv.endWithdrawn(context.WithoutCancel(ctx)) {
+		opened, err = conv.store.Acquire(ctx, row.ID, v.last)
+	}
 	if err != nil {
+		if row.Status == event.RunQueued && o.key == "" {
+			conv.withdraw(context.WithoutCancel(ctx), row.ID)
+		}
 		return err
 	}
 	// From here on the view may run ahead of the log, so it is kept only when
