@@ -98,6 +98,9 @@ func AnsweredBy(ctx context.Context, index int) string {
 func (c *Call) ask(q *event.Asked) (value json.RawMessage, known bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return nil, false, outsideTool("Ask")
+	}
 	q.Index = c.nextAsk
 	c.nextAsk++
 	if q.Index < len(c.asks) {

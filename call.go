@@ -110,7 +110,7 @@ func (c *Call) progress(b *event.ToolProgress) {
 func EndTurn(ctx context.Context) {
 	if c := CallOf(ctx); c != nil {
 		c.mu.Lock()
-		c.endTurn = true
+		c.endTurn = c.endTurn || !c.closed
 		c.mu.Unlock()
 	}
 }

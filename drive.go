@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -428,7 +429,7 @@ func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
 		Result: &event.ToolResult{
 			Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
 		},
-		Err: &event.Error{Op: "tool " + c.Name, Kind: kind, Message: text},
+		Err: &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: ")},
 	})
 }
 

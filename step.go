@@ -118,7 +118,7 @@ func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
 		kind, text := toolFailure(c, e.err)
 		r.IsError = true
 		r.Content = []event.Block{&event.Text{Text: text}}
-		return &event.Error{Op: "tool " + c.Name, Kind: kind, Message: text, Err: e.err}
+		return &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: "), Err: e.err}
 	}
 	r.Content, r.Structured, r.IsError = e.out.Content, e.out.Structured, e.out.IsError
 	if len(r.Content) == 0 {
@@ -132,7 +132,7 @@ func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
 		text := fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
 		r.IsError, r.Structured = true, nil
 		r.Content = []event.Block{&event.Text{Text: text}}
-		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: text}
+		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: strings.TrimPrefix(text, "Error: ")}
 	}
 	for i, b := range r.Content {
 		if t, ok := b.(*event.Text); ok {

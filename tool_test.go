@@ -315,3 +315,30 @@ func TestEndTurnStopsAfterTheBatch(t *testing.T) {
 		t.Errorf("got %v, %s, %s after %d calls", err, result.Stop, result.Why, model.calls.Load())
 	}
 }
+
+// A tool may start goroutines that outlive it: what they do later changes nothing.
+func TestWhatAToolLeavesRunningChangesNothing(t *testing.T) {
+	t.Parallel()
+	release, done := make(chan struct{}), make(chan error, 1)
+	conv := braid.NewConversation()
+	agent := braid.New("a", answers(asksFor("tool", `{}`), says("ok")),
+		braid.Func("tool", "Leaves something running.", func(ctx context.Context, _ struct{}) (string, error) {
+			go func() {
+				<-release
+				braid.EndTurn(ctx)
+				braid.Progress(ctx, "late")
+				_ = braid.SetState(ctx, "late", true)
+				_, err := braid.Ask[bool](ctx, "late?")
+				done <- err
+			}()
+			return "started", nil
+		}))
+	result, err := agent.Run(t.Context(), "go", braid.In(conv))
+	close(release)
+	if late := <-done; err != nil || result.Text() != "ok" || !errors.Is(late, event.ErrInvalid) {
+		t.Errorf("got %v, %q; the late question %v", err, result.Text(), late)
+	}
+	if state, _ := conv.State(t.Context()); len(state) != 0 {
+		t.Errorf("the state was changed: %v", state)
+	}
+}
