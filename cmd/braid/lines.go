@@ -8,8 +8,11 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/peterh/liner"
+	"golang.org/x/term"
 
 	"github.com/braidrun/braid/event"
 )
@@ -31,7 +34,11 @@ type lineReader interface {
 // what it read, so that the output reads like a conversation; nil for nowhere.
 func (p *process) newLineReader(echo io.Writer, ints *interrupts) lineReader {
 	if f, ok := p.stdin.(*os.File); ok && isTerminal(f) && isTerminal(p.stdout) && p.getenv("TERM") != "dumb" {
-		t := &terminalLines{state: liner.NewLiner(), fd: int(f.Fd()), ints: ints}
+		t := &terminalLines{fd: int(f.Fd()), ints: ints}
+		if was, err := term.GetState(t.fd); err == nil {
+			p.onExit(func() { t.putBack(was) })
+		}
+		t.state = liner.NewLiner()
 		t.state.SetCtrlCAborts(true)
 		t.done = p.onExit(func() { _ = t.state.Close() })
 		return t
@@ -47,6 +54,18 @@ type terminalLines struct {
 	fd    int
 	ints  *interrupts
 	done  func()
+	// editing is set while the editor has the terminal.
+	editing atomic.Bool
+}
+
+// putBack gives the terminal back as it was. A signal may end the program in the
+// moment in which the editor, on another goroutine, shows its prompt and changes
+// the terminal: it has time to get that over with, so that this comes last.
+func (t *terminalLines) putBack(was *term.State) {
+	if t.editing.Load() {
+		<-time.After(20 * time.Millisecond)
+	}
+	_ = term.Restore(t.fd, was)
 }
 
 func (t *terminalLines) line(ctx context.Context, prompt string, secret bool) (line string, err error) {
@@ -54,6 +73,8 @@ func (t *terminalLines) line(ctx context.Context, prompt string, secret bool) (l
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
+	t.editing.Store(true)
+	defer t.editing.Store(false)
 	// The editor does the same, but only after the prompt is there to be answered.
 	ctrlCAsKey(t.fd, true)
 	defer ctrlCAsKey(t.fd, false)
