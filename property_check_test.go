@@ -402,22 +402,29 @@ func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch
 	return nil
 }
 
-// checkTorn folds what is left of a log when events are lost from its middle, as a
-// log may look that another version wrote: nobody is shown an invalid history for
-// it, and Next says something.
+// checkTorn folds what is left of a log when events are lost from its middle and
+// others stand there twice, as a log may look that another version wrote: nobody
+// is shown an invalid history for it, and Next says something.
 func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed uint64) error {
 	lose := rand.New(rand.NewPCG(seed, uint64(len(log))))
 	v := newView(nil)
 	for n, e := range log {
-		if lose.IntN(6) == 0 {
+		switch lose.IntN(12) {
+		case 0, 1:
 			continue
+		case 2:
+			v.fold(e)
 		}
+		calls := countTalk(v)
 		v.fold(e)
 		if err := validMessages(v.past.msgs); err != nil {
 			return fmt.Errorf("seed %d, after event %d, the past: %w", seed, n+1, err)
 		}
 		if v.run == nil {
 			continue
+		}
+		if _, ok := e.Body.(*event.RunEnded); !ok && countTalk(v) < calls {
+			return fmt.Errorf("seed %d, after event %d: %d calls were known, and %d are", seed, n+1, calls, countTalk(v))
 		}
 		for _, s := range v.run.scopes {
 			if err := validMessages(s.talk.msgs); err != nil {
@@ -440,6 +447,22 @@ func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed ui
 func checkHidden(log []*event.Event, seed uint64) error {
 	pick := rand.New(rand.NewPCG(seed, uint64(len(log))))
 	gone := map[event.Block]int64{}
+	hide := func(e *event.Event) {
+		switch said := e.Body.(type) {
+		case *event.UserMessage:
+			for _, block := range said.Content {
+				gone[block] = e.Seq
+			}
+		case *event.AssistantMessage:
+			for _, block := range said.Content {
+				gone[block] = e.Seq
+			}
+		case *event.StepEnded:
+			if said.Result != nil {
+				gone[said.Result] = e.Seq
+			}
+		}
+	}
 	hidden := slices.Clone(log)
 	for range 1 + pick.IntN(3) {
 		e := &event.Event{Header: event.Header{Seq: int64(len(hidden) + 1), Run: log[len(log)-1].Run}}
@@ -450,26 +473,18 @@ func checkHidden(log []*event.Event, seed uint64) error {
 				c.Summary = TextOutput("in short").Content
 			}
 			e.Scope, e.Body = log[c.From-1].Scope, c
+			for _, covered := range log[c.From-1 : c.To] {
+				if covered.Scope == e.Scope {
+					hide(covered)
+				}
+			}
 		} else {
 			r := &event.Redacted{Target: a}
 			if pick.IntN(2) == 0 {
 				r.Replacement = TextOutput("covered").Content
 			}
 			e.Body = r
-			switch said := log[a-1].Body.(type) {
-			case *event.UserMessage:
-				for _, block := range said.Content {
-					gone[block] = a
-				}
-			case *event.AssistantMessage:
-				for _, block := range said.Content {
-					gone[block] = a
-				}
-			case *event.StepEnded:
-				if said.Result != nil {
-					gone[said.Result] = a
-				}
-			}
+			hide(log[a-1])
 		}
 		hidden = append(hidden, e)
 	}
@@ -495,7 +510,7 @@ func checkHidden(log []*event.Event, seed uint64) error {
 			for _, m := range messages {
 				for _, b := range m.Content {
 					if seq, ok := gone[b]; ok {
-						return fmt.Errorf("event %d is redacted and shown:\n%s", seq, show(messages))
+						return fmt.Errorf("event %d is hidden and shown:\n%s", seq, show(messages))
 					}
 				}
 			}

@@ -310,7 +310,10 @@ func TestGraceIsGivenWhateverEndsMeanwhile(t *testing.T) {
 					<-time.After(time.Second)
 					return "", ctx.Err()
 				}))
-			for e := range agent.Stream(ctx, "go", In(conv)) {
+			for e, err := range agent.Stream(ctx, "go", In(conv)) {
+				if err != nil && !errors.Is(err, event.ErrCancelled) {
+					t.Fatal(err)
+				}
 				if _, ok := e.Body.(*event.ToolProgress); ok {
 					// While the driver waits for its reader, both happen.
 					synctest.Wait()

@@ -148,7 +148,7 @@ func drawPlan(t *rapid.T) *casePlan {
 func drawBefore(t *rapid.T) *runPlan {
 	root := &agentPlan{name: "root", last: []lastKind{lastText, lastFatal, lastPanic}[choose(t, 5, 5, 1)]}
 	if chance(t, 40) {
-		root.turns = []turnPlan{{calls: []callPlan{drawCall(t, root, 0, false)}}}
+		root.turns = []turnPlan{{calls: []callPlan{drawCall(t, 0, false)}}}
 	}
 	r := &runPlan{agents: []*agentPlan{root}}
 	if chance(t, 4) {
@@ -218,7 +218,7 @@ func drawTurn(t *rapid.T, r *runPlan, a *agentPlan) turnPlan {
 	}
 	cancels := r.cancel == byTool
 	for i := range 1 + choose(t, 4, 5, 3, 1, 1) {
-		c := drawCall(t, a, i, cancels)
+		c := drawCall(t, i, cancels)
 		if len(a.children) > 0 && chance(t, 24) {
 			child := r.agents[a.children[choose(t, []int{1, 1, 1}[:len(a.children)]...)]]
 			c.tool, c.args = child.name, fmt.Sprintf(`{"input":"task %d of %s"}`, i, a.name)
@@ -231,7 +231,7 @@ func drawTurn(t *rapid.T, r *runPlan, a *agentPlan) turnPlan {
 	return turn
 }
 
-func drawCall(t *rapid.T, a *agentPlan, i int, cancels bool) callPlan {
+func drawCall(t *rapid.T, i int, cancels bool) callPlan {
 	c := callPlan{tool: []string{"pure", "idem", "unsafe", "recon", "missing"}[choose(t, 8, 6, 7, 6, 1)]}
 	c.id = []string{fmt.Sprintf("c%d", i), "same", ""}[choose(t, 26, 2, 2)]
 	if chance(t, 3) {
@@ -260,7 +260,7 @@ func drawCall(t *rapid.T, a *agentPlan, i int, cancels bool) callPlan {
 // text is the plan's chunks for one call of a model.
 func (a *agentPlan) answer(req *ModelRequest, seen string) ([]Chunk, error) {
 	if req.Cycle > len(a.turns) {
-		return a.ending(req, seen)
+		return a.ending(seen)
 	}
 	turn := &a.turns[req.Cycle-1]
 	var list []Chunk
@@ -305,7 +305,7 @@ func (turn *turnPlan) fail() ([]Chunk, error) {
 
 // ending is a model's last answer. Its text names all that the model was shown,
 // so that two runs that end with the same text saw the same.
-func (a *agentPlan) ending(req *ModelRequest, seen string) ([]Chunk, error) {
+func (a *agentPlan) ending(seen string) ([]Chunk, error) {
 	usage := Chunk{Kind: ChunkUsage, Usage: &event.Usage{Input: 7, Output: 4, Total: 11}}
 	text := Chunk{Kind: ChunkText, Text: a.name + " saw " + seen}
 	stop := event.StopEndTurn
@@ -327,8 +327,11 @@ func (a *agentPlan) ending(req *ModelRequest, seen string) ([]Chunk, error) {
 		panic("a model that panics")
 	case lastCutCall:
 		return []Chunk{
-			text, {Kind: ChunkCall, Index: 1, ID: "cut", Text: "pure"}, {Kind: ChunkCallInput, Index: 1, Text: `{"do`},
-			usage, {Kind: ChunkStop, Stop: event.StopMaxTokens},
+			text,
+			{Kind: ChunkCall, Index: 1, ID: "cut", Text: "pure"},
+			{Kind: ChunkCallInput, Index: 1, Text: `{"do`},
+			usage,
+			{Kind: ChunkStop, Stop: event.StopMaxTokens},
 		}, nil
 	}
 	return []Chunk{text, usage, {Kind: ChunkStop, Stop: stop}}, nil

@@ -94,7 +94,7 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	if err := validMessages(req.Messages); err != nil {
 		w.fault("the model was shown what no provider takes, scope %q, cycle %d: %v\n%s", req.Scope, req.Cycle, err, show(req.Messages))
 	}
-	if !begun(w.conv.logged(), stepName(req.Scope, 'm', req.Cycle, 0), req.Attempt) {
+	if !begun(w.conv.logged(), req.Run, stepName(req.Scope, 'm', req.Cycle, 0), req.Attempt) {
 		w.fault("the model call of cycle %d in scope %q is not in the log", req.Cycle, req.Scope)
 	}
 	prints := fingerprint(req.Messages)
@@ -159,7 +159,7 @@ func planTool(ctx context.Context, in toolIn) (Output, error) {
 	w.mu.Lock()
 	w.entries[c.Key()]++
 	w.mu.Unlock()
-	if !begun(w.conv.logged(), c.Step, c.Attempt) {
+	if !begun(w.conv.logged(), c.Run, c.Step, c.Attempt) {
 		w.fault("attempt %d of %s runs and is not in the log", c.Attempt, c.Step)
 	}
 	for range in.Delay {
@@ -227,9 +227,13 @@ func planReconcile(ctx context.Context, raw json.RawMessage) (Output, bool, erro
 	return TextOutput("did " + in.Do + " " + c.Step), true, nil
 }
 
-// begun reports whether a log says that an attempt has begun.
-func begun(log []*event.Event, step string, attempt int) bool {
+// begun reports whether a log says that an attempt has begun. A straggler may ask
+// when the next run has begun already.
+func begun(log []*event.Event, run, step string, attempt int) bool {
 	for _, e := range slices.Backward(log) {
+		if e.Run != run {
+			continue
+		}
 		if _, ok := e.Body.(*event.StepBegun); ok && e.Step == step && e.Attempt == attempt {
 			return true
 		}
