@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // errAsked ends the attempt of a tool that asked.
@@ -78,6 +79,9 @@ func AskPayload(v any) AskOption {
 				Op: "question", Kind: event.ErrInvalid, Message: "the payload cannot be written as JSON",
 				Hint: "use types that encoding/json knows", Err: err,
 			}
+		}
+		if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+			return unfitJSON("question", err)
 		}
 		q.Payload = raw
 		return nil

@@ -2,6 +2,8 @@ package braid_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"iter"
 	"strings"
 	"testing"
@@ -124,5 +126,43 @@ func TestProgressIsText(t *testing.T) {
 	}
 	if len(told) != 1 || told[0] != "half\uFFFD" {
 		t.Errorf("told %q", told)
+	}
+}
+
+// What no log could keep is told to the tool that gives it, not found out when
+// the log refuses the whole step.
+func TestStateAndQuestionsTakeJSONThatALogCanKeep(t *testing.T) {
+	t.Parallel()
+	deep := json.RawMessage(strings.Repeat("[", 600) + strings.Repeat("]", 600))
+	for name, c := range map[string]struct {
+		key   string
+		value any
+	}{
+		"doubled keys": {"k", json.RawMessage(`{"a":1,"a":2}`)},
+		"bad UTF-8":    {"k", json.RawMessage("\"\xff\"")},
+		"deep":         {"k", deep},
+		"a bad key":    {"\xff", 1},
+		"no key":       {"", 1},
+		"a channel":    {"k", make(chan int)},
+	} {
+		var state, asked error
+		agent := braid.New("a", answers(asksFor("keep", `{}`), says("done")),
+			braid.Func("keep", "", func(ctx context.Context, _ struct{}) (string, error) {
+				state = braid.SetState(ctx, c.key, c.value)
+				if c.key == "k" {
+					_, asked = braid.Ask[bool](ctx, "May I?", braid.AskPayload(c.value))
+				}
+				return "", nil
+			}))
+		result, err := agent.Run(t.Context(), "go")
+		if err != nil || result.Stop != event.StopEndTurn {
+			t.Errorf("%s: the run ended with %s, %v", name, result.Stop, err)
+		}
+		if !errors.Is(state, event.ErrInvalid) {
+			t.Errorf("%s: SetState gave %v", name, state)
+		}
+		if c.key == "k" && !errors.Is(asked, event.ErrInvalid) {
+			t.Errorf("%s: Ask gave %v", name, asked)
+		}
 	}
 }

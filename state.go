@@ -7,8 +7,10 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // The prefixes of state keys. A key without one belongs to the conversation.
@@ -142,6 +144,9 @@ func SetState(ctx context.Context, key string, value any) error {
 	if key == "" {
 		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is empty", Hint: "name it"}
 	}
+	if !utf8.ValidString(key) {
+		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is not valid UTF-8", Hint: "convert it to UTF-8 first"}
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -151,8 +156,22 @@ func SetState(ctx context.Context, key string, value any) error {
 			Hint: "use types that encoding/json knows", Err: err,
 		}
 	}
-	c.setState(key, bytes.TrimSpace(buf.Bytes()))
+	raw := bytes.TrimSpace(buf.Bytes())
+	// What a log would refuse must be told here, where the tool can mend it.
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return unfitJSON("state "+key, err)
+	}
+	c.setState(key, raw)
 	return nil
+}
+
+// unfitJSON is the error for JSON that encoding/json lets pass and the log does
+// not: doubled keys, bad UTF-8, great depth.
+func unfitJSON(op string, err error) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: "the JSON cannot be kept: " + err.Error(),
+		Hint: "look at the json.RawMessage, or the MarshalJSON, that it comes from", Err: err,
+	}
 }
 
 // DeleteState removes a value inside a tool, under the rules of [SetState].
