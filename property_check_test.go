@@ -256,6 +256,7 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 		agent               *agentPlan
 		cycles, calls, open int
 		stopped             bool
+		last                string
 	}
 	scopes := map[string]*scope{"": {agent: r.agents[0]}}
 	changed := map[string]*event.StateChanged{}
@@ -286,6 +287,7 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 				s.calls++
 			}
 			s.open = 0
+			s.last = event.TextOf(b.Content)
 		case *event.StateChanged:
 			changed[e.Step] = b
 		case *event.StepBegun:
@@ -311,6 +313,9 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 			if b.Step == event.StepTool {
 				s.stopped = s.stopped || b.EndTurn
 				s.open--
+				if child := scopes[e.Step]; child != nil && b.Err == nil && !child.stopped && !strings.HasSuffix(event.TextOf(b.Result.Content), child.last) {
+					return bad("its result is not the agent's last word, which is " + child.last)
+				}
 				if b.Outcome != event.OutcomeDone && !cancelled {
 					return bad("nobody cancelled it, and it ended " + string(b.Outcome))
 				}

@@ -34,7 +34,8 @@ type world struct {
 	faults []string
 
 	// conv is where the run stands: what runs must be in its log before.
-	conv *Conversation
+	conv  *Conversation
+	input string
 	// holding makes "hold" and "deaf" tools stop the run and stay.
 	holding   bool
 	cancelRun func()
@@ -78,6 +79,14 @@ func (w *world) verdict(end bool) []string {
 	return w.faults
 }
 
+// wanted is what the first request of a scope must say.
+func (w *world) wanted(req *ModelRequest) string {
+	if req.Scope != "" {
+		return "task "
+	}
+	return w.input
+}
+
 func (w *world) entered(key string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,6 +105,9 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	}
 	if !begun(w.conv.logged(), req.Run, stepName(req.Scope, 'm', req.Cycle, 0), req.Attempt) {
 		w.fault("the model call of cycle %d in scope %q is not in the log", req.Cycle, req.Scope)
+	}
+	if last := len(req.Messages) - 1; last < 0 || req.Cycle == 1 && !strings.Contains(req.Messages[last].Text(), w.wanted(req)) {
+		w.fault("the model of scope %q is not told what is wanted, %q:\n%s", req.Scope, w.wanted(req), show(req.Messages))
 	}
 	prints := fingerprint(req.Messages)
 	w.mu.Lock()
@@ -352,6 +364,7 @@ func (d *deadline) Err() error {
 func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input any) (*Result, error) {
 	base = context.WithValue(base, worldKey{}, w)
 	w.conv = conv
+	w.input, _ = input.(string)
 	agent := r.agent()
 	w.holding = r.cancel == byTool && input != nil
 	if w.holding && r.deaf() {
