@@ -27,7 +27,8 @@ func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result,
 // Stream answers input and yields every event as it happens. It is lossless: the
 // driver itself calls the loop's body and waits for it. A durable event is in the
 // log before it is yielded. Breaking out cancels the run, waits for what it
-// started and frees everything; a run that already waits for an answer goes on waiting. An error is yielded last, with an empty event.
+// started and frees everything; a run that already waits for an answer goes on
+// waiting. An error is yielded last, with an empty event.
 func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.Seq2[event.Event, error] {
 	return a.stream(ctx, input, opts)
 }
