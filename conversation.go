@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"iter"
 	"math"
+	mathrand "math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -36,7 +39,9 @@ type Conversation struct {
 // NewConversation begins a conversation in memory. Its log is its own and is
 // collected with it.
 func NewConversation() *Conversation {
-	return &Conversation{id: "conversation", store: &journal.Memory{}, own: true}
+	// Its name stands in the idempotency keys of its tool calls, which must not
+	// be those of another conversation.
+	return &Conversation{id: "conversation-" + newID(), store: &journal.Memory{}, own: true}
 }
 
 // Open gives a handle on a conversation in a store. It need not exist yet: its
@@ -140,6 +145,9 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "use types that encoding/json knows", Err: err,
 		}
 	}
+	if err := strictjson.Check(bytes.TrimSpace(buf.Bytes()), strictjson.DefaultDepth); err != nil {
+		return unfitJSON("answer", err)
+	}
 	run := ""
 	err := c.look(ctx, func(v *view) {
 		if v.open() && slices.ContainsFunc(v.run.openQuestions(), func(q Question) bool { return q.Token == a.Token }) {
@@ -181,6 +189,11 @@ func (c *Conversation) Cancel(ctx context.Context) error {
 		return err
 	}
 	return c.store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
+}
+
+// newID is a random name. It is no secret.
+func newID() string {
+	return strconv.FormatUint(mathrand.Uint64(), 36) + strconv.FormatUint(mathrand.Uint64(), 36) //nolint:gosec // no secret
 }
 
 // withdraw marks a run that was admitted and could not be taken: its caller is

@@ -229,6 +229,24 @@ func TestParallelAgentsStreamAtTheSameTime(t *testing.T) {
 	}
 }
 
+func TestKeysOfTwoConversationsDiffer(t *testing.T) {
+	t.Parallel()
+	keys := map[string]bool{}
+	agent := braid.New("a", answers(asksFor("pay", `{}`), says("ok")),
+		braid.Func("pay", "Pays.", func(ctx context.Context, _ struct{}) (string, error) {
+			keys[braid.CallOf(ctx).Key()] = true
+			return "paid", nil
+		}))
+	for range 3 {
+		if _, err := agent.Run(t.Context(), "pay"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(keys) != 3 {
+		t.Errorf("three conversations share keys: %v", keys)
+	}
+}
+
 func TestManyRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	agent := braid.New("calc", answers(asksFor("add", `{"a":3,"b":5}`), says("8")), braid.Func("add", "Adds.", add))

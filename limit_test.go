@@ -144,7 +144,7 @@ func TestDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		result, err := braid.New("a", model).Run(ctx, "go")
-		if !errors.Is(err, event.ErrTimeout) || result.Stop != event.StopTimeout || event.TextOf(result.Partial) != "so far" {
+		if !errors.Is(err, event.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || result.Stop != event.StopTimeout || event.TextOf(result.Partial) != "so far" {
 			t.Errorf("got %v, %s, %s", err, result.Stop, raw(result.Partial))
 		}
 	})
@@ -156,7 +156,7 @@ func TestBadInput(t *testing.T) {
 	call := event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "x", Name: "add", Args: raw(1)}}}
 	hi := &event.Text{Text: "hi"}
 	for name, input := range map[string]any{
-		"empty": "", "nil": nil, "a number": 7, "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
+		"empty": "", "blank": " \n", "nil": nil, "a number": 7, "invalid UTF-8": "a\xff", "no blocks": []event.Block{},
 		"no messages": []event.Message{}, "nil block": []event.Block{nil}, "no answers": []braid.Answer{},
 		"ends with the assistant":  []event.Message{user(hi), {Role: event.RoleAssistant, Content: []event.Block{hi}}},
 		"call without result":      []event.Message{user(hi), call, user(hi)},

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"context"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -71,13 +72,13 @@ type Inputs struct {
 func Next(s *Scope, in Inputs) Command {
 	if in.Cancelled {
 		return finish(event.WhyCancelled, event.StopCancelled, &event.Error{
-			Kind: event.ErrCancelled, Message: "the run was cancelled",
+			Kind: event.ErrCancelled, Message: "the run was cancelled", Err: context.Canceled,
 		})
 	}
 	if in.Expired {
 		return finish(event.WhyDeadline, event.StopTimeout, &event.Error{
 			Kind: event.ErrTimeout, Message: "the run's time was over before it was done",
-			Hint: "give it more time, or ask for less at once",
+			Hint: "give it more time, or ask for less at once", Err: context.DeadlineExceeded,
 		})
 	}
 
@@ -102,7 +103,11 @@ func Next(s *Scope, in Inputs) Command {
 		return nextModel(s, in, event.WhyTakenOver)
 	case modelFailed:
 		if s.model.retryAt.IsZero() {
-			return finish(event.WhyFailed, event.StopError, s.model.err)
+			stop := event.StopError
+			if s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow {
+				stop = event.StopContextOverflow
+			}
+			return finish(event.WhyFailed, stop, s.model.err)
 		}
 		if in.Now.Before(s.model.retryAt) {
 			return Command{Do: DoWait, Why: event.WhyRetry, Until: s.model.retryAt}

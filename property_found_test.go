@@ -48,7 +48,7 @@ func TestAQueuedToolRunsWhenTheOneBeforeIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
-		conv := NewConversation()
+		conv := planConversation()
 		agent := New("root", callsOnce("stuck", "good"), Limit(Limits{Parallel: 1, ToolTime: time.Minute}),
 			Func("stuck", "", func(context.Context, struct{}) (string, error) { <-release; return "late", nil }),
 			Func("good", "", func(context.Context, struct{}) (string, error) { return "fine", nil }))
@@ -69,7 +69,7 @@ func TestAQueuedToolRunsWhenTheOneBeforeIsLeftBehind(t *testing.T) {
 func TestAQueuedToolHasItsWholeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		conv := NewConversation()
+		conv := planConversation()
 		slow := func(context.Context, struct{}) (string, error) {
 			<-time.After(40 * time.Second)
 			return "fine", nil
@@ -93,7 +93,7 @@ func TestAStepThatIsCancelledAtItsBeginDoesNotRun(t *testing.T) {
 	for _, kind := range []event.StepKind{event.StepModel, event.StepTool} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			conv := NewConversation()
+			conv := planConversation()
 			ctx := inWorld(t.Context(), conv)
 			ran := make(chan struct{}, 2)
 			tool := func(context.Context, struct{}) (string, error) { ran <- struct{}{}; return "", nil }
@@ -124,7 +124,7 @@ func TestAStepThatIsCancelledAtItsBeginDoesNotRun(t *testing.T) {
 // What a first attempt had said stayed in the result though the second one said it all.
 func TestPartialIsGoneOnceTheAnswerIsWhole(t *testing.T) {
 	t.Parallel()
-	conv := NewConversation()
+	conv := planConversation()
 	model := &planModel{&agentPlan{name: "root", turns: []turnPlan{{fails: 1, failure: 1, paused: true}}}}
 	agent := New("root", model, Retries(Retry{Base: 1, Max: 1, Exact: true}))
 	result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
@@ -138,7 +138,7 @@ func TestPartialIsGoneOnceTheAnswerIsWhole(t *testing.T) {
 func TestFailedAttemptsCountInTheTotal(t *testing.T) {
 	t.Parallel()
 	for _, last := range []lastKind{lastFatal, lastPanic} {
-		conv := NewConversation()
+		conv := planConversation()
 		model := &planModel{&agentPlan{name: "root", turns: []turnPlan{{fails: 2, failure: 2, paused: true}}, last: last}}
 		agent := New("root", model, Retries(Retry{Base: 1, Max: 1, Exact: true}))
 		result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
@@ -209,7 +209,7 @@ func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
 // The calls of a history that a caller hands in counted against the run's limit.
 func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 	t.Parallel()
-	conv := NewConversation()
+	conv := planConversation()
 	agent := New("root", &planModel{&agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
 	result, err := agent.Run(inWorld(t.Context(), conv), []event.Message{
 		{Role: event.RoleUser, Content: TextOutput("what time is it?").Content},
@@ -231,7 +231,7 @@ func TestNobodyToAskIsADoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first := NewConversation()
+			first := planConversation()
 			agent := New("root", callsOnce("recon"), Func("recon", "", planTool, Reconcile(planReconcile)))
 			if _, err := agent.Run(inWorld(t.Context(), first), "go", In(first)); err != nil {
 				t.Fatal(err)
@@ -272,7 +272,7 @@ func (m *cancelling) Info() ModelInfo {
 // after it, ended the run over its head.
 func TestACancellationIsHeardByAllScopesAtOnce(t *testing.T) {
 	t.Parallel()
-	conv := NewConversation()
+	conv := planConversation()
 	ctx, cancel := context.WithCancel(inWorld(t.Context(), conv))
 	defer cancel()
 	below := &cancelling{planModel: planModel{&agentPlan{name: "below"}}}
@@ -294,7 +294,7 @@ func TestGraceIsGivenWhateverEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for range 30 {
-			conv := NewConversation()
+			conv := planConversation()
 			ctx, cancel := context.WithCancel(inWorld(t.Context(), conv))
 			begun := make(chan struct{})
 			agent := New("root", callsOnce("quick", "slow"),

@@ -59,7 +59,7 @@ func TestGeneratedRuns(t *testing.T) {
 
 // checkPlan plays a plan and checks everything that there is to check.
 func checkPlan(t *rapid.T, p *casePlan, counts *histogram) {
-	c := &testCase{plan: p, conv: NewConversation()}
+	c := &testCase{plan: p, conv: planConversation()}
 	defer c.close()
 	if err := c.check(counts); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func (c *testCase) check(counts *histogram) error {
 	if main.cancel != noCancel {
 		calm := *main
 		calm.cancel = noCancel
-		conv := NewConversation()
+		conv := planConversation()
 		w, err := c.history(conv)
 		if err != nil {
 			return err

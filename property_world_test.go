@@ -585,3 +585,11 @@ func showLog(log []*event.Event) string {
 	}
 	return sb.String()
 }
+
+// planConversation is a conversation of a known name, so that its log can be laid
+// into another store.
+func planConversation() *Conversation {
+	c := NewConversation()
+	c.id = "conversation"
+	return c
+}

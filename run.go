@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -297,7 +298,7 @@ func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink
 func inputOf(input any) ([]event.Message, []Answer, error) {
 	switch in := input.(type) {
 	case string:
-		if in == "" {
+		if strings.TrimSpace(in) == "" {
 			return nil, nil, emptyInput()
 		}
 		if !utf8.ValidString(in) {
@@ -328,7 +329,7 @@ func inputOf(input any) ([]event.Message, []Answer, error) {
 		return nil, nil, emptyInput()
 	default:
 		return nil, nil, &event.Error{
-			Op: "run", Kind: event.ErrInvalid, Message: fmt.Sprintf("a %T is no input", input),
+			Op: "run", Kind: event.ErrInvalid, Message: fmt.Sprintf("the type %T is no input", input),
 			Hint: "pass a string, blocks, messages or answers",
 		}
 	}

@@ -180,6 +180,9 @@ func DeleteState(ctx context.Context, key string) error {
 	if c == nil {
 		return outsideTool("DeleteState")
 	}
+	if key == "" || !utf8.ValidString(key) {
+		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is empty or not valid UTF-8", Hint: "name what was set"}
+	}
 	c.setState(key, nil)
 	return nil
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // running is the set of steps that one driver runs. A step carries the set it
@@ -134,10 +136,41 @@ func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
 		r.Content = []event.Block{&event.Text{Text: text}}
 		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: strings.TrimPrefix(text, "Error: ")}
 	}
+	if err := keepable(r); err != nil {
+		text := "Error: the tool's result cannot be kept: " + err.Error() + "."
+		r.IsError, r.Structured = true, nil
+		r.Content = []event.Block{&event.Text{Text: text}}
+		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrInvalid, Message: strings.TrimPrefix(text, "Error: "), Err: err}
+	}
+	return nil
+}
+
+// keepable makes a result one that every log can keep: bad UTF-8 is replaced, and
+// what has no JSON is told. The tool's own slice is left as it is.
+func keepable(r *event.ToolResult) error {
+	if len(r.Structured) > 0 {
+		if err := strictjson.Check(r.Structured, strictjson.DefaultDepth); err != nil {
+			return err
+		}
+	}
+	own := true
 	for i, b := range r.Content {
-		if t, ok := b.(*event.Text); ok {
-			if v := validText(t.Text); v != t.Text {
-				r.Content[i] = &event.Text{Text: v, Signature: t.Signature}
+		switch b := b.(type) {
+		case nil:
+			return errors.New("one of its blocks is nil")
+		case *event.Text:
+			v := validText(b.Text)
+			if v == b.Text {
+				continue
+			}
+			if own {
+				r.Content, own = slices.Clone(r.Content), false
+			}
+			r.Content[i] = &event.Text{Text: v, Signature: b.Signature}
+		case *event.Image, *event.Document, *event.Media:
+		default:
+			if _, err := event.AppendBlock(nil, b); err != nil {
+				return err
 			}
 		}
 	}

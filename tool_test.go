@@ -2,6 +2,7 @@ package braid_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -92,6 +93,11 @@ func TestAToolThatFailsIsAResultForTheModel(t *testing.T) {
 		{"error", tool(func(context.Context) (any, error) { return nil, errors.New("no luck") }), "Error: no luck"},
 		{"panic", tool(func(context.Context) (any, error) { panic("boom") }), "Error: the tool panicked: boom"},
 		{"unknown", braid.Func("other", "Other.", add), `Error: there is no tool called "tool"; the tools are: other.`},
+		{"a nil block", tool(func(context.Context) (any, error) { return []event.Block{nil}, nil }), "Error: the tool's result cannot be kept: one of its blocks is nil."},
+		{
+			"JSON that no log keeps", tool(func(context.Context) (any, error) { return json.RawMessage(`{"a":1,"a":2}`), nil }),
+			"Error: the tool's result cannot be kept: duplicate key",
+		},
 		{"no JSON", tool(func(context.Context) (any, error) { return func() {}, nil }), "Error: the tool's result cannot be written as JSON"},
 		{
 			"too large", tool(func(context.Context) (any, error) { return strings.Repeat("x", 100<<20), nil }),
