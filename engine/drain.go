@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Drain implements [Engine].
+func (l *Local) Drain(ctx context.Context) error {
+	l.mu.Lock()
+	first := l.phase != drained
+	if first {
+		l.phase = drained
+		close(l.draining)
+		if l.rest != nil {
+			l.rest()
+		}
+		for _, t := range l.tasks {
+			l.drop(t)
+		}
+		for len(l.queue.turn) > 0 {
+			l.queue.leave(l.queue.turn[0])
+		}
+		go l.waitForAll()
+	}
+	end := l.end
+	l.mu.Unlock()
+
+	grace := time.NewTimer(max(l.options.Grace, 0))
+	defer grace.Stop()
+	select {
+	case <-l.drained:
+		return nil
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	if end != nil {
+		end(closing("run"))
+	}
+	select {
+	case <-l.drained:
+		return nil
+	case <-ctx.Done():
+	}
+	// What honours its context is back in a moment.
+	settle := time.NewTimer(settleTime)
+	defer settle.Stop()
+	select {
+	case <-l.drained:
+		return nil
+	case <-settle.C:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return &event.Error{
+			Op: "drain", Kind: event.ErrTimeout,
+			Message: strconv.Itoa(l.queue.running) + " runs are still being driven",
+			Hint:    "they go on in the next process; their tools may still have effects in this one",
+		}
+	}
+}
+
+// settleTime is how long drives that were cancelled have when there is no time.
+const settleTime = 100 * time.Millisecond
+
+// waitForAll ends when nothing of the engine runs any more.
+func (l *Local) waitForAll() {
+	defer close(l.drained)
+	l.drives.Wait()
+	l.work.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end != nil {
+		l.end(nil)
+	}
+}
+
+// drop lets go of a task that is not being driven.
+func (l *Local) drop(t *task) {
+	switch t.state {
+	case running:
+		return
+	case delayed:
+		l.undelay(t)
+	case ready, blocked:
+		l.queue.set(t, idle)
+	case idle:
+	}
+	l.forget(t)
+}

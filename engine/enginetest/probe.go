@@ -1,0 +1,169 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// probe is one case at work. What must succeed ends the case if it does not.
+type probe struct {
+	TB
+	h      Harness
+	ctx    context.Context //nolint:containedctx // a probe lives for one case
+	stop   context.CancelFunc
+	store  *blocked
+	crew   *crew
+	setup  Setup
+	opened []engine.Engine
+}
+
+func newProbe(t TB, h Harness) *probe {
+	if h.Patience == 0 {
+		h.Patience = 30 * time.Second
+	}
+	p := &probe{TB: t, h: h, store: &blocked{Store: new(journal.Memory)}}
+	p.ctx, p.stop = context.WithTimeout(t.Context(), h.Patience)
+	p.crew = newCrew(p)
+	p.setup = Setup{
+		Store: p.store, Drive: p.crew.drive, Running: 4, TenantRunning: 3, Backlog: 1000, TenantBacklog: 500,
+		Grace: time.Second,
+	}
+	return p
+}
+
+// end drains what the case opened.
+func (p *probe) end() {
+	for _, e := range p.opened {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), p.h.Patience)
+		if err := e.Drain(ctx); err != nil {
+			p.Errorf("draining at the end: %v", err)
+		}
+		cancel()
+	}
+	p.stop()
+}
+
+// open makes an engine.
+func (p *probe) open() engine.Engine {
+	e := p.h.Open(p.TB, p.setup)
+	p.opened = append(p.opened, e)
+	return e
+}
+
+// start makes an engine and starts it.
+func (p *probe) start() engine.Engine {
+	p.Helper()
+	e := p.open()
+	p.ok("Start", e.Start(p.ctx))
+	return e
+}
+
+// blocked is a store that can be told to fail.
+type blocked struct {
+	journal.Store
+	due func() error
+}
+
+func (b *blocked) Due(ctx context.Context, limit int) ([]journal.Run, error) {
+	if b.due != nil {
+		if err := b.due(); err != nil {
+			return nil, err
+		}
+	}
+	return b.Store.Due(ctx, limit)
+}
+
+// run is a run to be admitted: tenant/conversation, and what it is to say.
+func run(id, conversation string) journal.Run {
+	return journal.Run{
+		ID: id, Tenant: "tenant", Conversation: conversation, Agent: "agent",
+		Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: id}}}},
+	}
+}
+
+func (p *probe) submit(e engine.Engine, r journal.Run) journal.Run {
+	p.Helper()
+	row, err := e.Submit(p.ctx, r)
+	p.ok("Submit", err)
+	return row
+}
+
+func (p *probe) admit(r journal.Run) journal.Run {
+	p.Helper()
+	row, err := p.store.Admit(p.ctx, r)
+	p.ok("Admit", err)
+	return row
+}
+
+// mail leaves mail for a run, without telling the engine.
+func (p *probe) mail(r journal.Run) {
+	p.Helper()
+	p.ok("Post", p.store.Post(p.ctx, journal.Mail{ID: "mail", Run: r.ID, Kind: journal.MailMessage}))
+}
+
+// status is how a run stands.
+func (p *probe) status(r journal.Run) event.RunStatus {
+	p.Helper()
+	row, err := p.store.Admit(p.ctx, r)
+	p.ok("Admit", err)
+	return row.Status
+}
+
+// stands waits until a run stands like this.
+func (p *probe) stands(r journal.Run, want event.RunStatus) {
+	p.Helper()
+	p.until(fmt.Sprintf("run %s to be %s", r.ID, want), func() bool { return p.status(r) == want })
+}
+
+// until waits for something to be true.
+func (p *probe) until(what string, cond func() bool) {
+	p.Helper()
+	for !cond() {
+		if p.ctx.Err() != nil {
+			p.Fatalf("waited in vain for %s; taken were %v", what, p.crew.order())
+		}
+		p.rest(5 * time.Millisecond)
+	}
+}
+
+// rest lets time pass.
+func (p *probe) rest(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.ctx.Done():
+	}
+}
+
+func (p *probe) ok(what string, err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatalf("%s: %v", what, err)
+	}
+}
+
+// refused wants an error of this kind, with words for people.
+func (p *probe) refused(what string, err error, kind event.ErrorKind) {
+	p.Helper()
+	var e *event.Error
+	if !errors.As(err, &e) || e.Kind != kind || e.Message == "" {
+		p.Fatalf("%s: got %v, want an error of kind %s", what, err, kind)
+	}
+}
+
+func equal[V any](p *probe, what string, got, want V) {
+	p.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		p.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// dispatch starts what there is room for.
+func (l *Local) dispatch() {
+	if l.phase != started {
+		return
+	}
+	for t := l.queue.next(); t != nil; t = l.queue.next() {
+		l.clock()
+		ctx, cancel := context.WithCancelCause(l.base)
+		t.cancel = cancel
+		t.mail = make(chan struct{}, 1)
+		w := Work{Run: t.run, Mail: t.mail, Draining: l.draining}
+		l.drives.Go(func() {
+			out, err := l.call(ctx, w)
+			cancel(nil)
+			l.finish(t, out, err)
+		})
+	}
+}
+
+// clock measures how fast runs start while there is a backlog.
+func (l *Local) clock() {
+	now := time.Now()
+	if l.queue.backlog > 0 && !l.started.IsZero() {
+		l.pace += (now.Sub(l.started) - l.pace) / 16
+	}
+	l.started = now
+}
+
+// call is the drive. A panic in it is this run's trouble and nobody else's.
+func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &event.Error{
+				Op: "drive", Kind: event.ErrInternal, Message: "driving the run failed",
+				Err: fmt.Errorf("panic: %v\n%s", v, debug.Stack()),
+			}
+		}
+	}()
+	return l.drive(ctx, w)
+}
+
+// finish takes in how a drive went, and starts what may start now.
+func (l *Local) finish(t *task, out Outcome, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	woken := false
+	select {
+	case <-t.mail:
+		woken = true
+	default:
+	}
+	t.mail, t.cancel, t.urgent = nil, nil, false
+	l.queue.done(t)
+	if l.phase == drained {
+		// The journal knows how it stands; the next process asks it.
+		l.forget(t)
+		return
+	}
+	switch kind := event.KindOf(err); {
+	case err == nil && out.Status.Ended(), kind == event.ErrConflict:
+		l.next(t)
+	case err == nil && out.Status == event.RunWaiting:
+		t.fails = 0
+		l.park(t, out.WakeAt, woken)
+	case kind == event.ErrLeaseLost:
+		l.forget(t) // another driver has it; when that one dies it is due
+	case kind == event.ErrLocked:
+		l.locked(t, err)
+	default:
+		l.failed(t, err)
+	}
+	l.dispatch()
+}
+
+// next lets go of a run that has ended and lets the one behind it go.
+func (l *Local) next(t *task) {
+	k := l.talks[t.talkKey()]
+	l.forget(t)
+	k.again()
+	l.queue.settle(k)
+}
+
+// park keeps a waiting run in mind until its time comes; one that waits for mail
+// alone is let go of, and whoever leaves the mail wakes it.
+func (l *Local) park(t *task, wake time.Time, woken bool) {
+	switch {
+	case woken:
+		l.enqueue(t)
+	case wake.IsZero():
+		l.forget(t)
+	default:
+		l.delay(t, wake)
+	}
+}
+
+// locked waits for whoever has the conversation.
+func (l *Local) locked(t *task, err error) {
+	if after := retryAfter(err); after > 0 {
+		l.delay(t, time.Now().Add(after))
+		return
+	}
+	// An earlier run has not ended. When it does, here, this one is next; when
+	// it does elsewhere, a sweep says so.
+	t.refused = true
+	l.enqueue(t)
+}
+
+// failed tries again later.
+func (l *Local) failed(t *task, err error) {
+	wait := l.options.RetryMost
+	if shift := min(t.fails, 30); l.options.Retry < wait>>shift {
+		wait = l.options.Retry << shift
+	}
+	t.fails++
+	wait = max(wait, retryAfter(err))
+	l.delay(t, time.Now().Add(wait))
+	if err == nil {
+		return // handed back, though nobody asked for it
+	}
+	l.options.Log.Warn("a run could not be driven",
+		"tenant", t.run.Tenant, "conversation", t.run.Conversation, "run", t.run.ID,
+		"attempt", t.fails, "again_in", wait, "error", err, "cause", errors.Unwrap(err))
+}
