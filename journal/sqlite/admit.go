@@ -93,8 +93,6 @@ const (
 
 	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation) VALUES (?, ?, 1, ?) ON CONFLICT DO NOTHING`
 
-	forgetConversation = `DELETE FROM conversation WHERE key = ?`
-
 	insertRun = `INSERT INTO run (id, conversation, turn, tenant, user, agent, input, idem, executor, metadata,
 		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0) ON CONFLICT DO NOTHING`
 
@@ -134,13 +132,13 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		return row, &p, err
 	}
 
-	// There is a run with this id, or with this key in the conversation.
-	undo := giveTurnBack
-	if !there {
-		undo = forgetConversation
-	}
-	if _, err := x.exec(undo, p.key); err != nil {
-		return runRow{}, nil, err
+	// There is a run with this id, or with this key in the conversation. Where the
+	// conversation is new the run is another one's: that is refused below, and
+	// everything above was for nothing.
+	if there {
+		if _, err := x.exec(giveTurnBack, p.key); err != nil {
+			return runRow{}, nil, err
+		}
 	}
 	row = runRow{}
 	known, err := x.row(selectRun, []any{r.ID}, row.into()...)

@@ -21,10 +21,11 @@
 //
 // # How it writes
 //
-// One goroutine writes. It takes all calls that wait, carries each out inside a
-// savepoint of one transaction, and waits for the disk once: so the store is
-// fastest when it is busiest. Readers have connections of their own and wait for
-// nobody. All of a commit's events stand in one row.
+// One call at a time writes. It takes all others that wait with it, carries them
+// out in one transaction, and waits for the disk once: so the store is fastest
+// when it is busiest. A call that is refused leaves no trace in what the others
+// do. Readers have connections of their own and wait for nobody. All of a
+// commit's events stand in one row.
 //
 // The schema is in the folder migrations, and made to be read with any SQLite
 // tool; do not write with one while a process has the folder.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,16 +183,18 @@ func end(ctx context.Context, s *sqlite.Store, l journal.Lease, seq int64) error
 	return s.Commit(ctx, l, journal.Batch{Events: []*event.Event{e}, Status: event.RunCompleted})
 }
 
+// finishAll ends the conversation's runs, those of an earlier process among them.
 func finishAll(ctx context.Context, s *sqlite.Store, conversation string) error {
-	due, err := s.Due(ctx, 0)
-	if err != nil {
-		return err
-	}
-	for _, r := range due {
-		if r.Conversation != conversation {
-			continue
+	for {
+		due, err := s.Due(ctx, 0)
+		if err != nil {
+			return err
 		}
-		o, err := s.Acquire(ctx, r.ID, 1<<40)
+		i := slices.IndexFunc(due, func(r journal.Run) bool { return r.Conversation == conversation })
+		if i < 0 {
+			return nil
+		}
+		o, err := s.Acquire(ctx, due[i].ID, 1<<40)
 		if err == nil {
 			err = end(ctx, s, o.Lease, o.Last)
 		}
@@ -199,7 +202,6 @@ func finishAll(ctx context.Context, s *sqlite.Store, conversation string) error 
 			return err
 		}
 	}
-	return nil
 }
 
 func letter(id, run string) journal.Mail {
@@ -208,88 +210,115 @@ func letter(id, run string) journal.Mail {
 	}
 }
 
+// acknowledged is what a child was told is there.
+type acknowledged struct {
+	logs map[string]int64
+	runs map[string]string
+	mail map[string][]string
+	n    int
+}
+
+func nothingYet() *acknowledged {
+	return &acknowledged{logs: map[string]int64{}, runs: map[string]string{}, mail: map[string][]string{}}
+}
+
+// take reads a line of the child's; one that was cut off by its death says nothing.
+func (a *acknowledged) take(line string) {
+	f := strings.Fields(line)
+	if len(f) != 3 {
+		return
+	}
+	switch f[0] {
+	case "log":
+		if seq, err := strconv.ParseInt(f[2], 10, 64); err == nil {
+			a.logs[f[1]] = max(a.logs[f[1]], seq)
+		}
+	case "run":
+		a.runs[f[2]] = f[1]
+	case "mail":
+		a.mail[f[1]] = append(a.mail[f[1]], f[2])
+	}
+	a.n++
+}
+
+// look wants all of it in the store.
+func (a *acknowledged) look(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	for conversation, seq := range a.logs {
+		events, err := s.Read(t.Context(), conversation, seq-1, 1)
+		if err != nil || len(events) != 1 || events[0].Seq != seq {
+			t.Errorf("event %d of %s was acknowledged: %v", seq, conversation, err)
+		}
+	}
+	for run, conversation := range a.runs {
+		r, err := s.Admit(t.Context(), journal.Run{ID: run, Conversation: conversation})
+		if err != nil || r.Turn == 0 {
+			t.Errorf("run %s was acknowledged: %v", run, err)
+		}
+	}
+	for run, ids := range a.mail {
+		o, err := s.Acquire(t.Context(), run, 1<<40)
+		if err == nil {
+			if len(o.Mail) < len(ids) {
+				t.Errorf("%d letters to %s were acknowledged, and it has %d", len(ids), run, len(o.Mail))
+			}
+			continue
+		}
+		for _, id := range ids {
+			// The run has ended: a letter that it had is no news, and any other is refused.
+			if err := s.Post(t.Context(), letter(id, run)); err != nil {
+				t.Errorf("letter %s was acknowledged: %v", id, err)
+			}
+		}
+	}
+}
+
 // TestKill kills a process in the middle of its commits, again and again, and
 // looks in the file for everything that it was told is there.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	const rounds = 12
+	const rounds = 10
 	folder := t.TempDir()
-	logs := map[string]int64{}
-	runs := map[string]string{}
-	mail := map[string][]string{}
-	acknowledged := 0
+	all := 0
+	var total int64
 	for round := range rounds {
 		p := start(t, "write", folder)
 		if line := p.next(); !strings.HasPrefix(line, "pid ") {
 			t.Fatalf("round %d: the child says %q", round, line)
 		}
+		told := nothingYet()
 		// The number of lines that are read decides when it dies: no clock does.
-		left := 20 + rand.IntN(400)
-		take := func(line string) {
-			f := strings.Fields(line)
-			switch {
-			case len(f) != 3:
-				return // cut off by the kill
-			case f[0] == "log":
-				seq, err := strconv.ParseInt(f[2], 10, 64)
-				if err != nil {
-					t.Fatalf("round %d: the child says %q", round, line)
-				}
-				logs[f[1]] = max(logs[f[1]], seq)
-			case f[0] == "run":
-				runs[f[2]] = f[1]
-			case f[0] == "mail":
-				mail[f[1]] = append(mail[f[1]], f[2])
-			}
-			acknowledged++
-		}
-		for ; left > 0; left-- {
-			take(p.next())
+		for range 20 + rand.IntN(300) {
+			told.take(p.next())
 		}
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		for p.lines.Scan() {
-			take(p.lines.Text())
+			told.take(p.lines.Text())
 		}
 		_ = p.cmd.Wait()
 
-		s, err := sqlite.Open(folder, sqlite.Options{Owner: "the test"})
+		s, err := sqlite.Open(folder, sqlite.Options{Owner: fmt.Sprint("test ", round)})
 		if err != nil {
 			t.Fatalf("round %d: Open: %v", round, err)
 		}
 		if result, err := s.Check(); err != nil || result != "ok" {
 			t.Errorf("round %d: integrity: %s %v", round, result, err)
 		}
-		for conversation, seq := range logs {
-			events, err := s.Read(t.Context(), conversation, 0, 0)
-			if err != nil || int64(len(events)) < seq {
-				t.Errorf("round %d: %s has %d events, and %d were acknowledged: %v", round, conversation, len(events), seq, err)
+		told.look(t, s)
+		all += told.n
+		total = 0
+		for conversation := range told.logs {
+			events, err := s.Read(t.Context(), conversation, 0, 0) // all of it, and dense
+			if err != nil {
+				t.Errorf("round %d: %v", round, err)
 			}
-		}
-		for run, conversation := range runs {
-			r, err := s.Admit(t.Context(), journal.Run{ID: run, Conversation: conversation})
-			if err != nil || r.Turn == 0 {
-				t.Errorf("round %d: run %s was acknowledged: %v", round, run, err)
-			}
-		}
-		for run, ids := range mail {
-			for _, id := range ids {
-				// What is there is not taken again, and what is not is refused,
-				// where the run has ended; otherwise it comes with the run.
-				if err := s.Post(t.Context(), letter(id, run)); err != nil {
-					t.Errorf("round %d: letter %s was acknowledged: %v", round, id, err)
-				}
-			}
+			total += int64(len(events))
 		}
 		shut(t, s)
 	}
-	t.Logf("%d kills, %d acknowledgements, %d events", rounds, acknowledged, func() (n int64) {
-		for _, seq := range logs {
-			n += seq
-		}
-		return n
-	}())
+	t.Logf("%d kills, %d acknowledgements, %d events", rounds, all, total)
 }
 
 // hold takes a lease, waits for a line and dies with it when it is killed.

@@ -70,7 +70,7 @@ func (p *pair) reopen() {
 	if p.store != nil {
 		p.must(p.store.Close())
 	}
-	s, err := sqlite.Open(p.folder, sqlite.Options{Term: p.term, Now: p.clock.Now})
+	s, err := sqlite.Open(p.folder, sqlite.Options{Term: p.term, Now: p.clock.Now, Relaxed: true})
 	p.must(err)
 	p.store, p.full = s, false
 }
@@ -121,7 +121,7 @@ func (p *pair) runID() string {
 func (p *pair) play() {
 	defer func() { p.must(p.store.Close()) }()
 	ctx := context.Background()
-	for range p.n("calls", 40, 120) {
+	for range p.n("calls", 30, 80) {
 		switch p.n("call", 0, 16) {
 		case 0, 1:
 			r := p.run()

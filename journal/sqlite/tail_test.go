@@ -137,6 +137,11 @@ func TestTail(t *testing.T) {
 			fourth := w.run(2, false, covers(third, w.seq))
 			w.begins(fourth, 2)
 		},
+		"a run says twice that it begins": func(w *talk) {
+			w.run(1, false, note)
+			second := w.run(1, true, note, &event.RunStarted{Session: 1}, covers(1, w.seq+3))
+			w.begins(second, 1)
+		},
 		"of another scope": func(w *talk) {
 			w.run(1, false, note)
 			w.run(1, false, &event.Compacted{From: 1, To: w.seq, Trigger: "scope"})
@@ -153,7 +158,7 @@ func TestTail(t *testing.T) {
 func TestTailState(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	s := open(t, folder, sqlite.Options{})
+	s := open(t, folder, sqlite.Options{Relaxed: true})
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++

@@ -20,9 +20,11 @@ const (
 	maxPending = 128
 )
 
-// writer is the one that writes. Callers put what they want done into its queue
-// and wait; its goroutine takes all that waits, does each in one transaction, and
-// waits for the disk once for all of them.
+// writer is who writes. Callers put what they want done into a queue. One of them
+// at a time has the pen: it takes all that waits, does each in one transaction,
+// waits for the disk once for all of them, and hands the pen on. So a call that is
+// alone is carried out where it stands, and calls that come together share
+// the wait; there is no goroutine between.
 //
 // A call that need not be durable by itself, such as taking a lease, is answered
 // while the transaction is open, and goes to the disk with the next one that must.
@@ -32,8 +34,20 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	clock *clock
-	// What follows is the goroutine's own.
+
+	mu    sync.Mutex
+	queue []*task
+	// busy is set while somebody has the pen.
+	busy   bool
+	closed bool
+	idle   sync.Cond
+	// open is set while calls that were answered are in the open transaction,
+	// where readers do not see them.
+	open atomic.Bool
+
+	// What follows belongs to who has the pen.
 	statements map[string]*sql.Stmt
+	group      []*task
 	// begun is whether a transaction is open. pending are the writes in it that
 	// were answered for: when it must be undone they are done again.
 	begun   bool
@@ -42,15 +56,6 @@ type writer struct {
 	// fences are those that were looked up or moved last, by conversation. Only
 	// the writer moves them, so they are right until it undoes something.
 	fences map[string]*fence
-
-	mu     sync.Mutex
-	work   sync.Cond
-	queue  []*task
-	closed bool
-	done   chan struct{}
-	// open is set while calls that were answered are in the open transaction,
-	// where readers do not see them.
-	open atomic.Bool
 }
 
 // write is a statement that was carried out. Its arguments are never changed.
@@ -65,11 +70,12 @@ type task struct {
 	do func(*tx) error
 	// lazy is set where the caller need not wait for the disk.
 	lazy bool
-	// taken is set by who comes first: the writer, which then does it, or the
-	// caller, who has given up.
+	// taken is set by who comes first: who has the pen, and then does it or hands
+	// the pen to its caller, or the caller, who has given up.
 	taken atomic.Bool
-	err   error
-	done  chan struct{}
+	// pen is what the caller waits for: true gives it the pen, false the answer.
+	pen chan bool
+	err error
 }
 
 // tx is the transaction as a task sees it: one moment in time.
@@ -90,91 +96,113 @@ func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxe
 	if _, err := conn.ExecContext(ctx, level); err != nil {
 		return nil, err
 	}
-	w := &writer{db: db, conn: conn, clock: c, done: make(chan struct{})}
-	w.statements, w.fences = make(map[string]*sql.Stmt), make(map[string]*fence)
-	w.work.L = &w.mu
-	go w.run()
+	w := &writer{
+		db: db, conn: conn, clock: c,
+		statements: make(map[string]*sql.Stmt), fences: make(map[string]*fence), group: make([]*task, 0, maxGroup),
+	}
+	w.idle.L = &w.mu
 	return w, nil
 }
 
-// write has the writer do something and waits until it is done. Who gives up
-// before the writer has begun with it has done nothing; after that the answer is
-// awaited, because it is near and tells what happened.
+// write does something in a transaction and waits until it is done. Who gives up
+// while others write has done nothing; what has been begun is awaited, because the
+// answer is near and tells what happened.
 func (s *Store) write(ctx context.Context, op string, lazy bool, do func(*tx) error) error {
 	if err := alive(ctx, op); err != nil {
 		return err
 	}
-	t := &task{do: do, lazy: lazy, done: make(chan struct{})}
-	if !s.writer.submit(t) {
+	w := s.writer
+	t := &task{do: do, lazy: lazy}
+	mine, ok := w.enter(t)
+	if !ok {
 		return isClosed(op)
 	}
-	select {
-	case <-t.done:
-	case <-ctx.Done():
-		if t.taken.CompareAndSwap(false, true) {
-			return alive(ctx, op)
+	if !mine {
+		select {
+		case mine = <-t.pen:
+		case <-ctx.Done():
+			if t.taken.CompareAndSwap(false, true) {
+				return alive(ctx, op)
+			}
+			mine = <-t.pen
 		}
-		<-t.done
+	}
+	if mine {
+		w.carryOut(t)
 	}
 	return fault(op, t.err)
 }
 
-func (w *writer) submit(t *task) bool {
+// enter gives the pen where nobody has it, and puts the task into the queue
+// otherwise. ok is false where the writer is closed.
+func (w *writer) enter(t *task) (pen, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return false
+		return false, false
 	}
-	w.queue = append(w.queue, t)
-	w.work.Signal()
-	return true
+	if w.busy {
+		t.pen = make(chan bool, 1)
+		w.queue = append(w.queue, t)
+		return false, true
+	}
+	w.busy = true
+	t.taken.Store(true)
+	return true, true
 }
 
-// next waits for tasks and takes as many as fit a group; none means that the
-// writer is closed and the queue is empty.
-func (w *writer) next(group []*task) []*task {
+// carryOut does the caller's task, and those that wait, and hands the pen on.
+func (w *writer) carryOut(t *task) {
+	w.group = w.take(append(w.group[:0], t))
+	ctx := context.Background()
+	// One that breaks the transaction for all, as a full disk does, must not
+	// take the others with it: then each gets its own.
+	if !w.together(ctx, w.group) {
+		for i := range w.group {
+			w.together(ctx, w.group[i:i+1])
+		}
+	}
+	w.open.Store(len(w.pending) > 0)
+	for _, o := range w.group[1:] {
+		o.pen <- false
+	}
+	clear(w.group)
+	w.handOn()
+}
+
+// take adds to the group what waits, as much as fits.
+func (w *writer) take(group []*task) []*task {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(group) == 0 {
-		for len(w.queue) == 0 {
-			if w.closed {
-				return nil
-			}
-			w.work.Wait()
+	n := 0
+	for _, t := range w.queue {
+		if len(group) == maxGroup {
+			break
 		}
-		n := 0
-		for _, t := range w.queue {
-			if len(group) == maxGroup {
-				break
-			}
-			n++
-			if t.taken.CompareAndSwap(false, true) {
-				group = append(group, t)
-			}
+		n++
+		if t.taken.CompareAndSwap(false, true) {
+			group = append(group, t)
 		}
-		w.queue = slices.Delete(w.queue, 0, n)
 	}
+	w.queue = slices.Delete(w.queue, 0, n)
 	return group
 }
 
-func (w *writer) run() {
-	defer close(w.done)
-	ctx := context.Background()
-	group := make([]*task, 0, maxGroup)
-	for group = w.next(group); len(group) > 0; group = w.next(group[:0]) {
-		// One that breaks the transaction for all, as a full disk does, must not
-		// take the others with it: then each gets its own.
-		if !w.together(ctx, group) {
-			for i := range group {
-				w.together(ctx, group[i:i+1])
-			}
-		}
-		w.open.Store(len(w.pending) > 0)
-		for i, t := range group {
-			close(t.done)
-			group[i] = nil
+// handOn gives the pen to who has waited longest.
+func (w *writer) handOn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, t := range w.queue {
+		if t.taken.CompareAndSwap(false, true) {
+			w.queue = slices.Delete(w.queue, 0, i+1)
+			t.pen <- true
+			return
 		}
 	}
+	clear(w.queue)
+	w.queue = w.queue[:0]
+	w.busy = false
+	w.idle.Broadcast()
 }
 
 // together does the tasks in the transaction, and ends it where one of them has
@@ -273,9 +301,10 @@ func (w *writer) forget(conversation string) { delete(w.fences, conversation) }
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
-	w.work.Signal()
+	for w.busy {
+		w.idle.Wait()
+	}
 	w.mu.Unlock()
-	<-w.done
 
 	// A disk that is full must not keep the folder from being given back: what
 	// is lost then is what nobody was told is durable.
