@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +69,7 @@ func TestMigrations(t *testing.T) {
 			}
 			shut(t, s)
 
-			next := append(all[:len(all):len(all)], `ALTER TABLE run ADD COLUMN colour TEXT`)
+			next := append(slices.Clip(all), `ALTER TABLE run ADD COLUMN colour TEXT`)
 			if err := sqlite.Prepare(path, next); err != nil {
 				t.Fatalf("to the version after this one: %v", err)
 			}

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,17 +202,13 @@ func TestTailState(t *testing.T) {
 // folded is the conversation's own state after events.
 func folded(state map[string]json.RawMessage, events []*event.Event) map[string]json.RawMessage {
 	own := map[string]json.RawMessage{}
-	for k, v := range state {
-		own[k] = v
-	}
+	maps.Copy(own, state)
 	for _, e := range events {
 		c, ok := e.Body.(*event.StateChanged)
 		if !ok {
 			continue
 		}
-		for k, v := range c.Set {
-			own[k] = v
-		}
+		maps.Copy(own, c.Set)
 		for _, k := range c.Delete {
 			delete(own, k)
 		}
