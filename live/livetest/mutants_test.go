@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,14 +41,23 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 			caught[name] = true
 			t.Run(m.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				b := &bent{Hub: new(live.Hub)}
-				m.plant(b)
-				r := try(t.Context(), c, Harness{Bus: b, Patience: 500 * time.Millisecond})
-				_ = b.Hub.Close()
-				if len(r.reasons) == 0 {
-					t.Fatal("nothing sees it")
+				// What happens at once happens in another order each time: a case
+				// about that may need a few goes.
+				goes := 1
+				if strings.HasPrefix(name, "race/") {
+					goes = 50
 				}
-				t.Logf("%.200s", r.reasons[0])
+				for range goes {
+					b := &bent{Hub: new(live.Hub)}
+					m.plant(b)
+					r := try(t.Context(), c, Harness{Bus: b, Patience: 500 * time.Millisecond})
+					_ = b.Hub.Close()
+					if len(r.reasons) > 0 {
+						t.Logf("%.200s", r.reasons[0])
+						return
+					}
+				}
+				t.Fatal("nothing sees it")
 			})
 		}
 	}
