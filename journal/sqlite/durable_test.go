@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
@@ -244,4 +245,57 @@ func TestClose(t *testing.T) {
 	if err != nil || len(entries) != 2 {
 		t.Errorf("the folder has %v: %v", entries, err)
 	}
+}
+
+// Close gives the folder back only when nobody writes or reads any more.
+func TestCloseWaits(t *testing.T) {
+	t.Parallel()
+	stays := func(t *testing.T, closed <-chan error) {
+		t.Helper()
+		select {
+		case err := <-closed:
+			t.Fatalf("Close did not wait: %v", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	shutting := func(s *sqlite.Store) <-chan error {
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		return closed
+	}
+	t.Run("for a reader", func(t *testing.T) {
+		t.Parallel()
+		s := open(t, t.TempDir(), sqlite.Options{})
+		done := s.Reading()
+		closed := shutting(s)
+		stays(t, closed)
+		done()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("for a writer", func(t *testing.T) {
+		t.Parallel()
+		folder := t.TempDir()
+		s := open(t, folder, sqlite.Options{})
+		let := grab(t, folder)
+		admitted := make(chan error, 1)
+		go func() {
+			_, err := s.Admit(t.Context(), journal.Run{ID: "run", Conversation: "talk"})
+			admitted <- err
+		}()
+		for s.Queue() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		closed := shutting(s)
+		stays(t, closed)
+		let()
+		if err := errors.Join(<-admitted, <-closed); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, folder, sqlite.Options{})
+		if due, err := s.Due(t.Context(), 0); err != nil || len(due) != 1 {
+			t.Errorf("due are %v: %v", due, err)
+		}
+	})
 }

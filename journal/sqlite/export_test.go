@@ -67,3 +67,20 @@ func (s *Store) Synchronous() (level string, err error) {
 	})
 	return level, err
 }
+
+// Queue is how many calls write or wait to.
+func (s *Store) Queue() int {
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
+	n := len(s.writer.queue)
+	if s.writer.busy {
+		n++
+	}
+	return n
+}
+
+// Reading stands for a reader that takes its time.
+func (s *Store) Reading() (done func()) {
+	s.reader.enter()
+	return s.reader.leave
+}

@@ -95,46 +95,54 @@ func grab(t *testing.T, folder string) (let func()) {
 	return let
 }
 
-// Who gives up while the writer is busy has done nothing.
+// Who gives up while others write has done nothing, wherever it stood.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, sqlite.Options{})
 	let := grab(t, folder)
+	admit := func(ctx context.Context, id string) <-chan error {
+		answer := make(chan error, 1)
+		go func() {
+			_, err := s.Admit(ctx, journal.Run{ID: id, Conversation: id})
+			answer <- err
+		}()
+		return answer
+	}
+	queue := func(n int) {
+		t.Helper()
+		for until := time.Now().Add(10 * time.Second); s.Queue() != n; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%d calls write or wait, want %d", s.Queue(), n)
+			}
+		}
+	}
+	// The first call writes, which takes as long as the file is held; the others
+	// stand behind it.
+	firstCtx, cancelFirst := context.WithCancel(t.Context())
+	first := admit(firstCtx, "first")
+	queue(1)
+	goneCtx, cancelGone := context.WithCancel(t.Context())
+	gone := admit(goneCtx, "gone")
+	queue(2)
+	waits := admit(t.Context(), "waits")
+	queue(3)
+	lateCtx, cancelLate := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancelLate()
+	late := admit(lateCtx, "late")
+	wantKind(t, "Admit that waits too long", <-late, event.ErrTimeout)
+	cancelGone()
+	wantKind(t, "Admit of who gave up", <-gone, event.ErrCancelled)
 
-	// The first call is taken by the writer, which waits for the file; the others
-	// stand in the queue behind it.
-	first := make(chan error, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		_, err := s.Admit(ctx, journal.Run{ID: "first", Conversation: "first"})
-		first <- err
-	}()
-	late, stop := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer stop()
-	<-late.Done()
-	soon, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer stop()
-	_, err := s.Admit(soon, journal.Run{ID: "late", Conversation: "late"})
-	wantKind(t, "Admit that waits too long", err, event.ErrTimeout)
-	gone, stop := context.WithCancel(context.Background())
-	second := make(chan error, 1)
-	go func() {
-		_, err := s.Admit(gone, journal.Run{ID: "gone", Conversation: "gone"})
-		second <- err
-	}()
-	stop()
-	wantKind(t, "Admit of who gave up", <-second, event.ErrCancelled)
-
-	// What the writer has begun with is awaited: the answer is true.
-	cancel()
+	// What has been begun is awaited: the answer is true.
+	cancelFirst()
 	let()
-	if err := <-first; err != nil {
-		t.Errorf("Admit that the writer had begun with: %v", err)
+	if err := errors.Join(<-first, <-waits); err != nil {
+		t.Error(err)
 	}
 	due, err := s.Due(t.Context(), 0)
-	if err != nil || len(due) != 1 || due[0].ID != "first" {
-		t.Errorf("due are %v, want the first run alone: %v", due, err)
+	if err != nil || len(due) != 2 || due[0].ID != "first" || due[1].ID != "waits" {
+		t.Errorf("due are %v, want those who did not give up: %v", due, err)
 	}
 }
 
