@@ -65,7 +65,8 @@ type Store interface {
 	//
 	// Steps. StepEnded ends the attempt that it names, AssistantMessage one of a
 	// model, Asked one of a tool; the attempt may begin earlier in the same
-	// batch. The last two may name no step and then end none. Several questions
+	// batch. The last two may name no step and then end none. A message that is
+	// only a Piece ends nothing, but belongs to an attempt that runs. Several questions
 	// of one attempt stand in one batch. Beginning an attempt ends what is open of
 	// the step's earlier ones: their late results are refused; beginning one
 	// that is not above the open one is ErrConflict. A call that gets its

@@ -53,6 +53,9 @@ func (open openSteps) after(op string, scratch openSteps, events []*event.Event)
 			}
 		}
 
+		if m, ok := e.Body.(*event.AssistantMessage); ok && m.Piece {
+			continue // the rest of the answer ends the step
+		}
 		if !copied {
 			open, copied = append(scratch, open...), true
 		}

@@ -489,6 +489,32 @@ func mutants() []mutant {
 			},
 		},
 		{
+			name: "a piece ends its step", catcher: "steps/a piece of an answer does not end the step",
+			plant: func(b *bent) {
+				b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
+					return b.Memory.Commit(ctx, l, rewrite(batch, 0, func(e *event.Event) {
+						if m, ok := e.Body.(*event.AssistantMessage); ok && m.Piece {
+							whole := *m
+							whole.Piece = false
+							e.Body = &whole
+						}
+					}))
+				}
+			},
+		},
+		{
+			name: "a piece is taken of any attempt", catcher: "steps/a superseded attempt gives no piece",
+			plant: func(b *bent) {
+				b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {
+					return b.Memory.Commit(ctx, l, rewrite(batch, 0, func(e *event.Event) {
+						if m, ok := e.Body.(*event.AssistantMessage); ok && m.Piece {
+							e.Step, e.Attempt = "", 0
+						}
+					}))
+				}
+			},
+		},
+		{
 			name: "a step must begin in an earlier commit", catcher: "steps/a step may begin and end in one batch",
 			plant: func(b *bent) {
 				b.commit = func(ctx context.Context, l journal.Lease, batch journal.Batch) error {

@@ -299,6 +299,13 @@ func answer(step string, attempt int) event.Event {
 	}
 }
 
+// piece is a part of an answer that is not whole yet.
+func piece(step string, attempt int) event.Event {
+	e := answer(step, attempt)
+	e.Body = &event.AssistantMessage{Content: words("4"), Piece: true}
+	return e
+}
+
 func asked(step string, attempt int, token string) event.Event {
 	return event.Event{
 		Header: event.Header{Step: step, Attempt: attempt},
