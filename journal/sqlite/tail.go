@@ -15,8 +15,9 @@ const (
 			SELECT session FROM run WHERE conversation = ?1 AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
 		) ORDER BY turn LIMIT 1`
 
-	// How far a summary reaches that replaces the session's beginning.
-	selectCovered = `SELECT max(last) FROM compaction WHERE conversation = ? AND first <= ?`
+	// How far a summary reaches that replaces the session's beginning. The very
+	// first event says only that a run begins: a summary need not count it.
+	selectCovered = `SELECT max(last) FROM compaction WHERE conversation = ? AND first <= ? + 1`
 
 	// The run that stands at a place in the log.
 	selectRunAt = `SELECT first FROM run WHERE conversation = ? AND first <= ? ORDER BY turn DESC LIMIT 1`

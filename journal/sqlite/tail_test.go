@@ -113,9 +113,11 @@ func TestTail(t *testing.T) {
 			w.begins(kept, 1)
 		},
 		"the compaction does not begin at the beginning": func(w *talk) {
-			w.run(1, false, note)
-			w.run(1, false, covers(2, w.seq))
+			w.run(1, false, note, note)
+			w.run(1, false, covers(3, w.seq))
 			w.begins(1, 1)
+			third := w.run(1, false, covers(2, w.seq)) // only that a run begins is left out
+			w.begins(third, 1)
 		},
 		"a later compaction reaches further": func(w *talk) {
 			w.run(1, false, note)
