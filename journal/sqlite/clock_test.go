@@ -1,7 +1,9 @@
 package sqlite_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -100,4 +102,30 @@ func TestWakeUp(t *testing.T) {
 	due(0)
 	c.Advance(time.Microsecond)
 	due(1)
+}
+
+// The store lives in a simulation, too: its clock is then the simulation's.
+func TestSimulatedTime(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, folder, sqlite.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o, err := s.Start(ctx, journal.Run{ID: "run", Conversation: "talk"}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, o.Lease, kibibyte("talk", "run", 1))
+		time.Sleep(journal.DefaultTerm - time.Second)
+		_, err = s.Acquire(ctx, "run", 0)
+		wantKind(t, "Acquire a second before the lease runs out", err, event.ErrLocked)
+		time.Sleep(2 * time.Second)
+		if due, err := s.Due(ctx, 0); err != nil || len(due) != 1 {
+			t.Errorf("due are %v: %v", due, err)
+		}
+		if _, err = s.Acquire(ctx, "run", 0); err != nil {
+			t.Errorf("Acquire after the term: %v", err)
+		}
+	})
 }

@@ -170,3 +170,24 @@ func copyFile(t *testing.T, to string) {
 		t.Fatal(err)
 	}
 }
+
+// What people say is nobody else's business, also where the folder is open to all.
+func TestClosedToOthers(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, folder, sqlite.Options{})
+	history(t, s, "talk", 10)
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 4 {
+		t.Fatalf("the folder has %v: %v", entries, err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v: %v", e.Name(), info.Mode(), err)
+		}
+	}
+}

@@ -88,10 +88,29 @@ func Open(folder string, options Options) (*Store, error) {
 	if s.term <= 0 {
 		s.term = journal.DefaultTerm
 	}
-	if err := s.open(filepath.Join(folder, fileName), &options); err != nil {
-		return nil, errors.Join(fault(op, err), lock.release())
+	path := filepath.Join(folder, fileName)
+	if err = create(op, path); err == nil {
+		err = fault(op, s.open(path, &options))
+	}
+	if err != nil {
+		_ = lock.release()
+		return nil, err
 	}
 	return s, nil
+}
+
+// create makes the file, where there is none, for its owner alone: what SQLite
+// makes beside it is then as closed.
+func create(op, path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) //nolint:gosec // the folder is the caller's
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return folderFault(op, err)
+	default:
+		return f.Close()
+	}
 }
 
 func (s *Store) open(path string, options *Options) (err error) {
