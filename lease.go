@@ -52,7 +52,7 @@ func (k *keeper) renew() {
 	defer k.work.Done()
 
 	asked := time.Now()
-	cancelled, err := k.store.Renew(k.ctx, k.lease)
+	news, err := k.store.Renew(k.ctx, k.lease)
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,7 +62,7 @@ func (k *keeper) renew() {
 		return
 	case err == nil:
 		k.until = asked.Add(k.term)
-		if cancelled {
+		if news.Cancelled {
 			k.stop()
 		}
 	case errors.Is(err, event.ErrLeaseLost):

@@ -111,6 +111,9 @@ func (s RunStatus) Ended() bool {
 // UserMessage is what a person, or a caller on a person's behalf, said.
 type UserMessage struct {
 	Content []Block `json:"content"`
+	// Mail is the id of the letter by which it came while the run was open; empty
+	// for what the run began with.
+	Mail string `json:"mail,omitempty"`
 }
 
 // AssistantMessage is a model's whole answer. It ends the model step that it

@@ -370,6 +370,7 @@ func (w *encoder) userMessage(b *UserMessage) {
 		return
 	}
 	w.blocks(`"content":`, b.Content)
+	w.strOpt(`"mail":`, b.Mail)
 	w.end()
 }
 
@@ -379,6 +380,8 @@ func (r *decoder) userMessage() *UserMessage {
 		switch string(o.Key) {
 		case "content":
 			b.Content = r.blocks()
+		case "mail":
+			b.Mail = r.String()
 		default:
 			o.Unknown()
 		}

@@ -137,6 +137,8 @@ const (
 	WhyTakenOver Why = "taken_over"
 	// WhyPaused goes on with a turn that the provider paused.
 	WhyPaused Why = "paused"
+	// WhyMessage shows the model a message that came during the run.
+	WhyMessage Why = "message"
 )
 
 // The reasons to end, or to stop for a while.

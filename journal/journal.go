@@ -22,7 +22,8 @@ type Store interface {
 	// Turn. A run with the same id, or the same Key in the same
 	// conversation, is returned as it stands if its input is the same, and is
 	// refused with ErrConflict if not. A run of another conversation's tenant is
-	// refused with ErrNotFound.
+	// refused with ErrNotFound. A new run that is to be Alone is refused with
+	// ErrLocked while another run of the conversation has not ended.
 	//
 	// The input is what was asked for: Conversation, User, Agent, Key, Input and
 	// NewSession. Executor and Metadata are labels and are not compared. An id
@@ -76,7 +77,14 @@ type Store interface {
 	// with OutcomeCancelled.
 	//
 	// Mail. A batch that reads mail which the run does not have, or has consumed,
-	// is refused with ErrConflict.
+	// is refused with ErrConflict. A run that ends without having read a
+	// MailMessage does not lose it: in the same transaction all such letters move,
+	// in their order, to the conversation's next run, before what that one has, and
+	// with Early set. Where none is queued, one is admitted for them: its ID is that
+	// of the ended run and a "+" (more of them while there is such a run), its Tenant,
+	// User, Agent, Executor and Metadata are the same, and it has neither Input nor
+	// Key. A letter whose ID the next run knows already gets "@" and the
+	// ended run's ID behind its own.
 	//
 	// ErrInvalid refuses a batch that can never be right: Seqs that are not dense,
 	// a body that is nil or live, an event of another conversation or run, "temp:"
@@ -87,14 +95,15 @@ type Store interface {
 	Commit(ctx context.Context, l Lease, b Batch) error
 
 	// Renew moves the lease's end to now plus its term on the store's clock, and
-	// tells whether somebody asked for the run to be cancelled. ErrLeaseLost
-	// when the lease is void or was released.
-	Renew(ctx context.Context, l Lease) (cancelled bool, err error)
+	// tells what others have left for the run since. ErrLeaseLost when the lease is
+	// void or was released.
+	Renew(ctx context.Context, l Lease) (News, error)
 
 	// Post leaves mail for a run. It needs no lease. The same ID twice is once.
 	// ErrNotFound for an unknown run, ErrConflict for one that has ended. IDs
 	// are the run's own: two runs may have mail with the same one. A repeat of
-	// mail that the run has, or had, changes nothing and succeeds, also after its end.
+	// mail that the run has, or had, changes nothing and succeeds, also after its
+	// end; the same ID with another Kind, Token, Value or Message is ErrConflict.
 	Post(ctx context.Context, m Mail) error
 
 	// Read gives at most max events of the conversation after seq after, in
@@ -103,7 +112,8 @@ type Store interface {
 
 	// Due lists at most limit runs that a driver could take now, oldest first:
 	// queued ones at the head of their conversation, running ones whose
-	// lease has run out, waiting ones with unread mail or whose WakeAt has come.
+	// lease has run out, waiting ones whose WakeAt has come or that have unread
+	// mail which is no MailMessage: a message does not answer what a run waits for.
 	// Oldest is by admission; limit ≤ 0 means all. A lease that was released
 	// has run out.
 	Due(ctx context.Context, limit int) ([]Run, error)
@@ -131,6 +141,9 @@ type Run struct {
 	Metadata map[string]string
 	// NewSession begins a new stretch of the log that the model sees.
 	NewSession bool
+	// Alone admits the run only where no other one of the conversation is open.
+	// It is neither kept nor compared.
+	Alone bool
 
 	// What follows is the store's: Admit ignores it in its argument.
 
@@ -173,12 +186,20 @@ type Opened struct {
 	Shared map[string]json.RawMessage
 }
 
+// News is what Renew answers: what others left while the lease is held.
+type News struct {
+	// Cancelled is Run.Cancelled as it stands now.
+	Cancelled bool
+	// Mail is the run's that has not been consumed, oldest first.
+	Mail []Mail
+}
+
 // Batch is one commit.
 type Batch struct {
 	// Events are appended; their Seq is dense and begins after the last one.
 	Events []*event.Event
 	// Read lists the ids of mail that the events answer for: it is consumed. A run
-	// that waits with mail unread is due at once.
+	// that waits with mail unread is due at once, unless that is MailMessage.
 	Read []string
 	// Status is the run's new state; empty keeps it.
 	Status event.RunStatus
@@ -217,6 +238,12 @@ type Mail struct {
 	By string
 	// Message goes with MailMessage.
 	Message []event.Block
-	// Posted is the store's clock; Post ignores it in its argument.
+
+	// What follows is the store's: Post ignores it in its argument.
+
+	// Posted is the store's clock.
 	Posted time.Time
+	// Early says that the letter was left for an earlier run, which ended without
+	// reading it: it stands before this run's input.
+	Early bool
 }

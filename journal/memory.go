@@ -124,6 +124,12 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 		}
 		return handOut(known.row), nil
 	}
+	if r.Alone && c != nil && c.head != nil {
+		return Run{}, &event.Error{
+			Op: op, Kind: event.ErrLocked, Message: "another run of the conversation has not ended",
+			Hint: "wait for it, cancel it, or queue behind it",
+		}
+	}
 
 	if c == nil {
 		c = &conversation{id: r.Conversation, tenant: r.Tenant}
@@ -133,24 +139,30 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 		}
 		m.conversations[c.id] = c
 	}
-	c.turns++
-	r.Turn = c.turns
-	r.Status = event.RunQueued
-	r.WakeAt = time.Time{}
-	r.Cancelled = false
-	r.Admitted = m.now().Round(0)
-	r.Input = slices.Clip(slices.Clone(r.Input))
-	r.Metadata = maps.Clone(r.Metadata)
-	n := &run{row: r, conversation: c}
-	m.runs[r.ID] = n
+	n := m.admit(c, r)
 	if r.Key != "" {
 		if c.keys == nil {
 			c.keys = make(map[string]*run)
 		}
 		c.keys[r.Key] = n
 	}
-	m.enqueue(n)
 	return handOut(n.row), nil
+}
+
+// admit makes a run that is queued.
+func (m *Memory) admit(c *conversation, r Run) *run {
+	c.turns++
+	r.Turn = c.turns
+	r.Status = event.RunQueued
+	r.WakeAt = time.Time{}
+	r.Cancelled, r.Alone = false, false
+	r.Admitted = m.now().Round(0)
+	r.Input = slices.Clip(slices.Clone(r.Input))
+	r.Metadata = maps.Clone(r.Metadata)
+	n := &run{row: r, conversation: c}
+	m.runs[r.ID] = n
+	m.enqueue(n)
+	return n
 }
 
 // Acquire implements [Store].
@@ -206,23 +218,23 @@ func (m *Memory) Acquire(ctx context.Context, id string, have int64) (Opened, er
 }
 
 // Renew implements [Store].
-func (m *Memory) Renew(ctx context.Context, l Lease) (bool, error) {
+func (m *Memory) Renew(ctx context.Context, l Lease) (News, error) {
 	const op = "journal renew"
 	if err := alive(ctx, op); err != nil {
-		return false, err
+		return News{}, err
 	}
 	if l.Run == "" || l.Conversation == "" {
-		return false, noID(op, "a lease names a run and its conversation")
+		return News{}, noID(op, "a lease names a run and its conversation")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	r := m.leased(l)
 	if r == nil || !r.conversation.heldBy(r, l) {
-		return false, leaseLost(op)
+		return News{}, leaseLost(op)
 	}
 	r.conversation.until = m.now().Add(m.term())
-	return r.row.Cancelled, nil
+	return News{Cancelled: r.row.Cancelled, Mail: slices.Clone(r.inbox.unread)}, nil
 }
 
 // Post implements [Store].
@@ -241,16 +253,23 @@ func (m *Memory) Post(ctx context.Context, mail Mail) error {
 	if r == nil {
 		return notFound(op, "there is no such run")
 	}
-	if r.inbox.knows(mail.ID) {
+	digest := Digest(mail)
+	if known, ok := r.inbox.known[mail.ID]; ok {
+		if known.digest != digest {
+			return &event.Error{
+				Op: op, Kind: event.ErrConflict, Message: "mail with this id was left before, and said something else",
+				Hint: "use a new id for new mail; a question is answered once",
+			}
+		}
 		return nil
 	}
 	if r.row.Status.Ended() {
 		return ended(op)
 	}
-	mail.Posted = m.now().Round(0)
+	mail.Posted, mail.Early = m.now().Round(0), false
 	mail.Value = slices.Clone(mail.Value)
 	mail.Message = slices.Clone(mail.Message)
-	r.inbox.add(mail)
+	r.inbox.add(mail, digest)
 	if mail.Kind == MailCancel {
 		r.row.Cancelled = true
 	}
@@ -366,7 +385,7 @@ func (r *run) due(now time.Time) bool {
 		return false
 	case r.row.Status == event.RunWaiting:
 		wake := r.row.WakeAt
-		return len(r.inbox.unread) > 0 || !wake.IsZero() && !now.Before(wake)
+		return r.inbox.wakes() || !wake.IsZero() && !now.Before(wake)
 	case r.row.Status == event.RunRunning:
 		return !c.held || !now.Before(c.until)
 	default:

@@ -79,10 +79,28 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	}
 	if b.Status.Ended() {
 		r.open = nil
-		r.inbox.close()
 		m.dequeue(r)
+		m.passOn(r)
 	}
 	return nil
+}
+
+// passOn leaves the messages that a run has not read to the next one.
+func (m *Memory) passOn(r *run) {
+	letters := r.inbox.close()
+	if len(letters) == 0 {
+		return
+	}
+	c := r.conversation
+	next := c.head
+	if next == nil {
+		row := r.row
+		for row.ID += "+"; m.runs[row.ID] != nil; row.ID += "+" {
+		}
+		row.Input, row.Key, row.NewSession = nil, "", false
+		next = m.admit(c, row)
+	}
+	next.inbox.inherit(letters, next.row.ID, r.row.ID)
 }
 
 // givesBack reports whether the lease ends with the batch.

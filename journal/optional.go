@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -51,4 +52,32 @@ type Tail struct {
 	// leave it or as it was a little before. Folding Events over it gives what
 	// folding the whole log gives. It is nil where First is 1. The map is the caller's.
 	State map[string]json.RawMessage
+}
+
+// Lister lists what a store holds, for people who look around in it.
+type Lister interface {
+	// Conversations lists those of a tenant, the one whose newest run was admitted
+	// last first. after is the ID of the last one of the page before, empty for
+	// the first page; one that is not the tenant's is ErrNotFound. limit ≤ 0 means all.
+	Conversations(ctx context.Context, tenant, after string, limit int) ([]Summary, error)
+	// Runs lists a conversation's by their turn. An unknown conversation has none.
+	Runs(ctx context.Context, conversation string) ([]Run, error)
+}
+
+// Summary is what a list says about a conversation.
+type Summary struct {
+	ID     string
+	Tenant string
+	// User and Agent are those of the newest run.
+	User  string
+	Agent string
+	// Turns counts the runs, Open those that have not ended, Last the events.
+	Turns int
+	Open  int
+	Last  int64
+	// Status is that of the oldest open run, else that of the newest one.
+	Status event.RunStatus
+	// Created and Updated are when the first and the newest run were admitted.
+	Created time.Time
+	Updated time.Time
 }

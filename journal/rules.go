@@ -1,6 +1,11 @@
 package journal
 
-import "github.com/braidrun/braid/event"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/braidrun/braid/event"
+)
 
 // What follows is the part of the contract that does not depend on where a
 // store keeps its rows. It is for those who write a store: a driver needs none of it.
@@ -39,4 +44,25 @@ func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, 
 		left[i] = OpenStep{Step: s.step, Attempt: s.attempt, Kind: s.kind, Asked: s.asked}
 	}
 	return left, nil
+}
+
+// Digest tells two letters of one id apart: by what they say, and not by who
+// sent them or when.
+func Digest(m Mail) [16]byte {
+	h := sha256.New()
+	field := func(b []byte) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
+		h.Write(n[:])
+		h.Write(b)
+	}
+	field([]byte(m.Kind))
+	field([]byte(m.Token))
+	field(m.Value)
+	// Blocks that cannot be written are told apart by nothing: no store keeps them.
+	message, _ := event.AppendBlocks(nil, m.Message)
+	field(message)
+	var d [16]byte
+	copy(d[:], h.Sum(nil))
+	return d
 }

@@ -28,7 +28,9 @@ type room struct {
 
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
-var helpers = []string{"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest"}
+var helpers = []string{"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
+	"internal/failpoint", "internal/planted", "internal/gate",
+}
 
 // testLibraries lists what any test may import.
 var testLibraries = []string{
