@@ -42,7 +42,7 @@ func dueCases() []testCase {
 		}},
 		{"a run that has ended is not due", func(p *probe) {
 			w := p.start()
-			p.post(letter("a", first))
+			p.post(reply("a", first))
 			w.end(event.RunFailed)
 			p.wantDue()
 		}},
@@ -69,25 +69,46 @@ func dueCases() []testCase {
 			w := p.start()
 			w.park(time.Time{})
 			p.wantDue()
-			p.post(letter("a", first))
+			p.post(reply("a", first))
 			p.wantDue(first)
 			w = p.take(first)
 			b := w.batch(note("read"))
 			b.Read, b.Status = []string{"a"}, event.RunWaiting
 			w.commit(b)
 			p.wantDue()
-			p.post(letter("a", first))
+			p.post(reply("a", first))
 			p.wantDue()
 			p.post(journal.Mail{ID: "c", Run: first, Kind: journal.MailCancel})
 			p.wantDue(first)
 		}},
 		{"a run that waits with mail unread is due at once", func(p *probe) {
 			w := p.start()
-			p.post(letter("a", first))
-			p.post(letter("b", first))
+			p.post(reply("a", first))
+			p.post(reply("b", first))
 			b := w.batch(note("read"))
 			b.Read, b.Status, b.WakeAt = []string{"a"}, event.RunWaiting, far
 			w.commit(b)
+			p.wantDue(first)
+		}},
+		{"a message does not make a waiting run due", func(p *probe) {
+			w := p.start()
+			w.park(time.Time{})
+			p.post(letter("a", first))
+			p.wantDue()
+			p.post(reply("b", first))
+			p.wantDue(first)
+		}},
+		{"a run that waits with a message unread stays waiting", func(p *probe) {
+			w := p.start()
+			p.post(letter("a", first))
+			p.post(reply("b", first))
+			b := w.batch(note("read"))
+			b.Read, b.Status, b.WakeAt = []string{"b"}, event.RunWaiting, far
+			w.commit(b)
+			p.wantDue()
+			w = p.take(first)
+			equal(p, "mail", mailIDs(w.opened.Mail), []string{"a"})
+			w.park(past)
 			p.wantDue(first)
 		}},
 		{"a waiting run is due by time", func(p *probe) {

@@ -70,7 +70,7 @@ func inboxCases() []testCase {
 			p.post(letter("a", first))
 			p.post(letter("b", first))
 			again := letter("a", first)
-			again.Message = words("something else")
+			again.By = "bob"
 			p.post(again)
 			w := p.take(first)
 			equal(p, "mail", mailIDs(w.opened.Mail), []string{"a", "b"})
@@ -103,7 +103,9 @@ func inboxCases() []testCase {
 			b := w.batch(note("x"))
 			b.Read = []string{"b"}
 			w.refused("commit that reads another run's mail", b, event.ErrConflict)
-			w.end(event.RunCompleted)
+			b = w.ending(event.RunCompleted)
+			b.Read = []string{"a"}
+			w.commit(b)
 			equal(p, "mail of the second run", mailIDs(p.acquire(next, 0).Mail), []string{"b"})
 		}},
 		{"mail that comes during a lease stays for the next", func(p *probe) {
@@ -185,14 +187,10 @@ func inboxCases() []testCase {
 			w := p.start()
 			p.admit(journal.Run{ID: next, Conversation: talk})
 			p.post(letter("a", first))
-			cancelled, err := p.Store.Renew(p.ctx, w.lease)
-			p.ok("Renew", err)
-			equal(p, "cancelled by other mail", cancelled, false)
+			equal(p, "cancelled by other mail", w.renew().Cancelled, false)
 
 			p.post(journal.Mail{ID: "c", Run: first, Kind: journal.MailCancel})
-			cancelled, err = p.Store.Renew(p.ctx, w.lease)
-			p.ok("Renew", err)
-			equal(p, "cancelled", cancelled, true)
+			equal(p, "cancelled", w.renew().Cancelled, true)
 			equal(p, "cancelled on the row", p.row(r).Cancelled, true)
 
 			w.commit(journal.Batch{Read: []string{"c"}, Release: true})

@@ -271,6 +271,14 @@ func (w *pen) park(wake time.Time, events ...event.Event) journal.Batch {
 	return b
 }
 
+// renew tells the news.
+func (w *pen) renew() journal.News {
+	w.p.Helper()
+	news, err := w.p.Store.Renew(w.p.ctx, w.lease)
+	w.p.ok("Renew", err)
+	return news
+}
+
 // release gives the lease back and nothing else.
 func (w *pen) release() {
 	w.p.Helper()
@@ -329,6 +337,11 @@ func words(text string) []event.Block { return []event.Block{&event.Text{Text: t
 
 func letter(id, run string) journal.Mail {
 	return journal.Mail{ID: id, Run: run, Kind: journal.MailMessage, Message: words(id)}
+}
+
+// reply is mail that a waiting run goes on for.
+func reply(id, run string) journal.Mail {
+	return journal.Mail{ID: id, Run: run, Kind: journal.MailAnswer, Token: id, Value: json.RawMessage(`"yes"`)}
 }
 
 func mailIDs(mail []journal.Mail) []string {

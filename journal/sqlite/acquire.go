@@ -99,7 +99,7 @@ const (
 
 	setRunning = `UPDATE run SET status = 'running', wake = NULL, due = 0 WHERE key = ?`
 
-	selectUnread = `SELECT ` + mailColumns + ` FROM mail WHERE run = ? AND read = 0 ORDER BY key`
+	selectUnread = `SELECT ` + mailColumns + ` FROM mail WHERE run = ? AND read = 0 ORDER BY early DESC, key`
 
 	selectShared = `SELECT name, value FROM state WHERE tenant = ? AND owner IN ('app', ?)`
 )
@@ -163,7 +163,7 @@ func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 		return err
 	}
 	f := &fence{
-		id: r.Conversation, key: p.key, last: p.last, epoch: epoch, held: true, runKey: o.row.key, run: r.ID,
+		id: r.Conversation, key: p.key, last: p.last, epoch: epoch, held: true, runKey: o.row.key, run: r.ID, turn: r.Turn,
 		status: r.Status, cancelled: r.Cancelled, tenant: r.Tenant, user: r.User,
 	}
 	if err := f.readSteps(op, p.steps); err != nil {
@@ -190,6 +190,19 @@ func mailRows(rows *sql.Rows, err error) ([]mailRow, error) {
 	return mail, rows.Err()
 }
 
+// readMail gives the letters that rows are.
+func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
+	var mail []journal.Mail
+	for i := range rows {
+		m, err := rows[i].read(op, run)
+		if err != nil {
+			return nil, err
+		}
+		mail = append(mail, m)
+	}
+	return mail, nil
+}
+
 // opened reads what the lease's driver does not have. Where that fails the lease
 // is given back, as far as that can be done: nobody has heard of it.
 func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (opened journal.Opened, err error) {
@@ -202,12 +215,8 @@ func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (
 	if opened.Run, err = o.row.read(op); err != nil {
 		return journal.Opened{}, err
 	}
-	for i := range o.mail {
-		m, err := o.mail[i].read(op, opened.Run.ID)
-		if err != nil {
-			return journal.Opened{}, err
-		}
-		opened.Mail = append(opened.Mail, m)
+	if opened.Mail, err = readMail(op, opened.Run.ID, o.mail); err != nil {
+		return journal.Opened{}, err
 	}
 	if have >= o.place.last {
 		return opened, nil
@@ -224,15 +233,17 @@ func (s *Store) opened(ctx context.Context, op string, o *opening, have int64) (
 }
 
 // Renew implements [journal.Store].
-func (s *Store) Renew(ctx context.Context, l journal.Lease) (cancelled bool, err error) {
+func (s *Store) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
 	const op = "journal renew"
 	if err := alive(ctx, op); err != nil {
-		return false, err
+		return journal.News{}, err
 	}
 	if l.Run == "" || l.Conversation == "" {
-		return false, noID(op, "a lease names a run and its conversation")
+		return journal.News{}, noID(op, "a lease names a run and its conversation")
 	}
-	err = s.write(ctx, op, true, func(x *tx) error {
+	var news journal.News
+	var found []mailRow
+	err := s.write(ctx, op, true, func(x *tx) error {
 		f, err := s.fence(x, op, l.Conversation)
 		if err != nil {
 			return err
@@ -240,9 +251,18 @@ func (s *Store) Renew(ctx context.Context, l journal.Lease) (cancelled bool, err
 		if !f.heldBy(l) {
 			return leaseLost(op)
 		}
-		cancelled = f.cancelled
+		news.Cancelled = f.cancelled
+		if found, err = mailRows(x.query(selectUnread, f.runKey)); err != nil {
+			return err
+		}
 		_, err = x.exec(`UPDATE conversation SET until = ? WHERE key = ?`, x.steady+s.term.Microseconds(), f.key)
 		return err
 	})
-	return cancelled, err
+	if err != nil {
+		return journal.News{}, err
+	}
+	if news.Mail, err = readMail(op, l.Run, found); err != nil {
+		return journal.News{}, err
+	}
+	return news, nil
 }

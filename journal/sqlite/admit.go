@@ -85,13 +85,21 @@ func (p *place) into() []any {
 }
 
 const (
+	// nextRun is the key that the next run will get.
+	nextRun = `(SELECT ifnull(max(key), 0) + 1 FROM run)`
+
 	// One statement finds the conversation and takes the next turn: that is what
-	// nearly every admission needs.
-	takeTurn = `UPDATE conversation SET turns = turns + 1 WHERE id = ? AND tenant = ? RETURNING ` + placeColumns
+	// nearly every admission needs. It finds none where the run is to be alone and is not.
+	takeTurn = `UPDATE conversation SET turns = turns + 1, newest = ` + nextRun + `
+		WHERE id = ? AND tenant = ? AND (turns = ended OR NOT ?) RETURNING ` + placeColumns
 
-	giveTurnBack = `UPDATE conversation SET turns = turns - 1 WHERE key = ?`
+	giveTurnBack = `UPDATE conversation SET turns = turns - 1,
+		newest = (SELECT r.key FROM run r WHERE r.conversation = conversation.key ORDER BY r.turn DESC LIMIT 1) WHERE key = ?`
 
-	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation) VALUES (?, ?, 1, ?) ON CONFLICT DO NOTHING`
+	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation, newest)
+		VALUES (?, ?, 1, ?, ` + nextRun + `) ON CONFLICT DO NOTHING`
+
+	selectConversation = `SELECT key FROM conversation WHERE id = ? AND tenant = ?`
 
 	insertRun = `INSERT INTO run (id, conversation, turn, tenant, user, agent, input, idem, executor, metadata,
 		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0) ON CONFLICT DO NOTHING`
@@ -107,7 +115,7 @@ const (
 func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	r := &a.run
 	var p place
-	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant}, p.into()...)
+	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant, r.Alone}, p.into()...)
 	if err != nil {
 		return runRow{}, nil, err
 	}
@@ -117,14 +125,15 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 			return runRow{}, nil, err
 		}
 		if p.key == 0 {
-			return runRow{}, nil, notFound(a.op, "there is no such conversation")
+			row, err := a.busy(x)
+			return row, nil, err
 		}
 	}
 	row := runRow{run: *r, input: a.input, metadata: a.metadata, admitted: x.now.UnixMicro()}
 	row.run.Input, row.run.Metadata = nil, nil
 	row.run.Turn = p.turns
 	row.run.Status = event.RunQueued
-	row.run.Cancelled = false
+	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}
 	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, blob(a.input), r.Key,
 		r.Executor, text(a.metadata), r.NewSession, row.admitted)
@@ -140,26 +149,55 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 			return runRow{}, nil, err
 		}
 	}
-	row = runRow{}
-	known, err := x.row(selectRun, []any{r.ID}, row.into()...)
+	row, known, err := a.known(x, p.key)
 	if err == nil && !known {
-		known, err = x.row(selectRunByKey, []any{p.key, r.Key, r.Tenant}, row.into()...)
+		err = damaged(a.op, "a run is there and cannot be found", nil)
+	}
+	return row, nil, err
+}
+
+// busy answers for a run whose conversation is another tenant's, or is not free for
+// one that is to be alone.
+func (a *admission) busy(x *tx) (runRow, error) {
+	var conversation int64
+	there, err := x.row(selectConversation, []any{a.run.Conversation, a.run.Tenant}, &conversation)
+	if err != nil {
+		return runRow{}, err
+	}
+	if !there {
+		return runRow{}, notFound(a.op, "there is no such conversation")
+	}
+	row, known, err := a.known(x, conversation)
+	if err == nil && !known {
+		err = &event.Error{
+			Op: a.op, Kind: event.ErrLocked, Message: "another run of the conversation has not ended",
+			Hint: "wait for it, cancel it, or queue behind it",
+		}
+	}
+	return row, err
+}
+
+// known finds the run that was admitted before with this id, or this key. Where it
+// is not the one that is asked for, that is an error.
+func (a *admission) known(x *tx, conversation int64) (row runRow, known bool, err error) {
+	r := &a.run
+	known, err = x.row(selectRun, []any{r.ID}, row.into()...)
+	if err == nil && !known {
+		known, err = x.row(selectRunByKey, []any{conversation, r.Key, r.Tenant}, row.into()...)
 	}
 	switch {
-	case err != nil:
-		return runRow{}, nil, err
-	case !known:
-		return runRow{}, nil, damaged(a.op, "a run is there and cannot be found", nil)
+	case err != nil || !known:
+		return runRow{}, false, err
 	case row.run.Tenant != r.Tenant:
-		return runRow{}, nil, notFound(a.op, "there is no such run")
+		return runRow{}, true, notFound(a.op, "there is no such run")
 	case !a.asksFor(&row):
-		return runRow{}, nil, &event.Error{
+		return runRow{}, true, &event.Error{
 			Op: a.op, Kind: event.ErrConflict,
 			Message: "a run with this id or key was admitted with another input",
 			Hint:    "use a new id and a new key for a new request",
 		}
 	}
-	return row, nil, nil
+	return row, true, nil
 }
 
 // asksFor compares what two admissions ask for, as [journal.Store] Admit says.

@@ -47,6 +47,7 @@ type fence struct {
 	steps     []journal.OpenStep
 	runKey    int64
 	run       string
+	turn      int
 	status    event.RunStatus
 	wake      sql.NullInt64
 	cancelled bool
@@ -55,7 +56,7 @@ type fence struct {
 }
 
 const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL AND c.generation = ?, c.steps,
-	r.key, r.id, r.status, r.wake, r.cancelled, r.tenant, r.user
+	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.user
 	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = ?`
 
 // fence is empty for a conversation that never had a lease.
@@ -66,7 +67,7 @@ func (s *Store) fence(x *tx, op, conversation string) (*fence, error) {
 	f := &fence{id: conversation}
 	var steps []byte
 	there, err := x.row(selectFence, []any{s.generation, conversation}, &f.key, &f.last, &f.epoch, &f.held, &steps,
-		&f.runKey, &f.run, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user)
+		&f.runKey, &f.run, &f.turn, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user)
 	if err != nil || !there {
 		return f, err
 	}
@@ -98,11 +99,14 @@ func (f *fence) heldBy(l journal.Lease) bool { return f.held && f.current(l) }
 const (
 	insertLog = `INSERT INTO log (conversation, first, last, epoch, events) VALUES (?, ?, ?, ?, ?)`
 
-	readMail = `UPDATE mail SET read = 1, value = NULL, message = NULL WHERE run = ? AND id = ? AND read = 0`
+	markRead = `UPDATE mail SET read = 1, value = NULL, message = NULL WHERE run = ? AND id = ? AND read = 0`
 
 	moveFence = `UPDATE conversation SET last = ?, until = iif(?, NULL, until), ended = ended + ?, steps = ? WHERE key = ?`
 
 	setStatus = `UPDATE run SET status = ?, wake = ?, due = ? WHERE key = ?`
+
+	// Whether there is mail for which a run does not stay waiting.
+	selectNews = `SELECT EXISTS (SELECT 1 FROM mail WHERE run = ? AND read = 0 AND kind <> 'message')`
 
 	setFirst = `UPDATE run SET first = ?, session = ? WHERE key = ? AND first IS NULL`
 
@@ -160,6 +164,11 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 	if err := next.setStatus(x, b); err != nil {
 		return err
 	}
+	if b.Status.Ended() {
+		if err := next.passOn(x); err != nil {
+			return err
+		}
+	}
 	*f = next
 	return nil
 }
@@ -170,7 +179,7 @@ func (f *fence) consume(x *tx, op string, ids []string) error {
 		if slices.Contains(ids[:i], id) {
 			continue
 		}
-		n, err := x.exec(readMail, f.runKey, id)
+		n, err := x.exec(markRead, f.runKey, id)
 		if err != nil {
 			return err
 		}
@@ -215,12 +224,11 @@ func (f *fence) setStatus(x *tx, b journal.Batch) error {
 		if !b.WakeAt.IsZero() {
 			f.wake = sql.NullInt64{Int64: wakeMicros(b.WakeAt), Valid: true}
 		}
-		unread := false
-		_, err := x.row(`SELECT EXISTS (SELECT 1 FROM mail WHERE run = ? AND read = 0)`, []any{f.runKey}, &unread)
-		if err != nil {
+		news := false
+		if _, err := x.row(selectNews, []any{f.runKey}, &news); err != nil {
 			return err
 		}
-		if !unread {
+		if !news {
 			due = f.wake
 		}
 	}
@@ -238,7 +246,7 @@ func (f *fence) released(x *tx, op string, l journal.Lease, b journal.Batch) err
 	}
 	for _, id := range b.Read {
 		read := false
-		if _, err := x.row(`SELECT read FROM mail WHERE run = ? AND id = ?`, []any{f.runKey, id}, &read); err != nil {
+		if _, err := x.row(`SELECT read = 1 FROM mail WHERE run = ? AND id = ?`, []any{f.runKey, id}, &read); err != nil {
 			return err
 		}
 		if !read {

@@ -120,7 +120,7 @@ func TestStart(t *testing.T) {
 	if o2.Run.Turn != 2 || o2.Run.Status != event.RunQueued {
 		t.Errorf("the row is %+v, want it queued", o2.Run)
 	}
-	if err := end(ctx, s, o.Lease, 1); err != nil {
+	if err := end(ctx, s, o.Lease, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	o2, err = s.Start(ctx, r, 0)
@@ -284,7 +284,7 @@ func TestCloseWaits(t *testing.T) {
 			_, err := s.Admit(t.Context(), journal.Run{ID: "run", Conversation: "talk"})
 			admitted <- err
 		}()
-		for s.Queue() == 0 {
+		for s.Writing() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		closed := shutting(s)

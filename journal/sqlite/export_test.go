@@ -68,8 +68,8 @@ func (s *Store) Synchronous() (level string, err error) {
 	return level, err
 }
 
-// Queue is how many calls write or wait to.
-func (s *Store) Queue() int {
+// Writing is how many calls write or wait to.
+func (s *Store) Writing() int {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	n := len(s.writer.queue)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -11,8 +12,10 @@ import (
 const (
 	selectReceiver = `SELECT r.key, r.status, c.id FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = ?`
 
-	insertMail = `INSERT INTO mail (run, id, kind, token, value, sender, message, posted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (run, id) DO NOTHING`
+	insertMail = `INSERT INTO mail (run, id, kind, token, value, sender, message, posted, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, id) DO NOTHING`
+
+	selectMail = `SELECT ` + mailColumns + `, read <> 0, digest FROM mail WHERE run = ? AND id = ?`
 
 	// A run that waits is due at once; any other is as it was.
 	wakeUp = `UPDATE run SET due = iif(status = 'waiting', 0, due), cancelled = max(cancelled, ?) WHERE key = ?`
@@ -37,7 +40,7 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 			return fault(op, err)
 		}
 	}
-	value := slices.Clone(m.Value)
+	value, digest := slices.Clone(m.Value), journal.Digest(m)
 	return s.write(ctx, op, false, func(x *tx) error {
 		var run int64
 		var conversation string
@@ -49,18 +52,134 @@ func (s *Store) Post(ctx context.Context, m journal.Mail) error {
 		if !there {
 			return notFound(op, "there is no such run")
 		}
-		n, err := x.exec(insertMail, run, m.ID, m.Kind, m.Token, blob(value), m.By, text(message), x.now.UnixMicro())
-		if err != nil || n == 0 {
-			return err // it is there already
+		n, err := x.exec(insertMail, run, m.ID, m.Kind, m.Token, blob(value), m.By, text(message), x.now.UnixMicro(), digest[:])
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return sameMail(x, op, run, m.ID, digest)
 		}
 		if status.Ended() {
 			return ended(op) // and takes the letter back
 		}
-		if status != event.RunWaiting && m.Kind != journal.MailCancel {
+		if m.Kind == journal.MailMessage || status != event.RunWaiting && m.Kind != journal.MailCancel {
 			return nil
 		}
 		x.w.forget(conversation)
 		_, err = x.exec(wakeUp, m.Kind == journal.MailCancel, run)
 		return err
 	})
+}
+
+// sameMail answers for a letter whose id the run knows.
+func sameMail(x *tx, op string, run int64, id string, digest [16]byte) error {
+	var known mailRow
+	var gone bool
+	var before []byte
+	if _, err := x.row(selectMail, []any{run, id}, append(known.into(), &gone, &before)...); err != nil {
+		return err
+	}
+	if before == nil {
+		if gone {
+			return nil // nobody knows what it said
+		}
+		m, err := known.read(op, "")
+		if err != nil {
+			return err
+		}
+		d := journal.Digest(m)
+		before = d[:]
+	}
+	if !bytes.Equal(before, digest[:]) {
+		return &event.Error{
+			Op: op, Kind: event.ErrConflict, Message: "mail with this id was left before, and said something else",
+			Hint: "use a new id for new mail; a question is answered once",
+		}
+	}
+	return nil
+}
+
+const (
+	selectLeft = `SELECT key, id FROM mail WHERE run = ? AND read = 0 AND kind = 'message' ORDER BY early DESC, key`
+
+	selectTurn = `SELECT key FROM run WHERE conversation = ? AND turn = ?`
+
+	insertNext = `INSERT INTO run (id, conversation, turn, tenant, user, agent, idem, executor, metadata, new_session,
+		status, admitted, due) SELECT ?, conversation, turn + 1, tenant, user, agent, '', executor, metadata, 0,
+		'queued', ?, 0 FROM run WHERE key = ? ON CONFLICT DO NOTHING`
+
+	addTurn = `UPDATE conversation SET turns = turns + 1, newest = ? WHERE key = ?`
+
+	// Keys rise, so what is inherited later stands behind what was inherited before.
+	inheritMail = `INSERT INTO mail (run, id, kind, token, value, sender, message, posted, digest, early)
+		SELECT ?, ?, kind, token, value, sender, message, posted, digest, 1 FROM mail WHERE key = ? ON CONFLICT DO NOTHING`
+
+	markPassed = `UPDATE mail SET read = 2, value = NULL, message = NULL WHERE key = ?`
+)
+
+// passOn leaves the messages that the run has not read to the next one. The run
+// has just ended.
+func (f *fence) passOn(x *tx) error {
+	letters, err := f.left(x)
+	if err != nil || len(letters) == 0 {
+		return err
+	}
+	var heir int64
+	there, err := x.row(selectTurn, []any{f.key, f.turn + 1}, &heir)
+	if err == nil && !there {
+		heir, err = f.admitNext(x)
+	}
+	if err != nil {
+		return err
+	}
+	for _, l := range letters {
+		for done := false; !done; l.id += "@" + f.run {
+			n, err := x.exec(inheritMail, heir, l.id, l.key)
+			if err != nil {
+				return err
+			}
+			done = n > 0
+		}
+		if _, err := x.exec(markPassed, l.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leftLetter is a message that nobody read.
+type leftLetter struct {
+	key int64
+	id  string
+}
+
+func (f *fence) left(x *tx) ([]leftLetter, error) {
+	rows, err := x.query(selectLeft, f.runKey)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var letters []leftLetter
+	for rows.Next() {
+		var l leftLetter
+		if err := rows.Scan(&l.key, &l.id); err != nil {
+			return nil, err
+		}
+		letters = append(letters, l)
+	}
+	return letters, rows.Err()
+}
+
+// admitNext admits a run for what the last one of the conversation left.
+func (f *fence) admitNext(x *tx) (int64, error) {
+	for id := f.run + "+"; ; id += "+" {
+		key, err := x.insert(insertNext, id, x.now.UnixMicro(), f.runKey)
+		if err != nil {
+			return 0, err
+		}
+		if key != 0 {
+			_, err = x.exec(addTurn, key, f.key)
+			return key, err
+		}
+	}
 }

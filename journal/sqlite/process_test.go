@@ -172,15 +172,29 @@ func writeRun(ctx context.Context, s *sqlite.Store, conversation, run string, st
 			}
 		}
 	}
-	return end(ctx, s, o.Lease, seq)
+	// Sometimes the mail is left to the next run, which the store then makes.
+	var mail []journal.Mail
+	if rand.IntN(4) > 0 {
+		news, err := s.Renew(ctx, o.Lease)
+		if err != nil {
+			return err
+		}
+		mail = news.Mail
+	}
+	return end(ctx, s, o.Lease, seq, mail)
 }
 
-func end(ctx context.Context, s *sqlite.Store, l journal.Lease, seq int64) error {
+// end ends a run that has read this mail.
+func end(ctx context.Context, s *sqlite.Store, l journal.Lease, seq int64, mail []journal.Mail) error {
 	e := &event.Event{
 		Header: event.Header{Seq: seq + 1, Conversation: l.Conversation, Run: l.Run},
 		Body:   &event.RunEnded{Status: event.RunCompleted},
 	}
-	return s.Commit(ctx, l, journal.Batch{Events: []*event.Event{e}, Status: event.RunCompleted})
+	b := journal.Batch{Events: []*event.Event{e}, Status: event.RunCompleted}
+	for _, m := range mail {
+		b.Read = append(b.Read, m.ID)
+	}
+	return s.Commit(ctx, l, b)
 }
 
 // finishAll ends the conversation's runs, those of an earlier process among them.
@@ -196,7 +210,7 @@ func finishAll(ctx context.Context, s *sqlite.Store, conversation string) error 
 		}
 		o, err := s.Acquire(ctx, due[i].ID, 1<<40)
 		if err == nil {
-			err = end(ctx, s, o.Lease, o.Last)
+			err = end(ctx, s, o.Lease, o.Last, o.Mail)
 		}
 		if err != nil {
 			return err

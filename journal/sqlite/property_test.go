@@ -166,9 +166,9 @@ func (p *pair) play() {
 			}
 			l := rapid.SampledFrom(p.leases[max(0, len(p.leases)-3):]).Draw(p.T, "lease")
 			got, err := p.store.Renew(ctx, l)
-			var want bool
+			var want journal.News
 			if p.same("renew", err, func() (err error) { want, err = p.memory.Renew(ctx, l); return err }) {
-				p.equal("cancelled", got, want)
+				p.equal("news", got, want)
 			}
 		case 12:
 			p.clock.Advance(time.Duration(p.n("seconds", 1, 90)) * time.Second)

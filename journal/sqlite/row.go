@@ -52,7 +52,7 @@ func (r *runRow) read(op string) (journal.Run, error) {
 }
 
 // mailColumns are what a [mailRow] takes.
-const mailColumns = `id, kind, token, value, sender, message, posted`
+const mailColumns = `id, kind, token, value, sender, message, posted, early`
 
 // mailRow is a letter as its row has it.
 type mailRow struct {
@@ -63,7 +63,7 @@ type mailRow struct {
 }
 
 func (m *mailRow) into() []any {
-	return []any{&m.mail.ID, &m.mail.Kind, &m.mail.Token, &m.value, &m.mail.By, &m.message, &m.posted}
+	return []any{&m.mail.ID, &m.mail.Kind, &m.mail.Token, &m.value, &m.mail.By, &m.message, &m.posted, &m.mail.Early}
 }
 
 func (m *mailRow) read(op, run string) (journal.Mail, error) {
