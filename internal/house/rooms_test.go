@@ -76,13 +76,13 @@ var rooms = []room{
 	{dir: "model/demo", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/modeltest"}},
 	{dir: "model/modeltest", own: []string{"", "event"}, from: testLibraries},
 	{
-		dir: "model/*", own: []string{"", "event"}, tests: []string{"model/modeltest", "model/cassette"},
+		dir: "model/*", own: []string{"", "event", "secret"}, tests: []string{"model/modeltest", "model/cassette"},
 		from: []string{
 			"github.com/anthropics/anthropic-sdk-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"github.com/openai/openai-go", "google.golang.org/genai",
 		},
 	},
-	{dir: "models", own: []string{"", "event", "model/*"}},
+	{dir: "models", own: []string{"", "event", "model/*", "secret"}},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{dir: "tool/mcptool", own: []string{"", "event", "netguard"}, from: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
