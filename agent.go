@@ -110,6 +110,10 @@ type Limits struct {
 	// Grace is how long a cancelled tool may take to stop before it is left
 	// behind; default 2 s.
 	Grace time.Duration
+	// Active bounds the time in which the run is being driven, over all its
+	// drives; default no bound. The time in which it waits for a person, or for
+	// a driver, does not count. What is over it ends as timed out.
+	Active time.Duration
 }
 
 var defaultLimits = Limits{
@@ -119,7 +123,7 @@ var defaultLimits = Limits{
 }
 
 // Limit sets the agent's limits. In a run with agents as tools, the root agent's
-// count for Depth, Scopes, Parallel and Grace.
+// count for Depth, Scopes, Parallel, Grace and Active.
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
 		a.limits = Limits{
@@ -133,6 +137,7 @@ func Limit(l Limits) Part {
 			ResultBytes: or(l.ResultBytes, defaultLimits.ResultBytes),
 			ToolTime:    or(l.ToolTime, defaultLimits.ToolTime),
 			Grace:       or(l.Grace, defaultLimits.Grace),
+			Active:      l.Active,
 		}
 		return nil
 	})

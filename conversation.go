@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"iter"
 	"math"
 	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +33,12 @@ type Conversation struct {
 	mu     sync.Mutex
 	busy   bool
 	cancel context.CancelFunc
-	runs   int
+	// run is the one that goes through the handle now; poked rings when mail was
+	// left for it here. freed is closed when the handle is given back.
+	run   string
+	poked chan struct{}
+	freed chan struct{}
+	runs  int
 	// warm is the fold as of its last Seq; nil means that it must be made anew.
 	warm *view
 }
@@ -63,8 +70,54 @@ func (c *Conversation) lock(cancel context.CancelFunc) error {
 			Hint: "wait for it, or begin another conversation",
 		}
 	}
-	c.busy, c.cancel = true, cancel
+	c.take(cancel)
 	return nil
+}
+
+func (c *Conversation) take(cancel context.CancelFunc) {
+	c.busy, c.cancel = true, cancel
+	if c.poked == nil {
+		c.poked = make(chan struct{}, 1)
+	}
+}
+
+// lockWhenFree takes the handle for one run as soon as the one before is done.
+func (c *Conversation) lockWhenFree(ctx context.Context, cancel context.CancelFunc) error {
+	for {
+		c.mu.Lock()
+		if !c.busy {
+			c.take(cancel)
+			c.mu.Unlock()
+			return nil
+		}
+		if c.freed == nil {
+			c.freed = make(chan struct{})
+		}
+		freed := c.freed
+		c.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return stopped("run", ctx)
+		}
+	}
+}
+
+// drives notes which run goes through the handle.
+func (c *Conversation) drives(run string) {
+	c.mu.Lock()
+	c.run = run
+	c.mu.Unlock()
+}
+
+// poke tells the driver of this process that there is mail.
+func (c *Conversation) poke() {
+	c.mu.Lock()
+	poked := c.poked
+	c.mu.Unlock()
+	if poked != nil {
+		ring(poked)
+	}
 }
 
 func (c *Conversation) unlock(warm *view) {
@@ -73,13 +126,19 @@ func (c *Conversation) unlock(warm *view) {
 	if warm != nil && warm.stale {
 		warm = nil
 	}
-	c.busy, c.cancel, c.warm = false, nil, warm
+	c.busy, c.cancel, c.warm, c.run = false, nil, warm, ""
+	if c.freed != nil {
+		close(c.freed)
+		c.freed = nil
+	}
 }
 
 // newRun names a run: in a log of one's own by counting, in a shared store at
 // random.
 func (c *Conversation) newRun() string {
 	if c.own {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.runs++
 		return "run-" + itoa(c.runs)
 	}
@@ -118,8 +177,16 @@ func (c *Conversation) look(ctx context.Context, f func(*view)) error {
 	return nil
 }
 
-// coldView folds the log anew.
+// coldView folds the log anew: as much of it as is still needed, where the store
+// knows how much that is.
 func (c *Conversation) coldView(ctx context.Context) (*view, error) {
+	if t, ok := c.store.(journal.Tailer); ok {
+		tail, err := t.Tail(ctx, c.id)
+		if err != nil {
+			return nil, err
+		}
+		return newTailView(&tail), nil
+	}
 	events, err := c.store.Read(ctx, c.id, 0, 0)
 	if err != nil {
 		return nil, err
@@ -163,10 +230,14 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "look at the conversation's questions; each is answered once",
 		}
 	}
-	return c.store.Post(ctx, journal.Mail{
+	err = c.store.Post(ctx, journal.Mail{
 		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token,
 		Value: bytes.TrimSpace(buf.Bytes()), By: a.By,
 	})
+	if err == nil {
+		c.poke()
+	}
+	return err
 }
 
 // Cancel asks for the open run to be cancelled: a running one stops its model and
@@ -196,48 +267,79 @@ func newID() string {
 	return strconv.FormatUint(mathrand.Uint64(), 36) + strconv.FormatUint(mathrand.Uint64(), 36) //nolint:gosec // no secret
 }
 
+// pastWithdrawn does again what was refused because another run is open, if that was
+// a run that nobody wants any more.
+func (c *Conversation) pastWithdrawn(ctx context.Context, refused error, again func() error) error {
+	if !errors.Is(refused, event.ErrLocked) {
+		return refused
+	}
+	switch ended, err := c.endWithdrawn(context.WithoutCancel(ctx)); {
+	case ended:
+		return again()
+	case err != nil && !errors.Is(err, event.ErrLocked):
+		return err
+	default:
+		return refused
+	}
+}
+
 // withdraw marks a run that was admitted and could not be taken: its caller is
 // told so, and it must not begin later, nor stand in the way of others.
 func (c *Conversation) withdraw(ctx context.Context, run string) {
 	// Where the store cannot be reached for this either, nothing can be done.
-	_ = c.store.Post(ctx, journal.Mail{ID: "cancel-" + run, Run: run, Kind: journal.MailCancel})
+	_ = c.store.Post(ctx, journal.Mail{ID: withdrawn + run, Run: run, Kind: journal.MailCancel})
 }
+
+// withdrawn begins the id of the letter that withdraws a run.
+const withdrawn = "withdraw-"
 
 // endWithdrawn ends the runs at the head of the conversation's queue that were
 // withdrawn, without their input: nobody is told about them. It reports whether
-// there were any.
-func (c *Conversation) endWithdrawn(ctx context.Context) bool {
+// there were any, and what kept it from ending one.
+func (c *Conversation) endWithdrawn(ctx context.Context) (bool, error) {
 	ended := false
 	for {
-		due, err := c.store.Due(ctx, 0)
-		i := slices.IndexFunc(due, func(r journal.Run) bool {
-			return r.Conversation == c.id && r.Status == event.RunQueued && r.Cancelled
-		})
-		if err != nil || i < 0 {
-			return ended
+		open, err := c.open(ctx)
+		if err != nil || len(open) == 0 || open[0].Status != event.RunQueued || !open[0].Cancelled {
+			return ended, err
 		}
-		run := due[i]
+		run := open[0]
 		opened, err := c.store.Acquire(ctx, run.ID, math.MaxInt64)
 		if err != nil {
-			return ended
+			return ended, err
 		}
-		head := event.Header{
-			Seq: opened.Last + 1, Conversation: c.id, Run: run.ID, Author: event.UserAuthor, Time: time.Now(),
+		b := journal.Batch{Release: true}
+		if isWithdrawn(opened.Mail) {
+			b = endOfWithdrawn(&opened)
 		}
-		begun := &event.Event{Header: head, Body: &event.RunStarted{Agent: run.Agent, Turn: run.Turn}}
-		head.Seq++
-		b := journal.Batch{Status: event.RunCancelled, Events: []*event.Event{begun, {Header: head, Body: &event.RunEnded{
-			Status: event.RunCancelled, Stop: event.StopCancelled, Why: event.WhyCancelled,
-			Err: &event.Error{Op: "run", Kind: event.ErrCancelled, Message: "the run was withdrawn before it began"},
-		}}}}
-		for i := range opened.Mail {
-			b.Read = append(b.Read, opened.Mail[i].ID)
-		}
-		if err := c.store.Commit(ctx, opened.Lease, b); err != nil {
-			return ended
+		if err := c.store.Commit(ctx, opened.Lease, b); err != nil || b.Status == "" {
+			return ended, err
 		}
 		ended = true
 	}
+}
+
+func isWithdrawn(letters []journal.Mail) bool {
+	return slices.ContainsFunc(letters, func(m journal.Mail) bool { return strings.HasPrefix(m.ID, withdrawn) })
+}
+
+// endOfWithdrawn is the whole log of a run that was withdrawn before it began.
+func endOfWithdrawn(o *journal.Opened) journal.Batch {
+	head := event.Header{
+		Seq: o.Last + 1, Conversation: o.Run.Conversation, Run: o.Run.ID, Author: event.UserAuthor, Time: time.Now(),
+	}
+	begun := &event.Event{Header: head, Body: &event.RunStarted{Agent: o.Run.Agent, Turn: o.Run.Turn}}
+	head.Seq++
+	b := journal.Batch{Status: event.RunCancelled, Events: []*event.Event{begun, {Header: head, Body: &event.RunEnded{
+		Status: event.RunCancelled, Stop: event.StopCancelled, Why: event.WhyCancelled,
+		Err: &event.Error{Op: "run", Kind: event.ErrCancelled, Message: "the run was withdrawn before it began"},
+	}}}}
+	for i := range o.Mail {
+		if o.Mail[i].Kind != journal.MailMessage {
+			b.Read = append(b.Read, o.Mail[i].ID)
+		}
+	}
+	return b
 }
 
 // Questions lists what the conversation's waiting run wants to know.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -29,13 +31,19 @@ type keeper struct {
 	closed bool
 	lost   error
 	work   sync.WaitGroup
+	// mail is what the last renewal brought, and rang says that there is some.
+	mail []journal.Mail
+	rang chan struct{}
 }
 
 // keep begins to keep a lease. Times are told by this process's clock from the
 // moment the lease was given: the two clocks need not agree, only run as fast.
 func keep(base context.Context, store journal.Store, l journal.Lease, term time.Duration, stop context.CancelFunc) *keeper {
 	ctx, end := context.WithCancel(base)
-	k := &keeper{store: store, lease: l, stop: stop, ctx: ctx, end: end, term: term, until: time.Now().Add(term)}
+	k := &keeper{
+		store: store, lease: l, stop: stop, ctx: ctx, end: end, term: term, until: time.Now().Add(term),
+		rang: make(chan struct{}, 1),
+	}
 	k.timer = time.AfterFunc(term/3, k.renew)
 	return k
 }
@@ -51,6 +59,7 @@ func (k *keeper) renew() {
 	k.mu.Unlock()
 	defer k.work.Done()
 
+	failpoint.Hit("drive/renew")
 	asked := time.Now()
 	news, err := k.store.Renew(k.ctx, k.lease)
 
@@ -65,7 +74,10 @@ func (k *keeper) renew() {
 		if news.Cancelled {
 			k.stop()
 		}
-	case errors.Is(err, event.ErrLeaseLost):
+		if k.mail = news.Mail; len(k.mail) > 0 {
+			ring(k.rang)
+		}
+	case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):
 		k.lost = err
 		k.stop()
 		return
@@ -81,6 +93,23 @@ func (k *keeper) renew() {
 		next = min(next, time.Second)
 	}
 	k.timer.Reset(next)
+}
+
+// bell rings when a renewal has brought mail; nil where there is no keeper.
+func (k *keeper) bell() <-chan struct{} {
+	if k == nil {
+		return nil
+	}
+	return k.rang
+}
+
+// letters gives the mail that the last renewal brought, once.
+func (k *keeper) letters() []journal.Mail {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	mail := k.mail
+	k.mail = nil
+	return mail
 }
 
 // left is how long the lease is certainly good for.
@@ -114,4 +143,12 @@ func (k *keeper) close() {
 	k.mu.Unlock()
 	k.end()
 	k.work.Wait()
+}
+
+// ring sounds a bell that need not be heard more than once.
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
 }

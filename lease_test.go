@@ -71,9 +71,9 @@ type failingStore struct {
 	until time.Time
 }
 
-func (s *failingStore) Renew(ctx context.Context, l journal.Lease) (bool, error) {
+func (s *failingStore) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
 	if time.Now().Before(s.until) {
-		return false, s.renew
+		return journal.News{}, s.renew
 	}
 	return s.Store.Renew(ctx, l)
 }

@@ -218,7 +218,12 @@ func limit(stop event.StopReason, message, field string) Command {
 // has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
 func (d *driver) iterate() error {
 	for {
-		d.decide()
+		d.listen()
+		if d.leaving() {
+			d.handBack()
+		} else {
+			d.decide()
+		}
 		if err := d.commit(); err != nil {
 			return err
 		}
@@ -245,7 +250,11 @@ func (d *driver) decide() {
 		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil; i-- {
 			if s := scopes[i]; s.closed == nil {
 				in := d.inputs(s)
-				moved = d.apply(s, in.Agent, Next(s, in)) || moved
+				cmd := Next(s, in)
+				if s.depth == 0 && len(d.door) > 0 {
+					cmd = d.join(s, in, cmd)
+				}
+				moved = d.apply(s, in.Agent, cmd) || moved
 			}
 		}
 	}

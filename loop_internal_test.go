@@ -189,6 +189,11 @@ var nextCases = []nextCase{
 	{name: "not yet", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later.Add(-1), do: DoWait, why: event.WhyRetry, until: later},
 	{name: "now", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later, do: DoModel, why: event.WhyRetry},
 	{name: "the provider paused", log: asked().model(1, 1).says(1, event.StopPause), do: DoModel, why: event.WhyPaused},
+	{
+		name: "a message came during the run", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0,
+			&event.UserMessage{Content: TextOutput("and this").Content, Mail: "message-1"}),
+		do: DoModel, why: event.WhyMessage,
+	},
 	{name: "an answer that asked for nothing", log: asked().model(1, 1).says(1, event.StopToolUse), do: DoFinish, why: event.WhyEndTurn, stop: event.StopToolUse},
 	{name: "new input during the turn", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: DoModel, why: event.WhyInput},
 }

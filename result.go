@@ -15,6 +15,11 @@ type Result struct {
 	Conversation *Conversation
 	// Run is the run's id.
 	Run string
+	// Status is how the run stands: ended, or waiting for an answer or for WakeAt;
+	// running where [Agent.Drive] has handed it back.
+	Status event.RunStatus
+	// WakeAt is when a waiting run goes on by itself; zero means that it does not.
+	WakeAt time.Time
 	// Stop is why it ended, Why the same in the loop's words.
 	Stop event.StopReason
 	Why  event.Why
@@ -68,9 +73,10 @@ func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
 	r.Metrics.Duration = now.Sub(run.started)
 	r.State = state.run()
 	if run.ended != nil {
-		r.Stop, r.Why = run.ended.Stop, run.ended.Why
+		r.Status, r.Stop, r.Why = run.ended.Status, run.ended.Stop, run.ended.Why
 		return
 	}
+	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
 	r.Questions = run.openQuestions()
 }

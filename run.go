@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -71,6 +72,12 @@ type runOptions struct {
 	newSession bool
 	tenant     string
 	user       string
+	policy     Policy
+	// run is the run to drive where it was admitted before; waits says that its
+	// turn may have to be waited for, and work that an engine drives it.
+	run   string
+	waits bool
+	work  *Work
 }
 
 // In runs in a conversation. Without it a run has one of its own; find it in
@@ -164,52 +171,98 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 			return err
 		}
 	}
+	if messages != nil && o.policy != "" && o.policy != Reject {
+		sent, err := a.send(ctx, o, conv, messages)
+		if err != nil {
+			return err
+		}
+		o.run, o.waits, messages = sent.Run, true, nil
+	}
+	for {
+		err := a.through(ctx, team, messages, o, r, sink)
+		if !o.waits || !errors.Is(err, event.ErrLocked) || ctx.Err() != nil {
+			return err
+		}
+		if a.endCancelled(ctx, team, conv) {
+			continue
+		}
+		if err := conv.waitTurn(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// endCancelled writes the end of a run that was cancelled and stands in the way,
+// where nobody else does. It reports whether it did.
+func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Conversation) bool {
+	open, err := conv.open(ctx)
+	if err != nil || len(open) == 0 || !open[0].Cancelled {
+		return false
+	}
+	o := runOptions{conv: conv, run: open[0].ID, work: &Work{}}
+	return a.through(ctx, team, nil, &o, &Result{}, func(event.Event) bool { return true }) == nil
+}
+
+// through takes the handle and a run through it.
+func (a *Agent) through(
+	ctx context.Context, team map[string]*Agent, messages []event.Message, o *runOptions, r *Result,
+	sink func(event.Event) bool,
+) error {
+	conv := o.conv
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := conv.lock(stop); err != nil {
+	lock := conv.lock
+	if o.waits {
+		lock = func(stop context.CancelFunc) error { return conv.lockWhenFree(ctx, stop) }
+	}
+	if err := lock(stop); err != nil {
 		return err
 	}
 	kept := conv.warm
 	defer func() { conv.unlock(kept) }()
 	v := kept
 	if v == nil {
+		var err error
 		if v, err = conv.coldView(ctx); err != nil {
 			return err
 		}
 	}
-	row, err := a.admit(ctx, o, conv, v, messages)
-	if err != nil {
-		return err
-	}
-	if row.Status.Ended() {
-		return replay(ctx, conv, row.ID, r, sink)
-	}
-	opened, err := conv.store.Acquire(ctx, row.ID, v.last)
-	if errors.Is(err, event.ErrLocked) && conv.endWithdrawn(context.WithoutCancel(ctx)) {
-		opened, err = conv.store.Acquire(ctx, row.ID, v.last)
+	opened, err := a.open(ctx, o, conv, v, messages)
+	if opened.Run.Status.Ended() && o.work == nil {
+		return replay(ctx, conv, opened.Run.ID, r, sink)
 	}
 	if err != nil {
-		if row.Status == event.RunQueued && o.key == "" {
-			conv.withdraw(context.WithoutCancel(ctx), row.ID)
-		}
 		return err
 	}
 	// From here on the view may run ahead of the log, so it is kept only when
 	// all went well.
 	kept = nil
+	conv.drives(opened.Run.ID)
 	for _, e := range opened.Events {
 		v.fold(e)
 	}
-	if v.stale {
+	if v.stale || v.last != opened.Last {
 		if v, err = conv.coldView(ctx); err != nil {
 			return err
 		}
 	}
 	v.state.share(opened.Shared)
+	if limit := a.limits.Active; limit > 0 {
+		if v.open() && v.run.id == opened.Run.ID {
+			limit -= v.run.active
+		}
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, limit)
+		defer end()
+	}
 	d := &driver{
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
 		view: v, sink: sink, alone: conv.own, simulated: a.simulated(team), now: time.Now(),
+		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil,
+	}
+	if o.work != nil {
+		d.work = *o.work
 	}
 	if err := d.drive(opened.Mail); err != nil {
 		return err
@@ -217,7 +270,17 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	r.fill(v.run, v.state, d.now)
 	r.Partial, r.Simulated = d.partial, d.simulated
 	kept = v
-	if d.err != nil {
+	switch {
+	case d.handed:
+		r.Status = event.RunRunning
+		r.Stop, r.Why = "", ""
+		if o.work == nil {
+			return context.Cause(ctx)
+		}
+	case d.parked:
+		r.WakeAt = d.wake
+	}
+	if d.err != nil && o.work == nil {
 		return d.err
 	}
 	return nil
@@ -236,30 +299,45 @@ func (a *Agent) simulated(team map[string]*Agent) bool {
 	return false
 }
 
-// admit gives the run to drive: a new one for new input, the open one otherwise.
-func (a *Agent) admit(
+// open takes the run that is to be driven: a new one for new input, the one that
+// was asked for, or the conversation's open one. Where that run is over,
+// the answer is its row and an error.
+func (a *Agent) open(
 	ctx context.Context, o *runOptions, conv *Conversation, v *view, messages []event.Message,
-) (journal.Run, error) {
+) (journal.Opened, error) {
+	var opened journal.Opened
+	take := func() (err error) {
+		opened, err = conv.acquire(ctx, o.run, v.last)
+		return err
+	}
 	switch {
+	case o.run != "":
 	case messages == nil && v.open():
-		return journal.Run{ID: v.run.id}, nil
-	case messages == nil:
-		if n := len(v.past.msgs); n == 0 || v.past.msgs[n-1].Role != event.RoleUser {
-			return journal.Run{}, &event.Error{
-				Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
-				Hint: "begin one with Run",
-			}
+		o.run = v.run.id
+		defer func() { o.run = "" }()
+	case messages == nil && !v.unanswered():
+		return journal.Opened{}, &event.Error{
+			Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
+			Hint: "begin one with Run",
 		}
-	case v.open() && o.key == "":
-		return journal.Run{}, &event.Error{
+	case messages != nil && v.open() && o.key == "":
+		return journal.Opened{}, &event.Error{
 			Op: "run", Kind: event.ErrConflict, Message: "the conversation's last run is not over",
-			Hint: "answer its questions and Resume it, or Cancel and Resume it",
+			Hint: "answer its questions and Resume it, or Cancel and Resume it; braid.During says what else may be done",
+		}
+	default:
+		row := a.row(o, conv, messages)
+		row.Alone = true
+		take = func() (err error) {
+			opened, err = conv.start(ctx, row, v.last)
+			return err
 		}
 	}
-	return conv.store.Admit(ctx, journal.Run{
-		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
-		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,
-	})
+	err := conv.pastWithdrawn(ctx, take(), take)
+	if err != nil && o.run == "" && opened.Run.Status == event.RunQueued && o.key == "" {
+		conv.withdraw(context.WithoutCancel(ctx), opened.Run.ID)
+	}
+	return opened, err
 }
 
 // replay gives the events and the result of a run that is over: the answer to a

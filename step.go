@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -68,6 +69,9 @@ type toolEnd struct {
 	err    error
 	took   time.Duration
 	panics string
+	// unknown is set where the outside could not tell what became of an earlier
+	// attempt, so that this one was not made.
+	unknown bool
 }
 
 // modelEnd is how a model call ended: with a message, or with an error.
@@ -104,11 +108,12 @@ func runTool(w *work) {
 	if c.reconcile {
 		out, known, err := c.traits.Reconcile(c, c.Args)
 		if known || err != nil {
-			end.out, end.err = out, err
+			end.out, end.err, end.unknown = out, err, !known
 			return
 		}
 		// The outside knows nothing of it: it never happened, so it may run.
 	}
+	failpoint.Hit("tool/begun")
 	end.out, end.err = c.tool.Call(c, c.Args)
 }
 
@@ -245,6 +250,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 			end.err = err
 			break
 		}
+		failpoint.Hit("model/streaming")
 		if body := a.take(&chunk, time.Now); body != nil && !send(body) {
 			stopped = true
 			break

@@ -146,6 +146,19 @@ func (h *hidden) note(e *event.Event) {
 	}
 }
 
+// supersede drops the summaries of stretches that a later compaction covers as a
+// whole: its own stands for them.
+func (h *hidden) supersede() {
+	for i := range h.ranges {
+		a := &h.ranges[i]
+		for _, b := range h.ranges[i+1:] {
+			if a.scope == b.scope && b.from <= a.from && b.to >= a.to {
+				a.shown, a.summary = true, nil
+			}
+		}
+	}
+}
+
 // has reports whether the event is compacted away.
 func (h *hidden) has(e *event.Event) bool {
 	for i := range h.ranges {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 // view is the fold of one conversation's log: everything that [Next] and the
@@ -49,6 +50,11 @@ type runView struct {
 	// lastMessage is the root scope's last whole answer.
 	lastMessage event.Message
 	questions   []*question
+	// active is how long steps ran, at when the last event happened, and flying
+	// how many steps ran then.
+	active time.Duration
+	at     time.Time
+	flying int
 	// effects are the ends of the tool calls that did something, or may have.
 	effects []*event.StepEnded
 	ended   *event.RunEnded
@@ -143,14 +149,32 @@ type question struct {
 	by       string
 }
 
-// newView folds a whole log. What is compacted or redacted is known only
-// after the event, so the log is looked through once before it is folded.
+// newView folds a whole log.
 func newView(events []*event.Event) *view {
-	v := &view{state: newState(nil)}
-	for _, e := range events {
+	return newTailView(&journal.Tail{First: 1, Events: events})
+}
+
+// newTailView folds the end of a log. What is compacted or redacted is known only
+// after the event, so the log is looked through once before it is folded. The
+// summaries of what stands before the tail come first.
+func newTailView(t *journal.Tail) *view {
+	v := &view{state: newState(t.State), last: t.Last}
+	if t.First > 1 {
+		v.session = t.Session
+	}
+	for _, e := range t.Events {
 		v.hide.note(e)
 	}
-	for _, e := range events {
+	v.hide.supersede()
+	if t.First > 1 {
+		for i := range v.hide.ranges {
+			if h := &v.hide.ranges[i]; h.scope == "" && h.from < t.First {
+				h.shown = true
+				v.past.user(h.summary)
+			}
+		}
+	}
+	for _, e := range t.Events {
 		v.fold(e)
 	}
 	v.stale = false
@@ -159,6 +183,12 @@ func newView(events []*event.Event) *view {
 
 // open reports whether the last run is not over.
 func (v *view) open() bool { return v.run != nil && v.run.ended == nil }
+
+// unanswered reports whether the last word of the session was the user's.
+func (v *view) unanswered() bool {
+	n := len(v.past.msgs)
+	return n > 0 && v.past.msgs[n-1].Role == event.RoleUser
+}
 
 // scope finds an open or closed scope of the current run; nil if there is none.
 func (r *runView) scope(id string) *Scope {
@@ -193,6 +223,7 @@ func (v *view) fold(e *event.Event) {
 	if r == nil {
 		return
 	}
+	r.tick(e)
 	if len(v.hide.ranges) > 0 {
 		if s := r.scope(e.Scope); s != nil {
 			s.talk.user(v.hide.summary(e))
@@ -203,6 +234,9 @@ func (v *view) fold(e *event.Event) {
 		r.open(b)
 		return
 	case *event.RunEnded:
+		if v.hide.has(e) {
+			r.effects = nil // the summary tells of them
+		}
 		v.endRun(b)
 		return
 	case *event.Answered:
@@ -215,12 +249,17 @@ func (v *view) fold(e *event.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		r.inputs++
+		if b.Mail == "" {
+			r.inputs++
+		}
 		content := s.takeResults(v.hide.content(e, b.Content))
 		if !v.hide.has(e) {
 			s.talk.user(content)
 		}
 		s.fresh = event.WhyInput
+		if b.Mail != "" {
+			s.fresh = event.WhyMessage
+		}
 	case *event.AssistantMessage:
 		r.assistant(s, e, b, v)
 	case *event.StepBegun:
@@ -253,7 +292,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}
-	v.run = &runView{id: e.Run, agent: b.Agent, started: e.Time, first: e.Seq, scopes: []*Scope{root}}
+	v.run = &runView{id: e.Run, agent: b.Agent, started: e.Time, at: e.Time, first: e.Seq, scopes: []*Scope{root}}
 }
 
 // endRun applies the table of what the next run sees (DESIGN section 9): all of a
@@ -366,6 +405,37 @@ func countCalls(blocks []event.Block) int {
 		}
 	}
 	return n
+}
+
+// tick counts the time in which steps ran. It is told by the events that end
+// steps, so that the time in which nobody drove the run is not counted.
+func (r *runView) tick(e *event.Event) {
+	begins := 0
+	counts := true
+	switch b := e.Body.(type) {
+	case *event.StepBegun:
+		counts = e.Attempt == 1
+		begins = 1
+	case *event.StepEnded:
+		counts = b.Outcome != event.OutcomeLost && b.Outcome != event.OutcomeInDoubt
+		begins = -1
+	case *event.AssistantMessage:
+		if e.Step != "" && !b.Piece {
+			begins = -1
+		}
+	case *event.Asked:
+		begins = -1
+	case *event.ScopeOpened:
+		begins = -1 // the call waits for the scope, whose own steps count
+	case *event.RunEnded:
+	default:
+		counts = false
+	}
+	if dt := e.Time.Sub(r.at); counts && r.flying > 0 && dt > 0 {
+		r.active += dt
+	}
+	r.at = e.Time
+	r.flying = max(0, r.flying+begins)
 }
 
 // count adds what a model call used.

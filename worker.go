@@ -72,6 +72,9 @@ func (d *driver) runTool(w *work) {
 
 // deliver hands a step that has ended to the driver, unless the driver has gone.
 func (d *driver) deliver(w *work) {
+	if d.gate != nil {
+		d.gate.Pass("arrive " + w.step)
+	}
 	select {
 	case d.arrivals <- arrival{work: w}:
 	case <-d.quit:
@@ -119,7 +122,18 @@ func (d *driver) takeIn() {
 			d.now = time.Now()
 			d.expire()
 			ended = true
+		case <-d.work.Mail:
+			ended = d.fetch()
+		case <-d.poked:
+			ended = d.fetch()
+		case <-d.keeper.bell():
+			ended = d.mail(d.keeper.letters())
+		case <-d.draining():
+			ended = true
 		}
+	}
+	if d.gate != nil {
+		d.gate.Pass("settle")
 	}
 	for more := true; more; {
 		select {
@@ -239,17 +253,10 @@ func (d *driver) setTimer() {
 		// A function that rings, not a channel to wait on: waiting on a timer's
 		// own channel moves the timer each time.
 		d.fired = make(chan struct{}, 1)
-		d.timer = time.AfterFunc(at.Sub(d.now), d.ring)
+		d.timer = time.AfterFunc(at.Sub(d.now), func() { ring(d.fired) })
 		return
 	}
 	d.timer.Reset(at.Sub(d.now))
-}
-
-func (d *driver) ring() {
-	select {
-	case d.fired <- struct{}{}:
-	default:
-	}
 }
 
 // close frees what the driver holds. It waits for its idle goroutine; steps that

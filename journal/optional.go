@@ -81,3 +81,10 @@ type Summary struct {
 	Created time.Time
 	Updated time.Time
 }
+
+// Queuer tells which runs of a conversation are open.
+type Queuer interface {
+	// Queue lists the runs that have not ended in the order in which they are taken:
+	// the first is the one that runs, waits, or is taken next.
+	Queue(ctx context.Context, conversation string) ([]Run, error)
+}

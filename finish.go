@@ -1,0 +1,100 @@
+package braid
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
+
+// finish ends a scope: every call that is still open gets a result in the same
+// commit, a child gives its parent the result, and the root ends the run.
+func (d *driver) finish(s *Scope, cmd Command) {
+	d.closeSteps(s)
+	if s.depth > 0 {
+		d.closeScope(s, cmd)
+		return
+	}
+	r := d.view.run
+	ended := &event.RunEnded{
+		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
+		Usage: r.usage, Models: r.models, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
+	}
+	switch cmd.Why {
+	case event.WhyFailed:
+		ended.Status = event.RunFailed
+	case event.WhyCancelled, event.WhyDeadline:
+		ended.Status = event.RunCancelled
+	}
+	d.err = cmd.Err
+	d.add(s, "", 0, ended)
+}
+
+// closeSteps ends what the scope still has open.
+func (d *driver) closeSteps(s *Scope) {
+	for _, c := range slices.Clone(s.batch) {
+		if c.state == callEnded {
+			continue
+		}
+		outcome, text := event.OutcomeCancelled, "The tool call was cancelled before it gave a result."
+		if c.state == callNew {
+			text = "The tool call was cancelled and never begun."
+		}
+		if w := d.flight(c.step); w != nil {
+			outcome = event.OutcomeStraggler
+			text = "The tool " + quote(c.Name) + " did not stop when it was cancelled and was left behind; " +
+				"it may still have an effect."
+			d.leave(w)
+		}
+		d.add(s, c.step, c.attempt, &event.StepEnded{
+			Step: event.StepTool, Outcome: outcome, Result: &event.ToolResult{
+				Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
+			},
+		})
+	}
+	if s.model.state == modelBegun {
+		outcome := event.OutcomeCancelled
+		if w := d.flight(s.model.step); w != nil {
+			outcome = event.OutcomeStraggler
+			d.leave(w)
+		}
+		d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
+			Step: event.StepModel, Outcome: outcome, UsageUnknown: true,
+		})
+	}
+}
+
+// closeScope ends a child and its parent's call in one commit.
+func (d *driver) closeScope(s *Scope, cmd Command) {
+	output := []event.Block(nil)
+	if n := len(s.talk.msgs); n > 0 && s.talk.msgs[n-1].Role == event.RoleAssistant {
+		output = s.talk.msgs[n-1].Content
+	}
+	d.add(s, "", 0, &event.ScopeClosed{ID: s.id, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err})
+	d.answerCall(s)
+}
+
+// answerCall gives the call that opened a scope, now closed, its result. It is a
+// function of the log: where the log ends between the two, as one that was copied
+// in part may, the next driver writes the same.
+func (d *driver) answerCall(s *Scope) {
+	c, end := s.opener, s.closed
+	if c == nil || c.state == callEnded {
+		return
+	}
+	r := &event.ToolResult{Call: c.ID, Name: c.Name}
+	if text := event.TextOf(end.Output); text != "" {
+		r.Content = append(r.Content, &event.Text{Text: text})
+	}
+	outcome := event.OutcomeDone
+	if end.Err != nil {
+		r.IsError = true
+		r.Content = append(r.Content, &event.Text{Text: "Error: agent " + quote(s.agent) + ": " + end.Err.Message + "."})
+		if end.Why == event.WhyCancelled || end.Why == event.WhyDeadline {
+			outcome = event.OutcomeCancelled
+		}
+	}
+	if len(r.Content) == 0 {
+		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
+	}
+	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err})
+}

@@ -1,0 +1,102 @@
+package braid
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// listen takes in what others have left for the run since the last round. It
+// asks the store only where somebody said that there is something.
+func (d *driver) listen() {
+	select {
+	case <-d.work.Mail:
+		d.fetch()
+	case <-d.poked:
+		d.fetch()
+	default:
+	}
+	select {
+	case <-d.keeper.bell():
+		d.mail(d.keeper.letters())
+	default:
+	}
+}
+
+// fetch asks the store for mail. It reports whether there was any for the loop.
+func (d *driver) fetch() bool {
+	news, err := d.store.Renew(d.base, d.lease)
+	if err != nil {
+		// The keeper asks again, and tells whether the lease is lost.
+		return false
+	}
+	if news.Cancelled {
+		d.stop()
+	}
+	return d.mail(news.Mail)
+}
+
+// mail takes in letters, each once. Answers and the wish to cancel become events
+// of the next commit; messages wait at the door until the model is called. It
+// reports whether the loop should look.
+func (d *driver) mail(letters []journal.Mail) bool {
+	moved := false
+	for i := range letters {
+		m := &letters[i]
+		if slices.Contains(d.read, m.ID) || slices.ContainsFunc(d.door, func(o journal.Mail) bool { return o.ID == m.ID }) {
+			continue
+		}
+		switch m.Kind {
+		case journal.MailAnswer:
+			moved = true
+			d.read = append(d.read, m.ID)
+			if slices.ContainsFunc(d.view.run.questions, func(q *question) bool {
+				return q.Token == m.Token && !q.answered
+			}) {
+				d.add(nil, "", 0, &event.Answered{Token: m.Token, Value: m.Value, By: m.By})
+			}
+		case journal.MailCancel:
+			moved = true
+			d.read = append(d.read, m.ID)
+			d.stop()
+		case journal.MailMessage:
+			moved = true
+			d.door = append(d.door, *m)
+		case journal.MailChild:
+			// Left unread: nothing here sends it yet.
+		}
+	}
+	return moved
+}
+
+// join lets the messages in that wait at the door, where the model is about to
+// be called, or would not have been although it may: the root's answer is not the
+// last word while somebody has said something. They enter the log in the commit
+// that begins the call, so that each is in one call's news and in no more, and
+// where the run ends without another call they are left to the next run.
+func (d *driver) join(s *Scope, in Inputs, cmd Command) Command {
+	switch {
+	case cmd.Do == DoModel:
+	case cmd.Do == DoFinish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
+		next := nextModel(s, in, event.WhyMessage)
+		if next.Do != DoModel {
+			return cmd
+		}
+		cmd = next
+	default:
+		return cmd
+	}
+	d.enter(d.door)
+	d.door = nil
+	return cmd
+}
+
+// enter writes messages that came by mail.
+func (d *driver) enter(letters []journal.Mail) {
+	for i := range letters {
+		m := &letters[i]
+		d.read = append(d.read, m.ID)
+		d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
+	}
+}

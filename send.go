@@ -1,0 +1,231 @@
+package braid
+
+import (
+	"context"
+	"errors"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Policy says what becomes of a message while a run of its conversation is open.
+// Where none is, every policy begins a run.
+type Policy string
+
+// The policies, with the field's names.
+const (
+	// Reject refuses it with [event.ErrLocked]. It is what happens where nothing
+	// else was said.
+	Reject Policy = "reject"
+	// Queue admits a run behind the open one.
+	Queue Policy = "queue"
+	// Steer leaves it for the open run, whose root agent sees it with its next
+	// model call. It never answers a question: a run that waits goes on waiting
+	// and sees the message afterwards. A run that ends without another
+	// model call leaves it to the next run.
+	Steer Policy = "steer"
+	// Interrupt admits a run and cancels those before it.
+	Interrupt Policy = "interrupt"
+)
+
+// During says what is to happen to the input where a run of the conversation is
+// open. With any policy but [Reject], [Agent.Run] waits until the run that answers
+// the input is over or waits for an answer: its own, or the one that the input joined.
+func During(p Policy) RunOption { return func(o *runOptions) { o.policy = p } }
+
+// Sent says what became of a message.
+type Sent struct {
+	// Run is the run that will answer it, Turn its number where it is known.
+	Run  string
+	Turn int
+	// Status is the run's when the message was accepted.
+	Status event.RunStatus
+	// Joined says that the message was left for a run that was open already.
+	Joined bool
+	// Interrupted are the runs that were asked to end.
+	Interrupted []string
+}
+
+// Send accepts input without driving it: for whoever drives runs elsewhere, with an
+// engine or with [Agent.Drive]. What has been accepted is in the store and is shown
+// to the model once, whatever dies. With [Key] it may be repeated. Options as for
+// [Agent.Run]; the policy is that of [During].
+func (a *Agent) Send(ctx context.Context, conv *Conversation, input any, opts ...RunOption) (Sent, error) {
+	if _, err := a.team(); err != nil {
+		return Sent{}, err
+	}
+	messages, _, err := inputOf(input)
+	if err != nil {
+		return Sent{}, err
+	}
+	if messages == nil {
+		return Sent{}, &event.Error{
+			Op: "send", Kind: event.ErrInvalid, Message: "only messages can be sent",
+			Hint: "answer questions with Conversation.Answer",
+		}
+	}
+	o := options(opts)
+	return a.send(ctx, &o, conv, messages)
+}
+
+func (a *Agent) send(ctx context.Context, o *runOptions, conv *Conversation, messages []event.Message) (Sent, error) {
+	row := a.row(o, conv, messages)
+	switch o.policy {
+	case Reject, "":
+		row.Alone = true
+		return conv.admit(ctx, row)
+	case Queue:
+		return conv.admit(ctx, row)
+	case Interrupt:
+		return conv.interrupt(ctx, row)
+	case Steer:
+		return conv.steer(ctx, row)
+	default:
+		return Sent{}, &event.Error{
+			Op: "send", Kind: event.ErrInvalid, Message: "there is no policy " + quote(string(o.policy)),
+			Hint: "use reject, queue, steer or interrupt",
+		}
+	}
+}
+
+// row is the run that input asks for.
+func (a *Agent) row(o *runOptions, conv *Conversation, messages []event.Message) journal.Run {
+	return journal.Run{
+		ID: conv.newRun(), Conversation: conv.id, Tenant: o.tenant, User: o.user, Agent: a.name,
+		Input: messages, Key: o.key, Executor: o.executor, Metadata: o.metadata, NewSession: o.newSession,
+	}
+}
+
+func (c *Conversation) admit(ctx context.Context, row journal.Run) (Sent, error) {
+	var run journal.Run
+	admit := func() (err error) {
+		run, err = c.store.Admit(ctx, row)
+		return err
+	}
+	if err := c.pastWithdrawn(ctx, admit(), admit); err != nil {
+		return Sent{}, err
+	}
+	return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil
+}
+
+// interrupt admits the run first: a crash between the two leaves a message that
+// waits, not a run that was cancelled for nothing.
+func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, error) {
+	sent, err := c.admit(ctx, row)
+	if err != nil {
+		return Sent{}, err
+	}
+	open, err := c.open(ctx)
+	if err != nil {
+		return Sent{}, err
+	}
+	for _, run := range open {
+		if run.ID == sent.Run {
+			break
+		}
+		err := c.store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel})
+		if err != nil && !errors.Is(err, event.ErrConflict) { // it has ended meanwhile
+			return Sent{}, err
+		}
+		sent.Interrupted = append(sent.Interrupted, run.ID)
+	}
+	c.poke()
+	return sent, nil
+}
+
+// steer leaves a message for the open run, or begins one where there is none.
+func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error) {
+	if len(row.Input) != 1 {
+		return Sent{}, &event.Error{
+			Op: "send", Kind: event.ErrInvalid, Message: "a history cannot join a run",
+			Hint: "send one message, or queue it",
+		}
+	}
+	letter := journal.Mail{
+		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
+	}
+	if row.Key != "" {
+		letter.ID = "message-" + row.Key
+		if sent, ok, err := c.delivered(ctx, letter); ok || err != nil {
+			return sent, err
+		}
+	}
+	row.Alone = true
+	// A run may end between the question and the letter, but not for ever.
+	for {
+		sent, err := c.admit(ctx, row)
+		if !errors.Is(err, event.ErrLocked) {
+			return sent, err
+		}
+		open, err := c.open(ctx)
+		if err != nil {
+			return Sent{}, err
+		}
+		if len(open) == 0 {
+			continue
+		}
+		letter.Run = open[0].ID
+		err = c.store.Post(ctx, letter)
+		switch {
+		case err == nil:
+			c.poke()
+			return Sent{Run: open[0].ID, Turn: open[0].Turn, Status: open[0].Status, Joined: true}, nil
+		case !errors.Is(err, event.ErrConflict):
+			return Sent{}, err
+		}
+		if still, lookErr := c.open(ctx); lookErr != nil {
+			return Sent{}, lookErr
+		} else if len(still) > 0 && still[0].ID == letter.Run {
+			return Sent{}, err // it is the key's fault: it said something else before
+		}
+	}
+}
+
+// delivered finds out whether a letter was left for a run that has ended since: then
+// sending it again must not begin another run.
+func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {
+	last := ""
+	if err := c.look(ctx, func(v *view) {
+		if v.run != nil && v.run.ended != nil {
+			last = v.run.id
+		}
+	}); err != nil || last == "" {
+		return Sent{}, false, err
+	}
+	letter.Run = last
+	err := c.store.Post(ctx, letter)
+	if errors.Is(err, event.ErrConflict) {
+		return Sent{}, false, nil
+	}
+	return Sent{Run: last, Joined: true}, err == nil, err
+}
+
+// open lists the conversation's open runs, the one that is taken next first. A
+// store that cannot say tells of the first one at most.
+func (c *Conversation) open(ctx context.Context) ([]journal.Run, error) {
+	if q, ok := c.store.(journal.Queuer); ok {
+		return q.Queue(ctx, c.id)
+	}
+	c.mu.Lock()
+	run := c.run
+	c.mu.Unlock()
+	if run != "" {
+		return []journal.Run{{ID: run, Conversation: c.id, Status: event.RunRunning}}, nil
+	}
+	due, err := c.store.Due(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	for i := range due {
+		if due[i].Conversation == c.id {
+			return due[i : i+1], nil
+		}
+	}
+	var waiting []journal.Run
+	err = c.look(ctx, func(v *view) {
+		if v.open() {
+			waiting = []journal.Run{{ID: v.run.id, Conversation: c.id, Status: event.RunWaiting}}
+		}
+	})
+	return waiting, err
+}

@@ -1,0 +1,194 @@
+package braid
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
+)
+
+// perform runs what has begun and takes in what has ended.
+func (d *driver) perform() {
+	todo := d.todo
+	d.todo = d.todo[:0]
+	if d.ctx.Err() != nil {
+		// Cancelled while the log was written: what has begun there and nowhere
+		// else must not run any more.
+		for _, w := range todo {
+			d.leave(w)
+		}
+		todo = nil
+	}
+	if len(todo) == 1 && todo[0].request != nil && d.undisturbed() {
+		d.runInline(todo[0])
+		return
+	}
+	for _, w := range todo {
+		d.launch(w)
+	}
+	d.takeIn()
+}
+
+// undisturbed reports whether nothing but the one step that runs can move the
+// run: no other step, no timer, no question that may be answered meanwhile.
+func (d *driver) undisturbed() bool {
+	return d.running.n == 1 && d.wake.IsZero() &&
+		!slices.ContainsFunc(d.view.run.questions, func(q *question) bool { return !q.answered })
+}
+
+// runInline calls the model on the driver's own goroutine: nothing else runs, so
+// its deltas go to the reader without a channel between.
+func (d *driver) runInline(w *work) {
+	if d.sendLive == nil {
+		d.sendLive = func(b event.Body) bool {
+			e := &d.inline
+			d.live++
+			e.N, e.Time, e.Body = d.live, time.Now(), b
+			d.send(*e)
+			return !d.broken
+		}
+	}
+	d.inline = event.Event{}
+	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
+	d.inline.Epoch = d.lease.Epoch
+	runModel(d.ctx, w, &d.asm, d.sendLive)
+	d.now = w.begun.Add(w.answer.took)
+	d.settleModel(w)
+	if w == &d.model.work {
+		d.model = modelWork{}
+	}
+}
+
+// settle folds the end of a step, unless the step was left behind.
+func (d *driver) settle(w *work) bool {
+	i := slices.Index(d.flights, w)
+	if i < 0 {
+		return false
+	}
+	d.flights = slices.Delete(d.flights, i, i+1)
+	d.launchNext()
+	if w.request != nil {
+		d.settleModel(w)
+	} else {
+		d.settleTool(w)
+	}
+	return true
+}
+
+func (d *driver) settleTool(w *work) {
+	end := &w.end
+	d.running.n--
+	w.entry.by = nil
+	c := w.call
+	c.close()
+	failpoint.Hit("tool/ended")
+	if len(c.asked) > 0 {
+		for i := range c.asked {
+			d.add(w.scope, w.step, w.attempt, &c.asked[i])
+		}
+		return
+	}
+	if changed := stateChange(c.writes); changed != nil {
+		d.add(w.scope, w.step, w.attempt, changed)
+	}
+	if end.err != nil && d.cutOff() {
+		return // it stays begun: the next driver finds it so
+	}
+	ended := &toolEnded{}
+	err := end.result(c, w.agent.limits.ResultBytes, &ended.result)
+	outcome := event.OutcomeDone
+	switch {
+	case d.ctx.Err() != nil && errors.Is(end.err, d.ctx.Err()):
+		outcome = event.OutcomeCancelled
+	case end.unknown:
+		outcome = event.OutcomeInDoubt
+		ended.result.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
+			"and what became of it could not be found out (" + err.Message + "). Find out before doing it again."}}
+	}
+	if err != nil && end.panics != "" {
+		err.Err = errors.New(end.panics)
+	}
+	ended.StepEnded = event.StepEnded{
+		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took,
+	}
+	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
+}
+
+// toolEnded is the end of a tool call and its result in one piece of memory.
+type toolEnded struct {
+	event.StepEnded
+	result event.ToolResult
+}
+
+// settleModel folds the end of a model call: its message, or its failure with
+// the time of the next attempt, which is decided here once and written.
+func (d *driver) settleModel(w *work) {
+	end := w.answer
+	d.running.n--
+	w.scope.model.by = nil
+	failpoint.Hit("model/ended")
+	if end.message != nil {
+		if w.scope.depth == 0 {
+			d.partial = nil
+		}
+		d.add(w.scope, w.step, w.attempt, end.message)
+		return
+	}
+	if d.cutOff() {
+		return // the next driver finds it begun, and begins it again
+	}
+	failed := &event.StepEnded{
+		Step: event.StepModel, Outcome: event.OutcomeFailed, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
+	}
+	failed.Err = modelError(w.agent.model.Info().Name, end.err)
+	if end.panics != "" {
+		failed.Err.Err = errors.New(end.panics)
+	}
+	switch {
+	case d.ctx.Err() != nil:
+		failed.Outcome = event.OutcomeCancelled
+	case failed.Err.Kind.Info().Retry && failed.Err.Kind != event.ErrTimeout && w.attempt < w.agent.retry.Attempts:
+		failed.RetryAt = d.now.Add(w.agent.retry.wait(w.attempt, failed.Err.RetryAfter))
+	}
+	if w.scope.depth == 0 {
+		d.partial = end.partial
+	}
+	d.add(w.scope, w.step, w.attempt, failed)
+}
+
+// wait is how long to wait after attempt number n has failed.
+func (r *Retry) wait(n int, asked time.Duration) time.Duration {
+	w := r.Base
+	for i := 1; i < n && w < r.Max; i++ {
+		w *= 2
+	}
+	w = min(w, r.Max)
+	if !r.Exact && w > 1 {
+		w -= rand.N(w / 2) //nolint:gosec // jitter needs no secrecy
+	}
+	return max(w, asked)
+}
+
+// stateChange splits what a call wrote into values and removals.
+func stateChange(writes map[string]json.RawMessage) *event.StateChanged {
+	if len(writes) == 0 {
+		return nil
+	}
+	b := &event.StateChanged{}
+	for k, v := range writes {
+		if v == nil {
+			b.Delete = append(b.Delete, k)
+			continue
+		}
+		if b.Set == nil {
+			b.Set = make(map[string]json.RawMessage, len(writes))
+		}
+		b.Set[k] = v
+	}
+	slices.Sort(b.Delete)
+	return b
+}
