@@ -30,8 +30,8 @@ var pragmas = []string{
 	"fullfsync(1)", "checkpoint_fullfsync(1)",
 }
 
-// connect makes a pool of at most so many connections to the file.
-func connect(path string, connections int, more ...string) (*sql.DB, error) {
+// connect makes a pool of at most so many connections to the file, which is there.
+func connect(path string, connections int, writable bool, more ...string) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,10 @@ func connect(path string, connections int, more ...string) (*sql.DB, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive's letter
 	}
-	query := url.Values{"_pragma": slices.Concat(pragmas, more), "_dqs": {"0"}}
+	query := url.Values{"_pragma": slices.Concat(pragmas, more), "_dqs": {"0"}, "mode": {"ro"}}
+	if writable {
+		query.Set("mode", "rw")
+	}
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(dsn.String())
 	if err != nil {
@@ -78,30 +81,39 @@ func embedded() []string {
 	return scripts
 }
 
+// selectHeader tells what a file is: whose, of which schema, and whether there is
+// anything in it.
+const selectHeader = `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+	FROM pragma_application_id, pragma_user_version`
+
+func foreign(op string) error {
+	return invalid(op, "the file where the journal should be belongs to another program", "choose another folder for the data")
+}
+
+func newer(op string, version, known int) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrNewer,
+		Message: "the journal was written by a newer version of Braid (its schema is " + strconv.Itoa(version) +
+			", this version knows up to " + strconv.Itoa(known) + ")",
+		Hint: "run the newer version, or restore a copy from before the upgrade",
+	}
+}
+
 // prepare makes sure that the file is a journal of this version, and of none
 // that it does not know. It changes nothing before it is sure.
 func prepare(ctx context.Context, conn *sql.Conn, migrations []string) error {
 	const op = "journal open"
 	var application, version, tables int
-	err := conn.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_application_id, pragma_user_version`).Scan(&application, &version, &tables)
+	err := conn.QueryRowContext(ctx, selectHeader).Scan(&application, &version, &tables)
 	if err != nil {
 		return err
 	}
 	fresh := application == 0 && version == 0 && tables == 0
 	switch {
 	case !fresh && application != applicationID:
-		return &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "the file where the journal should be belongs to another program",
-			Hint: "choose another folder for the data",
-		}
+		return foreign(op)
 	case version > len(migrations):
-		return &event.Error{
-			Op: op, Kind: event.ErrNewer,
-			Message: "the journal was written by a newer version of Braid (its schema is " + strconv.Itoa(version) +
-				", this version knows up to " + strconv.Itoa(len(migrations)) + ")",
-			Hint: "run the newer version, or restore a copy from before the upgrade",
-		}
+		return newer(op, version, len(migrations))
 	}
 	var mode string
 	if err := conn.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {

@@ -19,6 +19,9 @@
 // space. A file that is damaged, of another program or of a newer version is
 // refused in words; a row that cannot be read spoils its own conversation only.
 //
+// Everybody else may look: [View] reads the same file without owning it, also
+// while its owner writes and after it has died.
+//
 // # How it writes
 //
 // One call at a time writes. It takes all others that wait with it, carries them

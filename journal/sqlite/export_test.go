@@ -40,7 +40,10 @@ func Migrations() []string { return embedded() }
 
 // Prepare brings a file to the version of the migrations.
 func Prepare(path string, migrations []string) error {
-	db, err := connect(path, 1)
+	if err := create("test prepare", path); err != nil {
+		return err
+	}
+	db, err := connect(path, 1, true)
 	if err != nil {
 		return err
 	}

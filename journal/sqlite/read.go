@@ -10,6 +10,11 @@ import (
 
 // Read implements [journal.Store].
 func (s *Store) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
+	return s.reader.log(ctx, conversation, after, limit)
+}
+
+// log gives at most limit events after seq.
+func (r *reader) log(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
 	const op = "journal read"
 	if err := alive(ctx, op); err != nil {
 		return nil, err
@@ -17,19 +22,19 @@ func (s *Store) Read(ctx context.Context, conversation string, after int64, limi
 	if conversation == "" {
 		return nil, noID(op, "a conversation needs an id")
 	}
-	return s.read(ctx, op, conversation, max(after, 0), limit)
+	return r.read(ctx, op, conversation, max(after, 0), limit)
 }
 
 const selectLog = `SELECT l.first, l.last, l.events FROM log l JOIN conversation c ON c.key = l.conversation
 	WHERE c.id = ? AND l.last > ? ORDER BY l.last`
 
 // read gives at most limit events after seq, which is at least 0.
-func (s *Store) read(ctx context.Context, op, conversation string, after int64, limit int) ([]*event.Event, error) {
-	if !s.reader.enter() {
+func (r *reader) read(ctx context.Context, op, conversation string, after int64, limit int) ([]*event.Event, error) {
+	if !r.enter() {
 		return nil, isClosed(op)
 	}
-	defer s.reader.leave()
-	rows, err := s.reader.query(ctx, selectLog, conversation, after)
+	defer r.leave()
+	rows, err := r.query(ctx, selectLog, conversation, after)
 	if err != nil {
 		return nil, fault(op, err)
 	}
@@ -61,32 +66,37 @@ func (s *Store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 		limit = -1
 	}
 	_, steady, wall := s.clock.read()
-	args := []any{wall, s.generation, steady, limit}
 	var found []runRow
-	var err error
+	err := s.look(ctx, op, func(ask asker) (err error) {
+		found, err = runRows(ask(selectDue, wall, s.generation, steady, limit))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readRuns(op, found)
+}
+
+// asker runs a query.
+type asker func(text string, args ...any) (*sql.Rows, error)
+
+// look reads where everything is seen that calls were answered for. do may be
+// called more than once.
+func (s *Store) look(ctx context.Context, op string, do func(asker) error) error {
 	if s.writer.open.Load() {
 		// Leases were given that readers do not see yet.
-		err = s.write(ctx, op, true, func(x *tx) (err error) {
-			found, err = runRows(x.query(selectDue, args...))
-			return err
-		})
-	} else {
-		if !s.reader.enter() {
-			return nil, isClosed(op)
-		}
-		defer s.reader.leave()
-		found, err = runRows(s.reader.query(ctx, selectDue, args...))
+		return s.write(ctx, op, true, func(x *tx) error { return do(x.query) })
 	}
-	if err != nil {
-		return nil, fault(op, err)
+	return s.reader.look(ctx, op, do)
+}
+
+// look reads what is committed.
+func (r *reader) look(ctx context.Context, op string, do func(asker) error) error {
+	if !r.enter() {
+		return isClosed(op)
 	}
-	due := make([]journal.Run, len(found))
-	for i := range found {
-		if due[i], err = found[i].read(op); err != nil {
-			return nil, err
-		}
-	}
-	return due, nil
+	defer r.leave()
+	return fault(op, do(func(text string, args ...any) (*sql.Rows, error) { return r.query(ctx, text, args...) }))
 }
 
 // runRows takes in what a query for runs has found.
@@ -104,6 +114,17 @@ func runRows(rows *sql.Rows, err error) ([]runRow, error) {
 		found = append(found, r)
 	}
 	return found, rows.Err()
+}
+
+// readRuns gives the runs that rows are.
+func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
+	runs = make([]journal.Run, len(rows))
+	for i := range rows {
+		if runs[i], err = rows[i].read(op); err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
 }
 
 // Keys are given in the order of admission, which no clock can change.

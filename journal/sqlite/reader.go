@@ -21,7 +21,7 @@ type reader struct {
 }
 
 func newReader(ctx context.Context, path string) (*reader, error) {
-	db, err := connect(path, readers, "query_only(1)")
+	db, err := connect(path, readers, false, "query_only(1)")
 	if err != nil {
 		return nil, err
 	}

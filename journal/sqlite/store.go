@@ -53,6 +53,7 @@ var (
 	_ journal.Store   = (*Store)(nil)
 	_ journal.Starter = (*Store)(nil)
 	_ journal.Tailer  = (*Store)(nil)
+	_ journal.Lister  = (*Store)(nil)
 )
 
 // processOwner is what this process calls itself where nobody said otherwise.
@@ -115,7 +116,7 @@ func create(op, path string) error {
 
 func (s *Store) open(path string, options *Options) (err error) {
 	ctx := context.Background()
-	db, err := connect(path, 1)
+	db, err := connect(path, 1, true)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,10 @@ const (
 
 // Tail implements [journal.Tailer].
 func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	return s.reader.tail(ctx, conversation)
+}
+
+func (r *reader) tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	const op = "journal tail"
 	if err := alive(ctx, op); err != nil {
 		return journal.Tail{}, err
@@ -34,29 +38,29 @@ func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, er
 	if conversation == "" {
 		return journal.Tail{}, noID(op, "a conversation needs an id")
 	}
-	if !s.reader.enter() {
+	if !r.enter() {
 		return journal.Tail{}, isClosed(op)
 	}
-	defer s.reader.leave()
+	defer r.leave()
 
 	t := journal.Tail{First: 1, Session: 1}
 	var key int64
 	var tenant string
-	there, err := s.reader.row(ctx, selectTalk, []any{conversation}, &key, &tenant, &t.Last)
+	there, err := r.row(ctx, selectTalk, []any{conversation}, &key, &tenant, &t.Last)
 	if err != nil || !there {
 		return t, fault(op, err)
 	}
-	if err := s.begin(ctx, key, &t); err != nil {
+	if err := r.begin(ctx, key, &t); err != nil {
 		return journal.Tail{}, fault(op, err)
 	}
 	if t.First > 1 {
 		// The state is read before the events: what it lacks, they say.
-		t.State, err = readState(s.reader.query(ctx, selectOwnState, tenant, conversationOwner(conversation)))
+		t.State, err = readState(r.query(ctx, selectOwnState, tenant, conversationOwner(conversation)))
 		if err != nil {
 			return journal.Tail{}, fault(op, err)
 		}
 	}
-	if t.Events, err = s.read(ctx, op, conversation, t.First-1, 0); err != nil {
+	if t.Events, err = r.read(ctx, op, conversation, t.First-1, 0); err != nil {
 		return journal.Tail{}, err
 	}
 	if n := len(t.Events); n > 0 {
@@ -66,20 +70,20 @@ func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, er
 }
 
 // begin finds where the tail may begin.
-func (s *Store) begin(ctx context.Context, key int64, t *journal.Tail) error {
-	there, err := s.reader.row(ctx, selectSession, []any{key}, &t.Session, &t.First)
+func (r *reader) begin(ctx context.Context, key int64, t *journal.Tail) error {
+	there, err := r.row(ctx, selectSession, []any{key}, &t.Session, &t.First)
 	if err != nil || !there {
 		return err
 	}
 	var covered sql.NullInt64
-	if _, err := s.reader.row(ctx, selectCovered, []any{key, t.First}, &covered); err != nil {
+	if _, err := r.row(ctx, selectCovered, []any{key, t.First}, &covered); err != nil {
 		return err
 	}
 	if !covered.Valid {
 		return nil
 	}
 	var first int64
-	if there, err = s.reader.row(ctx, selectRunAt, []any{key, covered.Int64 + 1}, &first); there {
+	if there, err = r.row(ctx, selectRunAt, []any{key, covered.Int64 + 1}, &first); there {
 		t.First = max(t.First, first)
 	}
 	return err
