@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -21,6 +22,11 @@ var errHeld = errors.New("the lock is held")
 
 func lockFolder(op, path string) (*folderLock, error) {
 	f, err := claim(path)
+	for tries := 0; errors.Is(err, errHeld) && tries < 3; tries++ {
+		// Perhaps somebody only looks who has it; see Owner. That takes no time.
+		time.Sleep(5 * time.Millisecond)
+		f, err = claim(path)
+	}
 	if errors.Is(err, errHeld) {
 		return nil, held(op, path)
 	}

@@ -31,6 +31,26 @@ func claim(path string) (*os.File, error) {
 	return nil, err
 }
 
+// peek is errHeld where another process has the lock. It must share the lock for a
+// moment to know.
+func peek(path string) error {
+	f, err := os.Open(path) //nolint:gosec // the folder is the caller's
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errHeld
+	}
+	return errors.Join(err, unlock(f))
+}
+
 // unlock lets go for good. Closing alone does not while a child process that is
 // just being started has a copy of the file.
 func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

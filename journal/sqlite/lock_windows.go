@@ -32,6 +32,18 @@ func claim(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
+// peek is errHeld where another process has the file open for writing.
+func peek(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	f, err := claim(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 func unlock(*os.File) error { return nil } // closing does
 
 func readOnly(err error) bool { return errors.Is(err, errorWriteProtect) }
