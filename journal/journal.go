@@ -13,7 +13,8 @@ import (
 // be reached answers [event.ErrUnavailable], and what it then did is unknown.
 // Events that a store hands out are shared: nobody changes them.
 //
-// An id that is empty is refused with ErrInvalid. Where ctx is done already, the
+// An id that is empty is refused with ErrInvalid, and so is a name, a label or an id
+// that is not UTF-8. Where ctx is done already, the
 // answer is ErrCancelled or ErrTimeout and nothing has happened. A call that is
 // refused changes nothing.
 type Store interface {
@@ -84,7 +85,7 @@ type Store interface {
 	// of the ended run and a "+" (more of them while there is such a run), its Tenant,
 	// User, Agent, Executor and Metadata are the same, and it has neither Input nor
 	// Key. A letter whose ID the next run knows already gets "@" and the
-	// ended run's ID behind its own.
+	// ended run's ID behind its own, again where that is known as well.
 	//
 	// ErrInvalid refuses a batch that can never be right: Seqs that are not dense,
 	// a body that is nil or live, an event of another conversation or run, "temp:"

@@ -31,6 +31,8 @@ type Memory struct {
 	// oldest and newest end the list of the runs that have not ended, in the
 	// order of their admission.
 	oldest, newest *run
+	// admitted counts the runs.
+	admitted int64
 }
 
 var _ Store = (*Memory)(nil)
@@ -57,9 +59,9 @@ type conversation struct {
 	id     string
 	tenant string
 	events []*event.Event
-	// turns counts the runs; head and tail end the queue of those that have
-	// not ended.
-	turns      int
+	// runs are all of them by their turns; head and tail end the queue of those
+	// that have not ended.
+	runs       []*run
 	head, tail *run
 	keys       map[string]*run
 
@@ -83,6 +85,8 @@ type stretch struct {
 type run struct {
 	row          Run
 	conversation *conversation
+	// number is the run's among all of the store, in the order of admission.
+	number int64
 	// behind is the next run in the conversation's queue.
 	behind *run
 	// older and newer are the neighbours in the store's list of open runs.
@@ -99,6 +103,14 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	}
 	if r.ID == "" || r.Conversation == "" {
 		return Run{}, noID(op, "a run and its conversation need an id")
+	}
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor); err != nil {
+		return Run{}, err
+	}
+	for k, v := range r.Metadata {
+		if err := names(op, k, v); err != nil {
+			return Run{}, err
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,15 +163,16 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 
 // admit makes a run that is queued.
 func (m *Memory) admit(c *conversation, r Run) *run {
-	c.turns++
-	r.Turn = c.turns
+	r.Turn = len(c.runs) + 1
 	r.Status = event.RunQueued
 	r.WakeAt = time.Time{}
 	r.Cancelled, r.Alone = false, false
 	r.Admitted = m.now().Round(0)
 	r.Input = slices.Clip(slices.Clone(r.Input))
 	r.Metadata = maps.Clone(r.Metadata)
-	n := &run{row: r, conversation: c}
+	m.admitted++
+	n := &run{row: r, conversation: c, number: m.admitted}
+	c.runs = append(c.runs, n)
 	m.runs[r.ID] = n
 	m.enqueue(n)
 	return n
@@ -245,6 +258,9 @@ func (m *Memory) Post(ctx context.Context, mail Mail) error {
 	}
 	if mail.ID == "" || mail.Run == "" || mail.Kind == "" {
 		return noID(op, "mail needs an id, a run and a kind")
+	}
+	if err := names(op, mail.ID, mail.Run, string(mail.Kind), mail.Token, mail.By); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

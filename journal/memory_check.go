@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 )
@@ -88,6 +89,16 @@ func sameMessage(a, b event.Message) bool {
 	return a.Role == b.Role && slices.EqualFunc(a.Content, b.Content, func(x, y event.Block) bool {
 		return reflect.DeepEqual(x, y)
 	})
+}
+
+// names refuses what no JSON can hold.
+func names(op string, of ...string) error {
+	for _, s := range of {
+		if !utf8.ValidString(s) {
+			return &event.Error{Op: op, Kind: event.ErrInvalid, Message: "a name or an id is not UTF-8", Hint: "send UTF-8"}
+		}
+	}
+	return nil
 }
 
 func noID(op, message string) error {

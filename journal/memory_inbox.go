@@ -24,12 +24,17 @@ func (b *inbox) add(m Mail, digest [16]byte) {
 	b.unread = append(b.unread, m)
 }
 
+func (b *inbox) knows(id string) bool {
+	_, ok := b.known[id]
+	return ok
+}
+
 // inherit takes over the messages that an earlier run did not read.
 func (b *inbox) inherit(letters []Mail, run, from string) {
 	own := b.unread
 	b.unread = nil
 	for _, m := range letters {
-		if _, ok := b.known[m.ID]; ok {
+		for b.knows(m.ID) {
 			m.ID += "@" + from
 		}
 		m.Run, m.Early = run, true

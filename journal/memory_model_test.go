@@ -101,6 +101,10 @@ func (p *plain) admit(r journal.Run) (journal.Run, event.ErrorKind) {
 		}
 		return known.Run, ""
 	}
+	if r.Alone && len(p.queue(r.Conversation)) > 0 {
+		return journal.Run{}, event.ErrLocked
+	}
+	r.Alone = false
 	r.Turn, r.Status, r.Admitted, r.WakeAt, r.Cancelled = turn, event.RunQueued, p.now, time.Time{}, false
 	p.runs = append(p.runs, &plainRun{Run: r, read: map[string]bool{}})
 	return r, ""
@@ -156,21 +160,105 @@ func (p *plain) acquire(id string, have int64) (journal.Opened, event.ErrorKind)
 	return o, ""
 }
 
-func (p *plain) renew(l journal.Lease) (bool, event.ErrorKind) {
+func (p *plain) renew(l journal.Lease) (journal.News, event.ErrorKind) {
 	last := p.leases[l.Conversation]
 	if last == nil || !last.held || last.Epoch != l.Epoch {
-		return false, event.ErrLeaseLost
+		return journal.News{}, event.ErrLeaseLost
 	}
 	last.Until = p.now.Add(p.term)
-	return p.find(func(o *plainRun) bool { return o.ID == l.Run }).Cancelled, ""
+	r := p.find(func(o *plainRun) bool { return o.ID == l.Run })
+	return journal.News{Cancelled: r.Cancelled, Mail: p.unread(r)}, ""
+}
+
+// queue is the conversation's runs that have not ended, by turn.
+func (p *plain) queue(conversation string) []*plainRun {
+	return slices.DeleteFunc(p.all(conversation), func(r *plainRun) bool { return r.Status.Ended() })
+}
+
+func (p *plain) all(conversation string) []*plainRun {
+	return slices.DeleteFunc(slices.Clone(p.runs), func(r *plainRun) bool { return r.Conversation != conversation })
+}
+
+// passOn gives what a run that has ended left to the one behind it.
+func (p *plain) passOn(r *plainRun) {
+	left := slices.DeleteFunc(p.unread(r), func(m journal.Mail) bool { return m.Kind != journal.MailMessage })
+	if len(left) == 0 {
+		return
+	}
+	queue := p.queue(r.Conversation)
+	if len(queue) == 0 {
+		id := r.ID + "+"
+		for p.find(func(o *plainRun) bool { return o.ID == id }) != nil {
+			id += "+"
+		}
+		_, kind := p.admit(journal.Run{
+			ID: id, Conversation: r.Conversation, Tenant: r.Tenant, User: r.User, Agent: r.Agent,
+			Executor: r.Executor, Metadata: r.Metadata,
+		})
+		if kind != "" {
+			panic(kind)
+		}
+		queue = p.queue(r.Conversation)
+	}
+	heir := queue[0]
+	// Early ones stand together at the beginning.
+	early := 0
+	for early < len(heir.mail) && heir.mail[early].Early {
+		early++
+	}
+	for i, m := range left {
+		for slices.ContainsFunc(heir.mail, func(o journal.Mail) bool { return o.ID == m.ID }) {
+			m.ID += "@" + r.ID
+		}
+		m.Run, m.Early = heir.ID, true
+		heir.mail = slices.Insert(heir.mail, early+i, m)
+	}
+}
+
+// inherited is what the end of a run left to the next one.
+func (p *plain) inherited(b journal.Batch, l journal.Lease) []journal.Mail {
+	queue := p.queue(l.Conversation)
+	if !b.Status.Ended() || len(queue) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(queue[0].mail), func(m journal.Mail) bool { return !m.Early })
+}
+
+func (p *plain) conversations(tenant string) []journal.Summary {
+	var list []journal.Summary
+	seen := map[string]bool{}
+	for i := len(p.runs) - 1; i >= 0; i-- {
+		newest := p.runs[i]
+		if newest.Tenant != tenant || seen[newest.Conversation] {
+			continue
+		}
+		seen[newest.Conversation] = true
+		all, open := p.all(newest.Conversation), p.queue(newest.Conversation)
+		s := journal.Summary{
+			ID: newest.Conversation, Tenant: tenant, User: newest.User, Agent: newest.Agent, Turns: len(all),
+			Open: len(open), Last: int64(len(p.log(newest.Conversation))), Status: newest.Status,
+			Created: all[0].Admitted, Updated: newest.Admitted,
+		}
+		if len(open) > 0 {
+			s.Status = open[0].Status
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 func (p *plain) post(m journal.Mail) event.ErrorKind {
 	r := p.find(func(o *plainRun) bool { return o.ID == m.Run })
-	switch {
-	case r == nil:
+	if r == nil {
 		return event.ErrNotFound
-	case slices.ContainsFunc(r.mail, func(o journal.Mail) bool { return o.ID == m.ID }):
+	}
+	known := slices.IndexFunc(r.mail, func(o journal.Mail) bool { return o.ID == m.ID })
+	switch {
+	case known >= 0:
+		o := r.mail[known]
+		if o.Kind != m.Kind || o.Token != m.Token || string(o.Value) != string(m.Value) || !cmp.Equal(o.Message, m.Message) {
+			return event.ErrConflict
+		}
 		return ""
 	case r.Status.Ended():
 		return event.ErrConflict
@@ -290,6 +378,9 @@ func (p *plain) commit(l journal.Lease, b journal.Batch) event.ErrorKind {
 		r.Status, r.WakeAt = b.Status, b.WakeAt
 	}
 	last.held = !gives
+	if b.Status.Ended() {
+		p.passOn(r)
+	}
 	return ""
 }
 
@@ -305,7 +396,8 @@ func (p *plain) due(limit int) []string {
 		case event.RunRunning:
 			ready = free
 		case event.RunWaiting:
-			ready = len(p.unread(r)) > 0 || !r.WakeAt.IsZero() && !p.now.Before(r.WakeAt)
+			news := slices.ContainsFunc(p.unread(r), func(m journal.Mail) bool { return m.Kind != journal.MailMessage })
+			ready = news || !r.WakeAt.IsZero() && !p.now.Before(r.WakeAt)
 		}
 		if ready && !p.behind(r) && (limit <= 0 || len(due) < limit) {
 			due = append(due, r.ID)
@@ -322,9 +414,9 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) { playBoth(t, seen) })
 	for _, what := range []string{
-		"admit", "admit not_found", "admit conflict", "acquire", "acquire locked", "acquire conflict", "acquire not_found",
+		"admit", "admit not_found", "admit conflict", "admit locked", "acquire", "acquire locked", "acquire conflict", "acquire not_found",
 		"commit", "commit lease_lost", "commit conflict", "commit again", "commit again lease_lost",
-		"renew", "renew lease_lost", "post", "post conflict", "post not_found",
+		"renew", "renew lease_lost", "post", "post conflict", "post not_found", "heir", "heir that was queued", "letter renamed",
 	} {
 		if seen[what] < 5 {
 			t.Errorf("%q was seen %d times: the calls that are drawn do not reach it", what, seen[what])
@@ -357,6 +449,7 @@ func playBoth(t *rapid.T, seen map[string]int) {
 		lease journal.Lease
 		batch journal.Batch
 	}
+	mailIDs := []string{"a", "b", "a@r1", "b@r2"}
 	var leases []journal.Lease
 	var batches []tried
 	runID := func() string {
@@ -420,7 +513,7 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			b.Status = event.RunRunning
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "read") / 3 {
-			b.Read = append(b.Read, pick("mail", "a", "b"))
+			b.Read = append(b.Read, pick("mail", mailIDs...))
 		}
 		return b
 	}
@@ -431,6 +524,7 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			r := journal.Run{
 				ID: runID(), Conversation: pick("conversation", "c1", "c2", "c3"), Tenant: "t1",
 				User: pick("user", "", "ann"), Key: pick("key", "", "", "k"), Agent: "x",
+				Alone: rapid.IntRange(0, 3).Draw(t, "alone") == 0,
 			}
 			if r.Conversation == "c3" {
 				r.Tenant = "t2"
@@ -467,7 +561,18 @@ func playBoth(t *rapid.T, seen map[string]int) {
 				l = rapid.SampledFrom(leases).Draw(t, "lease")
 			}
 			b := batch(l)
+			runs := len(p.runs)
 			k := p.commit(l, b)
+			for _, m := range p.inherited(b, l) {
+				what := "heir that was queued"
+				if len(p.runs) > runs {
+					what = "heir"
+				}
+				seen[what]++
+				if strings.Contains(m.ID, "@") {
+					seen["letter renamed"]++
+				}
+			}
 			kind("commit", m.Commit(ctx, l, b), k)
 			batches = append(batches, tried{l, b})
 		case 8:
@@ -478,9 +583,14 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			k := p.commit(again.lease, again.batch)
 			kind("commit again", m.Commit(ctx, again.lease, again.batch), k)
 		case 9:
-			mail := journal.Mail{ID: pick("mail", "a", "b"), Run: runID(), Kind: journal.MailMessage}
-			if rapid.IntRange(0, 3).Draw(t, "cancel") == 0 {
+			mail := journal.Mail{ID: pick("mail", mailIDs...), Run: runID(), Kind: journal.MailMessage}
+			switch rapid.IntRange(0, 5).Draw(t, "kind") {
+			case 0:
 				mail.Kind = journal.MailCancel
+			case 1:
+				mail.Kind, mail.Token, mail.Value = journal.MailAnswer, pick("token", "t", "u"), json.RawMessage(pick("value", "1", "2"))
+			case 2:
+				mail.Message, mail.By = []event.Block{&event.Text{Text: pick("text", "x", "y")}}, pick("by", "ann", "bob")
 			}
 			kind("post", m.Post(ctx, mail), p.post(mail))
 		case 10:
@@ -491,7 +601,7 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			want, k := p.renew(l)
 			got, err := m.Renew(ctx, l)
 			kind("renew", err, k)
-			equal("cancelled", got, want)
+			equal("news", got, want)
 		case 11:
 			p.now = p.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 		}
@@ -504,6 +614,24 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			ids = append(ids, r.ID)
 		}
 		equal("due", ids, p.due(limit))
+	}
+	for _, tenant := range []string{"t1", "t2", "t3"} {
+		want := p.conversations(tenant)
+		got, err := m.Conversations(ctx, tenant, "", 0)
+		kind("conversations", err, "")
+		equal("conversations", got, want)
+		for i, s := range want {
+			got, err := m.Conversations(ctx, tenant, s.ID, 1)
+			kind("conversations", err, "")
+			equal("conversation after "+s.ID, got, want[i+1:min(i+2, len(want))])
+			runs, err := m.Runs(ctx, s.ID)
+			kind("runs", err, "")
+			var rows []journal.Run
+			for _, r := range p.all(s.ID) {
+				rows = append(rows, r.Run)
+			}
+			equal("runs of "+s.ID, runs, rows)
+		}
 	}
 	for _, c := range []string{"c1", "c2", "c3"} {
 		var want []*event.Event

@@ -111,15 +111,15 @@ func TestMemoryLetsGoOfReadMail(t *testing.T) {
 	var m journal.Memory
 	ctx := t.Context()
 	must(t)(m.Admit(ctx, journal.Run{ID: "run", Conversation: "talk"}))
-	post := func(id string) weak.Pointer[event.Text] {
+	post := func(id string, kind journal.MailKind) weak.Pointer[event.Text] {
 		text := &event.Text{Text: id}
-		mail := journal.Mail{ID: id, Run: "run", Kind: journal.MailMessage, Message: []event.Block{text}}
+		mail := journal.Mail{ID: id, Run: "run", Kind: kind, Message: []event.Block{text}}
 		if err := m.Post(ctx, mail); err != nil {
 			t.Fatal(err)
 		}
 		return weak.Make(text)
 	}
-	unread, read := post("unread"), post("read")
+	unread, read := post("unread", journal.MailChild), post("read", journal.MailMessage)
 	lease := must(t)(m.Acquire(ctx, "run", 0)).(journal.Opened).Lease
 	if err := m.Commit(ctx, lease, journal.Batch{Read: []string{"read"}}); err != nil {
 		t.Fatal(err)

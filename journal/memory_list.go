@@ -1,0 +1,80 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+var _ Lister = (*Memory)(nil)
+
+// Conversations implements [Lister].
+func (m *Memory) Conversations(ctx context.Context, tenant, after string, limit int) ([]Summary, error) {
+	const op = "journal conversations"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.admitted + 1
+	if after != "" {
+		c := m.conversations[after]
+		if c == nil || c.tenant != tenant {
+			return nil, notFound(op, "there is no such conversation")
+		}
+		before = c.newest().number
+	}
+	var found []*conversation
+	for _, c := range m.conversations {
+		if c.tenant == tenant && c.newest().number < before {
+			found = append(found, c)
+		}
+	}
+	slices.SortFunc(found, func(a, b *conversation) int { return cmp.Compare(b.newest().number, a.newest().number) })
+	if limit > 0 && limit < len(found) {
+		found = found[:limit]
+	}
+	list := make([]Summary, len(found))
+	for i, c := range found {
+		list[i] = c.summary()
+	}
+	return list, nil
+}
+
+// Runs implements [Lister].
+func (m *Memory) Runs(ctx context.Context, id string) ([]Run, error) {
+	const op = "journal runs"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, noID(op, "a conversation needs an id")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.conversations[id]
+	if c == nil {
+		return nil, nil
+	}
+	runs := make([]Run, len(c.runs))
+	for i, r := range c.runs {
+		runs[i] = handOut(r.row)
+	}
+	return runs, nil
+}
+
+// newest is the run that was admitted last: no conversation is without one.
+func (c *conversation) newest() *run { return c.runs[len(c.runs)-1] }
+
+func (c *conversation) summary() Summary {
+	newest := c.newest()
+	s := Summary{
+		ID: c.id, Tenant: c.tenant, User: newest.row.User, Agent: newest.row.Agent,
+		Turns: len(c.runs), Last: c.last(), Status: newest.row.Status,
+		Created: c.runs[0].row.Admitted, Updated: newest.row.Admitted,
+	}
+	if c.head != nil {
+		s.Open, s.Status = newest.row.Turn-c.head.row.Turn+1, c.head.row.Status
+	}
+	return s
+}
