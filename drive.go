@@ -112,6 +112,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 		return err
 	}
 	d.mail(letters[n:])
+	failpoint.Hit("drive/recovered")
 	err = d.iterate()
 	done = true
 	return err

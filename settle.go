@@ -87,6 +87,7 @@ func (d *driver) settleTool(w *work) {
 	c.close()
 	failpoint.Hit("tool/ended")
 	if len(c.asked) > 0 {
+		failpoint.Hit("tool/asked")
 		for i := range c.asked {
 			d.add(w.scope, w.step, w.attempt, &c.asked[i])
 		}

@@ -107,6 +107,7 @@ func runTool(w *work) {
 	}
 	if c.reconcile {
 		out, known, err := c.traits.Reconcile(c, c.Args)
+		failpoint.Hit("tool/reconciled")
 		if known || err != nil {
 			end.out, end.err, end.unknown = out, err, !known
 			return

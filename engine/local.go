@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -116,6 +117,7 @@ func (l *Local) Submit(ctx context.Context, run journal.Run) (journal.Run, error
 		return journal.Run{}, err
 	}
 	row, err := l.store.Admit(ctx, run)
+	failpoint.Hit("engine/admitted")
 
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
 )
 
 // dispatch starts what there is room for.
@@ -48,11 +49,13 @@ func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
 			}
 		}
 	}()
+	failpoint.Hit("engine/drive")
 	return l.drive(ctx, w)
 }
 
 // finish takes in how a drive went, and starts what may start now.
 func (l *Local) finish(t *task, out Outcome, err error) {
+	failpoint.Hit("engine/driven")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	woken := false

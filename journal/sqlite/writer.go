@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
 )
 
 const (
@@ -240,9 +241,11 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 		}
 	}
 	if durable || wrote > 0 && w.waiting+wrote > maxPending {
+		failpoint.Hit("sqlite/commit")
 		if _, err := w.exec(ctx, `COMMIT`); err != nil {
 			return fail(err)
 		}
+		failpoint.Hit("sqlite/committed")
 		clear(w.pending)
 		w.begun, w.pending, w.waiting = false, w.pending[:0], 0
 		return true

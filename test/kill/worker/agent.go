@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
+	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/test/kill/ledger"
+)
+
+// AgentName is the root agent's; HelperName the one that it has as a tool.
+const (
+	AgentName  = "clerk"
+	HelperName = "helper"
+)
+
+// Tools are the names of the tools, each with what repeating it does in truth.
+var Tools = map[string]event.Effect{
+	"look":   event.EffectPure,
+	"file":   event.EffectIdempotent,
+	"book":   event.EffectReconcilable,
+	"pay":    event.EffectUnsafe,
+	"permit": event.EffectUnsafe,
+	"wait":   event.EffectPure,
+}
+
+// newAgent makes the agent. Its model reads in the message what to do; see [planOf].
+func newAgent(world *ledger.Client, lie Lie) *braid.Agent {
+	helper := braid.New(HelperName, newModel("helper", world, lie), tools(world, lie)...)
+	return braid.New(AgentName, newModel("clerk", world, lie), tools(world, lie)...).
+		Use(braid.AsTool(helper, "Does a part of the work."))
+}
+
+type nothing struct{}
+
+func tools(world *ledger.Client, lie Lie) []braid.Part {
+	tool := func(name string, opts ...braid.ToolOption) braid.Part {
+		return braid.Func(name, "Does what its name says.", func(ctx context.Context, _ nothing) (string, error) {
+			return act(ctx, world, lie, "")
+		}, opts...)
+	}
+	pay := tool("pay")
+	if lie == LiePure {
+		pay = tool("pay", braid.Pure())
+	}
+	return []braid.Part{
+		tool("look", braid.Pure()),
+		tool("wait", braid.Pure()),
+		tool("file", braid.Idempotent()),
+		tool("book", braid.Reconcile(func(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
+			e := entryOf(ctx, ledger.Reconcile)
+			reply, err := world.Enter(e)
+			known := reply.Known && lie != LieBlind
+			return braid.TextOutput("done " + e.Key), known, err
+		})),
+		pay,
+		braid.Func("permit", "Asks, then acts.", func(ctx context.Context, _ nothing) (string, error) {
+			answer, err := braid.Ask[string](ctx, "May I?")
+			if err != nil {
+				return "", err
+			}
+			return act(ctx, world, lie, answer)
+		}),
+	}
+}
+
+// act does what a tool is there for.
+func act(ctx context.Context, world *ledger.Client, lie Lie, answer string) (string, error) {
+	e := entryOf(ctx, ledger.Effect)
+	e.Answer = answer
+	if lie == LieKey && e.Class == event.EffectIdempotent {
+		e.Key += fmt.Sprint("#", e.Attempt)
+	}
+	failpoint.Hit("worker/acts")
+	if _, err := world.Enter(e); err != nil {
+		return "", err
+	}
+	failpoint.Hit("worker/acted")
+	return strings.TrimSpace("done " + e.Key + " " + answer), nil
+}
+
+func entryOf(ctx context.Context, op ledger.Op) ledger.Entry {
+	c := braid.CallOf(ctx)
+	return ledger.Entry{
+		Op: op, Conversation: c.Conversation, Run: c.Run, Scope: c.Scope, Step: c.Step, Attempt: c.Attempt,
+		Call: c.ID, Key: c.Key(), Tool: c.Name, Class: Tools[c.Name],
+	}
+}
+
+// planPattern finds what to do in a message: "do" and a list of model calls,
+// separated by "|", each a list of tools, separated by ",". What stands behind "helper:"
+// is the helper's own list, with ";" and "+" in their places.
+var planPattern = regexp.MustCompile(`\bdo (\S+)`)
+
+// planOf reads the newest plan that the model is shown.
+func planOf(messages []event.Message) [][]string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role != event.RoleUser {
+			continue
+		}
+		for j := len(messages[i].Content) - 1; j >= 0; j-- {
+			text, ok := messages[i].Content[j].(*event.Text)
+			if !ok {
+				continue
+			}
+			all := planPattern.FindAllStringSubmatch(text.Text, -1)
+			if len(all) == 0 {
+				continue
+			}
+			var plan [][]string
+			for cycle := range strings.SplitSeq(all[len(all)-1][1], "|") {
+				plan = append(plan, strings.Split(cycle, ","))
+			}
+			return plan
+		}
+	}
+	return nil
+}
+
+// answer is what the model says: the calls of its cycle in the plan, or that
+// there is nothing more to do.
+func answer(req *braid.ModelRequest) demo.Rule {
+	plan := planOf(req.Messages)
+	if req.Cycle > len(plan) {
+		return demo.Rule{Reply: []demo.Piece{demo.Say("That is all that there was to do, and it is done.")}}
+	}
+	reply := []demo.Piece{demo.Say("I will do these things now.")}
+	for _, tool := range plan[req.Cycle-1] {
+		args := ""
+		if list, ok := strings.CutPrefix(tool, HelperName+":"); ok {
+			list = strings.NewReplacer(";", "|", "+", ",").Replace(list)
+			tool, args = HelperName, fmt.Sprintf(`{"input":"do %s"}`, list)
+		}
+		reply = append(reply, demo.Call(tool, args))
+	}
+	return demo.Rule{Reply: reply}
+}
