@@ -19,15 +19,23 @@ not the program; a second one at the prompt, or Ctrl-D, ends it. In a pipe each
 line is a turn, a tool's question reads the next line, and the end of the input
 ends the program with 0.
 
+The conversation is kept in your data folder, unless --ephemeral is given or
+another braid is at work there, which is told. --continue goes on with one: a
+run that was interrupted is taken to its end first, questions that wait are
+asked again, what was done is not done again, and a tool call of which nobody
+knows whether it happened is shown as in doubt.
+
 in the conversation:
 ` + chatHelp,
 		examples: []example{
 			{"braid chat", "talk; without a key a simulated model answers and says so"},
 			{"braid chat --model demo:assistant --trace", "see why each cycle goes on"},
 			{`printf '1+1?\n2+2?\n' | braid chat -q`, "two turns from a script"},
+			{"braid chat --continue", "go on with the newest conversation, also after a crash"},
+			{"braid chat --continue k7f2m9", "go on with the one whose ID begins so"},
 		},
 		options: true,
-		flags:   outputFlags(),
+		flags:   append(outputFlags(), continueFlag()),
 		run:     chat,
 	}
 }
@@ -44,12 +52,15 @@ var chatCommands = []string{"help", "model", "trace", "reset", "quit"}
 
 // chatState is a conversation in progress.
 type chatState struct {
-	p    *process
-	in   *invocation
-	cfg  *config
-	crew *crew
-	ui   *ui
-	talk *talk
+	p     *process
+	in    *invocation
+	cfg   *config
+	crew  *crew
+	place *place
+	ui    *ui
+	talk  *talk
+	// turns counts those of this program.
+	turns int
 	// fresh begins a new session with the next turn.
 	fresh bool
 	// aborted is set after a Ctrl-C: a second one at the prompt ends the program.
@@ -57,6 +68,9 @@ type chatState struct {
 }
 
 func chat(ctx context.Context, p *process, in *invocation) error {
+	if at, bare := in.behind["continue"]; bare && at == 0 {
+		in.flags["continue"], in.args = in.args[0], in.args[1:] // chat takes no prompt that it could be
+	}
 	if err := in.noArguments(); err != nil {
 		if in.args[0] != "-" {
 			err = invalid(`braid run "…" takes one, braid chat asks for it`, "braid chat takes no prompt")
@@ -75,6 +89,10 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	}
 	c := &chatState{p: p, in: in, cfg: cfg, crew: crew}
 	defer func() { c.crew.close() }()
+	if c.place, err = p.takePlace(ctx, cfg, in); err != nil {
+		return err
+	}
+	defer func() { c.place.close() }()
 	if err := p.saySimulated(&cfg.settings, crew); err != nil {
 		return err
 	}
@@ -91,10 +109,28 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	ints.beSteady(edited)
 	defer lines.close()
 	c.talk = &talk{
-		agent: crew.agent, conv: braid.NewConversation(), show: c.ui.show, ints: ints,
+		agent: crew.agent, conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
 	}
-	return c.loop(ctx, lines)
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	err = c.loop(ctx, lines)
+	if c.turns > 0 && c.talk.kept && c.ui.screen.terminal && isTerminal(p.stdin) {
+		c.say("(braid chat --continue " + cleanLine(shortID(c.place.conv.ID())) + " goes on from here)")
+	}
+	return err
+}
+
+// begin takes a conversation that is gone on with to where the next line may come.
+func (c *chatState) begin(ctx context.Context) error {
+	if c.place.before == nil {
+		return nil
+	}
+	if !c.in.on("json") && !c.in.on("quiet") {
+		c.say("(" + placeWords(c.place.before, c.p.now()) + ")")
+	}
+	return c.told(c.talk.finishOpen(ctx, c.place, c.ui))
 }
 
 // loop reads turn after turn until the input ends.
@@ -157,6 +193,12 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 	}
 	err := c.talk.turn(ctx, text, opts...)
 	c.fresh = false
+	c.turns++
+	return c.told(err)
+}
+
+// told tells what went wrong in a run, and gives only what ends the program.
+func (c *chatState) told(err error) error {
 	switch {
 	case c.talk.ints.mustEnd():
 		return errInterrupted

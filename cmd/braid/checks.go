@@ -16,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal/sqlite"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/tool/demotool"
@@ -34,6 +35,7 @@ var checks = []struct {
 	{"local", checkLocal},
 	{"tools", checkTools},
 	{"scratch", checkScratch},
+	{"data", checkData},
 	{"disk", checkDisk},
 	{"clock", checkClock},
 	{"terminal", checkTerminal},
@@ -246,6 +248,72 @@ func checkScratch(_ context.Context, d *diagnosis) {
 		return
 	}
 	d.ok("%s can be written to", what)
+}
+
+// checkData looks at the folder that conversations are kept in: whether it can be
+// written to, whether what is in it can be read, and who is at work there.
+func checkData(ctx context.Context, d *diagnosis) {
+	dir, next := d.cfg.Data, "name another with --data, or give yourself the right to write there"
+	if dir == "" {
+		d.warn("set HOME, or name a folder with --data", "there is no folder for your data, so conversations are kept in memory only")
+		return
+	}
+	if d.cfg.Ephemeral {
+		d.note("take "+d.cfg.values["ephemeral"].source+" back to keep conversations", "conversations are not kept")
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := tryWrite(nearestFolder(dir)); err != nil {
+			d.broken(kindOfWrite(err), next, "the data folder is not there and cannot be made: %s", dir)
+			return
+		}
+		d.ok("the data folder is not there yet and will be made: %s", dir)
+		return
+	case errors.Is(err, syscall.ENOTDIR):
+		d.broken(event.ErrInvalid, "name another with --data", "the data folder would be inside a file: %s", dir)
+		return
+	case err != nil:
+		d.broken(event.ErrPermission, next, "the data folder cannot be looked at: %s", dir)
+		return
+	case !info.IsDir():
+		d.broken(event.ErrInvalid, "name another with --data", "the data folder is no folder: %s", dir)
+		return
+	}
+	if err := tryWrite(dir); err != nil {
+		d.broken(kindOfWrite(err), next, "the data folder cannot be written to: %s", dir)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		d.warn("chmod 700 "+dir, "other people can look into the data folder: %s", dir)
+	}
+	if free, err := d.p.freeSpace(dir); err == nil && free < diskBroken {
+		d.broken(event.ErrStorageFull, "free some space, or name another folder with --data",
+			"there are %d MiB left to write in the data folder", free>>20)
+	}
+	d.lookIntoData(ctx, dir)
+}
+
+func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
+	if pid, owned := sqlite.Owner(dir); owned {
+		d.note("wait for it to end, or name another folder with --data, where more than one is to be kept at a time",
+			"process %d is at work in the data folder: what others say meanwhile is kept in memory only", pid)
+	}
+	a, err := d.p.openArchive(d.cfg)
+	if kindOf(err) == event.ErrNotFound {
+		d.ok("nothing is kept yet in %s", dir)
+		return
+	}
+	if err != nil {
+		d.brokenBy(err, "name another folder with --data")
+		return
+	}
+	defer a.Close()
+	found, err := a.Conversations(ctx, "", "", 0)
+	if err != nil {
+		d.brokenBy(storeError(err), "name another folder with --data")
+		return
+	}
+	d.ok("%d conversations are kept in %s", len(found), dir)
 }
 
 // nearestFolder is the first folder above path that exists.

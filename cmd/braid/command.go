@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -19,8 +20,10 @@ type command struct {
 	// about says what it does, in paragraphs; examples are lines to type.
 	about    string
 	examples []example
-	// options says that it takes the configuration's options.
+	// options says that it takes the configuration's options; some names those
+	// that mean something to it, where not all do.
 	options bool
+	some    []string
 	flags   []flagSpec
 	run     func(context.Context, *process, *invocation) error
 }
@@ -30,9 +33,16 @@ type example struct{ line, says string }
 // flagSpec is a flag of one command that is no option of the configuration.
 type flagSpec struct {
 	name, short string
-	// value is the placeholder of its value; empty for a switch.
-	value string
-	help  string
+	// value is the placeholder of its value; empty for a switch. optional says
+	// that the value may be left out.
+	value    string
+	optional bool
+	help     string
+}
+
+// takes reports whether the command takes an option.
+func (c *command) takes(option string) bool {
+	return c.options && (c.some == nil || slices.Contains(c.some, option))
 }
 
 // invocation is one use of a command.
@@ -43,6 +53,9 @@ type invocation struct {
 	options map[string]string
 	flags   map[string]string
 	args    []string
+	// behind says, for a flag whose value may be left out and was, which of args
+	// stands right behind it.
+	behind map[string]int
 }
 
 // on reports whether a switch of the command is given.
@@ -51,7 +64,7 @@ func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 // commands lists what braid can do, in the order of help.
 func commands() []command {
 	return []command{
-		runCommand(), chatCommand(), doctorCommand(), configCommand(), versionCommand(), helpCommand(),
+		runCommand(), chatCommand(), conversationsCommand(), showCommand(), doctorCommand(), configCommand(), versionCommand(), helpCommand(),
 	}
 }
 
@@ -96,9 +109,9 @@ func (p *process) dispatch(ctx context.Context, args []string) error {
 // textValue is a flag that keeps its text: values are checked later, when
 // flags, environment and file have been put together.
 type textValue struct {
-	to   map[string]string
-	name string
-	bool bool
+	to             map[string]string
+	name           string
+	bool, optional bool
 }
 
 func (t *textValue) String() string     { return "" }
@@ -111,6 +124,9 @@ func flagsOf(c *command) []flagSpec {
 	if c.options {
 		for i := range options {
 			o := &options[i]
+			if !c.takes(o.name) {
+				continue
+			}
 			help := o.help
 			if o.def != "" && o.def != "0" && o.def != "false" {
 				help += " (" + o.def + ")"
@@ -126,17 +142,15 @@ func flagsOf(c *command) []flagSpec {
 // arguments; "--" ends them; "-" is an argument. A flag stands for itself
 // with one dash or two.
 func parseFlags(c *command, args []string) (*invocation, error) {
-	in := &invocation{cmd: c, options: map[string]string{}, flags: map[string]string{}}
+	in := &invocation{cmd: c, options: map[string]string{}, flags: map[string]string{}, behind: map[string]int{}}
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	var names []string
 	for _, spec := range flagsOf(c) {
-		v := &textValue{to: in.flags, name: spec.name, bool: spec.value == ""}
-		if c.options {
-			for i := range options {
-				if options[i].flag() == spec.name {
-					v.to, v.name = in.options, options[i].name
-				}
+		v := &textValue{to: in.flags, name: spec.name, bool: spec.value == "", optional: spec.optional}
+		for i := range options {
+			if o := &options[i]; o.flag() == spec.name && c.takes(o.name) {
+				v.to, v.name = in.options, o.name
 			}
 		}
 		names = append(names, spec.name)
@@ -168,6 +182,11 @@ func parseFlags(c *command, args []string) (*invocation, error) {
 			args = args[1:]
 		case v.bool:
 			text, args = "true", args[1:]
+		case v.optional:
+			text, args = "", args[1:]
+			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+				in.behind[v.name] = len(in.args)
+			}
 		case len(args) < 2:
 			return nil, invalid("braid "+c.name+" --help shows what it takes", "--%s needs a value", f.Name)
 		default:

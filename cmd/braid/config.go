@@ -89,6 +89,11 @@ func (p *process) readConfig(flags map[string]string, path string) (*config, []e
 			_ = o.set(&c.settings, o.def)
 		}
 	}
+	if c.Data == "" {
+		// An error here is told when the folder is needed.
+		c.Data, _ = p.dataDir()
+		c.values["data"] = value{c.Data, "default"}
+	}
 	return c, errs
 }
 

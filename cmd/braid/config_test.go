@@ -33,6 +33,7 @@ func testProcess(t *testing.T, env map[string]string, args ...string) (*process,
 		},
 		now:          func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
 		configDir:    func() (string, error) { return dir, nil },
+		dataDir:      func() (string, error) { return filepath.Join(dir, "data"), nil },
 		freeSpace:    func(string) (uint64, error) { return 1 << 40, nil },
 		openRef:      openTestModel,
 		localServers: func(context.Context) []string { return nil },
@@ -67,14 +68,14 @@ func TestConfigLayers(t *testing.T) {
 	}
 	want := settings{
 		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Tools: "clock,calculator",
-		Trace: true, Thinking: true, Color: "never",
+		Trace: true, Thinking: true, Color: "never", Data: c.Data,
 	}
 	if !reflect.DeepEqual(c.settings, want) {
 		t.Errorf("settings %+v, want %+v", c.settings, want)
 	}
 	for name, source := range map[string]string{
 		"max_cycles": "--max-cycles", "timeout": "BRAID_TIMEOUT", "max_tokens": "the configuration file, line 3",
-		"model": "default", "color": "the configuration file, line 6",
+		"model": "default", "color": "the configuration file, line 6", "data": "default",
 	} {
 		if got := c.values[name].source; got != source {
 			t.Errorf("%s comes from %q, want %q", name, got, source)
@@ -86,13 +87,14 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"model": "demo:tour", "instructions": "Be brief.", "tools": "all", "scratch": "here", "timeout": "5m",
+		"data": "there", "ephemeral": "yes",
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
 	}
 	bad := map[string]string{
 		"tools": "clok", "timeout": "5 minutes", "max_cycles": "-1", "max_tool_calls": "x", "max_total_tokens": "1.5",
 		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
-		"color": "sometimes", "thinking": "2", "trace": "si",
+		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
 	}
 	for i := range options {
 		o := &options[i]

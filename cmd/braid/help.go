@@ -60,7 +60,7 @@ func overview() string {
 	var b strings.Builder
 	b.WriteString("braid runs AI agents.\n\nusage: braid COMMAND [flags] [arguments]\n\ncommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.short)
+		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.short)
 	}
 	b.WriteString("\ntopics:\n")
 	for _, t := range topics() {
@@ -111,7 +111,10 @@ func commandHelp(c *command) string {
 		if f.short != "" {
 			left = "-" + f.short + ", --" + f.name
 		}
-		if f.value != "" {
+		switch {
+		case f.optional:
+			left += " [" + f.value + "]"
+		case f.value != "":
 			left += " " + f.value
 		}
 		writeEntry(&b, left, f.help)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type process struct {
 	now     func() time.Time
 	// configDir is the person's folder for settings.
 	configDir func() (string, error)
+	// dataDir is the person's folder for what braid keeps.
+	dataDir func() (string, error)
 	// freeSpace is how many bytes a person may still write in a folder.
 	freeSpace func(dir string) (uint64, error)
 	// openRef resolves a model's reference; "" looks for one.
@@ -42,6 +45,7 @@ func main() {
 		getenv: os.Getenv, environ: os.Environ,
 		now:       time.Now,
 		configDir: os.UserConfigDir,
+		dataDir:   func() (string, error) { return dataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
 		freeSpace: freeSpace,
 		openRef:   models.Open,
 		localServers: func(ctx context.Context) []string {

@@ -16,6 +16,9 @@ type settings struct {
 	Tools        string
 	Scratch      string
 
+	Data      string
+	Ephemeral bool
+
 	Timeout        time.Duration
 	MaxCycles      int
 	MaxToolCalls   int
@@ -71,6 +74,14 @@ var options = []option{
 	{
 		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty makes one and removes it at the end",
 		set: func(s *settings, v string) error { s.Scratch = v; return nil },
+	},
+	{
+		name: "data", value: "DIR", help: "folder that conversations are kept in; empty is your data folder (see braid config)",
+		set: func(s *settings, v string) error { s.Data = v; return nil },
+	},
+	{
+		name: "ephemeral", def: "false", help: "keep nothing: the conversation is gone when the program ends",
+		set: func(s *settings, v string) error { return parseSwitch(&s.Ephemeral, v) },
 	},
 	{
 		name: "timeout", value: "TIME", def: "0", help: "longest time for one run, such as 90s or 5m; 0 is no limit",

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"io"
-
-	"github.com/braidrun/braid"
 )
 
 func runCommand() command {
@@ -14,7 +12,14 @@ func runCommand() command {
 without arguments a pipe is read. The answer is streamed with the model's
 thinking and a card for each tool call; away from a terminal it is plain text
 without colours. Where a tool asks a question, the answer is the next line of
-standard input. Ctrl-C cancels the run.`,
+standard input. Ctrl-C cancels the run.
+
+The run is kept in your data folder, unless --ephemeral is given or another
+braid is at work there, which is told. --continue goes on with what was said: a
+run that was interrupted, or that waits for an answer, is taken to its end
+first, without a prompt it alone; what it has done is not done again. A word
+right behind --continue is an ID if a conversation's begins with it and it has
+6 characters or more; --continue=ID is one always.`,
 		examples: []example{
 			{`braid run "What is 6 times 7?"`, "ask; without a key a simulated model answers and says so"},
 			{`braid run --model demo:tour "Show me what you can do."`, "watch thinking, tools at once, a failure, a retry"},
@@ -23,9 +28,11 @@ standard input. Ctrl-C cancels the run.`,
 			{`braid run --trace "…"`, "why each cycle went on, what it cost"},
 			{`braid run --json "…" | jq -r 'select(.kind=="result").text'`, "events for a program, the result last"},
 			{`yes | braid run "…"`, "say yes to whatever a tool asks"},
+			{`braid run --continue "And in dollars?"`, "go on with the newest conversation"},
+			{`braid run --continue`, "finish what was interrupted"},
 		},
 		options: true,
-		flags:   outputFlags(),
+		flags:   append(outputFlags(), continueFlag()),
 		run:     runOnce,
 	}
 }
@@ -42,9 +49,13 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	prompt, fromStdin, err := p.readPrompt(in.args)
-	if err != nil {
-		return err
+	_, goesOn := in.flags["continue"]
+	var prompt string
+	var fromStdin bool
+	if !goesOn {
+		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
+			return err
+		}
 	}
 	ints := p.watchSignals(1)
 	defer ints.stop()
@@ -53,13 +64,27 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	defer crew.close()
+	place, err := p.takePlace(ctx, cfg, in)
+	if err != nil {
+		return err
+	}
+	defer place.close()
+	open, err := place.open(ctx)
+	if err != nil {
+		return err
+	}
+	if goesOn && (len(in.args) > 0 || len(open) == 0) {
+		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
+			return err
+		}
+	}
 	if err := p.saySimulated(&cfg.settings, crew); err != nil {
 		return err
 	}
 
 	ui := p.newUI(cfg, in)
 	t := &talk{
-		agent: crew.agent, conv: braid.NewConversation(), show: ui.show, ints: ints,
+		agent: crew.agent, conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen},
 	}
 	if fromStdin {
@@ -67,6 +92,9 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	} else {
 		t.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks, ints) }}
 		defer t.ask.lines.close()
+	}
+	if err := t.finishOpen(ctx, place, ui); err != nil || prompt == "" {
+		return err
 	}
 	return t.turn(ctx, prompt)
 }

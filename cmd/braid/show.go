@@ -2,84 +2,240 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
 )
 
-func configCommand() command {
+func showCommand() command {
 	return command{
-		name: "config", short: "show the configuration in force and where it comes from",
-		about: "What looks like a secret is shown as [redacted].",
+		name: "show", args: "[ID]", short: "show what happened in a conversation, step by step",
+		about: `The timeline of a conversation's events, each with its number and time: the runs,
+why the loop went on to each cycle and why it ended, every attempt of every
+step, the tools with what repeating them would do and how they ended, questions
+and answers, tokens and durations. Long texts are cut; --json has them whole.
+
+ID may be the beginning of one, if it is the only one that begins so; "latest",
+and no ID, is the newest conversation.
+
+--follow goes on with what another braid commits meanwhile. Like the logs of a
+container it ends, with 0, when there is nothing to wait for: no run is open, or
+no process works on the one that is. Ctrl-C ends it sooner. What a model is
+still saying is not in the log yet: it comes when it is whole.`,
 		examples: []example{
-			{"braid config", "every option, its value and its source"},
-			{"BRAID_TRACE=1 braid config --json", "the same for programs"},
+			{"braid show", "the newest conversation"},
+			{"braid show k7f2m9 | grep -i doubt", "has anything been left in doubt?"},
+			{"braid show --follow", "watch what another braid is doing"},
+			{`braid show --json | jq -r 'select(.kind=="step_ended") | .outcome'`, "events for a program, as package event writes them"},
 		},
-		options: true,
-		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
-		run: func(_ context.Context, p *process, in *invocation) error {
-			if err := in.noArguments(); err != nil {
-				return err
-			}
-			cfg, err := p.configOf(in)
-			if err != nil {
-				return err
-			}
-			if in.on("json") {
-				return p.printConfigJSON(cfg)
-			}
-			return p.print(configText(cfg))
+		options: true, some: []string{"data", "color", "thinking"},
+		flags: []flagSpec{
+			{name: "json", help: "write each event as JSON on a line, exactly as package event writes it"},
+			{name: "follow", short: "f", help: "go on with events as they are committed, until no run is open"},
 		},
+		run: show,
 	}
 }
 
-// setting is one option as `braid config` shows it.
-type setting struct {
-	Option string `json:"option"`
-	Value  string `json:"value"`
-	Source string `json:"source"`
-}
-
-func settingsOf(c *config) []setting {
-	list := make([]setting, len(options))
-	for i := range options {
-		v := c.values[options[i].name]
-		list[i] = setting{options[i].name, redact(v.text), v.source}
-	}
-	return list
-}
-
-func configText(c *config) string {
-	var b strings.Builder
-	switch {
-	case c.found:
-		fmt.Fprintf(&b, "file: %s\n\n", cleanLine(c.file))
-	case c.file != "":
-		fmt.Fprintf(&b, "file: %s (not there; it is optional)\n\n", cleanLine(c.file))
+func show(ctx context.Context, p *process, in *invocation) error {
+	word := ""
+	switch len(in.args) {
+	case 0:
+	case 1:
+		word = in.args[0]
 	default:
-		b.WriteString("file: none\n\n")
+		return invalid("show one after another", "braid show takes one ID")
 	}
-	list := settingsOf(c)
-	wide := 0
-	for _, s := range list {
-		wide = max(wide, min(textWidth(cleanLine(s.Value)), 32))
-	}
-	for _, s := range list {
-		text := fit(cleanLine(s.Value), 48)
-		pad := strings.Repeat(" ", max(wide-textWidth(text), 0))
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-17s %s%s  %s", s.Option, text, pad, s.Source), " ") + "\n")
-	}
-	return b.String()
-}
-
-func (p *process) printConfigJSON(c *config) error {
-	line, err := json.Marshal(struct {
-		File    string    `json:"file,omitempty"`
-		Found   bool      `json:"found"`
-		Options []setting `json:"options"`
-	}{c.file, c.found, settingsOf(c)})
+	cfg, err := p.configOf(in)
 	if err != nil {
 		return err
 	}
-	return p.print(string(cleanJSON(nil, line)) + "\n")
+	a, err := p.openArchive(cfg)
+	if err != nil {
+		if kindOf(err) == event.ErrNotFound {
+			err = noneKept()
+		}
+		return err
+	}
+	defer a.Close()
+	c, err := findConversation(ctx, a, word)
+	if err != nil {
+		return err
+	}
+	out := newOutput(p.stdout)
+	look := look{screen: p.newScreen(p.stdout, cfg.Color), thinking: cfg.Thinking}
+	w := &watch{p: p, archive: a, id: c.ID, out: out, folder: cfg.Data}
+	if in.on("json") {
+		w.events = &eventLines{out: out, clean: look.terminal}
+	} else {
+		w.line = newTimeline(out, look)
+		w.events = w.line
+		w.line.title(c)
+	}
+	if !in.on("follow") {
+		if _, err := w.catchUp(ctx); err != nil {
+			return err
+		}
+		return w.closing(ctx)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return w.follow(ctx)
+}
+
+// teller shows committed events.
+type teller interface{ event(*event.Event) error }
+
+// watch reads one conversation's log and shows it.
+type watch struct {
+	p       *process
+	archive archive
+	id      string
+	folder  string
+	out     *output
+	events  teller
+	// line is the timeline, nil where a program reads.
+	line *timeline
+	// last is the Seq of the last event that has been shown.
+	last int64
+}
+
+// watchPage is how many events are read and written at a time.
+const watchPage = 256
+
+// catchUp shows what is committed. It tells whether there was anything new.
+func (w *watch) catchUp(ctx context.Context) (more bool, err error) {
+	for {
+		events, err := w.archive.Read(ctx, w.id, w.last, watchPage)
+		if err != nil {
+			return more, storeError(err)
+		}
+		if w.line != nil && w.last == 0 {
+			if err := w.redactions(ctx, events); err != nil {
+				return more, err
+			}
+		}
+		for _, e := range events {
+			if err := w.events.event(e); err != nil {
+				return more, err
+			}
+			w.last, more = e.Seq, true
+		}
+		if err := w.out.flush(); err != nil {
+			return more, outputError(err)
+		}
+		if len(events) < watchPage {
+			return more, nil
+		}
+	}
+}
+
+// redactions looks ahead for what is not to be shown. first are the first events,
+// which the rest of the log is read behind.
+func (w *watch) redactions(ctx context.Context, first []*event.Event) error {
+	for events, err := first, error(nil); len(events) > 0; {
+		for _, e := range events {
+			if r, ok := e.Body.(*event.Redacted); ok {
+				w.line.hidden[r.Target] = r
+			}
+		}
+		if len(events) < watchPage {
+			return nil
+		}
+		if events, err = w.archive.Read(ctx, w.id, events[len(events)-1].Seq, watchPage); err != nil {
+			return storeError(err)
+		}
+	}
+	return nil
+}
+
+// pollEvery is how often the log is looked at for more.
+const pollEvery = 150 * time.Millisecond
+
+// follow shows the log as it grows.
+func (w *watch) follow(ctx context.Context) error {
+	for {
+		// Whether anybody works there is asked first: what they then still
+		// committed is read after it.
+		working := isWorking(w.folder)
+		more, err := w.catchUp(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if ctx.Err() == nil && !more {
+			open, err := openRuns(ctx, w.archive, w.id)
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			if err == nil && (len(open) == 0 || !working) {
+				return w.closing(ctx)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return errShown{errInterrupted}
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// closing says under a timeline how an open run stands.
+func (w *watch) closing(ctx context.Context) error {
+	if w.line == nil {
+		return nil
+	}
+	open, err := openRuns(ctx, w.archive, w.id)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	pid, working := sqlite.Owner(w.folder)
+	w.line.stands(&open[0], pid, working)
+	return outputError(w.out.flush())
+}
+
+func isWorking(folder string) bool {
+	_, working := sqlite.Owner(folder)
+	return working
+}
+
+// openRuns lists the runs of a conversation that have not ended, the oldest first.
+func openRuns(ctx context.Context, list journal.Lister, conversation string) ([]journal.Run, error) {
+	runs, err := list.Runs(ctx, conversation)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var open []journal.Run
+	for i := range runs {
+		if !runs[i].Status.Ended() {
+			open = append(open, runs[i])
+		}
+	}
+	return open, nil
+}
+
+// eventLines writes events as they are: one JSON text a line, byte for byte what
+// package event writes. On a terminal alone, what would act on it is escaped.
+type eventLines struct {
+	out   *output
+	clean bool
+}
+
+func (j *eventLines) event(e *event.Event) error {
+	before := len(j.out.buf)
+	line, err := event.AppendJSON(j.out.buf, e)
+	if err != nil {
+		return fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	j.out.buf = line
+	if j.clean {
+		j.out.buf = cleanJSON(line[:before:before], line[before:])
+	}
+	j.out.buf = append(j.out.buf, '\n')
+	return nil
 }

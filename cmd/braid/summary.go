@@ -10,22 +10,24 @@ import (
 
 // summary is what one turn came to: the last line of --json.
 type summary struct {
-	Kind         string           `json:"kind"`
-	Conversation string           `json:"conversation,omitempty"`
-	Run          string           `json:"run,omitempty"`
-	Model        string           `json:"model"`
-	Simulated    bool             `json:"simulated"`
-	Stop         event.StopReason `json:"stop,omitempty"`
-	Why          event.Why        `json:"why,omitempty"`
-	Text         string           `json:"text"`
-	Usage        event.Usage      `json:"usage"`
-	Cycles       int              `json:"cycles"`
-	ModelCalls   int              `json:"model_calls"`
-	ToolCalls    int              `json:"tool_calls"`
-	ToolErrors   int              `json:"tool_errors"`
-	Duration     time.Duration    `json:"duration_ns"`
-	ModelTime    time.Duration    `json:"model_time_ns"`
-	FirstByte    time.Duration    `json:"time_to_first_byte_ns"`
+	Kind         string `json:"kind"`
+	Conversation string `json:"conversation,omitempty"`
+	Run          string `json:"run,omitempty"`
+	// Kept says that the conversation can be gone on with later.
+	Kept       bool             `json:"kept"`
+	Model      string           `json:"model"`
+	Simulated  bool             `json:"simulated"`
+	Stop       event.StopReason `json:"stop,omitempty"`
+	Why        event.Why        `json:"why,omitempty"`
+	Text       string           `json:"text"`
+	Usage      event.Usage      `json:"usage"`
+	Cycles     int              `json:"cycles"`
+	ModelCalls int              `json:"model_calls"`
+	ToolCalls  int              `json:"tool_calls"`
+	ToolErrors int              `json:"tool_errors"`
+	Duration   time.Duration    `json:"duration_ns"`
+	ModelTime  time.Duration    `json:"model_time_ns"`
+	FirstByte  time.Duration    `json:"time_to_first_byte_ns"`
 	// Error is set unless the turn went well, Exit is the exit code that goes with it.
 	Error *event.Error `json:"error,omitempty"`
 	Exit  int          `json:"exit"`

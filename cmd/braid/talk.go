@@ -22,6 +22,8 @@ type talk struct {
 	// timeout bounds each stretch that the agent works for, not the time that
 	// a person takes to answer.
 	timeout time.Duration
+	// kept says that the conversation outlives the program.
+	kept bool
 }
 
 // turn runs one input to its end. The error is that of the run, or of the
@@ -30,16 +32,27 @@ func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) err
 	ctx, release := t.ints.guard(ctx)
 	defer release()
 	opts = append(opts, braid.In(t.conv))
-	res, err := t.stretch(ctx, func(ctx context.Context, into braid.RunOption) iter.Seq2[event.Event, error] {
-		return t.agent.Stream(ctx, input, append(opts, into)...)
+	return t.through(ctx, func(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
+		return t.agent.Stream(ctx, input, append(opts, braid.Into(res))...)
 	})
+}
+
+// stream is one call of the library that drives a run, and fills its result.
+type stream func(context.Context, *braid.Result) iter.Seq2[event.Event, error]
+
+// goOn goes on with the conversation's open run.
+func (t *talk) goOn(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
+	return t.agent.ResumeStream(ctx, t.conv, braid.Into(res))
+}
+
+// through drives a run from its first stretch to its end.
+func (t *talk) through(ctx context.Context, first stream) error {
+	res, err := t.stretch(ctx, first)
 	for err == nil && res.Stop == event.StopQuestion && len(res.Questions) > 0 {
 		if err = t.answer(ctx, res.Questions); err != nil {
 			break
 		}
-		res, err = t.stretch(ctx, func(ctx context.Context, into braid.RunOption) iter.Seq2[event.Event, error] {
-			return t.agent.ResumeStream(ctx, t.conv, into)
-		})
+		res, err = t.stretch(ctx, t.goOn)
 	}
 	if out, failed := errors.AsType[outputFailed](err); failed {
 		return out.err
@@ -60,14 +73,14 @@ func (o outputFailed) Error() string { return o.err.Error() }
 
 // stretch shows one call of the library to its end. A reader that goes away
 // cancels it: breaking out of the stream does.
-func (t *talk) stretch(ctx context.Context, stream func(context.Context, braid.RunOption) iter.Seq2[event.Event, error]) (*braid.Result, error) {
+func (t *talk) stretch(ctx context.Context, stream stream) (*braid.Result, error) {
 	if t.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, t.timeout)
 		defer cancel()
 	}
 	res := new(braid.Result)
-	for e, err := range stream(ctx, braid.Into(res)) {
+	for e, err := range stream(ctx, res) {
 		if err != nil {
 			return res, err
 		}
@@ -129,7 +142,7 @@ func (t *talk) abandon(ctx context.Context) error {
 func (t *talk) summary(res *braid.Result, err error) *summary {
 	info := t.agent.Model().Info()
 	s := &summary{
-		Kind: "result", Conversation: t.conv.ID(), Model: info.Name, Simulated: info.Simulated,
+		Kind: "result", Conversation: t.conv.ID(), Kept: t.kept, Model: info.Name, Simulated: info.Simulated,
 		Exit: kindOf(err).Info().Exit,
 	}
 	if err == nil {

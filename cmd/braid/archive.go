@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/nearest"
+	"github.com/braidrun/braid/journal"
+)
+
+// archive is a data folder to read in, beside the process that may be at work there.
+type archive interface {
+	journal.Lister
+	// Read is that of [journal.Store].
+	Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error)
+	Close() error
+}
+
+// newest stands for the conversation with the newest run.
+const newest = "latest"
+
+// findConversation finds the one whose ID is word or, if there is only one, begins
+// with it; "" and [newest] are the newest one.
+func findConversation(ctx context.Context, list journal.Lister, word string) (*journal.Summary, error) {
+	all, limit := true, 0
+	if word == "" || word == newest {
+		all, limit = false, 1
+	}
+	found, err := list.Conversations(ctx, "", "", limit)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	if len(found) == 0 {
+		return nil, noneKept()
+	}
+	if !all {
+		return &found[0], nil
+	}
+	var fitting []*journal.Summary
+	for i := range found {
+		c := &found[i]
+		if c.ID == word {
+			return c, nil
+		}
+		if strings.HasPrefix(c.ID, word) {
+			fitting = append(fitting, c)
+		}
+	}
+	switch len(fitting) {
+	case 1:
+		return fitting[0], nil
+	case 0:
+		return nil, noConversation(word, found)
+	}
+	const named = 3
+	var ids []string
+	for _, c := range fitting[:min(named, len(fitting))] {
+		ids = append(ids, c.ID)
+	}
+	if len(fitting) > named {
+		ids = append(ids, "…")
+	}
+	return nil, invalid("write more of it: "+strings.Join(ids, ", "), "%d conversations have an ID that begins with %q", len(fitting), fit(word, 40))
+}
+
+func noneKept() error {
+	return &event.Error{
+		Kind: event.ErrNotFound, Message: "no conversation is kept yet",
+		Hint: "begin one with braid chat, or choose another folder with --data",
+	}
+}
+
+// noConversation is the error for an ID that is none. Of IDs nobody types the whole,
+// so what was typed is compared with their beginnings.
+func noConversation(word string, all []journal.Summary) error {
+	beginnings := make([]string, len(all))
+	whole := map[string]string{}
+	for i := range all {
+		b := all[i].ID
+		if len(b) > len(word) {
+			b = b[:len(word)]
+		}
+		beginnings[i] = b
+		if whole[b] == "" {
+			whole[b] = all[i].ID
+		}
+	}
+	hint := "braid conversations lists them"
+	if near := nearest.Word(word, beginnings); near != "" {
+		hint = "did you mean " + whole[near] + "? " + hint
+	}
+	return &event.Error{
+		Kind: event.ErrNotFound, Hint: hint, Message: "there is no conversation with the ID " + strconv.Quote(fit(word, 40)),
+	}
+}

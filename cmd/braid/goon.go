@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// open lists the runs that earlier programs left open in the conversation, the
+// oldest first.
+func (pl *place) open(ctx context.Context) ([]journal.Run, error) {
+	if pl.before == nil {
+		return nil, nil
+	}
+	return openRuns(ctx, pl.store, pl.before.ID)
+}
+
+// finishOpen takes the open runs to their ends, one after another. What each has
+// done so far is shown again, so that the rest can be understood.
+func (t *talk) finishOpen(ctx context.Context, pl *place, ui *ui) error {
+	done := map[string]bool{}
+	for {
+		open, err := pl.open(ctx)
+		if err != nil || len(open) == 0 {
+			return err
+		}
+		run := open[0]
+		if done[run.ID] {
+			return &event.Error{
+				Kind: event.ErrConflict, Message: "the conversation's last run waits for something that cannot be answered here",
+				Hint: "braid show " + shortID(run.Conversation) + " tells what; begin another conversation meanwhile",
+			}
+		}
+		done[run.ID] = true
+		if err := t.replay(ctx, pl, &run, ui); err != nil {
+			return err
+		}
+		if err := t.finish(ctx, run); err != nil {
+			return err
+		}
+	}
+}
+
+// finish takes one open run to its end.
+func (t *talk) finish(ctx context.Context, run journal.Run) error {
+	ctx, release := t.ints.guard(ctx)
+	defer release()
+	if run.Status != event.RunQueued {
+		return t.through(ctx, t.goOn)
+	}
+	// Nothing of it is in the log yet, so only its ID leads to it.
+	return t.through(ctx, func(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
+		return t.drive(ctx, run.ID, res)
+	})
+}
+
+// drive is a stream of a run that was admitted by its ID.
+func (t *talk) drive(ctx context.Context, run string, into *braid.Result) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var left bool
+		var failed *event.Error
+		res, err := t.agent.Drive(ctx, t.conv, run, braid.Work{Sink: func(e event.Event) {
+			if end, ok := e.Body.(*event.RunEnded); ok {
+				failed = end.Err
+			}
+			if !left && !yield(e, nil) {
+				left = true
+				cancel()
+			}
+		}})
+		*into = *res
+		switch {
+		case left:
+		case err != nil:
+			yield(event.Event{}, err)
+		case failed != nil:
+			yield(event.Event{}, failed)
+		}
+	}
+}
+
+// replay shows what the log has of a run.
+func (t *talk) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) error {
+	tail, err := pl.store.Tail(ctx, run.Conversation)
+	if err != nil {
+		return storeError(err)
+	}
+	said := false
+	for _, e := range tail.Events {
+		if e.Run != run.ID {
+			continue
+		}
+		if m, ok := e.Body.(*event.UserMessage); ok && e.Scope == "" && ui.story != nil {
+			ui.story.note(0, dim, "you> %s", oneLine(clean(contentText(m.Content))))
+			said = true
+		}
+		if err := t.show.event(e); err != nil {
+			return outputError(err)
+		}
+	}
+	if !said && ui.story != nil && len(run.Input) > 0 {
+		ui.story.note(0, dim, "you> %s", oneLine(clean(contentText(run.Input[len(run.Input)-1].Content))))
+	}
+	return nil
+}
+
+// shortIDLength is how much of an ID is shown where a person reads it.
+const shortIDLength = 8
+
+// shortID is the beginning of an ID, enough to name it nearly always.
+func shortID(id string) string { return id[:min(len(id), shortIDLength)] }
+
+// placeWords say which conversation is gone on with.
+func placeWords(c *journal.Summary, now time.Time) string {
+	turns := "1 turn"
+	if c.Turns != 1 {
+		turns = fmt.Sprintf("%d turns", c.Turns)
+	}
+	return fmt.Sprintf("conversation %s, %s, the last one %s; braid show tells what was said",
+		cleanLine(shortID(c.ID)), turns, ago(now.Sub(c.Updated)))
+}
+
+// ago is how long something is past, in the largest unit that fits.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
+)
+
+// place is where a command's conversation stands.
+type place struct {
+	conv *braid.Conversation
+	// store is nil where nothing is kept.
+	store *sqlite.Store
+	// before is what the store says of a conversation that is gone on with.
+	before *journal.Summary
+	// close gives the folder back.
+	close func()
+}
+
+// continueFlag goes on with a conversation that is kept.
+func continueFlag() flagSpec {
+	return flagSpec{
+		name: "continue", short: "c", value: "ID", optional: true,
+		help: "go on with a conversation: the newest one, or the one whose ID begins so (braid conversations)",
+	}
+}
+
+// sureID is from how many characters on a word behind --continue that begins a
+// conversation's ID is that ID, where it could be the beginning of a prompt as well.
+const sureID = 6
+
+// takePlace finds the place of the command's conversation: the one to go on with, a
+// new one in the data folder, or memory.
+//
+// Where nobody chose the folder, not being able to write there is no reason not to
+// answer: it is told, and nothing is kept. Another process's being at work
+// there is none either.
+func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*place, error) {
+	id, goesOn := in.flags["continue"]
+	if cfg.Ephemeral {
+		if goesOn {
+			return nil, invalid("leave one of them out; "+cfg.values["ephemeral"].source+" says ephemeral",
+				"an ephemeral conversation cannot be one that was kept")
+		}
+		return inMemory(), nil
+	}
+	store, err := p.openStore(cfg)
+	switch {
+	case err == nil:
+	case !goesOn && kindOf(err) == event.ErrConflict,
+		!goesOn && kindOf(err) == event.ErrPermission && cfg.values["data"].source == "default":
+		message, _ := describe(err)
+		fmt.Fprintf(p.stderr, "braid: %s, so this conversation is kept in memory only\n", oneLine(message))
+		return inMemory(), nil
+	default:
+		return nil, err
+	}
+	pl := &place{store: store, close: p.onExit(func() { _ = store.Close() })}
+	if !goesOn {
+		pl.conv = braid.Open(store, newConversationID())
+		return pl, nil
+	}
+	if pl.before, err = in.findPlace(ctx, store, id); err != nil {
+		pl.close()
+		return nil, err
+	}
+	pl.conv = braid.Open(store, pl.before.ID)
+	return pl, nil
+}
+
+func inMemory() *place { return &place{conv: braid.NewConversation(), close: func() {}} }
+
+// newConversationID is a name to type the beginning of. It must not be that of
+// another conversation anywhere: the idempotency keys of tool calls begin with it.
+func newConversationID() string { return strings.ToLower(rand.Text()[:16]) }
+
+// findPlace finds the conversation that --continue is about. A word right behind it
+// is its ID where the command takes nothing else, or where there is one that begins so.
+func (in *invocation) findPlace(ctx context.Context, list journal.Lister, id string) (*journal.Summary, error) {
+	at, bare := in.behind["continue"]
+	if !bare || at >= len(in.args) {
+		return findConversation(ctx, list, id)
+	}
+	word := in.args[at]
+	if word != newest && len(word) < sureID {
+		return findConversation(ctx, list, id)
+	}
+	found, err := findConversation(ctx, list, word)
+	if kindOf(err) == event.ErrNotFound {
+		return findConversation(ctx, list, id)
+	}
+	in.args = append(in.args[:at:at], in.args[at+1:]...)
+	return found, err
+}
+
+// openStore takes the data folder for this process.
+func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
+	if cfg.Data == "" {
+		return nil, noDataFolder()
+	}
+	store, err := sqlite.Open(cfg.Data, sqlite.Options{})
+	return store, storeError(err)
+}
+
+// openArchive opens the data folder to read in it, whoever is at work there.
+func (p *process) openArchive(cfg *config) (archive, error) {
+	if cfg.Data == "" {
+		return nil, noDataFolder()
+	}
+	a, err := sqlite.View(cfg.Data)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return a, nil
+}
+
+func noDataFolder() error {
+	return &event.Error{
+		Kind: event.ErrPermission, Message: "there is no folder for your data", Hint: "set HOME, or name a folder with --data",
+	}
+}
+
+// storeError says what a store says in the command's words: without the name of an
+// operation that nobody here has called, and with what can be done about a folder.
+func storeError(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Op = ""
+	switch e.Kind {
+	case event.ErrConflict:
+		told.Hint = "wait until that one is done, choose another folder with --data, or look on with braid show"
+	case event.ErrStorageFull:
+		told.Hint = "free some space, or choose another folder with --data"
+	case event.ErrPermission, event.ErrInvalid, event.ErrNewer, event.ErrInternal, event.ErrUnavailable, event.ErrUnsupported:
+		told.Hint += "; braid doctor names the folder, --data chooses another"
+		told.Hint = strings.TrimPrefix(told.Hint, "; ")
+	}
+	return &told
+}
