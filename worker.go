@@ -112,6 +112,9 @@ func (d *driver) takeIn() {
 		}
 	}
 	for !ended {
+		if d.gate != nil && d.inOrder(&ended) {
+			continue
+		}
 		select {
 		case a := <-d.arrivals:
 			ended = d.arrive(a)
@@ -142,6 +145,37 @@ func (d *driver) takeIn() {
 		default:
 			more = false
 		}
+	}
+}
+
+// inOrder takes in one of the things that are ready, always the same first: a
+// simulation is to repeat itself, and a select chooses at random. It reports whether
+// there was any.
+func (d *driver) inOrder(ended *bool) bool {
+	select {
+	case a := <-d.arrivals:
+		*ended = d.arrive(a)
+		return true
+	default:
+	}
+	select {
+	case <-d.ctx.Done():
+		*ended = true
+		return true
+	default:
+	}
+	select {
+	case <-d.work.Mail:
+		*ended = d.fetch()
+		return true
+	default:
+	}
+	select {
+	case <-d.keeper.bell():
+		*ended = d.mail(d.keeper.letters())
+		return true
+	default:
+		return false
 	}
 }
 
