@@ -47,6 +47,9 @@ type ModelRequest struct {
 	// Messages are shared with the conversation's view: read only.
 	Messages []event.Message
 	Tools    []ToolSpec
+	// ToolChoice says what the model must do about Tools in this call; its zero
+	// value leaves it to the model.
+	ToolChoice ToolChoice
 	// Run, Scope, Cycle and Attempt say which call this is.
 	Run     string
 	Scope   string
@@ -67,6 +70,31 @@ type ModelOptions struct {
 	// Thinking is the token budget for reasoning.
 	Thinking int
 }
+
+// ToolChoice is what a model must do about its tools. Where a provider cannot
+// make it, the call fails with ErrUnsupported.
+type ToolChoice struct {
+	Mode ToolMode
+	// Tool is the one to call, for ToolsOne.
+	Tool string
+	// Serial asks for at most one call in an answer.
+	Serial bool
+}
+
+// ToolMode names a [ToolChoice].
+type ToolMode string
+
+// The modes of a choice.
+const (
+	// ToolsFree lets the model decide.
+	ToolsFree ToolMode = ""
+	// ToolsAny makes it call one of them, or several.
+	ToolsAny ToolMode = "any"
+	// ToolsNone keeps it from calling any.
+	ToolsNone ToolMode = "none"
+	// ToolsOne makes it call one that is named.
+	ToolsOne ToolMode = "one"
+)
 
 // ToolSpec is what a model is told about a tool.
 type ToolSpec struct {
