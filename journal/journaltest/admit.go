@@ -173,6 +173,25 @@ func admitCases() []testCase {
 			}
 			p.wantDue()
 		}},
+		{"what is not UTF-8 is invalid", func(p *probe) {
+			for what, change := range map[string]func(*journal.Run){
+				"id":           func(r *journal.Run) { r.ID = "\xff" },
+				"conversation": func(r *journal.Run) { r.Conversation = "\xff" },
+				"tenant":       func(r *journal.Run) { r.Tenant = "\xff" },
+				"user":         func(r *journal.Run) { r.User = "\xff" },
+				"agent":        func(r *journal.Run) { r.Agent = "\xff" },
+				"key":          func(r *journal.Run) { r.Key = "\xff" },
+				"executor":     func(r *journal.Run) { r.Executor = "\xff" },
+				"label":        func(r *journal.Run) { r.Metadata["colour"] = "\xff" },
+				"label's name": func(r *journal.Run) { r.Metadata["\xff"] = "blue" },
+			} {
+				r := whole()
+				change(&r)
+				_, err := p.Store.Admit(p.ctx, r)
+				p.refused("Admit with a broken "+what, err, event.ErrInvalid)
+			}
+			p.wantDue()
+		}},
 		{"fifty at once get turns without a gap", func(p *probe) {
 			const n = 50
 			turns := make([]int, n)

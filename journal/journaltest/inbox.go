@@ -84,6 +84,48 @@ func inboxCases() []testCase {
 			p.post(letter("a", first))
 			p.post(letter("b", first))
 		}},
+		{"the same id for something else is a conflict", func(p *probe) {
+			sent := journal.Mail{
+				ID: "a", Run: first, Kind: journal.MailAnswer, Token: "t", Value: json.RawMessage(`"yes"`), Message: words("a"),
+			}
+			look := func(when string) {
+				p.Helper()
+				for what, change := range map[string]func(*journal.Mail){
+					"kind":       func(m *journal.Mail) { m.Kind = journal.MailChild },
+					"token":      func(m *journal.Mail) { m.Token = "u" },
+					"no token":   func(m *journal.Mail) { m.Token = "" },
+					"value":      func(m *journal.Mail) { m.Value = json.RawMessage(`"no"`) },
+					"no value":   func(m *journal.Mail) { m.Value = nil },
+					"message":    func(m *journal.Mail) { m.Message = words("b") },
+					"block":      func(m *journal.Mail) { m.Message = []event.Block{&event.Thinking{Text: "a"}} },
+					"longer":     func(m *journal.Mail) { m.Message = append(words("a"), words("a")...) },
+					"no message": func(m *journal.Mail) { m.Message = nil },
+				} {
+					m := sent
+					change(&m)
+					p.refused("Post with another "+what+" "+when, p.Store.Post(p.ctx, m), event.ErrConflict)
+				}
+				m := sent
+				m.By, m.Posted, m.Early = "bob", noon, true
+				p.post(m)
+			}
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			p.post(sent)
+			look("while it is unread")
+			w := p.take(first)
+			sent.Posted = w.opened.Mail[0].Posted
+			equal(p, "mail", w.opened.Mail, []journal.Mail{sent})
+			b := w.batch(note("read"))
+			b.Read = []string{"a"}
+			w.commit(b)
+			look("after it was consumed")
+			equal(p, "news", w.renew().Mail, nil)
+			w.end(event.RunCompleted)
+			look("after the end")
+			p.refused("Post of a cancel with its id",
+				p.Store.Post(p.ctx, journal.Mail{ID: "a", Run: first, Kind: journal.MailCancel}), event.ErrConflict)
+			equal(p, "cancelled", p.row(journal.Run{ID: first, Conversation: talk}).Cancelled, false)
+		}},
 		{"an id is the run's own", func(p *probe) {
 			p.admit(journal.Run{ID: first, Conversation: talk, Tenant: "acme"})
 			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "zeta"})
@@ -177,6 +219,17 @@ func inboxCases() []testCase {
 			p.admit(journal.Run{ID: first, Conversation: talk})
 			for _, m := range []journal.Mail{
 				{Run: first, Kind: journal.MailMessage}, {ID: "a", Kind: journal.MailMessage}, {ID: "a", Run: first},
+			} {
+				p.refused("Post", p.Store.Post(p.ctx, m), event.ErrInvalid)
+			}
+			equal(p, "mail", mailIDs(p.acquire(first, 0).Mail), nil)
+		}},
+		{"what is not UTF-8 is invalid", func(p *probe) {
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			for _, m := range []journal.Mail{
+				{ID: "\xff", Run: first, Kind: journal.MailMessage}, {ID: "a", Run: first + "\xff", Kind: journal.MailMessage},
+				{ID: "a", Run: first, Kind: "\xff"}, {ID: "a", Run: first, Kind: journal.MailAnswer, Token: "\xff"},
+				{ID: "a", Run: first, Kind: journal.MailMessage, By: "\xff"},
 			} {
 				p.refused("Post", p.Store.Post(p.ctx, m), event.ErrInvalid)
 			}

@@ -34,7 +34,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	var mu sync.Mutex
 	caught := map[string]int{} // by case
 	t.Run("mutants", func(t *testing.T) {
-		for _, m := range mutants() {
+		for _, m := range slices.Concat(mutants(), mailMutants(), aloneMutants(), listMutants()) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				known, all := false, 0
@@ -84,10 +84,14 @@ type bent struct {
 	admit   func(context.Context, journal.Run) (journal.Run, error)
 	acquire func(context.Context, string, int64) (journal.Opened, error)
 	commit  func(context.Context, journal.Lease, journal.Batch) error
-	renew   func(context.Context, journal.Lease) (bool, error)
+	renew   func(context.Context, journal.Lease) (journal.News, error)
 	post    func(context.Context, journal.Mail) error
 	read    func(context.Context, string, int64, int) ([]*event.Event, error)
 	due     func(context.Context, int) ([]journal.Run, error)
+
+	conversations func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
+	runs          func(context.Context, string) ([]journal.Run, error)
+	queue         func(context.Context, string) ([]journal.Run, error)
 
 	// What the planted bugs need to know of what went before.
 	mu      sync.Mutex
@@ -131,7 +135,7 @@ func (b *bent) Commit(ctx context.Context, l journal.Lease, batch journal.Batch)
 	return b.Memory.Commit(ctx, l, batch)
 }
 
-func (b *bent) Renew(ctx context.Context, l journal.Lease) (bool, error) {
+func (b *bent) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
 	if b.renew != nil {
 		return b.renew(ctx, l)
 	}
@@ -157,6 +161,27 @@ func (b *bent) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 		return b.due(ctx, limit)
 	}
 	return b.Memory.Due(ctx, limit)
+}
+
+func (b *bent) Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+	if b.conversations != nil {
+		return b.conversations(ctx, tenant, after, limit)
+	}
+	return b.Memory.Conversations(ctx, tenant, after, limit)
+}
+
+func (b *bent) Runs(ctx context.Context, conversation string) ([]journal.Run, error) {
+	if b.runs != nil {
+		return b.runs(ctx, conversation)
+	}
+	return b.Memory.Runs(ctx, conversation)
+}
+
+func (b *bent) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
+	if b.queue != nil {
+		return b.queue(ctx, conversation)
+	}
+	return b.Memory.Queue(ctx, conversation)
 }
 
 // lease is the last one given out for the conversation.
@@ -239,7 +264,7 @@ func mutants() []mutant {
 		{
 			name: "no epoch check in Renew", catcher: "lease/taking over voids the earlier lease",
 			plant: func(b *bent) {
-				b.renew = func(ctx context.Context, l journal.Lease) (bool, error) {
+				b.renew = func(ctx context.Context, l journal.Lease) (journal.News, error) {
 					l.Epoch = b.lease(l.Conversation).Epoch
 					return b.Memory.Renew(ctx, l)
 				}
@@ -634,7 +659,7 @@ func mutants() []mutant {
 			},
 		},
 		{
-			name: "mail that is posted again replaces the first", catcher: "inbox/the same id twice is once",
+			name: "mail that is posted again replaces the first", catcher: "inbox/the same id for something else is a conflict",
 			plant: func(b *bent) {
 				b.post = func(ctx context.Context, m journal.Mail) error {
 					b.mu.Lock()
@@ -742,9 +767,10 @@ func mutants() []mutant {
 		{
 			name: "Renew forgets the cancel flag", catcher: "inbox/a cancel is told by Renew and stands on the row",
 			plant: func(b *bent) {
-				b.renew = func(ctx context.Context, l journal.Lease) (bool, error) {
-					_, err := b.Memory.Renew(ctx, l)
-					return false, err
+				b.renew = func(ctx context.Context, l journal.Lease) (journal.News, error) {
+					news, err := b.Memory.Renew(ctx, l)
+					news.Cancelled = false
+					return news, err
 				}
 			},
 		},
@@ -813,8 +839,8 @@ func mutants() []mutant {
 		{
 			name: "no lease can be renewed", catcher: "lease/a lease may be renewed",
 			plant: func(b *bent) {
-				b.renew = func(context.Context, journal.Lease) (bool, error) {
-					return false, &event.Error{Kind: event.ErrLeaseLost, Message: "lost"}
+				b.renew = func(context.Context, journal.Lease) (journal.News, error) {
+					return journal.News{}, &event.Error{Kind: event.ErrLeaseLost, Message: "lost"}
 				}
 			},
 		},
@@ -833,8 +859,8 @@ func mutants() []mutant {
 		{
 			name: "Renew does not move the end", catcher: "lease/renewing moves the end",
 			plant: func(b *bent) {
-				b.renew = func(ctx context.Context, l journal.Lease) (bool, error) {
-					return false, b.Memory.Commit(ctx, l, journal.Batch{})
+				b.renew = func(ctx context.Context, l journal.Lease) (journal.News, error) {
+					return journal.News{}, b.Memory.Commit(ctx, l, journal.Batch{})
 				}
 			},
 		},

@@ -163,6 +163,66 @@ func raceCases() []testCase {
 			}
 			equal(p, "letters", len(read), drivers)
 		}},
+		{"mail that is posted while the run ends is refused, or is with the next", func(p *probe) {
+			const last = 20
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			var mu sync.Mutex
+			posted := map[string]bool{}
+			var wg sync.WaitGroup
+			for d := range last {
+				wg.Go(func() {
+					run := first
+					for i := range 20 {
+						id := fmt.Sprint(d, "-", i)
+						switch err := p.Store.Post(p.ctx, letter(id, run)); {
+						case err == nil:
+							mu.Lock()
+							posted[id] = true
+							mu.Unlock()
+						case errors.Is(err, event.ErrConflict):
+							run += "+" // which is there as soon as this one has ended, if anybody left mail
+						case !errors.Is(err, event.ErrNotFound):
+							p.Errorf("Post: %v", err)
+						}
+					}
+				})
+			}
+			read := map[string]bool{}
+			take := func(mail []journal.Mail) (ids []string) {
+				for _, m := range mail {
+					if read[m.ID] {
+						p.Errorf("letter %s came twice", m.ID)
+					}
+					read[m.ID] = true
+					ids = append(ids, m.ID)
+				}
+				return ids
+			}
+			run := first
+			for range last {
+				w := p.take(run)
+				b := w.ending(event.RunCompleted)
+				// Half of what is there is read, the rest is left.
+				mail := w.renew().Mail
+				b.Read = take(mail[:len(mail)/2])
+				w.commit(b)
+				due := p.due(0)
+				if len(due) == 0 {
+					break // nobody left anything
+				}
+				run = due[0]
+			}
+			wg.Wait()
+			for _, id := range p.due(0) {
+				take(p.acquire(id, 0).Mail)
+			}
+			equal(p, "letters read", len(read), len(posted))
+			for id := range posted {
+				if !read[id] {
+					p.Errorf("letter %s is lost", id)
+				}
+			}
+		}},
 		{"conversations in parallel share their tenant's state", func(p *probe) {
 			var wg sync.WaitGroup
 			defer wg.Wait()

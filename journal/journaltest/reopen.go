@@ -43,6 +43,36 @@ func reopenCases() []testCase {
 				"app:n": json.RawMessage("1"), "user:n": json.RawMessage("2"),
 			})
 		}},
+		{"what was left to the next run is there again", func(p *probe) {
+			r := whole()
+			p.admit(r)
+			w := p.take(first)
+			p.post(letter("a", first))
+			p.post(letter("b", first))
+			end := w.end(event.RunCompleted)
+			before := p.due(0)
+
+			p.reopen()
+			equal(p, "due runs", p.due(0), before)
+			w.repeat("the end again", end)
+			changed := letter("a", first)
+			changed.Message = words("another")
+			p.refused("Post of other words", p.Store.Post(p.ctx, changed), event.ErrConflict)
+			p.post(letter("a", first))
+			p.post(letter("c", first+"+"))
+			v := p.take(first + "+")
+			equal(p, "mail", mailIDs(v.opened.Mail), []string{"a", "b", "c"})
+			equal(p, "which of it is early", early(v.opened.Mail), []bool{true, true, false})
+			row := v.opened.Run
+			equal(p, "row", row, journal.Run{
+				ID: first + "+", Conversation: r.Conversation, Tenant: r.Tenant, User: r.User, Agent: r.Agent,
+				Executor: r.Executor, Metadata: r.Metadata, Turn: 2, Status: event.RunRunning, Admitted: row.Admitted,
+			})
+			p.post(reply("d", first+"+"))
+
+			p.reopen()
+			equal(p, "news", mailIDs(v.renew().Mail), []string{"a", "b", "c", "d"})
+		}},
 		{"what is due is due again", func(p *probe) {
 			p.admit(journal.Run{ID: first, Conversation: talk})
 			p.admit(journal.Run{ID: next, Conversation: talk})

@@ -1,0 +1,153 @@
+package journaltest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+func listMutants() []mutant {
+	const (
+		order   = "list/what admitted last comes first"
+		tenants = "list/a tenant sees its own"
+		follows = "list/a summary follows the runs"
+		turns   = "list/runs come by their turn, as they stand"
+		queue   = "list/the queue is the open runs in their order"
+	)
+	type listing = func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
+	lists := func(f func(b *bent) listing) func(b *bent) {
+		return func(b *bent) { b.conversations = f(b) }
+	}
+	each := func(f func(s *journal.Summary)) func(b *bent) {
+		return lists(func(b *bent) listing {
+			return func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+				list, err := b.Memory.Conversations(ctx, tenant, after, limit)
+				for i := range list {
+					f(&list[i])
+				}
+				return list, err
+			}
+		})
+	}
+	rows := func(f func(runs []journal.Run) []journal.Run) func(b *bent) {
+		return func(b *bent) {
+			b.runs = func(ctx context.Context, conversation string) ([]journal.Run, error) {
+				runs, err := b.Memory.Runs(ctx, conversation)
+				return f(runs), err
+			}
+		}
+	}
+	return []mutant{
+		{
+			name: "the first comes first", catcher: order,
+			plant: lists(func(b *bent) listing {
+				return func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+					list, err := b.Memory.Conversations(ctx, tenant, after, limit)
+					slices.SortFunc(list, func(x, y journal.Summary) int { return x.Created.Compare(y.Created) })
+					return list, err
+				}
+			}),
+		},
+		{
+			name: "the last one of the page comes again", catcher: order,
+			plant: lists(func(b *bent) listing {
+				return func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+					list, err := b.Memory.Conversations(ctx, tenant, "", 0)
+					if i := slices.IndexFunc(list, func(s journal.Summary) bool { return s.ID == after }); i >= 0 {
+						list = list[i:]
+					}
+					if limit > 0 {
+						list = list[:min(limit, len(list))]
+					}
+					return list, err
+				}
+			}),
+		},
+		{
+			name: "an unknown place is the beginning", catcher: order,
+			plant: lists(func(b *bent) listing {
+				return func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+					list, err := b.Memory.Conversations(ctx, tenant, after, limit)
+					if err != nil {
+						return b.Memory.Conversations(ctx, tenant, "", limit)
+					}
+					return list, nil
+				}
+			}),
+		},
+		{
+			name: "everybody sees what has no tenant", catcher: tenants,
+			plant: lists(func(b *bent) listing {
+				return func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+					list, err := b.Memory.Conversations(ctx, tenant, after, limit)
+					if err == nil && len(list) == 0 && after == "" {
+						return b.Memory.Conversations(ctx, "", "", limit)
+					}
+					return list, err
+				}
+			}),
+		},
+		{
+			name: "the place may be another tenant's", catcher: tenants,
+			plant: lists(func(b *bent) listing {
+				return func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+					list, err := b.Memory.Conversations(ctx, tenant, after, limit)
+					if err != nil && after != "nowhere" {
+						return nil, nil
+					}
+					return list, err
+				}
+			}),
+		},
+		{name: "the count of turns is that of open runs", catcher: follows, plant: each(func(s *journal.Summary) { s.Turns = s.Open })},
+		{name: "nothing is open", catcher: follows, plant: each(func(s *journal.Summary) { s.Open = 0 })},
+		{name: "updated is created", catcher: follows, plant: each(func(s *journal.Summary) { s.Updated = s.Created })},
+		{name: "events do not count", catcher: follows, plant: each(func(s *journal.Summary) { s.Last = 0 })},
+		{
+			name: "the status is the newest run's", catcher: follows,
+			plant: each(func(s *journal.Summary) {
+				if s.Open > 1 {
+					s.Status = event.RunQueued
+				}
+			}),
+		},
+		{
+			name: "runs come backwards", catcher: turns,
+			plant: rows(func(runs []journal.Run) []journal.Run {
+				slices.Reverse(runs)
+				return runs
+			}),
+		},
+		{
+			name: "runs come without their input", catcher: turns,
+			plant: rows(func(runs []journal.Run) []journal.Run {
+				for i := range runs {
+					runs[i].Input = nil
+				}
+				return runs
+			}),
+		},
+		{
+			name: "runs that the store made are hidden", catcher: "list/a run that was made for mail is listed",
+			plant: rows(func(runs []journal.Run) []journal.Run {
+				return slices.DeleteFunc(runs, func(r journal.Run) bool { return strings.HasSuffix(r.ID, "+") })
+			}),
+		},
+		{
+			name: "runs that have ended are queued", catcher: queue,
+			plant: func(b *bent) { b.queue = b.Memory.Runs },
+		},
+		{
+			name: "who waits is not queued", catcher: queue,
+			plant: func(b *bent) {
+				b.queue = func(ctx context.Context, conversation string) ([]journal.Run, error) {
+					runs, err := b.Memory.Queue(ctx, conversation)
+					return slices.DeleteFunc(runs, func(r journal.Run) bool { return r.Status == event.RunWaiting }), err
+				}
+			},
+		},
+	}
+}
