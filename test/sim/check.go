@@ -1,0 +1,497 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// How late things may be, counted from when the last fault was over. The figures
+// are those of the promises; a sweep of the engine is every 2 s.
+const (
+	endSeen     = 5 * time.Second
+	takenOver   = term + 2*time.Second + restart + 100*time.Millisecond
+	takenInFile = 2*time.Second + restart + 100*time.Millisecond
+	cancelQuick = 500 * time.Millisecond
+	cancelSlow  = takenOver
+)
+
+// check holds what was seen against the journal and the promises.
+func (w *world) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.disks.err != nil {
+		w.failLocked("sim", "the files cannot be used: %v", w.disks.err)
+		return
+	}
+	stalled := len(w.failures) > 0
+	w.checkLog()
+	w.checkSteps()
+	w.checkEffects()
+	w.checkViewers(stalled)
+	w.checkTakeOver()
+	w.checkCancels()
+	w.checkUsage()
+	w.checkAnswers()
+	w.checkMessages(stalled)
+}
+
+func (w *world) g() *log { return w.record.log(talk) }
+
+// checkLog: what was acknowledged is in the journal (P1), the log is dense (P5), one
+// run after the other wrote it (P4).
+func (w *world) checkLog() {
+	g := w.g()
+	events, err := logOf(w.base, talk)
+	if err != nil {
+		w.failLocked("P1", "the log cannot be read: %v", err)
+		return
+	}
+	if len(events) != len(g.entries) {
+		w.failLocked("P1", "the journal has %d events, and %d were acknowledged", len(events), len(g.entries))
+	}
+	epoch, open := int64(0), ""
+	for i, e := range events {
+		if e.Seq != int64(i)+1 {
+			w.failLocked("P5", "event %d has the number %d", i+1, e.Seq)
+		}
+		if i >= len(g.entries) {
+			break
+		}
+		own := g.entries[i]
+		if own.Run != e.Run || own.Body.Kind() != e.Body.Kind() || own.Step != e.Step || own.Attempt != e.Attempt {
+			w.failLocked("P1", "event %d was acknowledged as %s %s/%d, and is %s %s/%d", e.Seq,
+				own.Body.Kind(), own.Step, own.Attempt, e.Body.Kind(), e.Step, e.Attempt)
+		}
+		if own.epoch < epoch {
+			w.failLocked("P4", "event %d of epoch %d comes after epoch %d", e.Seq, own.epoch, epoch)
+		}
+		epoch = own.epoch
+		switch e.Body.(type) {
+		case *event.RunStarted:
+			if open != "" {
+				w.failLocked("P4", "%s begins inside %s", w.aliasLocked(e.Run), w.aliasLocked(open))
+			}
+			open = e.Run
+		case *event.RunEnded:
+			open = ""
+		default:
+			if e.Run != open {
+				w.failLocked("P4", "event %d of %s stands inside %s", e.Seq, w.aliasLocked(e.Run), w.aliasLocked(open))
+			}
+		}
+	}
+	rows, err := whole(w.base)
+	if err != nil {
+		w.failLocked("P1", "the runs cannot be listed: %v", err)
+		return
+	}
+	for _, a := range w.record.accepted {
+		row, ok := rows[a.run]
+		if !ok {
+			w.failLocked("P1", "%q was accepted as %s, which the journal does not know", a.text, w.aliasLocked(a.run))
+		} else if run := w.record.runs[a.run]; row.Status.Ended() && run.ended == nil {
+			w.failLocked("P1", "%s is %s, and its log does not say so", w.aliasLocked(a.run), row.Status)
+		}
+	}
+}
+
+// attempt is what the log says of one attempt of a step.
+type attempt struct {
+	run, step string
+	attempt   int
+	kind      event.StepKind
+	effect    event.Effect
+	begun     *entry
+	ends      []entry
+	asked     []entry
+}
+
+func (w *world) attempts() []*attempt {
+	var list []*attempt
+	index := map[string]*attempt{}
+	for _, e := range w.g().entries {
+		key := fmt.Sprintf("%s/%s/%d", e.Run, e.Step, e.Attempt)
+		switch b := e.Body.(type) {
+		case *event.StepBegun:
+			a := &attempt{run: e.Run, step: e.Step, attempt: e.Attempt, kind: b.Step, effect: b.Effect, begun: &e}
+			index[key] = a
+			list = append(list, a)
+		case *event.StepEnded:
+			if a := index[key]; a != nil {
+				a.ends = append(a.ends, e)
+			}
+		case *event.AssistantMessage:
+			if a := index[key]; a != nil && !b.Piece {
+				a.ends = append(a.ends, e)
+			}
+		case *event.Asked:
+			if a := index[key]; a != nil {
+				a.asked = append(a.asked, e)
+			}
+		}
+	}
+	return list
+}
+
+// checkSteps: an attempt ends once, and what has ended does not begin again (P2).
+func (w *world) checkSteps() {
+	over := map[string]bool{}
+	for _, a := range w.attempts() {
+		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
+		key := a.run + "/" + a.step
+		if over[key] {
+			w.failLocked("P2", "%s began after the step had ended", name)
+		}
+		if len(a.ends) > 1 {
+			w.failLocked("P2", "%s ended %d times", name, len(a.ends))
+		}
+		for _, e := range a.ends {
+			if b, ok := e.Body.(*event.StepEnded); !ok || b.Step == event.StepTool {
+				over[key] = true
+			}
+		}
+	}
+}
+
+// checkEffects: what was in flight at a crash is decided by its class, and what is
+// in doubt is shown (P3).
+func (w *world) checkEffects() {
+	effects := map[string][]*toolCall{}
+	for _, c := range w.record.tools {
+		if c.effect > 0 {
+			effects[c.key] = append(effects[c.key], c)
+		}
+	}
+	for _, list := range effects {
+		c := list[0]
+		for _, o := range list {
+			if o.id != c.id || o.class != c.class {
+				w.failLocked("P3", "%s of %s was repeated as another call", c.step, w.aliasLocked(c.run))
+			}
+		}
+		// What a driver does that has lost its lease and does not know it yet
+		// reaches the outside; for what may be asked about, that is one more.
+		fenced := slices.DeleteFunc(slices.Clone(list), func(o *toolCall) bool { return o.zombie })
+		switch {
+		case c.class == event.EffectUnsafe && len(list) > 1:
+			w.failLocked("P3", "%s of %s is unsafe and took effect %d times", c.step, w.aliasLocked(c.run), len(list))
+		case c.class == event.EffectReconcilable && len(fenced) > 1:
+			w.failLocked("P3", "%s of %s can be asked about and took effect %d times", c.step, w.aliasLocked(c.run), len(fenced))
+		}
+	}
+	w.checkDoubt()
+}
+
+func (w *world) checkDoubt() {
+	g := w.g()
+	for _, a := range w.attempts() {
+		if a.kind != event.StepTool {
+			continue
+		}
+		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
+		for _, e := range a.ends {
+			b, ok := e.Body.(*event.StepEnded)
+			if !ok || b.Outcome != event.OutcomeInDoubt {
+				if ok && b.Outcome == event.OutcomeDone && e.epoch != a.begun.epoch && b.Result != nil && !w.isChild(a) {
+					w.failLocked("P3", "%s was in flight when its driver died and is said to be done", name)
+				}
+				continue
+			}
+			switch {
+			case len(a.asked) > 0:
+				w.failLocked("P3", "%s asked and did not run, and is said to be in doubt", name)
+			case e.epoch == a.begun.epoch:
+				w.failLocked("P3", "%s is in doubt, and its driver had not died", name)
+			case a.effect == event.EffectPure || a.effect == event.EffectIdempotent:
+				w.failLocked("P3", "%s is %s and in doubt", name, a.effect)
+			}
+			// The next request in this scope shows it.
+			for _, m := range w.record.models {
+				if m.run == a.run && m.scope == e.Scope && w.begunAt(g, m) > e.Seq {
+					if m.results[b.Result.Call] != event.TextOf(b.Result.Content) {
+						w.failLocked("P3", "%s is in doubt, and the model was told %q", name, m.results[b.Result.Call])
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+// isChild reports whether the attempt is a call of an agent: its scope goes on in
+// other drivers.
+func (w *world) isChild(a *attempt) bool {
+	return slices.ContainsFunc(w.g().entries, func(e entry) bool {
+		o, ok := e.Body.(*event.ScopeOpened)
+		return ok && e.Run == a.run && o.ID == a.step
+	})
+}
+
+// begunAt is where in the log a model call began.
+func (w *world) begunAt(g *log, m *modelCall) int64 {
+	for _, e := range g.entries {
+		if _, ok := e.Body.(*event.StepBegun); ok && e.Run == m.run && e.Step == m.step && e.Attempt == m.attempt {
+			return e.Seq
+		}
+	}
+	return 0
+}
+
+// checkViewers: everybody was shown everything, once (P5), and the end in time (P7).
+func (w *world) checkViewers(stalled bool) {
+	g := w.g()
+	for _, v := range w.viewers {
+		for i, s := range v.seen {
+			if i >= len(g.entries) {
+				w.failLocked("P5", "%s was shown event %d, which the journal does not have", v.name, s.Seq)
+				break
+			}
+			own := g.entries[i]
+			if s.Run != own.Run || s.Body.Kind() != own.Body.Kind() || s.Step != own.Step || s.Attempt != own.Attempt {
+				w.failLocked("P5", "%s was shown another event %d than the journal has", v.name, s.Seq)
+			}
+			if _, ok := s.Body.(*event.RunEnded); ok && !own.at.Equal(w.begun) {
+				if late := s.at.Sub(w.since(own.at)); late > endSeen {
+					w.failLocked("P7", "%s was told %v late that %s has ended", v.name, late, w.aliasLocked(s.Run))
+				}
+			}
+		}
+		if len(v.seen) < len(g.entries) && !stalled {
+			w.failLocked("P5", "%s was shown %d of %d events", v.name, len(v.seen), len(g.entries))
+		}
+	}
+}
+
+// since is when a promise's time begins to count: not before the last fault was over.
+func (w *world) since(at time.Time) time.Time {
+	if w.quiet.After(at) {
+		return w.quiet
+	}
+	return at
+}
+
+// checkTakeOver: a run whose process died goes on elsewhere in time (P8).
+func (w *world) checkTakeOver() {
+	bound := takenOver
+	if w.c.Store == "sqlite" && !slices.ContainsFunc(w.c.Strikes, func(s Strike) bool { return s.Fault == Pause || s.Fault == PauseAfter }) {
+		bound = takenInFile
+	}
+	for _, s := range w.record.stops {
+		for _, conv := range s.convs {
+			for _, a := range w.record.acquires {
+				if a.stamp > s.stamp && a.conv == conv {
+					if late := a.at.Sub(w.since(s.at)); late > bound {
+						w.failLocked("P8", "%s went on %v after %s had stopped", w.aliasLocked(a.run), late, s.proc.name)
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+// checkCancels: a run that was to be cancelled is, soon, and begins nothing after the
+// driver's next commit (P9).
+func (w *world) checkCancels() {
+	for _, c := range w.record.cancels {
+		name := w.aliasLocked(c.run)
+		run := w.record.runs[c.run]
+		if run.ended == nil {
+			continue // it was said already that it goes on
+		}
+		commits := map[int]bool{}
+		began := map[int]bool{}
+		for _, e := range w.g().entries {
+			if e.Run != c.run || e.stamp < c.stamp {
+				continue
+			}
+			commits[e.batch] = true
+			if _, ok := e.Body.(*event.StepBegun); ok {
+				began[e.batch] = true
+			}
+		}
+		if run.ended.Status != event.RunCancelled && len(commits) > 1 {
+			w.failLocked("P9", "%s was to be cancelled and is %s %d commits later", name, run.ended.Status, len(commits))
+		}
+		bound := cancelQuick
+		if len(w.c.Strikes) > 0 || w.scenario.loops {
+			bound = cancelSlow
+		}
+		if late := run.endedAt.Sub(w.since(c.at)); late > bound {
+			w.failLocked("P9", "%s ended %v after it was to be cancelled", name, late)
+		}
+		if len(w.c.Strikes) == 0 && !w.scenario.loops && len(began) > 1 {
+			w.failLocked("P9", "%s began something in %d commits after it was to be cancelled", name, len(began))
+		}
+	}
+}
+
+// checkUsage: what a model call has used is recorded once, in every outcome (P10).
+func (w *world) checkUsage() {
+	total := map[string]event.Usage{}
+	told := map[string]*modelCall{}
+	for _, m := range w.record.models {
+		told[fmt.Sprintf("%s/%s/%d", m.run, m.step, m.attempt)] = m
+	}
+	for _, a := range w.attempts() {
+		if a.kind != event.StepModel {
+			continue
+		}
+		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
+		if len(a.ends) == 0 && w.record.runs[a.run].ended != nil {
+			w.failLocked("P10", "%s never ended", name)
+		}
+		for _, e := range a.ends {
+			var used event.Usage
+			unknown := false
+			switch b := e.Body.(type) {
+			case *event.AssistantMessage:
+				used = b.Usage
+			case *event.StepEnded:
+				used, unknown = b.Usage, b.UsageUnknown
+			}
+			total[a.run] = total[a.run].Add(used)
+			m := told[fmt.Sprintf("%s/%s/%d", a.run, a.step, a.attempt)]
+			switch {
+			case m == nil || m.usage == nil:
+				if used != (event.Usage{}) {
+					w.failLocked("P10", "%s is said to have used %d tokens, and no provider said so", name, used.Total)
+				}
+				if _, ok := e.Body.(*event.StepEnded); ok && !unknown {
+					w.failLocked("P10", "%s was cut off, and its usage is said to be known", name)
+				}
+			case e.epoch == a.begun.epoch && !unknown && used != *m.usage:
+				w.failLocked("P10", "%s used %d tokens, and the log says %d", name, m.usage.Total, used.Total)
+			}
+		}
+	}
+	for id, run := range w.record.runs {
+		if run.ended != nil && run.ended.Usage != total[id] {
+			w.failLocked("P10", "%s is said to have used %d tokens, and its steps %d", w.aliasLocked(id), run.ended.Usage.Total, total[id].Total)
+		}
+	}
+}
+
+// checkAnswers: a question is answered once, by who was told that his answer counts,
+// and by nobody who did not mean to (P11).
+func (w *world) checkAnswers() {
+	values := map[string][]string{}
+	asked := map[string]bool{}
+	for _, e := range w.g().entries {
+		switch b := e.Body.(type) {
+		case *event.Asked:
+			asked[b.Token] = true
+		case *event.Answered:
+			values[b.Token] = append(values[b.Token], string(b.Value))
+			if !asked[b.Token] {
+				w.failLocked("P11", "event %d answers what was not asked", e.Seq)
+			}
+			if !slices.ContainsFunc(w.record.mails, func(m mailRecord) bool {
+				return m.mail.Kind == journal.MailAnswer && m.mail.Token == b.Token && string(m.mail.Value) == string(b.Value)
+			}) {
+				w.failLocked("P11", "event %d is an answer that nobody gave", e.Seq)
+			}
+		}
+	}
+	for _, list := range values {
+		if len(list) > 1 {
+			w.failLocked("P11", "a question was answered %d times: %q", len(list), list)
+		}
+	}
+	given := map[string]string{}
+	for _, a := range w.record.answers {
+		if other, ok := given[a.token]; ok && other != a.value {
+			w.failLocked("P11", "two answers to one question were accepted: %q and %q", other, a.value)
+		}
+		given[a.token] = a.value
+		if list := values[a.token]; len(list) > 0 && !slices.Contains(list, fmt.Sprintf("%q", a.value)) {
+			w.failLocked("P11", "%s was told that %q counts, and the log says %q", a.client, a.value, list)
+		}
+	}
+}
+
+// checkMessages: each message that was accepted is in the log once, in the order in
+// which it was accepted, and every model call of the root after that shows it once
+// and none before.
+func (w *world) checkMessages(stalled bool) {
+	g := w.g()
+	place := map[string][]entry{}
+	for _, e := range g.entries {
+		if u, ok := e.Body.(*event.UserMessage); ok {
+			place[event.TextOf(u.Content)] = append(place[event.TextOf(u.Content)], e)
+		}
+	}
+	last := map[string]accepted{}
+	for _, a := range w.record.accepted {
+		at := place[a.text]
+		switch {
+		case len(at) == 0 && !stalled:
+			w.failLocked("messages", "%q was accepted and is nowhere", a.text)
+		case len(at) > 1:
+			w.failLocked("messages", "%q is in the log %d times", a.text, len(at))
+		}
+		if len(at) != 1 {
+			continue
+		}
+		before, ok := last[a.client]
+		if ok && len(place[before.text]) == 1 && place[before.text][0].Seq > at[0].Seq && ordered(before.policy, a.policy) {
+			w.failLocked("messages", "%q comes before %q", a.text, before.text)
+		}
+		last[a.client] = a
+		w.checkShown(g, a.text, at[0])
+	}
+	for _, text := range w.record.missing {
+		if len(place[text]) > 0 {
+			w.failLocked("messages", "%q was refused and is in the log", text)
+		}
+	}
+	if w.scenario.setup != nil {
+		for _, m := range w.record.models {
+			if n := count(m.texts, summary); n != 1 {
+				w.failLocked("messages", "a model call shows what was compacted %d times", n)
+			}
+			if count(m.texts, forgotten) > 0 {
+				w.failLocked("messages", "a model call shows what was summed up")
+			}
+		}
+	}
+}
+
+// ordered reports whether a message under the policy b cannot overtake one under a:
+// what steers goes to the run that is open now, before those that are queued.
+func ordered(a, b braid.Policy) bool { return b != braid.Steer || a == braid.Steer }
+
+func (w *world) checkShown(g *log, text string, at entry) {
+	if run := w.record.runs[at.Run]; run.ended != nil && run.ended.Status == event.RunFailed {
+		return // its texts are left out
+	}
+	for _, m := range w.record.models {
+		if m.scope != "" {
+			continue
+		}
+		n := count(m.texts, text)
+		switch after := w.begunAt(g, m) > at.Seq; {
+		case after && n == 0:
+			w.failLocked("messages", "%q is not in the model call %s/%d of %s", text, m.step, m.attempt, w.aliasLocked(m.run))
+		case n > 1:
+			w.failLocked("messages", "%q is %d times in the model call %s/%d of %s", text, n, m.step, m.attempt, w.aliasLocked(m.run))
+		case !after && n > 0:
+			w.failLocked("messages", "%q is in a model call that began before it came", text)
+		}
+	}
+}
+
+func count(list []string, s string) int {
+	n := 0
+	for _, one := range list {
+		if one == s {
+			n++
+		}
+	}
+	return n
+}

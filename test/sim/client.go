@@ -1,0 +1,299 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// tenant and conversation are those of all scenarios.
+const (
+	tenant = "acme"
+	talk   = "talk"
+)
+
+// client is somebody outside who asks for things, one after the other, and asks
+// again where no answer came.
+type client struct {
+	w    *world
+	name string
+	// n counts its visits to the gate, jobs what it has asked for.
+	n, jobs int
+}
+
+// accepted is a message that the service took.
+type accepted struct {
+	client string
+	text   string
+	policy braid.Policy
+	run    string
+	stamp  int
+}
+
+type cancelRecord struct {
+	run    string
+	stamp  int
+	at     time.Time
+	client string
+}
+
+type answerRecord struct {
+	client string
+	token  string
+	value  string
+}
+
+// client lets a client do something beside all others.
+func (w *world) client(name string, do func(c *client)) {
+	w.mu.Lock()
+	w.active++
+	w.mu.Unlock()
+	w.spawn(func() {
+		do(&client{w: w, name: name})
+		w.mu.Lock()
+		w.active--
+		w.mu.Unlock()
+		w.gate.ring()
+	})
+}
+
+// at waits until about so many calls of seams have been made in all.
+func (c *client) at(turns int) {
+	c.n++
+	c.w.gate.pass(nil, fmt.Sprintf("client %s %d", c.name, c.n), turns)
+}
+
+// any is some place among the first so many calls.
+func (w *world) any(most int) int { return w.draw.IntN(most) }
+
+// ask has a process do something, again and again until there is an answer. It is
+// false where the case ended first.
+func (c *client) ask(f func(ctx context.Context, p *process) error) (bool, error) {
+	for {
+		c.at(0)
+		p := c.w.reach()
+		if p == nil {
+			return false, nil
+		}
+		c.at(0)
+		answered, err := p.serve(c.name, func(ctx context.Context) error { return f(ctx, p) })
+		if c.w.over() {
+			return false, nil
+		}
+		kind := event.KindOf(err)
+		if answered && kind != event.ErrUnavailable && kind != event.ErrLeaseLost {
+			return true, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// submit begins a run through the engine, under a key, and gives its id.
+func (c *client) submit(text string) string {
+	c.jobs++
+	run := journal.Run{
+		ID: fmt.Sprintf("%s-%d", c.name, c.jobs), Conversation: talk, Tenant: tenant, Agent: c.w.scenario.root,
+		Key:   fmt.Sprintf("%s-key-%d", c.name, c.jobs),
+		Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text}}}},
+	}
+	ok, err := c.ask(func(ctx context.Context, p *process) error {
+		_, err := call(p, Submit, c.name, func() (journal.Run, error) { return p.engine.Submit(ctx, run) })
+		return err
+	})
+	switch {
+	case ok && err != nil:
+		c.w.fail("P1", "%s was refused: %v", run.ID, err)
+	case ok:
+		c.took(text, braid.Queue, run.ID)
+	}
+	return run.ID
+}
+
+func (c *client) took(text string, policy braid.Policy, run string) {
+	w := c.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	r.accepted = append(r.accepted, accepted{c.name, text, policy, run, r.tick()})
+}
+
+// send says something under a policy. It is false where that was refused.
+func (c *client) send(text string, policy braid.Policy) bool {
+	c.jobs++
+	key := fmt.Sprintf("%s-key-%d", c.name, c.jobs)
+	var sent braid.Sent
+	ok, err := c.ask(func(ctx context.Context, p *process) error {
+		agent := p.agents[c.w.scenario.root]
+		got, err := call(p, Send, c.name, func() (braid.Sent, error) {
+			return agent.Send(ctx, braid.Open(p.store, talk), text, braid.During(policy), braid.Key(key), braid.For(tenant, ""))
+		})
+		if err != nil {
+			return err
+		}
+		sent = got
+		for _, run := range append(got.Interrupted, got.Run) {
+			c.wake(ctx, p, run)
+		}
+		return nil
+	})
+	switch {
+	case !ok:
+		return false
+	case policy == braid.Reject && event.KindOf(err) == event.ErrLocked:
+		c.w.mu.Lock()
+		c.w.record.missing = append(c.w.record.missing, text)
+		c.w.mu.Unlock()
+		return false
+	case err != nil:
+		c.w.fail("P1", "%q of %s was refused: %v", text, c.name, err)
+		return false
+	}
+	c.took(text, policy, sent.Run)
+	return true
+}
+
+// wake tells the engine that there is mail. It is a hint: nobody asks what came of it.
+func (c *client) wake(ctx context.Context, p *process, run string) {
+	row := journal.Run{ID: run, Conversation: talk, Tenant: tenant}
+	_, _ = call(p, Wake, c.name+" "+c.w.alias(run), func() (struct{}, error) { return struct{}{}, p.engine.Wake(ctx, row) })
+}
+
+// cancel wishes a run to end.
+func (c *client) cancel(run string) {
+	ok, err := c.ask(func(ctx context.Context, p *process) error {
+		_, err := call(p, Cancel, c.name, func() (struct{}, error) {
+			return struct{}{}, p.engine.Cancel(ctx, journal.Run{ID: run, Conversation: talk, Tenant: tenant}, c.name)
+		})
+		return err
+	})
+	switch {
+	case !ok || event.KindOf(err) == event.ErrConflict || event.KindOf(err) == event.ErrNotFound:
+		return // it has ended, or has not been admitted
+	case err != nil:
+		c.w.fail("P9", "the cancellation of %s was refused: %v", run, err)
+		return
+	}
+	w := c.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	r.cancels = append(r.cancels, cancelRecord{run, r.tick(), time.Now(), c.name})
+}
+
+// answer answers a question. It is false where somebody else had.
+func (c *client) answer(q event.Event, value string) bool {
+	token := q.Body.(*event.Asked).Token
+	ok, err := c.ask(func(ctx context.Context, p *process) error {
+		_, err := call(p, Answer, c.name, func() (struct{}, error) {
+			return struct{}{}, braid.Open(p.store, talk).Answer(ctx, token, value)
+		})
+		if err == nil {
+			c.wake(ctx, p, q.Run)
+		}
+		return err
+	})
+	if !ok || err != nil {
+		return false
+	}
+	w := c.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.record.answers = append(w.record.answers, answerRecord{c.name, token, value})
+	return true
+}
+
+// questions does something about every question that is asked.
+func (c *client) questions(do func(q event.Event)) {
+	known := map[string]bool{}
+	for {
+		q, ok := c.see(func(e event.Event) bool {
+			q, ok := e.Body.(*event.Asked)
+			return ok && !known[q.Token]
+		})
+		if !ok {
+			return
+		}
+		known[q.Body.(*event.Asked).Token] = true
+		do(q)
+	}
+}
+
+// waiter is a client that waits to be shown something.
+type waiter struct {
+	want func(event.Event) bool
+	got  chan event.Event
+}
+
+// see waits until the first watcher has been shown a durable event that want wants.
+func (c *client) see(want func(event.Event) bool) (event.Event, bool) {
+	w := c.w
+	w.mu.Lock()
+	for _, s := range w.viewers[0].seen {
+		if want(*s.Event) {
+			w.mu.Unlock()
+			c.at(0)
+			return *s.Event, true
+		}
+	}
+	one := &waiter{want, make(chan event.Event, 1)}
+	w.waiters = append(w.waiters, one)
+	w.mu.Unlock()
+	e, ok := <-one.got
+	if ok {
+		c.at(0)
+	}
+	return e, ok
+}
+
+// show tells clients what the first watcher has been shown.
+func (w *world) show(e event.Event) {
+	left := w.waiters[:0]
+	for _, one := range w.waiters {
+		if one.want(e) {
+			one.got <- e
+			continue
+		}
+		left = append(left, one)
+	}
+	clear(w.waiters[len(left):])
+	w.waiters = left
+}
+
+// asked wants the n-th question, from 1.
+func asked(n int) func(event.Event) bool {
+	seen := map[string]bool{}
+	return func(e event.Event) bool {
+		q, ok := e.Body.(*event.Asked)
+		if !ok {
+			return false
+		}
+		seen[q.Token] = true
+		return len(seen) == n
+	}
+}
+
+// begun wants the n-th beginning of a kind of step.
+func begun(step event.StepKind, n int) func(event.Event) bool {
+	return func(e event.Event) bool {
+		b, ok := e.Body.(*event.StepBegun)
+		if ok && b.Step == step {
+			n--
+		}
+		return ok && n == 0
+	}
+}
+
+// ended wants the n-th end of a run.
+func ended(n int) func(event.Event) bool {
+	return func(e event.Event) bool {
+		if _, ok := e.Body.(*event.RunEnded); ok {
+			n--
+			return n == 0
+		}
+		return false
+	}
+}

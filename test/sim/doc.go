@@ -1,0 +1,22 @@
+// Package sim plays whole conversations in one process, on a simulated clock, and
+// lets everything go wrong that may go wrong.
+//
+// The parts are the real ones: agents, their driver, the engine in process, the
+// hub, the journal in memory or in SQLite files. What stands between them is
+// wrapped: each call of a seam waits at a gate, and when everything waits, one is
+// let through, chosen by the seed. So a seed tells the whole story, and the same
+// seed tells it again.
+//
+// A [Case] is a scenario, a seed and what strikes where: a fault at the k-th call
+// of a seam. A process that crashes stands still for ever at its next call of a seam,
+// and another one takes its place on the same journal. The world outside writes
+// down every effect, and clients follow what they are shown. In the end one checker
+// holds all of it against the journal and names each violation by the promise
+// that it breaks.
+//
+// A failure prints its case. To play it alone, with its story:
+//
+//	BRAID_SIM_CASE='text/memory/1/journal.commit:2:crash' go test -run TestCase -v ./test/sim
+//
+// BRAID_SIM_SEEDS=100000 plays more of them than the ordinary test does.
+package sim

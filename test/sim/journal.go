@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// store is the journal as a process sees it: every call goes through the gate.
+type store struct {
+	p    *process
+	base journal.Store
+}
+
+// queueStore and tailStore are stores that can do more, as far as what they wrap can.
+type queueStore struct{ *store }
+
+type tailStore struct{ queueStore }
+
+func newStore(p *process, base journal.Store) journal.Store {
+	s := &store{p: p, base: base}
+	_, queues := base.(journal.Queuer)
+	_, tails := base.(journal.Tailer)
+	switch {
+	case queues && tails:
+		return tailStore{queueStore{s}}
+	case queues:
+		return queueStore{s}
+	default:
+		return s
+	}
+}
+
+// Admit implements [journal.Store].
+func (s *store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
+	return call(s.p, Admit, who(ctx), func() (journal.Run, error) {
+		row, err := s.base.Admit(ctx, r)
+		s.p.w.admitted(s.p, row, err)
+		return row, err
+	})
+}
+
+// Acquire implements [journal.Store].
+func (s *store) Acquire(ctx context.Context, run string, have int64) (journal.Opened, error) {
+	return call(s.p, Acquire, who(ctx), func() (journal.Opened, error) {
+		o, err := s.base.Acquire(ctx, run, have)
+		s.p.w.acquired(s.p, run, o, err)
+		return o, err
+	})
+}
+
+// Commit implements [journal.Store].
+func (s *store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	s.p.w.uses(s.p, Commit, l)
+	_, err := call(s.p, Commit, who(ctx), func() (struct{}, error) {
+		err := s.base.Commit(ctx, l, b)
+		s.p.w.committed(s.p, l, b, err)
+		return struct{}{}, err
+	})
+	s.p.w.told(s.p, l, err)
+	return err
+}
+
+// Renew implements [journal.Store].
+func (s *store) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
+	s.p.w.uses(s.p, Renew, l)
+	news, err := call(s.p, Renew, who(ctx), func() (journal.News, error) {
+		news, err := s.base.Renew(ctx, l)
+		s.p.w.renewed(s.p, l, err)
+		return news, err
+	})
+	s.p.w.told(s.p, l, err)
+	return news, err
+}
+
+// Post implements [journal.Store].
+func (s *store) Post(ctx context.Context, m journal.Mail) error {
+	_, err := call(s.p, Post, who(ctx)+" "+string(m.Kind)+" to "+s.p.w.alias(m.Run), func() (struct{}, error) {
+		err := s.base.Post(ctx, m)
+		s.p.w.posted(s.p, m, err)
+		return struct{}{}, err
+	})
+	return err
+}
+
+// Read implements [journal.Store].
+func (s *store) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
+	return call(s.p, Read, who(ctx), func() ([]*event.Event, error) {
+		return s.base.Read(ctx, conversation, after, limit)
+	})
+}
+
+// Due implements [journal.Store].
+func (s *store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
+	return call(s.p, Due, who(ctx), func() ([]journal.Run, error) { return s.base.Due(ctx, limit) })
+}
+
+// Queue implements [journal.Queuer].
+func (s queueStore) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
+	return call(s.p, Queue, who(ctx), func() ([]journal.Run, error) {
+		return s.base.(journal.Queuer).Queue(ctx, conversation)
+	})
+}
+
+// Tail implements [journal.Tailer].
+func (s tailStore) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	return call(s.p, Tail, who(ctx), func() (journal.Tail, error) {
+		return s.base.(journal.Tailer).Tail(ctx, conversation)
+	})
+}

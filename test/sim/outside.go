@@ -1,0 +1,410 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// modelCall is one call of a model as its provider has seen it.
+type modelCall struct {
+	begun, ended int
+	proc         *process
+	agent        string
+	run, scope   string
+	step         string
+	cycle        int
+	attempt      int
+	// texts are the blocks of text that the user's side of the request shows, and
+	// results those of tool results by their call.
+	texts   []string
+	results map[string]string
+	// said is what was streamed, usage what was told of it.
+	said  string
+	usage *event.Usage
+	whole bool
+	err   error
+}
+
+// toolCall is one entry of a tool as the world outside has seen it.
+type toolCall struct {
+	begun, effect, ended int
+	proc                 *process
+	run, step, id, key   string
+	tool                 string
+	class                event.Effect
+	attempt              int
+	reconciled           bool
+	asks                 bool
+	answered             bool
+	// lost is set where the driver had been told that its lease is lost, or had
+	// not been told yet that another one had taken it, when the effect came.
+	zombie bool
+}
+
+// askRecord is that a tool had its answer.
+type askRecord struct {
+	run, step string
+	value     string
+}
+
+// reply is what a model says in one cycle of an agent's script.
+type reply struct {
+	// text is said in two pieces.
+	text string
+	// calls are made after it: tool and arguments.
+	calls []want
+	// errs are what the first attempts give instead.
+	errs []*event.Error
+	// slow is how long the provider takes before its first piece.
+	slow time.Duration
+}
+
+type want struct {
+	tool string
+	args string
+}
+
+// model follows a script: what it says depends on the cycle alone, so that any
+// driver gets the same.
+type model struct {
+	p      *process
+	agent  string
+	script []reply
+}
+
+// Info implements [braid.Model].
+func (m *model) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "sim:" + m.agent, Simulated: true}
+}
+
+// Stream implements [braid.Model].
+func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		if err := m.stream(ctx, req, func(c braid.Chunk) bool { return yield(c, nil) }); err != nil &&
+			!errors.Is(err, errLeft) {
+			yield(braid.Chunk{}, err)
+		}
+	}
+}
+
+var errLeft = errors.New("the driver does not listen any more")
+
+func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(braid.Chunk) bool) error {
+	w := m.p.w
+	c := m.begin(req)
+	where := who(ctx) + " " + c.step
+	pass := func(s Seam) error {
+		if _, err := call(m.p, s, where, func() (struct{}, error) { return struct{}{}, nil }); err != nil {
+			if event.KindOf(err) == event.ErrUnavailable {
+				return &event.Error{Op: "model", Kind: event.ErrOverloaded, Message: "the provider gave up"}
+			}
+			return err
+		}
+		w.holds(ctx, m.p, c.run, c.step)
+		return ctx.Err()
+	}
+	if err := pass(ModelBegin); err != nil {
+		return m.end(c, err)
+	}
+	w.starts(m.p, c)
+	say := reply{text: "done"}
+	if req.Cycle <= len(m.script) {
+		say = m.script[req.Cycle-1]
+	}
+	if req.Attempt <= len(say.errs) {
+		return m.end(c, say.errs[req.Attempt-1])
+	}
+	if say.slow > 0 {
+		select {
+		case <-time.After(say.slow):
+		case <-ctx.Done():
+			return m.end(c, ctx.Err())
+		}
+	}
+	// Each attempt says something else, so that two of them are told apart.
+	whole := fmt.Sprintf("<%s %s/%d %s> %s", m.agent, c.step, c.attempt, m.p.name, say.text)
+	half := len(whole) / 2
+	for _, piece := range []string{whole[:half], whole[half:]} {
+		if err := pass(ModelChunk); err != nil {
+			return m.end(c, err)
+		}
+		w.mu.Lock()
+		c.said += piece
+		w.mu.Unlock()
+		if !yield(braid.Chunk{Kind: braid.ChunkText, Text: piece}) {
+			return m.end(c, errLeft)
+		}
+	}
+	stop := event.StopEndTurn
+	for i, t := range say.calls {
+		stop = event.StopToolUse
+		id := fmt.Sprintf("c%d.%d", req.Cycle, i)
+		if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: id, Text: t.tool}) ||
+			!yield(braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: t.args}) {
+			return m.end(c, errLeft)
+		}
+	}
+	if err := pass(ModelEnd); err != nil {
+		return m.end(c, err)
+	}
+	usage := &event.Usage{Input: int64(100 + c.begun), Output: int64(len(whole)), Total: int64(100 + c.begun + len(whole))}
+	w.mu.Lock()
+	c.usage, c.whole = usage, true
+	w.mu.Unlock()
+	if !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: usage}) || !yield(braid.Chunk{Kind: braid.ChunkStop, Stop: stop}) {
+		return m.end(c, errLeft)
+	}
+	return m.end(c, nil)
+}
+
+func (m *model) begin(req *braid.ModelRequest) *modelCall {
+	c := &modelCall{
+		proc: m.p, agent: m.agent, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
+		step: stepName(req.Scope, req.Cycle), results: map[string]string{},
+	}
+	for _, msg := range req.Messages {
+		for _, b := range msg.Content {
+			switch b := b.(type) {
+			case *event.Text:
+				if msg.Role == event.RoleUser {
+					c.texts = append(c.texts, b.Text)
+				}
+			case *event.ToolResult:
+				c.results[b.Call] = event.TextOf(b.Content)
+			}
+		}
+	}
+	return c
+}
+
+func stepName(scope string, cycle int) string {
+	name := fmt.Sprintf("m%d", cycle)
+	if scope != "" {
+		name = scope + "/" + name
+	}
+	return name
+}
+
+func (m *model) end(c *modelCall, err error) error {
+	w := m.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !m.p.over() {
+		c.ended, c.err = w.record.tick(), err
+	}
+	return err
+}
+
+// tool does something to the world, as its class says.
+type tool struct {
+	p     *process
+	name  string
+	class event.Effect
+	// ask is a question before the effect; takes is how long the effect takes.
+	ask   string
+	takes time.Duration
+}
+
+// Spec implements [braid.Tool].
+func (t *tool) Spec() braid.ToolSpec {
+	return braid.ToolSpec{Name: t.name, Description: t.name, Schema: json.RawMessage(`{"type":"object"}`)}
+}
+
+// Traits says what repeating the tool would do.
+func (t *tool) Traits() braid.Traits {
+	tr := braid.Traits{Effect: t.class}
+	if t.class == event.EffectReconcilable {
+		tr.Reconcile = t.reconcile
+	}
+	return tr
+}
+
+func (t *tool) pass(ctx context.Context, s Seam, c *toolCall, do func()) error {
+	_, err := call(t.p, s, who(ctx)+" "+c.step, func() (struct{}, error) {
+		if do != nil && ctx.Err() == nil {
+			do()
+		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		return err
+	}
+	t.p.w.holds(ctx, t.p, c.run, c.step)
+	return ctx.Err()
+}
+
+// Call implements [braid.Tool].
+func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error) {
+	w := t.p.w
+	c := t.entry(ctx)
+	if err := t.pass(ctx, ToolBegin, c, func() { w.enters(t.p, c) }); err != nil {
+		return braid.Output{}, err
+	}
+	if t.ask != "" {
+		c.asks = true
+		said, err := braid.Ask[string](ctx, t.ask)
+		if err != nil {
+			return braid.Output{}, err
+		}
+		w.mu.Lock()
+		c.answered = true
+		w.record.asks = append(w.record.asks, askRecord{c.run, c.step, said})
+		w.mu.Unlock()
+	}
+	if t.takes > 0 {
+		select {
+		case <-time.After(t.takes):
+		case <-ctx.Done():
+			return braid.Output{}, ctx.Err()
+		}
+	}
+	if err := t.pass(ctx, ToolEffect, c, func() { w.affects(t.p, c) }); err != nil {
+		return braid.Output{}, err
+	}
+	if err := t.pass(ctx, ToolEnd, c, func() { w.leaves(c) }); err != nil {
+		return braid.Output{}, err
+	}
+	return braid.TextOutput(t.name + " did it"), nil
+}
+
+// reconcile asks the outside what became of a call.
+func (t *tool) reconcile(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
+	w := t.p.w
+	c := t.entry(ctx)
+	c.reconciled = true
+	known := false
+	if err := t.pass(ctx, ToolReconcile, c, func() {
+		w.enters(t.p, c)
+		known = w.happened(c.key)
+	}); err != nil {
+		return braid.Output{}, false, err
+	}
+	return braid.TextOutput(t.name + " had done it"), known, nil
+}
+
+func (t *tool) entry(ctx context.Context) *toolCall {
+	c := braid.CallOf(ctx)
+	return &toolCall{
+		proc: t.p, run: c.Run, step: c.Step, id: c.ID, key: c.Key(), tool: t.name, class: t.class, attempt: c.Attempt,
+	}
+}
+
+// starts is the beginning of a model call in the outside world.
+func (w *world) starts(p *process, c *modelCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	c.begun = r.tick()
+	r.models = append(r.models, c)
+	w.beginning(p, c.run, c.step, c.attempt)
+	for _, o := range r.models[:len(r.models)-1] {
+		if o.run == c.run && o.step == c.step && o.attempt == c.attempt {
+			w.failLocked("P2", "the model call %s/%d of %s was made twice", c.step, c.attempt, w.aliasLocked(c.run))
+		}
+	}
+}
+
+// enters is the beginning of a tool call in the outside world.
+func (w *world) enters(p *process, c *toolCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	for _, o := range r.tools {
+		if o.run == c.run && o.step == c.step && o.attempt == c.attempt && !o.reconciled {
+			w.failLocked("P2", "the tool call %s/%d of %s was made twice", c.step, c.attempt, w.aliasLocked(c.run))
+		}
+	}
+	c.begun = r.tick()
+	r.tools = append(r.tools, c)
+	w.beginning(p, c.run, c.step, c.attempt)
+}
+
+// beginning looks whether the journal knows of what begins, and that it has not
+// ended.
+func (w *world) beginning(p *process, run, step string, attempt int) {
+	g := w.record.log(w.record.run(run, "").row.Conversation)
+	begun := false
+	for _, e := range g.entries {
+		if e.Run != run || e.Step != step {
+			continue
+		}
+		switch b := e.Body.(type) {
+		case *event.StepBegun:
+			begun = begun || e.Attempt == attempt
+		case *event.AssistantMessage:
+			if !w.superseded(p, g, run) {
+				w.failLocked("P2", "%s/%d of %s began after it had ended", step, attempt, w.aliasLocked(run))
+			}
+		case *event.StepEnded:
+			if b.Step == event.StepTool && !w.superseded(p, g, run) {
+				w.failLocked("P2", "%s/%d of %s began after it had ended", step, attempt, w.aliasLocked(run))
+			}
+		}
+	}
+	if !begun {
+		w.failLocked("P3", "%s/%d of %s began before that was in the journal", step, attempt, w.aliasLocked(run))
+	}
+}
+
+// superseded reports whether the process has lost the conversation to another one
+// and may not know it yet.
+func (w *world) superseded(p *process, g *log, run string) bool {
+	return g.proc != p || g.holder != run
+}
+
+// affects is the effect of a tool call.
+func (w *world) affects(p *process, c *toolCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.record.log(w.record.run(c.run, "").row.Conversation)
+	c.effect = w.record.tick()
+	c.zombie = w.superseded(p, g, c.run)
+	w.gate.tell(fmt.Sprintf("effect of %s %s/%d of %s", c.class, c.step, c.attempt, w.aliasLocked(c.run)))
+}
+
+func (w *world) leaves(c *toolCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.ended = w.record.tick()
+}
+
+// happened tells whether a call has had its effect.
+func (w *world) happened(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.record.tools {
+		if o.key == key && o.effect > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// holds looks whether a step goes on though its driver was told that the lease is
+// lost.
+func (w *world) holds(ctx context.Context, p *process, run, step string) {
+	if ctx.Err() != nil || !p.living() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.record.log(w.record.run(run, "").row.Conversation)
+	told, open := false, false
+	for _, a := range w.record.acquires {
+		if a.run == run && a.proc == p {
+			told = w.record.lost[leaseKey{run, a.epoch}] > 0
+			open = !told
+		}
+	}
+	if told && !open {
+		w.failLocked("P4", "%s goes on in %s, though %s was told that its lease is lost", step, strings.TrimSpace(g.conv), p.name)
+	}
+}

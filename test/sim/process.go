@@ -1,0 +1,321 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/live"
+)
+
+// process is one simulated process: an engine, a hub and agents of its own on a
+// journal that others may have, too.
+type process struct {
+	w    *world
+	name string
+	// base is the journal as it is, store as the process sees it through the seams.
+	base   journal.Store
+	store  journal.Store
+	hub    *live.Hub
+	bus    *bus
+	engine *engine.Local
+	agents map[string]*braid.Agent
+
+	// state is the gate's to guard.
+	state state
+	// gone is closed when clients lose their connections, buried when whatever
+	// stands still in a dead process is to come back with errors.
+	gone   chan struct{}
+	buried chan struct{}
+	calls  atomic.Int64
+	// limit is after how many calls of seams the process crashes; 0 is never.
+	limit int64
+}
+
+type state uint8
+
+const (
+	alive state = iota
+	paused
+	dead
+)
+
+// How long things take. Terms are as short as the promises allow, so that a fault
+// fits between two of them.
+const (
+	term      = 10 * time.Second
+	delayed   = 13 * time.Second
+	pausedFor = 14 * time.Second
+	restart   = 300 * time.Millisecond
+	behind    = 50 * time.Millisecond
+)
+
+// whoKey is the context's key of the name of who calls.
+type whoKey struct{}
+
+func as(ctx context.Context, who string) context.Context {
+	return context.WithValue(ctx, whoKey{}, who)
+}
+
+func who(ctx context.Context) string {
+	name, _ := ctx.Value(whoKey{}).(string)
+	return name
+}
+
+// boot starts a process on a journal. It becomes the one that clients reach when
+// its engine has started.
+func (w *world) boot(base journal.Store) {
+	w.mu.Lock()
+	if w.closing {
+		w.mu.Unlock()
+		return
+	}
+	p := &process{
+		w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), base: base, hub: live.NewHub(live.HubOptions{}),
+		gone: make(chan struct{}), buried: make(chan struct{}),
+	}
+	w.procs = append(w.procs, p)
+	w.mu.Unlock()
+	p.limit = w.scenario.crashAfter(w, len(w.procs))
+	p.store = newStore(p, base)
+	p.bus = &bus{p: p}
+	p.agents = w.scenario.build(p)
+	p.engine = engine.NewLocal(p.store, p.drive, engine.Options{Grace: -1})
+	w.spawn(func() {
+		for {
+			err := p.engine.Start(as(context.Background(), "start"))
+			if err == nil {
+				break
+			}
+			if p.over() {
+				return
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		w.reachable(p)
+	})
+}
+
+// drive is what the engine calls: the glue that a program writes.
+func (p *process) drive(ctx context.Context, work engine.Work) (engine.Outcome, error) {
+	name := "drive " + p.w.alias(work.Run.ID)
+	ctx = gate.With(as(ctx, name), arrivals{p, name})
+	row := work.Run
+	pub := p.bus.publisher(name, live.Key{Tenant: row.Tenant, Conversation: row.Conversation})
+	defer pub.Close()
+	agent := p.agents[p.w.scenario.root]
+	r, err := agent.Drive(ctx, braid.Open(p.store, row.Conversation), row.ID, braid.Work{
+		Sink: pub.Publish, Mail: work.Mail, Draining: work.Draining,
+	})
+	if err != nil {
+		p.w.drove(p, row.ID, err)
+		return engine.Outcome{}, err
+	}
+	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
+}
+
+// arrivals is the driver's way to the gate.
+type arrivals struct {
+	p    *process
+	name string
+}
+
+// Pass implements [gate.Gate].
+func (a arrivals) Pass(what string) {
+	_, _ = call(a.p, Arrive, a.name+" "+what, func() (struct{}, error) { return struct{}{}, nil })
+}
+
+// serve runs a client's request inside the process. It is false where the
+// connection was lost first: then nobody knows what came of it.
+func (p *process) serve(name string, f func(ctx context.Context) error) (bool, error) {
+	done := make(chan error, 1)
+	p.w.spawn(func() { done <- f(as(context.Background(), name)) })
+	select {
+	case err := <-done:
+		return true, err
+	case <-p.gone:
+		return false, nil
+	}
+}
+
+// enter waits for the turn of a call of a seam and says what strikes there. It is
+// false where the process is dead.
+func (p *process) enter(s Seam, who string) (Fault, bool) {
+	if !p.w.gate.pass(p, p.name+" "+string(s)+" "+who, 0) {
+		return "", false
+	}
+	if p.limit > 0 && p.calls.Add(1) == p.limit {
+		p.crash()
+		p.again(s, who)
+		return "", false
+	}
+	return p.w.strike(s), true
+}
+
+// call is one call of a seam with what strikes there.
+func call[T any](p *process, s Seam, who string, do func() (T, error)) (T, error) {
+	var none T
+	f, ok := p.enter(s, who)
+	if !ok {
+		return none, gone(s)
+	}
+	switch f {
+	case Crash:
+		p.crash()
+		p.again(s, who)
+		return none, gone(s)
+	case CrashAfter:
+		_, _ = do()
+		p.crash()
+		p.again(s, who)
+		return none, gone(s)
+	case Fail:
+		return none, unavailable(s)
+	case FailAfter:
+		_, _ = do()
+		return none, unavailable(s)
+	case Twice:
+		_, _ = do()
+	case Lose:
+		return none, nil
+	case Delay:
+		if !p.late(s, who) {
+			return none, gone(s)
+		}
+	case Reorder:
+		// Whatever else is on its way goes first.
+		time.Sleep(behind)
+		if !p.again(s, who) {
+			return none, gone(s)
+		}
+	case Pause:
+		p.pause()
+		if !p.again(s, who) {
+			return none, gone(s)
+		}
+	}
+	v, err := do()
+	switch f {
+	case DelayAfter:
+		if !p.late(s, who) {
+			return none, gone(s)
+		}
+	case PauseAfter:
+		p.pause()
+		if !p.again(s, who) {
+			return none, gone(s)
+		}
+	}
+	return v, err
+}
+
+// late lets time go by for this call alone.
+func (p *process) late(s Seam, who string) bool {
+	time.Sleep(delayed)
+	return p.again(s, who)
+}
+
+// again waits for another turn, which a dead process does not get.
+func (p *process) again(s Seam, who string) bool {
+	return p.w.gate.pass(p, p.name+" "+string(s)+" "+who+" again", 0)
+}
+
+// gone is what comes back in a process that was buried. Nobody acts on it.
+func gone(s Seam) error {
+	return &event.Error{Op: string(s), Kind: event.ErrLeaseLost, Message: "the process has died"}
+}
+
+// unavailable is the error whose caller does not know what happened.
+func unavailable(s Seam) error {
+	return &event.Error{Op: string(s), Kind: event.ErrUnavailable, Message: "the answer was lost"}
+}
+
+// crash ends the process in the middle of whatever it does. A new one is started
+// on what the journal has.
+func (p *process) crash() {
+	if !p.become(dead) {
+		return
+	}
+	p.w.stopped(p)
+	close(p.gone)
+	base := p.w.inherit(p.base)
+	p.w.spawn(func() {
+		time.Sleep(restart)
+		p.w.boot(base)
+	})
+}
+
+// pause stops the process for longer than a lease. Another one is started on the
+// same journal at once.
+func (p *process) pause() {
+	if !p.become(paused) {
+		return
+	}
+	p.w.stopped(p)
+	close(p.gone)
+	p.w.spawn(func() {
+		time.Sleep(restart)
+		p.w.boot(p.base)
+	})
+	p.w.spawn(func() {
+		time.Sleep(pausedFor)
+		p.become(alive)
+		p.w.gate.ring()
+	})
+}
+
+// become changes the state, unless the process is dead.
+func (p *process) become(s state) bool {
+	g := p.w.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p.state == dead || p.state == s {
+		return false
+	}
+	if s == alive {
+		p.state = alive
+		return true
+	}
+	first := p.state == alive
+	select {
+	case <-p.gone:
+		// It was paused before, and has no clients to lose.
+		first = false
+	default:
+	}
+	p.state = s
+	g.note("    " + p.name + map[state]string{paused: " is paused", dead: " has crashed"}[s])
+	return first
+}
+
+func (p *process) over() bool {
+	select {
+	case <-p.buried:
+		return true
+	default:
+		return false
+	}
+}
+
+// bury lets everything in the process come back with errors, and waits for it.
+func (p *process) bury() {
+	p.w.gate.mu.Lock()
+	p.state = dead
+	p.w.gate.mu.Unlock()
+	close(p.buried)
+	select {
+	case <-p.gone:
+	default:
+		close(p.gone)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = p.engine.Drain(ctx)
+	_ = p.hub.Close()
+}

@@ -1,0 +1,306 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// record is what was seen of the journal, the bus and the world outside, in the
+// order in which it happened.
+type record struct {
+	clock int
+	logs  map[string]*log
+	// order lists the conversations as they came.
+	order []string
+	runs  map[string]*runRecord
+	// lost has the leases whose driver was told that they are lost.
+	lost map[leaseKey]int
+
+	acquires []acquireRecord
+	stops    []stopRecord
+	starts   []startRecord
+	mails    []mailRecord
+	models   []*modelCall
+	tools    []*toolCall
+	asks     []askRecord
+	accepted []accepted
+	cancels  []cancelRecord
+	answers  []answerRecord
+	missing  []string
+}
+
+type leaseKey struct {
+	run   string
+	epoch int64
+}
+
+// log is a conversation's as the commits have made it.
+type log struct {
+	conv    string
+	entries []entry
+	// epoch is the last that was given out, and to whom.
+	epoch  int64
+	holder string
+	proc   *process
+	// lapsed is when the lease in force runs out; zero where it was given back.
+	until time.Time
+}
+
+// entry is a durable event and how it came there.
+type entry struct {
+	*event.Event
+	epoch int64
+	at    time.Time
+	stamp int
+	batch int
+}
+
+func (l *log) last() int64 { return int64(len(l.entries)) }
+
+// runRecord is what is known of a run from outside.
+type runRecord struct {
+	row         journal.Run
+	begun       bool
+	ended       *event.RunEnded
+	endedAt     time.Time
+	cancelAsked int
+}
+
+type acquireRecord struct {
+	stamp int
+	at    time.Time
+	proc  *process
+	run   string
+	conv  string
+	epoch int64
+	last  int64
+}
+
+// stopRecord is a process that crashed or was paused, and what it was driving.
+type stopRecord struct {
+	stamp int
+	at    time.Time
+	proc  *process
+	convs []string
+}
+
+type startRecord struct {
+	at   time.Time
+	proc *process
+}
+
+type mailRecord struct {
+	stamp int
+	at    time.Time
+	mail  journal.Mail
+	err   error
+}
+
+func (r *record) init() {
+	r.logs, r.runs, r.lost = map[string]*log{}, map[string]*runRecord{}, map[leaseKey]int{}
+}
+
+func (r *record) tick() int {
+	r.clock++
+	return r.clock
+}
+
+func (r *record) log(conv string) *log {
+	l := r.logs[conv]
+	if l == nil {
+		l = &log{conv: conv}
+		r.logs[conv] = l
+		r.order = append(r.order, conv)
+	}
+	return l
+}
+
+// run gives the record of a run; one that the journal admitted by itself becomes
+// known with its first event.
+func (r *record) run(id, conv string) *runRecord {
+	run := r.runs[id]
+	if run == nil {
+		run = &runRecord{row: journal.Run{ID: id, Conversation: conv}}
+		r.runs[id] = run
+		r.log(conv)
+	}
+	return run
+}
+
+func (r *record) ready(p *process) { r.starts = append(r.starts, startRecord{time.Now(), p}) }
+
+// living reports whether what the process does counts.
+func (p *process) living() bool { return !p.over() }
+
+func (w *world) admitted(p *process, row journal.Run, err error) {
+	if err != nil || !p.living() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.aliasLocked(row.ID)
+	w.record.run(row.ID, row.Conversation).row = row
+}
+
+func (w *world) acquired(p *process, run string, o journal.Opened, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		return
+	}
+	r := &w.record
+	l := r.log(o.Lease.Conversation)
+	now := time.Now()
+	if l.epoch > 0 && o.Lease.Epoch <= l.epoch {
+		w.failLocked("P4", "the epoch %d was given out after %d", o.Lease.Epoch, l.epoch)
+	}
+	if !l.until.IsZero() && now.Before(l.until) && !w.voided(l, p) {
+		w.failLocked("P4", "%s was taken while epoch %d held it", w.aliasLocked(run), l.epoch)
+	}
+	l.epoch, l.holder, l.proc, l.until = o.Lease.Epoch, run, p, now.Add(term)
+	r.run(run, l.conv)
+	r.acquires = append(r.acquires, acquireRecord{r.tick(), now, p, run, l.conv, o.Lease.Epoch, l.last()})
+	w.gate.tell(fmt.Sprintf("%s takes %s with epoch %d", p.name, w.aliasLocked(run), o.Lease.Epoch))
+}
+
+// voided reports whether the lease died with its process: in files, the next owner
+// holds all leases of the one before void.
+func (w *world) voided(l *log, p *process) bool {
+	return w.c.Store == "sqlite" && l.proc != nil && l.proc.base != p.base
+}
+
+// uses is the arrival of a call under a lease, before its turn has come.
+func (w *world) uses(p *process, s Seam, l journal.Lease) {
+	if !p.living() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at := w.record.lost[leaseKey{l.Run, l.Epoch}]; at > 0 {
+		w.failLocked("P4", "%s goes on under epoch %d of %s, though it was told that this is lost: %s",
+			p.name, l.Epoch, w.aliasLocked(l.Run), s)
+	}
+}
+
+// told is the answer of the journal to a call under a lease.
+func (w *world) told(p *process, l journal.Lease, err error) {
+	if !p.living() || event.KindOf(err) != event.ErrLeaseLost {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if k := (leaseKey{l.Run, l.Epoch}); w.record.lost[k] == 0 {
+		w.record.lost[k] = w.record.tick()
+	}
+}
+
+func (w *world) renewed(p *process, l journal.Lease, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.record.log(l.Conversation)
+	switch {
+	case err == nil && l.Epoch != g.epoch:
+		w.failLocked("P4", "%s renewed epoch %d after %d was given out", p.name, l.Epoch, g.epoch)
+	case err == nil:
+		g.until = time.Now().Add(term)
+	default:
+		w.refused(g, l, err)
+	}
+}
+
+// refused looks at a lease that was said to be lost: somebody must have taken it.
+func (w *world) refused(g *log, l journal.Lease, err error) {
+	if event.KindOf(err) == event.ErrLeaseLost && l.Epoch == g.epoch && g.holder == l.Run && !g.until.IsZero() {
+		w.failLocked("P4", "epoch %d of %s was refused, and nobody has taken it", l.Epoch, w.aliasLocked(l.Run))
+	}
+}
+
+// committed follows the log.
+func (w *world) committed(p *process, l journal.Lease, b journal.Batch, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	g := r.log(l.Conversation)
+	if err != nil {
+		w.gate.tell(fmt.Sprintf("%s may not commit: %s", p.name, event.KindOf(err)))
+		if len(b.Events) == 0 || b.Events[0].Seq == g.last()+1 {
+			w.refused(g, l, err)
+		}
+		return
+	}
+	back := b.Release || b.Status == event.RunWaiting || b.Status.Ended()
+	fresh := len(b.Events) > 0 && b.Events[0].Seq == g.last()+1
+	if l.Epoch != g.epoch && (fresh || !back) {
+		w.failLocked("P4", "%s wrote under epoch %d of %s after %d was given out",
+			p.name, l.Epoch, w.aliasLocked(l.Run), g.epoch)
+	}
+	stamp := r.tick()
+	if fresh {
+		for _, e := range b.Events {
+			g.entries = append(g.entries, entry{e, l.Epoch, time.Now(), stamp, stamp})
+			w.gate.tell(fmt.Sprintf("%s #%d %s %s/%d", w.aliasLocked(e.Run), e.Seq, e.Body.Kind(), e.Step, e.Attempt))
+			run := r.run(e.Run, l.Conversation)
+			run.begun = true
+			if ended, ok := e.Body.(*event.RunEnded); ok && run.ended == nil {
+				run.ended, run.endedAt = ended, time.Now()
+			}
+		}
+	}
+	if back && l.Epoch == g.epoch {
+		g.until = time.Time{}
+	}
+}
+
+func (w *world) posted(p *process, m journal.Mail, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	r.mails = append(r.mails, mailRecord{r.tick(), time.Now(), m, err})
+	if run := r.runs[m.Run]; run != nil && err == nil && m.Kind == journal.MailCancel && run.cancelAsked == 0 {
+		run.cancelAsked = r.clock
+	}
+	w.gate.tell(fmt.Sprintf("%s posts %s to %s: %v", p.name, m.Kind, w.aliasLocked(m.Run), event.KindOf(err)))
+}
+
+// published is what a driver sends to those who watch.
+func (w *world) published(p *process, e event.Event) {
+	if e.Live() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.record.log(e.Conversation)
+	if e.Seq < 1 || e.Seq > g.last() {
+		w.failLocked("P5", "%s sent event %d of %s before it was in the journal", p.name, e.Seq, w.aliasLocked(e.Run))
+	}
+}
+
+// drove is a drive that came to nothing.
+func (w *world) drove(p *process, run string, err error) {
+	if p.living() {
+		w.gate.tell(fmt.Sprintf("%s could not drive %s: %v", p.name, w.alias(run), event.KindOf(err)))
+	}
+}
+
+// stopped notes what a process that crashes or is paused was driving.
+func (w *world) stopped(p *process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &w.record
+	s := stopRecord{stamp: r.tick(), at: time.Now(), proc: p}
+	for _, conv := range r.order {
+		if g := r.logs[conv]; g.proc == p && !g.until.IsZero() && r.runs[g.holder].ended == nil {
+			s.convs = append(s.convs, conv)
+		}
+	}
+	r.stops = append(r.stops, s)
+	until := s.at.Add(restart)
+	if until.After(w.quiet) {
+		w.quiet = until
+	}
+	slices.Sort(s.convs)
+}

@@ -1,0 +1,411 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// scenario is a story: who is asked, what the models say, what the clients do.
+type scenario struct {
+	name string
+	root string
+	// scripts are what each agent's model says, cycle by cycle.
+	scripts map[string][]reply
+	// make makes the agents of a process.
+	make func(p *process, s *scenario) map[string]*braid.Agent
+	// setup writes what was before.
+	setup func(w *world)
+	// clients begins everything that happens.
+	clients func(w *world)
+	// loops has every process crash after a while.
+	loops bool
+}
+
+func (s *scenario) build(p *process) map[string]*braid.Agent { return s.make(p, s) }
+
+// crashAfter says after how many calls of seams a process of the restart loop
+// crashes; 0 is never.
+func (s *scenario) crashAfter(w *world, generation int) int64 {
+	if !s.loops || generation > 8 {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return int64(12 + w.draw.IntN(40))
+}
+
+// scenarios are all of them by name.
+var scenarios = index(
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), mixed(),
+)
+
+func index(list ...*scenario) map[string]*scenario {
+	m := map[string]*scenario{}
+	for _, s := range list {
+		m[s.name] = s
+	}
+	return m
+}
+
+// names lists the scenarios in order.
+func names() []string {
+	var list []string
+	for name := range scenarios {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// solo makes one agent with tools.
+func solo(kit func(p *process) []braid.Tool) func(*process, *scenario) map[string]*braid.Agent {
+	return func(p *process, s *scenario) map[string]*braid.Agent {
+		m := &model{p: p, agent: s.root, script: s.scripts[s.root]}
+		a := braid.New(s.root, m, braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}))
+		if kit != nil {
+			a.Use(braid.Tools(kit(p)...))
+		}
+		return map[string]*braid.Agent{s.root: a}
+	}
+}
+
+// text is one question and one answer, and then another one.
+func text() *scenario {
+	return &scenario{
+		name: "text", root: "writer",
+		scripts: map[string][]reply{"writer": {{text: "a first answer"}}},
+		make:    solo(nil),
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) {
+				c.submit("say something")
+				c.see(ended(1))
+				c.submit("say more")
+			})
+		},
+	}
+}
+
+// kit has a tool of each class.
+func kit(p *process) []braid.Tool {
+	return []braid.Tool{
+		&tool{p: p, name: "look", class: event.EffectPure},
+		&tool{p: p, name: "put", class: event.EffectIdempotent},
+		&tool{p: p, name: "order", class: event.EffectReconcilable},
+		&tool{p: p, name: "pay", class: event.EffectUnsafe},
+		&tool{p: p, name: "build", class: event.EffectUnsafe, takes: 4 * time.Second},
+	}
+}
+
+// tools is a batch with a tool of every class, all at once, and one after it.
+func tools() *scenario {
+	return &scenario{
+		name: "tools", root: "worker",
+		scripts: map[string][]reply{"worker": {
+			{text: "all of them", calls: []want{{"look", "{}"}, {"put", "{}"}, {"order", "{}"}, {"pay", "{}"}, {"build", "{}"}}},
+			{text: "once more", calls: []want{{"pay", "{}"}}},
+			{text: "all is done"},
+		}},
+		make: solo(kit),
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.viewer("bob")
+			w.client("ann", func(c *client) { c.submit("do all of it") })
+		},
+	}
+}
+
+// waits is a run that asks two things beside a tool that works, and two clients
+// who answer each question differently.
+func waits() *scenario {
+	return &scenario{
+		name: "wait", root: "clerk",
+		scripts: map[string][]reply{"clerk": {
+			{text: "may I", calls: []want{{"ask", "{}"}, {"build", "{}"}, {"beg", "{}"}}},
+			{text: "thank you"},
+		}},
+		make: solo(func(p *process) []braid.Tool {
+			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectUnsafe, ask: "may I?"},
+				&tool{p: p, name: "beg", class: event.EffectIdempotent, ask: "please?"})
+		}),
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) { c.submit("ask me") })
+			late := time.Duration(w.any(3)) * 3 * time.Second
+			for _, who := range []string{"bob", "joe"} {
+				w.client(who, func(c *client) {
+					c.questions(func(q event.Event) {
+						if late > 0 {
+							time.Sleep(late)
+						}
+						c.answer(q, who+" says so")
+					})
+				})
+			}
+		},
+	}
+}
+
+// cancels is a run that is cancelled before, while or after it does something, and
+// one behind it that is not.
+func cancels() *scenario {
+	return &scenario{
+		name: "cancel", root: "clerk",
+		scripts: map[string][]reply{"clerk": {
+			{text: "let me see", calls: []want{{"build", "{}"}, {"put", "{}"}}},
+			{text: "may I", calls: []want{{"ask", "{}"}}},
+			{text: "thank you", slow: 2 * time.Second},
+		}},
+		make: solo(func(p *process) []braid.Tool {
+			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+		}),
+		clients: func(w *world) {
+			w.viewer("eve")
+			when, turns := w.any(5), w.any(60)
+			w.client("ann", func(c *client) {
+				run := c.submit("go on")
+				switch when {
+				case 0:
+				case 1:
+					c.at(turns)
+				case 2:
+					c.see(begun(event.StepTool, 1))
+				case 3:
+					c.see(asked(1))
+				case 4:
+					q, ok := c.see(asked(1))
+					if !ok {
+						return
+					}
+					c.answer(q, "yes")
+					c.at(c.w.gate.turns + turns/4)
+				}
+				c.cancel(run)
+				c.see(ended(1))
+			})
+		},
+	}
+}
+
+// steers is messages that join a run, also while it waits.
+func steers() *scenario {
+	return &scenario{
+		name: "steer", root: "clerk",
+		scripts: map[string][]reply{"clerk": {
+			{text: "let me see", calls: []want{{"put", "{}"}}},
+			{text: "may I", calls: []want{{"ask", "{}"}, {"pay", "{}"}}},
+			{text: "thank you"},
+		}},
+		make: solo(func(p *process) []braid.Tool {
+			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectIdempotent, ask: "may I?"})
+		}),
+		clients: func(w *world) {
+			w.viewer("eve")
+			first, turns := w.any(40), w.any(80)
+			w.client("ann", func(c *client) {
+				c.submit("begin")
+				c.at(first)
+				for i := range 3 {
+					c.send(fmt.Sprintf("steer %d", i+1), braid.Steer)
+					c.at(c.w.gate.turns + turns/3)
+				}
+			})
+			w.client("bob", says("yes"))
+		},
+	}
+}
+
+// policies is messages under all four policies while runs are open.
+func policies() *scenario {
+	return &scenario{
+		name: "policies", root: "clerk",
+		scripts: map[string][]reply{"clerk": {
+			{text: "let me see", calls: []want{{"build", "{}"}}},
+			{text: "done"},
+		}},
+		make: solo(kit),
+		clients: func(w *world) {
+			w.viewer("eve")
+			for i, p := range []braid.Policy{braid.Reject, braid.Queue, braid.Steer, braid.Interrupt} {
+				turns := w.any(120)
+				w.client(fmt.Sprintf("%c-%s", 'a'+i, p), func(c *client) {
+					c.at(turns)
+					c.send("first by "+string(p), p)
+					c.at(c.w.gate.turns + turns/2)
+					c.send("second by "+string(p), p)
+				})
+			}
+		},
+	}
+}
+
+// nested is agents as tools, two deep, and a question at the bottom.
+func nested() *scenario {
+	return &scenario{
+		name: "nested", root: "boss",
+		scripts: map[string][]reply{
+			"boss": {
+				{text: "ask the others", calls: []want{{"lead", `{"input":"see to it"}`}, {"pay", "{}"}}},
+				{text: "well done"},
+			},
+			"lead": {
+				{text: "ask the clerk", calls: []want{{"hand", `{"input":"do it"}`}, {"put", "{}"}}},
+				{text: "it is done"},
+			},
+			"hand": {
+				{text: "may I", calls: []want{{"ask", "{}"}, {"order", "{}"}}},
+				{text: "I did"},
+			},
+		},
+		make: func(p *process, s *scenario) map[string]*braid.Agent {
+			retry := braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8})
+			of := func(name string) *model { return &model{p: p, agent: name, script: s.scripts[name]} }
+			hand := braid.New("hand", of("hand"), retry,
+				braid.Tools(append(kit(p), &tool{p: p, name: "ask", class: event.EffectUnsafe, ask: "may I?"})...))
+			lead := braid.New("lead", of("lead"), retry, braid.Tools(kit(p)...), braid.AsTool(hand, "does it"))
+			boss := braid.New("boss", of("boss"), retry, braid.Tools(kit(p)...), braid.AsTool(lead, "sees to it"))
+			return map[string]*braid.Agent{"boss": boss}
+		},
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) { c.submit("have it done") })
+			w.client("joe", says("yes"))
+		},
+	}
+}
+
+// summary stands for what was compacted.
+const (
+	forgotten = "what was said long ago"
+	summary   = "a summary of long ago"
+)
+
+// compacted is a conversation whose beginning was compacted before it goes on.
+func compacted() *scenario {
+	return &scenario{
+		name: "compacted", root: "writer",
+		scripts: map[string][]reply{"writer": {
+			{text: "let me see", calls: []want{{"put", "{}"}}},
+			{text: "an answer"},
+		}},
+		make:  solo(kit),
+		setup: longAgo,
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) {
+				c.submit("go on")
+				c.see(ended(3))
+				c.submit("and on")
+			})
+		},
+	}
+}
+
+// longAgo writes a run, and a compaction of it by the next one, as a driver would.
+func longAgo(w *world) {
+	write := func(run string, bodies ...event.Body) {
+		ctx := context.Background()
+		row, err := w.base.Admit(ctx, journal.Run{ID: run, Conversation: talk, Tenant: tenant, Agent: w.scenario.root})
+		if err != nil {
+			w.fail("P1", "what was long ago cannot be admitted: %v", err)
+			return
+		}
+		w.alias(run)
+		w.mu.Lock()
+		w.record.run(run, talk).row = row
+		w.mu.Unlock()
+		o, err := w.base.Acquire(ctx, run, 0)
+		if err != nil {
+			w.fail("P1", "what was long ago cannot be taken: %v", err)
+			return
+		}
+		p := &process{w: w, name: "p0", base: w.base, buried: make(chan struct{})}
+		w.acquired(p, run, o, nil)
+		b := journal.Batch{Status: event.RunCompleted}
+		for i, body := range bodies {
+			e := &event.Event{Header: event.Header{
+				Seq: o.Last + int64(i) + 1, Conversation: talk, Run: run, Author: event.UserAuthor, Time: time.Now(),
+			}, Body: body}
+			if m, ok := body.(*event.AssistantMessage); ok {
+				e.Author, m.Stop = w.scenario.root, event.StopEndTurn
+			}
+			b.Events = append(b.Events, e)
+		}
+		w.committed(p, o.Lease, b, w.base.Commit(ctx, o.Lease, b))
+	}
+	said := func(text string) []event.Block { return []event.Block{&event.Text{Text: text}} }
+	end := &event.RunEnded{Status: event.RunCompleted, Stop: event.StopEndTurn, Why: event.WhyEndTurn}
+	write("old", &event.RunStarted{Agent: w.scenario.root, Turn: 1, Session: 1},
+		&event.UserMessage{Content: said(forgotten)}, &event.AssistantMessage{Content: said("an old answer")}, end)
+	write("compact", &event.RunStarted{Agent: w.scenario.root, Turn: 2, Session: 1},
+		&event.Compacted{From: 2, To: 3, Summary: said(summary), Trigger: "manual"}, end)
+}
+
+// loop is a batch of tools in processes that crash again and again.
+func loop() *scenario {
+	s := tools()
+	s.name, s.loops = "loop", true
+	return s
+}
+
+// retries is a model that is throttled for so long that the run is parked.
+func retries() *scenario {
+	throttled := func(after time.Duration) *event.Error {
+		return &event.Error{Op: "model", Kind: event.ErrThrottled, Message: "too much", RetryAfter: after}
+	}
+	return &scenario{
+		name: "retry", root: "worker",
+		scripts: map[string][]reply{"worker": {
+			{text: "at last", calls: []want{{"pay", "{}"}}, errs: []*event.Error{throttled(2 * time.Second), throttled(33 * time.Second)}},
+			{text: "done"},
+		}},
+		make: solo(kit),
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) { c.submit("try hard") })
+		},
+	}
+}
+
+// says answers every question alike.
+func says(value string) func(c *client) {
+	return func(c *client) { c.questions(func(q event.Event) { c.answer(q, value) }) }
+}
+
+// mixed is a bit of everything at once.
+func mixed() *scenario {
+	return &scenario{
+		name: "mixed", root: "clerk",
+		scripts: map[string][]reply{"clerk": {
+			{text: "let me see", calls: []want{{"pay", "{}"}, {"ask", "{}"}, {"order", "{}"}}},
+			{text: "done"},
+		}},
+		make: solo(func(p *process) []braid.Tool {
+			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectIdempotent, ask: "may I?"})
+		}),
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.viewer("bob")
+			turns := w.any(80)
+			w.client("ann", func(c *client) {
+				c.submit("begin")
+				c.at(turns)
+				c.send("by the way", braid.Steer)
+				c.send("and then", braid.Queue)
+			})
+			w.client("joe", says("yes"))
+			if w.any(2) == 0 {
+				w.client("kim", func(c *client) {
+					c.see(begun(event.StepTool, 2))
+					c.cancel("ann-1")
+				})
+			}
+		},
+	}
+}

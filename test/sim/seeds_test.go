@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Each scenario's every call of every seam is struck by every fault that may strike
+// there, under this seed; all other cases are drawn.
+const tableSeed = 1
+
+// quietCounts is how often each seam is called where nothing goes wrong.
+func quietCounts(t *testing.T, scenario, store string) map[Seam]int {
+	t.Helper()
+	w := run(t, Case{Scenario: scenario, Store: store, Seed: tableSeed}, t.TempDir())
+	if len(w.failures) > 0 {
+		report(t, w)
+	}
+	return w.counts
+}
+
+// every lists a case for each call of each seam and each fault.
+func every(scenario, store string, counts map[Seam]int) []Case {
+	var list []Case
+	for _, s := range seams {
+		for k := 1; k <= counts[s]; k++ {
+			for _, f := range faults[s] {
+				list = append(list, Case{Scenario: scenario, Store: store, Seed: tableSeed, Strikes: []Strike{{s, k, f}}})
+			}
+		}
+	}
+	return list
+}
+
+// drawn makes a case from a number: one to three faults anywhere.
+func drawn(n uint64, store string, counts map[string]map[Seam]int) Case {
+	rng := rand.New(rand.NewPCG(n, 7)) //nolint:gosec // no secrecy
+	all := names()
+	c := Case{Scenario: all[rng.IntN(len(all))], Store: store, Seed: n}
+	for range 1 + rng.IntN(3) {
+		var known []Seam
+		for _, s := range seams {
+			if counts[c.Scenario][s] > 0 {
+				known = append(known, s)
+			}
+		}
+		s := known[rng.IntN(len(known))]
+		f := faults[s][rng.IntN(len(faults[s]))]
+		c.Strikes = append(c.Strikes, Strike{s, 1 + rng.IntN(counts[c.Scenario][s]), f})
+	}
+	return c
+}
+
+// battery plays cases on all cores and gathers what came of them.
+type battery struct {
+	mu     sync.Mutex
+	fired  map[string]map[Strike]bool
+	cases  map[string]int
+	struck int
+	failed []*world
+	turns  int
+}
+
+func (b *battery) play(t *testing.T, cases []Case) {
+	t.Helper()
+	if b.fired == nil {
+		b.fired, b.cases = map[string]map[Strike]bool{}, map[string]int{}
+	}
+	next := make(chan Case, len(cases))
+	for _, c := range cases {
+		next <- c
+	}
+	close(next)
+	t.Run("cases", func(t *testing.T) {
+		for i := range runtime.GOMAXPROCS(0) {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				folder := t.TempDir()
+				for c := range next {
+					b.add(run(t, c, folder))
+				}
+			})
+		}
+	})
+	slices.SortFunc(b.failed, func(x, y *world) int { return strings.Compare(x.c.String(), y.c.String()) })
+	for i, w := range b.failed {
+		if i == 200 {
+			t.Errorf("… and %d more cases", len(b.failed)-i)
+			break
+		}
+		report(t, w)
+	}
+}
+
+func (b *battery) add(w *world) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cases[w.c.Scenario]++
+	b.turns += w.gate.turns
+	if b.fired[w.c.Scenario] == nil {
+		b.fired[w.c.Scenario] = map[Strike]bool{}
+	}
+	for s := range w.fired {
+		b.fired[w.c.Scenario][s] = true
+		b.struck++
+	}
+	if len(w.failures) > 0 {
+		b.failed = append(b.failed, w)
+	}
+}
+
+// table prints what was struck, and fails where a call of a seam was left out.
+func (b *battery) table(t *testing.T, counts map[string]map[Seam]int) {
+	t.Helper()
+	var out strings.Builder
+	fmt.Fprintf(&out, "%-15s %9s %7s  %s\n", "seam", "k", "struck", "faults")
+	for _, s := range seams {
+		most, struck := 0, 0
+		for name, c := range counts {
+			most = max(most, c[s])
+			for k := 1; k <= c[s]; k++ {
+				for _, f := range faults[s] {
+					if b.fired[name][Strike{s, k, f}] {
+						struck++
+					} else {
+						t.Errorf("a hole: %s was never struck by %s", name, Strike{s, k, f})
+					}
+				}
+			}
+		}
+		list := make([]string, len(faults[s]))
+		for i, f := range faults[s] {
+			list[i] = string(f)
+		}
+		rangeOf := "-"
+		if most > 0 {
+			rangeOf = fmt.Sprintf("1..%d", most)
+		}
+		fmt.Fprintf(&out, "%-15s %9s %7d  %s\n", s, rangeOf, struck, strings.Join(list, " "))
+	}
+	total := 0
+	for _, name := range names() {
+		fmt.Fprintf(&out, "%-15s %d cases\n", name, b.cases[name])
+		total += b.cases[name]
+	}
+	fmt.Fprintf(&out, "%d cases, %d faults, %d calls of seams", total, b.struck, b.turns)
+	t.Log(out.String())
+}
+
+// seeds is how many cases are to be played in all.
+func seeds(t *testing.T, byDefault, short int) int {
+	t.Helper()
+	if s := os.Getenv("BRAID_SIM_SEEDS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("BRAID_SIM_SEEDS is no number: %v", err)
+		}
+		return n
+	}
+	if testing.Short() {
+		return short
+	}
+	return byDefault
+}
+
+// TestMemory strikes every call of every seam with every fault, and goes on with
+// cases that are drawn until there are 10,000.
+func TestMemory(t *testing.T) {
+	counts := map[string]map[Seam]int{}
+	var cases []Case
+	for _, name := range names() {
+		counts[name] = quietCounts(t, name, "memory")
+		if !testing.Short() {
+			cases = append(cases, every(name, "memory", counts[name])...)
+		}
+	}
+	systematic := len(cases)
+	for n := uint64(1); len(cases) < seeds(t, 10_000, 1000); n++ {
+		cases = append(cases, drawn(n, "memory", counts))
+	}
+	var b battery
+	began := time.Now()
+	b.play(t, cases)
+	took := time.Since(began)
+	if !testing.Short() {
+		b.table(t, counts)
+	}
+	t.Logf("%d cases, %d of them by the table, in %v: %.0f/s", len(cases), systematic, took.Round(time.Second),
+		float64(len(cases))/took.Seconds())
+}

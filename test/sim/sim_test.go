@@ -1,0 +1,85 @@
+package sim
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// run plays a case in a bubble of its own.
+func run(t *testing.T, c Case, folder string) (w *world) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) { w = play(c, &disks{folder: folder}) })
+	return w
+}
+
+// report prints what a case has broken and how to see it again.
+func report(t *testing.T, w *world) {
+	t.Helper()
+	for i, f := range w.failures {
+		if i == 5 {
+			t.Errorf("… and %d more", len(w.failures)-i)
+			break
+		}
+		t.Errorf("%s", f)
+	}
+	t.Errorf("play it again: BRAID_SIM_CASE='%s' go test -run TestCase -v ./test/sim", w.c)
+}
+
+// TestCase plays the one case that the environment names and tells its story.
+func TestCase(t *testing.T) {
+	name := os.Getenv("BRAID_SIM_CASE")
+	if name == "" {
+		t.Skip("BRAID_SIM_CASE names no case")
+	}
+	c, err := Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if scenarios[c.Scenario] == nil {
+		t.Fatalf("there is no scenario %q; there are %s", c.Scenario, strings.Join(names(), ", "))
+	}
+	w := run(t, c, t.TempDir())
+	t.Log(strings.Join(w.gate.story, "\n"))
+	if len(w.failures) > 0 {
+		report(t, w)
+	}
+}
+
+// TestQuiet plays every scenario without a fault, and looks that the same seed
+// tells the same story.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	for _, name := range names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(20) {
+				c := Case{Scenario: name, Store: "memory", Seed: seed}
+				w := run(t, c, "")
+				if len(w.failures) > 0 {
+					report(t, w)
+					return
+				}
+				if again := run(t, c, ""); again.gate.hash != w.gate.hash {
+					t.Fatalf("seed %d tells two stories:\n%s", seed, difference(w.gate.story, again.gate.story))
+				}
+			}
+		})
+	}
+}
+
+// difference shows where two stories part.
+func difference(a, b []string) string {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			from := max(0, i-5)
+			return strings.Join(a[from:min(i+3, len(a))], "\n") + "\n--- and\n" + strings.Join(b[from:min(i+3, len(b))], "\n")
+		}
+	}
+	return "the second one is longer"
+}

@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/live"
+)
+
+// viewer is a client that follows a conversation, with its cursor, through whatever
+// happens to the connection. What it was shown is kept.
+type viewer struct {
+	w    *world
+	name string
+	conv string
+	draw *rand.Rand
+
+	// What follows is the world's to guard.
+
+	seen  []sight
+	shown map[string]*shown
+	epoch int64
+	n     int64
+	ctx   context.Context //nolint:containedctx // ends with the case
+	stop  context.CancelFunc
+}
+
+// sight is a durable event that was shown, and when.
+type sight struct {
+	*event.Event
+	at time.Time
+}
+
+// shown is the text of a step in flight as a person would have it on the screen.
+type shown struct {
+	attempt int
+	text    string
+	// holed is set where the screen said that something is missing.
+	holed bool
+}
+
+// viewer begins to follow the conversation.
+func (w *world) viewer(name string) {
+	v := &viewer{
+		w: w, name: name, conv: talk, shown: map[string]*shown{},
+		draw: rand.New(rand.NewPCG(w.c.Seed, uint64(len(w.viewers)+10))), //nolint:gosec // no secrecy
+	}
+	v.ctx, v.stop = context.WithCancel(as(context.Background(), name))
+	w.viewers = append(w.viewers, v)
+	w.spawn(v.follow)
+}
+
+// have is the cursor.
+func (v *viewer) have() int64 { return int64(len(v.seen)) }
+
+// follow connects again and again.
+func (v *viewer) follow() {
+	for v.ctx.Err() == nil {
+		v.w.gate.pass(nil, "viewer "+v.name, 0)
+		p := v.w.reach()
+		if p == nil {
+			return
+		}
+		v.w.gate.pass(nil, "viewer "+v.name, 0)
+		ctx, leave := context.WithCancel(v.ctx)
+		done := make(chan struct{})
+		v.w.spawn(func() {
+			defer close(done)
+			v.connect(ctx, p)
+		})
+		select {
+		case <-done:
+		case <-p.gone:
+		case <-ctx.Done():
+		}
+		leave()
+		v.w.mu.Lock()
+		pause := time.Duration(v.draw.IntN(900)+50) * time.Millisecond
+		v.w.mu.Unlock()
+		select {
+		case <-time.After(pause):
+		case <-v.ctx.Done():
+		}
+	}
+}
+
+// connect is one connection: the handler of a request, inside the process.
+func (v *viewer) connect(ctx context.Context, p *process) {
+	v.w.mu.Lock()
+	after := v.have()
+	v.shown = map[string]*shown{}
+	v.epoch, v.n = 0, 0
+	v.w.mu.Unlock()
+	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
+		return p.store.Read(ctx, v.conv, after, limit)
+	}
+	f, err := live.Follow(ctx, p.bus, live.Key{Tenant: tenant, Conversation: v.conv}, log, live.FollowOptions{After: after, Page: 4})
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	items := make([]live.Item, 8)
+	for {
+		n, err := f.Read(ctx, items)
+		if err != nil {
+			return
+		}
+		select {
+		case <-p.gone:
+			return // nobody is there any more
+		default:
+		}
+		v.w.mu.Lock()
+		for _, item := range items[:n] {
+			v.take(item)
+		}
+		cut := v.draw.IntN(8) == 0
+		v.w.mu.Unlock()
+		if cut {
+			return
+		}
+	}
+}
+
+// take shows one item.
+func (v *viewer) take(item live.Item) {
+	switch {
+	case item.Sync != nil:
+		v.sync(item.Sync)
+	case item.Event.Live():
+		v.say(item.Event)
+	default:
+		v.durable(item.Event)
+	}
+}
+
+func (v *viewer) fail(promise, format string, args ...any) {
+	v.w.failLocked(promise, "%s %s", v.name, fmt.Sprintf(format, args...))
+}
+
+func (v *viewer) durable(e *event.Event) {
+	if e.Seq != v.have()+1 {
+		v.fail("P5", "was shown event %d after %d", e.Seq, v.have())
+		return
+	}
+	v.seen = append(v.seen, sight{e, time.Now()})
+	key := e.Run + "/" + e.Step
+	switch b := e.Body.(type) {
+	case *event.StepBegun:
+		// A step that begins anew begins with an empty screen.
+		v.shown[key] = &shown{attempt: e.Attempt}
+	case *event.AssistantMessage:
+		if s := v.shown[key]; s != nil && e.Step != "" && !s.holed && !strings.HasPrefix(event.TextOf(b.Content), s.text) {
+			v.fail("P6", "had %q on the screen of %s/%d, which ended as %q", s.text, e.Step, e.Attempt, event.TextOf(b.Content))
+		}
+		delete(v.shown, key)
+	case *event.StepEnded:
+		delete(v.shown, key)
+	case *event.RunEnded:
+		v.shown = map[string]*shown{}
+	}
+	if v == v.w.viewers[0] {
+		v.w.show(*e)
+	}
+}
+
+// say is a piece of a step in flight.
+func (v *viewer) say(e *event.Event) {
+	d, ok := e.Body.(*event.TextDelta)
+	if !ok {
+		return
+	}
+	s := v.shown[e.Run+"/"+e.Step]
+	switch {
+	case s == nil:
+		v.fail("P6", "was shown a piece of %s/%d, which is not in flight", e.Step, e.Attempt)
+	case s.attempt != e.Attempt:
+		v.fail("P6", "was shown a piece of %s/%d while attempt %d is in flight", e.Step, e.Attempt, s.attempt)
+	case e.Epoch < v.epoch || e.Epoch == v.epoch && e.N <= v.n:
+		v.fail("P6", "was shown piece %d/%d after %d/%d", e.Epoch, e.N, v.epoch, v.n)
+	default:
+		s.text += d.Text
+		v.epoch, v.n = e.Epoch, e.N
+		v.compare(e.Run, e.Step, s)
+	}
+}
+
+// sync replaces what is on the screen of the steps in flight.
+func (v *viewer) sync(y *live.Sync) {
+	if y.Last != v.have() {
+		v.fail("P6", "was told of event %d at %d", y.Last, v.have())
+	}
+	v.shown = map[string]*shown{}
+	for i := range y.Steps {
+		s := &shown{attempt: y.Steps[i].Attempt, text: texts(&y.Steps[i]), holed: y.Steps[i].Truncated}
+		v.shown[y.Steps[i].Run+"/"+y.Steps[i].Step] = s
+		v.compare(y.Steps[i].Run, y.Steps[i].Step, s)
+		if y.Steps[i].Epoch > v.epoch || y.Steps[i].Epoch == v.epoch && y.Steps[i].N > v.n {
+			v.epoch, v.n = y.Steps[i].Epoch, y.Steps[i].N
+		}
+	}
+}
+
+// compare holds the screen against what the model has said in this attempt.
+func (v *viewer) compare(run, step string, s *shown) {
+	if s.holed || s.text == "" {
+		return
+	}
+	said := ""
+	for _, m := range v.w.record.models {
+		if m.run == run && m.step == step && m.attempt == s.attempt {
+			if strings.HasPrefix(m.said, s.text) {
+				return
+			}
+			said = m.said
+		}
+	}
+	v.fail("P6", "has %q on the screen of %s/%d, which has said %q", s.text, step, s.attempt, said)
+}
