@@ -123,7 +123,7 @@ func runTool(w *work) {
 func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
 	r.Call, r.Name = c.ID, c.Name
 	if e.err != nil {
-		kind, text := toolFailure(c, e.err)
+		kind, text := toolFailure(c, e.err, e.took)
 		r.IsError = true
 		r.Content = []event.Block{&event.Text{Text: text}}
 		return &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: "), Err: e.err}
@@ -184,12 +184,15 @@ func keepable(r *event.ToolResult) error {
 }
 
 // toolFailure finds the kind of a tool's error and the words for the model.
-func toolFailure(c *Call, err error) (event.ErrorKind, string) {
+func toolFailure(c *Call, err error, took time.Duration) (event.ErrorKind, string) {
 	var args *argumentsError
 	switch {
 	case errors.As(err, &args):
 		return event.ErrInvalid, "Error: " + validText(args.Error())
-	case errors.Is(err, context.DeadlineExceeded) && c.traits.Timeout > 0:
+	case errors.Is(err, context.DeadlineExceeded) && errors.Is(c.Err(), context.DeadlineExceeded):
+		if c.traits.Timeout <= 0 || took < c.traits.Timeout {
+			return event.ErrTimeout, "Error: the run's time was over before the tool had finished."
+		}
 		return event.ErrTimeout, fmt.Sprintf("Error: the tool did not finish within %v.", c.traits.Timeout)
 	case errors.Is(err, context.Canceled):
 		return event.ErrCancelled, "Error: the tool was cancelled."

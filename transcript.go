@@ -88,14 +88,15 @@ func joinBlocks(a, b []event.Block) []event.Block {
 }
 
 // failureNote tells the next run what a failed one did to the world. The
-// failed run's own words are left out; its effects cannot be.
-func failureNote(effects []*event.StepEnded) string {
-	if len(effects) == 0 {
+// failed run's own words are left out; its effects, and the state and the
+// artifacts that it left, cannot be.
+func failureNote(r *runView) string {
+	if len(r.effects) == 0 && len(r.changed) == 0 && len(r.saved) == 0 {
 		return ""
 	}
 	var sb strings.Builder
 	sb.WriteString("[The previous request failed and is not part of this conversation. Its tool calls may have had effects:")
-	for _, e := range effects {
+	for _, e := range r.effects {
 		sb.WriteString("\n- ")
 		sb.WriteString(e.Result.Name)
 		sb.WriteString(" (call ")
@@ -112,6 +113,16 @@ func failureNote(effects []*event.StepEnded) string {
 			sb.WriteString("finished")
 		}
 	}
+	left := func(what string, names []string) {
+		if len(names) > 0 {
+			slices.Sort(names)
+			sb.WriteString("\n- ")
+			sb.WriteString(what)
+			sb.WriteString(strings.Join(slices.Compact(names), ", "))
+		}
+	}
+	left("state that was changed and stays so: ", r.changed)
+	left("artifacts that were saved and are kept: ", r.saved)
 	sb.WriteString("]")
 	return sb.String()
 }

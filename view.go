@@ -57,6 +57,10 @@ type runView struct {
 	flying int
 	// effects are the ends of the tool calls that did something, or may have.
 	effects []*event.StepEnded
+	// changed are the state's keys that tools set or deleted, saved the artifacts:
+	// both stay, also where the run fails.
+	changed []string
+	saved   []string
 	ended   *event.RunEnded
 }
 
@@ -214,6 +218,9 @@ func (v *view) fold(e *event.Event) {
 		return
 	case *event.StateChanged:
 		v.state.apply(b)
+		if v.run != nil {
+			v.run.change(b)
+		}
 		return
 	case *event.Compacted, *event.Redacted:
 		v.stale = true
@@ -235,12 +242,15 @@ func (v *view) fold(e *event.Event) {
 		return
 	case *event.RunEnded:
 		if v.hide.has(e) {
-			r.effects = nil // the summary tells of them
+			r.effects, r.changed, r.saved = nil, nil, nil // the summary tells of them
 		}
 		v.endRun(b)
 		return
 	case *event.Answered:
 		r.answer(b)
+		return
+	case *event.ArtifactSaved:
+		r.saved = append(r.saved, b.Name)
 		return
 	}
 	s := r.scope(e.Scope)
@@ -309,7 +319,7 @@ func (v *view) endRun(b *event.RunEnded) {
 				v.past.user(h.summary)
 			}
 		}
-		if note := failureNote(r.effects); note != "" {
+		if note := failureNote(r); note != "" {
 			v.past.user([]event.Block{&event.Text{Text: note}})
 		}
 		return
@@ -405,6 +415,14 @@ func countCalls(blocks []event.Block) int {
 		}
 	}
 	return n
+}
+
+// change notes which keys of the state the run has touched.
+func (r *runView) change(b *event.StateChanged) {
+	for k := range b.Set {
+		r.changed = append(r.changed, k)
+	}
+	r.changed = append(r.changed, b.Delete...)
 }
 
 // tick counts the time in which steps ran. It is told by the events that end
