@@ -29,7 +29,9 @@ type Engine interface {
 	// Wake says that there is mail for a run: an answer, a message. One that
 	// waits is driven, one that is being driven is told by [Work.Mail]. Of run
 	// the ID, Conversation and Tenant are read. It is a hint, and waking
-	// without need does no harm; without it the run goes on a little later.
+	// without need does no harm; without it the run goes on a little later. Where
+	// the run ends, or has ended, without having read a message, the run that the
+	// journal has given it to is driven.
 	Wake(ctx context.Context, run journal.Run) error
 
 	// Cancel asks for a run to end. The wish is in the journal when Cancel

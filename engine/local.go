@@ -232,13 +232,16 @@ func (l *Local) rouse(run journal.Run, urgent bool) {
 		return
 	}
 	t := l.tasks[run.ID]
+	if t != nil && !urgent {
+		t.roused = true
+	}
 	switch {
 	case t == nil && l.queue.ready >= l.options.Backlog:
 		l.wantSweep() // there is no room now, and the journal knows
 		return
 	case t == nil:
 		t = l.know(run)
-		t.urgent = urgent
+		t.urgent, t.roused = urgent, !urgent
 		l.enqueue(t)
 	case t.state == running:
 		select {

@@ -190,6 +190,50 @@ func (s *site) saw(want ...string) {
 	}
 }
 
+// A run that the journal made for a message is driven at once where somebody told
+// of that message, before the run's end or after it.
+func TestARunMadeForMailStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before", "before, and the drive was told", "after"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			at(t, engine.Options{}, func(s *site) {
+				s.start()
+				a := run("a", "talk")
+				s.will("a", func(ctx context.Context, w engine.Work) (engine.Outcome, error) {
+					opened, err := s.store.Acquire(ctx, "a", 0)
+					if err != nil {
+						return engine.Outcome{}, err
+					}
+					if err := s.store.Post(ctx, journal.Mail{ID: "m", Run: "a", Kind: journal.MailMessage}); err != nil {
+						return engine.Outcome{}, err
+					}
+					if when != "after" {
+						s.wake(a)
+					}
+					if strings.HasSuffix(when, "told") {
+						<-w.Mail
+					}
+					end := &event.Event{
+						Header: event.Header{Seq: opened.Last + 1, Run: "a", Conversation: "talk"},
+						Body:   &event.RunEnded{Status: event.RunCompleted},
+					}
+					b := journal.Batch{Status: event.RunCompleted, Events: []*event.Event{end}}
+					return engine.Outcome{Status: event.RunCompleted}, s.store.Commit(ctx, opened.Lease, b)
+				})
+				s.submit(a)
+				if when != "after" {
+					s.saw("a", "a+")
+					return
+				}
+				s.saw("a")
+				s.wake(a)
+				s.saw("a", "a", "a+")
+			})
+		})
+	}
+}
+
 func TestARunBehindAnotherStartsWhenThatEnds(t *testing.T) {
 	t.Parallel()
 	at(t, engine.Options{}, func(s *site) {

@@ -19,7 +19,8 @@ import (
 
 // Whatever drives do, whoever wakes, cancels or admits beside the engine, and
 // however often the process goes: every run comes to its end once there is
-// mail for those that wait, and then the engine holds nothing any more.
+// mail for those that wait, every message is read once, be it by a run that the
+// journal made for it, and then the engine holds nothing any more.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -29,7 +30,7 @@ func TestNothingIsLost(t *testing.T) {
 			running: rapid.IntRange(1, 4).Draw(rt, "running"),
 			backlog: rapid.SampledFrom([]int{2, 10, 1000}).Draw(rt, "backlog"),
 			talks:   rapid.IntRange(1, 6).Draw(rt, "conversations"),
-			at:      map[string]int{},
+			at:      map[string]int{}, messages: map[string]int{},
 		}
 		synctest.Test(t, func(t *testing.T) { w.play(t.Context()) })
 		if w.err != nil {
@@ -52,6 +53,8 @@ type world struct {
 	err  error
 	said []string
 	rows []journal.Run
+	// messages are those that were posted, and how often each was read.
+	messages map[string]int
 	// kind says that drives do nothing odd any more.
 	kind bool
 	// at counts the drives that have a lease, in all and by conversation.
@@ -99,8 +102,8 @@ func (w *world) play(ctx context.Context) {
 	w.mu.Unlock()
 	// Whoever waits is answered, again and again, and everything ends.
 	for i := 0; i < 40 && !w.over(ctx); i++ {
-		for _, r := range w.rows {
-			err := w.store.Post(ctx, journal.Mail{ID: fmt.Sprint("mail ", i), Run: r.ID, Kind: journal.MailMessage})
+		for _, r := range w.left(ctx) {
+			err := w.store.Post(ctx, journal.Mail{ID: fmt.Sprint("mail ", i), Run: r.ID, Kind: journal.MailAnswer})
 			if err != nil && !errors.Is(err, event.ErrConflict) {
 				w.fail(err)
 			}
@@ -110,6 +113,11 @@ func (w *world) play(ctx context.Context) {
 	if !w.over(ctx) {
 		due, _ := w.store.Due(ctx, 0)
 		w.fail(fmt.Errorf("not every run has ended; due are %d", len(due)))
+	}
+	for id, n := range w.messages {
+		if n != 1 {
+			w.fail(fmt.Errorf("%s was read %d times", id, n))
+		}
 	}
 	time.Sleep(2 * time.Minute) // what was to be tried again has been
 	if got := w.local.Held(); got != 0 {
@@ -130,7 +138,20 @@ func (w *world) over(ctx context.Context) bool {
 			return false
 		}
 	}
-	return true
+	return len(w.left(ctx)) == 0
+}
+
+// left is the runs that have not ended, those that the journal made among them.
+func (w *world) left(ctx context.Context) []journal.Run {
+	var left []journal.Run
+	for talk := range w.talks {
+		queue, err := w.store.Queue(ctx, fmt.Sprint("talk ", talk))
+		if err != nil {
+			w.fail(err)
+		}
+		left = append(left, queue...)
+	}
+	return left
 }
 
 func (w *world) act(ctx context.Context) {
@@ -163,8 +184,17 @@ func (w *world) act(ctx context.Context) {
 		if w.choose(2) == 0 {
 			r.Turn = 0
 		}
-		err := w.store.Post(ctx, journal.Mail{ID: fmt.Sprint("early ", w.choose(1000)), Run: r.ID, Kind: journal.MailMessage})
-		w.say("mail for %s: %v", r.ID, err)
+		m := journal.Mail{ID: fmt.Sprint("early ", w.choose(1000)), Run: r.ID, Kind: journal.MailAnswer}
+		if w.choose(2) == 0 {
+			m.ID, m.Kind = fmt.Sprint("message ", len(w.messages)), journal.MailMessage
+		}
+		err := w.store.Post(ctx, m)
+		w.say("%s for %s: %v", m.ID, r.ID, err)
+		if err == nil && m.Kind == journal.MailMessage {
+			w.mu.Lock()
+			w.messages[m.ID] += 0
+			w.mu.Unlock()
+		}
 		if w.choose(3) > 0 {
 			w.say("wake %s", r.ID)
 			_ = w.local.Wake(ctx, r)
@@ -240,7 +270,17 @@ func (w *world) drive(ctx context.Context, work engine.Work) (engine.Outcome, er
 		}}
 	}
 	w.say("%s ends up %s", work.Run.ID, out.Status)
-	return out, w.store.Commit(base, opened.Lease, b)
+	if err := w.store.Commit(base, opened.Lease, b); err != nil {
+		return out, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range opened.Mail {
+		if m.Kind == journal.MailMessage {
+			w.messages[m.ID]++
+		}
+	}
+	return out, nil
 }
 
 func (w *world) enter(r journal.Run, by int) {

@@ -87,8 +87,14 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 	l.dispatch()
 }
 
-// next lets go of a run that has ended and lets the one behind it go.
+// next lets go of a run that has ended and lets the one behind it go. That may
+// be one which the journal admitted for mail that came too late: it is looked for at
+// once where somebody told of mail. One that comes of another such run, whose drive
+// never reads, is left to the sweeps, which keep it from spinning.
 func (l *Local) next(t *task) {
+	if t.roused {
+		l.wantSweep()
+	}
 	k := l.talks[t.talkKey()]
 	l.forget(t)
 	k.again()

@@ -11,15 +11,17 @@ const (
 	// sweepPage is how many rows a sweep asks for beside those that are known.
 	sweepPage = 1000
 	// sweepShare keeps sweeping to a small part of the time: after one that
-	// took long, the next one waits so many times as long.
+	// took long, the next one waits so many times as long, but never longer than
+	// mostPause: one answer that was slow must not leave a dead driver's runs lying.
 	sweepShare = 50
+	mostPause  = 10 * time.Second
 )
 
 // keepSweeping asks the journal now and then what is due. It is one of the
 // engine's two goroutines. took is how long the last sweep was.
 func (l *Local) keepSweeping(took time.Duration) {
 	for {
-		pause := time.NewTimer(max(l.options.Sweep, sweepShare*took))
+		pause := time.NewTimer(max(l.options.Sweep, min(sweepShare*took, mostPause)))
 		select {
 		case <-l.draining:
 			pause.Stop()

@@ -20,6 +20,9 @@ type task struct {
 	refused bool
 	// urgent goes before every priority: somebody wants the run to end.
 	urgent bool
+	// roused is set where the run was woken: when it ends, the journal may have
+	// given what it did not read to a run that nobody here knows.
+	roused bool
 	state  state
 	// at is the task's place in the heap that it is in.
 	at int

@@ -94,6 +94,7 @@ func groups() []group {
 		{"submit", submitCases()},
 		{"order", orderCases()},
 		{"wait", waitCases()},
+		{"left", leftCases()},
 		{"cancel", cancelCases()},
 		{"start", startCases()},
 		{"trouble", troubleCases()},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -214,6 +215,7 @@ func mutants() []mutant {
 		{"later runs of a conversation are forgotten", []string{
 			"order/runs of one conversation go one after another",
 			"order/a run behind one that waits begins when that has ended",
+			"left/a message that came too late waits for the run behind",
 		}, func(b *bent) {
 			b.due = hides(event.RunQueued)
 			b.submit = func(ctx context.Context, r journal.Run) (journal.Run, error) {
@@ -254,6 +256,16 @@ func mutants() []mutant {
 		}},
 		{"waking in vain is an error", []string{"wait/waking without need does no harm"}, func(b *bent) {
 			b.wake = func(context.Context, journal.Run) error { return errors.New("there is no such run") }
+		}},
+		{"runs that the journal made are forgotten", []string{
+			"left/a message that came too late, and was told of in time, is driven",
+			"left/a message that came too late, and whose news was taken, is driven",
+			"left/a message that came too late, and was told of after the end, is driven",
+			"left/a message that came too late, and that nobody told of, is driven",
+		}, func(b *bent) {
+			b.due = func(rows []journal.Run) []journal.Run {
+				return slices.DeleteFunc(rows, func(r journal.Run) bool { return strings.HasSuffix(r.ID, "+") })
+			}
 		}},
 		{"times are forgotten", []string{"wait/a waiting run is driven when its time comes"}, func(b *bent) {
 			b.due = hides(event.RunWaiting)

@@ -107,7 +107,13 @@ func (p *probe) admit(r journal.Run) journal.Run {
 // mail leaves mail for a run, without telling the engine.
 func (p *probe) mail(r journal.Run) {
 	p.Helper()
-	p.ok("Post", p.store.Post(p.ctx, journal.Mail{ID: "mail", Run: r.ID, Kind: journal.MailMessage}))
+	p.ok("Post", p.store.Post(p.ctx, journal.Mail{ID: "mail", Run: r.ID, Kind: journal.MailAnswer}))
+}
+
+// message leaves a message during the run, without telling the engine.
+func (p *probe) message(r journal.Run) {
+	p.Helper()
+	p.ok("Post", p.store.Post(p.ctx, journal.Mail{ID: "message", Run: r.ID, Kind: journal.MailMessage}))
 }
 
 // status is how a run stands.
