@@ -196,6 +196,9 @@ func (d *driver) start() {
 // input writes what of the run's input is not in the log yet.
 func (d *driver) input() {
 	root := d.view.run.scopes[0]
+	if d.row.Key != "" && d.view.letters[letterID(d.row.Key)] != "" {
+		return // it steered an earlier run, whose sender did not learn of that
+	}
 	for _, m := range d.row.Input[min(d.view.run.inputs, len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
 			d.add(root, "", 0, &event.AssistantMessage{Content: m.Content, Stop: event.StopEndTurn})

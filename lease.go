@@ -67,7 +67,7 @@ func (k *keeper) renew() {
 	defer k.mu.Unlock()
 	next := k.term / 3
 	switch {
-	case k.closed:
+	case k.closed || k.lost != nil:
 		return
 	case err == nil:
 		k.until = asked.Add(k.term)
@@ -93,6 +93,15 @@ func (k *keeper) renew() {
 		next = min(next, time.Second)
 	}
 	k.timer.Reset(next)
+}
+
+// lose takes in that the lease is lost, from who was told.
+func (k *keeper) lose(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.timer.Stop()
+	k.lost = err
+	k.stop()
 }
 
 // bell rings when a renewal has brought mail; nil where there is no keeper.

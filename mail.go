@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/braidrun/braid/event"
@@ -26,9 +27,15 @@ func (d *driver) listen() {
 
 // fetch asks the store for mail. It reports whether there was any for the loop.
 func (d *driver) fetch() bool {
+	if d.keeper.err() != nil {
+		return false // the next commit is refused without being asked for
+	}
 	news, err := d.store.Renew(d.base, d.lease)
 	if err != nil {
-		// The keeper asks again, and tells whether the lease is lost.
+		// The keeper asks again where the store could not be reached.
+		if errors.Is(err, event.ErrLeaseLost) && d.keeper != nil {
+			d.keeper.lose(err)
+		}
 		return false
 	}
 	if news.Cancelled {
@@ -92,11 +99,18 @@ func (d *driver) join(s *Scope, in Inputs, cmd Command) Command {
 	return cmd
 }
 
-// enter writes messages that came by mail.
+// enter writes messages that came by mail. One that the log has already was sent
+// again by somebody who did not learn what became of it, or is an old piece of news.
 func (d *driver) enter(letters []journal.Mail) {
 	for i := range letters {
 		m := &letters[i]
-		d.read = append(d.read, m.ID)
-		d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
+		switch d.view.letters[m.ID] {
+		case d.row.ID:
+		case "":
+			d.read = append(d.read, m.ID)
+			d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
+		default:
+			d.read = append(d.read, m.ID)
+		}
 	}
 }

@@ -148,14 +148,16 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
 	}
 	if row.Key != "" {
-		letter.ID = "message-" + row.Key
-		if sent, ok, err := c.delivered(ctx, letter); ok || err != nil {
-			return sent, err
-		}
+		letter.ID = letterID(row.Key)
 	}
 	row.Alone = true
 	// A run may end between the question and the letter, but not for ever.
 	for {
+		if row.Key != "" {
+			if sent, ok, err := c.delivered(ctx, letter); ok || err != nil {
+				return sent, err
+			}
+		}
 		sent, err := c.admit(ctx, row)
 		if !errors.Is(err, event.ErrLocked) {
 			return sent, err
@@ -185,20 +187,24 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 	}
 }
 
-// delivered finds out whether a letter was left for a run that has ended since: then
-// sending it again must not begin another run.
+// letterID names the letter of a message that was sent under a key.
+func letterID(key string) string { return "message-" + key }
+
+// delivered finds out whether a letter has entered the log, or was left for a run
+// that has ended since: then sending it again must not leave another one.
 func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {
-	last := ""
+	last, entered := "", false
 	if err := c.look(ctx, func(v *view) {
-		if v.run != nil && v.run.ended != nil {
+		if last = v.letters[letter.ID]; last == "" && v.run != nil && v.run.ended != nil {
 			last = v.run.id
 		}
+		entered = v.letters[letter.ID] != ""
 	}); err != nil || last == "" {
 		return Sent{}, false, err
 	}
 	letter.Run = last
 	err := c.store.Post(ctx, letter)
-	if errors.Is(err, event.ErrConflict) {
+	if errors.Is(err, event.ErrConflict) && !entered {
 		return Sent{}, false, nil
 	}
 	return Sent{Run: last, Joined: true}, err == nil, err

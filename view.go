@@ -25,6 +25,9 @@ type view struct {
 	past  transcript
 	state *stateBox
 	run   *runView
+	// letters are the runs in which messages entered the log that came by mail, by
+	// the letters' ids.
+	letters map[string]string
 	// hide says which events the transcript leaves out; see newView.
 	hide hidden
 	// stale is set when an event changed what earlier ones mean (a compaction
@@ -261,6 +264,11 @@ func (v *view) fold(e *event.Event) {
 	case *event.UserMessage:
 		if b.Mail == "" {
 			r.inputs++
+		} else {
+			if v.letters == nil {
+				v.letters = make(map[string]string)
+			}
+			v.letters[b.Mail] = e.Run
 		}
 		content := s.takeResults(v.hide.content(e, b.Content))
 		if !v.hide.has(e) {
