@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -20,12 +21,9 @@ type crew struct {
 	close func()
 }
 
-// buildAgent makes the agent that the settings describe.
-func (p *process) buildAgent(s *settings) (*crew, error) {
-	model, err := p.openModel(s.Model)
-	if err != nil {
-		return nil, err
-	}
+// buildAgent makes the agent that the settings describe. Where they name no folder
+// for files, scratch is it, and is made.
+func (p *process) buildAgent(s *settings, model braid.Model, scratch string) (*crew, error) {
 	info := model.Info()
 	parts := []braid.Part{
 		braid.Limit(braid.Limits{Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, TotalTokens: s.MaxTotalTokens}),
@@ -40,7 +38,7 @@ func (p *process) buildAgent(s *settings) (*crew, error) {
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())
 	}
-	tools, closeTools, err := p.openTools(toolsFor(s.Tools, info), s.Scratch)
+	tools, closeTools, err := p.openTools(toolsFor(s.Tools, info), s.Scratch, scratch)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +75,9 @@ func toolsFor(option string, info braid.ModelInfo) []string {
 	return strings.Split(option, ",")
 }
 
-// openTools makes the tools. The files tool works in scratch; without one it
-// gets a folder of its own, which close removes.
-func (p *process) openTools(names []string, scratch string) (tools []braid.Tool, closeAll func(), err error) {
+// openTools makes the tools. The files tool works in the folder chosen, otherwise in
+// own; without either it gets a temporary one, which close removes.
+func (p *process) openTools(names []string, chosen, own string) (tools []braid.Tool, closeAll func(), err error) {
 	closeAll = func() {}
 	for _, name := range names {
 		switch name {
@@ -88,7 +86,7 @@ func (p *process) openTools(names []string, scratch string) (tools []braid.Tool,
 		case "clock":
 			tools = append(tools, demotool.Clock())
 		case "files":
-			dir := scratch
+			dir := cmp.Or(chosen, own)
 			if dir == "" {
 				if dir, err = os.MkdirTemp("", "braid-scratch-"); err != nil {
 					return nil, nil, scratchError(err)

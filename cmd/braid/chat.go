@@ -83,16 +83,21 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	}
 	ints := p.watchSignals(2)
 	defer ints.stop()
-	crew, err := p.buildAgent(&cfg.settings)
+	model, err := p.openModel(cfg.Model)
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, crew: crew}
-	defer func() { c.crew.close() }()
-	if c.place, err = p.takePlace(ctx, cfg, in); err != nil {
+	place, err := p.takePlace(ctx, cfg, in)
+	if err != nil {
 		return err
 	}
-	defer func() { c.place.close() }()
+	defer place.close()
+	crew, err := p.buildAgent(&cfg.settings, model, place.scratch)
+	if err != nil {
+		return err
+	}
+	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew}
+	defer func() { c.crew.close() }()
 	if err := p.saySimulated(&cfg.settings, crew); err != nil {
 		return err
 	}
@@ -257,7 +262,13 @@ func (c *chatState) model(ref string) {
 	}
 	next := c.cfg.settings
 	next.Model = ref
-	crew, err := c.p.buildAgent(&next)
+	model, err := c.p.openModel(ref)
+	if err != nil {
+		writeError(c.p.stderr, err)
+		return
+	}
+	// The files of the conversation stay where they are.
+	crew, err := c.p.buildAgent(&next, model, c.place.scratch)
 	if err != nil {
 		writeError(c.p.stderr, err)
 		return

@@ -172,7 +172,7 @@ func checkTools(_ context.Context, d *diagnosis) {
 		return // the check of the scratch folder tells
 	}
 	defer d.p.onExit(func() { _ = os.RemoveAll(dir) })()
-	tools, closeTools, err := d.p.openTools(toolNames, dir)
+	tools, closeTools, err := d.p.openTools(toolNames, dir, "")
 	if err != nil {
 		d.brokenBy(err, "")
 		return
@@ -313,7 +313,7 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 		d.brokenBy(storeError(err), "name another folder with --data")
 		return
 	}
-	d.ok("%d conversations are kept in %s", len(found), dir)
+	d.ok("%s holds %d of your conversations", dir, len(found))
 }
 
 // nearestFolder is the first folder above path that exists.

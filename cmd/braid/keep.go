@@ -5,7 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -20,6 +23,8 @@ type place struct {
 	store *sqlite.Store
 	// before is what the store says of a conversation that is gone on with.
 	before *journal.Summary
+	// scratch is the folder for the conversation's files; empty is a temporary one.
+	scratch string
 	// close gives the folder back.
 	close func()
 }
@@ -62,16 +67,26 @@ func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*
 	default:
 		return nil, err
 	}
-	pl := &place{store: store, close: p.onExit(func() { _ = store.Close() })}
-	if !goesOn {
-		pl.conv = braid.Open(store, newConversationID())
-		return pl, nil
+	pl := &place{store: store}
+	pl.close = p.onExit(func() {
+		if pl.scratch != "" { // what nothing was put into need not stay
+			_ = os.Remove(pl.scratch)
+			_ = os.Remove(filepath.Dir(pl.scratch))
+		}
+		_ = store.Close()
+	})
+	name := newConversationID()
+	if goesOn {
+		if pl.before, err = in.findPlace(ctx, store, id); err != nil {
+			pl.close()
+			return nil, err
+		}
+		name = pl.before.ID
 	}
-	if pl.before, err = in.findPlace(ctx, store, id); err != nil {
-		pl.close()
-		return nil, err
+	pl.conv = braid.Open(store, name)
+	if filepath.IsLocal(name) && filepath.Base(name) == name { // others may name conversations as they like
+		pl.scratch = filepath.Join(cfg.Data, "scratch", name)
 	}
-	pl.conv = braid.Open(store, pl.before.ID)
 	return pl, nil
 }
 
@@ -102,8 +117,8 @@ func (in *invocation) findPlace(ctx context.Context, list journal.Lister, id str
 
 // openStore takes the data folder for this process.
 func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
-	if cfg.Data == "" {
-		return nil, noDataFolder()
+	if err := checkFolder(cfg.Data); err != nil {
+		return nil, err
 	}
 	store, err := sqlite.Open(cfg.Data, sqlite.Options{})
 	return store, storeError(err)
@@ -111,8 +126,8 @@ func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
 
 // openArchive opens the data folder to read in it, whoever is at work there.
 func (p *process) openArchive(cfg *config) (archive, error) {
-	if cfg.Data == "" {
-		return nil, noDataFolder()
+	if err := checkFolder(cfg.Data); err != nil {
+		return nil, err
 	}
 	a, err := sqlite.View(cfg.Data)
 	if err != nil {
@@ -121,10 +136,18 @@ func (p *process) openArchive(cfg *config) (archive, error) {
 	return a, nil
 }
 
-func noDataFolder() error {
-	return &event.Error{
-		Kind: event.ErrPermission, Message: "there is no folder for your data", Hint: "set HOME, or name a folder with --data",
+// checkFolder refuses what can be no folder, however long one waits.
+func checkFolder(dir string) error {
+	if dir == "" {
+		return &event.Error{
+			Kind: event.ErrPermission, Message: "there is no folder for your data", Hint: "set HOME, or name a folder with --data",
+		}
 	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
+		return invalid("name a folder with --data; braid config shows what is in force", "the data folder is a file, or inside one")
+	}
+	return nil
 }
 
 // storeError says what a store says in the command's words: without the name of an

@@ -72,7 +72,7 @@ var options = []option{
 		set:  func(s *settings, v string) (err error) { s.Tools, err = parseTools(v); return err },
 	},
 	{
-		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty makes one and removes it at the end",
+		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty is one of the conversation's own",
 		set: func(s *settings, v string) error { s.Scratch = v; return nil },
 	},
 	{

@@ -59,16 +59,20 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	}
 	ints := p.watchSignals(1)
 	defer ints.stop()
-	crew, err := p.buildAgent(&cfg.settings)
+	model, err := p.openModel(cfg.Model)
 	if err != nil {
 		return err
 	}
-	defer crew.close()
 	place, err := p.takePlace(ctx, cfg, in)
 	if err != nil {
 		return err
 	}
 	defer place.close()
+	crew, err := p.buildAgent(&cfg.settings, model, place.scratch)
+	if err != nil {
+		return err
+	}
+	defer crew.close()
 	open, err := place.open(ctx)
 	if err != nil {
 		return err

@@ -17,21 +17,23 @@ type timeline struct {
 	out   *output
 	look  look
 	tools numbers
-	// effects are those of the calls, by their number; depth and secrets are of
-	// scopes and of questions whose answers are not shown.
+	// effects are those of the calls, by their number; depth is that of the
+	// scopes; asks are the questions by their token.
 	effects map[int]event.Effect
 	depth   map[string]int
-	secrets map[string]bool
+	asks    map[string]*event.Asked
 	// hidden are the redactions by the event that they hide.
 	hidden map[int64]*event.Redacted
 	// session is the one of the last run.
 	session int
+	// zone is that of the times shown.
+	zone *time.Location
 }
 
 func newTimeline(out *output, l look) *timeline {
 	return &timeline{
 		out: out, look: l, tools: numbers{}, effects: map[int]event.Effect{}, depth: map[string]int{},
-		secrets: map[string]bool{}, hidden: map[int64]*event.Redacted{}, session: 1,
+		asks: map[string]*event.Asked{}, hidden: map[int64]*event.Redacted{}, session: 1, zone: time.Local,
 	}
 }
 
@@ -121,7 +123,7 @@ func (t *timeline) runStarted(e *event.Event, b *event.RunStarted) {
 	t.out.startLine()
 	t.out.buf = append(t.out.buf, '\n')
 	t.out.buf = t.look.paint(t.out.buf, bold, fmt.Sprintf("turn %d", b.Turn))
-	words := []string{"  " + e.Time.Local().Format("2006-01-02 15:04:05 MST"), "agent=" + cleanLine(b.Agent)}
+	words := []string{"  " + e.Time.In(t.zone).Format("2006-01-02 15:04:05 MST"), "agent=" + cleanLine(b.Agent)}
 	if b.Model != "" {
 		words = append(words, "model="+cleanLine(b.Model))
 	}
@@ -174,8 +176,8 @@ func (t *timeline) assistant(e *event.Event, b *event.AssistantMessage) {
 		case *event.Text:
 			t.said(e, who, plain, c.Text, saidLines)
 		case *event.ToolCall:
-			args := strings.Join(argumentLines(c), ", ")
-			t.line(e, plain, "[cycle %d] calls tool=#%d:%s %s", e.Cycle, t.tools.of(c.ID), cleanLine(c.Name), args)
+			words := fmt.Sprintf("%s calls tool=#%d:%s", t.cycle(e), t.tools.of(c.ID), cleanLine(c.Name))
+			t.line(e, plain, "%s", fit(strings.Join(append([]string{words}, argumentLines(c)...), "  "), longestLine))
 		default:
 			t.said(e, who, dim, contentText([]event.Block{c}), resultLines)
 		}
@@ -207,7 +209,7 @@ func (t *timeline) stepBegun(e *event.Event, b *event.StepBegun) {
 }
 
 // doubtWords stand where nobody knows what a tool has done.
-const doubtWords = "IN DOUBT: it may or may not have happened; it was not repeated"
+const doubtWords = "IN DOUBT: it may or may not have happened"
 
 func (t *timeline) stepEnded(e *event.Event, b *event.StepEnded) {
 	words := t.cycle(e) + " " + stepWords(e, b, t.tools.of)
@@ -218,7 +220,7 @@ func (t *timeline) stepEnded(e *event.Event, b *event.StepEnded) {
 	}
 	if b.Result != nil {
 		if effect := t.effects[t.tools.of(b.Result.Call)]; effect != "" {
-			words += " effect=" + cleanLine(string(effect))
+			words = strings.Replace(words, " outcome=", " effect="+cleanLine(string(effect))+" outcome=", 1)
 		}
 	}
 	text, failed := resultText(b)
@@ -236,24 +238,26 @@ func (t *timeline) stepEnded(e *event.Event, b *event.StepEnded) {
 }
 
 func (t *timeline) asked(e *event.Event, b *event.Asked) {
-	t.secrets[b.Token] = b.Ask == event.AskCredential
+	t.asks[b.Token] = b
 	t.line(e, yellow, "%s", traceLine(e, t.tools.of))
 	t.text(e, yellow, "  asks: ", b.Prompt, resultLines)
 	if !b.Expires.IsZero() {
-		t.line(e, dim, "  closes at %s", b.Expires.Local().Format(time.DateTime))
+		t.line(e, dim, "  closes at %s", b.Expires.In(t.zone).Format(time.DateTime))
 	}
 }
 
 func (t *timeline) answered(e *event.Event, b *event.Answered) {
-	value := cleanLine(string(b.Value))
-	if t.secrets[b.Token] {
-		value = "[hidden]"
+	words, value := "[run] answered", cleanLine(string(b.Value))
+	if q := t.asks[b.Token]; q != nil {
+		words += fmt.Sprintf(" tool=#%d:%s", t.tools.of(q.Call), cleanLine(q.Tool))
+		if q.Ask == event.AskCredential {
+			value = "[hidden]"
+		}
 	}
-	by := ""
 	if b.By != "" {
-		by = " by=" + cleanLine(b.By)
+		words += " by=" + cleanLine(b.By)
 	}
-	t.line(e, yellow, "%s answered%s: %s", t.cycle(e), by, value)
+	t.line(e, yellow, "%s", fit(words+": "+value, longestLine))
 }
 
 // other shows what happens seldom.
@@ -285,11 +289,11 @@ func (t *timeline) other(e *event.Event) {
 	case *event.Transferred:
 		t.line(e, plain, "%s agent %s takes over", t.cycle(e), cleanLine(b.To))
 	case *event.Escalated:
-		t.line(e, plain, "%s the agent stops here: %s", t.cycle(e), cleanLine(b.Reason))
+		t.line(e, plain, "%s the agent stops here: %s", t.cycle(e), fit(cleanLine(b.Reason), longestLine))
 	case *event.Fault:
 		t.failure(e, b.Err)
 	case *event.Notice:
-		t.line(e, dim, "[notice] %s %s", cleanLine(b.Code), oneLine(clean(b.Text)))
+		t.line(e, dim, "[notice] %s %s", cleanLine(b.Code), fit(oneLine(clean(b.Text)), longestLine))
 	case *event.Compacted:
 		t.line(e, dim, "[log] events %d to %d are now a summary for the model", b.From, b.To)
 		t.text(e, dim, "  ", contentText(b.Summary), resultLines)
@@ -345,7 +349,8 @@ func (t *timeline) said(e *event.Event, who string, st style, text string, most 
 	}
 }
 
-// text shows foreign text behind a title: at most so many lines, the rest counted.
+// text shows foreign text behind a title: at most so many lines, each as far as the
+// screen is wide, the rest counted.
 func (t *timeline) text(e *event.Event, st style, title, text string, most int) {
 	lines := strings.Split(strings.TrimSpace(clean(text)), "\n")
 	if len(lines) == 1 && lines[0] == "" {
@@ -355,8 +360,9 @@ func (t *timeline) text(e *event.Event, st style, title, text string, most int) 
 	if rest > 1 {
 		lines = lines[:most]
 	}
+	room := t.room(e)
 	for _, line := range lines {
-		t.line(e, st, "%s%s", title, strings.ReplaceAll(line, "\t", " "))
+		t.line(e, st, "%s", fit(title+strings.ReplaceAll(line, "\t", " "), room))
 		title = strings.Repeat(" ", textWidth(title))
 	}
 	if rest > 1 {
@@ -364,24 +370,41 @@ func (t *timeline) text(e *event.Event, st style, title, text string, most int) 
 	}
 }
 
-// line writes one line about an event: its number and time, then the words, cut to
-// the width of the screen.
+// line writes what happened behind the event's number and time. What is wider than
+// the screen goes on below.
 func (t *timeline) line(e *event.Event, st style, format string, args ...any) {
 	t.out.startLine()
-	indent := strings.Repeat("  ", t.depth[e.Scope])
-	head := fmt.Sprintf("%5d %s  %s", e.Seq, e.Time.Local().Format("15:04:05.000"), indent)
-	t.out.buf = t.look.paint(t.out.buf, dim, head)
-	text := fmt.Sprintf(format, args...)
-	if t.look.terminal || textWidth(text) > longestLine {
-		room := longestLine
-		if t.look.terminal {
-			room = max(t.look.width-textWidth(head), 20)
-		}
-		text = fit(text, room)
+	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+	lines := []string{text}
+	if room := t.room(e); textWidth(text) > room {
+		lines = wrap(text, room-2)
 	}
-	t.out.buf = t.look.paint(t.out.buf, st, text)
-	t.out.buf = append(t.out.buf, '\n')
+	for i, line := range lines {
+		if i > 0 {
+			line = "  " + line
+		}
+		head := t.head(e)
+		if line == "" {
+			head = strings.TrimRight(head, " ")
+		}
+		t.out.buf = t.look.paint(t.look.paint(t.out.buf, dim, head), st, fit(line, t.room(e)))
+		t.out.buf = append(t.out.buf, '\n')
+	}
+}
+
+// head is the event's number and time, and the depth of its scope.
+func (t *timeline) head(e *event.Event) string {
+	indent := strings.Repeat("  ", min(t.depth[e.Scope], 8))
+	return fmt.Sprintf("%5d %s  %s", e.Seq, e.Time.In(t.zone).Format("15:04:05.000"), indent)
 }
 
 // longestLine bounds a line in a pipe, in columns.
 const longestLine = 200
+
+// room is how many columns are left behind the head.
+func (t *timeline) room(e *event.Event) int {
+	if !t.look.terminal {
+		return longestLine
+	}
+	return max(t.look.width-len(t.head(e)), 20)
+}
