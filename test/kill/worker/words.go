@@ -35,6 +35,8 @@ const (
 	DoSend   Do = "send"
 	// DoAnswer answers a question.
 	DoAnswer Do = "answer"
+	// DoLook asks what is open.
+	DoLook Do = "look"
 )
 
 // Order is a line of the worker's input. One of the same Key may be given again,
@@ -58,7 +60,7 @@ type Told struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Begun is the first line: the engine runs. It lists what is open.
+// Begun says what is open. It is the first line, when the engine runs.
 type Begun struct {
 	Open      []Place  `json:"open,omitempty"`
 	Questions []Asking `json:"questions,omitempty"`
@@ -82,7 +84,9 @@ type Done struct {
 	Run    string          `json:"run,omitempty"`
 	Joined bool            `json:"joined,omitempty"`
 	Error  event.ErrorKind `json:"error,omitempty"`
-	Says   string          `json:"says,omitempty"`
+	// Open answers DoLook.
+	Open *Begun `json:"open,omitempty"`
+	Says string `json:"says,omitempty"`
 }
 
 // Sight is what a watcher saw of a durable event.

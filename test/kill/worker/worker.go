@@ -87,7 +87,7 @@ func (w *worker) serve(folder string, term time.Duration, in io.Reader) (err err
 		return err
 	}
 	failpoint.Hit("worker/opened")
-	begun, err := w.begun(ctx)
+	begun, err := w.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (w *worker) serve(folder string, term time.Duration, in io.Reader) (err err
 	if err := w.engine.Start(ctx); err != nil {
 		return err
 	}
-	w.tell(begun)
+	w.tell(&Told{Begun: begun})
 
 	var orders sync.WaitGroup
 	lines := bufio.NewScanner(in)
@@ -121,8 +121,8 @@ func (w *worker) serve(folder string, term time.Duration, in io.Reader) (err err
 	return w.ledger.Close()
 }
 
-// begun says what an earlier process left.
-func (w *worker) begun(ctx context.Context) (*Told, error) {
+// open lists what has not ended, and what it asks.
+func (w *worker) open(ctx context.Context) (*Begun, error) {
 	b := &Begun{}
 	talks, err := w.store.Conversations(ctx, Tenant, "", 0)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *worker) begun(ctx context.Context) (*Told, error) {
 			b.Questions = append(b.Questions, Asking{Conversation: talks[i].ID, Token: questions[j].Token})
 		}
 	}
-	return &Told{Begun: b}, nil
+	return b, nil
 }
 
 // talk gives the handle on a conversation.
@@ -199,6 +199,8 @@ func (w *worker) obey(ctx context.Context, o *Order) {
 		if err = w.talk(o.Conversation).Answer(ctx, o.Token, o.Text); err == nil {
 			err = w.wake(ctx, o.Conversation)
 		}
+	case DoLook:
+		done.Open, err = w.open(ctx)
 	default:
 		err = fmt.Errorf("nobody knows how to %q", o.Do)
 	}

@@ -1,0 +1,512 @@
+//go:build unix
+
+package kill
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/test/kill/ledger"
+	"github.com/braidrun/braid/test/kill/worker"
+)
+
+// world is one folder, the ledger outside it, the people who talk to its agents,
+// and the processes that come and go.
+type world struct {
+	t      *testing.T
+	binary string
+	folder string
+	socket string
+	lie    worker.Lie
+	ledger *ledger.Ledger
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	process *process
+	lives   []life
+	orders  []*order
+	sights  []sight
+	// open are the runs that are known not to have ended, ended the others;
+	// asked are the open questions; seen counts the sights of a conversation.
+	open  map[string]string
+	ended map[string]bool
+	asked map[string]string
+	seen  map[string]int
+	// last is set when people are to come to an end, over when there is no
+	// process any more.
+	last, over bool
+}
+
+// life is a process's, by the wall clock.
+type life struct {
+	began, ended time.Time
+	cause        string
+}
+
+// order is something that was asked of the worker until a process answered.
+type order struct {
+	worker.Order
+	// mark names its message, told is the answer; repeated says that more than
+	// one process was asked.
+	mark     string
+	told     *worker.Done
+	asked    int
+	answered bool
+}
+
+// sight is what a watcher saw, and of which process.
+type sight struct {
+	worker.Sight
+	process int
+}
+
+type process struct {
+	number int
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	began  time.Time
+	ready  bool
+	errors bytes.Buffer
+	// dead is closed when the process has gone and all that it said is known.
+	dead chan struct{}
+}
+
+func newWorld(t *testing.T, binary string, lie worker.Lie) *world {
+	t.Helper()
+	// A socket's path must be short.
+	dir, err := os.MkdirTemp("", "kill")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, binary: binary, folder: filepath.Join(dir, "data"), socket: filepath.Join(dir, "ledger"), lie: lie,
+		open: map[string]string{}, ended: map[string]bool{}, asked: map[string]string{}, seen: map[string]int{},
+	}
+	w.changed = sync.NewCond(&w.mu)
+	if w.ledger, err = ledger.Listen(w.socket); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		p := w.process
+		w.over = true
+		w.changed.Broadcast()
+		w.mu.Unlock()
+		if p != nil {
+			_ = p.cmd.Process.Kill()
+			<-p.dead
+		}
+		_ = w.ledger.Close()
+		_ = os.RemoveAll(dir)
+	})
+	return w
+}
+
+// start begins the next process, whose leases last for term. It dies at the point,
+// if one is given.
+func (w *world) start(point string, term time.Duration) *process {
+	w.mu.Lock()
+	p := &process{number: len(w.lives) + 1, dead: make(chan struct{})}
+	w.mu.Unlock()
+	p.cmd = exec.Command(w.binary, worker.Command, "--data", w.folder, "--ledger", w.socket,
+		"--process", strconv.Itoa(p.number), "--lie", string(w.lie), "--term", term.String())
+	p.cmd.Env = append(os.Environ(), "BRAID_FAILPOINT="+point, "GOTRACEBACK=all")
+	p.cmd.Stderr = &p.errors
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		w.t.Error(err)
+	}
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		w.t.Error(err)
+	}
+	p.began = time.Now()
+	if err := p.cmd.Start(); err != nil {
+		w.t.Error(err)
+		close(p.dead)
+		return p
+	}
+	w.mu.Lock()
+	w.process = p
+	w.mu.Unlock()
+	go w.listen(p, out)
+	return p
+}
+
+// listen takes in what a process says until its end.
+func (w *world) listen(p *process, out io.Reader) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var told worker.Told
+		if json.Unmarshal(lines.Bytes(), &told) != nil {
+			continue // cut off by its death
+		}
+		w.mu.Lock()
+		w.take(p, &told)
+		w.changed.Broadcast()
+		w.mu.Unlock()
+	}
+	_ = p.cmd.Wait()
+	// Its deeds must be done before its successor's begin.
+	w.ledger.Settle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.process = nil
+	w.lives = append(w.lives, life{began: p.began, ended: time.Now()})
+	close(p.dead)
+}
+
+// take takes in one line. The world is locked.
+func (w *world) take(p *process, told *worker.Told) {
+	switch {
+	case told.Begun != nil:
+		w.begun(told.Begun)
+		p.ready = true
+		for _, o := range w.orders {
+			if !o.answered {
+				w.give(p, o)
+			}
+		}
+	case told.Done != nil:
+		o := w.orders[told.Done.ID]
+		if o.answered {
+			return
+		}
+		o.answered, o.told = true, told.Done
+		if run := told.Done.Run; run != "" && !w.ended[run] {
+			w.open[run] = o.Conversation
+		}
+	case told.Event != nil:
+		e := told.Event
+		w.sights = append(w.sights, sight{Sight: *e, process: p.number})
+		w.seen[e.Conversation]++
+		switch e.Kind {
+		case event.KindRunStarted:
+			w.open[e.Run] = e.Conversation
+		case event.KindRunEnded:
+			w.ended[e.Run] = true
+			delete(w.open, e.Run)
+			for token, conversation := range w.asked {
+				if conversation == e.Conversation {
+					delete(w.asked, token)
+				}
+			}
+		case event.KindAsked:
+			w.asked[e.Token] = e.Conversation
+		}
+	case told.Trouble != "":
+		w.t.Errorf("process %d: %s", p.number, told.Trouble)
+	}
+}
+
+// begun takes in what the new process has found.
+func (w *world) begun(b *worker.Begun) {
+	for run := range w.open {
+		w.ended[run] = true
+	}
+	clear(w.open)
+	for _, place := range b.Open {
+		w.open[place.Run] = place.Conversation
+		delete(w.ended, place.Run)
+	}
+	clear(w.asked)
+	for _, q := range b.Questions {
+		w.asked[q.Token] = q.Conversation
+	}
+}
+
+// give hands an order to a process, which may die over it. The world is locked.
+func (w *world) give(p *process, o *order) {
+	o.asked++
+	line, err := json.Marshal(&o.Order)
+	if err != nil {
+		w.t.Error(err)
+	}
+	_, _ = p.in.Write(append(line, '\n'))
+}
+
+// do gives an order to one process after another until it is answered. It gives
+// nil where the world ended before.
+func (w *world) do(o *order) *worker.Done {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o.ID = len(w.orders)
+	w.orders = append(w.orders, o)
+	if p := w.process; p != nil && p.ready {
+		w.give(p, o)
+	}
+	for !o.answered && !w.over {
+		w.changed.Wait()
+	}
+	return o.told
+}
+
+// ways are how a process may die.
+type way struct {
+	// point is a failpoint's name, at is which visit or call.
+	point string
+	at    int
+	// inCall kills in the middle of a call to the ledger: before it is written
+	// down or after. With tool only the calls of that one count.
+	inCall, before bool
+	tool           string
+	// after kills at a time, or asks to leave if leaves is set: then the process
+	// drains, and nothing is in doubt.
+	after  time.Duration
+	leaves bool
+}
+
+func (w way) String() string {
+	switch {
+	case w.point != "":
+		return w.point
+	case w.inCall && w.before:
+		return "in a call, before it happened"
+	case w.inCall:
+		return "in a call, after it happened"
+	case w.leaves:
+		return drained
+	default:
+		return "at random"
+	}
+}
+
+// drained is the end of a process that was asked to end.
+const drained = "not killed, but drained"
+
+// patience is how long a process may live that does not come by where it is to
+// die: it is killed then, as at random.
+const patience = 500 * time.Millisecond
+
+// kill starts a process and has it die; the cause is what it died of.
+func (w *world) kill(way way) (cause string) {
+	point := ""
+	limit, term := patience, 3*time.Second
+	var hook ledger.Hook
+	pids := make(chan *process, 1)
+	switch {
+	case way.point != "":
+		point = fmt.Sprintf("%s:%d", way.point, way.at)
+		if way.point == pointRenew {
+			// A lease is renewed only where a run takes long.
+			term = 1500 * time.Millisecond
+			hook.After = func(e ledger.Entry) bool {
+				if e.Tool == "wait" {
+					<-time.After(700 * time.Millisecond)
+				}
+				return true
+			}
+			limit = 4 * patience
+		}
+	case way.inCall:
+		var mu sync.Mutex
+		calls := 0
+		strike := func(e ledger.Entry) bool {
+			if way.tool != "" && e.Tool != way.tool {
+				return true
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls != way.at {
+				return calls < way.at
+			}
+			p := <-pids
+			_ = p.cmd.Process.Kill()
+			return false
+		}
+		if way.before {
+			hook.Before = strike
+		} else {
+			hook.After = strike
+		}
+	default:
+		limit = way.after
+	}
+	w.ledger.Set(hook)
+	defer w.ledger.Set(ledger.Hook{})
+	p := w.start(point, term)
+	pids <- p
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	cause = way.String()
+	select {
+	case <-p.dead:
+	case <-timer.C:
+		if way.point != "" || way.inCall {
+			cause = "too late for " + cause
+		}
+		if way.leaves {
+			_ = p.in.Close()
+			w.await(p)
+			w.complain(p)
+			return w.caused(p.cmd.ProcessState.Success(), p, cause)
+		}
+		_ = p.cmd.Process.Kill()
+		<-p.dead
+	}
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	w.complain(p)
+	return w.caused(ok && status.Signaled() && status.Signal() == syscall.SIGKILL, p, cause)
+}
+
+// caused writes down what a process ended of, if it was that.
+func (w *world) caused(ok bool, p *process, cause string) string {
+	if !ok {
+		w.t.Errorf("process %d was to end by this: %s, and ended by itself: %v", p.number, cause, p.cmd.ProcessState)
+		cause = "by itself"
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lives[len(w.lives)-1].cause = cause
+	return cause
+}
+
+// await waits for a process that has been asked to end.
+func (w *world) await(p *process) {
+	select {
+	case <-p.dead:
+	case <-time.After(30 * time.Second):
+		w.t.Errorf("process %d does not come to an end", p.number)
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		<-p.dead
+	}
+}
+
+// complain tells what a process said to its operators: there should be nothing.
+func (w *world) complain(p *process) {
+	if p.errors.Len() > 0 {
+		text := p.errors.String()
+		w.t.Errorf("process %d says:\n%s", p.number, text[:min(len(text), 8000)])
+	}
+}
+
+// finish lets a last process do all that is left, and gives what there is to check.
+func (w *world) finish(people *sync.WaitGroup) bool {
+	p := w.start("", 3*time.Second)
+	w.mu.Lock()
+	w.last = true
+	w.changed.Broadcast()
+	w.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		people.Wait()
+		w.tidy()
+		close(done)
+	}()
+	limit := time.NewTimer(60 * time.Second)
+	defer limit.Stop()
+	ok := false
+	select {
+	case <-done:
+		ok = true
+	case <-p.dead:
+		w.t.Errorf("the last process ended before all was done: %v", p.cmd.ProcessState)
+	case <-limit.C:
+		w.mu.Lock()
+		w.t.Errorf("after a minute of peace, %d runs are open (%v), %d questions, and there are orders without an answer: %v",
+			len(w.open), w.open, len(w.asked), w.unanswered())
+		w.mu.Unlock()
+	}
+	if !ok {
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	}
+	_ = p.in.Close()
+	w.await(p)
+	if ok && !p.cmd.ProcessState.Success() {
+		w.t.Errorf("the last process ended with %v", p.cmd.ProcessState)
+		ok = false
+	}
+	w.complain(p)
+	w.mu.Lock()
+	w.over = true
+	w.changed.Broadcast()
+	w.mu.Unlock()
+	<-done
+	return ok
+}
+
+// tidy answers what is asked when people have gone, and waits until nothing is open:
+// a run may have left a message to an heir that nobody waited for.
+func (w *world) tidy() {
+	answered := map[string]bool{}
+	for {
+		told := w.do(&order{Order: worker.Order{Do: worker.DoLook}})
+		if told == nil || told.Open == nil || len(told.Open.Open) == 0 {
+			return
+		}
+		for _, q := range told.Open.Questions {
+			if !answered[q.Token] {
+				answered[q.Token] = true
+				w.do(&order{Order: worker.Order{Do: worker.DoAnswer, Conversation: q.Conversation, Token: q.Token, Text: "yes"}})
+			}
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+func (w *world) unanswered() (open []worker.Order) {
+	for _, o := range w.orders {
+		if !o.answered {
+			open = append(open, o.Order)
+		}
+	}
+	return open
+}
+
+// Points that need care: one is come by once in a process, the others seldom.
+const (
+	pointOpened     = "worker/opened"
+	pointRenew      = "drive/renew"
+	pointReconciled = "tool/reconciled"
+	pointCancelled  = "send/cancelled"
+)
+
+// ways makes a plan of n deaths: a half at named points, each as often as the
+// others, a quarter in the middle of a call, a quarter at random. Between them some
+// processes are let go in peace.
+func ways(n int, points []string, random *rand.Rand) []way {
+	// What belongs together stays together.
+	var groups [][]way
+	next := random.IntN(len(points))
+	for i := 0; i < n; i++ {
+		switch {
+		case i%2 == 0:
+			at := way{point: points[next%len(points)], at: 1 + random.IntN(6)}
+			next++
+			switch at.point {
+			case pointOpened, pointRenew, pointCancelled:
+				at.at = 1
+			case pointReconciled:
+				// First somebody must die while there is something to reconcile.
+				at.at = 1
+				groups = append(groups, []way{{inCall: true, tool: "book", at: 1, before: random.IntN(2) == 0}, at})
+				i++
+				continue
+			}
+			groups = append(groups, []way{at})
+		case i%4 == 1:
+			groups = append(groups, []way{{inCall: true, before: random.IntN(2) == 0, at: 1 + random.IntN(12)}})
+		default:
+			groups = append(groups, []way{{after: time.Duration(random.IntN(int(100 * time.Millisecond)))}})
+		}
+	}
+	for range n / 25 {
+		groups = append(groups, []way{{leaves: true, after: time.Duration(random.IntN(int(100 * time.Millisecond)))}})
+	}
+	random.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+	return slices.Concat(groups...)
+}
