@@ -207,6 +207,11 @@ func TestJSONExamples(t *testing.T) {
 			"a list that is always there", event.Event{Body: &event.UserMessage{}}, `{"kind":"user_message","body":{"content":[]}}`,
 		},
 		{
+			"a message that came during the run",
+			event.Event{Body: &event.UserMessage{Content: []event.Block{&event.Text{Text: "hi"}}, Mail: "m1"}},
+			`{"kind":"user_message","body":{"content":[{"kind":"text","text":"hi"}],"mail":"m1"}}`,
+		},
+		{
 			"no answer is null", event.Event{Body: &event.Answered{Token: "t"}}, `{"kind":"answered","body":{"token":"t","value":null}}`,
 		},
 		{
