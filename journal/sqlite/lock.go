@@ -24,7 +24,7 @@ func lockFolder(op, path string) (*folderLock, error) {
 	f, err := claim(path)
 	for tries := 0; errors.Is(err, errHeld) && tries < 3; tries++ {
 		// Perhaps somebody only looks who has it; see Owner. That takes no time.
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 		f, err = claim(path)
 	}
 	if errors.Is(err, errHeld) {
