@@ -95,7 +95,9 @@ func (m *Memory) passOn(r *run) {
 	next := c.head
 	if next == nil {
 		row := r.row
-		for row.ID += "+"; m.runs[row.ID] != nil; row.ID += "+" {
+		row.ID += "+"
+		for m.runs[row.ID] != nil {
+			row.ID += "+"
 		}
 		row.Input, row.Key, row.NewSession = nil, "", false
 		next = m.admit(c, row)

@@ -227,8 +227,10 @@ func inboxCases() []testCase {
 		{"what is not UTF-8 is invalid", func(p *probe) {
 			p.admit(journal.Run{ID: first, Conversation: talk})
 			for _, m := range []journal.Mail{
-				{ID: "\xff", Run: first, Kind: journal.MailMessage}, {ID: "a", Run: first + "\xff", Kind: journal.MailMessage},
-				{ID: "a", Run: first, Kind: "\xff"}, {ID: "a", Run: first, Kind: journal.MailAnswer, Token: "\xff"},
+				{ID: "\xff", Run: first, Kind: journal.MailMessage},
+				{ID: "a", Run: first + "\xff", Kind: journal.MailMessage},
+				{ID: "a", Run: first, Kind: "\xff"},
+				{ID: "a", Run: first, Kind: journal.MailAnswer, Token: "\xff"},
 				{ID: "a", Run: first, Kind: journal.MailMessage, By: "\xff"},
 			} {
 				p.refused("Post", p.Store.Post(p.ctx, m), event.ErrInvalid)

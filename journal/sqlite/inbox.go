@@ -114,7 +114,7 @@ const (
 	inheritMail = `INSERT INTO mail (run, id, kind, token, value, sender, message, posted, digest, early)
 		SELECT ?, ?, kind, token, value, sender, message, posted, digest, 1 FROM mail WHERE key = ? ON CONFLICT DO NOTHING`
 
-	markPassed = `UPDATE mail SET read = 2, value = NULL, message = NULL WHERE key = ?`
+	markLeft = `UPDATE mail SET read = 2, value = NULL, message = NULL WHERE key = ?`
 )
 
 // passOn leaves the messages that the run has not read to the next one. The run
@@ -140,7 +140,7 @@ func (f *fence) passOn(x *tx) error {
 			}
 			done = n > 0
 		}
-		if _, err := x.exec(markPassed, l.key); err != nil {
+		if _, err := x.exec(markLeft, l.key); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ func TestAnswersLikeMemory(t *testing.T) {
 		"acquire", "acquire locked", "acquire conflict", "acquire not_found",
 		"commit", "commit lease_lost", "commit conflict", "commit again", "commit again lease_lost", "commit storage_full",
 		"renew", "renew lease_lost", "post", "post conflict", "post not_found", "post storage_full",
+		"admit locked", "heir", "ended",
 	} {
 		if seen[what] < 2 {
 			t.Errorf("%q was seen %d times: the calls that are drawn do not reach it", what, seen[what])
@@ -187,7 +188,11 @@ func (p *pair) play() {
 			}
 		}
 		p.due()
+		if p.n("lists", 0, 9) == 0 {
+			p.lists()
+		}
 	}
+	p.lists()
 	p.must(p.store.Limit(-1))
 	if result, err := p.store.Check(); err != nil || result != "ok" {
 		p.Fatal(result, err)
@@ -202,6 +207,47 @@ func (p *pair) play() {
 }
 
 var conversations = []string{"c1", "c2", "c3 ü\x00\"?%"}
+
+// mailIDs has some that a letter gets when it is left to a run that has its like.
+var mailIDs = []string{"a", "b", "a@r1", "b@r2"}
+
+// lists compares what the two tell to who looks around.
+func (p *pair) lists() {
+	p.Helper()
+	ctx := context.Background()
+	for _, tenant := range []string{"t1", "t2", "t3"} {
+		want, err := p.memory.Conversations(ctx, tenant, "", 0)
+		p.must(err)
+		got, err := p.store.Conversations(ctx, tenant, "", 0)
+		p.must(err)
+		p.equal("conversations of "+tenant, got, want)
+		for i, c := range want {
+			next, err := p.store.Conversations(ctx, tenant, c.ID, 1)
+			p.must(err)
+			p.equal("the one after "+c.ID, next, want[i+1:min(i+2, len(want))])
+			if c.Turns > c.Open {
+				p.seen["ended"]++
+			}
+		}
+	}
+	for _, c := range conversations {
+		want, err := p.memory.Runs(ctx, c)
+		p.must(err)
+		got, err := p.store.Runs(ctx, c)
+		p.must(err)
+		p.equal("runs of "+c, got, want)
+		queue, err := p.memory.Queue(ctx, c)
+		p.must(err)
+		open, err := p.store.Queue(ctx, c)
+		p.must(err)
+		p.equal("queue of "+c, open, queue)
+		for _, r := range want {
+			if strings.HasSuffix(r.ID, "+") {
+				p.seen["heir"]++
+			}
+		}
+	}
+}
 
 // start compares with the two calls that it is.
 func (p *pair) start(r journal.Run) {
@@ -265,6 +311,7 @@ func (p *pair) run() journal.Run {
 	r := journal.Run{
 		ID: p.runID(), Conversation: rapid.SampledFrom(conversations).Draw(p.T, "conversation"), Tenant: "t1",
 		User: p.pick("user", "", "ann"), Key: p.pick("key", "", "", "k"), Agent: "x",
+		Alone: p.n("alone", 0, 3) == 0,
 	}
 	if r.Conversation == conversations[2] {
 		r.Tenant = "t2"
@@ -280,12 +327,12 @@ func (p *pair) run() journal.Run {
 }
 
 func (p *pair) mail() journal.Mail {
-	m := journal.Mail{ID: p.pick("mail", "a", "b"), Run: p.runID(), Kind: journal.MailMessage}
-	switch p.n("kind", 0, 3) {
+	m := journal.Mail{ID: p.pick("mail", mailIDs...), Run: p.runID(), Kind: journal.MailMessage}
+	switch p.n("kind", 0, 5) {
 	case 0:
 		m.Kind = journal.MailCancel
 	case 1:
-		m.Kind, m.Token, m.Value, m.By = journal.MailAnswer, "t", json.RawMessage(`{"n":[1]}`), "ann"
+		m.Kind, m.Token, m.Value, m.By = journal.MailAnswer, "t", json.RawMessage(p.pick("value", `{"n":[1]}`, `{"n":[2]}`)), p.pick("by", "ann", "bob")
 	case 2:
 		m.Message = []event.Block{&event.Text{Text: strings.Repeat("word ", 3000*p.n("words", 0, 3))}}
 	}
@@ -350,7 +397,7 @@ func (p *pair) batch(l journal.Lease) journal.Batch {
 		b.Status = event.RunRunning
 	}
 	for range p.n("read", 0, 4) / 3 {
-		b.Read = append(b.Read, p.pick("mail", "a", "b"))
+		b.Read = append(b.Read, p.pick("mail", mailIDs...))
 	}
 	return b
 }
