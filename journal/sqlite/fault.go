@@ -123,6 +123,10 @@ func invalid(op, message, hint string) error {
 
 func noID(op, message string) error { return invalid(op, message, "give it one that is not empty") }
 
+func noFile(op string) error {
+	return invalid(op, "there is a folder where the journal's file should be", "choose another folder for the data, or take that one away")
+}
+
 func notFound(op, message string) error {
 	return &event.Error{Op: op, Kind: event.ErrNotFound, Message: message, Hint: "check the id"}
 }

@@ -106,6 +106,9 @@ func create(op, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) //nolint:gosec // the folder is the caller's
 	switch {
 	case errors.Is(err, fs.ErrExist):
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return noFile(op)
+		}
 		return nil
 	case err != nil:
 		return folderFault(op, err)

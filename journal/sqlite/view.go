@@ -42,11 +42,13 @@ func View(folder string) (*Reader, error) {
 		}
 	}
 	path := filepath.Join(folder, fileName)
-	switch _, err := os.Stat(path); {
+	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, noJournal(op)
 	case err != nil:
 		return nil, folderFault(op, err)
+	case info.IsDir():
+		return nil, noFile(op)
 	}
 	r, err := view(op, path)
 	if err != nil {

@@ -213,6 +213,13 @@ func TestViewRefuses(t *testing.T) {
 			write(t, folder, "journal.db", nil)
 			execute(t, folder, `CREATE TABLE recipe (name TEXT)`)
 		}},
+		{"a folder where the file should be", event.ErrInvalid, func(t *testing.T, folder string) {
+			if err := os.Mkdir(filepath.Join(folder, "journal.db"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			_, err := sqlite.Open(folder, sqlite.Options{})
+			wantKind(t, "Open", err, event.ErrInvalid)
+		}},
 		{"an older version's", event.ErrUnsupported, func(t *testing.T, folder string) {
 			if err := sqlite.Prepare(filepath.Join(folder, "journal.db"), all[:len(all)-1]); err != nil {
 				t.Fatal(err)
