@@ -202,6 +202,11 @@ func (c *Conversation) Answer(ctx context.Context, token string, value any) erro
 	return c.answer(ctx, Answer{Token: token, Value: value})
 }
 
+// AnswerAs is [Conversation.Answer] for who knows who answers.
+func (c *Conversation) AnswerAs(ctx context.Context, by, token string, value any) error {
+	return c.answer(ctx, Answer{Token: token, Value: value, By: by})
+}
+
 func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -276,7 +281,7 @@ func (c *Conversation) pastWithdrawn(ctx context.Context, refused error, again f
 	switch ended, err := c.endWithdrawn(context.WithoutCancel(ctx)); {
 	case ended:
 		return again()
-	case err != nil && !errors.Is(err, event.ErrLocked):
+	case err != nil && !errors.Is(err, event.ErrLocked) && !errors.Is(err, event.ErrLeaseLost):
 		return err
 	default:
 		return refused
@@ -305,6 +310,10 @@ func (c *Conversation) endWithdrawn(ctx context.Context) (bool, error) {
 		}
 		run := open[0]
 		opened, err := c.store.Acquire(ctx, run.ID, math.MaxInt64)
+		if errors.Is(err, event.ErrConflict) {
+			ended = true // somebody else was quicker
+			continue
+		}
 		if err != nil {
 			return ended, err
 		}

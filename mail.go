@@ -104,9 +104,9 @@ func (d *driver) join(s *Scope, in Inputs, cmd Command) Command {
 func (d *driver) enter(letters []journal.Mail) {
 	for i := range letters {
 		m := &letters[i]
-		switch d.view.letters[m.ID] {
-		case d.row.ID:
-		case "":
+		switch known := d.view.letters[m.ID]; {
+		case known == d.row.ID:
+		case known == "" && (d.row.Key == "" || m.ID != letterID(d.row.Key)):
 			d.read = append(d.read, m.ID)
 			d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
 		default:

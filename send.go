@@ -169,6 +169,13 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		if len(open) == 0 {
 			continue
 		}
+		if row.Key != "" {
+			// Whoever asks again under the key elsewhere may have begun a run for it
+			// before this one was opened. After that he cannot, while it is open.
+			if sent, err := c.admit(ctx, row); !errors.Is(err, event.ErrLocked) {
+				return sent, err
+			}
+		}
 		letter.Run = open[0].ID
 		err = c.store.Post(ctx, letter)
 		failpoint.Hit("send/posted")
