@@ -205,7 +205,7 @@ func (w *world) checkDoubt() {
 			switch {
 			case len(a.asked) > 0:
 				w.failLocked("P3", "%s asked and did not run, and is said to be in doubt", name)
-			case e.epoch == a.begun.epoch:
+			case e.epoch == a.begun.epoch && !a.begun.Body.(*event.StepBegun).Reconcile:
 				w.failLocked("P3", "%s is in doubt, and its driver had not died", name)
 			case a.effect == event.EffectPure || a.effect == event.EffectIdempotent:
 				w.failLocked("P3", "%s is %s and in doubt", name, a.effect)
@@ -283,16 +283,31 @@ func (w *world) checkTakeOver() {
 	}
 	for _, s := range w.record.stops {
 		for _, conv := range s.convs {
-			for _, a := range w.record.acquires {
-				if a.stamp > s.stamp && a.conv == conv {
-					if late := a.at.Sub(w.since(s.at)); late > bound {
-						w.failLocked("P8", "%s went on %v after %s had stopped", w.aliasLocked(a.run), late, s.proc.name)
-					}
-					break
-				}
+			at, run, ok := w.wentOn(conv, s.stamp)
+			if late := at.Sub(w.since(s.at)); ok && late > bound {
+				w.failLocked("P8", "%s went on %v after %s had stopped", w.aliasLocked(run), late, s.proc.name)
 			}
 		}
 	}
+}
+
+// wentOn is when somebody took the conversation or wrote to it after a time.
+func (w *world) wentOn(conv string, stamp int) (at time.Time, run string, ok bool) {
+	for _, a := range w.record.acquires {
+		if a.stamp > stamp && a.conv == conv {
+			at, run, ok = a.at, a.run, true
+			break
+		}
+	}
+	for _, e := range w.record.log(conv).entries {
+		if e.stamp > stamp {
+			if !ok || e.at.Before(at) {
+				at, run, ok = e.at, e.Run, true
+			}
+			break
+		}
+	}
+	return at, run, ok
 }
 
 // checkCancels: a run that was to be cancelled is, soon, and begins nothing after the

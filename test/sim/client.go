@@ -23,6 +23,8 @@ type client struct {
 	name string
 	// n counts its visits to the gate, jobs what it has asked for.
 	n, jobs int
+	// unsure is set where an answer to what it asked last was lost.
+	unsure bool
 }
 
 // accepted is a message that the service took.
@@ -73,6 +75,7 @@ func (w *world) any(most int) int { return w.draw.IntN(most) }
 // ask has a process do something, again and again until there is an answer. It is
 // false where the case ended first.
 func (c *client) ask(f func(ctx context.Context, p *process) error) (bool, error) {
+	c.unsure = false
 	for {
 		c.at(0)
 		p := c.w.reach()
@@ -88,6 +91,7 @@ func (c *client) ask(f func(ctx context.Context, p *process) error) (bool, error
 		if answered && kind != event.ErrUnavailable && kind != event.ErrLeaseLost {
 			return true, err
 		}
+		c.unsure = true
 		time.Sleep(100 * time.Millisecond)
 	}
 }
@@ -144,9 +148,11 @@ func (c *client) send(text string, policy braid.Policy) bool {
 	case !ok:
 		return false
 	case policy == braid.Reject && event.KindOf(err) == event.ErrLocked:
-		c.w.mu.Lock()
-		c.w.record.missing = append(c.w.record.missing, text)
-		c.w.mu.Unlock()
+		if !c.unsure {
+			c.w.mu.Lock()
+			c.w.record.missing = append(c.w.record.missing, text)
+			c.w.mu.Unlock()
+		}
 		return false
 	case err != nil:
 		c.w.fail("P1", "%q of %s was refused: %v", text, c.name, err)

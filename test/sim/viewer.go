@@ -92,7 +92,11 @@ func (v *viewer) follow() {
 func (v *viewer) connect(ctx context.Context, p *process) {
 	v.w.mu.Lock()
 	after := v.have()
-	v.shown = map[string]*shown{}
+	// The steps that have begun are known from what was shown before; what they
+	// have said comes with the connection, or not at all.
+	for _, s := range v.shown {
+		s.text, s.holed = "", false
+	}
 	v.epoch, v.n = 0, 0
 	v.w.mu.Unlock()
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
@@ -194,7 +198,9 @@ func (v *viewer) sync(y *live.Sync) {
 	if y.Last != v.have() {
 		v.fail("P6", "was told of event %d at %d", y.Last, v.have())
 	}
-	v.shown = map[string]*shown{}
+	for _, s := range v.shown {
+		s.text, s.holed = "", false
+	}
 	for i := range y.Steps {
 		s := &shown{attempt: y.Steps[i].Attempt, text: texts(&y.Steps[i]), holed: y.Steps[i].Truncated}
 		v.shown[y.Steps[i].Run+"/"+y.Steps[i].Step] = s
