@@ -93,7 +93,7 @@ var rooms = []room{
 	{dir: "secret", from: []string{"github.com/tink-crypto/tink-go"}},
 	{dir: "workspace"},
 	{dir: "pricing"},
-	{dir: "service", own: []string{
+	{dir: "service", from: []string{"modernc.org/sqlite"}, own: []string{
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing",
 	}},

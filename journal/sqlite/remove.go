@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.Remover = (*Store)(nil)
+
+// Remove implements [journal.Remover].
+func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
+	const op = "journal remove"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if conversation == "" {
+		return noID(op, "a conversation needs an id")
+	}
+	return s.write(ctx, op, false, func(x *tx) error {
+		var key int64
+		var turns, over int
+		there, err := x.row(`SELECT key, turns, ended FROM conversation WHERE id = ? AND tenant = ?`,
+			[]any{conversation, tenant}, &key, &turns, &over)
+		switch {
+		case err != nil:
+			return err
+		case !there:
+			return notFound(op, "there is no such conversation")
+		case turns > over:
+			return &event.Error{
+				Op: op, Kind: event.ErrLocked, Message: "a run of the conversation has not ended",
+				Hint: "cancel it, or wait for it, and try again",
+			}
+		}
+		x.w.forget(conversation)
+		for _, remove := range []string{
+			`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
+			`DELETE FROM compaction WHERE conversation = ?`,
+			`DELETE FROM log WHERE conversation = ?`,
+			`UPDATE conversation SET holder = NULL WHERE key = ?`,
+			`DELETE FROM run WHERE conversation = ?`,
+			`DELETE FROM conversation WHERE key = ?`,
+		} {
+			if _, err := x.exec(remove, key); err != nil {
+				return err
+			}
+		}
+		_, err = x.exec(`DELETE FROM state WHERE tenant = ? AND owner = ?`, tenant, conversationOwner(conversation))
+		return err
+	})
+}

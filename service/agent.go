@@ -1,0 +1,188 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+)
+
+// AgentRequest is what a run wants of its agent.
+type AgentRequest struct {
+	Principal
+	Conversation string
+	// Model is the one that was asked for; empty means the default.
+	Model string
+	// Limits are the run's, with the service's own bounds already in.
+	Limits braid.Limits
+	// OutputSchema is the JSON schema of the answer; nil means free text.
+	OutputSchema json.RawMessage
+	// Skills are those that the caller prefers.
+	Skills []string
+	// Tokens are the caller's for this run. They are in memory only: a run that
+	// another process goes on with has none.
+	Tokens map[string]secret.Secret
+}
+
+// Model is what a list of models says about one.
+type Model struct {
+	Name      string
+	Simulated bool
+	// Why says why it cannot be used now; empty means that it can.
+	Why string
+}
+
+// The reserved keys of a run's metadata: what its agent must know after a restart.
+// They are never shown.
+const (
+	reserved    = "braid."
+	keyModel    = reserved + "model"
+	keyLimits   = reserved + "limits"
+	keySchema   = reserved + "schema"
+	keySkills   = reserved + "skills"
+	keyBody     = reserved + "body"
+	agentOnTurn = "assistant"
+)
+
+// keptLimits is how limits are written.
+type keptLimits struct {
+	Cycles    int           `json:"cycles,omitempty"`
+	ToolCalls int           `json:"tool_calls,omitempty"`
+	Tokens    int64         `json:"tokens,omitempty"`
+	Active    time.Duration `json:"active_ns,omitempty"`
+}
+
+// keep writes what the agent must know into the run's metadata.
+func (r *RunRequest) keep(body string) (map[string]string, error) {
+	m := maps.Clone(r.Metadata)
+	if m == nil {
+		m = make(map[string]string)
+	}
+	if r.Model != "" {
+		m[keyModel] = r.Model
+	}
+	limits, err := json.Marshal(keptLimits{
+		Cycles: r.Limits.Cycles, ToolCalls: r.Limits.ToolCalls, Tokens: r.Limits.TotalTokens, Active: r.Limits.Time,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if string(limits) != "{}" {
+		m[keyLimits] = string(limits)
+	}
+	if len(r.OutputSchema) > 0 {
+		m[keySchema] = string(r.OutputSchema)
+	}
+	if len(r.Skills) > 0 {
+		skills, err := json.Marshal(r.Skills)
+		if err != nil {
+			return nil, err
+		}
+		m[keySkills] = string(skills)
+	}
+	m[keyBody] = body
+	return m, nil
+}
+
+// request reads it back.
+func (s *Service) request(row *journal.Run) AgentRequest {
+	r := AgentRequest{
+		Principal: Principal{Tenant: row.Tenant, User: row.User}, Conversation: row.Conversation,
+		Model: row.Metadata[keyModel], Tokens: s.tokens.get(row.ID),
+	}
+	var l keptLimits
+	if raw := row.Metadata[keyLimits]; raw != "" {
+		_ = json.Unmarshal([]byte(raw), &l) // what cannot be read is no limit of the caller's
+	}
+	r.Limits = braid.Limits{Cycles: l.Cycles, ToolCalls: l.ToolCalls, TotalTokens: l.Tokens, Active: s.options.RunTime}
+	if l.Active > 0 && l.Active < s.options.RunTime {
+		r.Limits.Active = l.Active
+	}
+	if raw := row.Metadata[keySchema]; raw != "" {
+		r.OutputSchema = json.RawMessage(raw)
+	}
+	if raw := row.Metadata[keySkills]; raw != "" {
+		_ = json.Unmarshal([]byte(raw), &r.Skills)
+	}
+	return r
+}
+
+// agentOf makes a run's agent. Where there is none any more the run must still come to
+// an end: its agent then says why it cannot answer.
+func (s *Service) agentOf(ctx context.Context, row *journal.Run) *braid.Agent {
+	agent, err := s.options.Agent(ctx, s.request(row))
+	if err == nil {
+		err = agent.Err()
+	}
+	if err != nil {
+		return braid.New(row.Agent, goneModel{err})
+	}
+	return agent
+}
+
+// goneModel stands for a model that was there when the run was accepted.
+type goneModel struct{ err error }
+
+func (goneModel) Info() braid.ModelInfo { return braid.ModelInfo{Name: "gone"} }
+
+func (m goneModel) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, m.err) }
+}
+
+// tokenBox holds the tokens of runs that are not over.
+type tokenBox struct {
+	mu   sync.Mutex
+	runs map[string]map[string]secret.Secret
+}
+
+func (b *tokenBox) put(run string, tokens map[string]secret.Secret) {
+	if len(tokens) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.runs == nil {
+		b.runs = make(map[string]map[string]secret.Secret)
+	}
+	b.runs[run] = tokens
+}
+
+func (b *tokenBox) get(run string) map[string]secret.Secret {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs[run]
+}
+
+func (b *tokenBox) drop(run string) {
+	b.mu.Lock()
+	delete(b.runs, run)
+	b.mu.Unlock()
+}
+
+// hidden takes the reserved keys out of metadata.
+func hidden(m map[string]string) map[string]string {
+	shown := make(map[string]string, len(m))
+	for k, v := range m {
+		if !isReserved(k) {
+			shown[k] = v
+		}
+	}
+	return shown
+}
+
+func isReserved(key string) bool { return len(key) >= len(reserved) && key[:len(reserved)] == reserved }
+
+// unusable says that the agent of an accepted run cannot be made.
+func unusable(err error) error {
+	if e, ok := err.(*event.Error); ok { //nolint:errorlint // what the caller's function gave is shown as it is
+		return e
+	}
+	return &event.Error{Op: "run", Kind: event.ErrInternal, Message: "the agent cannot be made", Err: err}
+}

@@ -1,0 +1,320 @@
+package service
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"iter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Conversation is a conversation as people see it.
+type Conversation struct {
+	Row
+	// Status is that of its oldest open run; empty where none is open. Open are all
+	// of them, the one that goes first first.
+	Status event.RunStatus
+	Open   []journal.Run
+}
+
+// NewConversation is what a conversation begins with.
+type NewConversation struct {
+	Title    string
+	Metadata map[string]string
+}
+
+// The bounds of what people may call things.
+const (
+	maxTitle         = 200
+	maxMetadata      = 32
+	maxMetadataKey   = 64
+	maxMetadataValue = 1024
+)
+
+// CreateConversation makes a conversation.
+func (s *Service) CreateConversation(ctx context.Context, p Principal, n NewConversation) (Conversation, error) {
+	const op = "create conversation"
+	if err := p.check(op); err != nil {
+		return Conversation{}, err
+	}
+	if err := checkTitle(op, n.Title); err != nil {
+		return Conversation{}, err
+	}
+	if err := checkMetadata(op, n.Metadata); err != nil {
+		return Conversation{}, err
+	}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	row := Row{
+		Tenant: p.Tenant, ID: newID(conversationPrefix), User: p.User, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
+	}
+	if err := s.options.Rows.Create(ctx, row); err != nil {
+		return Conversation{}, err
+	}
+	return Conversation{Row: row}, nil
+}
+
+// GetConversation gives a conversation as it stands.
+func (s *Service) GetConversation(ctx context.Context, p Principal, id string) (Conversation, error) {
+	row, err := s.row(ctx, p, "conversation", id)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return s.conversation(ctx, row)
+}
+
+// row finds a conversation of the principal's tenant.
+func (s *Service) row(ctx context.Context, p Principal, op, id string) (Row, error) {
+	if err := p.check(op); err != nil {
+		return Row{}, err
+	}
+	if err := checkID(op, "conversation", conversationPrefix, id); err != nil {
+		return Row{}, err
+	}
+	return s.options.Rows.Get(ctx, p.Tenant, id)
+}
+
+func (s *Service) conversation(ctx context.Context, row Row) (Conversation, error) {
+	open, err := s.queue(ctx, row.ID)
+	if err != nil {
+		return Conversation{}, err
+	}
+	c := Conversation{Row: row, Open: open}
+	if len(open) > 0 {
+		c.Status = open[0].Status
+	}
+	return c, nil
+}
+
+// Page is a part of a list.
+type Page struct {
+	// Cursor is what the page before gave as Next; empty begins.
+	Cursor string
+	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	Limit    int
+	Archived bool
+}
+
+// The sizes of pages.
+const (
+	DefaultPage = 20
+	MostPage    = 100
+)
+
+type cursor struct {
+	Created int64  `json:"c"`
+	ID      string `json:"i"`
+}
+
+// ListConversations lists the tenant's conversations, newest first. next is the
+// cursor of the page after this one; empty means that there is none.
+func (s *Service) ListConversations(ctx context.Context, p Principal, page Page) (list []Row, next string, err error) {
+	const op = "list conversations"
+	if err := p.check(op); err != nil {
+		return nil, "", err
+	}
+	if page.Limit < 0 || page.Limit > MostPage {
+		return nil, "", invalid(op, "the limit is out of bounds", "ask for 1 to 100 at a time")
+	}
+	if page.Limit == 0 {
+		page.Limit = DefaultPage
+	}
+	q := Query{Archived: page.Archived, Limit: page.Limit + 1}
+	if page.Cursor != "" {
+		var c cursor
+		raw, err := base64.RawURLEncoding.DecodeString(page.Cursor)
+		if err == nil {
+			err = json.Unmarshal(raw, &c)
+		}
+		if err != nil || c.ID == "" {
+			return nil, "", invalid(op, "the cursor is none that was given out", "begin again without one")
+		}
+		q.Created, q.ID = time.UnixMicro(c.Created).UTC(), c.ID
+	}
+	list, err = s.options.Rows.List(ctx, p.Tenant, q)
+	if err != nil || len(list) <= page.Limit {
+		return list, "", err
+	}
+	list = list[:page.Limit]
+	last := list[len(list)-1]
+	raw, err := json.Marshal(cursor{last.Created.UnixMicro(), last.ID})
+	return list, base64.RawURLEncoding.EncodeToString(raw), err
+}
+
+// Changes are what may be changed of a conversation; nil leaves a field as it is. A
+// metadata value of "" removes the key.
+type Changes struct {
+	Title    *string
+	Archived *bool
+	Metadata map[string]string
+}
+
+// UpdateConversation renames, archives or labels a conversation.
+func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string, c Changes) (Conversation, error) {
+	const op = "update conversation"
+	if _, err := s.row(ctx, p, op, id); err != nil {
+		return Conversation{}, err
+	}
+	if c.Title != nil {
+		if err := checkTitle(op, *c.Title); err != nil {
+			return Conversation{}, err
+		}
+	}
+	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
+		if c.Title != nil {
+			row.Title = *c.Title
+		}
+		if c.Archived != nil {
+			row.Archived = *c.Archived
+		}
+		for k, v := range c.Metadata {
+			if v == "" {
+				delete(row.Metadata, k)
+				continue
+			}
+			if row.Metadata == nil {
+				row.Metadata = make(map[string]string)
+			}
+			row.Metadata[k] = v
+		}
+		row.Updated = time.Now().UTC().Truncate(time.Microsecond)
+		return checkMetadata(op, row.Metadata)
+	})
+	if err != nil {
+		return Conversation{}, err
+	}
+	return s.conversation(ctx, row)
+}
+
+// DeleteConversation removes a conversation with everything that was said in it.
+// While a run of it is open it is [event.ErrLocked].
+func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string) error {
+	const op = "delete conversation"
+	if _, err := s.row(ctx, p, op, id); err != nil {
+		return err
+	}
+	remover, ok := s.options.Journal.(journal.Remover)
+	if !ok {
+		return &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot remove conversations", Hint: "archive it instead",
+		}
+	}
+	// The log goes first: a crash between the two leaves a name without a log, which
+	// can be deleted again, not a log that nobody can name.
+	if err := remover.Remove(ctx, p.Tenant, id); err != nil && !errors.Is(err, event.ErrNotFound) {
+		return err
+	}
+	s.warm.forget(id)
+	return s.options.Rows.Delete(ctx, p.Tenant, id)
+}
+
+// ResetConversation has the next run begin a new session: the log goes on, and the
+// model sees nothing of what was before.
+func (s *Service) ResetConversation(ctx context.Context, p Principal, id string) (Conversation, error) {
+	if _, err := s.row(ctx, p, "reset conversation", id); err != nil {
+		return Conversation{}, err
+	}
+	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
+		row.Fresh = true
+		row.Updated = time.Now().UTC().Truncate(time.Microsecond)
+		return nil
+	})
+	if err != nil {
+		return Conversation{}, err
+	}
+	return s.conversation(ctx, row)
+}
+
+// ForkConversation makes a new conversation that knows what the model saw of this one
+// after the event at; 0 means its end. Open calls are closed in it.
+func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, at int64) (Conversation, error) {
+	const op = "fork conversation"
+	row, err := s.row(ctx, p, op, id)
+	if err != nil {
+		return Conversation{}, err
+	}
+	past := &past{Store: s.options.Journal, at: at}
+	history, err := braid.Open(past, id).Messages(ctx)
+	if err != nil {
+		return Conversation{}, err
+	}
+	if at < 0 || at > past.last {
+		return Conversation{}, invalid(op, "the conversation has no such event", "choose the seq of one of its events")
+	}
+	if past.last == 0 {
+		history = row.History // nothing was said in it yet
+	}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	fork := Row{
+		Tenant: p.Tenant, ID: newID(conversationPrefix), User: p.User, Title: row.Title, Metadata: row.Metadata,
+		Origin: id, At: past.last, History: history, Created: now, Updated: now,
+	}
+	if err := s.options.Rows.Create(ctx, fork); err != nil {
+		return Conversation{}, err
+	}
+	return Conversation{Row: fork}, nil
+}
+
+// past is a journal that ends with an event.
+type past struct {
+	journal.Store
+
+	// at is where it ends, 0 for no end; last is what was read.
+	at, last int64
+}
+
+// Read implements [journal.Store].
+func (p *past) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
+	events, err := p.Store.Read(ctx, conversation, after, limit)
+	for i, e := range events {
+		if p.at > 0 && e.Seq > p.at {
+			events = events[:i:i]
+			break
+		}
+		p.last = e.Seq
+	}
+	return events, err
+}
+
+// Events reads the log after seq. What is internal is the caller's to hide.
+func (s *Service) Events(ctx context.Context, p Principal, id string, after int64, limit int) ([]*event.Event, error) {
+	if _, err := s.row(ctx, p, "events", id); err != nil {
+		return nil, err
+	}
+	return s.options.Journal.Read(ctx, id, after, limit)
+}
+
+// Export gives the whole log.
+func (s *Service) Export(ctx context.Context, p Principal, id string) (iter.Seq2[*event.Event, error], error) {
+	if _, err := s.row(ctx, p, "export", id); err != nil {
+		return nil, err
+	}
+	return braid.Open(s.options.Journal, id).Events(ctx, 0), nil
+}
+
+func checkTitle(op, title string) error {
+	if !utf8.ValidString(title) || utf8.RuneCountInString(title) > maxTitle {
+		return invalid(op, "the title is too long, or no text", "send at most 200 characters of UTF-8")
+	}
+	return nil
+}
+
+func checkMetadata(op string, m map[string]string) error {
+	if len(m) > maxMetadata {
+		return invalid(op, "there is too much metadata", "send at most 32 entries")
+	}
+	for k, v := range m {
+		switch {
+		case k == "" || len(k) > maxMetadataKey || !utf8.ValidString(k) || len(v) > maxMetadataValue || !utf8.ValidString(v):
+			return invalid(op, "a metadata entry is too long, or no text", "send keys of 1 to 64 and values of at most 1024 bytes of UTF-8")
+		case isReserved(k):
+			return invalid(op, "metadata keys that begin with \"braid.\" are reserved", "call it something else")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+)
+
+// MemoryRows are [Rows] that live as long as the value does. The zero value is ready
+// for use; it must not be copied.
+type MemoryRows struct {
+	mu   sync.Mutex
+	rows map[rowKey]Row
+}
+
+type rowKey struct{ tenant, id string }
+
+var _ Rows = (*MemoryRows)(nil)
+
+// Create implements [Rows].
+func (m *MemoryRows) Create(_ context.Context, row Row) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := rowKey{row.Tenant, row.ID}
+	if _, ok := m.rows[k]; ok {
+		return exists()
+	}
+	if m.rows == nil {
+		m.rows = make(map[rowKey]Row)
+	}
+	m.rows[k] = row.copied()
+	return nil
+}
+
+// Get implements [Rows].
+func (m *MemoryRows) Get(_ context.Context, tenant, id string) (Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	row, ok := m.rows[rowKey{tenant, id}]
+	if !ok {
+		return Row{}, notFound("conversation", "conversation")
+	}
+	return row.copied(), nil
+}
+
+// List implements [Rows].
+func (m *MemoryRows) List(_ context.Context, tenant string, q Query) ([]Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []Row
+	last := Row{Created: q.Created, ID: q.ID}
+	for k, row := range m.rows {
+		if k.tenant == tenant && row.Archived == q.Archived && (q.ID == "" || newestFirst(last, row) < 0) {
+			list = append(list, row.copied())
+		}
+	}
+	slices.SortFunc(list, newestFirst)
+	if q.Limit > 0 && len(list) > q.Limit {
+		list = list[:q.Limit]
+	}
+	return list, nil
+}
+
+func newestFirst(a, b Row) int {
+	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+}
+
+// Change implements [Rows].
+func (m *MemoryRows) Change(_ context.Context, tenant, id string, change func(*Row) error) (Row, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := rowKey{tenant, id}
+	old, ok := m.rows[k]
+	if !ok {
+		return Row{}, notFound("conversation", "conversation")
+	}
+	row := old.copied()
+	if err := change(&row); err != nil {
+		return Row{}, err
+	}
+	row.Tenant, row.ID, row.Created = old.Tenant, old.ID, old.Created
+	m.rows[k] = row
+	return row.copied(), nil
+}
+
+// Delete implements [Rows].
+func (m *MemoryRows) Delete(_ context.Context, tenant, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := rowKey{tenant, id}
+	if _, ok := m.rows[k]; !ok {
+		return notFound("conversation", "conversation")
+	}
+	delete(m.rows, k)
+	return nil
+}
+
+// Close implements [Rows].
+func (*MemoryRows) Close() error { return nil }
+
+func (r Row) copied() Row {
+	r.Metadata = maps.Clone(r.Metadata)
+	return r
+}
+
+func exists() error {
+	return &event.Error{
+		Op: "conversation", Kind: event.ErrConflict, Message: "there is a conversation of this id", Hint: "use another id",
+	}
+}

@@ -1,0 +1,454 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/secret"
+)
+
+// RunRequest asks for a run.
+type RunRequest struct {
+	// Input is what the person said; Attachments come with it.
+	Input       string
+	Attachments []event.Block
+	// Executor is a label for logs and usage, never an identity.
+	Executor string
+	// Tokens fill the placeholders of tool servers' headers. They are kept in memory
+	// for the run only.
+	Tokens map[string]secret.Secret
+	// Skills are those to prefer.
+	Skills []string
+	Model  string
+	Limits RunLimits
+	// OutputSchema is the JSON schema of the answer; nil means free text.
+	OutputSchema json.RawMessage
+	// Policy says what becomes of it while a run is open; empty means reject.
+	Policy   braid.Policy
+	Metadata map[string]string
+	// Key makes the request idempotent in its conversation; empty means none.
+	Key string
+}
+
+// RunLimits bound a run; zero fields mean the service's own bounds.
+type RunLimits struct {
+	Cycles      int
+	ToolCalls   int
+	TotalTokens int64
+	Time        time.Duration
+}
+
+// Started says what became of a request for a run.
+type Started struct {
+	// Run is the run that answers.
+	Run journal.Run
+	// Joined says that the input was left for a run that was open.
+	Joined bool
+	// After is the Seq of the last event before the run could have had one: who
+	// follows from there misses nothing of it.
+	After int64
+}
+
+// codeKeyReused is the Code of the error for a key that came with another request.
+const codeKeyReused = "IDEMPOTENCY_KEY_REUSED"
+
+// KeyReused reports whether err says that an idempotency key was used for another
+// request before.
+func KeyReused(err error) bool {
+	e, ok := errors.AsType[*event.Error](err)
+	return ok && e.Code == codeKeyReused
+}
+
+// StartRun accepts a run: once it has, the run is in the journal and will be driven,
+// whatever dies. With the policy reject it waits a little for an open run to end;
+// then the answer is [event.ErrLocked] with RetryAfter.
+func (s *Service) StartRun(ctx context.Context, p Principal, conversation string, r RunRequest) (Started, error) {
+	const op = "start run"
+	row, err := s.row(ctx, p, op, conversation)
+	if err != nil {
+		return Started{}, err
+	}
+	if row.Archived {
+		return Started{}, &event.Error{
+			Op: op, Kind: event.ErrConflict, Message: "the conversation is archived", Hint: "take it out of the archive, or begin another",
+			Code: "CONVERSATION_ARCHIVED",
+		}
+	}
+	run, agent, err := s.prepare(ctx, p, &row, &r)
+	if err != nil {
+		return Started{}, err
+	}
+	after, err := s.end(ctx, conversation)
+	if err != nil {
+		return Started{}, err
+	}
+	s.tokens.put(run.ID, r.Tokens)
+	started, err := s.admit(ctx, agent, run, r.Policy)
+	if errors.Is(err, event.ErrConflict) && run.Key != "" {
+		// What was asked for is the same, but the conversation is not any more: the
+		// first request began a session, or had a fork's history before its input.
+		started, err = s.again(ctx, run, err)
+	}
+	if err != nil || started.Run.ID != run.ID {
+		s.tokens.drop(run.ID)
+	}
+	switch {
+	case errors.Is(err, event.ErrConflict) && r.Key != "":
+		return Started{}, keyReused(op)
+	case err != nil:
+		return Started{}, err
+	case !started.Joined && started.Run.Metadata[keyBody] != run.Metadata[keyBody]:
+		return Started{}, keyReused(op)
+	}
+	started.After = after
+	if row.Fresh && started.Run.NewSession {
+		_, err = s.options.Rows.Change(ctx, p.Tenant, conversation, func(row *Row) error {
+			row.Fresh = false
+			return nil
+		})
+	}
+	if started.Run.ID != run.ID && started.Run.Status.Ended() {
+		started.After = 0 // it is replayed
+	}
+	return started, err
+}
+
+// again finds the run that a key was used for.
+func (s *Service) again(ctx context.Context, run journal.Run, refused error) (Started, error) {
+	lister, ok := s.options.Journal.(journal.Lister)
+	if !ok {
+		return Started{}, refused
+	}
+	runs, err := lister.Runs(ctx, run.Conversation)
+	if err != nil {
+		return Started{}, err
+	}
+	for i := range runs {
+		if runs[i].Key == run.Key && runs[i].Metadata[keyBody] == run.Metadata[keyBody] {
+			return Started{Run: runs[i]}, nil
+		}
+	}
+	return Started{}, refused
+}
+
+func keyReused(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrConflict, Code: codeKeyReused, Message: "the idempotency key came with another request before",
+		Hint: "use a new key for a new request",
+	}
+}
+
+// prepare makes the run's row and sees that there is an agent for it.
+func (s *Service) prepare(ctx context.Context, p Principal, row *Row, r *RunRequest) (journal.Run, *braid.Agent, error) {
+	const op = "start run"
+	if strings.TrimSpace(r.Input) == "" && len(r.Attachments) == 0 {
+		return journal.Run{}, nil, invalid(op, "the input is empty", "say something in user_input")
+	}
+	if !utf8.ValidString(r.Input) || !utf8.ValidString(r.Executor) || !utf8.ValidString(r.Model) || !utf8.ValidString(r.Key) {
+		return journal.Run{}, nil, invalid(op, "the request is not valid UTF-8", "convert it to UTF-8 first")
+	}
+	if err := checkMetadata(op, r.Metadata); err != nil {
+		return journal.Run{}, nil, err
+	}
+	if r.Limits.Cycles < 0 || r.Limits.ToolCalls < 0 || r.Limits.TotalTokens < 0 || r.Limits.Time < 0 {
+		return journal.Run{}, nil, invalid(op, "a limit is negative", "leave it out for the service's own bound")
+	}
+	content := make([]event.Block, 0, 1+len(r.Attachments))
+	if strings.TrimSpace(r.Input) != "" {
+		content = append(content, &event.Text{Text: r.Input})
+	}
+	content = append(content, r.Attachments...)
+	body, err := r.digest(content)
+	if err != nil {
+		return journal.Run{}, nil, invalid(op, "the input cannot be kept", "look at the attachments")
+	}
+	metadata, err := r.keep(body)
+	if err != nil {
+		return journal.Run{}, nil, err
+	}
+	run := journal.Run{
+		ID: newID(runPrefix), Conversation: row.ID, Tenant: p.Tenant, User: p.User, Agent: agentOnTurn,
+		Input: []event.Message{{Role: event.RoleUser, Content: content}}, Key: r.Key, Executor: r.Executor, Metadata: metadata,
+		NewSession: row.Fresh,
+	}
+	if len(row.History) > 0 {
+		begun, err := s.begun(ctx, row.ID)
+		if err != nil {
+			return journal.Run{}, nil, err
+		}
+		if !begun {
+			run.Input = slices.Concat(row.History, run.Input)
+		}
+	}
+	request := s.request(&run)
+	request.Tokens = r.Tokens
+	agent, err := s.options.Agent(ctx, request)
+	if err == nil {
+		err = agent.Err()
+	}
+	if err != nil {
+		return journal.Run{}, nil, unusable(err)
+	}
+	run.Agent = agent.Name()
+	return run, agent, nil
+}
+
+// digest is what two requests of one key must have in common.
+func (r *RunRequest) digest(content []event.Block) (string, error) {
+	blocks, err := event.AppendBlocks(nil, content)
+	if err != nil {
+		return "", err
+	}
+	same, err := json.Marshal(struct {
+		Content      json.RawMessage
+		Executor     string
+		Skills       []string
+		Model        string
+		Limits       RunLimits
+		OutputSchema json.RawMessage `json:",omitempty"`
+		Policy       braid.Policy
+		Metadata     map[string]string
+	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(same)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// begun reports whether the conversation has had a run.
+func (s *Service) begun(ctx context.Context, conversation string) (bool, error) {
+	open, err := s.queue(ctx, conversation)
+	if err != nil || len(open) > 0 {
+		return true, err
+	}
+	events, err := s.options.Journal.Read(ctx, conversation, 0, 1)
+	return len(events) > 0, err
+}
+
+// end is the Seq of the conversation's last event.
+func (s *Service) end(ctx context.Context, conversation string) (int64, error) {
+	if t, ok := s.options.Journal.(journal.Tailer); ok {
+		tail, err := t.Tail(ctx, conversation)
+		return tail.Last, err
+	}
+	events, err := s.options.Journal.Read(ctx, conversation, 0, 0)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[len(events)-1].Seq, nil
+}
+
+// admit has the run accepted under its policy.
+func (s *Service) admit(ctx context.Context, agent *braid.Agent, run journal.Run, policy braid.Policy) (Started, error) {
+	switch policy {
+	case "", braid.Reject:
+		run.Alone = true
+		return s.admitAlone(ctx, run)
+	case braid.Queue:
+		row, err := s.engine.Submit(ctx, run)
+		return Started{Run: row}, err
+	case braid.Interrupt:
+		row, err := s.engine.Submit(ctx, run)
+		if err != nil {
+			return Started{}, err
+		}
+		return Started{Run: row}, s.interrupt(ctx, row)
+	case braid.Steer:
+		return s.steer(ctx, agent, run)
+	default:
+		return Started{}, invalid("start run", "there is no such policy", "use reject, queue, steer or interrupt")
+	}
+}
+
+// admitAlone waits for an open run to end, as long as it may.
+func (s *Service) admitAlone(ctx context.Context, run journal.Run) (Started, error) {
+	row, err := s.engine.Submit(ctx, run)
+	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
+		return Started{Run: row}, locked(err)
+	}
+	w, watchErr := s.bus.Watch(ctx, live.Key{Tenant: run.Tenant, Conversation: run.Conversation})
+	if watchErr != nil {
+		return Started{}, watchErr
+	}
+	defer w.Close()
+	wait, stop := context.WithTimeout(ctx, s.options.LockWait)
+	defer stop()
+	for {
+		row, err = s.engine.Submit(ctx, run)
+		if !errors.Is(err, event.ErrLocked) {
+			return Started{Run: row}, err
+		}
+		if gaveUp := runEnds(wait, w); gaveUp != nil {
+			if ctx.Err() != nil {
+				return Started{}, gaveUp
+			}
+			return Started{}, locked(err)
+		}
+	}
+}
+
+// runEnds waits until a run may have ended: the bus says so, or some time is past.
+func runEnds(ctx context.Context, w live.Watcher) error {
+	soon, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer stop()
+	var items [32]live.Item
+	for {
+		n, err := w.Read(soon, items[:])
+		if err != nil {
+			if ctx.Err() == nil && errors.Is(err, event.ErrTimeout) {
+				return nil
+			}
+			return err
+		}
+		for _, item := range items[:n] {
+			if item.Event == nil {
+				return nil
+			}
+			if _, ok := item.Event.Body.(*event.RunEnded); ok {
+				return nil
+			}
+		}
+	}
+}
+
+// locked says when to come again.
+func locked(err error) error {
+	if !errors.Is(err, event.ErrLocked) {
+		return err
+	}
+	return &event.Error{
+		Op: "start run", Kind: event.ErrLocked, Message: "another run of the conversation is open",
+		Hint: "wait for it, cancel it, or send a policy: queue, steer or interrupt", RetryAfter: 5 * time.Second, Err: err,
+	}
+}
+
+// interrupt ends what is open before the run.
+func (s *Service) interrupt(ctx context.Context, row journal.Run) error {
+	open, err := s.queue(ctx, row.Conversation)
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		if open[i].Turn >= row.Turn {
+			break
+		}
+		if err := s.engine.Cancel(ctx, open[i], row.User); err != nil && !errors.Is(err, event.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// steer leaves the input for the open run.
+func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run) (Started, error) {
+	conv := braid.Open(s.options.Journal, run.Conversation)
+	opts := []braid.RunOption{
+		braid.During(braid.Steer), braid.Key(run.Key), braid.For(run.Tenant, run.User), braid.Executor(run.Executor),
+		braid.Metadata(run.Metadata),
+	}
+	if run.NewSession {
+		opts = append(opts, braid.NewSession())
+	}
+	sent, err := agent.Send(ctx, conv, run.Input, opts...)
+	if err != nil {
+		return Started{}, err
+	}
+	if sent.Joined {
+		row := journal.Run{ID: sent.Run, Conversation: run.Conversation, Tenant: run.Tenant, Turn: sent.Turn, Status: sent.Status}
+		return Started{Run: row, Joined: true}, s.engine.Wake(ctx, row)
+	}
+	// It is admitted: the engine is told, and where it does not hear, a sweep finds it.
+	s.tokens.move(run.ID, sent.Run)
+	run.ID = sent.Run
+	row, err := s.engine.Submit(ctx, run)
+	return Started{Run: row}, err
+}
+
+// GetRun gives a run as it stands.
+func (s *Service) GetRun(ctx context.Context, p Principal, conversation, run string) (journal.Run, error) {
+	runs, err := s.ListRuns(ctx, p, conversation)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	i := slices.IndexFunc(runs, func(r journal.Run) bool { return r.ID == run })
+	if i < 0 {
+		return journal.Run{}, notFound("run", "run")
+	}
+	return runs[i], nil
+}
+
+// ListRuns lists a conversation's runs by their turn.
+func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string) ([]journal.Run, error) {
+	if _, err := s.row(ctx, p, "runs", conversation); err != nil {
+		return nil, err
+	}
+	lister, ok := s.options.Journal.(journal.Lister)
+	if !ok {
+		return nil, &event.Error{Op: "runs", Kind: event.ErrUnsupported, Message: "this journal cannot list runs"}
+	}
+	runs, err := lister.Runs(ctx, conversation)
+	for i := range runs {
+		runs[i].Metadata = hidden(runs[i].Metadata)
+	}
+	return runs, err
+}
+
+// CancelRun asks for a run to end. For one that has ended it is [event.ErrConflict].
+func (s *Service) CancelRun(ctx context.Context, p Principal, conversation, run string) error {
+	if _, err := s.row(ctx, p, "cancel", conversation); err != nil {
+		return err
+	}
+	row, err := s.GetRun(ctx, p, conversation, run)
+	if err != nil {
+		return err
+	}
+	return s.engine.Cancel(ctx, row, p.User)
+}
+
+// Questions lists what the conversation's waiting run wants to know.
+func (s *Service) Questions(ctx context.Context, p Principal, conversation string) ([]braid.Question, error) {
+	if _, err := s.row(ctx, p, "questions", conversation); err != nil {
+		return nil, err
+	}
+	return braid.Open(s.options.Journal, conversation).Questions(ctx)
+}
+
+// Answer answers an open question, once. The run goes on.
+func (s *Service) Answer(ctx context.Context, p Principal, conversation, token string, value json.RawMessage) (journal.Run, error) {
+	const op = "answer"
+	if _, err := s.row(ctx, p, op, conversation); err != nil {
+		return journal.Run{}, err
+	}
+	open, err := s.queue(ctx, conversation)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if err := braid.Open(s.options.Journal, conversation).AnswerAs(ctx, p.User, token, value); err != nil {
+		return journal.Run{}, err
+	}
+	if len(open) == 0 {
+		return journal.Run{}, notFound(op, "question")
+	}
+	return open[0], s.engine.Wake(ctx, open[0])
+}
+
+func (b *tokenBox) move(from, to string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t, ok := b.runs[from]; ok && from != to {
+		b.runs[to] = t
+		delete(b.runs, from)
+	}
+}

@@ -1,0 +1,89 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/live"
+)
+
+// Follow follows a conversation from the event after on. The follower must be closed.
+// An after that the log has not reached is [event.ErrInvalid].
+func (s *Service) Follow(ctx context.Context, p Principal, conversation string, after int64) (*live.Follower, error) {
+	const op = "follow"
+	if _, err := s.row(ctx, p, op, conversation); err != nil {
+		return nil, err
+	}
+	if after < 0 {
+		return nil, invalid(op, "the place to begin from is before the beginning", "begin from 0")
+	}
+	if after > 0 {
+		at, err := s.options.Journal.Read(ctx, conversation, after-1, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(at) == 0 {
+			return nil, invalid(op, "the place to begin from is after the end", "begin from an event that was sent")
+		}
+	}
+	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
+		return s.options.Journal.Read(ctx, conversation, after, limit)
+	}
+	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, live.FollowOptions{After: after})
+}
+
+// mostTitleRunes is how long a title is that nobody chose (seed 4).
+const mostTitleRunes = 50
+
+// Title gives the conversation's title. Where it has none and a run of it has completed, it
+// gets one: the first words of what the person said first.
+func (s *Service) Title(ctx context.Context, p Principal, conversation string) (string, error) {
+	row, err := s.row(ctx, p, "title", conversation)
+	if err != nil || row.Title != "" {
+		return row.Title, err
+	}
+	words, err := s.firstWords(ctx, conversation)
+	if err != nil || words == "" {
+		return "", err
+	}
+	row, err = s.options.Rows.Change(ctx, p.Tenant, conversation, func(row *Row) error {
+		if row.Title == "" {
+			row.Title = words
+			row.Updated = time.Now().UTC().Truncate(time.Microsecond)
+		}
+		return nil
+	})
+	return row.Title, err
+}
+
+func (s *Service) firstWords(ctx context.Context, conversation string) (string, error) {
+	events, err := s.options.Journal.Read(ctx, conversation, 0, 64)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range events {
+		if b, ok := e.Body.(*event.UserMessage); ok {
+			if t := shorten(event.TextOf(b.Content)); t != "" {
+				return t, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// shorten makes one line of at most mostTitleRunes characters, cut between words
+// where there are any.
+func shorten(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(line) <= mostTitleRunes {
+		return line
+	}
+	cut := string([]rune(line)[:mostTitleRunes-1])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,.;:-") + "…"
+}
