@@ -116,7 +116,7 @@ type Store interface {
 	// lease has run out, waiting ones whose WakeAt has come or that have unread
 	// mail which is no MailMessage: a message does not answer what a run waits for.
 	// Oldest is by admission; limit ≤ 0 means all. A lease that was released
-	// has run out.
+	// has run out. A store may leave Run.Input out here: acquiring the run gives it.
 	Due(ctx context.Context, limit int) ([]Run, error)
 }
 

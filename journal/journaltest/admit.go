@@ -46,7 +46,12 @@ func admitCases() []testCase {
 			equal(p, "row that Admit gives", row, want)
 			due, err := p.Store.Due(p.ctx, 0)
 			p.ok("Due", err)
-			equal(p, "rows that Due gives", due, []journal.Run{want})
+			for i := range due {
+				due[i].Input = nil // which it may leave out
+			}
+			head := want
+			head.Input = nil
+			equal(p, "rows that Due gives", due, []journal.Run{head})
 			want.Status = event.RunRunning
 			equal(p, "row that Acquire gives", p.acquire(first, 0).Run, want)
 		}},

@@ -190,7 +190,7 @@ func TestUnusableFolder(t *testing.T) {
 		}
 		return folder
 	})
-	refused("a folder in its place", event.ErrPermission, func(t *testing.T, folder string) string {
+	refused("a folder in its place", event.ErrInvalid, func(t *testing.T, folder string) string {
 		if err := os.Mkdir(filepath.Join(folder, "journal.db"), 0o700); err != nil {
 			t.Fatal(err)
 		}

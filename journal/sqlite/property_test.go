@@ -304,6 +304,9 @@ func (p *pair) due() {
 	p.must(err)
 	got, err := p.store.Due(ctx, limit)
 	p.must(err)
+	for i := range want {
+		want[i].Input = nil // which this store leaves out
+	}
 	p.equal("due", got, want)
 }
 

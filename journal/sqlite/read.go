@@ -128,7 +128,7 @@ func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
 }
 
 // Keys are given in the order of admission, which no clock can change.
-const selectDue = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation
+const selectDue = `SELECT ` + headColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation
 	WHERE r.due <= ? AND r.turn = c.ended + 1
 		AND (r.status <> 'running' OR c.until IS NULL OR c.generation <> ? OR c.until <= ?)
 	ORDER BY r.key LIMIT ?`

@@ -9,9 +9,16 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// runColumns are what a [runRow] takes, of a run r and its conversation c.
-const runColumns = `r.key, r.id, c.id, r.tenant, r.user, r.agent, r.input, r.idem, r.executor, r.metadata,
-	r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted`
+const (
+	// runColumns are what a [runRow] takes, of a run r and its conversation c.
+	runColumns = runName + `r.input, ` + runRest
+
+	// headColumns are those of a run without its input.
+	headColumns = runName + `NULL, ` + runRest
+
+	runName = `r.key, r.id, c.id, r.tenant, r.user, r.agent, `
+	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted`
+)
 
 // runRow is a run as its row has it: what is JSON is not read yet, so that this
 // costs the writer nothing.
