@@ -1,0 +1,154 @@
+package anthropictest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Error is an error of the API (api/errors), as it comes instead of a stream.
+func Error(status int, kind, message string) Answer {
+	return Answer{Status: status, Header: map[string]string{"Content-Type": "application/json"}, Body: errorBody(kind, message)}
+}
+
+func errorBody(kind, message string) string {
+	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_test"}`, kind, quote(message))
+}
+
+// Text is an answer of one text that ends the turn.
+func Text(pieces ...string) Answer {
+	chunks := make([]braid.Chunk, len(pieces))
+	for i, p := range pieces {
+		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+	}
+	return Stream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
+}
+
+// Stream is a whole answer. The chunks come as they would in a stream of the
+// API: a block of each index, which ends with its last chunk. The stop reason
+// is the API's word for it.
+func Stream(chunks []braid.Chunk, stop string, u event.Usage) Answer {
+	return Answer{Body: Events(chunks, stop, u) + stopEvent}
+}
+
+const stopEvent = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+
+// Events is the body of [Stream] without its end signal.
+func Events(chunks []braid.Chunk, stop string, u event.Usage) string {
+	b := &strings.Builder{}
+	begin(b, u)
+	body(b, chunks)
+	say(b, "message_delta", fmt.Sprintf(`{"type":"message_delta","delta":{"container":null,"stop_reason":%s,"stop_sequence":null,"stop_details":null},`+
+		`"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}}`,
+		quote(stop), u.Input, u.CacheWrite, u.CacheRead, u.Output, u.Reasoning))
+	return b.String()
+}
+
+// Begun is the beginning of a stream, up to and with these chunks.
+func Begun(chunks []braid.Chunk, u event.Usage) string {
+	b := &strings.Builder{}
+	begin(b, u)
+	body(b, chunks)
+	return b.String()
+}
+
+// ErrorEvent is an error in the middle of a stream.
+func ErrorEvent(kind, message string) string {
+	b := &strings.Builder{}
+	say(b, "error", errorBody(kind, message))
+	return b.String()
+}
+
+func begin(b *strings.Builder, u event.Usage) {
+	say(b, "message_start", fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_test","type":"message","role":"assistant","content":[],`+
+		`"model":"claude-test","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,`+
+		`"cache_read_input_tokens":%d,"output_tokens":1,"service_tier":"standard"}}}`, u.Input, u.CacheWrite, u.CacheRead))
+}
+
+func body(b *strings.Builder, chunks []braid.Chunk) {
+	last := map[int]int{}
+	for i, c := range chunks {
+		last[c.Index] = i
+	}
+	var open []int
+	for i, c := range chunks {
+		if !slices.Contains(open, c.Index) {
+			open = append(open, c.Index)
+			say(b, "content_block_start", fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":%s}`, c.Index, start(c)))
+			if i == 0 {
+				say(b, "ping", `{"type": "ping"}`)
+			}
+		}
+		kind, member := "", ""
+		switch c.Kind {
+		case braid.ChunkText:
+			kind, member = "text_delta", "text"
+		case braid.ChunkThinking:
+			kind, member = "thinking_delta", "thinking"
+		case braid.ChunkSignature:
+			kind, member = "signature_delta", "signature"
+		case braid.ChunkCallInput:
+			kind, member = "input_json_delta", "partial_json"
+		default:
+		}
+		if kind != "" {
+			say(b, "content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":%q,%q:%s}}`,
+				c.Index, kind, member, quote(c.Text)))
+		}
+		if last[c.Index] == i {
+			say(b, "content_block_stop", fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, c.Index))
+		}
+	}
+}
+
+// start is how the block of a chunk begins.
+func start(c braid.Chunk) string {
+	switch c.Kind {
+	case braid.ChunkThinking, braid.ChunkSignature:
+		return `{"type":"thinking","thinking":"","signature":""}`
+	case braid.ChunkCall:
+		return fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{},"caller":{"type":"direct"}}`, quote(c.ID), quote(c.Text))
+	case braid.ChunkBlock:
+		if r, ok := c.Block.(*event.RedactedThinking); ok {
+			return fmt.Sprintf(`{"type":"redacted_thinking","data":%s}`, quote(r.Data))
+		}
+	default:
+	}
+	return `{"type":"text","text":""}`
+}
+
+func say(b *strings.Builder, name, data string) {
+	b.WriteString("event: " + name + "\ndata: " + data + "\n\n")
+}
+
+// quote is s in JSON, as the API writes it: what is no ASCII stays.
+func quote(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always has a JSON
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// streamEvent is what the server must know of its own streams.
+type streamEvent struct {
+	Index int `json:"index"`
+	Delta struct {
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+	} `json:"delta"`
+	Block struct {
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+	} `json:"content_block"`
+}
+
+func readEvent(line []byte) (e streamEvent, ok bool) {
+	data, ok := bytes.CutPrefix(line, []byte("data: "))
+	return e, ok && json.Unmarshal(data, &e) == nil
+}

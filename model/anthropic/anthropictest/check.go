@@ -1,0 +1,478 @@
+package anthropictest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// largest is how long a request may be (api/errors, request size limits).
+const largest = 32 << 20
+
+// latest is the version of the API that refuses sampling parameters.
+const latest = "2026-10-21"
+
+// check says what the API would refuse a request for; status 0 is nothing.
+func (s *Server) check(r *http.Request, body []byte) (status int, kind, message string) {
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if k := r.Header.Get("X-Api-Key"); k != "" {
+		key = k
+	}
+	version := r.Header.Get("Anthropic-Version")
+	switch {
+	case key == "":
+		return http.StatusUnauthorized, "authentication_error", "x-api-key header is required"
+	case key != Key:
+		return http.StatusUnauthorized, "authentication_error", "invalid x-api-key"
+	case r.URL.Path != "/v1/messages":
+		return http.StatusNotFound, "not_found_error", "Not Found"
+	case r.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, "invalid_request_error", "Method Not Allowed"
+	case version == "":
+		return http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required"
+	case version != latest && version != "2023-06-01":
+		return http.StatusBadRequest, "invalid_request_error", "anthropic-version: \"" + version + "\" is not a valid version"
+	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
+		return http.StatusBadRequest, "invalid_request_error", "content-type must be application/json"
+	}
+	c := &checker{server: s, version: version, ids: map[string]bool{}}
+	c.request(body)
+	if c.problem != "" {
+		if c.problem == unknownModel {
+			return http.StatusNotFound, "not_found_error", "model: " + c.model
+		}
+		return http.StatusBadRequest, "invalid_request_error", c.problem
+	}
+	window := s.Window
+	if window == 0 {
+		window = 1_000_000
+	}
+	if n := len(body) / 4; n > window {
+		return http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", n, window)
+	}
+	return 0, "", ""
+}
+
+const unknownModel = "unknown model"
+
+// checker looks through one request and keeps the first thing that is wrong.
+type checker struct {
+	server  *Server
+	version string
+	model   string
+	problem string
+	caches  int
+	ids     map[string]bool
+	tools   map[string]bool
+	most    int64
+	forced  bool
+	// budget is set where the model is to think by one; calls and thought say
+	// whether the last answer called a tool, and whether it began with thinking.
+	budget  bool
+	calls   bool
+	thought bool
+}
+
+func (c *checker) fail(format string, args ...any) {
+	if c.problem == "" {
+		c.problem = fmt.Sprintf(format, args...)
+	}
+}
+
+type object = map[string]json.RawMessage
+
+// object reads an object whose members must be among known.
+func (c *checker) object(raw []byte, at string, known ...string) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil || o == nil {
+		c.fail("%s: Input should be a valid dictionary", at)
+		return object{}
+	}
+	for k := range o {
+		if !slices.Contains(known, k) {
+			c.fail("%s: Extra inputs are not permitted", strings.TrimPrefix(at+"."+k, "."))
+		}
+	}
+	return o
+}
+
+func (c *checker) str(o object, at, key string) string {
+	var s string
+	switch raw, ok := o[key]; {
+	case !ok:
+		c.fail("%s: Field required", strings.TrimPrefix(at+"."+key, "."))
+	case json.Unmarshal(raw, &s) != nil:
+		c.fail("%s: Input should be a valid string", strings.TrimPrefix(at+"."+key, "."))
+	}
+	return s
+}
+
+func (c *checker) list(raw []byte, at string) []json.RawMessage {
+	var l []json.RawMessage
+	if json.Unmarshal(raw, &l) != nil {
+		c.fail("%s: Input should be a valid list", at)
+	}
+	return l
+}
+
+func (c *checker) request(body []byte) {
+	if !json.Valid(body) {
+		c.fail("The request body is not valid JSON")
+		return
+	}
+	known := []string{
+		"model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "stop_sequences", "stream",
+		"cache_control", "metadata", "output_config", "service_tier",
+	}
+	if c.version != latest {
+		known = append(known, "temperature", "top_p", "top_k")
+	}
+	o := c.object(body, "", known...)
+	c.model = c.str(o, "", "model")
+	if c.problem == "" && !strings.HasPrefix(c.model, "claude-") {
+		c.fail(unknownModel)
+	}
+	if json.Unmarshal(o["max_tokens"], &c.most) != nil || c.most < 1 {
+		c.fail("max_tokens: Field required")
+	}
+	if c.most > 128_000 {
+		c.fail("max_tokens: %d > 128000, which is the maximum allowed number of output tokens for %s", c.most, c.model)
+	}
+	if string(o["stream"]) != "true" {
+		c.fail("stream: this server answers streams only")
+	}
+	c.cached(o, "", true)
+	c.allTools(o)
+	c.thinking(o)
+	c.system(o)
+	for i, raw := range c.optional(o, "stop_sequences") {
+		var word string
+		if json.Unmarshal(raw, &word) != nil || strings.TrimSpace(word) == "" {
+			c.fail("stop_sequences.%d: each stop sequence must contain non-whitespace", i)
+		}
+	}
+	c.messages(o)
+	if c.caches > 4 {
+		c.fail("A maximum of 4 blocks with cache_control may be provided. Found %d.", c.caches)
+	}
+}
+
+func (c *checker) optional(o object, key string) []json.RawMessage {
+	if raw, ok := o[key]; ok {
+		return c.list(raw, key)
+	}
+	return nil
+}
+
+// cached counts a cache point.
+func (c *checker) cached(o object, at string, allowed bool) {
+	raw, ok := o["cache_control"]
+	if !ok {
+		return
+	}
+	c.caches++
+	if !allowed {
+		c.fail("%s.cache_control: Extra inputs are not permitted", at)
+	}
+	p := c.object(raw, at+".cache_control", "type", "ttl")
+	if c.str(p, at+".cache_control", "type") != "ephemeral" {
+		c.fail("%s.cache_control.type: Input should be 'ephemeral'", at)
+	}
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func (c *checker) allTools(o object) {
+	c.tools = map[string]bool{}
+	for i, raw := range c.optional(o, "tools") {
+		at := fmt.Sprintf("tools.%d.custom", i)
+		t := c.object(raw, at, "name", "description", "input_schema", "cache_control", "type", "strict")
+		name := c.str(t, at, "name")
+		if !toolName.MatchString(name) {
+			c.fail("%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'", at)
+		}
+		if c.tools[name] {
+			c.fail("tools: Tool names must be unique.")
+		}
+		c.tools[name] = true
+		c.cached(t, at, true)
+		var schema object
+		if json.Unmarshal(t["input_schema"], &schema) != nil || string(schema["type"]) != `"object"` {
+			c.fail("%s.input_schema.type: Field required", at)
+		}
+		for _, k := range []string{"oneOf", "allOf", "anyOf"} {
+			if _, ok := schema[k]; ok {
+				c.fail("%s.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
+			}
+		}
+	}
+	raw, ok := o["tool_choice"]
+	if !ok {
+		return
+	}
+	if len(c.tools) == 0 {
+		c.fail("tool_choice may only be specified while providing tools")
+	}
+	choice := c.object(raw, "tool_choice", "type", "name", "disable_parallel_tool_use")
+	switch kind := c.str(choice, "tool_choice", "type"); kind {
+	case "auto", "none":
+	case "any":
+		c.forced = true
+	case "tool":
+		c.forced = true
+		if name := c.str(choice, "tool_choice", "name"); !c.tools[name] {
+			c.fail("Tool '%s' not found in provided tools", name)
+		}
+	default:
+		c.fail("tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags: 'any', 'auto', 'none', 'tool'", kind)
+	}
+}
+
+// old are the models that think by a budget.
+var old = regexp.MustCompile(`^claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8})?$)`)
+
+func (c *checker) thinking(o object) {
+	raw, ok := o["thinking"]
+	if !ok {
+		return
+	}
+	t := c.object(raw, "thinking", "type", "budget_tokens", "display")
+	var budget int64
+	switch kind := c.str(t, "thinking", "type"); {
+	case kind == "enabled" && !old.MatchString(c.model):
+		c.fail(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
+	case kind == "adaptive" && old.MatchString(c.model):
+		c.fail("adaptive thinking is not supported on this model")
+	case kind == "enabled" && (json.Unmarshal(t["budget_tokens"], &budget) != nil || budget < 1024):
+		c.fail("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+	case kind == "enabled" && budget >= c.most:
+		c.fail("`max_tokens` must be greater than `thinking.budget_tokens`")
+	}
+	c.budget = budget > 0
+	if c.forced {
+		c.fail("Thinking may not be enabled when tool_choice forces tool use.")
+	}
+}
+
+func (c *checker) system(o object) {
+	for i, raw := range c.optional(o, "system") {
+		at := fmt.Sprintf("system.%d", i)
+		b := c.object(raw, at, "type", "text", "cache_control")
+		if strings.TrimSpace(c.str(b, at, "text")) == "" {
+			c.fail("system: text content blocks must be non-empty")
+		}
+		c.cached(b, at, true)
+	}
+}
+
+func (c *checker) messages(o object) {
+	all := c.optional(o, "messages")
+	if len(all) == 0 {
+		c.fail("messages: at least one message is required")
+	}
+	var waiting []string // calls without a result
+	role := ""
+	for i, raw := range all {
+		at := fmt.Sprintf("messages.%d", i)
+		m := c.object(raw, at, "role", "content")
+		before := role
+		role = c.str(m, at, "role")
+		switch {
+		case role != "user" && role != "assistant":
+			c.fail("%s: Unexpected role %q", at, role)
+		case i == 0 && role != "user":
+			c.fail("messages: first message must use the \"user\" role")
+		case role == before:
+			c.fail("messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row", role)
+		}
+		content := c.list(m["content"], at+".content")
+		if len(content) == 0 {
+			c.fail("%s: all messages must have non-empty content except for the optional final assistant message", at)
+		}
+		if role == "assistant" {
+			waiting = c.answer(content, at)
+		} else {
+			c.input(content, at, waiting)
+			waiting = nil
+		}
+	}
+	if len(waiting) > 0 {
+		c.unanswered(len(all)-1, waiting)
+	}
+	if c.budget && c.calls && !c.thought && role == "user" {
+		c.fail("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, "+
+			"a final `assistant` message must start with a thinking block", len(all)-2)
+	}
+	if role == "assistant" && !old.MatchString(c.model) {
+		c.fail("This model does not support assistant message prefill. The conversation must end with a user message.")
+	}
+}
+
+func (c *checker) unanswered(message int, ids []string) {
+	c.fail("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
+}
+
+var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// answer checks what the model is to have said, and gives the calls in it.
+func (c *checker) answer(content []json.RawMessage, message string) (calls []string) {
+	for i, raw := range content {
+		at := fmt.Sprintf("%s.content.%d", message, i)
+		var kind struct{ Type string }
+		_ = json.Unmarshal(raw, &kind) // no type is told below
+		if i == 0 {
+			c.thought = kind.Type == "thinking" || kind.Type == "redacted_thinking"
+		}
+		switch kind.Type {
+		case "text":
+			c.text(c.object(raw, at, "type", "text", "cache_control", "citations"), at)
+		case "thinking":
+			b := c.object(raw, at, "type", "thinking", "signature")
+			text, sig := c.str(b, at+".thinking", "thinking"), c.str(b, at+".thinking", "signature")
+			c.server.mu.Lock()
+			given, ok := c.server.said[sig]
+			c.server.mu.Unlock()
+			switch {
+			case !ok:
+				c.fail("%s: Invalid `signature` in `thinking` block", at)
+			case given != text:
+				c.fail("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "+
+					"These blocks must remain as they were in the original response.", at)
+			}
+		case "redacted_thinking":
+			b := c.object(raw, at, "type", "data")
+			if c.str(b, at, "data") == "" {
+				c.fail("%s: Invalid `data` in `redacted_thinking` block", at)
+			}
+		case "tool_use":
+			b := c.object(raw, at, "type", "id", "name", "input", "cache_control", "caller")
+			id := c.str(b, at+".tool_use", "id")
+			if !callID.MatchString(id) {
+				c.fail("%s.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", at)
+			}
+			if c.ids[id] {
+				c.fail("%s: `tool_use` ids must be unique", at)
+			}
+			c.ids[id] = true
+			calls = append(calls, id)
+			if !toolName.MatchString(c.str(b, at+".tool_use", "name")) {
+				c.fail("%s.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'", at)
+			}
+			var input object
+			if json.Unmarshal(b["input"], &input) != nil || input == nil {
+				c.fail("%s.tool_use.input: Input should be a valid dictionary", at)
+			}
+			c.cached(b, at, true)
+		case "image", "document", "tool_result":
+			c.fail("%s: %s blocks are not permitted in assistant messages", at, kind.Type)
+		case "server_tool_use", "web_search_tool_result":
+		default:
+			c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind.Type)
+		}
+	}
+	c.calls = len(calls) > 0
+	return calls
+}
+
+// input checks what comes from people and tools. The results of all calls that
+// wait must stand at its beginning.
+func (c *checker) input(content []json.RawMessage, message string, waiting []string) {
+	open := slices.Clone(waiting)
+	results := true
+	for i, raw := range content {
+		at := fmt.Sprintf("%s.content.%d", message, i)
+		var kind struct{ Type string }
+		_ = json.Unmarshal(raw, &kind) // no type is told below
+		if kind.Type != "tool_result" {
+			if results && len(open) > 0 {
+				c.fail("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", message, strings.Join(open, ", "))
+			}
+			results = false
+			c.content(raw, at, kind.Type)
+			continue
+		}
+		b := c.object(raw, at, "type", "tool_use_id", "content", "is_error", "cache_control")
+		id := c.str(b, at+".tool_result", "tool_use_id")
+		switch k := slices.Index(open, id); {
+		case k >= 0:
+			open = slices.Delete(open, k, k+1)
+		case slices.Contains(waiting, id):
+			c.fail("%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", at, id)
+		default:
+			c.fail("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", at, id)
+		}
+		c.cached(b, at, true)
+		for j, part := range c.optional(b, "content") {
+			inner := fmt.Sprintf("%s.tool_result.content.%d", at, j)
+			var kind struct{ Type string }
+			_ = json.Unmarshal(part, &kind) // no type is told below
+			if string(b["is_error"]) == "true" && kind.Type != "text" {
+				c.fail("%s.tool_result: all content must be type \"text\" if \"is_error\" is true", at)
+			}
+			c.content(part, inner, kind.Type)
+		}
+	}
+	if len(open) > 0 {
+		c.fail("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
+			"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(open, ", "))
+	}
+}
+
+func (c *checker) text(b object, at string) {
+	text := c.str(b, at+".text", "text")
+	switch {
+	case text == "":
+		c.fail("messages: text content blocks must be non-empty")
+	case strings.TrimSpace(text) == "":
+		c.fail("messages: text content blocks must contain non-whitespace text")
+	}
+	c.cached(b, at, true)
+}
+
+func (c *checker) content(raw []byte, at, kind string) {
+	switch kind {
+	case "text":
+		c.text(c.object(raw, at, "type", "text", "cache_control"), at)
+	case "image":
+		b := c.object(raw, at, "type", "source", "cache_control")
+		c.source(b["source"], at+".image.source", "image/jpeg", "image/png", "image/gif", "image/webp")
+		c.cached(b, at, true)
+	case "document":
+		b := c.object(raw, at, "type", "source", "title", "context", "citations", "cache_control")
+		c.source(b["source"], at+".document.source", "application/pdf")
+		c.cached(b, at, true)
+	case "thinking", "redacted_thinking", "tool_use":
+		c.fail("%s: %s blocks are not permitted in user messages", at, kind)
+	default:
+		c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
+	}
+}
+
+func (c *checker) source(raw []byte, at string, kinds ...string) {
+	s := c.object(raw, at, "type", "media_type", "data", "url")
+	switch kind := c.str(s, at, "type"); kind {
+	case "base64":
+		if m := c.str(s, at+".base64", "media_type"); !slices.Contains(kinds, m) {
+			c.fail("%s.base64.media_type: Input should be %s", at, strings.Join(kinds, ", "))
+		}
+		if d, err := base64.StdEncoding.DecodeString(c.str(s, at+".base64", "data")); err != nil || len(d) == 0 {
+			c.fail("%s.base64.data: invalid base64 data", at)
+		}
+	case "url":
+		if u := c.str(s, at, "url"); !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
+			c.fail("%s.url: Only HTTPS URLs are supported.", at)
+		}
+	case "text":
+		if c.str(s, at, "media_type") != "text/plain" || c.str(s, at, "data") == "" {
+			c.fail("%s.text.data: text sources must be plain and not empty", at)
+		}
+	default:
+		c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
+	}
+}

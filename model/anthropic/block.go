@@ -1,0 +1,382 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// encoder writes messages as the API takes them. It never fails: what the API
+// does not take is turned into something that it does, by the rules that stand
+// beside each kind, so that a history that was written under another provider
+// goes on here. Whether the newest input can be sent is asked before, of
+// [unsupported].
+type encoder struct {
+	dst []byte
+	// taken holds the ids that calls have on the wire; given lists them in the
+	// order in which they were given.
+	taken map[string]struct{}
+	given []string
+	// calls maps the ids of the last answer's calls to those on the wire.
+	calls map[string]string
+	// blocks counts what was written of the message, aside holds the images of
+	// results that failed.
+	blocks int
+	aside  []event.Block
+}
+
+// message writes a message and a comma.
+func (e *encoder) message(m *event.Message) {
+	e.blocks, e.aside = 0, e.aside[:0]
+	if m.Role == event.RoleAssistant {
+		e.dst = append(e.dst, `{"role":"assistant","content":[`...)
+		e.answer(m.Content)
+	} else {
+		e.dst = append(e.dst, `{"role":"user","content":[`...)
+		e.input(m.Content)
+	}
+	if e.blocks == 0 {
+		// The API takes no message without content, and no blank text.
+		e.text("[nothing]")
+	}
+	e.dst = append(e.dst[:len(e.dst)-1], `]},`...)
+}
+
+// answer writes what the model said.
+func (e *encoder) answer(content []event.Block) {
+	clear(e.calls)
+	for _, b := range content {
+		switch b := b.(type) {
+		case *event.Text:
+			e.text(b.Text)
+		case *event.Thinking:
+			// Without its signature it is not the model's any more, and is refused.
+			if b.Signature != "" {
+				e.begin(`{"type":"thinking","thinking":`)
+				e.str(b.Text)
+				e.key(`,"signature":`)
+				e.str(b.Signature)
+				e.end()
+			}
+		case *event.RedactedThinking:
+			if b.Data != "" {
+				e.begin(`{"type":"redacted_thinking","data":`)
+				e.str(b.Data)
+				e.end()
+			}
+		case *event.ToolCall:
+			e.call(b)
+		case *event.Code:
+			e.text("```" + b.Language + "\n" + b.Code + "\n```")
+		case *event.CodeResult:
+			e.text("[" + b.Outcome + "] " + b.Output)
+		case *event.UnknownBlock:
+			e.vendors(b)
+		case *event.Image, *event.Document, *event.Media:
+			// The API takes none of them from the model's side.
+			e.text("[" + string(b.BlockKind()) + "]")
+		default: // a citation repeats what the text says
+		}
+	}
+}
+
+// input writes what came from people and tools. The API wants results first.
+func (e *encoder) input(content []event.Block) {
+	for _, b := range content {
+		if r, ok := b.(*event.ToolResult); ok {
+			e.result(r)
+		}
+	}
+	for _, b := range e.aside {
+		e.content(b)
+	}
+	for _, b := range content {
+		if _, ok := b.(*event.ToolResult); !ok {
+			e.content(b)
+		}
+	}
+}
+
+// content writes a block that a person's message and a result may hold.
+func (e *encoder) content(b event.Block) {
+	switch b := b.(type) {
+	case *event.Text:
+		e.text(b.Text)
+	case *event.Image:
+		e.image(b)
+	case *event.Document:
+		e.document(b)
+	case *event.Media:
+		e.text(strings.TrimSpace("[" + b.Media + " " + b.URL + "]"))
+	case *event.Code:
+		e.text("```" + b.Language + "\n" + b.Code + "\n```")
+	case *event.CodeResult:
+		e.text(b.Output)
+	case *event.Citation:
+		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
+	default: // thinking and calls are the model's; nobody else knows the rest
+	}
+}
+
+// text writes a text, unless it is blank, which the API refuses.
+func (e *encoder) text(s string) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	e.begin(`{"type":"text","text":`)
+	e.str(s)
+	e.end()
+}
+
+// The kinds of images that the API reads (build-with-claude/vision).
+var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// imageKind is an image's kind, from its first bytes where nobody says it.
+func imageKind(b *event.Image) string {
+	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
+	switch kind = strings.TrimSpace(kind); kind {
+	case "":
+		return http.DetectContentType(b.Data)
+	case "image/jpg":
+		return "image/jpeg"
+	default:
+		return kind
+	}
+}
+
+func (e *encoder) image(b *event.Image) {
+	switch kind := imageKind(b); {
+	case len(b.Data) == 0 && b.URL != "":
+		e.begin(`{"type":"image","source":{"type":"url","url":`)
+		e.str(b.URL)
+		e.key(`}`)
+		e.end()
+	case len(b.Data) > 0 && slices.Contains(imageKinds, kind):
+		e.begin(`{"type":"image","source":{"type":"base64","media_type":`)
+		e.str(kind)
+		e.data(b.Data)
+		e.end()
+	default:
+		e.text("[an image that cannot be shown]")
+	}
+}
+
+// documentKind is "pdf", "text", "url" or "" for one that the API cannot read
+// (build-with-claude/pdf-support).
+func documentKind(b *event.Document) string {
+	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
+	switch kind = strings.TrimSpace(kind); {
+	case b.Text != "":
+		return "text"
+	case len(b.Data) > 0 && (kind == "application/pdf" || kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-"))):
+		return "pdf"
+	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
+		return "text"
+	case len(b.Data) == 0 && b.URL != "" && (kind == "" || kind == "application/pdf"):
+		return "url"
+	default:
+		return ""
+	}
+}
+
+func (e *encoder) document(b *event.Document) {
+	switch documentKind(b) {
+	case "text":
+		text := b.Text
+		if text == "" {
+			text = strings.ToValidUTF8(string(b.Data), "\uFFFD")
+		}
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		e.begin(`{"type":"document","source":{"type":"text","media_type":"text/plain","data":`)
+		e.str(text)
+		e.key(`}`)
+	case "pdf":
+		e.begin(`{"type":"document","source":{"type":"base64","media_type":"application/pdf"`)
+		e.data(b.Data)
+	case "url":
+		e.begin(`{"type":"document","source":{"type":"url","url":`)
+		e.str(b.URL)
+		e.key(`}`)
+	default:
+		e.text(strings.TrimSpace("[a document that cannot be shown " + b.Name + "]"))
+		return
+	}
+	if b.Name != "" {
+		e.key(`,"title":`)
+		e.str(b.Name)
+	}
+	e.end()
+}
+
+// call writes a tool call. Its arguments must be an object: others, and those
+// that nobody could read, are put into one.
+func (e *encoder) call(b *event.ToolCall) {
+	id := e.giveID(b.ID)
+	if e.calls == nil {
+		e.calls = make(map[string]string)
+	}
+	e.calls[b.ID] = id
+	e.begin(`{"type":"tool_use","id":`)
+	e.str(id)
+	e.key(`,"name":`)
+	e.str(wireName(b.Name))
+	e.key(`,"input":`)
+	at := len(e.dst)
+	if args := bytes.TrimSpace(b.Args); len(args) > 0 && args[0] == '{' {
+		if dst, err := strictjson.AppendCompact(e.dst, args, strictjson.DefaultDepth); err == nil {
+			e.dst = dst
+			e.end()
+			return
+		}
+	} else if len(args) > 0 && b.Fault == "" {
+		if dst, err := strictjson.AppendCompact(append(e.dst, `{"value":`...), args, strictjson.DefaultDepth); err == nil {
+			e.dst = append(dst, '}')
+			e.end()
+			return
+		}
+	}
+	e.dst = append(e.dst[:at], '{')
+	if b.Invalid != "" {
+		e.key(`"unreadable":`)
+		e.str(b.Invalid)
+	}
+	e.key(`}`)
+	e.end()
+}
+
+// giveID makes an id that no call of the conversation has: the API wants them to
+// be its own letters, and never the same twice. A model does not always care,
+// and other providers' ids look otherwise. It depends on what stands before
+// alone, so that every request says the same.
+func (e *encoder) giveID(id string) string {
+	if !plainID(id) || id == "" {
+		b := []byte(id)
+		for i, c := range b {
+			if !plainByte(c) {
+				b[i] = '_'
+			}
+		}
+		id = string(b)
+		if id == "" {
+			id = "call"
+		}
+	}
+	free := id
+	for n := 2; ; n++ {
+		if _, taken := e.taken[free]; !taken {
+			break
+		}
+		free = id + "_" + strconv.Itoa(n)
+	}
+	if e.taken == nil {
+		e.taken = make(map[string]struct{})
+	}
+	e.taken[free] = struct{}{}
+	e.given = append(e.given, free)
+	return free
+}
+
+// result writes a tool's result under the id that its call has.
+func (e *encoder) result(b *event.ToolResult) {
+	id, ok := e.calls[b.Call]
+	if !ok {
+		id = b.Call // the API will say what it thinks of it
+	}
+	e.begin(`{"type":"tool_result","tool_use_id":`)
+	e.str(id)
+	if b.IsError {
+		e.key(`,"is_error":true`)
+	}
+	mark := len(e.dst)
+	e.key(`,"content":[`)
+	outer := e.blocks
+	e.blocks = 0
+	for _, c := range b.Content {
+		if _, text := c.(*event.Text); b.IsError && !text {
+			// A failed result may hold text only; the rest follows behind it.
+			e.aside = append(e.aside, c)
+			continue
+		}
+		e.content(c)
+	}
+	if len(b.Content) == 0 && len(b.Structured) > 0 {
+		e.text(string(b.Structured))
+	}
+	if e.blocks == 0 {
+		e.dst = e.dst[:mark]
+	} else {
+		e.dst = append(e.dst[:len(e.dst)-1], ']')
+	}
+	e.blocks = outer
+	e.end()
+}
+
+// vendors writes a block of the vendor's own back as it came.
+func (e *encoder) vendors(b *event.UnknownBlock) {
+	if !strings.HasPrefix(string(b.Name), own) {
+		return
+	}
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(b.Raw, &members) != nil {
+		return
+	}
+	delete(members, "kind")
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return
+	}
+	e.begin(string(raw[:len(raw)-1]))
+	e.end()
+}
+
+// begin writes the beginning of a block, end its end and a comma.
+func (e *encoder) begin(s string) {
+	e.dst = append(e.dst, s...)
+	e.blocks++
+}
+
+func (e *encoder) end()         { e.dst = append(e.dst, '}', ',') }
+func (e *encoder) key(s string) { e.dst = append(e.dst, s...) }
+func (e *encoder) str(s string) { e.dst = strictjson.AppendString(e.dst, s) }
+
+// data writes the data of a source and closes it.
+func (e *encoder) data(b []byte) {
+	e.dst = append(e.dst, `,"data":"`...)
+	e.dst = base64.StdEncoding.AppendEncode(e.dst, b)
+	e.dst = append(e.dst, `"}`...)
+}
+
+// unsupported says what is wrong with new input that the API cannot read. What
+// is older has been answered, by this model or another, and is told in words.
+func unsupported(messages []event.Message) error {
+	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
+		return nil
+	}
+	for _, b := range messages[len(messages)-1].Content {
+		switch b := b.(type) {
+		case *event.Image:
+			if kind := imageKind(b); len(b.Data) > 0 && !slices.Contains(imageKinds, kind) {
+				return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", kind)
+			}
+			if len(b.Data) == 0 && b.URL == "" {
+				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+			}
+		case *event.Document:
+			if documentKind(b) == "" {
+				return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
+			}
+		case *event.Media:
+			return notSent(event.ErrUnsupported, "Claude does not take %s.", "send text, images, PDF or a transcript", b.Media)
+		}
+	}
+	return nil
+}

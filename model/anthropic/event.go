@@ -1,0 +1,373 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// decoder makes chunks of the events of an answer
+// (build-with-claude/streaming). Events and blocks of kinds that it does not
+// know are passed over or kept as they are: the API may add some at any time.
+type decoder struct {
+	// names maps names of tools that were changed for the wire back.
+	names map[string]string
+	yield func(braid.Chunk, error) bool
+	// done is set by the end signal, left when nobody reads on.
+	done, left bool
+
+	r       strictjson.Reader
+	open    []openBlock
+	cited   int
+	usage   usage
+	stop    string
+	stopped bool
+}
+
+// openBlock is a block between its start and its stop.
+type openBlock struct {
+	index int
+	// call is a tool call; input its arguments as they stood in the start, which
+	// count where none come after it.
+	call  bool
+	input []byte
+	came  bool
+	// other is a block of a kind of the vendor's own.
+	other map[string]json.RawMessage
+	parts []byte
+}
+
+// citation blocks need indexes that no block of the answer has.
+const firstCitation = 1 << 20
+
+var errUnreadable = errors.New("an event of the answer cannot be read")
+
+// send hands a chunk over.
+func (d *decoder) send(c braid.Chunk) {
+	if !d.left && !d.yield(c, nil) {
+		d.left = true
+	}
+}
+
+// event takes the data of one event.
+func (d *decoder) event(data []byte) error {
+	if d.delta(data) {
+		return nil
+	}
+	return d.whole(data)
+}
+
+// delta is the short way of the events that come most: pieces of text,
+// thinking and arguments. It reports false, having done nothing, for everything
+// else and for what it does not understand.
+func (d *decoder) delta(data []byte) bool {
+	const nested = 8
+	r := &d.r
+	r.Reset(data, nested)
+	index := -1
+	var kind, text []byte
+	o := r.Object()
+	for o.Next() {
+		switch string(o.Key) {
+		case "type":
+			if string(r.Bytes()) != "content_block_delta" {
+				return false
+			}
+		case "index":
+			index = r.Int()
+		case "delta":
+			in := r.Object()
+			for in.Next() {
+				switch string(in.Key) {
+				case "type":
+					kind = r.Bytes()
+				case "text", "thinking", "partial_json", "signature":
+					text = r.Bytes()
+				default:
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	if r.End() != nil || index < 0 || kind == nil || text == nil {
+		return false
+	}
+	return d.piece(index, string(kind), string(text))
+}
+
+// piece hands a piece of a block over; false where its kind is not known.
+func (d *decoder) piece(index int, kind, text string) bool {
+	c := braid.Chunk{Index: index, Text: text}
+	switch kind {
+	case "text_delta":
+		c.Kind = braid.ChunkText
+	case "thinking_delta":
+		c.Kind = braid.ChunkThinking
+	case "signature_delta":
+		c.Kind = braid.ChunkSignature
+	case "input_json_delta":
+		c.Kind = braid.ChunkCallInput
+		for i := range d.open {
+			b := &d.open[i]
+			if b.index != index {
+				continue
+			}
+			if b.other != nil {
+				b.parts = append(b.parts, text...)
+				return true
+			}
+			b.came = b.came || text != ""
+		}
+	default:
+		return false
+	}
+	if text != "" {
+		d.send(c)
+	}
+	return true
+}
+
+// wireEvent is any event.
+type wireEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		ID    string     `json:"id"`
+		Model string     `json:"model"`
+		Usage *wireUsage `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta json.RawMessage `json:"delta"`
+	Usage *wireUsage      `json:"usage"`
+	Error *wireError      `json:"error"`
+}
+
+type wireDelta struct {
+	Type      string    `json:"type"`
+	Text      string    `json:"text"`
+	Thinking  string    `json:"thinking"`
+	Partial   string    `json:"partial_json"`
+	Signature string    `json:"signature"`
+	Citation  *wireCite `json:"citation"`
+	Stop      *string   `json:"stop_reason"`
+}
+
+type wireCite struct {
+	Cited     string `json:"cited_text"`
+	Title     string `json:"title"`
+	Document  string `json:"document_title"`
+	URL       string `json:"url"`
+	StartChar int    `json:"start_char_index"`
+	EndChar   int    `json:"end_char_index"`
+}
+
+type wireError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Details struct {
+		Code string `json:"error_code"`
+	} `json:"details"`
+}
+
+// whole takes an event of any kind.
+func (d *decoder) whole(data []byte) error {
+	var e wireEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	switch e.Type {
+	case "message_start":
+		d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: e.Message.ID, Text: e.Message.Model})
+		d.used(e.Message.Usage)
+	case "content_block_start":
+		return d.begin(&e)
+	case "content_block_delta":
+		return d.more(&e)
+	case "content_block_stop":
+		d.close(e.Index)
+	case "message_delta":
+		var delta wireDelta
+		if len(e.Delta) > 0 {
+			if err := json.Unmarshal(e.Delta, &delta); err != nil {
+				return fmt.Errorf("%w: %w", errUnreadable, err)
+			}
+		}
+		if delta.Stop != nil {
+			d.stop, d.stopped = *delta.Stop, true
+		}
+		d.used(e.Usage)
+	case "message_stop":
+		if !d.stopped {
+			return errCut // nobody said why it ended
+		}
+		d.done = true
+		d.send(braid.Chunk{Kind: braid.ChunkStop, Stop: stopReason(d.stop)})
+	case "error":
+		if e.Error == nil {
+			return errUnreadable
+		}
+		return &apiError{kind: e.Error.Type, code: e.Error.Details.Code, message: e.Error.Message}
+	}
+	return nil
+}
+
+// stopReason is the API's word in ours. Only one differs; one that nobody has
+// heard of stays as it is.
+func stopReason(s string) event.StopReason {
+	if s == "model_context_window_exceeded" {
+		return event.StopContextOverflow
+	}
+	return event.StopReason(s)
+}
+
+// begin opens a block.
+func (d *decoder) begin(e *wireEvent) error {
+	var b struct {
+		Type      string          `json:"type"`
+		Text      string          `json:"text"`
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		Data      string          `json:"data"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Input     json.RawMessage `json:"input"`
+	}
+	if err := json.Unmarshal(e.Block, &b); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	switch b.Type {
+	case "text":
+		d.piece(e.Index, "text_delta", b.Text)
+	case "thinking":
+		d.piece(e.Index, "thinking_delta", b.Thinking)
+		d.piece(e.Index, "signature_delta", b.Signature)
+	case "redacted_thinking":
+		d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: e.Index, Block: &event.RedactedThinking{Data: b.Data}})
+	case "tool_use":
+		if own, ok := d.names[b.Name]; ok {
+			b.Name = own
+		}
+		d.open = append(d.open, openBlock{index: e.Index, call: true, input: b.Input})
+		d.send(braid.Chunk{Kind: braid.ChunkCall, Index: e.Index, ID: b.ID, Text: b.Name})
+	default:
+		other := map[string]json.RawMessage{}
+		if b.Type != "" && json.Unmarshal(e.Block, &other) == nil {
+			d.open = append(d.open, openBlock{index: e.Index, other: other})
+		}
+	}
+	return nil
+}
+
+// more takes a piece of a block that went the long way: a citation, a text with
+// half a surrogate pair, a piece from a gateway that adds members of its own.
+func (d *decoder) more(e *wireEvent) error {
+	var p wireDelta
+	if err := json.Unmarshal(e.Delta, &p); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if p.Type == "citations_delta" && p.Citation != nil {
+		c := p.Citation
+		if c.Title == "" {
+			c.Title = c.Document
+		}
+		d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + d.cited, Block: &event.Citation{
+			Title: c.Title, URL: c.URL, Quote: c.Cited, Start: c.StartChar, End: c.EndChar,
+		}})
+		d.cited++
+		return nil
+	}
+	text := p.Text
+	switch p.Type {
+	case "thinking_delta":
+		text = p.Thinking
+	case "input_json_delta":
+		text = p.Partial
+	case "signature_delta":
+		text = p.Signature
+	}
+	d.piece(e.Index, p.Type, text)
+	return nil
+}
+
+// close ends a block.
+func (d *decoder) close(index int) {
+	for i := range d.open {
+		b := &d.open[i]
+		if b.index != index {
+			continue
+		}
+		switch {
+		case b.call && !b.came && len(b.input) > 2: // more than {}
+			d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: index, Text: string(b.input)})
+		case b.other != nil:
+			d.keep(b)
+		}
+		d.open = append(d.open[:i], d.open[i+1:]...)
+		return
+	}
+}
+
+// own is how the names of kinds begin that only the vendor knows. Blocks of
+// them go back to it as they came.
+const own = "anthropic."
+
+// keep hands over a block of a kind that is the vendor's own, such as a search
+// that it ran, with its kind in front as the log wants it.
+func (d *decoder) keep(b *openBlock) {
+	if len(b.parts) > 0 && json.Valid(b.parts) {
+		b.other["input"] = b.parts
+	}
+	var kind string
+	if json.Unmarshal(b.other["type"], &kind) != nil {
+		return
+	}
+	name, _ := json.Marshal(own + kind) // a string always has a JSON
+	b.other["kind"] = name
+	raw, err := json.Marshal(b.other)
+	if err != nil || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
+		return
+	}
+	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: b.index, Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw}})
+}
+
+// usage is what has been counted so far.
+type usage = event.Usage
+
+type wireUsage struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	Details    *struct {
+		Thinking *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// used takes a count. Counts are of the whole answer so far; what a later one
+// leaves out stays.
+func (d *decoder) used(u *wireUsage) {
+	if u == nil {
+		return
+	}
+	set := func(to *int64, n *int64) {
+		if n != nil {
+			*to = *n
+		}
+	}
+	set(&d.usage.Input, u.Input)
+	set(&d.usage.Output, u.Output)
+	set(&d.usage.CacheWrite, u.CacheWrite)
+	set(&d.usage.CacheRead, u.CacheRead)
+	if u.Details != nil {
+		set(&d.usage.Reasoning, u.Details.Thinking)
+	}
+	d.usage.Total = d.usage.Input + d.usage.Output + d.usage.CacheWrite + d.usage.CacheRead
+	sent := d.usage
+	d.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &sent})
+}

@@ -1,0 +1,58 @@
+package anthropic
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// What is known of a model by its name. The vendor's page about-claude/models
+// lists the names; build-with-claude/thinking says which take a budget.
+
+var generations = regexp.MustCompile(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+
+// generation reads 405 from "claude-sonnet-4-5-20250929" and 307 from
+// "claude-3-7-sonnet"; 0 is a name that tells nothing.
+func generation(model string) int {
+	g := generations.FindStringSubmatch(model)
+	if g == nil {
+		return 0
+	}
+	major, _ := strconv.Atoi(g[1]) // digits by the expression
+	minor, _ := strconv.Atoi(g[2])
+	return major*100 + minor
+}
+
+// budgeted reports whether the model thinks by a budget of tokens. Later ones
+// refuse a budget and decide for themselves how much to think.
+func budgeted(model string) bool {
+	g := generation(model)
+	return g > 0 && g < 406
+}
+
+// answerTokens is max_tokens where nobody says otherwise: the API demands a
+// number, and every model that is served takes this one.
+func answerTokens(model string) int {
+	switch g := generation(model); {
+	case g > 0 && g < 305:
+		return 4096
+	case g > 0 && g < 307:
+		return 8192
+	default:
+		return 32000
+	}
+}
+
+// window is the context window in tokens; 0 where the vendor's pages do not say
+// it of all platforms.
+func window(model string) int {
+	switch g := generation(model); {
+	case g == 0:
+		return 0
+	case g < 406:
+		return 200_000
+	case g >= 505 || g == 501 || g == 502:
+		return 1_000_000
+	default:
+		return 0
+	}
+}

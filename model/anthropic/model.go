@@ -1,0 +1,151 @@
+package anthropic
+
+import (
+	"context"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"regexp"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+)
+
+const op = "model anthropic"
+
+// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// was last asked about, within bounds, and is safe for concurrent use.
+type Model struct {
+	name    string
+	key     secret.Secret
+	base    string
+	version string
+	stall   time.Duration
+	cache   CachePoints
+	client  *http.Client
+	sdk     sdk.Client
+	histories
+}
+
+var _ braid.Model = (*Model)(nil)
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
+
+// New makes a model of the name that the vendor gives it, such as
+// "claude-sonnet-5-5". It reads nothing from the environment and makes no
+// connection; package models does the former. The error is an [*event.Error]:
+// ErrInvalid for a name or an option that cannot be, ErrModelAuth for no key.
+func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
+	if !names.MatchString(name) {
+		return nil, wrong("Anthropic has no model of such a name.", "name one as the vendor does, such as "+Default)
+	}
+	if key.Empty() {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for Anthropic's API.",
+			Hint: "set " + KeyVariable + ", or give a key",
+		}
+	}
+	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: ownClient()}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	m.sdk = sdk.NewClient(m.options()...)
+	return m, nil
+}
+
+// Names and variables that others need to know.
+const (
+	// Default is the model that is used where somebody has a key and names none:
+	// the vendor's best combination of speed and intelligence.
+	Default = "claude-sonnet-5-5"
+	// KeyVariable is the environment variable that usually holds the key,
+	// BaseVariable the one with another address. Nothing here reads them.
+	KeyVariable  = "ANTHROPIC_API_KEY"
+	BaseVariable = "ANTHROPIC_BASE_URL"
+)
+
+// ownClient follows no redirect: a key goes to the address that was given, or
+// nowhere.
+func ownClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (m *Model) options() []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithAPIKey(m.key.Reveal()),
+		option.WithHTTPClient(m.client),
+		option.WithMaxRetries(0),
+		option.WithHeader("User-Agent", "braid"),
+		option.WithHeader("Accept", "text/event-stream"),
+		// The server's own telemetry decides what is traced.
+		option.WithoutOpenTelemetry(), option.WithOpenTelemetryPropagation(false),
+	}
+	if m.base != "" {
+		opts = append(opts, option.WithBaseURL(m.base))
+	}
+	if m.version != "" {
+		opts = append(opts, option.WithHeader("anthropic-version", m.version))
+	}
+	return opts
+}
+
+// Info implements [braid.Model]: the name is "anthropic:" and the vendor's.
+func (m *Model) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "anthropic:" + m.name, ContextWindow: window(m.name)}
+}
+
+// Stream implements [braid.Model].
+func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		body, back, err := m.body(req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		g := newGuard(ctx, m.stall)
+		defer g.end()
+		answer, err := m.post(g, body)
+		if err != nil {
+			yield(braid.Chunk{}, m.failure(g, err))
+			return
+		}
+		defer answer.Body.Close()
+		s := stream{decoder: decoder{names: back, yield: yield}, in: g.reading(answer.Body)}
+		switch err := s.run(); {
+		case s.left:
+		case err != nil:
+			yield(braid.Chunk{}, m.failure(g, err))
+		default:
+			s.drain(g)
+		}
+	}
+}
+
+// post sends a request and gives the answer once it has begun to come.
+func (m *Model) post(g *guard, body []byte) (*http.Response, error) {
+	if err := g.ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.arm()
+	defer g.rest()
+	var answer *http.Response
+	if err := m.sdk.Post(g.ctx, "v1/messages", body, &answer); err != nil {
+		return nil, err
+	}
+	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if answer.StatusCode != http.StatusOK || err != nil || kind != "text/event-stream" {
+		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
+		answer.Body.Close()
+		return nil, errNoStream
+	}
+	return answer, nil
+}

@@ -1,0 +1,106 @@
+package anthropic
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Option changes how a model is called, not what it is asked.
+type Option func(*Model) error
+
+// BaseURL sends the calls to another address: a gateway, or a test. It is what
+// ANTHROPIC_BASE_URL holds, without "/v1"; "" keeps the vendor's own.
+func BaseURL(address string) Option {
+	return func(m *Model) error {
+		if address == "" {
+			return nil
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return wrong("The base URL of Anthropic's API is no address.", "write it as https://host, without a user, and without /v1")
+		}
+		m.base = address
+		return nil
+	}
+}
+
+// HTTPClient sends the calls through c instead of one of the package's own. It
+// should neither time out by itself, which ends long answers, nor repeat calls.
+func HTTPClient(c *http.Client) Option {
+	return func(m *Model) error {
+		if c == nil {
+			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+		}
+		m.client = c
+		return nil
+	}
+}
+
+// DefaultStall is how long the API may send nothing before a call is given up.
+// While it thinks, it sends a ping every few seconds.
+const DefaultStall = 2 * time.Minute
+
+// Stall sets how long the API may send nothing at all, from the request on,
+// before the call fails with a kind that is repeated; 0 means for ever.
+func Stall(d time.Duration) Option {
+	return func(m *Model) error {
+		if d < 0 {
+			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+		}
+		m.stall = d
+		return nil
+	}
+}
+
+// CachePoints says where a request carries cache points
+// (build-with-claude/prompt-caching).
+type CachePoints string
+
+const (
+	// CacheAuto has a point behind tools and instructions, and lets the API put
+	// one behind the newest message. Where a turn is longer than the 20 blocks
+	// that the API looks back, points of its own bridge it. The bytes of a
+	// conversation's messages then stay the same from request to request.
+	CacheAuto CachePoints = "auto"
+	// CacheExplicit names all points itself, for gateways that do not know the
+	// automatic one: behind tools and instructions, behind the newest message,
+	// and behind the two user messages before it.
+	CacheExplicit CachePoints = "explicit"
+	// CacheOff caches nothing: for prompts that are never sent twice.
+	CacheOff CachePoints = "off"
+)
+
+// Cache sets the cache points; [CacheAuto] is the default. There are never more
+// than four. Too short a prompt is not cached by the API, and costs nothing more.
+func Cache(points CachePoints) Option {
+	return func(m *Model) error {
+		switch points {
+		case CacheAuto, CacheExplicit, CacheOff:
+			m.cache = points
+			return nil
+		default:
+			return wrong("There are no such cache points.", "use auto, explicit or off")
+		}
+	}
+}
+
+// Version sends another version of the API than the SDK's, which is 2026-10-21:
+// "2023-06-01" is the one that still takes a temperature, on the models that do,
+// and the one that older gateways know.
+func Version(date string) Option {
+	return func(m *Model) error {
+		if _, err := time.Parse(time.DateOnly, date); err != nil {
+			return wrong("The version of Anthropic's API is no date.", "write it as 2026-10-21")
+		}
+		m.version = date
+		return nil
+	}
+}
+
+// wrong is an error of whoever sets the model up.
+func wrong(message, hint string) error {
+	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
+}

@@ -1,0 +1,313 @@
+package anthropic
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// body gives a request's body, and the names of tools that were changed in it.
+//
+// Members stand in an order of their own: the model, the tools, the
+// instructions and the messages first, in the order in which the API caches
+// them, and then what may change from call to call. So the body of the next
+// request begins with the bytes of this one, up to the end of its messages.
+func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error) {
+	if req == nil || len(req.Messages) == 0 {
+		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+	}
+	if err := unsupported(req.Messages); err != nil {
+		return nil, nil, err
+	}
+	tail, err := m.tail(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := m.take(req)
+	defer m.put(h)
+	if err := h.head.update(m, req); err != nil {
+		return nil, nil, err
+	}
+	h.update(req.Messages)
+	points := m.points(h)
+	body := make([]byte, 0, len(h.head.bytes)+len(h.dst)+len(tail)+len(points)*len(cacheMember)+8)
+	body = append(body, h.head.bytes...)
+	from := 0
+	for _, at := range points {
+		// A message ends with its last block's brace, and "]},".
+		last := at - len("}]},")
+		body = append(body, h.dst[from:last]...)
+		body = append(body, ',')
+		body = append(body, cacheMember...)
+		from = last
+	}
+	body = append(body, h.dst[from:len(h.dst)-1]...)
+	body = append(body, ']')
+	return append(body, tail...), backNames(req.Tools), nil
+}
+
+const cacheMember = `"cache_control":{"type":"ephemeral"}`
+
+// points gives the ends of the messages that carry a cache point, in order: at
+// most three, because the instructions have one and the API counts the
+// automatic one too.
+func (m *Model) points(h *history) []int {
+	if m.cache == CacheOff {
+		return nil
+	}
+	n := len(h.marks)
+	var points []int
+	add := func(i int) { points = append(points, h.marks[i].end) }
+	// The last messages of people and tools: the newest ends this request, and
+	// each one before it ended one.
+	var ends []int
+	for i := n - 1; i >= 0 && len(ends) < 3; i-- {
+		if h.marks[i].role != event.RoleAssistant {
+			ends = append(ends, i)
+		}
+	}
+	slices.Reverse(ends)
+	if m.cache == CacheExplicit {
+		for _, i := range ends {
+			add(i)
+		}
+		return points
+	}
+	// The automatic point finds what was cached before within 20 blocks. Where
+	// the newest turn is longer, the end of the request before gets a point.
+	const looksBack = 18
+	if len(ends) < 2 {
+		return nil
+	}
+	last, before := ends[len(ends)-1], ends[len(ends)-2]
+	blocks := 0
+	for i := before + 1; i <= last; i++ {
+		blocks += h.marks[i].wire
+	}
+	if blocks > looksBack {
+		add(before)
+	}
+	return points
+}
+
+// head is what stands before the messages.
+type head struct {
+	bytes        []byte
+	instructions string
+	tools        []braid.ToolSpec
+}
+
+// update makes the head that of req, unless it is already.
+func (h *head) update(m *Model, req *braid.ModelRequest) error {
+	if len(h.bytes) > 0 && h.instructions == req.Instructions && slices.EqualFunc(h.tools, req.Tools, sameTool) {
+		return nil
+	}
+	b, err := m.appendHead(h.bytes[:0], req)
+	if err != nil {
+		h.bytes = h.bytes[:0]
+		return err
+	}
+	h.bytes, h.instructions, h.tools = b, req.Instructions, slices.Clone(req.Tools)
+	return nil
+}
+
+func sameTool(a, b braid.ToolSpec) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
+}
+
+func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
+	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
+	instructions := strings.TrimSpace(req.Instructions) != ""
+	if len(req.Tools) > 0 {
+		b = append(b, `,"tools":[`...)
+		for i := range req.Tools {
+			t := &req.Tools[i]
+			b = strictjson.AppendString(append(b, `{"name":`...), wireName(t.Name))
+			if strings.TrimSpace(t.Description) != "" {
+				b = strictjson.AppendString(append(b, `,"description":`...), t.Description)
+			}
+			var err error
+			if b, err = appendSchema(append(b, `,"input_schema":`...), t); err != nil {
+				return nil, err
+			}
+			if i == len(req.Tools)-1 && !instructions && m.cache != CacheOff {
+				b = append(append(b, ','), cacheMember...)
+			}
+			b = append(b, '}', ',')
+		}
+		b[len(b)-1] = ']'
+	}
+	if instructions {
+		b = strictjson.AppendString(append(b, `,"system":[{"type":"text","text":`...), req.Instructions)
+		if m.cache != CacheOff {
+			b = append(append(b, ','), cacheMember...)
+		}
+		b = append(b, `}]`...)
+	}
+	return append(b, `,"messages":[`...), nil
+}
+
+// appendSchema writes a tool's schema, which must be that of an object.
+func appendSchema(b []byte, t *braid.ToolSpec) ([]byte, error) {
+	schema := bytes.TrimSpace(t.Schema)
+	if len(schema) == 0 || string(schema) == "{}" || string(schema) == "true" {
+		return append(b, `{"type":"object","properties":{}}`...), nil
+	}
+	var r strictjson.Reader
+	r.Reset(schema, strictjson.DefaultDepth)
+	kind, typed := "", false
+	o := r.Object()
+	for o.Next() {
+		if string(o.Key) == "type" && r.Peek() == '"' {
+			kind, typed = string(r.Bytes()), true
+			continue
+		}
+		r.Skip()
+	}
+	bad := func() ([]byte, error) {
+		return nil, notSent(event.ErrInvalid, "The parameters of the tool %q are no JSON schema of an object.", "give the tool a schema with \"type\": \"object\"", t.Name)
+	}
+	if r.End() != nil || (typed && kind != "object") {
+		return bad()
+	}
+	at := len(b)
+	b, err := strictjson.AppendCompact(b, schema, strictjson.DefaultDepth)
+	if err != nil {
+		return bad()
+	}
+	if !typed {
+		rest := slices.Clone(b[at+1:])
+		b = append(append(b[:at], `{"type":"object",`...), rest...)
+	}
+	return b, nil
+}
+
+// tail is what stands behind the messages, without the bracket that closes them.
+func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+	o := &req.Options
+	b := make([]byte, 0, 192)
+	most := o.MaxTokens
+	if most <= 0 {
+		most = answerTokens(m.name)
+	}
+	forced := req.ToolChoice.Mode == braid.ToolsAny || req.ToolChoice.Mode == braid.ToolsOne
+	// A tool that must be called leaves no room for thinking, says the API.
+	if o.Thinking > 0 && !forced {
+		const least = 1024 // says the API
+		budget := max(o.Thinking, least)
+		switch {
+		case !budgeted(m.name):
+			// It decides how much; without being asked it would not show any.
+			b = append(b, `,"thinking":{"type":"adaptive","display":"summarized"}`...)
+		case o.MaxTokens <= 0:
+			most = max(most, budget+answerTokens(m.name)/4)
+			b = appendBudget(b, budget)
+		case budget >= o.MaxTokens:
+			return nil, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
+				"allow more tokens for the answer: thinking counts as part of it", budget, o.MaxTokens)
+		case !midTurnWithoutThinking(req.Messages):
+			b = appendBudget(b, budget)
+		}
+	}
+	b = strconv.AppendInt(append(b, `,"max_tokens":`...), int64(most), 10)
+	if o.Temperature != nil {
+		if !m.knowsTemperature() {
+			return nil, notSent(event.ErrUnsupported, "Anthropic's API takes no temperature any more.",
+				"leave it out, or ask for the version 2023-06-01 where the model is made, which the older models still have")
+		}
+		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
+	}
+	b = appendStops(b, o.StopWords)
+	var err error
+	if b, err = appendChoice(b, req); err != nil {
+		return nil, err
+	}
+	if m.cache == CacheAuto {
+		b = append(append(b, ','), cacheMember...)
+	}
+	return append(b, `,"stream":true}`...), nil
+}
+
+// knowsTemperature reports whether the version of the API has it: those before
+// api/migration-2026-10-21.
+func (m *Model) knowsTemperature() bool { return m.version != "" && m.version < "2026-10-21" }
+
+func appendBudget(b []byte, n int) []byte {
+	b = strconv.AppendInt(append(b, `,"thinking":{"type":"enabled","budget_tokens":`...), int64(n), 10)
+	return append(b, '}')
+}
+
+// midTurnWithoutThinking reports whether the model is in the middle of a turn
+// that it, or another, began without thinking. The models with a budget refuse
+// to begin with it there.
+func midTurnWithoutThinking(messages []event.Message) bool {
+	n := len(messages)
+	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
+		return false
+	}
+	for _, b := range messages[n-2].Content {
+		switch b := b.(type) {
+		case *event.Thinking:
+			return b.Signature == ""
+		case *event.RedactedThinking:
+			return false
+		}
+	}
+	return true
+}
+
+func isResult(b event.Block) bool {
+	_, ok := b.(*event.ToolResult)
+	return ok
+}
+
+// appendStops writes the words that end an answer; blank ones are refused by
+// the API and mean nothing.
+func appendStops(b []byte, words []string) []byte {
+	n := 0
+	for _, w := range words {
+		if strings.TrimSpace(w) == "" {
+			continue
+		}
+		if n++; n == 1 {
+			b = append(b, `,"stop_sequences":[`...)
+		}
+		b = append(strictjson.AppendString(b, w), ',')
+	}
+	if n > 0 {
+		b[len(b)-1] = ']'
+	}
+	return b
+}
+
+// appendChoice writes what the model must do about tools.
+func appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
+	c := &req.ToolChoice
+	if len(req.Tools) == 0 || (c.Mode == braid.ToolsFree && !c.Serial) {
+		return b, nil
+	}
+	switch c.Mode {
+	case braid.ToolsFree:
+		b = append(b, `,"tool_choice":{"type":"auto"`...)
+	case braid.ToolsAny:
+		b = append(b, `,"tool_choice":{"type":"any"`...)
+	case braid.ToolsNone:
+		return append(b, `,"tool_choice":{"type":"none"}`...), nil
+	case braid.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }) {
+			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+		}
+		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), wireName(c.Tool))
+	default:
+		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+	}
+	if c.Serial {
+		b = append(b, `,"disable_parallel_tool_use":true`...)
+	}
+	return append(b, '}'), nil
+}

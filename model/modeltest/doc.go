@@ -1,0 +1,11 @@
+// Package modeltest is the contract of [braid.Model] in running form: what the
+// loop relies on, whoever the provider is. A provider's tests call [Run] with a
+// stand-in that speaks the provider's wire and refuses what the vendor refuses:
+//
+//	func TestContract(t *testing.T) {
+//		modeltest.Run(t, modeltest.Provider{Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) { … }})
+//	}
+//
+// Answers are told in Braid's words; the stand-in puts them into the vendor's.
+// Nothing here looks at bytes of the wire: that is for the provider's own tests.
+package modeltest

@@ -1,0 +1,206 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// soon is far more than anything here needs.
+const soon = 10 * time.Second
+
+var whole = Answer{Chunks: pieces(braid.ChunkText, 0, "one ", "two ", "three"), Stop: event.StopEndTurn, Usage: counted}
+
+// faults are mapped to kinds, and happen once: nothing is repeated in secret.
+func faults(t *testing.T, p *Provider) {
+	for fault, kind := range Faults() {
+		for _, after := range []time.Duration{0, 7 * time.Second} {
+			if after > 0 && (fault != Throttled && fault != Overloaded && fault != Unavailable || !p.has(RetryAfter)) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s %v", fault, after), func(t *testing.T) {
+				t.Parallel()
+				broken := whole
+				broken.Fault, broken.RetryAfter = fault, after
+				m, peer := p.Open(t, broken, whole)
+				begun := time.Now()
+				r := Call(t.Context(), m, request())
+				e := mustFail(t, r, kind)
+				if e.RetryAfter != after {
+					t.Errorf("it is asked to wait %v, want %v", e.RetryAfter, after)
+				}
+				if e.Hint == "" {
+					t.Errorf("nobody says what to do next: %v", e)
+				}
+				if n := peer.Asked(); n != 1 {
+					t.Errorf("%d requests for one call", n)
+				}
+				if took := time.Since(begun); took > soon {
+					t.Errorf("it took %v", took)
+				}
+				switch fault {
+				case Cut, NoEnd, Stalled, Overloads, FailsLater:
+					if blocks(r.Content) != blocks([]event.Block{text("one two three")}) {
+						t.Errorf("what had come is lost: %s", blocks(r.Content))
+					}
+				default:
+				}
+				if fault == Stalled || fault == Silent {
+					if took := time.Since(begun); took < Silence/2 || !peer.Left(soon) {
+						t.Errorf("it gave up after %v, or did not close the connection", took)
+					}
+				}
+				// It works again.
+				mustAnswer(t, Call(t.Context(), m, request()))
+			})
+		}
+	}
+}
+
+// cuts break the stream behind each piece.
+func cuts(t *testing.T, p *Provider) {
+	all := join(pieces(braid.ChunkText, 0, "one ", "two"), calling(1, "c1", "add", `{"a"`, `:1}`))
+	for n := range len(all) + 1 {
+		for _, fault := range []Fault{Cut, NoEnd} {
+			m, _ := p.Open(t, Answer{Chunks: all[:n], Stop: event.StopToolUse, Usage: counted, Fault: fault})
+			req := request()
+			req.Tools = []braid.ToolSpec{tool("add")}
+			mustFail(t, Call(t.Context(), m, req), event.ErrStreamCut)
+		}
+	}
+}
+
+// cancels end a call soon, wherever it stands.
+func cancels(t *testing.T, p *Provider) {
+	stalled := whole
+	stalled.Fault = Stalled
+	silent := whole
+	silent.Fault = Silent
+	for name, a := range map[string]Answer{"in the middle": stalled, "before the answer": silent} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, peer := p.Open(t, a, a)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				for peer.Asked() == 0 {
+					pause(t.Context(), time.Millisecond)
+				}
+				pause(t.Context(), Silence/8)
+				cancel()
+			}()
+			mustFail(t, Call(ctx, m, request()), event.ErrCancelled)
+			if !peer.Left(soon) {
+				t.Error("the connection stays open")
+			}
+			late, done := context.WithTimeout(t.Context(), Silence/4)
+			defer done()
+			mustFail(t, Call(late, m, request()), event.ErrTimeout)
+		})
+	}
+	t.Run("before the call", func(t *testing.T) {
+		t.Parallel()
+		m, peer := p.Open(t, whole)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		mustFail(t, Call(ctx, m, request()), event.ErrCancelled)
+		if peer.Asked() != 0 {
+			t.Error("a request was sent")
+		}
+	})
+}
+
+// pause waits, or ends with ctx.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// breaks leave the loop in the middle.
+func breaks(t *testing.T, p *Provider) {
+	stalled := whole
+	stalled.Fault = Stalled
+	m, peer := p.Open(t, stalled, whole)
+	for c, err := range m.Stream(t.Context(), request()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Kind == braid.ChunkText && c.Text != "" {
+			break
+		}
+	}
+	if !peer.Left(soon) {
+		t.Error("the connection stays open")
+	}
+	for range m.Stream(t.Context(), request()) {
+		break // even before there is anything
+	}
+}
+
+// readOnly looks whether a request is as it was.
+func readOnly(t *testing.T, p *Provider) {
+	for name, messages := range Histories() {
+		m, _ := p.Open(t, whole, whole)
+		req := request(messages...)
+		req.Tools = []braid.ToolSpec{tool("add"), tool("with.dots")}
+		show := func() string {
+			var s string
+			for _, m := range req.Messages {
+				for _, b := range m.Content {
+					s += fmt.Sprintf("%s %+v\n", m.Role, b)
+					if r, ok := b.(*event.ToolResult); ok {
+						s += fmt.Sprintf("%d %+v\n", len(r.Content), r.Content)
+					}
+				}
+			}
+			return s + fmt.Sprintf("%+v", req.Tools)
+		}
+		before := show()
+		mustAnswer(t, Call(t.Context(), m, req))
+		mustAnswer(t, Call(t.Context(), m, req))
+		if show() != before {
+			t.Errorf("%s: the request was changed", name)
+		}
+	}
+}
+
+// many calls go on at once, in one conversation and in several.
+func many(t *testing.T, p *Provider) {
+	const calls = 24
+	list := make([]Answer, calls)
+	for i := range list {
+		list[i] = whole
+	}
+	m, _ := p.Open(t, list...)
+	shared := Histories()["several calls"]
+	var wg sync.WaitGroup
+	errs := make(chan error, calls)
+	for i := range calls {
+		wg.Go(func() {
+			messages := shared
+			if i%2 == 0 {
+				messages = Histories()["an id twice"]
+			}
+			req := request(append(append([]event.Message(nil), messages...), assistant(text("ok")), user(text(fmt.Sprint("go on ", i))))...)
+			req.Tools = []braid.ToolSpec{tool("add"), tool("mul")}
+			r := Call(t.Context(), m, req)
+			if r.Err != nil || blocks(r.Content) != blocks([]event.Block{text("one two three")}) {
+				errs <- errors.Join(errors.New(blocks(r.Content)), r.Err)
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+}

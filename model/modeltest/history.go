@@ -1,0 +1,218 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Pixel is a picture of one point, a PNG.
+func Pixel() []byte { return []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01") }
+
+// Histories are conversations that the loop may hold, whoever wrote them. None
+// may be refused.
+func Histories() map[string][]event.Message {
+	ask, done := user(text("Add 1 and 2.")), text("3")
+	plain := result("c1", "add", done)
+	return map[string][]event.Message{
+		"one question": {ask},
+		"two turns":    {ask, assistant(text("3.")), user(text("And 4?"))},
+		"a call":       {ask, assistant(text("I add."), call("c1", "add", `{"a":1}`)), user(plain)},
+		"several calls": {
+			ask, assistant(call("c1", "add", `{"a":1}`), call("c2", "mul", `{"a":2}`), call("c3", "add", `{}`)),
+			user(plain, result("c2", "mul", done), result("c3", "add", done)),
+		},
+		"a message after results":  {ask, assistant(call("c1", "add", `{"a":1}`)), user(plain, text("Hurry up."))},
+		"a message before results": {ask, assistant(call("c1", "add", `{"a":1}`)), user(text("Hurry up."), plain)},
+		"a failed call": {
+			ask, assistant(call("c1", "add", `{"a":1}`)),
+			user(&event.ToolResult{Call: "c1", Name: "add", IsError: true, Content: []event.Block{text("Error: no."), &event.Image{MIME: "image/png", Data: Pixel()}}}),
+		},
+		"a result without content":  {ask, assistant(call("c1", "add", `{"a":1}`)), user(&event.ToolResult{Call: "c1", Name: "add"})},
+		"a result of blanks":        {ask, assistant(call("c1", "add", `{"a":1}`)), user(result("c1", "add", text(" \n")))},
+		"a result for programs":     {ask, assistant(call("c1", "add", `{"a":1}`)), user(&event.ToolResult{Call: "c1", Name: "add", Structured: json.RawMessage(`{"sum":3}`)})},
+		"arguments of all kinds":    {ask, assistant(call("c1", "add", `[1,2]`), call("c2", "add", `"x"`), call("c3", "add", `null`), call("c4", "add", ` { "a" : 1 } `)), user(plain, result("c2", "add", done), result("c3", "add", done), result("c4", "add", done))},
+		"arguments nobody can read": {ask, assistant(&event.ToolCall{ID: "c1", Name: "add", Invalid: `{"a":`, Fault: "it ends too early"}), user(plain)},
+		"an id twice": {
+			ask, assistant(call("c1", "add", `{"a":1}`)), user(plain), assistant(call("c1", "add", `{"a":2}`)), user(result("c1", "add", text("4"))),
+			assistant(call("c1_2", "add", `{"a":3}`), call("c1", "add", `{"a":4}`)), user(result("c1_2", "add", text("5")), result("c1", "add", text("6"))),
+		},
+		"ids of other providers": {
+			ask, assistant(call("call/1.2:é", "add", `{}`), call("call/1:2.é", "add", `{}`), call("", "add", `{}`)),
+			user(result("call/1.2:é", "add", done), result("call/1:2.é", "add", done), result("", "add", done)),
+		},
+		"a tool that is gone":        {ask, assistant(call("c1", "no longer/there", `{}`)), user(result("c1", "no longer/there", done)), assistant(text("So.")), user(text("Go on."))},
+		"blank texts":                {user(text(""), text("Hi.")), assistant(text(" ")), user(text("\n\t"))},
+		"thinking of nobody's":       {ask, assistant(&event.Thinking{Text: "Hm."}, text("3.")), user(text("Why?"))},
+		"thinking alone":             {ask, assistant(&event.Thinking{Text: "Hm."}), user(text("Why?"))},
+		"a picture that was made":    {ask, assistant(text("Here."), &event.Image{MIME: "image/png", Data: Pixel()}), user(text("Nice."))},
+		"sound, long ago":            {user(text("Hear."), &event.Media{Media: "audio", URL: "https://example.com/a"}), assistant(text("Yes.")), user(text("Again."))},
+		"an odd picture, long ago":   {user(text("See."), &event.Image{MIME: "image/tiff", Data: []byte("II*")}), assistant(text("Yes.")), user(text("Again."))},
+		"an odd document, long ago":  {user(text("Read."), &event.Document{Name: "x.zip", MIME: "application/zip", Data: []byte("PK")}), assistant(text("Yes.")), user(text("Again."))},
+		"code that a provider ran":   {ask, assistant(&event.Code{Language: "python", Code: "1+2"}, &event.CodeResult{Outcome: "ok", Output: "3"}, text("3.")), user(text("Fine."))},
+		"a citation":                 {ask, assistant(text("3."), &event.Citation{Title: "Sums", URL: "https://example.com", Quote: "1+2=3"}), user(text("Fine."))},
+		"a block of a later version": {ask, assistant(text("3."), &event.UnknownBlock{Name: "hologram", Raw: json.RawMessage(`{"kind":"hologram","x":1}`)}), user(text("Fine."))},
+		"a picture in a result":      {ask, assistant(call("c1", "add", `{}`)), user(result("c1", "add", text("See."), &event.Image{MIME: "image/png", Data: Pixel()}))},
+		"a document in a result":     {ask, assistant(call("c1", "add", `{}`)), user(result("c1", "add", &event.Document{Name: "n", MIME: "application/pdf", Data: []byte("%PDF-1.4")}))},
+		"no UTF-8":                   {user(text("a\xffb")), assistant(text("\xff"), call("c1", "add", `{}`)), user(result("c1", "add", text("\xe3\x81")))},
+	}
+}
+
+// histories are conversations that must be sent as the vendor wants them.
+func histories(t *testing.T, p *Provider) {
+	try := func(t *testing.T, change func(*braid.ModelRequest), messages ...event.Message) {
+		t.Helper()
+		m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "Well."), Stop: event.StopEndTurn, Usage: counted},
+			Answer{Chunks: pieces(braid.ChunkText, 0, "Again."), Stop: event.StopEndTurn, Usage: counted})
+		req := request(messages...)
+		req.Tools = []braid.ToolSpec{tool("add"), tool("mul")}
+		if change != nil {
+			change(req)
+		}
+		mustAnswer(t, Call(t.Context(), m, req))
+		// The next request goes on from here.
+		next := *req
+		next.Messages = append(append([]event.Message(nil), messages...), assistant(text("Well.")), user(text("Then?")))
+		mustAnswer(t, Call(t.Context(), m, &next))
+	}
+	for name, messages := range Histories() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try(t, nil, messages...)
+		})
+	}
+	t.Run("no instructions, no tools", func(t *testing.T) {
+		t.Parallel()
+		try(t, func(r *braid.ModelRequest) { r.Instructions, r.Tools = " \n", nil }, user(text("Hi.")))
+	})
+	t.Run("tools without parameters", func(t *testing.T) {
+		t.Parallel()
+		try(t, func(r *braid.ModelRequest) {
+			r.Tools = []braid.ToolSpec{{Name: "a"}, {Name: "b", Schema: json.RawMessage(`{}`)}, {Name: "c", Schema: json.RawMessage(`{"properties":{}}`)}}
+		}, user(text("Hi.")))
+	})
+	t.Run("options", func(t *testing.T) {
+		t.Parallel()
+		try(t, func(r *braid.ModelRequest) {
+			r.Options = braid.ModelOptions{MaxTokens: 4000, StopWords: []string{"END", " "}, Thinking: 2000}
+		}, user(text("Hi.")))
+		try(t, func(r *braid.ModelRequest) { r.Options = braid.ModelOptions{Thinking: 1} }, Histories()["a call"]...)
+	})
+	t.Run("input of files", func(t *testing.T) {
+		t.Parallel()
+		if p.has(Images) {
+			try(t, nil, user(text("See."), &event.Image{MIME: "image/png", Data: Pixel()}, &event.Image{Data: Pixel()}, &event.Image{URL: "https://example.com/x.png"}))
+		}
+		if p.has(Documents) {
+			try(t, nil, user(&event.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.4")}, &event.Document{Text: "plain"},
+				&event.Document{MIME: "text/csv", Data: []byte("a,b\xff")}))
+		}
+	})
+	t.Run("names of tools", func(t *testing.T) {
+		t.Parallel()
+		toolNames(t, p)
+	})
+	t.Run("thinking goes back", func(t *testing.T) {
+		t.Parallel()
+		thinkingBack(t, p)
+	})
+}
+
+// toolNames are mapped for the wire, and back.
+func toolNames(t *testing.T, p *Provider) {
+	long := "a_very_long_name_that_goes_on_and_on_until_nobody_remembers_how_it_began_"
+	names := []string{"plain", "with.dots", "with dots", "日本", long + "1", long + "2"}
+	var specs []braid.ToolSpec
+	for _, n := range names {
+		specs = append(specs, tool(n))
+	}
+	for i, n := range names {
+		heard := ""
+		m, _ := p.Open(t, Answer{Chunks: calling(0, "c1", n, `{"a":1}`), Stop: event.StopToolUse, Usage: counted})
+		req := request(user(text("Go.")), assistant(call("c0", names[(i+1)%len(names)], `{}`)), user(result("c0", names[(i+1)%len(names)], text("ok"))))
+		req.Tools = specs
+		for _, b := range mustAnswer(t, Call(t.Context(), m, req)).Content {
+			if c, ok := b.(*event.ToolCall); ok {
+				heard = c.Name
+			}
+		}
+		if heard != n {
+			t.Errorf("the model called %q and %q was heard", n, heard)
+		}
+	}
+}
+
+// thinkingBack sends thinking back as it came, in the middle of a turn and in a
+// later one.
+func thinkingBack(t *testing.T, p *Provider) {
+	if !p.has(Thinking) {
+		t.Skip("the vendor has no thinking")
+	}
+	first := join(pieces(braid.ChunkThinking, 0, "Let me ", "see."), pieces(braid.ChunkSignature, 0, "c2lnbmF0dXJl"))
+	if p.has(RedactedThinking) {
+		first = append(first, braid.Chunk{Kind: braid.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}})
+	}
+	first = append(first, calling(2, "c1", "add", `{"a":1}`)...)
+	m, _ := p.Open(t, Answer{Chunks: first, Stop: event.StopToolUse, Usage: counted},
+		Answer{Chunks: pieces(braid.ChunkText, 0, "3."), Stop: event.StopEndTurn, Usage: counted},
+		Answer{Chunks: pieces(braid.ChunkText, 0, "4."), Stop: event.StopEndTurn, Usage: counted})
+	req := request(user(text("Add.")))
+	req.Tools, req.Options.Thinking = []braid.ToolSpec{tool("add")}, 2048
+	a := mustAnswer(t, Call(t.Context(), m, req))
+	req.Messages = append(req.Messages, assistant(a.Content...), user(result("c1", "add", text("3"))))
+	b := mustAnswer(t, Call(t.Context(), m, req))
+	req.Messages = append(req.Messages, assistant(b.Content...), user(text("And one more?")))
+	mustAnswer(t, Call(t.Context(), m, req))
+}
+
+// unsupported is input that the vendor cannot read: it is told before anything
+// is sent.
+func unsupported(t *testing.T, p *Provider) {
+	m, peer := p.Open(t)
+	for name, b := range map[string]event.Block{
+		"sound":    &event.Media{Media: "audio", MIME: "audio/wav", URL: "https://example.com/a.wav"},
+		"image":    &event.Image{MIME: "image/tiff", Data: []byte("II*")},
+		"document": &event.Document{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")},
+	} {
+		r := Call(t.Context(), m, request(user(text("Look."), b)))
+		if e := mustFail(t, r, event.ErrUnsupported); e.Hint == "" {
+			t.Errorf("%s: no hint in %v", name, e)
+		}
+	}
+	for _, empty := range []*braid.ModelRequest{nil, {}} {
+		if r := Call(t.Context(), m, empty); !errors.Is(r.Err, event.ErrInvalid) {
+			t.Errorf("an empty request: %v", r.Err)
+		}
+	}
+	if n := peer.Asked(); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// toolChoice is what the model must do about tools.
+func toolChoice(t *testing.T, p *Provider) {
+	if !p.has(ToolChoice) {
+		t.Skip("the vendor has no choice of tools")
+	}
+	for _, c := range []braid.ToolChoice{
+		{}, {Serial: true}, {Mode: braid.ToolsAny}, {Mode: braid.ToolsNone}, {Mode: braid.ToolsOne, Tool: "add"},
+		{Mode: braid.ToolsOne, Tool: "add.more", Serial: true},
+	} {
+		m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: counted})
+		req := request()
+		req.Tools, req.ToolChoice, req.Options.Thinking = []braid.ToolSpec{tool("add"), tool("add.more")}, c, 2000
+		mustAnswer(t, Call(t.Context(), m, req))
+	}
+	m, peer := p.Open(t)
+	req := request()
+	req.Tools, req.ToolChoice = []braid.ToolSpec{tool("add")}, braid.ToolChoice{Mode: braid.ToolsOne, Tool: "sub"}
+	mustFail(t, Call(t.Context(), m, req), event.ErrInvalid)
+	req.ToolChoice = braid.ToolChoice{Mode: "perhaps"}
+	mustFail(t, Call(t.Context(), m, req), event.ErrUnsupported)
+	if peer.Asked() != 0 {
+		t.Error("it was sent nevertheless")
+	}
+}

@@ -1,0 +1,108 @@
+package modeltest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Provider is what is tested.
+type Provider struct {
+	// Open makes a model and the stand-in that it calls, which gives these
+	// answers, one to each request that it takes, in their order. Both end with
+	// the test. A call to the model may be silent for at most [Silence].
+	Open func(tb testing.TB, answers ...Answer) (braid.Model, Peer)
+	// Without names the features that the vendor does not have.
+	Without []Feature
+	// Stops lists the reasons that the vendor can give for the end of an answer.
+	Stops []event.StopReason
+}
+
+// Silence is how long a provider under test lets its vendor say nothing.
+const Silence = 400 * time.Millisecond
+
+// Peer is the other side as the contract sees it.
+type Peer interface {
+	// Asked counts the requests that have come, also those that were refused.
+	Asked() int
+	// Left waits until the client has gone away from an answer that had not
+	// ended, and is false where that does not happen within d.
+	Left(d time.Duration) bool
+}
+
+// Feature is something that not every vendor has.
+type Feature string
+
+// The features.
+const (
+	Thinking         Feature = "thinking"
+	RedactedThinking Feature = "redacted thinking"
+	ParallelCalls    Feature = "parallel calls"
+	InterleavedCalls Feature = "interleaved calls"
+	Images           Feature = "images"
+	Documents        Feature = "documents"
+	ToolChoice       Feature = "tool choice"
+	CacheUsage       Feature = "cache usage"
+	ReasoningUsage   Feature = "reasoning usage"
+	RetryAfter       Feature = "retry after"
+)
+
+func (p *Provider) has(f Feature) bool {
+	for _, w := range p.Without {
+		if w == f {
+			return false
+		}
+	}
+	return true
+}
+
+// Answer is what the stand-in is to say to one request.
+type Answer struct {
+	// Chunks are the answer's pieces, without usage and stop. The stand-in
+	// sends each as a piece of its own, in this order.
+	Chunks []braid.Chunk
+	Stop   event.StopReason
+	Usage  event.Usage
+	// Fault breaks the answer; Chunks come before it where it is one that can
+	// strike in the middle.
+	Fault Fault
+	// RetryAfter goes with an error, in whole seconds.
+	RetryAfter time.Duration
+}
+
+// Fault is how a call fails.
+type Fault string
+
+// The faults. Those of the first group come instead of an answer, those of the
+// second behind its chunks.
+const (
+	Throttled       Fault = "throttled"
+	Overloaded      Fault = "overloaded"
+	Unavailable     Fault = "server error"
+	ContextOverflow Fault = "context overflow"
+	Unauthenticated Fault = "authentication"
+	Forbidden       Fault = "permission"
+	UnknownModel    Fault = "unknown model"
+	Refused         Fault = "invalid request"
+	TooLarge        Fault = "too large"
+	Silent          Fault = "silent"
+
+	Cut        Fault = "cut"
+	NoEnd      Fault = "no end signal"
+	Stalled    Fault = "stall"
+	Overloads  Fault = "overloaded in the stream"
+	FailsLater Fault = "server error in the stream"
+)
+
+// Faults lists all of them with the kind of error that each must become.
+func Faults() map[Fault]event.ErrorKind {
+	return map[Fault]event.ErrorKind{
+		Throttled: event.ErrThrottled, Overloaded: event.ErrOverloaded, Unavailable: event.ErrUnavailable,
+		ContextOverflow: event.ErrContextOverflow, Unauthenticated: event.ErrModelAuth, Forbidden: event.ErrModelAuth,
+		UnknownModel: event.ErrModelNotFound, Refused: event.ErrInvalid, TooLarge: event.ErrTooLarge, Silent: event.ErrStreamCut,
+		Cut: event.ErrStreamCut, NoEnd: event.ErrStreamCut, Stalled: event.ErrStreamCut,
+		Overloads: event.ErrOverloaded, FailsLater: event.ErrUnavailable,
+	}
+}

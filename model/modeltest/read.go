@@ -1,0 +1,166 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Read is a call as it went.
+type Read struct {
+	// Content is what the chunks make when pieces of one block are put together;
+	// the arguments of a call stand in its Args as they came, JSON or not.
+	Content []event.Block
+	Stop    event.StopReason
+	Usage   event.Usage
+	ID      string
+	Model   string
+	// Pieces counts the chunks with content, Stops the end signals.
+	Pieces, Stops int
+	Err           error
+}
+
+// Call calls the model and reads its answer to the end.
+func Call(ctx context.Context, m braid.Model, req *braid.ModelRequest) Read {
+	var r Read
+	type place struct {
+		index int
+		kind  braid.ChunkKind
+	}
+	at := map[place]event.Block{}
+	block := func(i int, k braid.ChunkKind, b event.Block) event.Block {
+		if have, ok := at[place{i, k}]; ok {
+			return have
+		}
+		at[place{i, k}] = b
+		r.Content = append(r.Content, b)
+		return b
+	}
+	for c, err := range m.Stream(ctx, req) {
+		if err != nil {
+			r.Err = err
+			continue // whoever yields more after an error is found out
+		}
+		if r.Err != nil || r.Stops > 0 && c.Kind != braid.ChunkUsage {
+			r.Stops += 100
+		}
+		switch c.Kind {
+		case braid.ChunkText:
+			block(c.Index, c.Kind, &event.Text{}).(*event.Text).Text += c.Text
+		case braid.ChunkThinking:
+			block(c.Index, c.Kind, &event.Thinking{}).(*event.Thinking).Text += c.Text
+		case braid.ChunkSignature:
+			block(c.Index, braid.ChunkThinking, &event.Thinking{}).(*event.Thinking).Signature += c.Text
+		case braid.ChunkCall:
+			b := block(c.Index, c.Kind, &event.ToolCall{}).(*event.ToolCall)
+			b.ID, b.Name = c.ID, c.Text
+		case braid.ChunkCallInput:
+			b := block(c.Index, braid.ChunkCall, &event.ToolCall{}).(*event.ToolCall)
+			b.Args = append(b.Args, c.Text...)
+		case braid.ChunkBlock:
+			block(c.Index, c.Kind, c.Block)
+		case braid.ChunkUsage:
+			r.Usage = *c.Usage
+			continue
+		case braid.ChunkStop:
+			r.Stop = c.Stop
+			r.Stops++
+			continue
+		case braid.ChunkResponse:
+			r.ID, r.Model = c.ID, c.Text
+			continue
+		}
+		r.Pieces++
+	}
+	return r
+}
+
+// mustAnswer fails the test unless the call went well.
+func mustAnswer(t *testing.T, r Read) Read {
+	t.Helper()
+	if r.Err != nil || r.Stops != 1 {
+		t.Fatalf("the call failed: %v; %d end signals", r.Err, r.Stops)
+	}
+	return r
+}
+
+// mustFail fails the test unless the call ended with an error of this kind, which
+// says what happened and shows nothing else.
+func mustFail(t *testing.T, r Read, want event.ErrorKind) *event.Error {
+	t.Helper()
+	var e *event.Error
+	switch {
+	case r.Err == nil:
+		t.Fatalf("no error, want %s; content %s", want, blocks(r.Content))
+	case r.Stops != 0:
+		t.Fatalf("%d end signals beside the error %v, or pieces behind it", r.Stops, r.Err)
+	case !errors.As(r.Err, &e):
+		t.Fatalf("%T is no *event.Error: %v", r.Err, r.Err)
+	case e.Kind != want:
+		t.Fatalf("kind %s, want %s: %v", e.Kind, want, e)
+	case e.Message == "" || e.Op == "":
+		t.Fatalf("the error says too little: %+v", e)
+	}
+	return e
+}
+
+func blocks(b []event.Block) string {
+	out, err := event.AppendBlocks(nil, b)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// request is the smallest one.
+func request(messages ...event.Message) *braid.ModelRequest {
+	if len(messages) == 0 {
+		messages = []event.Message{user(text("Hello."))}
+	}
+	return &braid.ModelRequest{Run: "run", Cycle: 1, Attempt: 1, Instructions: "Be brief.", Messages: messages}
+}
+
+func user(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
+func assistant(b ...event.Block) event.Message {
+	return event.Message{Role: event.RoleAssistant, Content: b}
+}
+func text(s string) event.Block { return &event.Text{Text: s} }
+func call(id, name, args string) event.Block {
+	return &event.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}
+}
+
+func result(id, name string, content ...event.Block) *event.ToolResult {
+	return &event.ToolResult{Call: id, Name: name, Content: content}
+}
+
+func tool(name string) braid.ToolSpec {
+	return braid.ToolSpec{
+		Name: name, Description: "Does what " + name + " does.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":["string","null"]}},"required":["a"]}`),
+	}
+}
+
+// pieces cuts a text into chunks.
+func pieces(kind braid.ChunkKind, index int, texts ...string) []braid.Chunk {
+	out := make([]braid.Chunk, len(texts))
+	for i, s := range texts {
+		out[i] = braid.Chunk{Kind: kind, Index: index, Text: s}
+	}
+	return out
+}
+
+func calling(index int, id, name string, input ...string) []braid.Chunk {
+	return append([]braid.Chunk{{Kind: braid.ChunkCall, Index: index, ID: id, Text: name}}, pieces(braid.ChunkCallInput, index, input...)...)
+}
+
+func join(all ...[]braid.Chunk) []braid.Chunk {
+	var out []braid.Chunk
+	for _, c := range all {
+		out = append(out, c...)
+	}
+	return out
+}
