@@ -121,7 +121,20 @@ func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
 		return nil, err
 	}
 	store, err := sqlite.Open(cfg.Data, sqlite.Options{})
-	return store, storeError(err)
+	return store, storeError(p.spaceError(err, cfg.Data))
+}
+
+// spaceError looks behind an error of the disk: SQLite has no word of its own for a
+// full one in every place.
+func (p *process) spaceError(err error, dir string) error {
+	const needed = 256 << 10 // for the files that SQLite shares with other processes, and more
+	if kindOf(err) != event.ErrUnavailable {
+		return err
+	}
+	if free, freeErr := p.freeSpace(dir); freeErr != nil || free > needed {
+		return err
+	}
+	return &event.Error{Kind: event.ErrStorageFull, Message: "there is no space left for the journal", Err: err}
 }
 
 // openArchive opens the data folder to read in it, whoever is at work there.
@@ -130,8 +143,17 @@ func (p *process) openArchive(cfg *config) (archive, error) {
 		return nil, err
 	}
 	a, err := sqlite.View(cfg.Data)
+	if kindOf(err) == event.ErrUnsupported {
+		// An older version wrote it: opening brings it up to date.
+		var s *sqlite.Store
+		if s, err = sqlite.Open(cfg.Data, sqlite.Options{}); err == nil {
+			if err = s.Close(); err == nil {
+				a, err = sqlite.View(cfg.Data)
+			}
+		}
+	}
 	if err != nil {
-		return nil, storeError(err)
+		return nil, storeError(p.spaceError(err, cfg.Data))
 	}
 	return a, nil
 }

@@ -70,7 +70,7 @@ func show(ctx context.Context, p *process, in *invocation) error {
 	}
 	out := newOutput(p.stdout)
 	look := look{screen: p.newScreen(p.stdout, cfg.Color), thinking: cfg.Thinking}
-	w := &watch{p: p, archive: a, id: c.ID, out: out, folder: cfg.Data}
+	w := &watch{p: p, archive: a, id: c.ID, there: c.Last, out: out, folder: cfg.Data}
 	if in.on("json") {
 		w.events = &eventLines{out: out, clean: look.terminal}
 	} else {
@@ -102,8 +102,9 @@ type watch struct {
 	events  teller
 	// line is the timeline, nil where a program reads.
 	line *timeline
-	// last is the Seq of the last event that has been shown.
-	last int64
+	// last is the Seq of the last event that has been shown, there that of the last
+	// one that must be there.
+	last, there int64
 }
 
 // watchPage is how many events are read and written at a time.
@@ -131,15 +132,22 @@ func (w *watch) catchUp(ctx context.Context) (more bool, err error) {
 			return more, outputError(err)
 		}
 		if len(events) < watchPage {
-			return more, nil
+			break
 		}
 	}
+	if w.last < w.there {
+		return more, storeError(&event.Error{
+			Kind: event.ErrInternal, Message: "the journal is damaged: the end of the conversation's log is missing", Hint: "restore a backup",
+		})
+	}
+	return more, nil
 }
 
 // redactions looks ahead for what is not to be shown. first are the first events,
 // which the rest of the log is read behind.
 func (w *watch) redactions(ctx context.Context, first []*event.Event) error {
-	for events, err := first, error(nil); len(events) > 0; {
+	events := first
+	for {
 		for _, e := range events {
 			if r, ok := e.Body.(*event.Redacted); ok {
 				w.line.hidden[r.Target] = r
@@ -148,11 +156,11 @@ func (w *watch) redactions(ctx context.Context, first []*event.Event) error {
 		if len(events) < watchPage {
 			return nil
 		}
+		var err error
 		if events, err = w.archive.Read(ctx, w.id, events[len(events)-1].Seq, watchPage); err != nil {
 			return storeError(err)
 		}
 	}
-	return nil
 }
 
 // pollEvery is how often the log is looked at for more.

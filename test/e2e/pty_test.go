@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/mattn/go-runewidth"
 	"golang.org/x/term"
 )
 
@@ -38,8 +39,13 @@ type terminal struct {
 
 func onTerminal(t *testing.T, size pty.Winsize, env []string, args ...string) *terminal {
 	t.Helper()
+	return onTerminalIn(t, size, environment(t, env...), args...)
+}
+
+func onTerminalIn(t *testing.T, size pty.Winsize, env []string, args ...string) *terminal {
+	t.Helper()
 	cmd := exec.Command(braid, args...)
-	cmd.Env = environment(t, env...)
+	cmd.Env = env
 	tty, line, err := pty.Open()
 	if err != nil {
 		t.Skipf("there is no pseudo terminal here: %v", err)
@@ -320,4 +326,78 @@ func TestTerminateOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	tt.ends(130)
+}
+
+// What is said on a terminal is kept, and listed in columns that fit its window.
+func TestConversationsOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	tt := onTerminalIn(t, wide, p.env, "chat")
+	tt.see("you> ")
+	tt.press("今日の天気と、それから明日の予定について、できるだけ詳しく教えてください。\r")
+	tt.see("simulated, not charged")
+	tt.see("you> ")
+	tt.press(ctrlD)
+	tt.see("(braid chat --continue ")
+	tt.ends(0)
+	p.says("", "run", "-q", "What is 6 times 7?").wants(t, 0, "42", "")
+
+	narrow := pty.Winsize{Rows: 24, Cols: 60}
+	tt = onTerminalIn(t, narrow, p.env, "conversations")
+	tt.see("ID        WHEN              TURNS  STATUS     FIRST WORDS\r\n")
+	tt.see("completed  What is 6 tim…\r\n")
+	tt.see("completed  今日の天気と…\r\n")
+	tt.ends(0)
+	for line := range strings.Lines(colours.ReplaceAllString(tt.all(), "")) {
+		if w := runewidth.StringWidth(strings.TrimRight(line, "\r\n")); w > 60 {
+			t.Errorf("%d columns: %q", w, line)
+		}
+	}
+
+	tt = onTerminalIn(t, wide, p.env, "show")
+	tt.see("conversation ")
+	tt.see("you: What is 6 times 7?")
+	tt.see("began effect=pure")
+	tt.see("[run] ended status=completed why=end_turn")
+	tt.ends(0)
+	if !strings.Contains(tt.all(), "\x1b[32m[run] ended") {
+		t.Error("there are no colours")
+	}
+
+	tt = onTerminalIn(t, wide, p.env, "chat", "-c")
+	tt.see("(conversation ")
+	tt.see("1 turn, the last one just now")
+	tt.see("you> ")
+	tt.press("What is 3 plus 4?\r")
+	tt.see("The result of 3 + 4 is 7.")
+	tt.see("you> ")
+	tt.press("/quit\r")
+	tt.ends(0)
+	p.says("", "conversations", "-n", "1").wants(t, 0, "\t2\tcompleted\tWhat is 6 times 7?", "")
+}
+
+// A chat that was killed at a question asks again on a terminal, before the next prompt.
+func TestContinueOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	tt := onTerminalIn(t, wide, p.env, "chat", "--model", "demo:approval")
+	tt.see("you> ")
+	tt.press(draft + "\r")
+	tt.see("y/n> ")
+	if err := tt.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = tt.cmd.Wait()
+	tt = onTerminalIn(t, wide, p.env, "chat", "--continue", "--model", "demo:approval")
+	tt.see("you> " + draft)
+	tt.see("Tool #2: delete_file")
+	tt.see("delete_file asks: ")
+	tt.see("y/n> ")
+	tt.press("y\r")
+	tt.see("draft.txt is deleted")
+	tt.see("you> ")
+	tt.press(ctrlD)
+	tt.ends(0)
+	// Nothing was said in this program, but what it continued can be gone on with.
+	p.says("", "show").wants(t, 0, "status=completed", "")
 }

@@ -27,8 +27,13 @@ type command struct {
 
 func start(t *testing.T, args ...string) *command {
 	t.Helper()
+	return startIn(t, environment(t), args...)
+}
+
+func startIn(t *testing.T, env []string, args ...string) *command {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), braid, args...)
-	cmd.Env = environment(t)
+	cmd.Env = env
 	errs := new(bytes.Buffer)
 	cmd.Stderr = errs
 	in, err := cmd.StdinPipe()
