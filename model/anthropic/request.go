@@ -204,13 +204,14 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 		case !budgeted(m.name):
 			// It decides how much; without being asked it would not show any.
 			b = append(b, `,"thinking":{"type":"adaptive","display":"summarized"}`...)
+		case midTurnWithoutThinking(req.Messages):
 		case o.MaxTokens <= 0:
 			most = max(most, budget+answerTokens(m.name)/4)
 			b = appendBudget(b, budget)
 		case budget >= o.MaxTokens:
 			return nil, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
 				"allow more tokens for the answer: thinking counts as part of it", budget, o.MaxTokens)
-		case !midTurnWithoutThinking(req.Messages):
+		default:
 			b = appendBudget(b, budget)
 		}
 	}
