@@ -497,7 +497,7 @@ func checkHidden(log []*event.Event, seed uint64) error {
 	for _, e := range hidden {
 		v.hide.note(e)
 	}
-	v.hide.supersede()
+	v.hide.settle(1)
 	for n, e := range hidden {
 		v.fold(e)
 		talks := [][]event.Message{v.past.msgs}

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -157,9 +158,18 @@ func (h *hidden) note(e *event.Event) {
 	}
 }
 
-// supersede drops the summaries of stretches that a later compaction covers as a
-// whole: its own stands for them.
-func (h *hidden) supersede() {
+// settle puts the compactions in order, for a log whose session began with the event
+// begin: those of earlier sessions are dropped, and so are summaries of stretches
+// that a later compaction covers as a whole, because its own stands for them. The
+// others are shown in the order in which their stretches begin. The event that
+// only says that the session begins counts for nothing.
+func (h *hidden) settle(begin int64) {
+	for i := range h.ranges {
+		if a := &h.ranges[i]; a.scope == "" {
+			a.from = max(a.from, begin+1)
+		}
+	}
+	h.ranges = slices.DeleteFunc(h.ranges, func(r compactedRange) bool { return r.from > r.to })
 	for i := range h.ranges {
 		a := &h.ranges[i]
 		for _, b := range h.ranges[i+1:] {
@@ -168,6 +178,7 @@ func (h *hidden) supersede() {
 			}
 		}
 	}
+	slices.SortStableFunc(h.ranges, func(a, b compactedRange) int { return cmp.Compare(a.from, b.from) })
 }
 
 // has reports whether the event is compacted away.
@@ -180,15 +191,14 @@ func (h *hidden) has(e *event.Event) bool {
 	return false
 }
 
-// summary gives the summary that is to be shown before the event, once.
-func (h *hidden) summary(e *event.Event) []event.Block {
+// summaries gives the summaries that are to be shown before the event, each once.
+func (h *hidden) summaries(e *event.Event, show func([]event.Block)) {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; !r.shown && r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to {
 			r.shown = true
-			return r.summary
+			show(r.summary)
 		}
 	}
-	return nil
 }
 
 // content is what the event's content looks like: its own, or what replaced it.

@@ -166,13 +166,19 @@ func newView(events []*event.Event) *view {
 // summaries of what stands before the tail come first.
 func newTailView(t *journal.Tail) *view {
 	v := &view{state: newState(t.State), last: t.Last}
+	begin, session := t.Begin, t.Session
 	if t.First > 1 {
 		v.session = t.Session
+	} else {
+		session = 0
 	}
 	for _, e := range t.Events {
 		v.hide.note(e)
+		if b, ok := e.Body.(*event.RunStarted); ok && b.Session > session {
+			session, begin = b.Session, e.Seq
+		}
 	}
-	v.hide.supersede()
+	v.hide.settle(begin)
 	if t.First > 1 {
 		for i := range v.hide.ranges {
 			if h := &v.hide.ranges[i]; h.scope == "" && h.from < t.First {
@@ -236,7 +242,7 @@ func (v *view) fold(e *event.Event) {
 	r.tick(e)
 	if len(v.hide.ranges) > 0 {
 		if s := r.scope(e.Scope); s != nil {
-			s.talk.user(v.hide.summary(e))
+			v.hide.summaries(e, s.talk.user)
 		}
 	}
 	switch b := e.Body.(type) {

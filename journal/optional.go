@@ -46,8 +46,10 @@ type Tail struct {
 	Last  int64
 	// Events are those from First to Last.
 	Events []*event.Event
-	// Session is the number of the session that First stands in.
+	// Session is the number of the session that First stands in, Begin the Seq of that
+	// session's first event; 0 where the store does not say.
 	Session int
+	Begin   int64
 	// State is the conversation's own state, keys without a prefix, as Events
 	// leave it or as it was a little before. Folding Events over it gives what
 	// folding the whole log gives. It is nil where First is 1. The map is the caller's.

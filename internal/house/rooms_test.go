@@ -58,7 +58,7 @@ var rooms = []room{
 	},
 	{
 		dir: "", own: []string{"event", "journal"}, from: []string{"github.com/google/jsonschema-go"},
-		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest"},
+		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{dir: "engine", own: []string{"", "event", "journal"}, tests: []string{"engine/enginetest", "model/demo", "journal/journaltest"}},

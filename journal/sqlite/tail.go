@@ -75,6 +75,7 @@ func (r *reader) begin(ctx context.Context, key int64, t *journal.Tail) error {
 	if err != nil || !there {
 		return err
 	}
+	t.Begin = t.First
 	var covered sql.NullInt64
 	if _, err := r.row(ctx, selectCovered, []any{key, t.First}, &covered); err != nil {
 		return err
