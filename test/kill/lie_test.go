@@ -67,8 +67,11 @@ func sound(t *testing.T) *record {
 	w := newWorld(t, built(t), "")
 	people := w.people(4, random)
 	for _, way := range []way{
-		{inCall: true, tool: "pay", at: 2}, {inCall: true, tool: "file", at: 2}, {inCall: true, tool: "pay", at: 3, before: true},
-		{point: "worker/billed", at: 3}, {point: "drive/committed", at: 40},
+		{inCall: true, tool: "pay", at: 2},
+		{inCall: true, tool: "file", at: 2},
+		{inCall: true, tool: "pay", at: 3, before: true},
+		{point: "worker/billed", at: 3},
+		{point: "drive/committed", at: 40},
 	} {
 		w.kill(way)
 	}

@@ -161,9 +161,9 @@ func (w *world) question(talk string, answered map[string]bool) string {
 func (p *person) plan() string {
 	cycles := make([]string, p.random.IntN(4))
 	for i := range cycles {
-		tools := make([]string, 1+p.random.IntN(3)*p.random.IntN(3))
-		for j := range tools {
-			tools[j] = p.tool()
+		var tools []string
+		for range 1 + p.random.IntN(3)*p.random.IntN(3) {
+			tools = append(tools, p.tool())
 		}
 		if p.random.IntN(4) == 0 {
 			inner := make([]string, 1+p.random.IntN(2))

@@ -47,8 +47,9 @@ type world struct {
 	asked map[string]string
 	seen  map[string]int
 	// last is set when people are to come to an end, over when there is no
-	// process any more.
+	// process any more; then gone is closed.
 	last, over bool
+	gone       chan struct{}
 }
 
 // life is a process's, by the wall clock.
@@ -60,12 +61,11 @@ type life struct {
 // order is something that was asked of the worker until a process answered.
 type order struct {
 	worker.Order
-	// mark names its message, told is the answer; repeated says that more than
-	// one process was asked.
+	// mark names its message, told is the answer.
 	mark     string
 	told     *worker.Done
-	asked    int
 	answered bool
+	done     chan struct{}
 }
 
 // sight is what a watcher saw, and of which process.
@@ -87,24 +87,23 @@ type process struct {
 
 func newWorld(t *testing.T, binary string, lie worker.Lie) *world {
 	t.Helper()
-	// A socket's path must be short.
-	dir, err := os.MkdirTemp("", "kill")
+	dir, err := os.MkdirTemp("", "kill") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{
 		t: t, binary: binary, folder: filepath.Join(dir, "data"), socket: filepath.Join(dir, "ledger"), lie: lie,
 		open: map[string]string{}, ended: map[string]bool{}, asked: map[string]string{}, seen: map[string]int{},
+		gone: make(chan struct{}),
 	}
 	w.changed = sync.NewCond(&w.mu)
-	if w.ledger, err = ledger.Listen(w.socket); err != nil {
+	if w.ledger, err = ledger.Listen(t.Context(), w.socket); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		w.mu.Lock()
 		p := w.process
-		w.over = true
-		w.changed.Broadcast()
+		w.end()
 		w.mu.Unlock()
 		if p != nil {
 			_ = p.cmd.Process.Kill()
@@ -166,6 +165,7 @@ func (w *world) listen(p *process, out io.Reader) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.process = nil
+	w.changed.Broadcast()
 	w.lives = append(w.lives, life{began: p.began, ended: time.Now()})
 	close(p.dead)
 }
@@ -187,6 +187,7 @@ func (w *world) take(p *process, told *worker.Told) {
 			return
 		}
 		o.answered, o.told = true, told.Done
+		close(o.done)
 		if run := told.Done.Run; run != "" && !w.ended[run] {
 			w.open[run] = o.Conversation
 		}
@@ -231,7 +232,6 @@ func (w *world) begun(b *worker.Begun) {
 
 // give hands an order to a process, which may die over it. The world is locked.
 func (w *world) give(p *process, o *order) {
-	o.asked++
 	line, err := json.Marshal(&o.Order)
 	if err != nil {
 		w.t.Error(err)
@@ -242,17 +242,20 @@ func (w *world) give(p *process, o *order) {
 // do gives an order to one process after another until it is answered. It gives
 // nil where the world ended before.
 func (w *world) do(o *order) *worker.Done {
+	o.done = make(chan struct{})
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	o.ID = len(w.orders)
 	w.orders = append(w.orders, o)
 	if p := w.process; p != nil && p.ready {
 		w.give(p, o)
 	}
-	for !o.answered && !w.over {
-		w.changed.Wait()
+	w.mu.Unlock()
+	select {
+	case <-o.done:
+		return o.told
+	case <-w.gone:
+		return nil
 	}
-	return o.told
 }
 
 // ways are how a process may die.
@@ -424,19 +427,43 @@ func (w *world) finish(people *sync.WaitGroup) bool {
 	if !ok {
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 	}
+	closed := w.close(p)
+	<-done
+	return ok && closed
+}
+
+// close asks the last process to end, and the world with it.
+func (w *world) close(p *process) bool {
 	_ = p.in.Close()
 	w.await(p)
-	if ok && !p.cmd.ProcessState.Success() {
+	ok := p.cmd.ProcessState.Success()
+	if !ok {
 		w.t.Errorf("the last process ended with %v", p.cmd.ProcessState)
-		ok = false
 	}
 	w.complain(p)
 	w.mu.Lock()
-	w.over = true
-	w.changed.Broadcast()
-	w.mu.Unlock()
-	<-done
+	defer w.mu.Unlock()
+	w.end()
 	return ok
+}
+
+// end ends the world for all who wait in it. It is locked.
+func (w *world) end() {
+	if !w.over {
+		w.over = true
+		close(w.gone)
+	}
+	w.changed.Broadcast()
+}
+
+// until waits for something that a process tells, and says when it did.
+func (w *world) until(p *process, what func() bool) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !what() && w.process == p {
+		w.changed.Wait()
+	}
+	return time.Now()
 }
 
 // tidy answers what is asked when people have gone, and waits until nothing is open:

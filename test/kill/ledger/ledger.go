@@ -6,6 +6,7 @@ package ledger
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -89,8 +90,9 @@ type Hook struct {
 }
 
 // Listen opens a ledger at a socket.
-func Listen(path string) (*Ledger, error) {
-	listener, err := net.Listen("unix", path)
+func Listen(ctx context.Context, path string) (*Ledger, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +178,7 @@ func (l *Ledger) serve(c net.Conn) {
 			_, _ = io.Copy(io.Discard, in)
 			return
 		}
-		if out.Encode(reply) != nil {
+		if err := out.Encode(reply); err != nil {
 			return
 		}
 	}
@@ -221,10 +223,11 @@ type connection struct {
 // Dial prepares to speak to the ledger at a socket, in the name of a process.
 func Dial(path string, process int) *Client { return &Client{path: path, process: process} }
 
-// Enter writes an entry down and waits until it is there.
-func (c *Client) Enter(e Entry) (Reply, error) {
+// Enter writes an entry down and waits until it is there, also where ctx ends: what
+// was begun outside cannot be taken back.
+func (c *Client) Enter(ctx context.Context, e Entry) (Reply, error) {
 	e.Process = c.process
-	conn, err := c.take()
+	conn, err := c.take(context.WithoutCancel(ctx))
 	if err != nil {
 		return Reply{}, err
 	}
@@ -249,7 +252,7 @@ func (c *Client) Close() (err error) {
 	return err
 }
 
-func (c *Client) take() (*connection, error) {
+func (c *Client) take(ctx context.Context) (*connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.idle); n > 0 {
@@ -257,7 +260,8 @@ func (c *Client) take() (*connection, error) {
 		c.idle = c.idle[:n-1]
 		return conn, nil
 	}
-	conn, err := net.Dial("unix", c.path)
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", c.path)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func tools(world *ledger.Client, lie Lie) []braid.Part {
 		tool("file", braid.Idempotent()),
 		tool("book", braid.Reconcile(func(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
 			e := entryOf(ctx, ledger.Reconcile)
-			reply, err := world.Enter(e)
+			reply, err := world.Enter(ctx, e)
 			known := reply.Known && lie != LieBlind
 			return braid.TextOutput("done " + e.Key), known, err
 		})),
@@ -78,7 +78,7 @@ func act(ctx context.Context, world *ledger.Client, lie Lie, answer string) (str
 		e.Key += fmt.Sprint("#", e.Attempt)
 	}
 	failpoint.Hit("worker/acts")
-	if _, err := world.Enter(e); err != nil {
+	if _, err := world.Enter(ctx, e); err != nil {
 		return "", err
 	}
 	failpoint.Hit("worker/acted")

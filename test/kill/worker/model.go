@@ -33,7 +33,7 @@ func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			Op: ledger.Shown, Run: req.Run, Scope: req.Scope, Cycle: req.Cycle, Attempt: req.Attempt,
 			Doubts: doubtsIn(req.Messages), Marks: marksIn(req.Messages),
 		}
-		if _, err := m.world.Enter(e); err != nil {
+		if _, err := m.world.Enter(ctx, e); err != nil {
 			yield(braid.Chunk{}, err)
 			return
 		}
@@ -50,7 +50,7 @@ func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			case braid.ChunkStop:
 				// The provider has said its last word, and sends the bill.
 				e.Op = ledger.Billed
-				if _, failed := m.world.Enter(e); failed != nil {
+				if _, failed := m.world.Enter(ctx, e); failed != nil {
 					yield(braid.Chunk{}, failed)
 					return
 				}
