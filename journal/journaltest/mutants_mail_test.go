@@ -223,6 +223,10 @@ func mailMutants() []mutant {
 			plant: dropAtTheEnd(func(*bent, journal.Lease, journal.Mail) bool { return true }),
 		},
 		{
+			name: "messages end with their run, whoever posts", catcher: "race/mail that is posted while the run ends is refused, or is with the next",
+			plant: dropAtTheEnd(func(*bent, journal.Lease, journal.Mail) bool { return true }),
+		},
+		{
 			name: "one message is passed on", catcher: goes,
 			plant: dropAtTheEnd(func(b *bent, l journal.Lease, m journal.Mail) bool { return m.ID != b.unread(l)[0].ID }),
 		},

@@ -34,11 +34,16 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	var mu sync.Mutex
 	caught := map[string]int{} // by case
 	t.Run("mutants", func(t *testing.T) {
-		for _, m := range slices.Concat(mutants(), mailMutants(), aloneMutants(), listMutants()) {
+		first := mutants()
+		for i, m := range slices.Concat(first, mailMutants(), aloneMutants(), listMutants()) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				known, all := false, 0
 				for _, g := range groups() {
+					// Races take long: those of the first list are enough for most.
+					if g.name == "race" && i >= len(first) && !strings.HasPrefix(m.catcher, "race/") {
+						continue
+					}
 					for _, c := range g.cases {
 						h, real := memory(m.term)
 						b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}}

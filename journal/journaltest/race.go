@@ -168,6 +168,10 @@ func raceCases() []testCase {
 			p.admit(journal.Run{ID: first, Conversation: talk})
 			var mu sync.Mutex
 			posted := map[string]bool{}
+			for _, id := range []string{"a", "b", "c"} {
+				p.post(letter(id, first))
+				posted[id] = true
+			}
 			var wg sync.WaitGroup
 			for d := range last {
 				wg.Go(func() {
