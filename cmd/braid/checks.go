@@ -16,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/models"
@@ -303,14 +304,15 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 		d.ok("nothing is kept yet in %s", dir)
 		return
 	}
-	if err != nil {
-		d.brokenBy(err, "name another folder with --data")
-		return
+	var found []journal.Summary
+	if err == nil {
+		defer a.Close()
+		found, err = a.Conversations(ctx, "", "", 0)
+		err = storeError(err)
 	}
-	defer a.Close()
-	found, err := a.Conversations(ctx, "", "", 0)
 	if err != nil {
-		d.brokenBy(storeError(err), "name another folder with --data")
+		message, hint := describe(err)
+		d.broken(kindOf(err), strings.TrimSuffix(hint, whichFolder), "%s: %s", message, dir)
 		return
 	}
 	d.ok("%s holds %d of your conversations", dir, len(found))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,6 +194,61 @@ func TestDoctorFindsFaults(t *testing.T) {
 				}
 			},
 			check: "scratch", level: levelBroken, text: "cannot be written to", kind: event.ErrPermission,
+		},
+		{
+			name: "data folder that is a file", args: []string{"--data", "doctor_test.go"},
+			check: "data", level: levelBroken, text: "is no folder: doctor_test.go", kind: event.ErrInvalid,
+		},
+		{
+			name: "data folder inside a file", args: []string{"--data", "doctor_test.go/data"},
+			check: "data", level: levelBroken, text: "inside a file", kind: event.ErrInvalid,
+		},
+		{
+			name: "data folder that cannot be made", args: []string{"--data", "/proc/none/data"},
+			spoil: func(t *testing.T, _ *process) {
+				if tryWrite("/proc") == nil {
+					t.Skip("there is no folder that nobody may write")
+				}
+			},
+			check: "data", level: levelBroken, text: "cannot be made", kind: event.ErrPermission,
+		},
+		{
+			name:  "no data folder",
+			spoil: func(_ *testing.T, p *process) { p.dataDir = func() (string, error) { return "", os.ErrNotExist } },
+			check: "data", level: levelWarning, text: "no folder for your data",
+		},
+		{
+			name: "nothing is kept", args: []string{"--ephemeral"},
+			check: "data", level: levelNote, text: "conversations are not kept",
+		},
+		{
+			name:  "data folder that is in use",
+			spoil: func(t *testing.T, p *process) { kept(t, p) },
+			check: "data", level: levelNote, text: fmt.Sprintf("process %d is at work", os.Getpid()),
+		},
+		{
+			name: "data folder that others can look into",
+			spoil: func(t *testing.T, p *process) {
+				kept(t, p)
+				dir, _ := p.dataDir()
+				if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // that is the fault
+					t.Fatal(err)
+				}
+			},
+			check: "data", level: levelWarning, text: "other people can look",
+		},
+		{
+			name: "journal that is none",
+			spoil: func(t *testing.T, p *process) {
+				dir, _ := p.dataDir()
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "journal.db"), []byte(strings.Repeat("no journal ", 1000)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			},
+			check: "data", level: levelBroken, text: "is not a journal: ", kind: event.ErrInvalid,
 		},
 		{
 			name:  "full disk",

@@ -186,9 +186,15 @@ func storeError(err error) error {
 		told.Hint = "wait until that one is done, choose another folder with --data, or look on with braid show"
 	case event.ErrStorageFull:
 		told.Hint = "free some space, or choose another folder with --data"
-	case event.ErrPermission, event.ErrInvalid, event.ErrNewer, event.ErrInternal, event.ErrUnavailable, event.ErrUnsupported:
-		told.Hint += "; braid doctor names the folder, --data chooses another"
-		told.Hint = strings.TrimPrefix(told.Hint, "; ")
+	case event.ErrPermission:
+		told.Hint = "give yourself the right to read and write there, or choose another folder with --data" + whichFolder
+	case event.ErrInvalid:
+		told.Hint = "choose another folder with --data" + whichFolder
+	case event.ErrNewer, event.ErrInternal, event.ErrUnavailable, event.ErrUnsupported:
+		told.Hint += whichFolder
 	}
 	return &told
 }
+
+// whichFolder ends a hint: messages name no paths.
+const whichFolder = "; braid doctor names this one"
