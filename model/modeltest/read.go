@@ -26,43 +26,57 @@ type Read struct {
 
 // Call calls the model and reads its answer to the end.
 func Call(ctx context.Context, m braid.Model, req *braid.ModelRequest) Read {
-	var r Read
+	var chunks []braid.Chunk
+	var failed error
+	late := false
+	for c, err := range m.Stream(ctx, req) {
+		if err != nil {
+			failed = err
+			continue // whoever yields more after an error is found out
+		}
+		late = late || failed != nil
+		chunks = append(chunks, c)
+	}
+	r := Put(chunks, failed)
+	if late {
+		r.Stops += 100
+	}
+	return r
+}
+
+// Put puts chunks together. Chunks behind the end signal, which nobody may send
+// but for usage, count as a hundred end signals.
+func Put(chunks []braid.Chunk, err error) Read {
+	r := Read{Err: err}
 	type place struct {
 		index int
 		kind  braid.ChunkKind
 	}
-	at := map[place]event.Block{}
-	block := func(i int, k braid.ChunkKind, b event.Block) event.Block {
-		if have, ok := at[place{i, k}]; ok {
-			return have
-		}
-		at[place{i, k}] = b
-		r.Content = append(r.Content, b)
-		return b
-	}
-	for c, err := range m.Stream(ctx, req) {
-		if err != nil {
-			r.Err = err
-			continue // whoever yields more after an error is found out
-		}
-		if r.Err != nil || r.Stops > 0 && c.Kind != braid.ChunkUsage {
+	texts, thoughts, calls := map[int]*event.Text{}, map[int]*event.Thinking{}, map[int]*event.ToolCall{}
+	whole := map[place]bool{}
+	thought := func(i int) *event.Thinking { return one(&r, thoughts, i, &event.Thinking{}) }
+	called := func(i int) *event.ToolCall { return one(&r, calls, i, &event.ToolCall{}) }
+	for i := range chunks {
+		c := &chunks[i]
+		if r.Stops > 0 && c.Kind != braid.ChunkUsage {
 			r.Stops += 100
 		}
 		switch c.Kind {
 		case braid.ChunkText:
-			block(c.Index, c.Kind, &event.Text{}).(*event.Text).Text += c.Text
+			one(&r, texts, c.Index, &event.Text{}).Text += c.Text
 		case braid.ChunkThinking:
-			block(c.Index, c.Kind, &event.Thinking{}).(*event.Thinking).Text += c.Text
+			thought(c.Index).Text += c.Text
 		case braid.ChunkSignature:
-			block(c.Index, braid.ChunkThinking, &event.Thinking{}).(*event.Thinking).Signature += c.Text
+			thought(c.Index).Signature += c.Text
 		case braid.ChunkCall:
-			b := block(c.Index, c.Kind, &event.ToolCall{}).(*event.ToolCall)
-			b.ID, b.Name = c.ID, c.Text
+			called(c.Index).ID, called(c.Index).Name = c.ID, c.Text
 		case braid.ChunkCallInput:
-			b := block(c.Index, braid.ChunkCall, &event.ToolCall{}).(*event.ToolCall)
-			b.Args = append(b.Args, c.Text...)
+			called(c.Index).Args = append(called(c.Index).Args, c.Text...)
 		case braid.ChunkBlock:
-			block(c.Index, c.Kind, c.Block)
+			if at := (place{c.Index, c.Kind}); !whole[at] {
+				whole[at] = true
+				r.Content = append(r.Content, c.Block)
+			}
 		case braid.ChunkUsage:
 			r.Usage = *c.Usage
 			continue
@@ -77,6 +91,16 @@ func Call(ctx context.Context, m braid.Model, req *braid.ModelRequest) Read {
 		r.Pieces++
 	}
 	return r
+}
+
+// one gives the block of an index, which begins with its first chunk.
+func one[B event.Block](r *Read, have map[int]B, index int, fresh B) B {
+	if b, ok := have[index]; ok {
+		return b
+	}
+	have[index] = fresh
+	r.Content = append(r.Content, fresh)
+	return fresh
 }
 
 // mustAnswer fails the test unless the call went well.

@@ -1,0 +1,431 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	sdk "github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/anthropic/anthropictest"
+	"github.com/braidrun/braid/model/modeltest"
+	"github.com/braidrun/braid/secret"
+)
+
+// The recordings are real exchanges with the API, made by the tests of
+// charmbracelet/fantasy: each file is a list of requests and answers, plain and
+// streamed. BRAID_FIXTURES names the folder that holds them.
+
+type recording struct {
+	file string
+	// request and answer are bodies; stream says that the answer is one.
+	request, answer string
+	stream          bool
+	// next is the request that followed in the same conversation.
+	next string
+}
+
+func recordings(t *testing.T) []recording {
+	t.Helper()
+	root := os.Getenv("BRAID_FIXTURES")
+	if root == "" {
+		t.Skip("BRAID_FIXTURES does not name the folder of the recordings")
+	}
+	var out []recording
+	for _, pattern := range []string{"TestAnthropic*/*/*.yaml", "TestImageUpload*/anthropic*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(root, "provider-recordings", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no recordings of %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			out = append(out, readRecording(t, root, file)...)
+		}
+	}
+	if len(out) < 30 {
+		t.Fatalf("only %d recordings", len(out))
+	}
+	return out
+}
+
+func readRecording(t *testing.T, root, file string) []recording {
+	t.Helper()
+	data, err := os.ReadFile(file) //nolint:gosec // a fixture that the tester names
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tape struct {
+		Interactions []struct {
+			Request  struct{ Body string }
+			Response struct {
+				Body    string
+				Code    int
+				Headers map[string][]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(data, &tape); err != nil {
+		t.Fatal(err)
+	}
+	name, _ := filepath.Rel(root, file) // both begin at root
+	var out []recording
+	for i, x := range tape.Interactions {
+		if x.Response.Code != 200 {
+			t.Fatalf("%s: an answer of %d", name, x.Response.Code)
+		}
+		r := recording{file: name, request: x.Request.Body, answer: x.Response.Body}
+		r.stream = strings.HasPrefix(strings.Join(x.Response.Headers["Content-Type"], ""), "text/event-stream")
+		if i+1 < len(tape.Interactions) {
+			r.next = tape.Interactions[i+1].Request.Body
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// bySDK is what the vendor's SDK makes of the answer.
+func (r *recording) bySDK(t *testing.T) sdk.Message {
+	t.Helper()
+	var m sdk.Message
+	if !r.stream {
+		if err := json.Unmarshal([]byte(r.answer), &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for line := range strings.Lines(r.answer) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		var e sdk.MessageStreamEventUnion
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == "ping" {
+			continue
+		}
+		if err := m.Accumulate(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// body is the answer as a stream: its own, or one that says the same.
+func (r *recording) body(t *testing.T) string {
+	t.Helper()
+	if r.stream {
+		return r.answer
+	}
+	m := r.bySDK(t)
+	var chunks []braid.Chunk
+	for i, b := range m.Content {
+		add := func(k braid.ChunkKind, id, text string) {
+			chunks = append(chunks, braid.Chunk{Kind: k, Index: i, ID: id, Text: text})
+		}
+		switch b.Type {
+		case "text":
+			add(braid.ChunkText, "", b.Text)
+		case "thinking":
+			add(braid.ChunkThinking, "", b.Thinking)
+			add(braid.ChunkSignature, "", b.Signature)
+		case "tool_use":
+			add(braid.ChunkCall, b.ID, b.Name)
+			add(braid.ChunkCallInput, "", string(b.Input))
+		default:
+			t.Fatalf("%s: a block of %s", r.file, b.Type)
+		}
+	}
+	u := event.Usage{Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens, CacheRead: m.Usage.CacheReadInputTokens, CacheWrite: m.Usage.CacheCreationInputTokens}
+	return anthropictest.Stream(chunks, string(m.StopReason), u).Body
+}
+
+// decode reads a stream without a network.
+func decode(in io.Reader) (modeltest.Read, error) {
+	var chunks []braid.Chunk
+	s := stream{in: in}
+	s.yield = func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+	err := s.run()
+	return modeltest.Put(chunks, err), err
+}
+
+func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
+	t.Parallel()
+	streams := 0
+	for _, r := range recordings(t) {
+		want := r.bySDK(t)
+		body := r.body(t)
+		got, err := decode(strings.NewReader(body))
+		if err != nil {
+			t.Errorf("%s: %v", r.file, err)
+			continue
+		}
+		if r.stream {
+			streams++
+			if got.ID != want.ID || got.Model != string(want.Model) {
+				t.Errorf("%s: answer %s of %s", r.file, got.ID, got.Model)
+			}
+		}
+		if d := cmp.Diff(sdkContent(t, want.Content), shape(t, got.Content)); d != "" {
+			t.Errorf("%s -SDK +ours:\n%s", r.file, d)
+		}
+		total := want.Usage.InputTokens + want.Usage.OutputTokens + want.Usage.CacheCreationInputTokens + want.Usage.CacheReadInputTokens
+		u := event.Usage{
+			Input: want.Usage.InputTokens, Output: want.Usage.OutputTokens, Total: total,
+			CacheRead: want.Usage.CacheReadInputTokens, CacheWrite: want.Usage.CacheCreationInputTokens,
+		}
+		if got.Usage != u || u.Output == 0 {
+			t.Errorf("%s: usage %+v, want %+v", r.file, got.Usage, u)
+		}
+		if string(got.Stop) != string(want.StopReason) || got.Stops != 1 {
+			t.Errorf("%s: stop %q, want %q", r.file, got.Stop, want.StopReason)
+		}
+	}
+	if streams < 15 {
+		t.Errorf("only %d streams", streams)
+	}
+}
+
+// The recorder sent each answer back in its next request: that is what it
+// expected to have heard.
+func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, r := range recordings(t) {
+		if r.next == "" {
+			continue
+		}
+		var next struct {
+			Messages []struct {
+				Role    string           `json:"role"`
+				Content []map[string]any `json:"content"`
+			} `json:"messages"`
+		}
+		if err := json.Unmarshal([]byte(r.next), &next); err != nil {
+			t.Fatal(err)
+		}
+		i := len(next.Messages) - 2
+		if i < 0 || next.Messages[i].Role != "assistant" {
+			continue
+		}
+		for _, b := range next.Messages[i].Content {
+			delete(b, "cache_control")
+		}
+		got, err := decode(strings.NewReader(r.body(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if d := cmp.Diff(next.Messages[i].Content, shape(t, got.Content)); d != "" {
+			t.Errorf("%s -recorder +ours:\n%s", r.file, d)
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d answers went back", n)
+	}
+}
+
+// shape is content as the API takes it back.
+func shape(t *testing.T, content []event.Block) []map[string]any {
+	t.Helper()
+	e := encoder{}
+	e.message(&event.Message{Role: event.RoleAssistant, Content: content})
+	var m struct {
+		Content []map[string]any `json:"content"`
+	}
+	if err := json.Unmarshal(bytes.TrimSuffix(e.dst, []byte(",")), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m.Content
+}
+
+func sdkContent(t *testing.T, content []sdk.ContentBlockUnion) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	for _, b := range content {
+		m := map[string]any{"type": b.Type}
+		switch b.Type {
+		case "text":
+			m["text"] = b.Text
+		case "thinking":
+			m["thinking"], m["signature"] = b.Thinking, b.Signature
+		case "tool_use":
+			var input any
+			if err := json.Unmarshal(b.Input, &input); err != nil {
+				t.Fatal(err)
+			}
+			m["id"], m["name"], m["input"] = b.ID, b.Name, input
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func TestRecordingsComeTheSameByTheByte(t *testing.T) {
+	t.Parallel()
+	for _, r := range recordings(t) {
+		body := r.body(t)
+		want, err := decode(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, in := range map[string]io.Reader{
+			"one byte": iotest.OneByteReader(strings.NewReader(body)), "halves": iotest.HalfReader(strings.NewReader(body)),
+			"with its end":      iotest.DataErrReader(strings.NewReader(body)),
+			"CRLF":              strings.NewReader(strings.ReplaceAll(body, "\n", "\r\n")),
+			"CRLF by the byte":  iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(body, "\n", "\r\n"))),
+			"data in two lines": iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(body, `,"index":`, ",\ndata: \"index\":"))),
+		} {
+			got, err := decode(in)
+			if d := cmp.Diff(want, got); err != nil || d != "" {
+				t.Errorf("%s, %s: %v\n%s", r.file, how, err, d)
+			}
+		}
+	}
+}
+
+// A recording that is cut anywhere is an error of a kind that is repeated, and
+// what had come is a beginning of what would have.
+func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
+	t.Parallel()
+	m, err := New(Default, secret.New("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range recordings(t) {
+		body := r.body(t)
+		for n := range len(body) {
+			got, err := decode(strings.NewReader(body[:n]))
+			if err == nil || got.Stops != 0 {
+				t.Fatalf("%s cut at %d of %d is an answer", r.file, n, len(body))
+			}
+			g := newGuard(t.Context(), 0)
+			g.answered = true
+			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
+				t.Fatalf("%s cut at %d: %v", r.file, n, e)
+			}
+			g.end()
+		}
+	}
+}
+
+// What the recorder sent, and the API took, is what is sent here: the messages,
+// the tools and the instructions.
+func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
+	t.Parallel()
+	for _, r := range recordings(t) {
+		var sent struct {
+			Model    string `json:"model"`
+			Messages []struct {
+				Role    event.Role        `json:"role"`
+				Content []json.RawMessage `json:"content"`
+			} `json:"messages"`
+			System []struct {
+				Text string `json:"text"`
+			} `json:"system"`
+			Tools []struct {
+				Name        string          `json:"name"`
+				Description string          `json:"description"`
+				Schema      json.RawMessage `json:"input_schema"`
+			} `json:"tools"`
+		}
+		if err := json.Unmarshal([]byte(r.request), &sent); err != nil {
+			t.Fatal(err)
+		}
+		req := &braid.ModelRequest{}
+		for _, m := range sent.Messages {
+			req.Messages = append(req.Messages, event.Message{Role: m.Role, Content: fromWire(t, m.Content)})
+		}
+		for _, s := range sent.System {
+			req.Instructions += s.Text
+		}
+		for _, x := range sent.Tools {
+			req.Tools = append(req.Tools, braid.ToolSpec{Name: x.Name, Description: x.Description, Schema: x.Schema})
+		}
+		m, err := New(sent.Model, secret.New("k"), Cache(CacheOff))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _, err := m.body(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got map[string]any
+		if json.Unmarshal([]byte(r.request), &want) != nil || json.Unmarshal(body, &got) != nil {
+			t.Fatalf("%s: no JSON: %s", r.file, body)
+		}
+		for _, k := range []string{"model", "messages", "system", "tools"} {
+			if d := cmp.Diff(plain(want[k]), plain(got[k])); d != "" {
+				t.Errorf("%s, %s -recorded +ours:\n%s", r.file, k, d)
+			}
+		}
+	}
+}
+
+// plain is a value without cache points.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		delete(v, "cache_control")
+		for _, x := range v {
+			plain(x)
+		}
+	case []any:
+		for _, x := range v {
+			plain(x)
+		}
+	}
+	return v
+}
+
+func fromWire(t *testing.T, content []json.RawMessage) []event.Block {
+	t.Helper()
+	var out []event.Block
+	for _, raw := range content {
+		var b struct {
+			Type, Text, Thinking, Signature, ID, Name string
+			Input                                     json.RawMessage
+			Call                                      string `json:"tool_use_id"`
+			Content                                   []json.RawMessage
+			IsError                                   bool `json:"is_error"`
+			Source                                    struct {
+				MIME string `json:"media_type"`
+				Data string
+			}
+		}
+		if err := json.Unmarshal(raw, &b); err != nil {
+			t.Fatal(err)
+		}
+		switch b.Type {
+		case "text":
+			out = append(out, &event.Text{Text: b.Text})
+		case "thinking":
+			out = append(out, &event.Thinking{Text: b.Thinking, Signature: b.Signature})
+		case "tool_use":
+			out = append(out, &event.ToolCall{ID: b.ID, Name: b.Name, Args: b.Input})
+		case "tool_result":
+			out = append(out, &event.ToolResult{Call: b.Call, IsError: b.IsError, Content: fromWire(t, b.Content)})
+		case "image":
+			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, &event.Image{MIME: b.Source.MIME, Data: data})
+		default:
+			t.Fatalf("a block of %s", b.Type)
+		}
+	}
+	return slices.Clip(out)
+}
