@@ -244,11 +244,31 @@ func (p *process) crash() {
 	}
 	p.w.stopped(p)
 	close(p.gone)
+	for _, o := range p.w.beside(p) {
+		o.w.stopped(o)
+		if o.become(dead) {
+			close(o.gone)
+		}
+	}
 	base := p.w.inherit(p.base)
 	p.w.spawn(func() {
 		time.Sleep(restart)
 		p.w.boot(base)
 	})
+}
+
+// beside lists the other processes that have the same files open: these belong to
+// one process, so that its crash is the end of a paused one too.
+func (w *world) beside(p *process) []*process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []*process
+	for _, o := range w.procs {
+		if o != p && o.base == p.base && w.c.Store == "sqlite" {
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 // pause stops the process for longer than a lease. Another one is started on the

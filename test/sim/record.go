@@ -155,7 +155,16 @@ func (w *world) acquired(p *process, run string, o journal.Opened, err error) {
 	r := &w.record
 	l := r.log(o.Lease.Conversation)
 	now := time.Now()
-	if l.epoch > 0 && o.Lease.Epoch <= l.epoch {
+	above := l.epoch
+	if w.voided(l, p) {
+		// Taking a lease is not durable by itself: what nothing was written under may
+		// be given out again after a crash.
+		above = 0
+		if n := len(l.entries); n > 0 {
+			above = l.entries[n-1].epoch
+		}
+	}
+	if above > 0 && o.Lease.Epoch <= above {
 		w.failLocked("P4", "the epoch %d was given out after %d", o.Lease.Epoch, l.epoch)
 	}
 	if !l.until.IsZero() && now.Before(l.until) && !w.voided(l, p) {

@@ -40,20 +40,27 @@ func every(scenario, store string, counts map[Seam]int) []Case {
 	return list
 }
 
-// drawn makes a case from a number: one to three faults anywhere.
-func drawn(n uint64, store string, counts map[string]map[Seam]int) Case {
+// drawn makes a case from a number: one to three faults anywhere, the first of
+// them of a kind in only, where that is given.
+func drawn(n uint64, store string, counts map[string]map[Seam]int, only ...Fault) Case {
 	rng := rand.New(rand.NewPCG(n, 7)) //nolint:gosec // no secrecy
 	all := names()
 	c := Case{Scenario: all[rng.IntN(len(all))], Store: store, Seed: n}
-	for range 1 + rng.IntN(3) {
-		var known []Seam
-		for _, s := range seams {
-			if counts[c.Scenario][s] > 0 {
-				known = append(known, s)
-			}
+	var known []Seam
+	for _, s := range seams {
+		if counts[c.Scenario][s] > 0 {
+			known = append(known, s)
 		}
+	}
+	for i := range 1 + rng.IntN(3) {
 		s := known[rng.IntN(len(known))]
 		f := faults[s][rng.IntN(len(faults[s]))]
+		if i == 0 && len(only) > 0 {
+			f = only[rng.IntN(len(only))]
+			for !slices.Contains(faults[s], f) {
+				s = known[rng.IntN(len(known))]
+			}
+		}
 		c.Strikes = append(c.Strikes, Strike{s, 1 + rng.IntN(counts[c.Scenario][s]), f})
 	}
 	return c
@@ -67,6 +74,8 @@ type battery struct {
 	struck int
 	failed []*world
 	turns  int
+	// reopened counts the journals that were opened after a crash.
+	reopened int
 }
 
 func (b *battery) play(t *testing.T, cases []Case) {
@@ -105,6 +114,7 @@ func (b *battery) add(w *world) {
 	defer b.mu.Unlock()
 	b.cases[w.c.Scenario]++
 	b.turns += w.gate.turns
+	b.reopened += max(len(w.disks.open)-1, 0)
 	if b.fired[w.c.Scenario] == nil {
 		b.fired[w.c.Scenario] = map[Strike]bool{}
 	}
@@ -195,4 +205,48 @@ func TestMemory(t *testing.T) {
 	}
 	t.Logf("%d cases, %d of them by the table, in %v: %.0f/s", len(cases), systematic, took.Round(time.Second),
 		float64(len(cases))/took.Seconds())
+}
+
+// TestSQLite plays 300 cases whose process crashes on real files, which the next
+// process opens as the crash has left them, and strikes every reading of a tail.
+func TestSQLite(t *testing.T) {
+	counts := map[string]map[Seam]int{}
+	var cases []Case
+	for _, name := range names() {
+		counts[name] = quietCounts(t, name, "sqlite")
+		if counts[name][Tail] == 0 {
+			t.Errorf("no conversation of %s is opened from its tail", name)
+		}
+		if !testing.Short() {
+			cases = append(cases, every(name, "sqlite", map[Seam]int{Tail: counts[name][Tail]})...)
+		}
+	}
+	systematic := len(cases)
+	for n := uint64(1); len(cases) < systematic+seeds(t, 300, 30); n++ {
+		cases = append(cases, drawn(n, "sqlite", counts, Crash, CrashAfter))
+	}
+	var b battery
+	began := time.Now()
+	b.play(t, cases)
+	took := time.Since(began)
+	if !testing.Short() && b.reopened < 300 {
+		t.Errorf("files were reopened after a crash %d times, want at least 300", b.reopened)
+	}
+	t.Logf("%d cases, %d of them by the table of tails, files reopened %d times, in %v: %.0f/s",
+		len(cases), systematic, b.reopened, took.Round(time.Second), float64(len(cases))/took.Seconds())
+}
+
+// TestRepeats looks that a case tells the same story again, whatever strikes.
+func TestRepeats(t *testing.T) {
+	counts := map[string]map[Seam]int{}
+	for _, name := range names() {
+		counts[name] = quietCounts(t, name, "memory")
+	}
+	for n := range uint64(150) {
+		c := drawn(1_000_000+n, "memory", counts)
+		first, again := run(t, c, ""), run(t, c, "")
+		if first.gate.hash != again.gate.hash {
+			t.Fatalf("%s tells two stories:\n%s", c, difference(first.gate.story, again.gate.story))
+		}
+	}
 }

@@ -75,6 +75,7 @@ func play(c Case, d *disks) *world {
 	w.run()
 	w.end()
 	w.check()
+	w.disks.close()
 	return w
 }
 
@@ -128,7 +129,6 @@ func (w *world) end() {
 	w.work.Wait()
 	time.Sleep(time.Minute)
 	synctest.Wait()
-	w.disks.close()
 }
 
 // over reports whether the case has come to its end: clients give up then.
