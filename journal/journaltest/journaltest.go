@@ -1,8 +1,8 @@
 // Package journaltest is the contract of [journal.Store] in running form. A
 // store's own tests call [Run]; what passes can stand under the loop.
 //
-// The cases ask through the seven methods, and through [journal.Lister] and
-// [journal.Queuer] where the store has these, and compare values, never
+// The cases ask through the seven methods, and through [journal.Lister],
+// [journal.Queuer] and [journal.Remover] where the store has these, and compare values, never
 // pointers, so a store may encode what it keeps. They are proven against
 // stores with planted bugs: each bug is caught by the case that is about it.
 package journaltest
@@ -83,6 +83,7 @@ func groups() []group {
 		{"read", readCases()},
 		{"due", dueCases()},
 		{"list", listCases()},
+		{"remove", removeCases()},
 		{"context", contextCases()},
 		{"race", raceCases()},
 		{"reopen", reopenCases()},

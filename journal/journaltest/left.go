@@ -88,6 +88,25 @@ func leftCases() []testCase {
 			u.commit(b)
 			p.wantDue(next)
 		}},
+		{"what is left on and on stays in its order", func(p *probe) {
+			for _, id := range []string{first, next, "run 3"} {
+				p.admit(journal.Run{ID: id, Conversation: talk})
+			}
+			// The last run's own comes first and is read last.
+			for _, m := range []journal.Mail{
+				letter("d", "run 3"), letter("c", next), letter("b", first), letter("a", first),
+			} {
+				p.post(m)
+				p.tick()
+			}
+			for _, id := range []string{first, next} {
+				p.take(id).end(event.RunCompleted)
+			}
+			w := p.take("run 3")
+			equal(p, "mail", mailIDs(w.opened.Mail), []string{"b", "a", "c", "d"})
+			equal(p, "which of it is early", early(w.opened.Mail), []bool{true, true, true, false})
+			equal(p, "news", mailIDs(w.renew().Mail), []string{"b", "a", "c", "d"})
+		}},
 		{"its id is one that is free", func(p *probe) {
 			p.admit(journal.Run{ID: first + "+", Conversation: other})
 			p.admit(journal.Run{ID: first + "++", Conversation: "a third", Tenant: "zeta"})

@@ -151,3 +151,90 @@ func listMutants() []mutant {
 		},
 	}
 }
+
+func removeMutants() []mutant {
+	const gone = "remove/what was removed was never there"
+	return []mutant{
+		{
+			name: "removing does nothing", catcher: gone,
+			plant: func(b *bent) {
+				b.remove = func(ctx context.Context, tenant, conversation string) error {
+					for _, r := range b.open(conversation) {
+						return &event.Error{Kind: event.ErrLocked, Message: "open: " + r.ID}
+					}
+					return nil
+				}
+			},
+		},
+		{
+			name: "removing takes the tenant's state along", catcher: gone,
+			plant: func(b *bent) {
+				removed := false
+				b.remove = func(ctx context.Context, tenant, conversation string) error {
+					err := b.Memory.Remove(ctx, tenant, conversation)
+					b.mu.Lock()
+					removed = removed || err == nil
+					b.mu.Unlock()
+					return err
+				}
+				b.acquire = func(ctx context.Context, run string, have int64) (journal.Opened, error) {
+					o, err := b.Memory.Acquire(ctx, run, have)
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					if removed {
+						o.Shared = nil
+					}
+					return o, err
+				}
+			},
+		},
+		{
+			name: "the removed one's mail is kept", catcher: gone,
+			plant: func(b *bent) {
+				removed := map[string]bool{}
+				b.remove = func(ctx context.Context, tenant, conversation string) error {
+					runs, _ := b.Memory.Runs(ctx, conversation)
+					err := b.Memory.Remove(ctx, tenant, conversation)
+					b.mu.Lock()
+					defer b.mu.Unlock()
+					for _, r := range runs {
+						removed[r.ID] = err == nil
+					}
+					return err
+				}
+				b.post = func(ctx context.Context, m journal.Mail) error {
+					b.mu.Lock()
+					known := removed[m.Run]
+					b.mu.Unlock()
+					if known {
+						return nil
+					}
+					return b.Memory.Post(ctx, m)
+				}
+			},
+		},
+		{
+			name: "an open run ends with its conversation", catcher: "remove/a conversation with an open run stays",
+			plant: func(b *bent) {
+				b.remove = func(ctx context.Context, tenant, conversation string) error {
+					err := b.Memory.Remove(ctx, tenant, conversation)
+					if open := b.open(conversation); len(open) > 0 && open[0].Status == event.RunWaiting {
+						return nil
+					}
+					return err
+				}
+			},
+		},
+		{
+			name: "anybody removes", catcher: "remove/a tenant removes its own",
+			plant: func(b *bent) {
+				b.remove = func(ctx context.Context, tenant, conversation string) error {
+					if tenant != "acme" && conversation != "" {
+						tenant = "acme"
+					}
+					return b.Memory.Remove(ctx, tenant, conversation)
+				}
+			},
+		},
+	}
+}

@@ -258,6 +258,13 @@ func mailMutants() []mutant {
 			}),
 		},
 		{
+			name: "mail comes by the time of its posting", catcher: "left/what is left on and on stays in its order",
+			plant: bendMail(func(mail []journal.Mail) []journal.Mail {
+				slices.SortStableFunc(mail, func(x, y journal.Mail) int { return x.Posted.Compare(y.Posted) })
+				return mail
+			}),
+		},
+		{
 			name: "nothing is early", catcher: goes,
 			plant: bendMail(func(mail []journal.Mail) []journal.Mail {
 				for i := range mail {

@@ -35,7 +35,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	caught := map[string]int{} // by case
 	t.Run("mutants", func(t *testing.T) {
 		first := mutants()
-		for i, m := range slices.Concat(first, mailMutants(), aloneMutants(), listMutants()) {
+		for i, m := range slices.Concat(first, mailMutants(), aloneMutants(), listMutants(), removeMutants()) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				known, all := false, 0
@@ -97,6 +97,7 @@ type bent struct {
 	conversations func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
 	runs          func(context.Context, string) ([]journal.Run, error)
 	queue         func(context.Context, string) ([]journal.Run, error)
+	remove        func(ctx context.Context, tenant, conversation string) error
 
 	// What the planted bugs need to know of what went before.
 	mu      sync.Mutex
@@ -187,6 +188,13 @@ func (b *bent) Queue(ctx context.Context, conversation string) ([]journal.Run, e
 		return b.queue(ctx, conversation)
 	}
 	return b.Memory.Queue(ctx, conversation)
+}
+
+func (b *bent) Remove(ctx context.Context, tenant, conversation string) error {
+	if b.remove != nil {
+		return b.remove(ctx, tenant, conversation)
+	}
+	return b.Memory.Remove(ctx, tenant, conversation)
 }
 
 // lease is the last one given out for the conversation.

@@ -28,8 +28,8 @@ func versionOne(t *testing.T) (folder string) {
 	}
 	const text = `'[{"kind":"text","text":"also this"}]'`
 	execute(t, folder,
-		`INSERT INTO conversation (key, id, tenant, turns, ended, last, epoch, holder, until, generation) VALUES
-			(1, 'talk', 'acme', 3, 1, 0, 4, 2, NULL, 1), (2, 'asked', 'acme', 1, 0, 0, 1, 4, NULL, 1), (3, 'new', 'acme', 1, 0, 0, 0, NULL, NULL, 1)`,
+		`INSERT INTO conversation (key, id, tenant, turns, ended, last, epoch, holder, generation) VALUES
+			(1, 'talk', 'acme', 3, 1, 0, 4, 2, 1), (2, 'asked', 'acme', 1, 0, 0, 1, 3, 1), (3, 'new', 'acme', 1, 0, 0, 0, NULL, 1)`,
 		run(1, 1, 1, "over", "completed", "NULL"),
 		run(2, 1, 2, "open", "running", "0"),
 		run(3, 2, 1, "waits", "waiting", "0"), // for a message came, and that made it due

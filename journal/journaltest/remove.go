@@ -1,0 +1,106 @@
+package journaltest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// remover is the store where it removes, and otherwise ends the case.
+func (p *probe) remover() journal.Remover {
+	p.Helper()
+	r, ok := p.Store.(journal.Remover)
+	if !ok {
+		p.Skip("the store is no journal.Remover")
+	}
+	return r
+}
+
+func removeCases() []testCase {
+	r := journal.Run{ID: first, Conversation: talk, Tenant: "acme", User: "ann", Key: "k"}
+	return []testCase{
+		{"what was removed was never there", func(p *probe) {
+			p.remover()
+			p.admit(r)
+			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "acme", User: "ann"})
+			p.take(next).end(event.RunCompleted)
+			w := p.take(first)
+			w.write(set("app:n", "1", "user:n", "2", "own", "3"), begun("t", 1, event.StepTool))
+			p.post(letter("a", first))
+			p.post(reply("b", first))
+			b := w.ending(event.RunCompleted)
+			b.Read = []string{"a"}
+			w.commit(b)
+			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
+
+			equal(p, "log", p.log(talk), nil)
+			_, err := p.Store.Acquire(p.ctx, first, 0)
+			p.refused("Acquire", err, event.ErrNotFound)
+			p.refused("Post", p.Store.Post(p.ctx, letter("a", first)), event.ErrNotFound)
+			err = p.Store.Commit(p.ctx, w.lease, w.batch(note("late")))
+			p.refused("Commit", err, event.ErrLeaseLost)
+			_, err = p.Store.Renew(p.ctx, w.lease)
+			p.refused("Renew", err, event.ErrLeaseLost)
+			p.wantDue()
+			if _, ok := p.Store.(journal.Lister); ok {
+				equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), []string{other})
+			}
+			p.refused("Remove again", p.remover().Remove(p.ctx, "acme", talk), event.ErrNotFound)
+
+			// What others share stays, and the names are free: anybody may have them.
+			equal(p, "the other log", len(p.log(other)), 1)
+			v := p.startIn(talk, first)
+			equal(p, "turn", v.opened.Run.Turn, 1)
+			equal(p, "tenant", v.opened.Run.Tenant, "")
+			equal(p, "mail", mailIDs(v.opened.Mail), nil)
+			equal(p, "last seq", v.opened.Last, int64(0))
+			v.write(begun("t", 1, event.StepTool))
+			p.post(letter("a", first))
+			again := r
+			again.ID, again.Conversation = "run 3", "a third"
+			p.admit(again)
+			equal(p, "shared state", p.acquire("run 3", 0).Shared, map[string]json.RawMessage{
+				"app:n": json.RawMessage("1"), "user:n": json.RawMessage("2"),
+			})
+		}},
+		{"a conversation with an open run stays", func(p *probe) {
+			refused := func(what string) {
+				p.Helper()
+				p.refused("Remove while a run "+what, p.remover().Remove(p.ctx, "acme", talk), event.ErrLocked)
+			}
+			p.admit(r)
+			refused("is queued")
+			w := p.take(first)
+			b := w.write(note("a"))
+			refused("runs")
+			p.post(letter("a", first))
+			w.park(time.Time{})
+			refused("waits")
+			w = p.take(first)
+			equal(p, "log", w.opened.Events, b.Events)
+			equal(p, "mail", mailIDs(w.opened.Mail), []string{"a"})
+			w.end(event.RunCompleted)
+			refused("is queued for mail")
+			p.take(first + "+").end(event.RunCompleted)
+			refused("is queued for mail once more")
+			w = p.take(first + "++")
+			e := w.ending(event.RunCompleted)
+			e.Read = []string{"a"}
+			w.commit(e)
+			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
+		}},
+		{"a tenant removes its own", func(p *probe) {
+			remove := p.remover().Remove
+			p.admit(r)
+			p.take(first).end(event.RunCompleted)
+			p.refused("Remove by another tenant", remove(p.ctx, "zeta", talk), event.ErrNotFound)
+			p.refused("Remove by nobody", remove(p.ctx, "", talk), event.ErrNotFound)
+			p.refused("Remove of nothing", remove(p.ctx, "acme", other), event.ErrNotFound)
+			p.refused("Remove of no name", remove(p.ctx, "acme", ""), event.ErrInvalid)
+			equal(p, "events", len(p.log(talk)), 1)
+			p.ok("Remove", remove(p.ctx, "acme", talk))
+		}},
+	}
+}
