@@ -19,7 +19,7 @@ var (
 	visits atomic.Int64
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // a point must be known before anything comes by
 	name, n, ok := strings.Cut(os.Getenv(Variable), ":")
 	if !ok {
 		return
