@@ -50,7 +50,8 @@ func checkID(op, what, prefix, id string) error {
 
 func notFound(op, what string) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrNotFound, Message: "there is no such " + what, Hint: "list what there is, and look at the id",
+		Op: op, Kind: event.ErrNotFound, Code: strings.ToUpper(what) + "_NOT_FOUND",
+		Message: "there is no such " + what, Hint: "list what there is, and look at the id",
 	}
 }
 

@@ -61,7 +61,7 @@ type Started struct {
 }
 
 // codeKeyReused is the Code of the error for a key that came with another request.
-const codeKeyReused = "IDEMPOTENCY_KEY_REUSED"
+const codeKeyReused = "IDEMPOTENCY_MISMATCH"
 
 // KeyReused reports whether err says that an idempotency key was used for another
 // request before.

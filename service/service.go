@@ -217,3 +217,11 @@ func (w *warm) forget(id string) {
 	delete(w.used, id)
 	w.mu.Unlock()
 }
+
+// Models lists what a run may name as its model.
+func (s *Service) Models(ctx context.Context) []Model {
+	if s.options.Models == nil {
+		return nil
+	}
+	return s.options.Models(ctx)
+}

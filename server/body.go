@@ -1,0 +1,97 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// bodyTime is how long a request's body may take to arrive.
+const bodyTime = 30 * time.Second
+
+// readBody reads a JSON body into v: nothing unknown, nothing doubled, nothing
+// behind it. An empty body is refused unless it may be.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEmpty bool) error {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // a connection that has none is bounded otherwise
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.BodyBytes))
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return &event.Error{
+				Kind: event.ErrTooLarge, Message: "the body is longer than " + strconv.FormatInt(s.options.BodyBytes, 10) + " bytes",
+				Hint: "send less at once",
+			}
+		}
+		return bad("the body did not arrive", "send it again")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if len(bytes.TrimSpace(data)) == 0 {
+		if mayBeEmpty {
+			return nil
+		}
+		return bad("the body is empty", "send JSON")
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return &statusError{http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body is not said to be JSON", "send Content-Type: application/json"}
+	}
+	if err := strictjson.Check(data, strictjson.DefaultDepth); err != nil {
+		return bad("the body cannot be read: "+err.Error(), "send one JSON object, each name once")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return bad("the body does not fit: "+plain(err), "/openapi.json says what it may hold")
+	}
+	return nil
+}
+
+// plain is an error of encoding/json without the names of our types.
+func plain(err error) string {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return "\"" + e.Field + "\" cannot be a " + e.Value
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+func bad(message, hint string) error {
+	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
+}
+
+// query reads the parameters of a request's address; one that is unknown or doubled
+// is refused.
+func query(r *http.Request, known ...string) (map[string]string, error) {
+	values := make(map[string]string)
+	for name, list := range r.URL.Query() {
+		ok := false
+		for _, k := range known {
+			ok = ok || k == name
+		}
+		if !ok || len(list) != 1 {
+			return nil, bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
+		}
+		values[name] = list[0]
+	}
+	return values, nil
+}
+
+// number reads a parameter that is a number of at least 0.
+func number(values map[string]string, name string, most int64) (int64, error) {
+	text, ok := values[name]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > most {
+		return 0, bad("the parameter "+name+" is no number that it may be", "send one from 0 to "+strconv.FormatInt(most, 10))
+	}
+	return n, nil
+}

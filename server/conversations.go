@@ -1,0 +1,241 @@
+package server
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+)
+
+// conversationBody is a conversation on the wire.
+type conversationBody struct {
+	ID        string            `json:"id"`
+	Title     string            `json:"title"`
+	Archived  bool              `json:"archived"`
+	Metadata  map[string]string `json:"metadata"`
+	CreatedAt time.Time         `json:"created_at"`
+	UpdatedAt time.Time         `json:"updated_at"`
+	// Status and OpenRuns are left out of lists.
+	Status     string     `json:"status,omitempty"`
+	OpenRuns   []runBrief `json:"open_runs,omitempty"`
+	ForkedFrom *forkBody  `json:"forked_from,omitempty"`
+}
+
+type runBrief struct {
+	ID     string          `json:"id"`
+	Turn   int             `json:"turn"`
+	Status event.RunStatus `json:"status"`
+}
+
+type forkBody struct {
+	Conversation string `json:"conversation_id"`
+	At           int64  `json:"at"`
+}
+
+func bodyOfRow(row *service.Row) conversationBody {
+	b := conversationBody{
+		ID: row.ID, Title: row.Title, Archived: row.Archived, Metadata: row.Metadata, CreatedAt: row.Created, UpdatedAt: row.Updated,
+	}
+	if b.Metadata == nil {
+		b.Metadata = map[string]string{}
+	}
+	if row.Origin != "" {
+		b.ForkedFrom = &forkBody{row.Origin, row.At}
+	}
+	return b
+}
+
+func bodyOf(c *service.Conversation) conversationBody {
+	b := bodyOfRow(&c.Row)
+	b.Status = "idle"
+	if c.Status != "" {
+		b.Status = string(c.Status)
+	}
+	for i := range c.Open {
+		b.OpenRuns = append(b.OpenRuns, runBrief{c.Open[i].ID, c.Open[i].Turn, c.Open[i].Status})
+	}
+	return b
+}
+
+func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Title    string            `json:"title"`
+		Metadata map[string]string `json:"metadata"`
+	}
+	if err := s.readBody(w, r, &in, true); err != nil {
+		return err
+	}
+	c, err := s.service.CreateConversation(r.Context(), who(r), service.NewConversation{Title: in.Title, Metadata: in.Metadata})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/conversations/"+c.ID)
+	writeJSON(w, http.StatusCreated, bodyOf(&c))
+	return nil
+}
+
+func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
+	values, err := query(r, "limit", "cursor", "archived")
+	if err != nil {
+		return err
+	}
+	limit, err := number(values, "limit", service.MostPage)
+	if err != nil {
+		return err
+	}
+	archived := false
+	if text, ok := values["archived"]; ok {
+		if archived, err = strconv.ParseBool(text); err != nil {
+			return bad("the parameter archived is no true or false", "send true or false")
+		}
+	}
+	list, next, err := s.service.ListConversations(r.Context(), who(r), service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived})
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Data []conversationBody `json:"data"`
+		Next *string            `json:"next_cursor"`
+	}{Data: make([]conversationBody, len(list))}
+	for i := range list {
+		out.Data[i] = bodyOfRow(&list[i])
+	}
+	if next != "" {
+		out.Next = &next
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.service.GetConversation(r.Context(), who(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, bodyOf(&c))
+	return nil
+}
+
+func (s *Server) updateConversation(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Title    *string           `json:"title"`
+		Archived *bool             `json:"archived"`
+		Metadata map[string]string `json:"metadata"`
+	}
+	if err := s.readBody(w, r, &in, false); err != nil {
+		return err
+	}
+	c, err := s.service.UpdateConversation(r.Context(), who(r), r.PathValue("id"), service.Changes(in))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, bodyOf(&c))
+	return nil
+}
+
+func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
+	if err := s.service.DeleteConversation(r.Context(), who(r), r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) resetConversation(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.service.ResetConversation(r.Context(), who(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, bodyOf(&c))
+	return nil
+}
+
+func (s *Server) forkConversation(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		At int64 `json:"at"`
+	}
+	if err := s.readBody(w, r, &in, true); err != nil {
+		return err
+	}
+	c, err := s.service.ForkConversation(r.Context(), who(r), r.PathValue("id"), in.At)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/v1/conversations/"+c.ID)
+	writeJSON(w, http.StatusCreated, bodyOf(&c))
+	return nil
+}
+
+func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) error {
+	events, err := s.service.Export(r.Context(), who(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	control := http.NewResponseController(w)
+	var line []byte
+	for e, err := range events {
+		if err != nil {
+			return err // before the first line an error, behind it a cut
+		}
+		if !shownTo(e) {
+			continue
+		}
+		if line, err = event.AppendJSON(line[:0], shown(e)); err != nil {
+			return err
+		}
+		if w.Header().Get("Content-Type") == "" {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+`.jsonl"`)
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(s.options.WriteTime)) // where there are no deadlines, TCP's are left
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return nil //nolint:nilerr // who does not read it any more needs no error
+		}
+	}
+	return nil
+}
+
+func (s *Server) listEvents(w http.ResponseWriter, r *http.Request) error {
+	values, err := query(r, "after", "limit")
+	if err != nil {
+		return err
+	}
+	after, err := number(values, "after", math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	limit, err := number(values, "limit", 1000)
+	if err != nil {
+		return err
+	}
+	if limit == 0 {
+		limit = 100
+	}
+	events, err := s.service.Events(r.Context(), who(r), r.PathValue("id"), after, int(limit)+1)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Data []json.RawMessage `json:"data"`
+		// Last is what to ask for events after, for the next page; HasMore whether there is one.
+		Last    int64 `json:"last"`
+		HasMore bool  `json:"has_more"`
+	}{Data: []json.RawMessage{}, Last: after, HasMore: len(events) > int(limit)}
+	for _, e := range events[:min(len(events), int(limit))] {
+		out.Last = e.Seq
+		if !shownTo(e) {
+			continue
+		}
+		raw, err := event.AppendJSON(nil, shown(e))
+		if err != nil {
+			return err
+		}
+		out.Data = append(out.Data, raw)
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// statusError is an error of HTTP's own, which the table of kinds does not have.
+type statusError struct {
+	status              int
+	code, message, hint string
+}
+
+func (e *statusError) Error() string { return e.message }
+
+// refuse answers with an error, unless an answer has begun: then only cutting it off
+// is left, and who reads it comes again.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	status, detail := explain(err, idOf(r))
+	if status >= 500 {
+		s.log.Error("a request failed", "request", detail.RequestID, "error", err, "cause", errors.Unwrap(err))
+	}
+	if a, ok := w.(*answer); ok && a.code != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	if detail.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(detail.RetryAfter))
+	}
+	writeJSON(w, status, native.ErrorBody{Error: detail})
+}
+
+// explain is what the outside is told of an error: a status and the one form. Causes
+// stay inside.
+func explain(err error, request string) (int, native.Error) {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status, native.Error{Code: e.code, Message: e.message, Hint: e.hint, RequestID: request}
+	}
+	d, status := native.ErrorOf(err)
+	d.RequestID = request
+	if d.RetryAfter == 0 && event.KindOf(err).Info().Retry && status != http.StatusGatewayTimeout {
+		d.RetryAfter = 2
+	}
+	return status, d
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":{"code":"INTERNAL_ERROR","message":"the answer cannot be written"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // who does not read it any more needs no error
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/braidrun/braid/event"
+)
+
+// health says that the process answers.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	return nil
+}
+
+// ready says that the server can do its work: not while it drains, and not without its
+// journal.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
+	if s.options.Ready != nil {
+		if err := s.options.Ready(); err != nil {
+			return &event.Error{
+				Kind: event.ErrUnavailable, Message: "the server is not ready", Hint: "ask again in a moment", Err: err,
+			}
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+	return nil
+}
+
+// listModels lists what a run may name as its model.
+func (s *Server) listModels(w http.ResponseWriter, r *http.Request) error {
+	type model struct {
+		Name      string `json:"name"`
+		Simulated bool   `json:"simulated"`
+		Available bool   `json:"available"`
+		Why       string `json:"why,omitempty"`
+	}
+	out := struct {
+		Data []model `json:"data"`
+	}{Data: []model{}}
+	for _, m := range s.service.Models(r.Context()) {
+		out.Data = append(out.Data, model{m.Name, m.Simulated, m.Why == "", m.Why})
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}

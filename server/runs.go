@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// runRequest is the body that asks for a run (seed 4, and what stands beside it).
+type runRequest struct {
+	UserInput       string            `json:"user_input"`
+	Executor        string            `json:"executor"`
+	Tokens          map[string]string `json:"tokens"`
+	PreferredSkills []string          `json:"preferred_skills"`
+	Model           string            `json:"model"`
+	Limits          struct {
+		Cycles      int   `json:"max_turns"`
+		ToolCalls   int   `json:"max_tool_calls"`
+		TotalTokens int64 `json:"max_total_tokens"`
+		Seconds     int   `json:"timeout_seconds"`
+	} `json:"limits"`
+	OutputSchema json.RawMessage `json:"output_schema"`
+	// Policy says what becomes of it while a run is open: reject, queue, steer or
+	// interrupt.
+	Policy string `json:"policy"`
+	// OnDisconnect is continue or cancel: what a reader that leaves does to the run.
+	OnDisconnect string            `json:"on_disconnect"`
+	Metadata     map[string]string `json:"metadata"`
+	Attachments  []attachment      `json:"attachments"`
+}
+
+// attachment is a picture or a document that comes with the input.
+type attachment struct {
+	Type string `json:"type"`
+	MIME string `json:"mime_type"`
+	Name string `json:"name"`
+	// Data is base64.
+	Data string `json:"data"`
+}
+
+func (in *runRequest) request(key string) (service.RunRequest, error) {
+	switch in.OnDisconnect {
+	case "", "continue", "cancel":
+	default:
+		return service.RunRequest{}, bad(`on_disconnect is neither "continue" nor "cancel"`, "send one of them, or leave it out")
+	}
+	r := service.RunRequest{
+		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills, Model: in.Model,
+		Limits: service.RunLimits{
+			Cycles: in.Limits.Cycles, ToolCalls: in.Limits.ToolCalls, TotalTokens: in.Limits.TotalTokens,
+			Time: time.Duration(in.Limits.Seconds) * time.Second,
+		},
+		Policy: braid.Policy(in.Policy), Metadata: in.Metadata, Key: key,
+	}
+	if s := string(in.OutputSchema); s != "" && s != "null" {
+		r.OutputSchema = in.OutputSchema
+	}
+	if len(in.Tokens) > 0 {
+		r.Tokens = make(map[string]secret.Secret, len(in.Tokens))
+		for name, value := range in.Tokens {
+			r.Tokens[name] = secret.New(value)
+		}
+	}
+	for i := range in.Attachments {
+		b, err := in.Attachments[i].block()
+		if err != nil {
+			return service.RunRequest{}, err
+		}
+		r.Attachments = append(r.Attachments, b)
+	}
+	return r, nil
+}
+
+func (a *attachment) block() (event.Block, error) {
+	data, err := base64.StdEncoding.DecodeString(a.Data)
+	if err != nil || len(data) == 0 {
+		return nil, bad("an attachment's data is not base64, or empty", "encode the file's bytes as standard base64")
+	}
+	kind, _, err := mime.ParseMediaType(a.MIME)
+	if err != nil {
+		return nil, bad("an attachment has no mime_type", "send one such as image/png or application/pdf")
+	}
+	switch a.Type {
+	case "image":
+		if !strings.HasPrefix(kind, "image/") {
+			return nil, bad("an image is of the type "+kind, "send it as a document")
+		}
+		return &event.Image{MIME: kind, Data: data}, nil
+	case "document":
+		return &event.Document{MIME: kind, Name: a.Name, Data: data}, nil
+	default:
+		return nil, bad("an attachment is neither an image nor a document", `send "image" or "document" as its type`)
+	}
+}
+
+// maxKey bounds an idempotency key.
+const maxKey = 255
+
+// startRun accepts a run and answers in one of three ways: a stream, one JSON when
+// it is over, or at once with where to look.
+func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
+	var in runRequest
+	if err := s.readBody(w, r, &in, false); err != nil {
+		return err
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > maxKey {
+		return bad("the Idempotency-Key is too long", "send at most 255 bytes")
+	}
+	request, err := in.request(key)
+	if err != nil {
+		return err
+	}
+	conversation := r.PathValue("id")
+	started, err := s.service.StartRun(r.Context(), who(r), conversation, request)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Run-Id", started.Run.ID)
+	here := "/v1/conversations/" + conversation + "/runs/" + started.Run.ID
+	if asynchronous(r) {
+		w.Header().Set("Location", here)
+		w.Header().Set("Preference-Applied", "respond-async")
+		writeJSON(w, http.StatusAccepted, struct {
+			runBrief
+			Joined bool   `json:"joined,omitempty"`
+			Stream string `json:"stream"`
+		}{runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}, started.Joined, here + "/stream"})
+		return nil
+	}
+	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
+	err = st.prepare(r.Context())
+	if err == nil {
+		if wantsJSON(r) {
+			err = st.collect(w, r)
+		} else {
+			err = st.send(w, r)
+		}
+	}
+	if in.OnDisconnect == "cancel" && !st.over {
+		s.leave(r, conversation, started.Run.ID)
+	}
+	return err
+}
+
+// leave cancels the run of a reader that has gone and asked for that.
+func (s *Server) leave(r *http.Request, conversation, run string) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
+	defer stop()
+	if err := s.service.CancelRun(ctx, who(r), conversation, run); err != nil && event.KindOf(err) != event.ErrConflict {
+		s.log.Warn("a run whose reader left could not be cancelled", "request", idOf(r), "run", run, "error", err)
+	}
+}
+
+// asynchronous reports whether the caller wants to look later (RFC 7240).
+func asynchronous(r *http.Request) bool {
+	for _, line := range r.Header.Values("Prefer") {
+		for _, part := range strings.Split(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wantsJSON reports whether the caller wants one answer instead of a stream: it says
+// so, and does not name streams too.
+func wantsJSON(r *http.Request) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
+}
+
+// runBody is a run on the wire.
+type runBody struct {
+	ID        string            `json:"id"`
+	Turn      int               `json:"turn"`
+	Status    event.RunStatus   `json:"status"`
+	Agent     string            `json:"agent,omitempty"`
+	Executor  string            `json:"executor,omitempty"`
+	Metadata  map[string]string `json:"metadata"`
+	CreatedAt time.Time         `json:"created_at"`
+	WakeAt    *time.Time        `json:"wake_at,omitempty"`
+	Cancelled bool              `json:"cancel_requested,omitempty"`
+	// Result or Error is there once the run has ended.
+	Result *native.Result `json:"result,omitempty"`
+	Error  *native.Error  `json:"error,omitempty"`
+}
+
+func bodyOfRun(run *journal.Run) runBody {
+	b := runBody{
+		ID: run.ID, Turn: run.Turn, Status: run.Status, Agent: run.Agent, Executor: run.Executor, Metadata: run.Metadata,
+		CreatedAt: run.Admitted, Cancelled: run.Cancelled && !run.Status.Ended(),
+	}
+	if !run.WakeAt.IsZero() {
+		b.WakeAt = &run.WakeAt
+	}
+	return b
+}
+
+func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
+	runs, err := s.service.ListRuns(r.Context(), who(r), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Data []runBody `json:"data"`
+	}{Data: []runBody{}}
+	for i := range runs {
+		out.Data = append(out.Data, bodyOfRun(&runs[i]))
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
+	run, err := s.service.GetRun(r.Context(), who(r), r.PathValue("id"), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	b := bodyOfRun(&run)
+	if run.Status.Ended() {
+		st := &stream{server: s, who: who(r), conversation: r.PathValue("id"), run: run.ID}
+		end, err := st.terminal(r.Context())
+		if err != nil {
+			return err
+		}
+		switch end := end.(type) {
+		case *native.Result:
+			b.Result = end
+		case *native.Error:
+			b.Error = end
+		}
+	}
+	writeJSON(w, http.StatusOK, b)
+	return nil
+}
+
+func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
+	if err := s.readBody(w, r, &struct{}{}, true); err != nil {
+		return err
+	}
+	if err := s.service.CancelRun(r.Context(), who(r), r.PathValue("id"), r.PathValue("run")); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusAccepted, map[string]string{"id": r.PathValue("run"), "status": "cancel_requested"})
+	return nil
+}

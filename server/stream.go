@@ -1,0 +1,336 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// stream is one reader of a conversation, or of one run of it. The request's own
+// goroutine does everything: it takes all that is ready, makes one piece of bytes of
+// it and writes that, so that what is there is never held back and a burst costs one
+// write. Whoever reads too slowly is cut back to a snapshot by the bus, and nobody
+// waits for them.
+type stream struct {
+	server       *Server
+	who          service.Principal
+	conversation string
+	// run is the one to be shown; empty shows all of them and never ends.
+	run    string
+	cursor native.Cursor
+	// complete is for readers that begin with the run and know the seed's frames alone.
+	complete bool
+
+	follower *live.Follower
+	encoder  *native.Encoder
+	// titled says that the conversation has a title.
+	titled bool
+	// over is set once the run's terminal frame was sent.
+	over bool
+}
+
+// streamPage is how many events are encoded into one write at most.
+const streamPage = 64
+
+func (s *Server) streamConversation(w http.ResponseWriter, r *http.Request) error {
+	st := &stream{server: s, who: who(r), conversation: r.PathValue("id")}
+	return st.attach(w, r)
+}
+
+func (s *Server) streamRun(w http.ResponseWriter, r *http.Request) error {
+	run, err := s.service.GetRun(r.Context(), who(r), r.PathValue("id"), r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	st := &stream{server: s, who: who(r), conversation: r.PathValue("id"), run: run.ID}
+	return st.attach(w, r)
+}
+
+// attach begins a stream where its reader was, or at the beginning.
+func (st *stream) attach(w http.ResponseWriter, r *http.Request) error {
+	values, err := query(r, "after")
+	if err != nil {
+		return err
+	}
+	at, asked := values["after"]
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		at, asked = id, true
+	}
+	if asked {
+		if st.cursor, err = native.ParseCursor(at); err != nil {
+			return err
+		}
+	}
+	if err := st.prepare(r.Context()); err != nil {
+		return err
+	}
+	return st.send(w, r)
+}
+
+// prepare finds out everything that can go wrong before the first byte is sent.
+func (st *stream) prepare(ctx context.Context) error {
+	st.encoder = native.NewEncoder(st.conversation)
+	conv, err := st.server.service.GetConversation(ctx, st.who, st.conversation)
+	if err != nil {
+		return err
+	}
+	st.titled = conv.Title != ""
+	st.follower, err = st.server.service.Follow(ctx, st.who, st.conversation, st.cursor.Seq)
+	if err != nil {
+		return err
+	}
+	if err = st.skip(ctx); err != nil {
+		st.follower.Close()
+	}
+	return err
+}
+
+// skip tells the encoder of what the reader has of the run that is under way there.
+func (st *stream) skip(ctx context.Context) error {
+	const page = 512
+	for after := int64(0); after < st.cursor.Seq; {
+		events, err := st.server.service.Events(ctx, st.who, st.conversation, after, page)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if e.Seq > st.cursor.Seq {
+				return nil
+			}
+			after = e.Seq
+			if st.shows(e) {
+				st.encoder.Skip(e)
+			}
+			if _, ok := e.Body.(*event.RunEnded); ok && e.Run == st.run {
+				st.over = true
+			}
+		}
+		if len(events) == 0 {
+			break
+		}
+	}
+	st.encoder.SkipTo(st.cursor.Seq)
+	return nil
+}
+
+func (st *stream) shows(e *event.Event) bool { return st.run == "" || e.Run == st.run }
+
+// send writes the stream. Once its head is out no error is returned: what goes wrong is
+// told on the stream itself.
+func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
+	defer st.follower.Close()
+	s := st.server
+	s.metrics.streams.Inc()
+	defer s.metrics.streams.Dec()
+	st.encoder.RequestID = idOf(r)
+	st.encoder.Complete = st.complete
+
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // a proxy that buffers would hold back what is there
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	out := writer{w: w, control: control, time: s.options.WriteTime, metrics: s.metrics}
+	if err := out.write(nil); err != nil {
+		return nil //nolint:nilerr // the reader has gone
+	}
+
+	var items [streamPage]live.Item
+	var buf []byte
+	for !st.over {
+		n, err := st.read(r.Context(), &out, items[:])
+		switch {
+		case err == nil && n == 0:
+			continue
+		case err != nil && r.Context().Err() != nil:
+			return nil // the reader has gone
+		case err != nil:
+			buf = st.interrupted(buf[:0], err, idOf(r))
+			_ = out.write(buf) // it is the last thing that can be said
+			return nil
+		}
+		buf = buf[:0]
+		for i := range items[:n] {
+			if buf = st.append(r.Context(), buf, &items[i]); st.over {
+				break
+			}
+		}
+		if len(buf) == 0 {
+			continue
+		}
+		if err := out.write(buf); err != nil {
+			return nil //nolint:nilerr // the reader has gone, or does not read
+		}
+		if cap(buf) > 1<<20 {
+			buf = nil // one large event must not be paid for as long as the stream lives
+		}
+	}
+	return nil
+}
+
+// read waits for items, and says that the stream is alive while there are none.
+func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int, error) {
+	beat, stop := context.WithDeadline(ctx, out.last.Add(st.server.options.Heartbeat))
+	defer stop()
+	n, err := st.follower.Read(beat, items)
+	if err == nil || ctx.Err() != nil || !errors.Is(err, event.ErrTimeout) {
+		return n, err
+	}
+	return 0, out.write(sse.AppendComment(nil, "keep-alive"))
+}
+
+// append makes the bytes of one item.
+func (st *stream) append(ctx context.Context, buf []byte, item *live.Item) []byte {
+	if item.Sync != nil {
+		if item.Sync.Missed > 0 {
+			st.server.metrics.cuts.Inc()
+		}
+		for i := range item.Sync.Steps {
+			if step := &item.Sync.Steps[i]; st.run == "" || step.Run == st.run {
+				buf = st.encoder.AppendSnapshot(buf, step)
+			}
+		}
+		return buf
+	}
+	e := item.Event
+	if !st.shows(e) {
+		if !e.Live() {
+			st.encoder.SkipTo(e.Seq)
+		}
+		return buf
+	}
+	if b, ok := e.Body.(*event.RunEnded); ok {
+		buf = st.title(ctx, buf, b)
+		st.over = st.run != ""
+	}
+	return st.encoder.Append(buf, e)
+}
+
+// title tells of the title that the first completed run gives its conversation.
+func (st *stream) title(ctx context.Context, buf []byte, b *event.RunEnded) []byte {
+	if st.titled || b.Status != event.RunCompleted {
+		return buf
+	}
+	st.titled = true
+	title, err := st.server.service.Title(ctx, st.who, st.conversation)
+	if err != nil || title == "" {
+		return buf // it can be asked for later
+	}
+	return native.AppendFrame(buf, &native.Title{Title: title})
+}
+
+// interrupted says why a stream ends before its run does: the reader is to come again.
+func (st *stream) interrupted(buf []byte, err error, request string) []byte {
+	_, detail := explain(err, request)
+	st.server.log.Warn("a stream was interrupted", "request", request, "error", err)
+	return native.AppendFrame(buf, &native.Notice{Code: "STREAM_INTERRUPTED", Message: detail.Message + ": connect again with the last id"})
+}
+
+// collect waits for the run's end and answers with it as one JSON. A run that
+// waits for a person is answered with 202 and what it asks.
+func (st *stream) collect(w http.ResponseWriter, r *http.Request) error {
+	end, err := st.terminal(r.Context())
+	if err != nil {
+		return err
+	}
+	switch end := end.(type) {
+	case *native.Result:
+		status := http.StatusOK
+		if end.Error != nil && end.Error.Code == event.ErrTimeout.Info().Code {
+			status = http.StatusGatewayTimeout
+		}
+		st.over = true
+		writeJSON(w, status, end)
+	case *native.Error:
+		end.RequestID = idOf(r)
+		status := http.StatusInternalServerError
+		for _, c := range native.Codes() {
+			if c.Code == end.Code {
+				status = c.HTTP
+			}
+		}
+		st.over = true
+		writeJSON(w, status, native.ErrorBody{Error: *end})
+	case *native.Question:
+		st.over = true // it waits for a person, not for its reader
+		w.Header().Set("Location", "/v1/conversations/"+st.conversation+"/questions")
+		writeJSON(w, http.StatusAccepted, struct {
+			ID       string           `json:"id"`
+			Status   event.RunStatus  `json:"status"`
+			Question *native.Question `json:"question"`
+		}{st.run, event.RunWaiting, end})
+	}
+	return nil
+}
+
+// open reports whether a question still waits for its answer.
+func (st *stream) open(ctx context.Context, q *native.Question) bool {
+	open, err := st.server.service.Questions(ctx, st.who, st.conversation)
+	for i := range open {
+		if err == nil && open[i].Token == q.QuestionID {
+			return true
+		}
+	}
+	return false
+}
+
+// terminal reads on to the run's terminal frame, or to a question that nothing can go
+// on without.
+func (st *stream) terminal(ctx context.Context) (native.Frame, error) {
+	if st.follower == nil {
+		if err := st.prepare(ctx); err != nil {
+			return nil, err
+		}
+	}
+	defer st.follower.Close()
+	var items [streamPage]live.Item
+	for {
+		n, err := st.follower.Read(ctx, items[:])
+		if err != nil {
+			return nil, err
+		}
+		for i := range items[:n] {
+			e := items[i].Event
+			if e == nil || e.Live() || !st.shows(e) {
+				continue
+			}
+			for _, f := range st.encoder.Frames(e) {
+				if native.Terminal(f) {
+					return f, nil
+				}
+				if q, ok := f.(*native.Question); ok && st.open(ctx, q) {
+					return q, nil
+				}
+			}
+		}
+	}
+}
+
+// writer writes to a reader that may be slow, and knows when it last did.
+type writer struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	time    time.Duration
+	last    time.Time
+	metrics *Metrics
+}
+
+// write sends b at once.
+func (o *writer) write(b []byte) error {
+	o.last = time.Now()
+	_ = o.control.SetWriteDeadline(o.last.Add(o.time)) // where there are no deadlines, TCP's are left
+	if len(b) > 0 {
+		if _, err := o.w.Write(b); err != nil {
+			return err
+		}
+		o.metrics.frames.Inc()
+	}
+	return o.control.Flush()
+}
