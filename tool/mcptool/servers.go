@@ -1,0 +1,229 @@
+package mcptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Servers are the MCP servers of an agent. Close them when they are no longer
+// needed. All methods are safe for concurrent use.
+type Servers struct {
+	list  []*server
+	order Options
+}
+
+// State is how a server is doing, in the words that clients of agents know.
+type State string
+
+// The states of a server.
+const (
+	StateConnected State = "connected"
+	// StateFailed: it could not be reached, or is gone. The next call tries again.
+	StateFailed    State = "failed"
+	StateNeedsAuth State = "needs-auth"
+	StateDisabled  State = "disabled"
+)
+
+// Status is a server as it is now.
+type Status struct {
+	Name  string
+	State State
+	// Err is why the server is not connected. [Stderr] has the last words of
+	// one that is a program.
+	Err error
+	// Tools is how many of its tools are used; Skipped are the others.
+	Tools   int
+	Skipped []Skipped
+	// Protocol is the version that is spoken; Server and Version are what the
+	// server calls itself.
+	Protocol string
+	Server   string
+	Version  string
+}
+
+// Skipped is a tool that was left out, and why. A name of "" stands for the
+// rest of a list.
+type Skipped struct{ Tool, Why string }
+
+// Connect starts or reaches the servers, all at once, and lists their tools.
+// Where the configuration is wrong or a server cannot be reached, it
+// gives an error for each, joined, with kinds of package event, and leaves
+// nothing running. ctx bounds connecting only. Use [Reach] to go on with the servers that
+// are there.
+func Connect(ctx context.Context, o Options, configs ...Config) (*Servers, error) {
+	s, err := Reach(ctx, o, configs...)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, st := range s.Status() {
+		if st.Err != nil {
+			errs = append(errs, st.Err)
+		}
+	}
+	if err := ctx.Err(); err != nil && len(errs) > 0 {
+		errs = []error{err}
+	}
+	if len(errs) > 0 {
+		_ = s.Close()
+		if len(errs) == 1 {
+			return nil, errs[0]
+		}
+		return nil, errors.Join(errs...)
+	}
+	return s, nil
+}
+
+// Reach is [Connect] for a program that does not depend on any one server: a
+// server that cannot be reached has no tools, [Servers.Status] tells why, and
+// [Servers.Refresh] tries again. Only a wrong configuration is an error.
+func Reach(ctx context.Context, o Options, configs ...Config) (*Servers, error) {
+	o = o.withDefaults()
+	names := map[string]bool{}
+	for i := range configs {
+		c := &configs[i]
+		if e := c.check(); e != nil {
+			return nil, e
+		}
+		if names[c.Name] {
+			return nil, badConfig("", fmt.Sprintf("has two servers called %q", c.Name), "rename one of them", nil)
+		}
+		names[c.Name] = true
+		if c.Command != "" && !o.Commands && !c.Disabled {
+			return nil, fault(c.Name, event.ErrPermission, "is a program, and starting programs is turned off",
+				"turn it on for servers that you trust with this computer, or give a url", nil)
+		}
+		if name := unexpanded(c); name != "" && !c.Disabled {
+			return nil, badConfig(c.Name, "needs "+name+", which was not filled in", "expand the configuration first", nil)
+		}
+	}
+	s := &Servers{order: o}
+	for _, c := range configs {
+		s.list = append(s.list, newServer(c, o))
+	}
+	s.Refresh(ctx)
+	return s, nil
+}
+
+// unexpanded finds a placeholder where one cannot be meant literally.
+func unexpanded(c *Config) string {
+	var names []string
+	look := func(v string) {
+		expand(v, func(name string) (string, bool) { names = append(names, name); return "", true }, &names)
+	}
+	look(c.URL)
+	for _, v := range c.Headers {
+		look(v)
+	}
+	for _, v := range c.Env {
+		look(v)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// Refresh tries to reach the servers that are not connected, all at once, and waits until each
+// is connected or has failed. It is cheap where all are.
+func (s *Servers) Refresh(ctx context.Context) {
+	var wait sync.WaitGroup
+	for _, one := range s.list {
+		if !one.config.Disabled {
+			wait.Go(func() {
+				_, err := one.session(ctx)
+				one.mu.Lock()
+				if err != nil && one.one == nil && one.err == nil {
+					one.err = err // ctx ended before the server was reached
+				}
+				one.mu.Unlock()
+			})
+		}
+	}
+	wait.Wait()
+}
+
+// Tools are the tools of all servers, with names that do not clash (see
+// [Options.Naming]), in the order of the servers and of their lists. They are the
+// tools of this moment: agents that are made later may get others. Each is a
+// [*Tool].
+func (s *Servers) Tools() []braid.Tool {
+	var all []*Tool
+	for _, one := range s.list {
+		one.mu.Lock()
+		all = append(all, one.tools...)
+		one.mu.Unlock()
+	}
+	names := nameTools(all, s.order.Naming, s.order.Reserved)
+	tools := make([]braid.Tool, len(all))
+	for i, t := range all {
+		tools[i] = t.named(names[i])
+	}
+	return tools
+}
+
+// Prompt is base, the agent's own instructions, and below it what the servers
+// say about their use: each framed as the word of that server, at most
+// [Options.InstructionBytes] of it. It is base alone where no server says
+// anything. Pass it to [braid.Instructions].
+func (s *Servers) Prompt(base string) string {
+	var said []string
+	for _, one := range s.list {
+		one.mu.Lock()
+		text := one.instructions
+		one.mu.Unlock()
+		if text = frame(one.config.Name, text, s.order.InstructionBytes); text != "" {
+			said = append(said, text)
+		}
+	}
+	if len(said) == 0 {
+		return base
+	}
+	all := instructionsLead + "\n\n" + strings.Join(said, "\n\n")
+	if base == "" {
+		return all
+	}
+	return base + "\n\n" + all
+}
+
+// Status tells how each server is doing, in the order of the configuration.
+func (s *Servers) Status() []Status {
+	list := make([]Status, 0, len(s.list))
+	for _, one := range s.list {
+		one.mu.Lock()
+		st := Status{
+			Name: one.config.Name, State: StateConnected, Err: one.err, Tools: len(one.tools), Skipped: slices.Clone(one.skipped),
+			Protocol: one.about.protocol, Server: one.about.name, Version: one.about.version,
+		}
+		switch {
+		case one.config.Disabled:
+			st.State = StateDisabled
+		case errors.Is(one.err, event.ErrUnauthenticated):
+			st.State = StateNeedsAuth
+		case one.one == nil || !one.one.alive():
+			st.State = StateFailed
+		}
+		one.mu.Unlock()
+		list = append(list, st)
+	}
+	return list
+}
+
+// Close ends all sessions and programs, at the same time, and waits for them: a
+// program has its input closed, then is asked to end, then is killed, with
+// [Options.Grace] in between. Calls in flight fail. It never fails itself.
+func (s *Servers) Close() error {
+	var wait sync.WaitGroup
+	for _, one := range s.list {
+		wait.Go(one.close)
+	}
+	wait.Wait()
+	return nil
+}

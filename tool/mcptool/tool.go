@@ -1,0 +1,265 @@
+package mcptool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Tool is a tool of an MCP server. It goes on working when its server was
+// started again meanwhile.
+type Tool struct {
+	from   *server
+	server string
+	name   string
+	title  string
+	hints  Hints
+	spec   braid.ToolSpec
+	traits braid.Traits
+}
+
+var _ braid.Tool = (*Tool)(nil)
+
+// Hints are what a server says about a tool of its own. They are advice: a
+// server may be wrong, or lie.
+type Hints struct {
+	// ReadOnly: it changes nothing. Idempotent: twice is the same as once.
+	ReadOnly   bool
+	Idempotent bool
+	// Destructive: it may destroy something; OpenWorld: it deals with what is
+	// outside the server. Both are true where the server says nothing.
+	Destructive bool
+	OpenWorld   bool
+}
+
+func newTool(s *server, w wireTool, schema json.RawMessage) *Tool {
+	t := &Tool{
+		from: s, server: s.config.Name, name: w.Name, title: w.Title,
+		hints:  Hints{Destructive: true, OpenWorld: true},
+		spec:   braid.ToolSpec{Name: legal(w.Name), Description: w.Description, Schema: schema},
+		traits: braid.Traits{Effect: event.EffectUnsafe, Timeout: s.options.CallTimeout},
+	}
+	if h := w.Hints; h != nil {
+		t.hints.ReadOnly, t.hints.Idempotent = h.ReadOnlyHint, h.IdempotentHint
+		if h.DestructiveHint != nil {
+			t.hints.Destructive = *h.DestructiveHint
+		}
+		if h.OpenWorldHint != nil {
+			t.hints.OpenWorld = *h.OpenWorldHint
+		}
+		if t.title == "" {
+			t.title = h.Title
+		}
+	}
+	if slices.Contains(s.options.Trusted, s.config.Name) {
+		switch {
+		case t.hints.ReadOnly:
+			t.traits.Effect = event.EffectPure
+		case t.hints.Idempotent:
+			t.traits.Effect = event.EffectIdempotent
+		}
+	}
+	return t
+}
+
+// named is the tool under another name.
+func (t *Tool) named(name string) *Tool {
+	other := *t
+	other.spec.Name = name
+	return &other
+}
+
+// Spec implements [braid.Tool]: the name for the model, the server's own
+// description, and the server's schema.
+func (t *Tool) Spec() braid.ToolSpec { return t.spec }
+
+// Traits tells the loop about the tool's effect and time-out.
+func (t *Tool) Traits() braid.Traits { return t.traits }
+
+// Server is the configured name of the tool's server.
+func (t *Tool) Server() string { return t.server }
+
+// Name is what the server calls the tool, Title what it calls it for people.
+func (t *Tool) Name() string { return t.name }
+
+// Title is the tool's name for people; "" where the server gives none.
+func (t *Tool) Title() string { return t.title }
+
+// Hints are what the server says about repeating the tool and the like.
+func (t *Tool) Hints() Hints { return t.hints }
+
+// Digest stands for all that the model and a reviewer read of the tool: its
+// name, description, schema and hints. Who has approved a tool keeps it, to
+// see that the server has not changed its words since.
+func (t *Tool) Digest() string {
+	raw, err := json.Marshal(struct {
+		Name, Title, Description string
+		Schema                   json.RawMessage
+		Hints                    Hints
+	}{t.name, t.title, t.spec.Description, t.spec.Schema, t.hints})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// pauses stand between the tries to reach a server that is not there.
+var pauses = []time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
+
+// Call implements [braid.Tool]. What the server answers is the result, also
+// where it is an error; an error of Call means that the server gave no answer. A call that cannot
+// have reached the server, because it was started again meanwhile or
+// is not there, is tried again; one that may have reached it is not, unless the
+// tool may be repeated.
+func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out braid.Output, err error) {
+	if t.from == nil {
+		return braid.Output{}, fault(t.server, event.ErrGone, "is closed", "connect to it again", nil)
+	}
+	if braid.CallOf(ctx) == nil && t.traits.Timeout > 0 {
+		// Nobody else looks at the time.
+		outer := ctx
+		bounded, cancel := context.WithTimeout(ctx, t.traits.Timeout)
+		defer cancel()
+		ctx = bounded
+		defer func() {
+			if err != nil && outer.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+				err = fault(t.server, event.ErrTimeout, fmt.Sprintf("did not answer within %v%s", t.traits.Timeout, inDoubt),
+					"check before it is called again", err)
+			}
+		}()
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	for try := 0; ; try++ {
+		var again bool
+		out, again, err = t.try(ctx, args)
+		if err == nil || !again || try >= len(pauses) || ctx.Err() != nil {
+			return out, err
+		}
+		if errors.Is(err, mcp.ErrSessionMissing) {
+			continue // the server is there
+		}
+		pause := time.NewTimer(pauses[try])
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return braid.Output{}, ctx.Err()
+		}
+	}
+}
+
+// try calls once. again says that the call may be repeated.
+func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output, again bool, err error) {
+	s := t.from
+	one, err := s.session(ctx)
+	if err != nil {
+		_, refused := errors.AsType[*net.OpError](err)
+		return out, refused, err
+	}
+	params := &mcp.CallToolParams{Name: t.name, Arguments: args}
+	if braid.CallOf(ctx) != nil {
+		stop := t.watch(ctx, one, params)
+		defer stop()
+	}
+	inner, f := withFlight(ctx)
+	defer f.land()
+	defer context.AfterFunc(s.life, func() { f.fail(errClosed) })()
+	one.traffic.calls.Add(1)
+	_, err = one.cs.CallTool(inner, params)
+	if inner.Err() != nil && f.wasSent() && f.result() == nil {
+		one.traffic.notices.Add(1) // which the SDK is about to send
+	}
+	one.traffic.calls.Add(-1)
+	// The answer is read as the server wrote it. The SDK refuses kinds of content
+	// that it does not know; they are results too.
+	if raw := f.result(); err == nil || raw != nil && ctx.Err() == nil && f.failure() == nil && !broken(err) && serverError(err, f) == nil {
+		out, bad := output(raw, s.options.TextBytes)
+		if bad == nil {
+			return out, false, nil
+		}
+		if errors.Is(bad, errInput) {
+			return out, false, fault(t.server, event.ErrUnsupported, "asks a person for input, and nobody can be asked here",
+				"call it with all that it needs, or do without", errors.Join(bad, err))
+		}
+		return out, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log", errors.Join(bad, err))
+	}
+	if e := serverError(err, f); e != nil && ctx.Err() == nil && f.failure() == nil {
+		// The server's own words: the model may mend its call.
+		left := s.options.TextBytes
+		out = braid.TextOutput("Error: " + shorten(e.Message, &left))
+		out.IsError = true
+		return out, false, nil
+	}
+	if ctx.Err() == nil && one.p != nil {
+		// A child that is dying takes a moment; how it ended belongs to the error.
+		one.p.within(100 * time.Millisecond)
+	}
+	missing := errors.Is(err, mcp.ErrSessionMissing)
+	fail := s.transportFault(ctx, err, f, one.p, "while the tool ran")
+	if broken(err) || !one.alive() || one.p != nil && errors.Is(err, io.EOF) {
+		s.drop(one)
+	}
+	switch {
+	case f.failure() != nil: // too large, or closed: it would be so again
+	case missing:
+		again = true
+	case !f.wasSent():
+		again = true
+	case t.traits.Effect == event.EffectPure, t.traits.Effect == event.EffectIdempotent:
+		again = f.lastStatus() < 300
+	}
+	return out, again, fail
+}
+
+// watch passes the server's progress on. What is not taken in time is replaced
+// by what comes after it: a slow reader holds up neither the server nor other calls.
+func (t *Tool) watch(ctx context.Context, one *session, params *mcp.CallToolParams) (stop func()) {
+	news := make(chan string, 1)
+	token, unlisten := one.listen(func(p *mcp.ProgressNotificationParams) {
+		text := progressText(p)
+		for {
+			select {
+			case news <- text:
+				return
+			default:
+			}
+			select {
+			case <-news:
+			default:
+			}
+		}
+	})
+	params.SetProgressToken(token)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case text := <-news:
+				braid.Progress(ctx, text)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		unlisten()
+		close(done)
+		<-ended
+	}
+}
