@@ -143,6 +143,7 @@ func leftCases() []testCase {
 			changed.Message = words("another")
 			p.refused("Post of other words", p.Store.Post(p.ctx, changed), event.ErrConflict)
 			p.refused("Post of a new letter", p.Store.Post(p.ctx, letter("b", first)), event.ErrConflict)
+			w.lost("release that says it was read", journal.Batch{Release: true, Read: []string{"a"}})
 			p.post(letter("a", next)) // the one that was left is known here as well
 			equal(p, "mail", mailIDs(p.acquire(next, 0).Mail), []string{"a"})
 		}},

@@ -177,12 +177,16 @@ func TestViewOfAnotherProcess(t *testing.T) {
 		told.take(p.lines.Text())
 	}
 	_ = p.cmd.Wait()
+	before := contents(t, folder)
 	look(r)
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	before := contents(t, folder)
-	look(view(t, folder))
+	r = view(t, folder)
+	look(r)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 	if after := contents(t, folder); !cmp.Equal(before, after) {
 		t.Error("looking at what a dead process left has changed it")
 	}
