@@ -16,6 +16,8 @@ const (
 	FromArgument Source = "argument"
 	// FromEnvironment is [Variable].
 	FromEnvironment Source = "environment"
+	// FromKey is a provider's key in the environment.
+	FromKey Source = "key"
 	// FromNothing is the simulated model, because there was nothing else.
 	FromNothing Source = "nothing"
 )
@@ -28,7 +30,7 @@ type Detection struct {
 	// Keys names the environment variables with a provider's key that are
 	// set. Their values are never kept.
 	Keys []string
-	// Notes tell people what was found and not used.
+	// Notes tell people what each of the keys led to, in the same order.
 	Notes []string
 	// Offers tell people what else there is; see [Detection.Offer].
 	Offers []string
@@ -49,15 +51,29 @@ func Detect(env func(string) string, ref string) Detection {
 		return d
 	}
 	d.Source, d.Model = FromNothing, "demo"
+	var found []provider
 	for _, p := range providers() {
 		for _, key := range p.keys {
-			if env(key) == "" {
+			if strings.TrimSpace(env(key)) == "" {
 				continue
 			}
-			d.Keys = append(d.Keys, key)
-			d.Notes = append(d.Notes, key+" is set, but this build has no "+p.title+" provider yet; using the simulated model")
+			d.Keys, found = append(d.Keys, key), append(found, p)
+			if d.Source == FromNothing && p.open != nil {
+				d.Source, d.Model = FromKey, p.model
+			}
 			break // one key of a provider is enough
 		}
+	}
+	using := "using " + d.Model
+	if d.Source == FromNothing {
+		using = "using the simulated model"
+	}
+	for i, p := range found {
+		note := d.Keys[i] + " is set"
+		if p.open == nil {
+			note += ", but this build has no " + p.title + " provider yet"
+		}
+		d.Notes = append(d.Notes, note+"; "+using)
 	}
 	return d
 }

@@ -20,6 +20,7 @@ const op = "model"
 //   - ErrModelNotFound: the reference means nothing; the hint says what was
 //     probably meant and what there is.
 //   - ErrUnsupported: the provider is known, but not in this build.
+//   - ErrModelAuth: the provider needs a key; the hint names its variable.
 //   - ErrInvalid: a setting or a script is wrong.
 //
 // "demo:./file.yaml" and other paths read a script from a file, so a
@@ -30,14 +31,14 @@ func Open(ref string) (braid.Model, error) {
 
 func openIn(env func(string) string, ref string) (braid.Model, error) {
 	d := Detect(env, ref)
-	m, err := open(d.Model)
+	m, err := open(env, d.Model)
 	if e := new(event.Error); d.Source == FromEnvironment && errors.As(err, &e) {
 		e.Op = "model (from " + Variable + ")"
 	}
 	return m, err
 }
 
-func open(ref string) (braid.Model, error) {
+func open(env func(string) string, ref string) (braid.Model, error) {
 	name, rest := ref, ""
 	if i := strings.IndexAny(ref, ":?"); i >= 0 {
 		name, rest = ref[:i], strings.TrimPrefix(ref[i:], ":")
@@ -51,7 +52,7 @@ func open(ref string) (braid.Model, error) {
 			Op: op, Kind: event.ErrUnsupported, Message: "This build has no " + p.title + " provider yet.", Hint: have(),
 		}
 	}
-	return p.open(rest)
+	return p.open(env, rest)
 }
 
 // unknown is the error for a reference that means nothing.

@@ -45,7 +45,7 @@ func TestOpenFindsDemoModels(t *testing.T) {
 		}
 	}
 	for _, name := range Names() {
-		if _, err := openIn(none, name); err != nil {
+		if _, err := openIn(env("ANTHROPIC_API_KEY", "k"), name); err != nil {
 			t.Errorf("%s is listed and cannot be opened: %v", name, err)
 		}
 	}
@@ -74,7 +74,12 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		ref, message, hint string
 		kind               event.ErrorKind
 	}{
-		{"anthropic:claude-sonnet-4-5", "no Anthropic provider", "demo:tour", event.ErrUnsupported},
+		{"anthropic:claude-sonnet-4-5", "no key for Anthropic", "set ANTHROPIC_API_KEY", event.ErrModelAuth},
+		{"anthropic", "no key for Anthropic", "set ANTHROPIC_API_KEY", event.ErrModelAuth},
+		{"anthropic:claude sonnet", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
+		{"anthropic:claude-sonnet-5-5?thinking=1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
+		{"anthropic:sk-ant-1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
+		{"anthropic:" + secret, "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"openai:gpt-5", "no OpenAI provider", "demo", event.ErrUnsupported},
 		{"gemini:gemini-3", "no Gemini provider", "demo", event.ErrUnsupported},
 		{"bedrock:amazon.nova-pro", "no Bedrock provider", "demo", event.ErrUnsupported},
@@ -199,6 +204,7 @@ func TestDetectInOrder(t *testing.T) {
 	note := func(key, provider string) string {
 		return key + " is set, but this build has no " + provider + " provider yet; using the simulated model"
 	}
+	const claude = "anthropic:claude-sonnet-5-5"
 	for _, tc := range []struct {
 		name string
 		env  func(string) string
@@ -212,9 +218,18 @@ func TestDetectInOrder(t *testing.T) {
 			Model: "demo", Source: FromNothing, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{note("OPENAI_API_KEY", "OpenAI")},
 		}},
 		{"several keys", env("GOOGLE_API_KEY", "x", "GEMINI_API_KEY", "y", "ANTHROPIC_API_KEY", "z", "AWS_PROFILE", "p"), "", Detection{
-			Model: "demo", Source: FromNothing, Keys: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AWS_PROFILE"},
-			Notes: []string{note("ANTHROPIC_API_KEY", "Anthropic"), note("GEMINI_API_KEY", "Gemini"), note("AWS_PROFILE", "Bedrock")},
+			Model: claude, Source: FromKey, Keys: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AWS_PROFILE"},
+			Notes: []string{
+				"ANTHROPIC_API_KEY is set; using " + claude,
+				"GEMINI_API_KEY is set, but this build has no Gemini provider yet; using " + claude,
+				"AWS_PROFILE is set, but this build has no Bedrock provider yet; using " + claude,
+			},
 		}},
+		{"a key of Anthropic", env("ANTHROPIC_API_KEY", " sk-ant-1234\n"), "", Detection{
+			Model: claude, Source: FromKey, Keys: []string{"ANTHROPIC_API_KEY"}, Notes: []string{"ANTHROPIC_API_KEY is set; using " + claude},
+		}},
+		{"a key and a choice", env("ANTHROPIC_API_KEY", "sk-ant-1234"), "demo", Detection{Model: "demo", Source: FromArgument}},
+		{"a blank key", env("ANTHROPIC_API_KEY", " \n"), "", Detection{Model: "demo", Source: FromNothing}},
 	} {
 		if d := cmp.Diff(tc.want, Detect(tc.env, tc.ref)); d != "" {
 			t.Errorf("%s -want +got:\n%s", tc.name, d)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -17,15 +18,17 @@ type provider struct {
 	// families are how the names of its models begin, for those who leave the
 	// provider out.
 	families []string
-	open     func(rest string) (braid.Model, error)
+	open     func(env func(string) string, rest string) (braid.Model, error)
+	// model is what is used where somebody has a key and names nothing.
+	model string
 }
 
 // providers in the order in which a key is looked for.
 func providers() []provider {
 	return []provider{
 		{
-			name: "anthropic", title: "Anthropic", keys: []string{"ANTHROPIC_API_KEY"},
-			families: []string{"claude"},
+			name: "anthropic", title: "Anthropic", keys: []string{anthropic.KeyVariable},
+			families: []string{"claude"}, open: openAnthropic, model: "anthropic:" + anthropic.Default,
 		},
 		{
 			name: "openai", title: "OpenAI", keys: []string{"OPENAI_API_KEY"},
@@ -43,7 +46,10 @@ func providers() []provider {
 			name: "ollama", title: "Ollama",
 			families: []string{"llama", "qwen", "mistral", "gemma", "phi", "deepseek"},
 		},
-		{name: "demo", title: "demo", open: openDemo},
+		{
+			name: "demo", title: "demo",
+			open: func(_ func(string) string, rest string) (braid.Model, error) { return openDemo(rest) },
+		},
 	}
 }
 
@@ -63,7 +69,7 @@ func Names() []string {
 	for _, s := range demo.Scripts() {
 		names = append(names, "demo:"+s)
 	}
-	return names
+	return append(names, "anthropic")
 }
 
 func have() string { return "this build has " + strings.Join(Names(), ", ") }
