@@ -153,7 +153,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "model", level: levelNote, text: "a simulated one answers",
 		},
 		{
-			name: "key of a provider", env: map[string]string{"ANTHROPIC_API_KEY": key}, args: []string{"--model", "demo"},
+			name: "key of a provider", env: map[string]string{"ANTHROPIC_API_KEY": key},
 			check: "keys", level: levelNote, text: "ANTHROPIC_API_KEY is set",
 		},
 		{
@@ -231,7 +231,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			spoil: func(t *testing.T, p *process) {
 				kept(t, p)
 				dir, _ := p.dataDir()
-				if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // that is the fault
+				if err := os.Chmod(dir, 0o755); err != nil {
 					t.Fatal(err)
 				}
 			},

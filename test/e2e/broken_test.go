@@ -47,12 +47,12 @@ func TestBrokenData(t *testing.T) {
 		errs            string
 	}{
 		{
-			"of another program", func(t *testing.T, p *person) {
+			"of another program", func(_ *testing.T, p *person) {
 				p.spoil("PRAGMA application_id = 7")
 			}, 2, 2, 2, "belongs to another program",
 		},
 		{
-			"newer", func(t *testing.T, p *person) { p.spoil("PRAGMA user_version = 99") },
+			"newer", func(_ *testing.T, p *person) { p.spoil("PRAGMA user_version = 99") },
 			32, 32, 32, "was written by a newer version of Braid",
 		},
 		{
@@ -69,11 +69,11 @@ func TestBrokenData(t *testing.T) {
 			}, 1, 1, 1, "damaged",
 		},
 		{
-			"a damaged row", func(t *testing.T, p *person) { p.spoil("UPDATE log SET events = x'00ff00ff'") },
+			"a damaged row", func(_ *testing.T, p *person) { p.spoil("UPDATE log SET events = x'00ff00ff'") },
 			1, 0, 1, "cannot be read",
 		},
 		{
-			"events that are gone", func(t *testing.T, p *person) { p.spoil("DELETE FROM log") },
+			"events that are gone", func(_ *testing.T, p *person) { p.spoil("DELETE FROM log") },
 			0, 0, 1, "log is missing",
 		},
 		{

@@ -38,12 +38,16 @@ func (p *person) shows(text string) string {
 	}
 }
 
+// stuck is a model that says nothing more in the middle of its second answer, until it
+// is asked again.
+const stuck = "demo:tour?fault=stall&cycle=2&attempts=1&after=5"
+
 // A program is killed while its model speaks. What its tools did stays done, and
 // the next program goes on where it was.
 func TestKilledWhileItSpeaks(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	c := startIn(t, p.env, "run", "--model", "demo:tour?first_byte=20ms&rate=30", "Show me what you can do.")
+	c := startIn(t, p.env, "run", "--model", stuck, "Show me what you can do.")
 	p.shows("[cycle 2] began")
 	p.says("", "conversations").wants(t, 0, "\trunning\tShow me what you can do.", "")
 	c.kill(t)
@@ -115,7 +119,7 @@ func TestKilledAtAQuestion(t *testing.T) {
 func TestACancelledRunIsKept(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	c := startIn(t, p.env, "run", "--model", "demo:tour?first_byte=20ms&rate=30", "Show me what you can do.")
+	c := startIn(t, p.env, "run", "--model", stuck, "Show me what you can do.")
 	p.shows("[cycle 2] began")
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
