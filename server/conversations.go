@@ -25,6 +25,38 @@ type conversationBody struct {
 	ForkedFrom *forkBody  `json:"forked_from,omitempty"`
 }
 
+// createRequest is what a conversation begins with.
+type createRequest struct {
+	Title    string            `json:"title,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// updateRequest changes what it names; a metadata value of "" removes the key.
+type updateRequest struct {
+	Title    *string           `json:"title,omitempty"`
+	Archived *bool             `json:"archived,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// forkRequest names the event up to which the fork knows what was said; 0 is the end.
+type forkRequest struct {
+	At int64 `json:"at,omitempty"`
+}
+
+// conversationPage is a part of the list; Next is null on the last one.
+type conversationPage struct {
+	Data []conversationBody `json:"data"`
+	Next *string            `json:"next_cursor"`
+}
+
+// eventPage is a part of a log. Last is what to ask for events after, for the next
+// page; HasMore says whether there is one.
+type eventPage struct {
+	Data    []json.RawMessage `json:"data"`
+	Last    int64             `json:"last"`
+	HasMore bool              `json:"has_more"`
+}
+
 type runBrief struct {
 	ID     string          `json:"id"`
 	Turn   int             `json:"turn"`
@@ -62,10 +94,7 @@ func bodyOf(c *service.Conversation) conversationBody {
 }
 
 func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Title    string            `json:"title"`
-		Metadata map[string]string `json:"metadata"`
-	}
+	var in createRequest
 	if err := s.readBody(w, r, &in, true); err != nil {
 		return err
 	}
@@ -97,10 +126,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Data []conversationBody `json:"data"`
-		Next *string            `json:"next_cursor"`
-	}{Data: make([]conversationBody, len(list))}
+	out := conversationPage{Data: make([]conversationBody, len(list))}
 	for i := range list {
 		out.Data[i] = bodyOfRow(&list[i])
 	}
@@ -121,11 +147,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) updateConversation(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Title    *string           `json:"title"`
-		Archived *bool             `json:"archived"`
-		Metadata map[string]string `json:"metadata"`
-	}
+	var in updateRequest
 	if err := s.readBody(w, r, &in, false); err != nil {
 		return err
 	}
@@ -155,9 +177,7 @@ func (s *Server) resetConversation(w http.ResponseWriter, r *http.Request) error
 }
 
 func (s *Server) forkConversation(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		At int64 `json:"at"`
-	}
+	var in forkRequest
 	if err := s.readBody(w, r, &in, true); err != nil {
 		return err
 	}
@@ -219,12 +239,7 @@ func (s *Server) listEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Data []json.RawMessage `json:"data"`
-		// Last is what to ask for events after, for the next page; HasMore whether there is one.
-		Last    int64 `json:"last"`
-		HasMore bool  `json:"has_more"`
-	}{Data: []json.RawMessage{}, Last: after, HasMore: len(events) > int(limit)}
+	out := eventPage{Data: []json.RawMessage{}, Last: after, HasMore: len(events) > int(limit)}
 	for _, e := range events[:min(len(events), int(limit))] {
 		out.Last = e.Seq
 		if !shownTo(e) {

@@ -6,9 +6,26 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
+type statusBody struct {
+	Status string `json:"status"`
+}
+
+// modelBody is a model that a run may name. Why says why it is not available.
+type modelBody struct {
+	Name      string `json:"name"`
+	Simulated bool   `json:"simulated"`
+	Available bool   `json:"available"`
+	Why       string `json:"why,omitempty"`
+}
+
+// list is a list that has no pages.
+type list[T any] struct {
+	Data []T `json:"data"`
+}
+
 // health says that the process answers.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	writeJSON(w, http.StatusOK, statusBody{"ok"})
 	return nil
 }
 
@@ -22,23 +39,15 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
 			}
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+	writeJSON(w, http.StatusOK, statusBody{"ready"})
 	return nil
 }
 
 // listModels lists what a run may name as its model.
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) error {
-	type model struct {
-		Name      string `json:"name"`
-		Simulated bool   `json:"simulated"`
-		Available bool   `json:"available"`
-		Why       string `json:"why,omitempty"`
-	}
-	out := struct {
-		Data []model `json:"data"`
-	}{Data: []model{}}
+	out := list[modelBody]{Data: []modelBody{}}
 	for _, m := range s.service.Models(r.Context()) {
-		out.Data = append(out.Data, model{m.Name, m.Simulated, m.Why == "", m.Why})
+		out.Data = append(out.Data, modelBody{m.Name, m.Simulated, m.Why == "", m.Why})
 	}
 	writeJSON(w, http.StatusOK, out)
 	return nil

@@ -23,14 +23,17 @@ type questionBody struct {
 	Expires   *time.Time         `json:"expires_at,omitempty"`
 }
 
+// answerRequest is a person's answer: any JSON, also null.
+type answerRequest struct {
+	Answer json.RawMessage `json:"answer"`
+}
+
 func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request) error {
 	open, err := s.service.Questions(r.Context(), who(r), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Data []questionBody `json:"data"`
-	}{Data: []questionBody{}}
+	out := list[questionBody]{Data: []questionBody{}}
 	for i := range open {
 		q := &open[i]
 		b := questionBody{
@@ -47,9 +50,7 @@ func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) answerQuestion(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Answer json.RawMessage `json:"answer"`
-	}
+	var in answerRequest
 	if err := s.readBody(w, r, &in, false); err != nil {
 		return err
 	}

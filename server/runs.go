@@ -19,32 +19,35 @@ import (
 
 // runRequest is the body that asks for a run (seed 4, and what stands beside it).
 type runRequest struct {
-	UserInput       string            `json:"user_input"`
-	Executor        string            `json:"executor"`
-	Tokens          map[string]string `json:"tokens"`
-	PreferredSkills []string          `json:"preferred_skills"`
-	Model           string            `json:"model"`
-	Limits          struct {
-		Cycles      int   `json:"max_turns"`
-		ToolCalls   int   `json:"max_tool_calls"`
-		TotalTokens int64 `json:"max_total_tokens"`
-		Seconds     int   `json:"timeout_seconds"`
-	} `json:"limits"`
-	OutputSchema json.RawMessage `json:"output_schema"`
+	UserInput       string            `json:"user_input,omitempty"`
+	Executor        string            `json:"executor,omitempty"`
+	Tokens          map[string]string `json:"tokens,omitempty"`
+	PreferredSkills []string          `json:"preferred_skills,omitempty"`
+	Model           string            `json:"model,omitempty"`
+	Limits          runLimits         `json:"limits,omitzero"`
+	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
 	// Policy says what becomes of it while a run is open: reject, queue, steer or
 	// interrupt.
-	Policy string `json:"policy"`
+	Policy string `json:"policy,omitempty"`
 	// OnDisconnect is continue or cancel: what a reader that leaves does to the run.
-	OnDisconnect string            `json:"on_disconnect"`
-	Metadata     map[string]string `json:"metadata"`
-	Attachments  []attachment      `json:"attachments"`
+	OnDisconnect string            `json:"on_disconnect,omitempty"`
+	Metadata     map[string]string `json:"metadata,omitempty"`
+	Attachments  []attachment      `json:"attachments,omitempty"`
+}
+
+// runLimits bound a run; what is left out is bounded by the server.
+type runLimits struct {
+	Cycles      int   `json:"max_turns,omitempty"`
+	ToolCalls   int   `json:"max_tool_calls,omitempty"`
+	TotalTokens int64 `json:"max_total_tokens,omitempty"`
+	Seconds     int   `json:"timeout_seconds,omitempty"`
 }
 
 // attachment is a picture or a document that comes with the input.
 type attachment struct {
 	Type string `json:"type"`
 	MIME string `json:"mime_type"`
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
 	// Data is base64.
 	Data string `json:"data"`
 }
@@ -104,6 +107,28 @@ func (a *attachment) block() (event.Block, error) {
 	}
 }
 
+// acceptedBody says where to look for a run. Joined says that the input was left for a
+// run that was open.
+type acceptedBody struct {
+	runBrief
+
+	Joined bool   `json:"joined,omitempty"`
+	Stream string `json:"stream"`
+}
+
+// waitingBody says that a run waits for a person.
+type waitingBody struct {
+	ID       string           `json:"id"`
+	Status   event.RunStatus  `json:"status"`
+	Question *native.Question `json:"question"`
+}
+
+// cancelBody says that a run was asked to end.
+type cancelBody struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+}
+
 // maxKey bounds an idempotency key.
 const maxKey = 255
 
@@ -132,11 +157,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if asynchronous(r) {
 		w.Header().Set("Location", here)
 		w.Header().Set("Preference-Applied", "respond-async")
-		writeJSON(w, http.StatusAccepted, struct {
-			runBrief
-			Joined bool   `json:"joined,omitempty"`
-			Stream string `json:"stream"`
-		}{runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}, started.Joined, here + "/stream"})
+		writeJSON(w, http.StatusAccepted, acceptedBody{runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}, started.Joined, here + "/stream"})
 		return nil
 	}
 	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
@@ -214,9 +235,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Data []runBody `json:"data"`
-	}{Data: []runBody{}}
+	out := list[runBody]{Data: []runBody{}}
 	for i := range runs {
 		out.Data = append(out.Data, bodyOfRun(&runs[i]))
 	}
@@ -254,6 +273,6 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.service.CancelRun(r.Context(), who(r), r.PathValue("id"), r.PathValue("run")); err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusAccepted, map[string]string{"id": r.PathValue("run"), "status": "cancel_requested"})
+	writeJSON(w, http.StatusAccepted, cancelBody{r.PathValue("run"), "cancel_requested"})
 	return nil
 }

@@ -55,7 +55,6 @@ type Server struct {
 	log     *slog.Logger
 	handler http.Handler
 	metrics *Metrics
-	routes  []route
 }
 
 // route is one operation of the API.
@@ -89,7 +88,23 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 		metrics = NewMetrics(o.Version)
 	}
 	s := &Server{options: o, service: o.Service, log: o.Log, metrics: metrics}
-	s.routes = []route{
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, rt := range s.routes() {
+		mux.Handle(rt.method+" "+rt.path, s.serve(rt))
+		methods[rt.path] = append(methods[rt.path], rt.method)
+	}
+	for path, allowed := range methods {
+		mux.Handle(path, s.serve(route{path: path, open: true, handle: wrongMethod(allowed)}))
+	}
+	mux.Handle("/", s.serve(route{path: "/", open: true, handle: noSuchPath}))
+	s.handler = s.guard(mux)
+	return s, nil
+}
+
+// routes is the whole API.
+func (s *Server) routes() []route {
+	return []route{
 		{"GET", "/healthz", true, s.health},
 		{"GET", "/readyz", true, s.ready},
 		{"GET", "/openapi.json", true, s.document},
@@ -113,18 +128,6 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 		{"POST", "/v1/conversations/{id}/runs/{run}/cancel", false, s.cancelRun},
 		{"GET", "/v1/conversations/{id}/runs/{run}/stream", false, s.streamRun},
 	}
-	mux := http.NewServeMux()
-	methods := map[string][]string{}
-	for _, rt := range s.routes {
-		mux.Handle(rt.method+" "+rt.path, s.serve(rt))
-		methods[rt.path] = append(methods[rt.path], rt.method)
-	}
-	for path, allowed := range methods {
-		mux.Handle(path, s.serve(route{path: path, open: true, handle: wrongMethod(allowed)}))
-	}
-	mux.Handle("/", s.serve(route{path: "/", open: true, handle: noSuchPath}))
-	s.handler = s.guard(mux)
-	return s, nil
 }
 
 // ServeHTTP implements http.Handler.

@@ -165,6 +165,7 @@ func (s *site) json(status int, method, path, body string, headers ...string) ma
 	if res.StatusCode != status {
 		s.t.Fatalf("%s %s: %d, want %d: %s", method, path, res.StatusCode, status, raw)
 	}
+	conforms(s.t, method, path, status, res.Header.Get("Content-Type"), raw)
 	if len(raw) == 0 {
 		return nil
 	}

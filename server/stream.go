@@ -261,11 +261,7 @@ func (st *stream) collect(w http.ResponseWriter, r *http.Request) error {
 	case *native.Question:
 		st.over = true // it waits for a person, not for its reader
 		w.Header().Set("Location", "/v1/conversations/"+st.conversation+"/questions")
-		writeJSON(w, http.StatusAccepted, struct {
-			ID       string           `json:"id"`
-			Status   event.RunStatus  `json:"status"`
-			Question *native.Question `json:"question"`
-		}{st.run, event.RunWaiting, end})
+		writeJSON(w, http.StatusAccepted, waitingBody{st.run, event.RunWaiting, end})
 	}
 	return nil
 }

@@ -39,6 +39,8 @@ var testLibraries = []string{
 	"pgregory.net/rapid",
 	"github.com/rogpeppe/go-internal/testscript",
 	"github.com/anishathalye/porcupine",
+	"github.com/getkin/kin-openapi",
+	"github.com/google/jsonschema-go",
 }
 
 // rooms is the house: docs/architecture.md explains it. A new folder gets a

@@ -1,0 +1,266 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/braidrun/braid/wire/native"
+)
+
+var update = flag.Bool("update", false, "write openapi.json anew")
+
+// operation is what the API's document says about one route. The schemas come from the
+// types that the handlers read and write, so that the two cannot part.
+type operation struct {
+	id, summary string
+	query       map[string]string
+	headers     map[string]string
+	body        reflect.Type
+	bodyOption  bool
+	answers     map[int]answered
+	open        bool
+}
+
+type answered struct {
+	about string
+	// of is the type of a JSON answer; nil has none. kind is another media type.
+	of   reflect.Type
+	kind string
+}
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+var cursorHeader = map[string]string{"Last-Event-ID": "The id of the last frame that the reader has."}
+
+// operations is the document, by method and path.
+var operations = map[string]operation{
+	"GET /healthz":      {id: "health", summary: "Says that the process answers.", open: true, answers: map[int]answered{200: {"It does.", typeOf[statusBody](), ""}}},
+	"GET /readyz":       {id: "ready", summary: "Says that the server can do its work.", open: true, answers: map[int]answered{200: {"It can.", typeOf[statusBody](), ""}, 503: {"Not now.", typeOf[native.ErrorBody](), ""}}},
+	"GET /openapi.json": {id: "document", summary: "This document.", open: true, answers: map[int]answered{200: {"The document.", nil, "application/json"}}},
+	"GET /metrics":      {id: "metrics", summary: "Metrics for Prometheus.", answers: map[int]answered{200: {"The metrics.", nil, "text/plain"}}},
+	"GET /v1/models":    {id: "listModels", summary: "Lists what a run may name as its model.", answers: map[int]answered{200: {"The models.", typeOf[list[modelBody]](), ""}}},
+	"POST /v1/conversations": {
+		id: "createConversation", summary: "Makes a conversation.", body: typeOf[createRequest](), bodyOption: true,
+		answers: map[int]answered{201: {"The conversation.", typeOf[conversationBody](), ""}},
+	},
+	"GET /v1/conversations": {
+		id: "listConversations", summary: "Lists conversations, newest first.",
+		query:   map[string]string{"limit": "How many, at most 100; 20 where it is left out.", "cursor": "next_cursor of the page before.", "archived": "true lists the archived ones instead."},
+		answers: map[int]answered{200: {"A page.", typeOf[conversationPage](), ""}},
+	},
+	"GET /v1/conversations/{id}": {id: "getConversation", summary: "Gives a conversation as it stands.", answers: map[int]answered{200: {"The conversation.", typeOf[conversationBody](), ""}}},
+	"PATCH /v1/conversations/{id}": {
+		id: "updateConversation", summary: "Renames, archives or labels a conversation.", body: typeOf[updateRequest](),
+		answers: map[int]answered{200: {"The conversation.", typeOf[conversationBody](), ""}},
+	},
+	"DELETE /v1/conversations/{id}": {id: "deleteConversation", summary: "Removes a conversation with everything that was said in it.", answers: map[int]answered{204: {about: "It is gone."}}},
+	"POST /v1/conversations/{id}/reset": {
+		id: "resetConversation", summary: "Has the next run begin a new session: the model sees nothing of what was before.",
+		answers: map[int]answered{200: {"The conversation.", typeOf[conversationBody](), ""}},
+	},
+	"POST /v1/conversations/{id}/fork": {
+		id: "forkConversation", summary: "Makes a conversation that knows what was said up to an event.", body: typeOf[forkRequest](), bodyOption: true,
+		answers: map[int]answered{201: {"The new conversation.", typeOf[conversationBody](), ""}},
+	},
+	"GET /v1/conversations/{id}/export": {id: "exportConversation", summary: "Gives the whole log, one event a line.", answers: map[int]answered{200: {"The events.", nil, "application/x-ndjson"}}},
+	"GET /v1/conversations/{id}/events": {
+		id: "listEvents", summary: "Reads the log.",
+		query:   map[string]string{"after": "The seq of the last event that the reader has.", "limit": "How many, at most 1000; 100 where it is left out."},
+		answers: map[int]answered{200: {"A page.", typeOf[eventPage](), ""}},
+	},
+	"GET /v1/conversations/{id}/stream": {
+		id: "streamConversation", summary: "Follows a conversation over all its runs.", query: map[string]string{"after": "As Last-Event-ID."}, headers: cursorHeader,
+		answers: map[int]answered{200: {"Server-sent events; see the frames below components.", nil, "text/event-stream"}},
+	},
+	"GET /v1/conversations/{id}/questions": {id: "listQuestions", summary: "Lists what the waiting run wants to know.", answers: map[int]answered{200: {"The questions.", typeOf[list[questionBody]](), ""}}},
+	"POST /v1/conversations/{id}/questions/{token}": {
+		id: "answerQuestion", summary: "Answers a question, once. The run goes on.", body: typeOf[answerRequest](),
+		answers: map[int]answered{200: {"The run.", typeOf[runBrief](), ""}},
+	},
+	"POST /v1/conversations/{id}/runs": {
+		id: "startRun", summary: "Asks for a run: a stream, one JSON (Accept: application/json), or 202 at once (Prefer: respond-async).", body: typeOf[runRequest](),
+		headers: map[string]string{"Idempotency-Key": "The same key and body is the same run.", "Prefer": "respond-async answers at once."},
+		answers: map[int]answered{
+			200: {"The stream, or the result.", typeOf[native.Result](), "text/event-stream"}, 202: {"The run was accepted, or waits for a person.", typeOf[accepted](), ""},
+			409: {"Another run is open, or the conversation is archived.", typeOf[native.ErrorBody](), ""}, 422: {"There is no such model, or the key came with another body.", typeOf[native.ErrorBody](), ""},
+			502: {"The run failed.", typeOf[native.ErrorBody](), ""}, 504: {"The run's time was over; this is what there is.", typeOf[native.Result](), ""},
+		},
+	},
+	"GET /v1/conversations/{id}/runs":              {id: "listRuns", summary: "Lists the runs by their turn.", answers: map[int]answered{200: {"The runs.", typeOf[list[runBody]](), ""}}},
+	"GET /v1/conversations/{id}/runs/{run}":        {id: "getRun", summary: "Gives a run, with its result once it has ended.", answers: map[int]answered{200: {"The run.", typeOf[runBody](), ""}}},
+	"POST /v1/conversations/{id}/runs/{run}/cancel": {id: "cancelRun", summary: "Asks for a run to end.", answers: map[int]answered{202: {"It was asked.", typeOf[cancelBody](), ""}, 409: {"It has ended.", typeOf[native.ErrorBody](), ""}}},
+	"GET /v1/conversations/{id}/runs/{run}/stream": {
+		id: "streamRun", summary: "Follows a run to its end.", query: map[string]string{"after": "As Last-Event-ID."}, headers: cursorHeader,
+		answers: map[int]answered{200: {"Server-sent events, the last of them result or error.", nil, "text/event-stream"}},
+	},
+}
+
+// accepted is either form of a 202.
+type accepted struct {
+	ID       string           `json:"id"`
+	Turn     int              `json:"turn,omitempty"`
+	Status   string           `json:"status"`
+	Joined   bool             `json:"joined,omitempty"`
+	Stream   string           `json:"stream,omitempty"`
+	Question *native.Question `json:"question,omitempty"`
+}
+
+func schemaOf(t *testing.T, of reflect.Type) *jsonschema.Schema {
+	t.Helper()
+	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{typeOf[json.RawMessage](): {}}})
+	if err != nil {
+		t.Fatalf("%v: %v", of, err)
+	}
+	return s
+}
+
+// framesOf are the frames of a stream, by name.
+func framesOf() []native.Frame {
+	return []native.Frame{
+		new(native.Init), new(native.TextDelta), new(native.Thinking), new(native.ToolUse), new(native.ToolProgress), new(native.ToolResult),
+		new(native.Question), new(native.Title), new(native.Result), new(native.Error), new(native.Message), new(native.UserMessage),
+		new(native.Snapshot), new(native.Retry), new(native.Answered), new(native.Notice),
+	}
+}
+
+var parameter = regexp.MustCompile(`\{(\w+)\}`)
+
+func document(t *testing.T) []byte {
+	t.Helper()
+	type object = map[string]any
+	paths := map[string]object{}
+	for key, op := range operations {
+		method, path, _ := strings.Cut(key, " ")
+		o := object{"operationId": op.id, "summary": op.summary}
+		var params []object
+		for _, m := range parameter.FindAllStringSubmatch(path, -1) {
+			params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+		for _, name := range slices.Sorted(maps.Keys(op.query)) {
+			params = append(params, object{"name": name, "in": "query", "description": op.query[name], "schema": object{"type": "string"}})
+		}
+		for _, name := range slices.Sorted(maps.Keys(op.headers)) {
+			params = append(params, object{"name": name, "in": "header", "description": op.headers[name], "schema": object{"type": "string"}})
+		}
+		if params != nil {
+			o["parameters"] = params
+		}
+		if op.body != nil {
+			o["requestBody"] = object{"required": !op.bodyOption, "content": object{"application/json": object{"schema": schemaOf(t, op.body)}}}
+		}
+		responses := object{"default": object{"$ref": "#/components/responses/Error"}}
+		for status, a := range op.answers {
+			content := object{}
+			if a.of != nil {
+				content["application/json"] = object{"schema": schemaOf(t, a.of)}
+			}
+			if a.kind != "" {
+				content[a.kind] = object{}
+			}
+			r := object{"description": a.about}
+			if len(content) > 0 {
+				r["content"] = content
+			}
+			responses[strconv.Itoa(status)] = r
+		}
+		o["responses"] = responses
+		if op.open {
+			o["security"] = []object{}
+		}
+		if paths[path] == nil {
+			paths[path] = object{}
+		}
+		paths[path][strings.ToLower(method)] = o
+	}
+	schemas := object{}
+	for _, f := range framesOf() {
+		schemas["frame_"+f.FrameName()] = schemaOf(t, reflect.TypeOf(f).Elem())
+	}
+	doc, err := json.MarshalIndent(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Braid", "version": "1",
+			"description": "Conversations with agents. Streams are server-sent events; the schemas frame_* are the data of the event of that name. An event's id is what Last-Event-ID takes.",
+		},
+		"security": []object{{"token": []string{}}},
+		"paths":    paths,
+		"components": object{
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
+			"responses": object{"Error": object{
+				"description": "What went wrong, and what to do next.", "content": object{"application/json": object{"schema": schemaOf(t, typeOf[native.ErrorBody]())}},
+			}},
+			"schemas": schemas,
+		},
+	}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(doc, '\n')
+}
+
+func TestTheDocumentIsWhatTheTypesSay(t *testing.T) {
+	want := document(t)
+	if *update {
+		if err := os.WriteFile("openapi.json", want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(openAPI, want) {
+		t.Error("openapi.json is not what the types say: go test ./server -run Document -update")
+	}
+}
+
+// Every route is in the document, and nothing else.
+func TestTheDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	have := map[string]bool{}
+	for _, rt := range new(Server).routes() {
+		key := rt.method + " " + rt.path
+		have[key] = true
+		op, ok := operations[key]
+		if !ok {
+			t.Errorf("%s is not in the document", key)
+		}
+		if op.open != rt.open {
+			t.Errorf("%s: the document says open is %v", key, op.open)
+		}
+	}
+	ids := map[string]string{}
+	for key, op := range operations {
+		if !have[key] {
+			t.Errorf("%s is in the document and not among the routes", key)
+		}
+		if other, ok := ids[op.id]; ok {
+			t.Errorf("%s and %s are both called %s", key, other, op.id)
+		}
+		ids[op.id] = key
+	}
+}
+
+// The document is one that others can read.
+func TestTheDocumentIsOpenAPI(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(openAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if doc.OpenAPI != "3.1.0" {
+		t.Errorf("it is of version %s", doc.OpenAPI)
+	}
+}
