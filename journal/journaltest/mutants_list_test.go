@@ -158,7 +158,7 @@ func removeMutants() []mutant {
 		{
 			name: "removing does nothing", catcher: gone,
 			plant: func(b *bent) {
-				b.remove = func(ctx context.Context, tenant, conversation string) error {
+				b.remove = func(_ context.Context, _, conversation string) error {
 					for _, r := range b.open(conversation) {
 						return &event.Error{Kind: event.ErrLocked, Message: "open: " + r.ID}
 					}
