@@ -124,7 +124,7 @@ func everything(o *mcp.ServerOptions) *mcp.Server {
 		add("grown", give(text("new")))
 		return &mcp.CallToolResult{Content: []mcp.Content{text("grew")}}, nil
 	})
-	add("ask", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	add("ask", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if r.Params.InputResponses != nil {
 			a, _ := r.Params.InputResponses["q"].(*mcp.ElicitResult)
 			return &mcp.CallToolResult{Content: []mcp.Content{text(fmt.Sprint("you said ", a.Content["city"]))}}, nil
@@ -181,6 +181,9 @@ func child(mode string) int {
 		return 0
 	case "exit":
 		fmt.Fprintln(os.Stderr, "cannot find my configuration")
+		return 3
+	case "exit-env":
+		fmt.Fprintf(os.Stderr, "my key is %s, my flag %s\n", os.Getenv("API_KEY"), os.Getenv("FLAG"))
 		return 3
 	case "silent":
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -321,7 +324,7 @@ func (w *wire) serve(call func(name string, args json.RawMessage) any) {
 		}
 		if m.Method == w.dieOn {
 			fmt.Fprintln(os.Stderr, "unexpected message before initialize")
-			os.Exit(7) //nolint:forbidigo // this is the child's main
+			os.Exit(7)
 		}
 		if m.Method == w.ignore {
 			continue

@@ -17,11 +17,12 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/secret"
 )
 
-// Config is one MCP server, as users write it down: a command, or a URL. It may
-// hold secrets: printing and logging it shows names only, [Config.Env] and
-// [Config.Headers] show theirs when they are printed by themselves.
+// Config is one MCP server, as users write it down: a command, or a URL.
+// Printing and logging it shows its name and how it is reached: arguments and
+// addresses may hold secrets too.
 type Config struct {
 	// Name is the server's name: unique, and part of its tools' names where
 	// those clash.
@@ -31,12 +32,12 @@ type Config struct {
 	// ("" is the current one). Env is added to its environment.
 	Command string
 	Args    []string
-	Env     map[string]string
+	Env     map[string]secret.Secret
 	Dir     string
 
 	// URL reaches the server over HTTP, with Headers on each request.
 	URL     string
-	Headers map[string]string
+	Headers map[string]secret.Secret
 	// SSE speaks the older HTTP transport, of 2024-11-05.
 	SSE bool
 
@@ -146,13 +147,13 @@ func parseServer(name string, data json.RawMessage) (Config, error) {
 		case "args":
 			want, err = "a list of texts", json.Unmarshal(f.value, &c.Args)
 		case "env":
-			want, err = "an object of texts", json.Unmarshal(f.value, &c.Env)
+			want, err = "an object of texts", secrets(f.value, &c.Env)
 		case "cwd":
 			want, err = "a text", json.Unmarshal(f.value, &c.Dir)
 		case "url":
 			want, err = "a text", json.Unmarshal(f.value, &c.URL)
 		case "headers":
-			want, err = "an object of texts", json.Unmarshal(f.value, &c.Headers)
+			want, err = "an object of texts", secrets(f.value, &c.Headers)
 		case "tools":
 			want, err = "a list of texts", json.Unmarshal(f.value, &c.Tools)
 		case "disabled":
@@ -188,7 +189,7 @@ func parseServer(name string, data json.RawMessage) (Config, error) {
 }
 
 // check finds what cannot be meant.
-func (c *Config) check() *event.Error {
+func (c Config) check() *event.Error {
 	switch {
 	case strings.TrimSpace(c.Name) == "":
 		return badConfig("", "has a server without a name", "name it", nil)
@@ -202,7 +203,7 @@ func (c *Config) check() *event.Error {
 		return badConfig(c.Name, "has a command and settings of HTTP", `keep "command", "args", "env" and "cwd", or give a "url"`, nil)
 	}
 	for k := range c.Env {
-		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(c.Env[k], 0) {
+		if k == "" || strings.ContainsAny(k, "=\x00") || strings.ContainsRune(c.Env[k].Reveal(), 0) {
 			return badConfig(c.Name, fmt.Sprintf("cannot have the environment variable %q", k), "correct its name or value", nil)
 		}
 	}
@@ -218,12 +219,14 @@ func (c *Config) check() *event.Error {
 			return badConfig(c.Name, "has a user name or password in its url", `send it as a header: {"headers": {"Authorization": "…"}}`, nil)
 		}
 	}
-	for k, v := range c.Headers {
+	for k, hidden := range c.Headers {
+		v := hidden.Reveal()
 		if !token(k) || forbidden[http.CanonicalHeaderKey(k)] || strings.HasPrefix(strings.ToLower(k), "proxy-") {
 			return badConfig(c.Name, fmt.Sprintf("cannot set the header %q", k), "remove it", nil)
 		}
 		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || len(v) > 8<<10 {
-			return badConfig(c.Name, fmt.Sprintf("has a value for the header %q that cannot be sent", k), "write it on one line, shorter than 8 KiB", nil)
+			return badConfig(c.Name, fmt.Sprintf("has a value for the header %q that cannot be sent", k),
+				"write it on one line, shorter than 8 KiB", nil)
 		}
 	}
 	return nil
@@ -255,13 +258,13 @@ func (c Config) Expand(lookup func(name string) (string, bool)) (Config, error) 
 	for i := range c.Args {
 		c.Args[i] = in(c.Args[i])
 	}
-	inMap := func(m map[string]string) map[string]string {
+	inMap := func(m map[string]secret.Secret) map[string]secret.Secret {
 		if m == nil {
 			return nil
 		}
-		out := make(map[string]string, len(m))
+		out := make(map[string]secret.Secret, len(m))
 		for k, v := range m {
-			out[k] = in(v)
+			out[k] = secret.New(in(v.Reveal()))
 		}
 		return out
 	}
@@ -310,6 +313,19 @@ func variable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '_' && r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
+}
+
+// secrets reads an object of texts.
+func secrets(data json.RawMessage, into *map[string]secret.Secret) error {
+	var plain map[string]string
+	if err := json.Unmarshal(data, &plain); err != nil {
+		return err
+	}
+	*into = make(map[string]secret.Secret, len(plain))
+	for k, v := range plain {
+		(*into)[k] = secret.New(v)
+	}
+	return nil
 }
 
 type member struct {

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid"
@@ -18,6 +19,8 @@ import (
 
 // wireResult is a result as servers write it (specification 2026-07-28, tools;
 // the older ones are a part of it).
+//
+//nolint:tagliatelle // the protocol's names
 type wireResult struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
@@ -29,6 +32,7 @@ type wireResult struct {
 // errInput is a result that is a question.
 var errInput = errors.New("the server asks for input")
 
+//nolint:tagliatelle // the protocol's names
 type wireContent struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -50,9 +54,9 @@ type wireContent struct {
 
 // output turns a server's result into blocks:
 //
-//	text                   text
-//	image                  image
-//	audio                  media, with the sound in its URL
+//	a text                 text
+//	an image               image
+//	sound                  media, with the sound in its URL
 //	resource, as text      document with its text
 //	resource, as bytes     image or media by its type, else a document with its bytes
 //	resource_link          text that names it: a link is no content yet
@@ -130,13 +134,8 @@ func link(c *wireContent) string {
 	if title == "" {
 		title = c.Name
 	}
-	s := "[resource " + c.URI
-	for _, more := range []string{title, c.MIME, c.Description} {
-		if more != "" {
-			s += " · " + more
-		}
-	}
-	return s + "]"
+	said := slices.DeleteFunc([]string{c.URI, title, c.MIME, c.Description}, func(s string) bool { return s == "" })
+	return "[resource " + strings.Join(said, " · ") + "]"
 }
 
 func major(mimeType string) string {

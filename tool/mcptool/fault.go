@@ -52,6 +52,22 @@ func Stderr(err error) string {
 // errClosed is a call whose server was closed.
 var errClosed = errors.New("the server was closed")
 
+// lastWords adds what the child wrote to a cause, without the values that the
+// child was given to keep.
+func (s *server) lastWords(err error, p *process) error {
+	words := p.stderr.String()
+	for _, v := range s.config.Env {
+		if len(v.Reveal()) >= hideFrom {
+			words = v.Hide(words)
+		}
+	}
+	return &lastWords{err: err, stderr: words}
+}
+
+// hideFrom is the shortest value that is taken for a secret: "1" and "true" are
+// none, and would be found everywhere.
+const hideFrom = 8
+
 const inDoubt = "; it may have taken effect or not"
 
 // local tells the codes that the SDK gives to errors of its own side: closing
@@ -86,7 +102,7 @@ func (s *server) transportFault(ctx context.Context, err error, f *flight, p *pr
 	how, gone := "", false
 	if p != nil {
 		how, gone = p.gone()
-		cause = &lastWords{err: err, stderr: p.stderr.String()}
+		cause = s.lastWords(err, p)
 	}
 	sent := f != nil && f.wasSent()
 	doubt := ""

@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
@@ -22,7 +23,7 @@ func program(t *testing.T, mode string) mcptool.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcptool.Config{Name: mode, Command: self, Env: map[string]string{"MCPTOOL_CHILD": mode}}
+	return mcptool.Config{Name: mode, Command: self, Env: hidden(map[string]string{"MCPTOOL_CHILD": mode})}
 }
 
 // patient are options under which a busy machine is no failure.
@@ -99,9 +100,18 @@ func cause(err error) error {
 	return err
 }
 
+// hidden makes secrets of texts.
+func hidden(m map[string]string) map[string]secret.Secret {
+	out := map[string]secret.Secret{}
+	for k, v := range m {
+		out[k] = secret.New(v)
+	}
+	return out
+}
+
 func with(c mcptool.Config, env map[string]string) mcptool.Config {
 	c.Env = maps.Clone(c.Env)
-	maps.Copy(c.Env, env)
+	maps.Copy(c.Env, hidden(env))
 	return c
 }
 

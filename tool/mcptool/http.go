@@ -49,7 +49,7 @@ func newCourier(c *Config, o *Options, t *traffic) (*courier, error) {
 		k.base = t.Clone()
 	}
 	for name, v := range c.Headers {
-		k.headers.Set(name, v)
+		k.headers.Set(name, v.Reveal())
 	}
 	return k, nil
 }

@@ -187,7 +187,7 @@ func TestStatus(t *testing.T) {
 		200: {event.ErrUnavailable, "broke the connection", mcptool.StateFailed}, // a web page
 		302: {event.ErrPermission, "another address", mcptool.StateFailed},
 	} {
-		h := newHouse(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := newHouse(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
 			w.WriteHeader(status)
@@ -222,7 +222,7 @@ func TestHeaders(t *testing.T) {
 	if _, err := mcptool.Connect(t.Context(), patient(), c); event.KindOf(err) != event.ErrUnauthenticated {
 		t.Errorf("without: %v", err)
 	}
-	c.Headers = map[string]string{"authorization": "Bearer key", "X-Tenant": "a"}
+	c.Headers = hidden(map[string]string{"authorization": "Bearer key", "X-Tenant": "a"})
 	if got := text(t, connect(t, patient(), c), "x", "{}"); got != "web x" {
 		t.Errorf("with: %q", got)
 	}
@@ -246,7 +246,7 @@ func TestRedirects(t *testing.T) {
 		}
 	}))
 	c := at(h)
-	c.Headers = map[string]string{"Authorization": "Bearer key"}
+	c.Headers = hidden(map[string]string{"Authorization": "Bearer key"})
 	c.URL = h.URL + "/mcp"
 	if got := text(t, connect(t, patient(), c), "x", "{}"); got != "web x" {
 		t.Errorf("on the same host: %q", got)
@@ -263,7 +263,7 @@ func TestRedirects(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	c = at(sse)
-	c.SSE, c.Headers = true, map[string]string{"Authorization": "Bearer key"}
+	c.SSE, c.Headers = true, hidden(map[string]string{"Authorization": "Bearer key"})
 	o := patient()
 	o.ConnectTimeout = 2 * time.Second
 	if _, err := mcptool.Connect(t.Context(), o, c); event.KindOf(err) != event.ErrPermission {
@@ -351,7 +351,7 @@ type keyring struct{ asked atomic.Int64 }
 
 func (k *keyring) TokenSource(context.Context) (oauth2.TokenSource, error) {
 	if k.asked.Load() == 0 {
-		return nil, nil //nolint:nilnil // the SDK's word for: no token yet
+		return nil, nil // the SDK's word for: no token yet
 	}
 	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "fresh"}), nil
 }

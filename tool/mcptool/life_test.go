@@ -141,7 +141,7 @@ func TestWhatCannotBeStartedIsSaid(t *testing.T) {
 			want: `there is no command "npx"`, hint: "Node.js",
 		},
 		"not in its own path": {
-			config: mcptool.Config{Name: "x", Command: "sleep", Env: map[string]string{"PATH": dir + string(filepath.ListSeparator)}},
+			config: mcptool.Config{Name: "x", Command: "sleep", Env: hidden(map[string]string{"PATH": dir + string(filepath.ListSeparator)})},
 			kind:   event.ErrNotFound, want: `there is no command "sleep"`, hint: "install it",
 		},
 		"no folder": {
@@ -395,7 +395,7 @@ func zombie(pid int) bool {
 	return err == nil && strings.Contains(string(raw), ") Z ")
 }
 
-//nolint:paralleltest // it changes this process's environment
+// It changes this process's environment, so it runs alone.
 func TestAChildGetsOnlyTheListedEnvironment(t *testing.T) {
 	t.Setenv("SECRET_KEY", "not for children")
 	t.Setenv("LANG", "C.UTF-8")

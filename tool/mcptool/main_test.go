@@ -10,7 +10,7 @@ import (
 // TestMain is two programs: the tests, and the server that they start.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("MCPTOOL_CHILD"); mode != "" {
-		os.Exit(child(mode)) //nolint:forbidigo // this is the child's main
+		os.Exit(child(mode))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -158,7 +158,7 @@ func environment(c *Config, o *Options) []string {
 		}
 	}
 	for name, v := range c.Env {
-		env = append(env, name+"="+v)
+		env = append(env, name+"="+v.Reveal())
 	}
 	slices.Sort(env)
 	return slices.Compact(env)
@@ -187,7 +187,7 @@ func find(c *Config) (string, error) {
 		}
 		found, err = exec.LookPath(file)
 	case listed && runtime.GOOS != "windows":
-		found, err = lookIn(path, c.Command)
+		found, err = lookIn(path.Reveal(), c.Command)
 	default:
 		found, err = exec.LookPath(c.Command)
 	}

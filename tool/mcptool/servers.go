@@ -120,10 +120,10 @@ func unexpanded(c *Config) string {
 	}
 	look(c.URL)
 	for _, v := range c.Headers {
-		look(v)
+		look(v.Reveal())
 	}
 	for _, v := range c.Env {
-		look(v)
+		look(v.Reveal())
 	}
 	if len(names) == 0 {
 		return ""

@@ -279,7 +279,7 @@ func TestWhatIsNotAllowed(t *testing.T) {
 		"two of one name":      {configs: []mcptool.Config{good, good}, kind: event.ErrInvalid, want: `two servers called "good"`},
 		"no name":              {configs: []mcptool.Config{{URL: "https://x.example"}}, kind: event.ErrInvalid, want: "without a name"},
 		"nothing to reach":     {configs: []mcptool.Config{{Name: "a"}}, kind: event.ErrInvalid, want: "neither"},
-		"what is not expanded": {configs: []mcptool.Config{{Name: "a", URL: "https://x.example", Headers: map[string]string{"A": "Bearer ${TOKEN}"}}}, kind: event.ErrInvalid, want: "needs TOKEN"},
+		"what is not expanded": {configs: []mcptool.Config{{Name: "a", URL: "https://x.example", Headers: hidden(map[string]string{"A": "Bearer ${TOKEN}"})}}, kind: event.ErrInvalid, want: "needs TOKEN"},
 	} {
 		if s, err := mcptool.Connect(t.Context(), c.o, c.configs...); s != nil || event.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -136,9 +136,9 @@ func (s *server) greetingFault(ctx context.Context, err error, f *flight, p *pro
 		p.within(100 * time.Millisecond)
 	}
 	if e := serverError(err, nil); e != nil && ctx.Err() == nil {
-		var cause error = err
+		cause := err
 		if p != nil {
-			cause = &lastWords{err: err, stderr: p.stderr.String()}
+			cause = s.lastWords(err, p)
 		}
 		return fault(s.config.Name, event.ErrUnavailable, "refuses to be greeted: "+cut(clean(e.Message), 500, "…"),
 			"see that it speaks MCP", cause)
@@ -146,7 +146,7 @@ func (s *server) greetingFault(ctx context.Context, err error, f *flight, p *pro
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errPatience) {
 		cause := err
 		if p != nil {
-			cause = &lastWords{err: err, stderr: p.stderr.String()}
+			cause = s.lastWords(err, p)
 		}
 		return fault(s.config.Name, event.ErrTimeout, fmt.Sprintf("did not answer its greeting within %v", s.options.ConnectTimeout),
 			"see that it speaks MCP, and that nothing slows its start", cause)
@@ -355,6 +355,8 @@ func (e *listError) Error() string { return e.err.Error() }
 func (e *listError) Unwrap() error { return e.err }
 
 // wireTool is a tool as the server lists it.
+//
+//nolint:tagliatelle // the protocol's names
 type wireTool struct {
 	Name        string               `json:"name"`
 	Title       string               `json:"title"`

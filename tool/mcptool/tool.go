@@ -104,15 +104,8 @@ func (t *Tool) Hints() Hints { return t.hints }
 // name, description, schema and hints. Who has approved a tool keeps it, to
 // see that the server has not changed its words since.
 func (t *Tool) Digest() string {
-	raw, err := json.Marshal(struct {
-		Name, Title, Description string
-		Schema                   json.RawMessage
-		Hints                    Hints
-	}{t.name, t.title, t.spec.Description, t.spec.Schema, t.hints})
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(raw)
+	all := fmt.Sprintf("%q %q %q %q %+v", t.name, t.title, t.spec.Description, t.spec.Schema, t.hints)
+	sum := sha256.Sum256([]byte(all))
 	return hex.EncodeToString(sum[:])
 }
 
