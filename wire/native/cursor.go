@@ -1,0 +1,76 @@
+package native
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Cursor is a place in a conversation's stream: behind the durable event Seq and
+// the live events up to N of a driver's epoch. As text it is "7", or "7:2.41" where
+// live events came after event 7. The zero Cursor is "0", before everything.
+type Cursor struct {
+	// Seq is the last durable event's.
+	Seq int64
+	// Epoch and N are the last live event's after it; both are 0 where there was
+	// none.
+	Epoch int64
+	N     int64
+}
+
+// CursorOf is the place behind an event that stands after durable event last.
+func CursorOf(e *event.Event, last int64) Cursor {
+	if e.Seq > 0 {
+		return Cursor{Seq: e.Seq}
+	}
+	return Cursor{Seq: last, Epoch: e.Epoch, N: e.N}
+}
+
+// String is the cursor as text.
+func (c Cursor) String() string { return string(c.Append(nil)) }
+
+// Append appends the cursor as text.
+func (c Cursor) Append(dst []byte) []byte {
+	dst = strconv.AppendInt(dst, c.Seq, 10)
+	if c.Epoch > 0 && c.N > 0 {
+		dst = strconv.AppendInt(append(dst, ':'), c.Epoch, 10)
+		dst = strconv.AppendInt(append(dst, '.'), c.N, 10)
+	}
+	return dst
+}
+
+// ParseCursor reads a cursor. Each has one form: no signs, spaces or leading
+// zeros. The error is [event.ErrInvalid].
+func ParseCursor(s string) (Cursor, error) {
+	seq, rest, live := strings.Cut(s, ":")
+	var c Cursor
+	ok := number(seq, &c.Seq)
+	if live {
+		epoch, n, _ := strings.Cut(rest, ".")
+		ok = ok && number(epoch, &c.Epoch) && number(n, &c.N) && c.Epoch > 0 && c.N > 0
+	}
+	if !ok {
+		return Cursor{}, &event.Error{
+			Op: "resume", Kind: event.ErrInvalid, Message: "the place in the stream is not one that a frame had as its id",
+			Hint: "send the id of the last frame as it came, or none to begin at the beginning",
+		}
+	}
+	return c, nil
+}
+
+// number reads digits without a leading zero.
+func number(s string, n *int64) bool {
+	if s == "" || s[0] == '0' && len(s) > 1 {
+		return false
+	}
+	for i := range len(s) {
+		d := int64(s[i]) - '0'
+		if d < 0 || d > 9 || *n > (math.MaxInt64-d)/10 {
+			return false
+		}
+		*n = *n*10 + d
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package native
+
+import (
+	"errors"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Error is an error on the wire: the frame that ends a run that failed, and, under
+// the key "error", the body of every answer that is one.
+type Error struct {
+	// Code is a word for programs, from [event.Kinds] or [Codes].
+	Code string `json:"code"`
+	// Message says what happened, Hint what to do next.
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	// RequestID names the request for the operator.
+	RequestID string `json:"request_id,omitempty"`
+	// RetryAfter is how long to wait, in seconds; 0 is unknown.
+	RetryAfter int `json:"retry_after,omitempty"`
+	// Run is what the run came to that the error ends; nil anywhere else.
+	Run *End `json:"run,omitempty"`
+}
+
+// ErrorBody is the body of an HTTP answer that is an error.
+type ErrorBody struct {
+	Error Error `json:"error"`
+}
+
+// The codes that say more than an error's kind. An [event.Error] with one of them
+// as its Code keeps it on the wire.
+const (
+	CodeConversationNotFound = "CONVERSATION_NOT_FOUND"
+	CodeConversationArchived = "CONVERSATION_ARCHIVED"
+	CodeRunNotFound          = "RUN_NOT_FOUND"
+	CodeQuestionNotFound     = "QUESTION_NOT_FOUND"
+	CodeIdempotencyMismatch  = "IDEMPOTENCY_MISMATCH"
+)
+
+// CodeInfo is what a code means.
+type CodeInfo struct {
+	Code string
+	Kind event.ErrorKind
+	HTTP int
+}
+
+// The list is append-only: codes are sent.
+var codes = [...]CodeInfo{
+	{CodeConversationNotFound, event.ErrNotFound, 404},
+	{CodeConversationArchived, event.ErrConflict, 409},
+	{CodeRunNotFound, event.ErrNotFound, 404},
+	{CodeQuestionNotFound, event.ErrNotFound, 404},
+	{CodeIdempotencyMismatch, event.ErrConflict, 422},
+}
+
+// Codes lists all codes of this wire: those of the kinds and its own.
+func Codes() []CodeInfo {
+	kinds := event.Kinds()
+	all := make([]CodeInfo, 0, len(kinds)+len(codes))
+	for _, k := range kinds {
+		all = append(all, CodeInfo{k.Code, k.Kind, k.HTTP})
+	}
+	return append(all, codes[:]...)
+}
+
+// lookUp finds a code. own is set for those beyond the kinds.
+func lookUp(code string) (info CodeInfo, own, ok bool) {
+	for _, c := range codes {
+		if c.Code == code {
+			return c, true, true
+		}
+	}
+	for _, k := range event.Kinds() {
+		if k.Code == code {
+			return CodeInfo{k.Code, k.Kind, k.HTTP}, false, true
+		}
+	}
+	return CodeInfo{}, false, false
+}
+
+// ErrorOf is what the wire says of err, and the HTTP status for where nothing has
+// been sent yet. Of an internal error it says no more than that it is one.
+func ErrorOf(err error) (Error, int) {
+	kind := event.KindOf(err)
+	info := kind.Info()
+	out, status := Error{Code: info.Code, Message: info.Meaning}, info.HTTP
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || info.Kind == event.ErrInternal {
+		return out, status
+	}
+	if e.Message != "" {
+		out.Message = e.Message
+	}
+	out.Hint = e.Hint
+	if c, own, _ := lookUp(e.Code); own && c.Kind == info.Kind {
+		out.Code, status = c.Code, c.HTTP
+	}
+	if e.RetryAfter > 0 {
+		out.RetryAfter = int((e.RetryAfter + time.Second - 1) / time.Second)
+	}
+	return out, status
+}
+
+// Err is the error as the rest of Braid has it: its kind is that of the code, its
+// Code the code. What this version does not know is internal.
+func (e *Error) Err() *event.Error {
+	kind := event.ErrInternal
+	if info, _, ok := lookUp(e.Code); ok {
+		kind = info.Kind
+	}
+	return &event.Error{
+		Kind: kind, Message: e.Message, Hint: e.Hint, Code: e.Code, RetryAfter: time.Duration(e.RetryAfter) * time.Second,
+	}
+}
