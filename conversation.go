@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 )
@@ -235,10 +236,14 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "look at the conversation's questions; each is answered once",
 		}
 	}
-	err = c.store.Post(ctx, journal.Mail{
+	letter := journal.Mail{
 		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token,
 		Value: bytes.TrimSpace(buf.Bytes()), By: a.By,
-	})
+	}
+	if planted.Is("answer accepted twice") {
+		letter.ID += string(letter.Value)
+	}
+	err = c.store.Post(ctx, letter)
 	if err == nil {
 		c.poke()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -98,7 +99,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 		d.keeper.close()
 		// The reader's loop may have panicked, too: whoever comes next need not
 		// wait until the lease has run out.
-		if (err != nil || !done) && !errors.Is(err, event.ErrLeaseLost) {
+		if (err != nil || !done) && !errors.Is(err, event.ErrLeaseLost) && d.keeper.err() == nil {
 			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
 	}()
@@ -144,6 +145,9 @@ func (d *driver) recover(early []journal.Mail) error {
 			})
 		}
 		for _, c := range slices.Clone(s.batch) {
+			if c.state == callAsked && planted.Is("asked taken for begun") {
+				c.state, c.attempt = callBegun, 0
+			}
 			if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {
 				d.add(s, c.step, c.attempt, &event.StepEnded{
 					Step: event.StepTool, Outcome: event.OutcomeInDoubt,
@@ -266,6 +270,11 @@ func (d *driver) commit() error {
 	case len(b.Events) == 0 && len(b.Read) == 0:
 		return nil
 	}
+	if planted.Is("send before commit") {
+		for _, e := range d.events {
+			d.send(*e)
+		}
+	}
 	if err := d.write(b); err != nil {
 		return err
 	}
@@ -282,12 +291,12 @@ func (d *driver) commit() error {
 // write commits. A store that cannot be reached may have written all the same,
 // so the same batch is simply repeated, until the lease may have run out.
 func (d *driver) write(b journal.Batch) error {
-	if err := d.keeper.err(); err != nil {
-		return err
-	}
 	failpoint.Hit("drive/commit")
 	wait := 10 * time.Millisecond
 	for {
+		if err := d.keeper.err(); err != nil {
+			return err
+		}
 		err := d.store.Commit(d.base, d.lease, b)
 		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
 			return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/planted"
 )
 
 // Do is what [Next] wants done.
@@ -223,6 +224,10 @@ func (d *driver) iterate() error {
 			d.handBack()
 		} else {
 			d.decide()
+		}
+		if planted.Is("run before commit") && len(d.todo) > 0 {
+			d.perform()
+			continue
 		}
 		if err := d.commit(); err != nil {
 			return err

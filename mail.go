@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -108,6 +109,12 @@ func (d *driver) enter(letters []journal.Mail) {
 		case known == d.row.ID:
 		case known == "" && (d.row.Key == "" || m.ID != letterID(d.row.Key)):
 			d.read = append(d.read, m.ID)
+			if planted.Is("message lost") {
+				continue
+			}
+			if planted.Is("message twice") {
+				d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
+			}
 			d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
 		default:
 			d.read = append(d.read, m.ID)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -476,6 +477,9 @@ func (r *runView) count(model string, u event.Usage) {
 		return
 	}
 	r.usage = r.usage.Add(u)
+	if planted.Is("usage twice") {
+		r.usage = r.usage.Add(u)
+	}
 	i, known := slices.BinarySearchFunc(r.models, model, func(m event.ModelUsage, name string) int {
 		return strings.Compare(m.Model, name)
 	})

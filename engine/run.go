@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/failpoint"
+	"github.com/braidrun/braid/internal/planted"
 )
 
 // dispatch starts what there is room for.
@@ -105,7 +106,7 @@ func (l *Local) next(t *task) {
 // alone is let go of, and whoever leaves the mail wakes it.
 func (l *Local) park(t *task, wake time.Time, woken bool) {
 	switch {
-	case woken:
+	case woken && !planted.Is("lost wake-up"):
 		l.enqueue(t)
 	case wake.IsZero():
 		l.forget(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/planted"
 )
 
 // Memory is the [Store] that the library uses by itself: everything lives as
@@ -289,6 +290,9 @@ func (m *Memory) Post(ctx context.Context, mail Mail) error {
 	if mail.Kind == MailCancel {
 		r.row.Cancelled = true
 	}
+	if mail.Kind == MailAnswer && planted.Is("an answer that takes the epoch") {
+		r.conversation.epoch++
+	}
 	return nil
 }
 
@@ -403,7 +407,7 @@ func (r *run) due(now time.Time) bool {
 		wake := r.row.WakeAt
 		return r.inbox.wakes() || !wake.IsZero() && !now.Before(wake)
 	case r.row.Status == event.RunRunning:
-		return !c.held || !now.Before(c.until)
+		return (!c.held || !now.Before(c.until)) && !planted.Is("dead driver's run forgotten")
 	default:
 		return true
 	}
