@@ -28,7 +28,6 @@ type driver struct {
 	lease journal.Lease
 	// keeper is nil where the driver is alone: nobody else can take the lease.
 	keeper *keeper
-	alone  bool
 	row    journal.Run
 	agent  *Agent
 	team   map[string]*Agent
@@ -39,15 +38,21 @@ type driver struct {
 	// ending is whether the run is to stop, as of this round's decisions.
 	ending    bool
 	simulated bool
+	alone     bool
+	// patient says that the caller waits for the run itself: it is not parked for a
+	// timer.
+	patient bool
+	// parked and handed are set when the lease was given back, handing while the run
+	// is being handed back.
+	parked  bool
+	handing bool
+	handed  bool
 
 	// work is what an engine gave the driver besides the run; poked rings when
 	// this process has left mail; gate is a simulation's.
 	work  Work
 	poked <-chan struct{}
 	gate  gate.Gate
-	// patient says that the caller waits for the run itself: it is not parked for a
-	// timer.
-	patient bool
 
 	// events, read and status are the commit that is being put together; door
 	// holds the messages that have not been let in.
@@ -55,11 +60,7 @@ type driver struct {
 	events []*event.Event
 	read   []string
 	door   []journal.Mail
-	parked bool
-	// handing is set while the run is being handed back, handed when it is.
-	handing bool
-	handed  bool
-	now     time.Time
+	now    time.Time
 
 	running running
 	todo    []*work

@@ -92,7 +92,7 @@ func joinBlocks(a, b []event.Block) []event.Block {
 // failed run's own words are left out; its effects, and the state and the
 // artifacts that it left, cannot be.
 func failureNote(r *runView) string {
-	if len(r.effects) == 0 && len(r.changed) == 0 && len(r.saved) == 0 {
+	if len(r.effects) == 0 && r.left == nil {
 		return ""
 	}
 	var sb strings.Builder
@@ -114,7 +114,7 @@ func failureNote(r *runView) string {
 			sb.WriteString("finished")
 		}
 	}
-	left := func(what string, names []string) {
+	names := func(what string, names []string) {
 		if len(names) > 0 {
 			slices.Sort(names)
 			sb.WriteString("\n- ")
@@ -122,8 +122,10 @@ func failureNote(r *runView) string {
 			sb.WriteString(strings.Join(slices.Compact(names), ", "))
 		}
 	}
-	left("state that was changed and stays so: ", r.changed)
-	left("artifacts that were saved and are kept: ", r.saved)
+	if r.left != nil {
+		names("state that was changed and stays so: ", r.left.changed)
+		names("artifacts that were saved and are kept: ", r.left.saved)
+	}
 	sb.WriteString("]")
 	return sb.String()
 }

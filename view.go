@@ -61,11 +61,16 @@ type runView struct {
 	flying int
 	// effects are the ends of the tool calls that did something, or may have.
 	effects []*event.StepEnded
-	// changed are the state's keys that tools set or deleted, saved the artifacts:
-	// both stay, also where the run fails.
+	// left is what stays besides, also where the run fails; nil for nothing.
+	left  *leftovers
+	ended *event.RunEnded
+}
+
+// leftovers are the keys of the state that a run's tools set or deleted, and the
+// names of the artifacts that they saved.
+type leftovers struct {
 	changed []string
 	saved   []string
-	ended   *event.RunEnded
 }
 
 // Scope is one agent's thread of work inside a run: its own transcript, open
@@ -252,7 +257,7 @@ func (v *view) fold(e *event.Event) {
 		return
 	case *event.RunEnded:
 		if v.hide.has(e) {
-			r.effects, r.changed, r.saved = nil, nil, nil // the summary tells of them
+			r.effects, r.left = nil, nil // the summary tells of them
 		}
 		v.endRun(b)
 		return
@@ -260,7 +265,7 @@ func (v *view) fold(e *event.Event) {
 		r.answer(b)
 		return
 	case *event.ArtifactSaved:
-		r.saved = append(r.saved, b.Name)
+		r.leave().saved = append(r.leave().saved, b.Name)
 		return
 	}
 	s := r.scope(e.Scope)
@@ -434,10 +439,19 @@ func countCalls(blocks []event.Block) int {
 
 // change notes which keys of the state the run has touched.
 func (r *runView) change(b *event.StateChanged) {
+	l := r.leave()
 	for k := range b.Set {
-		r.changed = append(r.changed, k)
+		l.changed = append(l.changed, k)
 	}
-	r.changed = append(r.changed, b.Delete...)
+	l.changed = append(l.changed, b.Delete...)
+}
+
+// leave gives what the run has left so far, to add to it.
+func (r *runView) leave() *leftovers {
+	if r.left == nil {
+		r.left = &leftovers{}
+	}
+	return r.left
 }
 
 // tick counts the time in which steps ran. It is told by the events that end
