@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
 )
 
 // damagedArchive is one in which no event can be read.
@@ -185,6 +186,33 @@ func TestPlaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A folder that somebody chose must work; that of the system need not.
+func TestAFolderThatNobodyMayWrite(t *testing.T) {
+	t.Parallel()
+	const nobodys = "/sys/braid-data"
+	if os.Mkdir(nobodys, 0o700) == nil || !errors.Is(storeError(openedFolder(nobodys)), event.ErrPermission) {
+		_ = os.Remove(nobodys)
+		t.Skip("there is no folder that nobody may write")
+	}
+	p, out, errs := testProcess(t, nil, "run", "-q", "What is 6 times 7?")
+	p.dataDir = func() (string, error) { return nobodys, nil }
+	if code := p.run(t.Context()); code != 0 || !strings.Contains(out.String(), "42") || !strings.Contains(errs.String(), "in memory only") {
+		t.Errorf("%d, %s, %s", code, out, errs)
+	}
+	p, _, errs = testProcess(t, nil, "run", "-q", "--data", nobodys, "What is 6 times 7?")
+	if code := p.run(t.Context()); code != 11 || !strings.Contains(errs.String(), "give yourself the right") {
+		t.Errorf("%d, %s", code, errs)
+	}
+}
+
+func openedFolder(dir string) error {
+	s, err := sqlite.Open(dir, sqlite.Options{})
+	if err == nil {
+		err = s.Close()
+	}
+	return err
 }
 
 // Another process at work in the folder keeps nobody from being answered.

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"compress/gzip"
 	"database/sql"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -209,6 +211,41 @@ func TestJSONForPrograms(t *testing.T) {
 	wrong := row.ID[:3] + "1" + row.ID[4:]
 	p.says("", "show", wrong).wants(t, 12, "", "did you mean "+row.ID+"?")
 	p.says("", "chat", "--continue", "nowhere").wants(t, 12, "", "braid conversations lists them")
+}
+
+// What an older version has kept is brought up to date by whatever command comes
+// first, and goes on.
+func TestAnOlderJournal(t *testing.T) {
+	t.Parallel()
+	for _, first := range [][]string{{"conversations"}, {"show"}, {"run", "-q", "--continue", "What is 2 plus 2?"}} {
+		p := newPerson(t)
+		if err := os.MkdirAll(p.data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(p.data, "journal.db"), unzipped(t, "testdata/schema-1.db.gz"))
+		p.says("", first...).wants(t, 0, "", "")
+		p.says("", "show").wants(t, 0, "conversation older234567aaaaa", "")
+		p.says("", "run", "-q", "-c", "What is 6 times 7?").wants(t, 0, "42", "")
+		p.says("", "conversations").wants(t, 0, "completed\tWhat is 6 times 7?\n", "")
+	}
+}
+
+func unzipped(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 func write(t *testing.T, path, text string) {
