@@ -268,9 +268,12 @@ type way struct {
 	inCall, before bool
 	tool           string
 	// after kills at a time, or asks to leave if leaves is set: then the process
-	// drains, and nothing is in doubt.
+	// drains, and nothing is in doubt. With drains it is killed a while after it
+	// was asked.
 	after  time.Duration
 	leaves bool
+	drains bool
+	then   time.Duration
 }
 
 func (w way) String() string {
@@ -283,6 +286,8 @@ func (w way) String() string {
 		return "in a call, after it happened"
 	case w.leaves:
 		return drained
+	case w.drains:
+		return "at random, while it drains"
 	default:
 		return "at random"
 	}
@@ -358,8 +363,15 @@ func (w *world) kill(way way) (cause string) {
 			w.complain(p)
 			return w.caused(p.cmd.ProcessState.Success(), p, cause)
 		}
+		if way.drains {
+			_ = p.in.Close()
+			<-time.After(way.then)
+		}
 		_ = p.cmd.Process.Kill()
 		<-p.dead
+		if way.drains && p.cmd.ProcessState.Success() {
+			return w.caused(true, p, drained) // it was faster
+		}
 	}
 	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	w.complain(p)
@@ -494,13 +506,18 @@ func (w *world) unanswered() (open []worker.Order) {
 	return open
 }
 
-// Points that need care: one is come by once in a process, the others seldom.
+// Points that need care of their own.
 const (
-	pointOpened     = "worker/opened"
 	pointRenew      = "drive/renew"
 	pointReconciled = "tool/reconciled"
-	pointCancelled  = "send/cancelled"
 )
+
+// visits is how often a process comes by a point at most, or often enough to wait
+// for it; of all others it is more.
+var visits = map[string]int{
+	"worker/opened": 1, pointRenew: 1, pointReconciled: 1, "send/cancelled": 1,
+	"send/posted": 2, "tool/asked": 3, "engine/admitted": 3,
+}
 
 // ways makes a plan of n deaths: a half at named points, each as often as the
 // others, a quarter in the middle of a call, a quarter at random. Between them some
@@ -512,14 +529,15 @@ func ways(n int, points []string, random *rand.Rand) []way {
 	for i := 0; i < n; i++ {
 		switch {
 		case i%2 == 0:
-			at := way{point: points[next%len(points)], at: 1 + random.IntN(6)}
+			at := way{point: points[next%len(points)]}
 			next++
-			switch at.point {
-			case pointOpened, pointRenew, pointCancelled:
-				at.at = 1
-			case pointReconciled:
+			most, few := visits[at.point]
+			if !few {
+				most = 6
+			}
+			at.at = 1 + random.IntN(most)
+			if at.point == pointReconciled {
 				// First somebody must die while there is something to reconcile.
-				at.at = 1
 				groups = append(groups, []way{{inCall: true, tool: "book", at: 1, before: random.IntN(2) == 0}, at})
 				i++
 				continue
@@ -527,13 +545,19 @@ func ways(n int, points []string, random *rand.Rand) []way {
 			groups = append(groups, []way{at})
 		case i%4 == 1:
 			groups = append(groups, []way{{inCall: true, before: random.IntN(2) == 0, at: 1 + random.IntN(12)}})
+		case i%16 == 3:
+			groups = append(groups, []way{{drains: true, after: spell(random, 100), then: spell(random, 10)}})
 		default:
-			groups = append(groups, []way{{after: time.Duration(random.IntN(int(100 * time.Millisecond)))}})
+			groups = append(groups, []way{{after: spell(random, 100)}})
 		}
 	}
 	for range n / 25 {
-		groups = append(groups, []way{{leaves: true, after: time.Duration(random.IntN(int(100 * time.Millisecond)))}})
+		groups = append(groups, []way{{leaves: true, after: spell(random, 100)}})
 	}
 	random.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	return slices.Concat(groups...)
+}
+
+func spell(random *rand.Rand, most int) time.Duration {
+	return time.Duration(random.IntN(most*1000)) * time.Microsecond
 }

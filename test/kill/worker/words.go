@@ -25,6 +25,10 @@ const (
 	LieBill Lie = "bill"
 )
 
+// LiePlanted stands before the name of a bug of package planted, in a worker that is
+// built with the tag of that name.
+const LiePlanted = "planted: "
+
 // Do is what an [Order] wants.
 type Do string
 

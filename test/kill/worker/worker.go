@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,6 +47,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	lie := flags.String("lie", "", "what the worker does wrong on purpose")
 	if err := flags.Parse(args); err != nil {
 		return 2
+	}
+	if bug, ok := strings.CutPrefix(*lie, LiePlanted); ok {
+		plant(bug)
 	}
 	w := &worker{
 		out: out, lie: Lie(*lie), ledger: ledger.Dial(*socket, *process),

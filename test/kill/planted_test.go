@@ -1,0 +1,35 @@
+//go:build unix && planted
+
+package kill
+
+import (
+	"testing"
+
+	"github.com/braidrun/braid/test/kill/worker"
+)
+
+func init() { buildTags += ",planted" }
+
+// Bugs that are planted in the code itself are found, as what they break.
+func TestPlanted(t *testing.T) {
+	t.Parallel()
+	program := built(t)
+	for bug, c := range map[string]struct {
+		breaks promise
+		ways   []way
+	}{
+		"acknowledged before it is written": {kept, []way{{point: "worker/obeyed", at: 2}, {point: "worker/obeyed", at: 3}}},
+		"tool run twice":                    {once, nil},
+		"run before commit":                 {once, []way{{point: "drive/commit", at: 4}, {point: "drive/commit", at: 5}}},
+		"asked taken for begun":             {effects, []way{{point: "tool/asked", at: 3}, {point: "drive/sent", at: 40}}},
+		"send before commit":                {dense, []way{{point: "drive/commit", at: 3}, {point: "drive/commit", at: 6}}},
+		"usage twice":                       {billed, nil},
+		"message lost":                      {kept, nil},
+		"message twice":                     {kept, nil},
+	} {
+		t.Run(bug, func(t *testing.T) {
+			t.Parallel()
+			caught(t, program, worker.Lie(worker.LiePlanted+bug), c.breaks, c.ways)
+		})
+	}
+}
