@@ -127,12 +127,8 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 		b = append(b, `,"tools":[`...)
 		for i := range req.Tools {
 			t := &req.Tools[i]
-			b = strictjson.AppendString(append(b, `{"name":`...), wireName(t.Name))
-			if strings.TrimSpace(t.Description) != "" {
-				b = strictjson.AppendString(append(b, `,"description":`...), t.Description)
-			}
 			var err error
-			if b, err = appendSchema(append(b, `,"input_schema":`...), t); err != nil {
+			if b, err = appendTool(b, t); err != nil {
 				return nil, err
 			}
 			if i == len(req.Tools)-1 && !instructions && m.cache != CacheOff {
@@ -152,39 +148,74 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 	return append(b, `,"messages":[`...), nil
 }
 
-// appendSchema writes a tool's schema, which must be that of an object.
-func appendSchema(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	schema := bytes.TrimSpace(t.Schema)
-	if len(schema) == 0 || string(schema) == "{}" || string(schema) == "true" {
-		return append(b, `{"type":"object","properties":{}}`...), nil
+// appendTool writes what the model is told about a tool, without its end.
+func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+	schema, rest, err := wireSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	b = strictjson.AppendString(append(b, `{"name":`...), wireName(t.Name))
+	description := strings.TrimSpace(t.Description)
+	if rest != "" {
+		description = strings.TrimSpace(description + "\n\nThe input must also match this JSON schema: " + rest)
+	}
+	if description != "" {
+		b = strictjson.AppendString(append(b, `,"description":`...), description)
+	}
+	b = append(b, `,"input_schema":`...)
+	return append(b, schema...), nil
+}
+
+// wireSchema is a tool's schema as the API takes it: that of an object, with
+// none of oneOf, anyOf and allOf at its top. Those are given apart, to be told in
+// words; that they hold is checked by the tool anyway.
+func wireSchema(t *braid.ToolSpec) (schema []byte, rest string, err error) {
+	given := bytes.TrimSpace(t.Schema)
+	if len(given) == 0 || string(given) == "true" {
+		given = []byte("{}")
+	}
+	const anything = `{"type":"object","properties":{}}`
+	if given, err = strictjson.AppendCompact(nil, given, strictjson.DefaultDepth); err != nil || given[0] != '{' {
+		return nil, "", noSchema(t)
+	}
+	if string(given) == "{}" {
+		return []byte(anything), "", nil
 	}
 	var r strictjson.Reader
-	r.Reset(schema, strictjson.DefaultDepth)
-	kind, typed := "", false
+	r.Reset(given, strictjson.DefaultDepth)
+	schema = []byte(`{"type":"object"`)
+	apart := []byte{'{'}
 	o := r.Object()
 	for o.Next() {
-		if string(o.Key) == "type" && r.Peek() == '"' {
-			kind, typed = string(r.Bytes()), true
+		key := string(o.Key)
+		value := r.Verbatim(strictjson.DefaultDepth)
+		to := &schema
+		switch key {
+		case "type":
+			if string(value) != `"object"` {
+				return nil, "", noSchema(t)
+			}
 			continue
+		case "oneOf", "anyOf", "allOf":
+			to = &apart
 		}
-		r.Skip()
+		if len(*to) > 1 {
+			*to = append(*to, ',')
+		}
+		*to = append(append(strictjson.AppendString(*to, key), ':'), value...)
 	}
-	bad := func() ([]byte, error) {
-		return nil, notSent(event.ErrInvalid, "The parameters of the tool %q are no JSON schema of an object.", "give the tool a schema with \"type\": \"object\"", t.Name)
+	if r.End() != nil {
+		return nil, "", noSchema(t)
 	}
-	if r.End() != nil || (typed && kind != "object") {
-		return bad()
+	if len(apart) > 1 {
+		rest = string(apart) + "}"
 	}
-	at := len(b)
-	b, err := strictjson.AppendCompact(b, schema, strictjson.DefaultDepth)
-	if err != nil {
-		return bad()
-	}
-	if !typed {
-		rest := slices.Clone(b[at+1:])
-		b = append(append(b[:at], `{"type":"object",`...), rest...)
-	}
-	return b, nil
+	return append(schema, '}'), rest, nil
+}
+
+func noSchema(t *braid.ToolSpec) error {
+	return notSent(event.ErrInvalid, "The parameters of the tool %q are no JSON schema of an object.",
+		"give the tool a schema with \"type\": \"object\"", t.Name)
 }
 
 // tail is what stands behind the messages, without the bracket that closes them.
