@@ -220,14 +220,20 @@ func (a *Agent) through(
 	}
 	kept := conv.warm
 	defer func() { conv.unlock(kept) }()
+	// A run that an engine drives is taken also where somebody has wished it to end:
+	// its end is to be written. A process that is about to end takes nothing more.
+	taking := ctx
+	if o.work != nil && !errors.Is(context.Cause(ctx), event.ErrUnavailable) {
+		taking = context.WithoutCancel(ctx)
+	}
 	v := kept
 	if v == nil {
 		var err error
-		if v, err = conv.coldView(ctx); err != nil {
+		if v, err = conv.coldView(taking); err != nil {
 			return err
 		}
 	}
-	opened, err := a.open(ctx, o, conv, v, messages)
+	opened, err := a.open(taking, o, conv, v, messages)
 	if opened.Run.Status.Ended() && o.work == nil {
 		return replay(ctx, conv, opened.Run.ID, r, sink)
 	}
@@ -242,7 +248,9 @@ func (a *Agent) through(
 		v.fold(e)
 	}
 	if v.stale || v.last != opened.Last {
-		if v, err = conv.coldView(ctx); err != nil {
+		if v, err = conv.coldView(taking); err != nil {
+			// Nobody need wait until the lease has run out.
+			_ = conv.store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
 			return err
 		}
 	}
