@@ -10,6 +10,13 @@ import (
 // its own name: go test -bench 'Benchmark/b/braid' -benchmem ./bench.
 func Benchmark(b *testing.B) {
 	for _, p := range scenario.Pairs() {
+		if p.Close != nil {
+			b.Cleanup(func() {
+				if err := p.Close(); err != nil {
+					b.Error(err)
+				}
+			})
+		}
 		b.Run(p.ID, func(b *testing.B) {
 			for _, side := range []*scenario.Side{&p.Base, &p.Subject} {
 				b.Run(side.Name, func(b *testing.B) { benchmark(b, side) })

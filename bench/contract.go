@@ -78,6 +78,15 @@ func promises() []promise {
 		{Work: "d: a tool of a new type", Unit: micros, Must: 50, find: firstTimes},
 		{Work: "e: a turn after 1000 messages", Unit: micros, Must: 20, Aim: 5, Prototype: 3.2, find: microsOf("e-1000")},
 		{Work: "e: 10 to 10000 messages, time", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("e-growth"), row: "e-growth"},
+		{Work: "f: a turn in SQLite, warm", Unit: ratio, Must: 2, Aim: 1.5, Prototype: 1.7, find: ratioOf("f-warm"), row: "f-warm"},
+		{Work: "f: the same, cold", Unit: ratio, Must: 2, Prototype: 1.7, find: ratioOf("f-cold"), row: "f-cold"},
+		{Work: "f: 10 to 10000 events, warm", Unit: ratio, Must: 1.5, Aim: 1.0, Prototype: 1.0, find: ratioOf("f-growth-warm"), row: "f-growth-warm"},
+		{Work: "f: 10 to 10000 events, cold", Unit: ratio, Must: 2, find: ratioOf("f-growth-cold"), row: "f-growth-cold"},
+		// 20,000 events a second.
+		{Work: "g: an event of 1 KiB, 64 drivers at once", Unit: micros, Must: 50, find: microsEach("g")},
+		{Work: "h: a step in SQLite, to its bare commit", Unit: ratio, Must: 1.5, find: ratioOf("h"), row: "h"},
+		{Work: "i: 500 deltas driven into a hub", Unit: ratio, Must: 2.5, find: ratioOf("i"), row: "i"},
+		{Work: "hub: p99 at 5000 events/s, 1000 conversations", Unit: micros, Must: 1000, find: hubTail},
 		// Flat has no figure in the design. A quarter is what growing slices
 		// leave of noise in a thousand cycles.
 		{Work: "10000 cycles: heap a cycle, whole run to first tenth", Unit: ratio, Must: 1.25, find: enduranceOf(heapGrowth)},
@@ -128,6 +137,18 @@ func microsOf(id string) finder {
 		ns := r.Subject.NS
 		return spread{Min: ns.Min / 1e3, Median: ns.Median / 1e3, Max: ns.Max / 1e3}
 	})
+}
+
+// microsEach is the time of one of a row's items.
+func microsEach(id string) finder {
+	return ofRow(id, func(r *row) spread {
+		ns, n := r.Subject.NS, 1e3*float64(max(1, r.Items))
+		return spread{Min: ns.Min / n, Median: ns.Median / n, Max: ns.Max / n}
+	})
+}
+
+func hubTail(r *report) (spread, bool) {
+	return r.HubTailMicros, r.HubTailMicros.Max > 0
 }
 
 func allocsOf(id string) finder {

@@ -45,8 +45,12 @@ type options struct {
 	profile string
 }
 
-// longRun is the name of the long run in --only.
-const longRun = "cycles"
+// The names of what is no row, in --only: the long run, and the time that events take
+// through the hub.
+const (
+	longRun = "cycles"
+	hubRun  = "hub"
+)
 
 func run(ctx context.Context, args []string, out, errOut io.Writer, terminal bool) int {
 	opt, err := parse(args, errOut)
@@ -83,7 +87,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	fs.SetOutput(errOut)
 	fs.BoolVar(&opt.short, "short", false, "measure for less than a minute")
 	fs.BoolVar(&opt.json, "json", false, "print JSON instead of tables")
-	fs.StringVar(&only, "only", "", "only these `rows`, such as a,b or e-1000; "+longRun+" is the long run")
+	fs.StringVar(&only, "only", "", "only these `rows`, such as a,b or e-1000; "+longRun+" is the long run, "+hubRun+" the hub")
 	fs.StringVar(&opt.profile, "profile", "", "also write CPU and allocation profiles of each row to this `directory`")
 	fs.Usage = func() {
 		_, _ = fmt.Fprint(errOut, "Times Braid against a loop written by hand.\n\nUsage: go run ./bench [flags]\n\n")
@@ -125,7 +129,7 @@ func (o *options) check(pairs []scenario.Pair) error {
 	for i := range pairs {
 		ids = append(ids, pairs[i].ID)
 	}
-	ids = append(ids, longRun)
+	ids = append(ids, longRun, hubRun)
 	for _, name := range o.only {
 		one := options{only: []string{name}}
 		found := false
@@ -139,7 +143,7 @@ func (o *options) check(pairs []scenario.Pair) error {
 	return nil
 }
 
-func measure(ctx context.Context, opt options, out io.Writer, show *progress) error {
+func measure(ctx context.Context, opt options, out io.Writer, show *progress) (err error) {
 	pairs := scenario.Pairs()
 	if err := opt.check(pairs); err != nil {
 		return err
@@ -163,6 +167,7 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) er
 		kept := scenario.MeasureKept()
 		rep.Kept = &kept
 	}
+	defer func() { err = errors.Join(err, closePairs(pairs)) }()
 	timers, err := timeRows(ctx, &opt, pl, pairs, show)
 	if err != nil {
 		return err
@@ -176,6 +181,11 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) er
 			return err
 		}
 		if rep.Endurance.Braid, err = scenario.Endurance(true, pl.Cycles, pl.Every); err != nil {
+			return err
+		}
+	}
+	if opt.wants(hubRun) {
+		if err := timeHub(ctx, &rep, pl, show); err != nil {
 			return err
 		}
 	}
@@ -196,6 +206,33 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) er
 		return rep.writeJSON(out)
 	}
 	return rep.writeTable(out)
+}
+
+// timeHub notes how long events are on their way, once a pass.
+func timeHub(ctx context.Context, rep *report, pl plan, show *progress) error {
+	var median, most []float64
+	for n := range pl.Passes {
+		show.say("pass %d of %d: events through the hub", n+1, pl.Passes)
+		p50, p99, err := scenario.OnTheWay(ctx, pl.Hub)
+		if err != nil {
+			return err
+		}
+		median = append(median, float64(p50.Nanoseconds())/1e3)
+		most = append(most, float64(p99.Nanoseconds())/1e3)
+	}
+	rep.HubMicros, rep.HubTailMicros = spreadOf(median), spreadOf(most)
+	return nil
+}
+
+// closePairs frees what the rows keep between their batches.
+func closePairs(pairs []scenario.Pair) error {
+	var errs []error
+	for i := range pairs {
+		if pairs[i].Close != nil {
+			errs = append(errs, pairs[i].Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // timeRows goes through all rows in each pass, so that a bad moment of the

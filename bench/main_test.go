@@ -141,7 +141,7 @@ func TestOnly(t *testing.T) {
 		yes  []string
 		no   []string
 	}{
-		"all":    {"", []string{"a", "b-100", "cycles"}, nil},
+		"all":    {"", []string{"a", "b-100", "cycles", "hub"}, nil},
 		"letter": {"b", []string{"b", "b-100", "b-whole"}, []string{"a", "cycles"}},
 		"id":     {"e-10", []string{"e-10"}, []string{"e-100", "e", "e-1000"}},
 		"two":    {"a, c", []string{"a", "a-tuned", "c"}, []string{"b", "cycles"}},
@@ -234,6 +234,35 @@ func TestWhole(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("profile %s: %v", name, err)
 		}
+	}
+}
+
+// TestHubAndDisk goes from flags to what is promised of the rows that are no library's.
+func TestHubAndDisk(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for the disk")
+	}
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"--short", "--json", "--only", "hub,g"}, &out, &errOut, false); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	var rep report
+	if err := json.Unmarshal(out.Bytes(), &rep); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"g: an event of 1 KiB, 64 drivers at once": 50, "hub: p99 at 5000 events/s, 1000 conversations": 1000}
+	for _, v := range rep.Verdicts {
+		if want[v.Work] != v.Must || v.Figure.Median <= 0 || v.Unit != "µs" {
+			t.Errorf("%+v", v)
+		}
+		delete(want, v.Work)
+	}
+	if len(want) > 0 || rep.HubMicros.Median > rep.HubTailMicros.Median {
+		t.Errorf("missing %v; half of the events take %v, 99 of 100 %v", want, rep.HubMicros, rep.HubTailMicros)
+	}
+	if g := rep.Rows[0]; g.Items != 64 || rep.Verdicts[0].Figure.Median*64*1e3-g.Subject.NS.Median > 1 {
+		t.Errorf("the time of an event is not that of a round through %d: %+v", g.Items, rep.Verdicts[0])
 	}
 }
 

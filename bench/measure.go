@@ -19,6 +19,8 @@ type plan struct {
 	Slice time.Duration
 	// Cycles and Every are the long run's.
 	Cycles, Every int
+	// Hub is how long events are sent through the hub in a pass.
+	Hub time.Duration
 	// Profile is how long a row runs under a profiler.
 	Profile time.Duration
 }
@@ -26,11 +28,11 @@ type plan struct {
 var (
 	fullPlan = plan{
 		Passes: 7, Slices: 5, Slice: 15 * time.Millisecond,
-		Cycles: 10_000, Every: 1_000, Profile: 5 * time.Second,
+		Cycles: 10_000, Every: 1_000, Hub: 2 * time.Second, Profile: 5 * time.Second,
 	}
 	shortPlan = plan{
 		Passes: 3, Slices: 5, Slice: 6 * time.Millisecond,
-		Cycles: 10_000, Every: 1_000, Profile: time.Second,
+		Cycles: 10_000, Every: 1_000, Hub: 500 * time.Millisecond, Profile: time.Second,
 	}
 )
 

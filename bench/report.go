@@ -23,8 +23,12 @@ type report struct {
 	// Kept is nil where d was left out.
 	Kept        *scenario.Kept `json:"kept_bytes,omitempty"`
 	FirstMicros spread         `json:"first_time_micros,omitzero"`
-	Endurance   endurance      `json:"endurance,omitzero"`
-	Verdicts    []verdict      `json:"verdicts"`
+	// HubMicros is how long half of the events are on their way through the hub at
+	// most, HubTailMicros how long 99 of 100 are.
+	HubMicros     spread    `json:"hub_p50_micros,omitzero"`
+	HubTailMicros spread    `json:"hub_p99_micros,omitzero"`
+	Endurance     endurance `json:"endurance,omitzero"`
+	Verdicts      []verdict `json:"verdicts"`
 }
 
 // endurance is the long run on both sides.

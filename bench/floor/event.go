@@ -5,20 +5,20 @@ import "time"
 // Event is one thing that happened in a run.
 type Event struct {
 	// Seq numbers the finished events of a session from 1; 0 is a delta.
-	Seq int64
+	Seq int64 `json:"seq,omitzero"`
 	// N numbers the deltas of a run from 1; 0 is a finished event.
-	N int64
+	N int64 `json:"n,omitzero"`
 	// Session, Run and Author say where the event belongs.
-	Session string
-	Run     string
-	Author  string
-	Time    time.Time
+	Session string    `json:"session,omitzero"`
+	Run     string    `json:"run,omitzero"`
+	Author  string    `json:"author,omitzero"`
+	Time    time.Time `json:"time,omitzero"`
 	// Kind says which of the next two holds something.
-	Kind Kind
+	Kind Kind `json:"kind,omitzero"`
 	// Delta is the next piece of text or of a call's arguments.
-	Delta string
+	Delta string `json:"delta,omitzero"`
 	// Message is a finished message.
-	Message *Message
+	Message *Message `json:"message,omitzero"`
 }
 
 // Kind is what an event holds.
@@ -36,28 +36,31 @@ const (
 // Message is one turn of what the model sees.
 type Message struct {
 	// Role is "user" or "assistant".
-	Role    string
-	Text    string
-	Calls   []Call
-	Results []Result
-	Stop    string
-	Usage   Usage
+	Role    string   `json:"role,omitzero"`
+	Text    string   `json:"text,omitzero"`
+	Calls   []Call   `json:"calls,omitzero"`
+	Results []Result `json:"results,omitzero"`
+	Stop    string   `json:"stop,omitzero"`
+	Usage   Usage    `json:"usage,omitzero"`
 }
 
 // Call is the model's request to run a tool.
 type Call struct {
-	ID   string
-	Name string
-	Args []byte
+	ID   string `json:"id,omitzero"`
+	Name string `json:"name,omitzero"`
+	Args []byte `json:"args,omitzero"`
 }
 
 // Result is what a tool gave back for a call.
 type Result struct {
-	Call    string
-	Name    string
-	Text    string
-	IsError bool
+	Call    string `json:"call,omitzero"`
+	Name    string `json:"name,omitzero"`
+	Text    string `json:"text,omitzero"`
+	IsError bool   `json:"iserror,omitzero"`
 }
 
 // Usage counts tokens.
-type Usage struct{ Input, Output int64 }
+type Usage struct {
+	Input  int64 `json:"input,omitzero"`
+	Output int64 `json:"output,omitzero"`
+}

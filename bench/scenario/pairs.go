@@ -76,7 +76,7 @@ func Pairs() []Pair {
 		})
 	}
 	shortest, longest := priors[0], priors[len(priors)-1]
-	return append(
+	pairs = append(
 		pairs,
 		Pair{
 			ID: "e-growth", Name: "a turn, 10 to 10000 messages",
@@ -87,7 +87,46 @@ func Pairs() []Pair {
 			ID: "e-cold", Name: "the first turn on a stored conversation of 10000",
 			Base: byHandCold(coldPrior), Subject: braidCold(coldPrior),
 		},
+		Pair{
+			ID: "i", Name: "500 deltas, driven into a hub with a watcher", Item: "delta", Items: deltas,
+			Base: byHandRuns(stream), Subject: braidWatched(stream),
+		},
 	)
+	return append(pairs, diskPairs()...)
+}
+
+// diskPairs are the rows on SQLite, durable on both sides. Each has a folder of its own.
+func diskPairs() []Pair {
+	on := func(d *disk, p *Pair) Pair {
+		p.Close = d.Close
+		return *p
+	}
+	turn := func(id, name string, turns int, warm bool) Pair {
+		d := &disk{}
+		return on(d, &Pair{ID: id, Name: name, Base: d.byHandOnDisk(turns, warm), Subject: d.braidOnDisk(turns, warm)})
+	}
+	growth := func(id, name string, warm bool) Pair {
+		d := &disk{}
+		return on(d, &Pair{
+			ID: id, Name: name,
+			Base: named("braid, 10", d.braidOnDisk(shortTalk, warm)), Subject: named("braid, 10000", d.braidOnDisk(longTalk, warm)),
+		})
+	}
+	together, steps := &disk{}, &disk{}
+	return []Pair{
+		turn("f-warm", "a turn in SQLite, two commits, warm after 10000 events", longTalk, true),
+		turn("f-cold", "the same, opened anew each time", longTalk, false),
+		growth("f-growth-warm", "a turn in SQLite, warm, 10 to 10000 events", true),
+		growth("f-growth-cold", "a turn in SQLite, cold, 10 to 10000 events", false),
+		on(together, &Pair{
+			ID: "g", Name: "64 drivers commit 1 KiB each", Item: "event", Items: writers,
+			Base: together.inOne(), Subject: together.grouped(),
+		}),
+		on(steps, &Pair{
+			ID: "h", Name: "10 tool cycles in SQLite, 22 commits", Item: "commit", Items: commitsOfCycles,
+			Base: steps.bare(), Subject: steps.steps(),
+		}),
+	}
 }
 
 func named(name string, s Side) Side {

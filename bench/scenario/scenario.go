@@ -82,6 +82,8 @@ type Pair struct {
 	// Base is what Subject is divided by.
 	Base    Side
 	Subject Side
+	// Close frees what the sides keep between batches; nil where they keep nothing.
+	Close func() error
 }
 
 var errNoEvents = errors.New("the stream ended without a message")

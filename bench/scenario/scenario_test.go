@@ -19,6 +19,13 @@ func TestSameWork(t *testing.T) {
 	for _, p := range Pairs() {
 		t.Run(p.ID, func(t *testing.T) {
 			t.Parallel()
+			if p.Close != nil {
+				t.Cleanup(func() {
+					if err := p.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
 			for _, side := range []*Side{&p.Base, &p.Subject} {
 				for _, n := range []int{1, 3} {
 					if side.Most > 0 && n > side.Most {
@@ -29,7 +36,7 @@ func TestSameWork(t *testing.T) {
 					}
 				}
 			}
-			if !strings.HasSuffix(p.ID, "-growth") && p.Base.Each != p.Subject.Each {
+			if !strings.Contains(p.ID, "-growth") && p.Base.Each != p.Subject.Each {
 				t.Errorf("the sides are to do different work: %v and %v", p.Base.Each, p.Subject.Each)
 			}
 		})
@@ -46,6 +53,9 @@ func TestWorkOfTheContract(t *testing.T) {
 		"b-100":   {Runs: 1, Deltas: 201, Calls: 100, Results: 100},
 		"c":       {Runs: 1, Deltas: 65, Calls: 32, Results: 32},
 		"e-10000": {Runs: 1, Deltas: 1},
+		"f-cold":  {Runs: 1, Deltas: 1},
+		"h":       {Runs: 1, Deltas: 21, Calls: 10, Results: 10},
+		"i":       {Runs: 1, Deltas: 500},
 	}
 	for _, p := range Pairs() {
 		w, ok := want[p.ID]
@@ -54,7 +64,7 @@ func TestWorkOfTheContract(t *testing.T) {
 		}
 		delete(want, p.ID)
 		got := p.Subject.Each
-		if got.Text == "" {
+		if got.Text == "" && p.ID != "g" {
 			t.Errorf("%s ends without text", p.ID)
 		}
 		got.Text = ""
