@@ -261,7 +261,7 @@ func (enc *Encoder) take(e *event.Event) {
 		enc.ended(e, b)
 	case *event.Asked:
 		enc.send(&Question{
-			QuestionID: b.Token, Kind: b.Ask, Name: b.Name, Index: b.Index, Prompt: b.Prompt, Payload: b.Payload,
+			QuestionID: b.Token, Ask: b.Ask, Name: b.Name, Index: b.Index, Prompt: b.Prompt, Payload: b.Payload,
 			Schema: b.Schema, ToolUseID: b.Call, ToolName: b.Tool, ToolInput: b.Args, ExpiresAt: b.Expires, Place: enc.place(e),
 		})
 	case *event.Answered:

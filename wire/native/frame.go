@@ -115,7 +115,7 @@ type Attachment struct {
 type Question struct {
 	// QuestionID is what the answer is sent to. It is good for one.
 	QuestionID string             `json:"question_id"`
-	Kind       event.QuestionKind `json:"kind"`
+	Ask        event.QuestionKind `json:"ask"`
 	// Name tells questions of one call apart; Index is its place among them.
 	Name   string `json:"name,omitempty"`
 	Index  int    `json:"index,omitempty"`

@@ -228,7 +228,7 @@ func (f *ToolResult) append(dst []byte) []byte {
 func (f *Question) append(dst []byte) []byte {
 	o := open(dst)
 	o.str(`"question_id":`, f.QuestionID)
-	o.str(`"kind":`, string(f.Kind))
+	o.str(`"ask":`, string(f.Ask))
 	o.strOpt(`"name":`, f.Name)
 	o.intOpt(`"index":`, int64(f.Index))
 	o.strOpt(`"prompt":`, f.Prompt)
