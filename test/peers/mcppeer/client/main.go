@@ -1,0 +1,166 @@
+// Command client is what the conformance suite of the Model Context Protocol
+// starts: a program that uses package mcptool as an agent would, one scenario a
+// time. The suite is the server; it judges what it gets to see.
+//
+// Usage: MCP_CONFORMANCE_SCENARIO=… client URL
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Getenv, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// wanted is what the suite adds to some scenarios.
+type wanted struct {
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	Calls        []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"` //nolint:tagliatelle // the suite's name
+}
+
+func run(ctx context.Context, args []string, env func(string) string, out io.Writer) error {
+	if len(args) != 1 {
+		return errors.New("usage: client URL")
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	scenario := env("MCP_CONFORMANCE_SCENARIO")
+	var w wanted
+	if text := env("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &w); err != nil {
+			return err
+		}
+	}
+	o := mcptool.Options{Protocol: env("MCP_CONFORMANCE_PROTOCOL_VERSION")}
+	switch {
+	case scenario == "elicitation-sep1034-client-defaults":
+		o.Elicit = accept(map[string]any{})
+	case scenario == "sep-2322-client-request-state":
+		o.Elicit = accept(map[string]any{"confirmed": true})
+	case strings.HasPrefix(scenario, "auth/"):
+		o.OAuth = func(mcptool.Config) auth.OAuthHandler {
+			h, err := authorization(w)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			return h
+		}
+	}
+	servers, err := mcptool.Connect(ctx, o, mcptool.Config{Name: "suite", URL: args[0]})
+	if err != nil {
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			fmt.Fprintf(os.Stderr, "%T %v\n", e, e)
+		}
+		return err
+	}
+	defer servers.Close()
+	call := func(name string, args json.RawMessage) error {
+		for _, t := range servers.Tools() {
+			if t, ok := t.(*mcptool.Tool); ok && t.Name() == name {
+				result, err := t.Call(ctx, args)
+				fmt.Fprintf(out, "%s: %+v %v\n", name, result, err)
+				return err
+			}
+		}
+		return fmt.Errorf("there is no tool %q", name)
+	}
+	switch {
+	case scenario == "tools_call":
+		return call("add_numbers", json.RawMessage(`{"a":5,"b":3}`))
+	case scenario == "elicitation-sep1034-client-defaults":
+		return call("test_client_elicitation_defaults", nil)
+	case scenario == "sse-retry":
+		return call("test_reconnection", nil)
+	case scenario == "json-schema-2020-12-preservation":
+		for _, t := range servers.Tools() {
+			if s := t.Spec(); s.Name == "json_schema_2020_12_tool" {
+				return call("json_schema_echo", json.RawMessage(`{"schema":`+string(s.Schema)+`}`))
+			}
+		}
+		return errors.New("the tool with the schema was not taken")
+	case scenario == "http-custom-headers":
+		for _, c := range w.Calls {
+			_ = call(c.Name, c.Arguments) // some are meant to be refused
+		}
+	case scenario == "sep-2322-client-request-state":
+		for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
+			_ = call(name, nil) // some are meant to be refused
+		}
+	case scenario == "http-invalid-tool-headers" || scenario == "http-standard-headers":
+		for _, t := range servers.Tools() {
+			_ = call(t.Spec().Name, json.RawMessage(`{"region":"us-west1"}`))
+		}
+	case strings.HasPrefix(scenario, "auth/"):
+		return call("test-tool", nil)
+	}
+	return nil
+}
+
+func accept(content map[string]any) func(context.Context, mcptool.Question) (mcptool.Reply, error) {
+	return func(context.Context, mcptool.Question) (mcptool.Reply, error) {
+		return mcptool.Reply{Action: "accept", Content: content}, nil
+	}
+}
+
+// authorization is the SDK's own, set up as the suite expects: the suite's
+// authorization server sends the code back at once.
+func authorization(w wanted) (auth.OAuthHandler, error) {
+	const back = "http://localhost:3000/callback"
+	c := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL:              back,
+		AuthorizationCodeFetcher: fetch,
+		ClientIDMetadataDocumentConfig: &auth.ClientIDMetadataDocumentConfig{
+			URL: "https://conformance-test.local/client-metadata.json",
+		},
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{
+			Metadata: &oauthex.ClientRegistrationMetadata{RedirectURIs: []string{back}},
+		},
+	}
+	if w.ClientID != "" && w.ClientSecret != "" {
+		c.PreregisteredClient = &oauthex.ClientCredentials{
+			ClientID: w.ClientID, ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: w.ClientSecret},
+		}
+	}
+	return auth.NewAuthorizationCodeHandler(c)
+}
+
+func fetch(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args.URL, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	where, err := url.Parse(resp.Header.Get("Location"))
+	if err != nil {
+		return nil, err
+	}
+	q := where.Query()
+	return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
+}
