@@ -113,17 +113,19 @@ type attempt struct {
 
 func (w *world) attempts() []*attempt {
 	var list []*attempt
-	index := map[string]*attempt{}
+	index, latest := map[string]*attempt{}, map[string]*attempt{}
 	for _, e := range w.g().entries {
 		key := fmt.Sprintf("%s/%s/%d", e.Run, e.Step, e.Attempt)
 		switch b := e.Body.(type) {
 		case *event.StepBegun:
 			a := &attempt{run: e.Run, step: e.Step, attempt: e.Attempt, kind: b.Step, effect: b.Effect, begun: &e}
-			index[key] = a
+			index[key], latest[e.Run+"/"+e.Step] = a, a
 			list = append(list, a)
 		case *event.StepEnded:
 			if a := index[key]; a != nil {
 				a.ends = append(a.ends, e)
+			} else if a := latest[e.Run+"/"+e.Step]; a != nil && e.Attempt == 0 {
+				a.ends = append(a.ends, e) // a call is closed, whatever its attempt
 			}
 		case *event.AssistantMessage:
 			if a := index[key]; a != nil && !b.Piece {
@@ -316,7 +318,7 @@ func (w *world) checkCancels() {
 	for _, c := range w.record.cancels {
 		name := w.aliasLocked(c.run)
 		run := w.record.runs[c.run]
-		if run.ended == nil {
+		if run == nil || run.ended == nil {
 			continue // it was said already that it goes on
 		}
 		commits := map[int]bool{}

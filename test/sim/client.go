@@ -177,8 +177,11 @@ func (c *client) cancel(run string) {
 		return err
 	})
 	switch {
-	case !ok || event.KindOf(err) == event.ErrConflict || event.KindOf(err) == event.ErrNotFound:
-		return // it has ended, or has not been admitted
+	case !ok || event.KindOf(err) == event.ErrConflict:
+		return // it has ended
+	case event.KindOf(err) == event.ErrNotFound:
+		c.w.fail("P1", "%s was accepted, and the journal does not know it", run)
+		return
 	case err != nil:
 		c.w.fail("P9", "the cancellation of %s was refused: %v", run, err)
 		return

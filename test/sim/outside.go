@@ -344,7 +344,9 @@ func (w *world) beginning(p *process, run, step string, attempt int) {
 				w.failLocked("P2", "%s/%d of %s began after it had ended", step, attempt, w.aliasLocked(run))
 			}
 		case *event.StepEnded:
-			if b.Step == event.StepTool && !w.superseded(p, g, run) {
+			// One that was left behind before it got here begins late.
+			left := b.Outcome == event.OutcomeStraggler && e.Attempt == attempt
+			if b.Step == event.StepTool && !left && !w.superseded(p, g, run) {
 				w.failLocked("P2", "%s/%d of %s began after it had ended", step, attempt, w.aliasLocked(run))
 			}
 		}

@@ -52,8 +52,10 @@ const (
 	term      = 10 * time.Second
 	delayed   = 13 * time.Second
 	pausedFor = 14 * time.Second
-	restart   = 300 * time.Millisecond
-	behind    = 50 * time.Millisecond
+	// pausedJust is over when the next process looks for what is due.
+	pausedJust = term + restart
+	restart    = 300 * time.Millisecond
+	behind     = 50 * time.Millisecond
 )
 
 // whoKey is the context's key of the name of who calls.
@@ -283,8 +285,12 @@ func (p *process) pause() {
 		time.Sleep(restart)
 		p.w.boot(p.base)
 	})
+	how := pausedFor
+	if p.w.c.Seed%2 == 0 {
+		how = pausedJust
+	}
 	p.w.spawn(func() {
-		time.Sleep(pausedFor)
+		time.Sleep(how)
 		p.become(alive)
 		p.w.gate.ring()
 	})

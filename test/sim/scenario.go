@@ -42,7 +42,7 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 
 // scenarios are all of them by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), mixed(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), late(), mixed(),
 )
 
 func index(list ...*scenario) map[string]*scenario {
@@ -167,7 +167,7 @@ func cancels() *scenario {
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
-			when, turns := w.any(5), w.any(60)
+			when, turns, soon := w.any(6), w.any(60), w.any(16)
 			w.client("ann", func(c *client) {
 				run := c.submit("go on")
 				switch when {
@@ -179,6 +179,10 @@ func cancels() *scenario {
 				case 3:
 					c.see(asked(1))
 				case 4:
+					// About where the run is parked.
+					c.see(begun(event.StepTool, 3))
+					c.at(c.w.gate.turns + soon)
+				case 5:
 					q, ok := c.see(asked(1))
 					if !ok {
 						return
@@ -369,6 +373,31 @@ func retries() *scenario {
 		clients: func(w *world) {
 			w.viewer("eve")
 			w.client("ann", func(c *client) { c.submit("try hard") })
+		},
+	}
+}
+
+// late is a tool that is left behind, and comes back while the run does something
+// else.
+func late() *scenario {
+	return &scenario{
+		name: "late", root: "worker",
+		scripts: map[string][]reply{"worker": {
+			{text: "both", calls: []want{{"linger", "{}"}, {"put", "{}"}}},
+			{text: "another one", calls: []want{{"nap", "{}"}}},
+			{text: "done"},
+		}},
+		make: func(p *process, s *scenario) map[string]*braid.Agent {
+			agents := solo(func(p *process) []braid.Tool {
+				return append(kit(p), &tool{p: p, name: "linger", class: event.EffectUnsafe, takes: 4 * time.Second},
+					&tool{p: p, name: "nap", class: event.EffectPure, takes: 2500 * time.Millisecond})
+			})(p, s)
+			agents[s.root].Use(braid.Limit(braid.Limits{ToolTime: 3 * time.Second}))
+			return agents
+		},
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) { c.submit("do both") })
 		},
 	}
 }

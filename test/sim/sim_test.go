@@ -58,7 +58,7 @@ func TestQuiet(t *testing.T) {
 	for _, name := range names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(20) {
+			for seed := range seedsQuiet() {
 				c := Case{Scenario: name, Store: "memory", Seed: seed}
 				w := run(t, c, "")
 				if len(w.failures) > 0 {
@@ -82,4 +82,12 @@ func difference(a, b []string) string {
 		}
 	}
 	return "the second one is longer"
+}
+
+// seedsQuiet is how many seeds are played without a fault.
+func seedsQuiet() uint64 {
+	if os.Getenv("BRAID_SIM_SEEDS") != "" {
+		return 500
+	}
+	return 20
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -182,7 +183,7 @@ func (w *world) stalled() {
 			name := w.aliasLocked(row.ID)
 			run := w.record.run(row.ID, v.conv)
 			switch {
-			case row.Cancelled:
+			case row.Cancelled || slices.ContainsFunc(w.record.cancels, func(c cancelRecord) bool { return c.run == row.ID }):
 				w.failLocked("P9", "%s was to be cancelled and is still %s", name, row.Status)
 			case run.begun:
 				w.failLocked("P8", "%s is %s and does not go on", name, row.Status)

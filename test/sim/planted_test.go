@@ -1,0 +1,77 @@
+//go:build planted
+
+package sim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/braidrun/braid/internal/planted"
+)
+
+// bugs are the bugs that can be planted, each with the promise that it breaks.
+var bugs = []struct{ name, promise string }{
+	{"acknowledged before it is written", "P1"},
+	{"tool run twice", "P2"},
+	{"straggler of the same epoch accepted", "P2"},
+	{"run before commit", "P3"},
+	{"asked taken for begun", "P3"},
+	{"no epoch check", "P4"},
+	{"renewal after loss", "P4"},
+	{"an answer that takes the epoch", "P4"},
+	{"send before commit", "P5"},
+	{"replay off by one", "P5"},
+	{"piece of what is over", "P6"},
+	{"no look at the journal", "P7"},
+	{"dead driver's run forgotten", "P8"},
+	{"lost wake-up", "P9"},
+	{"cancelled in memory alone", "P9"},
+	{"usage twice", "P10"},
+	{"answer accepted twice", "P11"},
+	{"message lost", "messages"},
+	{"message twice", "messages"},
+}
+
+// TestPlanted plants one bug after the other and looks that the first case in which
+// the checker finds something names the promise that the bug breaks.
+func TestPlanted(t *testing.T) {
+	const most = 12_000
+	counts := map[string]map[Seam]int{}
+	for _, name := range names() {
+		counts[name] = quietCounts(t, name, "memory")
+	}
+	var cases []Case
+	for _, name := range names() {
+		for seed := range uint64(100) {
+			cases = append(cases, Case{Scenario: name, Store: "memory", Seed: seed})
+		}
+	}
+	// Only where nothing else strikes is a cancellation to be quick.
+	for seed := range uint64(2000) {
+		cases = append(cases, Case{Scenario: "cancel", Store: "memory", Seed: 100 + seed})
+	}
+	for n := uint64(1); len(cases) < most; n++ {
+		cases = append(cases, drawn(n, "memory", counts))
+	}
+	defer planted.Plant("")
+	for _, bug := range bugs {
+		t.Run(strings.ReplaceAll(bug.name, " ", "-"), func(t *testing.T) {
+			planted.Plant(bug.name)
+			for i, c := range cases {
+				w := run(t, c, "")
+				if len(w.failures) == 0 {
+					continue
+				}
+				if !slices.ContainsFunc(w.failures, func(f failure) bool { return f.promise == bug.promise }) {
+					t.Errorf("case %d, %s, is not called %s:", i+1, c, bug.promise)
+					report(t, w)
+					return
+				}
+				t.Logf("case %d, %s: %s", i+1, c, w.failures[0])
+				return
+			}
+			t.Errorf("nothing was found in %d cases", len(cases))
+		})
+	}
+}
