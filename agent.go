@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -27,7 +28,11 @@ type Agent struct {
 	retry      Retry
 	options    ModelOptions
 	sequential bool
-	err        error
+	// servers tells how the sources of tools are doing; answer is the schema of
+	// the agent's answer.
+	servers func() []event.ToolServer
+	answer  *jsonschema.Resolved
+	err     error
 }
 
 // Part is something that an agent is made of: a tool or a setting.
@@ -190,6 +195,39 @@ func Options(o ModelOptions) Part {
 // By default they run at the same time.
 func Sequential() Part {
 	return partFunc(func(a *Agent) error { a.sequential = true; return nil })
+}
+
+// Announce says where the agent's tools come from, and how these sources are doing: it
+// is asked when a run of the agent begins, and the answer stands in the run's first event.
+func Announce(servers func() []event.ToolServer) Part {
+	return partFunc(func(a *Agent) error { a.servers = servers; return nil })
+}
+
+// AnswerSchema asks for an answer that is JSON of that schema. It stands in the agent's
+// instructions; a run whose last answer is not such JSON ends with an error of kind
+// [event.ErrInvalid] beside it, and otherwise [event.RunEnded].Output holds the JSON.
+// It counts for the root agent of a run.
+func AnswerSchema(schema json.RawMessage) Part {
+	return partFunc(func(a *Agent) error {
+		bad := func(err error) error {
+			return &event.Error{
+				Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "the schema of the answer is no JSON schema",
+				Hint: `give one such as {"type":"object","properties":{}}`, Err: err,
+			}
+		}
+		var s jsonschema.Schema
+		if err := json.Unmarshal(schema, &s); err != nil {
+			return bad(err)
+		}
+		resolved, err := s.Resolve(nil)
+		if err != nil {
+			return bad(err)
+		}
+		a.answer = resolved
+		a.instructions = strings.TrimLeft(a.instructions+"\n\nAnswer with JSON alone, without any text around it. "+
+			"It must be valid under this JSON schema:\n"+string(schema), "\n")
+		return nil
+	})
 }
 
 // Tools adds tools of any kind.

@@ -195,6 +195,9 @@ func (d *driver) start() {
 			started.Tools[i] = d.agent.specs[i].Name
 		}
 	}
+	if d.agent.servers != nil {
+		started.Servers = d.agent.servers()
+	}
 	d.add(nil, "", 0, started)
 }
 

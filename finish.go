@@ -1,9 +1,14 @@
 package braid
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // finish ends a scope: every call that is still open gets a result in the same
@@ -25,7 +30,10 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	case event.WhyCancelled, event.WhyDeadline:
 		ended.Status = event.RunCancelled
 	}
-	d.err = cmd.Err
+	if ended.Status == event.RunCompleted && ended.Err == nil && d.agent.answer != nil {
+		ended.Output, ended.Err = structured(d.agent.answer, r.lastMessage.Text())
+	}
+	d.err = ended.Err
 	d.add(s, "", 0, ended)
 }
 
@@ -97,4 +105,30 @@ func (d *driver) answerCall(s *Scope) {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
 	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err})
+}
+
+// structured reads an answer that was to be JSON. Models like to put a fence around it.
+func structured(schema *jsonschema.Resolved, text string) (json.RawMessage, *event.Error) {
+	text = strings.TrimSpace(text)
+	if inside, ok := strings.CutPrefix(text, "```"); ok {
+		_, inside, _ = strings.Cut(inside, "\n")
+		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inside), "```"))
+	}
+	bad := func(what string, err error) (json.RawMessage, *event.Error) {
+		return nil, &event.Error{
+			Kind: event.ErrInvalid, Message: "the answer " + what, Hint: "ask again, or make the schema easier to keep to", Err: err,
+		}
+	}
+	raw := []byte(text)
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return bad("is no JSON", err)
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return bad("is no JSON", err)
+	}
+	if err := schema.Validate(v); err != nil {
+		return bad("does not keep to the schema that was asked for", err)
+	}
+	return raw, nil
 }
