@@ -294,6 +294,9 @@ func checkData(ctx context.Context, d *diagnosis) {
 	d.lookIntoData(ctx, dir)
 }
 
+// mostLookedInto is how many conversations the doctor reads, the newest ones.
+const mostLookedInto = 50
+
 func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 	if pid, owned := sqlite.Owner(dir); owned {
 		d.note("wait for it to end, or name another folder with --data, where more than one is to be kept at a time",
@@ -316,6 +319,18 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 		return
 	}
 	d.ok("%s holds %d of your conversations", dir, len(found))
+	for i := range found[:min(len(found), mostLookedInto)] {
+		c := &found[i]
+		_, err := a.Read(ctx, c.ID, 0, 0)
+		if err == nil {
+			_, err = a.Runs(ctx, c.ID)
+		}
+		if err != nil {
+			message, _ := describe(storeError(err))
+			d.warn("restore a backup of the folder, or leave it: other conversations are not concerned",
+				"the conversation %s cannot be read: %s", shortID(c.ID), message)
+		}
+	}
 }
 
 // nearestFolder is the first folder above path that exists.

@@ -145,7 +145,7 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 	const early = 8
 	events, err := a.Read(ctx, c.ID, 0, early)
 	switch {
-	case kindOf(err) == event.ErrInternal:
+	case kindOf(err) == event.ErrInternal, kindOf(err) == event.ErrInvalid:
 		row.Damaged = true // it spoils its own row only
 	case err != nil:
 		return row, storeError(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -191,7 +192,7 @@ func storeError(err error) error {
 	case event.ErrInvalid:
 		told.Hint = "choose another folder with --data" + whichFolder
 	case event.ErrNewer, event.ErrInternal, event.ErrUnavailable, event.ErrUnsupported:
-		told.Hint += whichFolder
+		told.Hint = cmp.Or(e.Hint, "restore a backup of the folder") + whichFolder
 	}
 	return &told
 }

@@ -220,7 +220,8 @@ func openRuns(ctx context.Context, list journal.Lister, conversation string) ([]
 	}
 	var open []journal.Run
 	for i := range runs {
-		if !runs[i].Status.Ended() {
+		switch runs[i].Status {
+		case event.RunQueued, event.RunRunning, event.RunWaiting: // and not what somebody wrote by hand
 			open = append(open, runs[i])
 		}
 	}
