@@ -114,15 +114,16 @@ func (c *Conversation) admit(ctx context.Context, row journal.Run) (Sent, error)
 // waits, not a run that was cancelled for nothing.
 func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, error) {
 	sent, err := c.admit(ctx, row)
-	if err != nil {
-		return Sent{}, err
+	if err != nil || sent.Status.Ended() {
+		return sent, err
 	}
 	open, err := c.open(ctx)
 	if err != nil {
 		return Sent{}, err
 	}
 	for _, run := range open {
-		if run.ID == sent.Run {
+		// Said again under its key, it finds later runs, which are none of its business.
+		if run.ID == sent.Run || run.Turn > sent.Turn {
 			break
 		}
 		err := c.store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel})

@@ -90,11 +90,12 @@ type finding struct {
 
 // figures count what a checked record holds.
 type figures struct {
-	runs, completed, cancelled, events   int
-	models, tools, effects               int
-	doubts, happened, shown, repeated    int
-	lost, reconciled, messages, answers  int
-	joined, moved, refused, unknownUsage int
+	runs, completed, cancelled, events  int
+	models, tools, effects              int
+	doubts, happened, shown, repeated   int
+	lost, reconciled, messages, answers int
+	joined, refused, unknownUsage       int
+	repeats                             int
 }
 
 func (f *figures) add(g figures) {
@@ -115,7 +116,7 @@ func (f *figures) add(g figures) {
 		{&f.messages, &g.messages},
 		{&f.answers, &g.answers},
 		{&f.joined, &g.joined},
-		{&f.moved, &g.moved},
+		{&f.repeats, &g.repeats},
 		{&f.refused, &g.refused},
 		{&f.unknownUsage, &g.unknownUsage},
 	} {
@@ -128,12 +129,12 @@ func (f *figures) String() string {
 		"%d model calls, %d of them lost; usage unknown of %d attempts\n"+
 		"%d tool calls, %d effects, %d attempts repeated by class, %d reconciled\n"+
 		"%d in doubt (%d of them had happened), %d of them shown to a model\n"+
-		"%d messages (%d joined a run, %d refused), %d answers",
+		"%d messages (%d joined a run, %d refused, %d said again), %d answers",
 		f.runs, f.completed, f.cancelled, f.events,
 		f.models, f.lost, f.unknownUsage,
 		f.tools, f.effects, f.repeated, f.reconciled,
 		f.doubts, f.happened, f.shown,
-		f.messages, f.joined, f.refused, f.answers)
+		f.messages, f.joined, f.refused, f.repeats, f.answers)
 }
 
 // stepKey names a step of a run.
@@ -174,6 +175,7 @@ type checker struct {
 
 	steps    map[stepKey]*step
 	status   map[string]event.RunStatus
+	turns    map[string]int
 	marks    map[string][]string // by mark, the runs whose log has it
 	answers  map[string][]*event.Answered
 	askedBy  map[stepKey][]string
@@ -185,7 +187,7 @@ type checker struct {
 // check gives what is wrong, and what there is.
 func (r *record) check() ([]finding, figures) {
 	c := &checker{
-		record: r, steps: map[stepKey]*step{}, status: map[string]event.RunStatus{}, marks: map[string][]string{},
+		record: r, steps: map[stepKey]*step{}, status: map[string]event.RunStatus{}, turns: map[string]int{}, marks: map[string][]string{},
 		answers: map[string][]*event.Answered{}, askedBy: map[stepKey][]string{}, deeds: map[stepKey][]ledger.Entry{},
 		showings: map[attemptKey][]ledger.Entry{}, bills: map[attemptKey][]ledger.Entry{},
 	}
@@ -241,7 +243,7 @@ func (c *checker) readTalk(t *talk) {
 	for i := range t.runs {
 		run := &t.runs[i]
 		end := over[run.ID]
-		c.status[run.ID] = run.Status
+		c.status[run.ID], c.turns[run.ID] = run.Status, run.Turn
 		switch run.Status {
 		case event.RunCompleted:
 			c.count.completed++
@@ -558,6 +560,13 @@ func (c *checker) checkOrders() {
 		case worker.DoLook:
 			continue
 		}
+		if o.again {
+			c.count.repeats++
+			if o.told.Error != "" {
+				c.find(kept, "message %s was accepted, and is refused when it is said again: %s", o.mark, o.told.Says)
+			}
+			continue
+		}
 		wanted[o.mark] = true
 		places := c.marks[o.mark]
 		if o.told.Error != "" {
@@ -588,9 +597,29 @@ func (c *checker) checkOrders() {
 		}
 		last[line] = o.mark
 	}
+	c.checkInterrupts()
 	for mark, places := range c.marks {
 		if !wanted[mark] {
 			c.find(kept, "nobody sent message %s, and it stands in %v", mark, places)
+		}
+	}
+}
+
+// checkInterrupts wants that only what stood before somebody's interruption was
+// cancelled.
+func (c *checker) checkInterrupts() {
+	until := map[string]int{}
+	for i := range c.orders {
+		o := &c.orders[i]
+		if o.Policy == braid.Interrupt && !o.again && len(c.marks[o.mark]) == 1 {
+			until[o.Conversation] = max(until[o.Conversation], c.turns[c.marks[o.mark][0]])
+		}
+	}
+	for i := range c.talks {
+		for j := range c.talks[i].runs {
+			if run := &c.talks[i].runs[j]; run.Status == event.RunCancelled && run.Turn >= until[c.talks[i].id] {
+				c.find(kept, "%s: run %s has turn %d and was cancelled, and nobody interrupted it", c.talks[i].id, run.ID, run.Turn)
+			}
 		}
 	}
 }

@@ -32,8 +32,6 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-var buildTags = "failpoint"
-
 var binaryDir string
 
 func TestMain(m *testing.M) {

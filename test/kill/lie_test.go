@@ -286,6 +286,21 @@ func spoils() []spoil {
 			r.orders[i].told = &told
 			return true
 		}},
+		{"a message is refused when it is said again", kept, func(r *record) bool {
+			again := r.orders[slices.IndexFunc(r.orders, func(o order) bool { return o.mark != "" && o.told.Error == "" })]
+			told := *again.told
+			told.Error, again.again, again.told = event.ErrConflict, true, &told
+			r.orders = append(r.orders, again)
+			return true
+		}},
+		{"a run is cancelled that nobody interrupted", kept, func(r *record) bool {
+			for i := range r.talks {
+				t := &r.talks[i]
+				last := &t.runs[len(t.runs)-1]
+				last.Status = event.RunCancelled
+			}
+			return true
+		}},
 		{"a model is shown a message twice", kept, func(r *record) bool {
 			return r.eachEntry(func(e *ledger.Entry) bool {
 				if len(e.Marks) == 0 {

@@ -20,6 +20,8 @@ type person struct {
 	random *rand.Rand
 	talks  int
 	said   int
+	// accepted are the messages of the conversation that were.
+	accepted []*order
 }
 
 // people has n persons talk.
@@ -35,6 +37,7 @@ func (w *world) people(n int, random *rand.Rand) *sync.WaitGroup {
 func (p *person) live() {
 	for {
 		p.talks++
+		p.accepted = nil
 		talk := fmt.Sprintf("%s-%d", p.name, p.talks)
 		for range 1 + p.random.IntN(4) {
 			if !p.turn(talk) {
@@ -54,14 +57,21 @@ func (p *person) turn(talk string) bool {
 	if last {
 		return false
 	}
-	if p.random.IntN(2) == 0 {
+	if p.random.IntN(2) == 0 || p.accepted == nil {
 		p.say(talk, worker.DoSubmit, "", p.plan())
 	} else {
 		p.say(talk, worker.DoSend, p.policy(), p.plan())
 	}
+	if p.accepted == nil {
+		return false // the world has ended
+	}
 	for range p.random.IntN(3) {
 		if p.random.IntN(2) == 0 {
 			p.watch(talk, 1+p.random.IntN(6))
+		}
+		if p.random.IntN(6) == 0 {
+			p.repeat()
+			continue
 		}
 		policy := p.policy()
 		what := "and mind this"
@@ -84,9 +94,19 @@ func (p *person) policy() braid.Policy {
 func (p *person) say(talk string, do worker.Do, policy braid.Policy, what string) {
 	p.said++
 	mark := fmt.Sprintf("%s.%d", talk, p.said)
-	p.world.do(&order{mark: mark, Order: worker.Order{
+	o := &order{mark: mark, Order: worker.Order{
 		Do: do, Conversation: talk, Key: "k-" + mark, Policy: policy, Text: what + " <" + mark + ">",
-	}})
+	}}
+	if told := p.world.do(o); told != nil && told.Error == "" {
+		p.accepted = append(p.accepted, o)
+	}
+}
+
+// repeat says again what was accepted before, however long ago: that changes nothing.
+func (p *person) repeat() {
+	o := *p.accepted[p.random.IntN(len(p.accepted))]
+	o.told, o.answered, o.again = nil, false, true
+	p.world.do(&o)
 }
 
 // watch waits until so many more events of the conversation were seen, or there will

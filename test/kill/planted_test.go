@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/test/kill/worker"
 )
 
-func init() { buildTags += ",planted" }
+const buildTags = "failpoint,planted"
 
 // Bugs that are planted in the code itself are found, as what they break.
 func TestPlanted(t *testing.T) {

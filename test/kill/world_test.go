@@ -61,8 +61,9 @@ type life struct {
 // order is something that was asked of the worker until a process answered.
 type order struct {
 	worker.Order
-	// mark names its message, told is the answer.
+	// mark names its message, again says that it was said before, told is the answer.
 	mark     string
+	again    bool
 	told     *worker.Done
 	answered bool
 	done     chan struct{}
