@@ -54,10 +54,10 @@ type wireContent struct {
 
 // output turns a server's result into blocks:
 //
-//	a text                 text
-//	an image               image
-//	sound                  media, with the sound in its URL
-//	resource, as text      document with its text
+//	text                   [event.Text]
+//	image                  [event.Image]
+//	audio                  [event.Media], with the sound in its URL
+//	resource, as text      [event.Document] with its text
 //	resource, as bytes     image or media by its type, else a document with its bytes
 //	resource_link          text that names it: a link is no content yet
 //	anything else          text: the JSON as it came
