@@ -70,6 +70,7 @@ func (d *decoder) delta(data []byte) bool {
 	r.Reset(data, nested)
 	index := -1
 	var kind, text []byte
+	member := ""
 	o := r.Object()
 	for o.Next() {
 		switch string(o.Key) {
@@ -82,23 +83,39 @@ func (d *decoder) delta(data []byte) bool {
 		case "delta":
 			in := r.Object()
 			for in.Next() {
-				switch string(in.Key) {
-				case "type":
+				if string(in.Key) == "type" {
 					kind = r.Bytes()
-				case "text", "thinking", "partial_json", "signature":
-					text = r.Bytes()
-				default:
+					continue
+				}
+				if text != nil {
 					return false
 				}
+				member, text = memberOf(in.Key), r.Bytes()
 			}
 		default:
 			return false
 		}
 	}
-	if r.End() != nil || index < 0 || kind == nil || text == nil {
+	if r.End() != nil || index < 0 || text == nil || member != string(kind) {
 		return false
 	}
 	return d.piece(index, string(kind), string(text))
+}
+
+// memberOf is the kind of delta that has its text in this member.
+func memberOf(key []byte) string {
+	switch string(key) {
+	case "text":
+		return "text_delta"
+	case "thinking":
+		return "thinking_delta"
+	case "partial_json":
+		return "input_json_delta"
+	case "signature":
+		return "signature_delta"
+	default:
+		return "-"
+	}
 }
 
 // piece hands a piece of a block over; false where its kind is not known.

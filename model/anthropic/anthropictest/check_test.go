@@ -1,0 +1,136 @@
+package anthropictest_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/model/anthropic/anthropictest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What the vendor refuses, and a piece of how it says so.
+func TestItRefuses(t *testing.T) {
+	t.Parallel()
+	server := anthropictest.Start()
+	t.Cleanup(server.Close)
+	server.Trust("sig", "hm")
+	const head = `{"model":"claude-sonnet-5-5","max_tokens":100,"stream":true,"messages":`
+	with := func(more string) string {
+		return head + `[{"role":"user","content":[{"type":"text","text":"q"}]}],` + more + `}`
+	}
+	said := func(messages string) string {
+		return head + `[{"role":"user","content":[{"type":"text","text":"q"}]},` + messages + `]}`
+	}
+	const call = `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}`
+	for _, tc := range []struct{ body, want string }{
+		{`{`, "not valid JSON"},
+		{`{"stream":true}`, "model: Field required"},
+		{`{"model":"gpt-5","max_tokens":1,"stream":true,"messages":[]}`, "model: gpt-5"},
+		{head + `[]}`, "at least one message"},
+		{with(`"temperature":1`), "temperature: Extra inputs are not permitted"},
+		{with(`"nonsense":1`), "nonsense: Extra inputs are not permitted"},
+		{with(`"stop_sequences":[" "]`), "non-whitespace"},
+		{with(`"system":[{"type":"text","text":" "}]`), "must be non-empty"},
+		{with(`"tools":[{"name":"a.b","input_schema":{"type":"object"}}]`), "should match pattern"},
+		{with(`"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a","input_schema":{"type":"object"}}]`), "must be unique"},
+		{with(`"tools":[{"name":"a","input_schema":{}}]`), "input_schema.type"},
+		{with(`"tools":[{"name":"a","input_schema":{"type":"object","oneOf":[]}}]`), "at the top level"},
+		{with(`"tool_choice":{"type":"auto"}`), "while providing tools"},
+		{with(`"tools":[{"name":"a","input_schema":{"type":"object"}}],"tool_choice":{"type":"tool","name":"b"}`), "not found in provided tools"},
+		{with(`"tools":[{"name":"a","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"}`), "forces tool use"},
+		{with(`"thinking":{"type":"enabled","budget_tokens":2000}`), "is not supported for this model"},
+		{strings.Replace(with(`"thinking":{"type":"enabled","budget_tokens":200}`), "sonnet-5-5", "sonnet-4-5", 1), "greater than or equal to 1024"},
+		{strings.Replace(with(`"thinking":{"type":"enabled","budget_tokens":2000}`), "sonnet-5-5", "sonnet-4-5", 1), "must be greater than"},
+		{strings.Replace(with(`"thinking":{"type":"adaptive"}`), "sonnet-5-5", "sonnet-4-5", 1), "not supported"},
+		{head + `[{"role":"assistant","content":[{"type":"text","text":"q"}]}]}`, "first message must use"},
+		{said(`{"role":"user","content":[{"type":"text","text":"q"}]}`), "roles must alternate"},
+		{said(`{"role":"tool","content":[{"type":"text","text":"q"}]}`), "Unexpected role"},
+		{said(`{"role":"assistant","content":[]}`), "non-empty content"},
+		{said(`{"role":"assistant","content":[{"type":"text","text":""}]}`), "must be non-empty"},
+		{said(`{"role":"assistant","content":[{"type":"text","text":"\n"}]}`), "non-whitespace"},
+		{said(`{"role":"assistant","content":[{"type":"text","text":"q"}]}`), "prefill"},
+		{said(call), "without `tool_result` blocks"},
+		{said(call + `,{"role":"user","content":[{"type":"text","text":"q"}]}`), "without `tool_result` blocks"},
+		{said(call + `,{"role":"user","content":[{"type":"text","text":"q"},{"type":"tool_result","tool_use_id":"t"}]}`), "immediately after"},
+		{said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"u"}]}`), "unexpected `tool_use_id`"},
+		{said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"},{"type":"tool_result","tool_use_id":"t"}]}`), "single result"},
+		{
+			said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]},` + call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}`),
+			"ids must be unique",
+		},
+		{said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"image","source":{"type":"url","url":"https://e"}}]}]}`), "all content must be type"},
+		{said(strings.Replace(call, `"t"`, `"t.1"`, 1)), "tool_use.id: String should match"},
+		{said(strings.Replace(call, `{}`, `[]`, 1)), "valid dictionary"},
+		{said(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"other"}]}`), "Invalid `signature`"},
+		{said(`{"role":"assistant","content":[{"type":"thinking","thinking":"changed","signature":"sig"}]}`), "cannot be modified"},
+		{said(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"}]}`), "signature: Field required"},
+		{said(`{"role":"assistant","content":[{"type":"document","source":{}}]}`), "not permitted in assistant"},
+		{head + `[{"role":"user","content":[{"type":"thinking","thinking":"hm","signature":"sig"}]}]}`, "not permitted in user"},
+		{head + `[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/tiff","data":"eA=="}}]}]}`, "media_type"},
+		{head + `[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"?"}}]}]}`, "invalid base64"},
+		{head + `[{"role":"user","content":[{"type":"text","text":"q","citations":[]}]}]}`, "Extra inputs"},
+		{
+			head + `[{"role":"user","content":[` + strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"q","cache_control":{"type":"ephemeral"}},`, 5), ",") + `]}]}`,
+			"A maximum of 4 blocks",
+		},
+	} {
+		got := post(t, server, tc.body, nil)
+		if !strings.Contains(got, `"type":"error"`) || !strings.Contains(got, strings.ReplaceAll(tc.want, `"`, `\"`)) {
+			t.Errorf("%s\n is answered with %s\n want %s", tc.body, got, tc.want)
+		}
+	}
+	for header, want := range map[string]string{"Authorization": "x-api-key header is required", "Anthropic-Version": "header is required", "Content-Type": "content-type"} {
+		if got := post(t, server, with(`"system":[]`), map[string]string{header: ""}); !strings.Contains(got, want) {
+			t.Errorf("without %s: %s", header, got)
+		}
+	}
+}
+
+func TestItAnswers(t *testing.T) {
+	t.Parallel()
+	server := anthropictest.Start(anthropictest.Text("Hel", "lo."))
+	t.Cleanup(server.Close)
+	body := `{"model":"claude-sonnet-5-5","max_tokens":100,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]}`
+	if got := post(t, server, body, nil); !strings.Contains(got, `"text":"Hel"`) || !strings.HasSuffix(got, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n") {
+		t.Errorf("%s", got)
+	}
+	server.Add(anthropictest.Error(529, "overloaded_error", "Overloaded"))
+	if got := post(t, server, body, nil); !strings.Contains(got, "overloaded_error") {
+		t.Errorf("%s", got)
+	}
+	if got := post(t, server, body, nil); !strings.Contains(got, "no answer to this request") {
+		t.Errorf("%s", got)
+	}
+	if n := len(server.Asked()); n != 3 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func post(t *testing.T, server *anthropictest.Server, body string, header map[string]string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/messages", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+anthropictest.Key)
+	req.Header.Set("Anthropic-Version", "2026-10-21")
+	req.Header.Set("Content-Type", "application/json")
+	for k := range header {
+		req.Header.Del(k)
+	}
+	resp, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
