@@ -153,7 +153,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "model", level: levelNote, text: "a simulated one answers",
 		},
 		{
-			name: "key of a provider", env: map[string]string{"ANTHROPIC_API_KEY": key},
+			name: "key of a provider", env: map[string]string{"ANTHROPIC_API_KEY": key}, args: []string{"--model", "demo"},
 			check: "keys", level: levelNote, text: "ANTHROPIC_API_KEY is set",
 		},
 		{
