@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/tool/demotool"
+	"github.com/braidrun/braid/tool/mcptool"
 )
 
 // agentName is the author of what the command's agent says.
@@ -29,11 +31,8 @@ func (p *process) buildAgent(s *settings, model braid.Model, scratch string) (*c
 		braid.Limit(braid.Limits{Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, TotalTokens: s.MaxTotalTokens}),
 		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
 	}
-	if s.Instructions != "" {
-		if err := checkText("the option instructions", s.Instructions); err != nil {
-			return nil, err
-		}
-		parts = append(parts, braid.Instructions(s.Instructions))
+	if err := checkText("the option instructions", s.Instructions); s.Instructions != "" && err != nil {
+		return nil, err
 	}
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())
@@ -42,12 +41,24 @@ func (p *process) buildAgent(s *settings, model braid.Model, scratch string) (*c
 	if err != nil {
 		return nil, err
 	}
-	agent := braid.New(agentName, model, append(parts, braid.Tools(tools...))...)
-	if err := agent.Err(); err != nil {
+	mcp, err := p.openMCP(context.Background(), s, tools, mcptool.Bare, func(server string, err error) {
+		message, _ := describe(err)
+		fmt.Fprintf(p.stderr, "braid: the tools of %s are missing: %s\n", cleanLine(server), oneLine(message))
+	})
+	if err != nil {
 		closeTools()
 		return nil, err
 	}
-	return &crew{agent: agent, close: closeTools}, nil
+	closeAll := p.onExit(func() { _ = mcp.close(); closeTools() })
+	if text := mcp.prompt(s.Instructions); text != "" {
+		parts = append(parts, braid.Instructions(text))
+	}
+	agent := braid.New(agentName, model, append(append(parts, mcp.parts()...), braid.Tools(tools...))...)
+	if err := agent.Err(); err != nil {
+		closeAll()
+		return nil, err
+	}
+	return &crew{agent: agent, close: closeAll}, nil
 }
 
 // readingPace makes a scripted model speak about as fast as a real one.

@@ -15,6 +15,7 @@ type settings struct {
 	Instructions string
 	Tools        string
 	Scratch      string
+	MCP          string
 
 	Data      string
 	Ephemeral bool
@@ -74,6 +75,10 @@ var options = []option{
 	{
 		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty is one of the conversation's own",
 		set: func(s *settings, v string) error { s.Scratch = v; return nil },
+	},
+	{
+		name: "mcp", value: "FILE", help: "list of MCP servers whose tools the agent gets, as {\"mcpServers\": …}; empty is none",
+		set: func(s *settings, v string) error { s.MCP = v; return nil },
 	},
 	{
 		name: "data", value: "DIR", help: "folder that conversations are kept in; empty is your data folder (see braid config)",

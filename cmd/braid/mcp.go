@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// mcpServers are the tool servers of the configuration; nil is none.
+type mcpServers struct{ servers *mcptool.Servers }
+
+// openMCP starts or reaches the servers of the file that the option names. One that
+// cannot be reached is told and tried again later. Programs may be started: the file is
+// the operator's own word.
+func (p *process) openMCP(
+	ctx context.Context, s *settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
+) (*mcpServers, error) {
+	if s.MCP == "" {
+		return nil, nil //nolint:nilnil // a nil *mcpServers is one without servers
+	}
+	data, err := os.ReadFile(s.MCP)
+	if err != nil {
+		return nil, &event.Error{
+			Kind: event.ErrInvalid, Message: "the list of MCP servers cannot be read", Hint: "name a file with --mcp, such as mcp.json", Err: err,
+		}
+	}
+	configs, err := mcptool.ParseConfig(data)
+	if err != nil {
+		return nil, err
+	}
+	for i := range configs {
+		lookup := func(name string) (string, bool) {
+			v := p.getenv(name)
+			return v, v != ""
+		}
+		if configs[i], err = configs[i].Expand(lookup); err != nil {
+			return nil, err
+		}
+	}
+	o := mcptool.Options{Commands: true, Naming: naming, ClientVersion: readBuild().Version}
+	for _, t := range own {
+		o.Reserved = append(o.Reserved, t.Spec().Name)
+	}
+	servers, err := mcptool.Reach(ctx, o, configs...)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range servers.Status() {
+		if st.Err != nil {
+			warn(st.Name, st.Err)
+		}
+	}
+	return &mcpServers{servers}, nil
+}
+
+func (m *mcpServers) close() error {
+	if m == nil {
+		return nil
+	}
+	return m.servers.Close()
+}
+
+// parts are what an agent gets of the servers.
+func (m *mcpServers) parts() []braid.Part {
+	if m == nil {
+		return nil
+	}
+	return []braid.Part{braid.Tools(m.tools()...), braid.Announce(m.status)}
+}
+
+func (m *mcpServers) refresh(ctx context.Context) {
+	if m != nil {
+		m.servers.Refresh(ctx)
+	}
+}
+
+func (m *mcpServers) tools() []braid.Tool {
+	if m == nil {
+		return nil
+	}
+	return m.servers.Tools()
+}
+
+func (m *mcpServers) prompt(base string) string {
+	if m == nil {
+		return base
+	}
+	return m.servers.Prompt(base)
+}
+
+func (m *mcpServers) status() []event.ToolServer {
+	if m == nil {
+		return nil
+	}
+	var list []event.ToolServer
+	for _, s := range m.servers.Status() {
+		list = append(list, event.ToolServer{Name: s.Name, Status: string(s.State)})
+	}
+	return list
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/service"
+)
+
+// defaultAddr is where the server answers: on this machine alone.
+const defaultAddr = "127.0.0.1:7421"
+
+// tenant is the one that the server has.
+const tenant = "default"
+
+// drainTime is how long runs may take to be handed back when the server ends.
+const drainTime = 20 * time.Second
+
+func serveCommand() command {
+	return command{
+		name: "serve", short: "serve conversations over HTTP",
+		about: `Runs the execution service: conversations, runs and streams over HTTP, for one
+tenant. It answers on this machine alone unless --addr says otherwise, and asks
+for a token, which it prints and keeps in the data folder.
+
+Conversations are kept in the data folder; braid conversations and braid show
+read it while the server is at work. A run goes on when its reader leaves, and
+when the server is started again. SIGTERM and Ctrl-C hand the runs back where
+they stand.
+
+GET /openapi.json describes the API.`,
+		examples: []example{
+			{`braid serve`, "serve on " + defaultAddr},
+			{`braid serve --addr 127.0.0.1:0 --data ./data`, "on a free port, with a folder of its own"},
+			{`braid serve --mcp mcp.json`, "with the tools of MCP servers"},
+			{`braid chat --server http://` + defaultAddr, "talk to it from another terminal"},
+		},
+		options: true,
+		some: []string{
+			"model", "instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
+			"max_tokens", "temperature", "thinking_budget", "mcp",
+		},
+		flags: []flagSpec{
+			{name: "addr", value: "HOST:PORT", help: "where to answer; port 0 is a free one (" + defaultAddr + ")"},
+			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
+			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
+			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
+			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
+		},
+		run: serve,
+	}
+}
+
+// serve is the command.
+func serve(ctx context.Context, p *process, in *invocation) error {
+	if err := in.noArguments(); err != nil {
+		return err
+	}
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	log, err := p.serverLog(in.flags["log"])
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	h, err := p.openHouse(ctx, cfg, in, log)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, in.flags["addr"])
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	if err := h.greet(p, cfg, listener.Addr().String()); err != nil {
+		_ = listener.Close()
+		return errors.Join(err, h.close())
+	}
+	return h.serve(ctx, listener, log)
+}
+
+// house is what a server holds open.
+type house struct {
+	service *service.Service
+	server  *server.Server
+	http    *http.Server
+	token   secret.Secret
+	agents  *agents
+	ready   atomic.Bool
+	// undo closes in the reverse order of opening.
+	undo []func() error
+}
+
+func (h *house) close() error {
+	var errs []error
+	for i := len(h.undo) - 1; i >= 0; i-- {
+		errs = append(errs, h.undo[i]())
+	}
+	h.undo = nil
+	return errors.Join(errs...)
+}
+
+// openHouse opens the data folder and puts the service together. Nothing runs yet.
+func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (h *house, err error) {
+	h = &house{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+	runTime := time.Duration(0)
+	if text := in.flags["run-time"]; text != "" {
+		if runTime, err = parseTime(text); err != nil {
+			return nil, invalid("write it as 90s or 5m", "--run-time: %q %s", fit(text, 40), err)
+		}
+	}
+	store, err := p.openStore(cfg)
+	if err != nil {
+		return nil, err
+	}
+	h.undo = append(h.undo, store.Close)
+	rows, err := service.OpenRows(filepath.Join(cfg.Data, "service.db"))
+	if err != nil {
+		return nil, err
+	}
+	h.undo = append(h.undo, rows.Close)
+	if h.token, err = keepToken(filepath.Join(cfg.Data, tokenFile)); err != nil {
+		return nil, err
+	}
+	if h.agents, err = p.openAgents(ctx, cfg, log); err != nil {
+		return nil, err
+	}
+	h.undo = append(h.undo, h.agents.close)
+	metrics := server.NewMetrics(readBuild().Version)
+	h.service, err = service.New(service.Options{
+		Journal: store, Rows: rows, Agent: h.agents.agent, Models: h.agents.list, RunTime: runTime, Observe: metrics.Observe, Log: log,
+		Engine: engine.Options{Grace: drainTime / 2},
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.server, err = server.New(server.Options{
+		Service: h.service, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
+		Version: readBuild().Version, Log: log,
+		Ready: func() error {
+			if !h.ready.Load() {
+				return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}
+			}
+			return nil
+		},
+	}, metrics)
+	if err != nil {
+		return nil, err
+	}
+	h.http = h.server.HTTP()
+	return h, nil
+}
+
+// serve drives and answers until ctx ends, and then hands everything back.
+func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
+	base := context.WithoutCancel(ctx)
+	if err := h.service.Start(ctx); err != nil {
+		_ = listener.Close()
+		return errors.Join(err, h.close())
+	}
+	h.ready.Store(true)
+	failed := make(chan error, 1)
+	go func() { failed <- h.http.Serve(listener) }()
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	log.Info("draining")
+	h.ready.Store(false)
+	wait, stop := context.WithTimeout(base, drainTime)
+	defer stop()
+	// The runs first: their readers are told, and then nothing is left to answer.
+	errs := []error{h.service.Drain(wait)}
+	if e := h.http.Shutdown(wait); e != nil {
+		errs = append(errs, h.http.Close())
+	}
+	if err == nil {
+		err = <-failed
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		errs = append(errs, err)
+	}
+	log.Info("ended")
+	return errors.Join(append(errs, h.close())...)
+}
+
+// greet tells where the server answers and what it asks for: the one thing on
+// standard output, so that a program can read it.
+func (h *house) greet(p *process, cfg *config, addr string) error {
+	info := h.agents.info
+	lines := []string{"braid serves on http://" + addr, "  token  " + h.token.Reveal(), "  model  " + modelWords(info), "  data   " + cfg.Data}
+	for _, s := range h.agents.servers() {
+		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
+	}
+	lines = append(lines, "  next   braid chat --server http://"+addr)
+	_, err := fmt.Fprintln(p.stdout, strings.Join(lines, "\n"))
+	return outputError(err)
+}
+
+// listen opens the port, and says what is wrong where it cannot.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	if addr == "" {
+		addr = defaultAddr
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, invalid("write it as 127.0.0.1:7421", "--addr: %q is no address with a port", fit(addr, 60))
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, &event.Error{
+			Kind: event.ErrConflict, Message: "another program answers on " + addr, Hint: "end it, or choose another port with --addr", Err: err,
+		}
+	case errors.Is(err, syscall.EACCES):
+		return nil, &event.Error{
+			Kind: event.ErrPermission, Message: "this user may not answer on " + addr, Hint: "choose a port above 1023 with --addr", Err: err,
+		}
+	default:
+		return nil, &event.Error{
+			Kind: event.ErrInvalid, Message: "the server cannot answer on " + fit(addr, 60), Hint: "choose an address of this machine with --addr", Err: err,
+		}
+	}
+}
+
+// tokenFile is where the data folder keeps the token.
+const tokenFile = "token"
+
+// keepToken reads the token, or makes one: it stays the same when the server is
+// started again, so that its readers come back.
+func keepToken(file string) (secret.Secret, error) {
+	fault := func(message string, err error) error {
+		return &event.Error{Kind: event.ErrPermission, Message: message, Hint: "let this user read and write the data folder, and nobody else", Err: err}
+	}
+	data, err := os.ReadFile(file) //nolint:gosec // the person's own folder
+	switch {
+	case err == nil:
+		if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			return secret.Secret{}, fault("the server's token can be read by others", nil)
+		}
+		if t := secret.New(string(data)); len(t.Reveal()) >= 20 {
+			return t, nil
+		}
+		return secret.Secret{}, &event.Error{
+			Kind: event.ErrInvalid, Message: "the file with the server's token holds none", Hint: "remove the file \"token\" in the data folder; another is made",
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return secret.Secret{}, fault("the server's token cannot be read", err)
+	}
+	token := "braid_" + strings.ToLower(rand.Text())
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		return secret.Secret{}, fault("the server's token cannot be kept", err)
+	}
+	return secret.New(token), nil
+}
+
+// serverLog is the log on standard error.
+func (p *process) serverLog(form string) (*slog.Logger, error) {
+	if form == "" {
+		form = "json"
+		if isTerminal(p.stderr) {
+			form = "text"
+		}
+	}
+	switch form {
+	case "text":
+		return slog.New(slog.NewTextHandler(p.stderr, nil)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(p.stderr, nil)), nil
+	case "none":
+		return slog.New(slog.DiscardHandler), nil
+	}
+	return nil, invalid("choose text, json or none", "--log: %q is no form of a log", fit(form, 40))
+}
+
+// words splits a list at its commas.
+func words(list string) []string {
+	var out []string
+	for _, w := range strings.Split(list, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// modelRefs is what a run may ask for beside the server's own model: no file of this
+// machine, and no setting.
+func modelAllowed(ref string) bool {
+	provider, name, ok := strings.Cut(ref, ":")
+	return ok && provider != "" && name != "" && len(ref) <= 200 && !strings.ContainsAny(name, `/\?`) &&
+		!strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml") || ref == "demo"
+}
+
+// detected is the server's own model.
+func (p *process) detected(ref string) string { return models.Detect(p.getenv, ref).Model }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// agents makes the agents of a server's runs: all alike, but for what a run asks for.
+type agents struct {
+	p      *process
+	cfg    *config
+	tools  []braid.Tool
+	sealed func()
+	mcp    *mcpServers
+	ref    string
+	info   braid.ModelInfo
+
+	mu     sync.Mutex
+	models map[string]braid.Model
+}
+
+// openAgents opens the model and the tools, so that what is wrong with them is told
+// when the server starts.
+func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger) (*agents, error) {
+	a := &agents{p: p, cfg: cfg, ref: p.detected(cfg.Model), models: map[string]braid.Model{}, sealed: func() {}}
+	model, err := a.model(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	a.info = model.Info()
+	if a.tools, a.sealed, err = p.openTools(toolsFor(cfg.Tools, a.info), cfg.Scratch, ""); err != nil {
+		return nil, err
+	}
+	if a.mcp, err = p.openMCP(ctx, &cfg.settings, a.tools, mcptool.Prefixed, func(server string, err error) {
+		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
+	}); err != nil {
+		a.sealed()
+		return nil, err
+	}
+	if _, err := a.agent(ctx, service.AgentRequest{}); err != nil {
+		_ = a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *agents) close() error {
+	err := a.mcp.close()
+	a.sealed()
+	return err
+}
+
+// model opens a model once: it holds connections.
+func (a *agents) model(ref string) (braid.Model, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if m := a.models[ref]; m != nil {
+		return m, nil
+	}
+	m, err := a.p.openRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	const most = 64 // what a client names must not fill the memory
+	if len(a.models) < most {
+		a.models[ref] = m
+	}
+	return m, nil
+}
+
+// agent makes the agent of a run.
+func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+	ref := a.ref
+	if r.Model != "" && r.Model != ref {
+		if !modelAllowed(r.Model) {
+			return nil, &event.Error{
+				Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model", Hint: "name one as provider:model; GET /v1/models lists some",
+			}
+		}
+		ref = r.Model
+	}
+	model, err := a.model(ref)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Skills) > 0 {
+		return nil, &event.Error{
+			Kind: event.ErrUnsupported, Message: "this server has no skills", Hint: "leave preferred_skills out",
+		}
+	}
+	s := &a.cfg.settings
+	limits := r.Limits
+	limits.Cycles = least(limits.Cycles, s.MaxCycles)
+	limits.ToolCalls = least(limits.ToolCalls, s.MaxToolCalls)
+	limits.TotalTokens = least(limits.TotalTokens, s.MaxTotalTokens)
+	parts := []braid.Part{
+		braid.Limit(limits), braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+		braid.Instructions(a.mcp.prompt(s.Instructions)),
+	}
+	if s.Sequential {
+		parts = append(parts, braid.Sequential())
+	}
+	if r.OutputSchema != nil {
+		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+	}
+	a.mcp.refresh(ctx)
+	parts = append(parts, a.mcp.parts()...)
+	agent := braid.New(agentName, model, append(parts, braid.Tools(a.tools...))...)
+	return agent, agent.Err()
+}
+
+// least is the smaller of two bounds, of which 0 is none.
+func least[N int | int64](a, b N) N {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// list says what a run may name as its model.
+func (a *agents) list(context.Context) []service.Model {
+	list := []service.Model{{Name: a.ref, Simulated: a.info.Simulated}}
+	for _, ref := range []string{"demo", "demo:tour", "demo:approval"} {
+		if ref != a.ref {
+			list = append(list, service.Model{Name: ref, Simulated: true})
+		}
+	}
+	return list
+}
+
+func (a *agents) servers() []event.ToolServer { return a.mcp.status() }
