@@ -27,6 +27,7 @@ type record struct {
 	talks   []talk
 	orders  []order
 	sights  []sight
+	watched map[string][]worker.Sight
 	lives   []life
 }
 
@@ -41,7 +42,7 @@ type talk struct {
 func (w *world) record() (*record, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &record{entries: w.ledger.Entries(), sights: w.sights, lives: w.lives}
+	r := &record{entries: w.ledger.Entries(), sights: w.sights, watched: w.watched, lives: w.lives}
 	for _, o := range w.orders {
 		r.orders = append(r.orders, *o)
 	}
@@ -95,7 +96,7 @@ type figures struct {
 	doubts, happened, shown, repeated   int
 	lost, reconciled, messages, answers int
 	joined, refused, unknownUsage       int
-	repeats                             int
+	repeats, seen                       int
 }
 
 func (f *figures) add(g figures) {
@@ -117,6 +118,7 @@ func (f *figures) add(g figures) {
 		{&f.answers, &g.answers},
 		{&f.joined, &g.joined},
 		{&f.repeats, &g.repeats},
+		{&f.seen, &g.seen},
 		{&f.refused, &g.refused},
 		{&f.unknownUsage, &g.unknownUsage},
 	} {
@@ -125,12 +127,12 @@ func (f *figures) add(g figures) {
 }
 
 func (f *figures) String() string {
-	return fmt.Sprintf("%d runs (%d completed, %d cancelled), %d events\n"+
+	return fmt.Sprintf("%d runs (%d completed, %d cancelled), %d events, %d seen by clients\n"+
 		"%d model calls, %d of them lost; usage unknown of %d attempts\n"+
 		"%d tool calls, %d effects, %d attempts repeated by class, %d reconciled\n"+
 		"%d in doubt (%d of them had happened), %d of them shown to a model\n"+
 		"%d messages (%d joined a run, %d refused, %d said again), %d answers",
-		f.runs, f.completed, f.cancelled, f.events,
+		f.runs, f.completed, f.cancelled, f.events, f.seen,
 		f.models, f.lost, f.unknownUsage,
 		f.tools, f.effects, f.repeated, f.reconciled,
 		f.doubts, f.happened, f.shown,
@@ -199,6 +201,7 @@ func (r *record) check() ([]finding, figures) {
 	c.checkModels()
 	c.checkOrders()
 	c.checkSights()
+	c.checkClients()
 	return c.found, c.count
 }
 
@@ -646,6 +649,10 @@ func (c *checker) checkAnswer(o *order) {
 	if o.told.Error != "" {
 		return
 	}
+	if o.again {
+		c.find(answered, "the question %s was answered, and took another answer", o.Token)
+		return
+	}
 	c.count.answers++
 	want, err := json.Marshal(o.Text)
 	if err != nil {
@@ -662,6 +669,26 @@ func (c *checker) checkAnswer(o *order) {
 		c.find(answered, "the answer %s was acknowledged and is not in the log", want)
 	case len(given) == 1 && !bytes.Equal(given[0].Value, want):
 		c.find(answered, "the question %s was answered %s, and the log has %s", o.Token, want, given[0].Value)
+	}
+}
+
+// checkClients wants that a client, who comes back to the next process with the place
+// where it was, has seen each event once and none too many.
+func (c *checker) checkClients() {
+	for i := range c.talks {
+		t := &c.talks[i]
+		seen := c.watched[t.id]
+		c.count.seen += len(seen)
+		for j := range seen {
+			s := &seen[j]
+			if s.Seq != int64(j+1) || j >= len(t.events) {
+				c.find(dense, "a client of %s saw event %d as number %d of %d", t.id, s.Seq, j+1, len(t.events))
+				break
+			}
+			if e := t.events[j]; e.Run != s.Run || e.Body.Kind() != s.Kind || e.Step != s.Step || e.Attempt != s.Attempt {
+				c.find(dense, "a client of %s saw event %d as %+v, and it is another in the log", t.id, s.Seq, *s)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package kill
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -239,6 +240,24 @@ func spoils() []spoil {
 			r.sights = append(r.sights, r.sights[0])
 			return true
 		}},
+		{"a client misses an event", dense, func(r *record) bool {
+			for talk, seen := range r.watched {
+				if len(seen) > 2 {
+					r.watched[talk] = slices.Delete(slices.Clone(seen), 1, 2)
+					return true
+				}
+			}
+			return false
+		}},
+		{"a client sees an event twice", dense, func(r *record) bool {
+			for talk, seen := range r.watched {
+				if len(seen) > 0 {
+					r.watched[talk] = append(slices.Clone(seen), seen[len(seen)-1])
+					return true
+				}
+			}
+			return false
+		}},
 		{"a watcher misses an event", dense, func(r *record) bool {
 			r.sights = slices.Delete(r.sights, 1, 2)
 			return true
@@ -411,6 +430,7 @@ func TestChecker(t *testing.T) {
 func (r *record) clone() *record {
 	c := &record{
 		entries: slices.Clone(r.entries), orders: slices.Clone(r.orders), sights: slices.Clone(r.sights), lives: r.lives,
+		watched: maps.Clone(r.watched),
 	}
 	for _, t := range r.talks {
 		c.talks = append(c.talks, talk{id: t.id, runs: slices.Clone(t.runs), events: slices.Clone(t.events)})

@@ -39,11 +39,13 @@ func (p *person) live() {
 		p.talks++
 		p.accepted = nil
 		talk := fmt.Sprintf("%s-%d", p.name, p.talks)
+		p.world.watch(talk)
 		for range 1 + p.random.IntN(4) {
 			if !p.turn(talk) {
 				return
 			}
 		}
+		p.world.unwatch(talk)
 	}
 }
 
@@ -152,6 +154,10 @@ func (p *person) rest(talk string) bool {
 		// run was interrupted.
 		if told != nil && told.Error != "" && told.Error != event.ErrNotFound && told.Error != event.ErrConflict {
 			w.t.Errorf("an answer is refused: %s", told.Says)
+		}
+		if p.random.IntN(4) == 0 {
+			// Somebody else has another opinion, too late.
+			w.do(&order{again: true, Order: worker.Order{Do: worker.DoAnswer, Conversation: talk, Token: token, Text: "no"}})
 		}
 	}
 }

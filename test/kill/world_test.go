@@ -42,10 +42,15 @@ type world struct {
 	sights  []sight
 	// open are the runs that are known not to have ended, ended the others;
 	// asked are the open questions; seen counts the sights of a conversation.
-	open  map[string]string
-	ended map[string]bool
-	asked map[string]string
-	seen  map[string]int
+	open   map[string]string
+	ended  map[string]bool
+	talkOf map[string]string
+	asked  map[string]string
+	seen   map[string]int
+	// watched is what clients saw of conversations; current are those that are
+	// still watched.
+	watched map[string][]worker.Sight
+	current map[string]bool
 	// last is set when people are to come to an end, over when there is no
 	// process any more; then gone is closed.
 	last, over bool
@@ -94,7 +99,8 @@ func newWorld(t *testing.T, binary string, lie worker.Lie) *world {
 	}
 	w := &world{
 		t: t, binary: binary, folder: filepath.Join(dir, "data"), socket: filepath.Join(dir, "ledger"), lie: lie,
-		open: map[string]string{}, ended: map[string]bool{}, asked: map[string]string{}, seen: map[string]int{},
+		open: map[string]string{}, ended: map[string]bool{}, talkOf: map[string]string{}, asked: map[string]string{}, seen: map[string]int{},
+		watched: map[string][]worker.Sight{}, current: map[string]bool{},
 		gone: make(chan struct{}),
 	}
 	w.changed = sync.NewCond(&w.mu)
@@ -177,6 +183,9 @@ func (w *world) take(p *process, told *worker.Told) {
 	case told.Begun != nil:
 		w.begun(told.Begun)
 		p.ready = true
+		for talk := range w.current {
+			w.watchOn(p, talk)
+		}
 		for _, o := range w.orders {
 			if !o.answered {
 				w.give(p, o)
@@ -192,13 +201,16 @@ func (w *world) take(p *process, told *worker.Told) {
 		if run := told.Done.Run; run != "" && !w.ended[run] {
 			w.open[run] = o.Conversation
 		}
+		if told.Done.Run != "" {
+			w.talkOf[told.Done.Run] = o.Conversation
+		}
 	case told.Event != nil:
 		e := told.Event
 		w.sights = append(w.sights, sight{Sight: *e, process: p.number})
 		w.seen[e.Conversation]++
 		switch e.Kind {
 		case event.KindRunStarted:
-			w.open[e.Run] = e.Conversation
+			w.open[e.Run], w.talkOf[e.Run] = e.Conversation, e.Conversation
 		case event.KindRunEnded:
 			w.ended[e.Run] = true
 			delete(w.open, e.Run)
@@ -210,6 +222,8 @@ func (w *world) take(p *process, told *worker.Told) {
 		case event.KindAsked:
 			w.asked[e.Token] = e.Conversation
 		}
+	case told.Seen != nil:
+		w.watched[told.Seen.Conversation] = append(w.watched[told.Seen.Conversation], *told.Seen)
 	case told.Trouble != "":
 		w.t.Errorf("process %d: %s", p.number, told.Trouble)
 	}
@@ -238,6 +252,54 @@ func (w *world) give(p *process, o *order) {
 		w.t.Error(err)
 	}
 	_, _ = p.in.Write(append(line, '\n'))
+}
+
+// watchOn has a process show a client what comes after that which it has seen. The
+// world is locked.
+func (w *world) watchOn(p *process, talk string) {
+	var after int64
+	if seen := w.watched[talk]; len(seen) > 0 {
+		after = seen[len(seen)-1].Seq
+	}
+	w.give(p, &order{Order: worker.Order{Do: worker.DoWatch, Conversation: talk, After: after}})
+}
+
+// watch begins to watch a conversation, whatever process it is that shows it.
+func (w *world) watch(talk string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current[talk] = true
+	if p := w.process; p != nil && p.ready {
+		w.watchOn(p, talk)
+	}
+}
+
+// unwatch waits until the client has seen the ends of all that has ended, and then
+// looks away.
+func (w *world) unwatch(talk string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.over && !w.sawAll(talk) {
+		w.changed.Wait()
+	}
+	delete(w.current, talk)
+}
+
+// sawAll reports whether the client has seen the end of every run that is known to
+// have ended. The world is locked.
+func (w *world) sawAll(talk string) bool {
+	ends := map[string]bool{}
+	for i := range w.watched[talk] {
+		if s := &w.watched[talk][i]; s.Kind == event.KindRunEnded {
+			ends[s.Run] = true
+		}
+	}
+	for run := range w.ended {
+		if w.talkOf[run] == talk && !ends[run] {
+			return false
+		}
+	}
+	return true
 }
 
 // do gives an order to one process after another until it is answered. It gives

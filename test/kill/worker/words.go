@@ -41,6 +41,9 @@ const (
 	DoAnswer Do = "answer"
 	// DoLook asks what is open.
 	DoLook Do = "look"
+	// DoWatch begins to tell what a client sees of a conversation after a place in
+	// its log. It is answered by what is seen.
+	DoWatch Do = "watch"
 )
 
 // Order is a line of the worker's input. One of the same Key may be given again,
@@ -53,13 +56,16 @@ type Order struct {
 	Policy       braid.Policy `json:"policy,omitempty"`
 	Token        string       `json:"token,omitempty"`
 	Text         string       `json:"text,omitempty"`
+	After        int64        `json:"after,omitempty"`
 }
 
 // Told is a line of its output: exactly one of the fields.
 type Told struct {
 	Begun *Begun `json:"begun,omitempty"`
 	Done  *Done  `json:"done,omitempty"`
+	// Event is what a driver sent, Seen what came to a client that watches.
 	Event *Sight `json:"event,omitempty"`
+	Seen  *Sight `json:"seen,omitempty"`
 	// Trouble is a line that could not be written.
 	Trouble string `json:"trouble,omitempty"`
 }
@@ -93,7 +99,7 @@ type Done struct {
 	Says string `json:"says,omitempty"`
 }
 
-// Sight is what a watcher saw of a durable event.
+// Sight is what is told of a durable event.
 type Sight struct {
 	Conversation string     `json:"conversation"`
 	Run          string     `json:"run"`

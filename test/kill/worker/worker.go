@@ -101,14 +101,24 @@ func (w *worker) serve(folder string, term time.Duration, in io.Reader) (err err
 	}
 	w.tell(&Told{Begun: begun})
 
-	var orders sync.WaitGroup
+	var orders, clients sync.WaitGroup
+	watching, leave := context.WithCancel(ctx)
+	defer leave()
 	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var o Order
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return fmt.Errorf("an order that nobody understands: %w", err)
 		}
+		if o.Do == DoWatch {
+			clients.Go(func() { w.watch(watching, &o) })
+			continue
+		}
 		orders.Go(func() { w.obey(ctx, &o) })
+	}
+	if err := lines.Err(); err != nil {
+		return err
 	}
 	orders.Wait()
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -116,6 +126,8 @@ func (w *worker) serve(folder string, term time.Duration, in io.Reader) (err err
 	if err := w.engine.Drain(ctx); err != nil {
 		return err
 	}
+	leave()
+	clients.Wait()
 	if err := w.hub.Close(); err != nil {
 		return err
 	}
@@ -238,6 +250,35 @@ func (w *worker) send(ctx context.Context, o *Order, done *Done) error {
 	}
 	done.Run, done.Joined = sent.Run, sent.Joined
 	return w.wake(ctx, o.Conversation)
+}
+
+// watch is a client that follows a conversation from where it was.
+func (w *worker) watch(ctx context.Context, o *Order) {
+	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
+		return w.store.Read(ctx, o.Conversation, after, limit)
+	}
+	key := live.Key{Tenant: Tenant, Conversation: o.Conversation}
+	f, err := live.Follow(ctx, w.hub, key, log, live.FollowOptions{After: o.After, Poll: time.Second})
+	if err != nil {
+		w.tell(&Told{Trouble: err.Error()})
+		return
+	}
+	defer f.Close()
+	items := make([]live.Item, 64)
+	for {
+		n, err := f.Read(ctx, items)
+		if err != nil {
+			if ctx.Err() == nil {
+				w.tell(&Told{Trouble: err.Error()})
+			}
+			return
+		}
+		for _, item := range items[:n] {
+			if item.Event != nil && !item.Event.Live() {
+				w.tell(&Told{Seen: sightOf(item.Event)})
+			}
+		}
+	}
 }
 
 // wake has the engine look at all that is open in a conversation.
