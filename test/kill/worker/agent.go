@@ -28,7 +28,11 @@ var Tools = map[string]event.Effect{
 	"pay":    event.EffectUnsafe,
 	"permit": event.EffectUnsafe,
 	"wait":   event.EffectPure,
+	"dump":   event.EffectPure,
 }
+
+// Dump is how many bytes the tool of that name gives.
+const Dump = 8<<20 - 1<<10
 
 // newAgent makes the agent. Its model reads in the message what to do; see [planOf].
 func newAgent(world *ledger.Client, lie Lie) *braid.Agent {
@@ -52,6 +56,10 @@ func tools(world *ledger.Client, lie Lie) []braid.Part {
 	return []braid.Part{
 		tool("look", braid.Pure()),
 		tool("wait", braid.Pure()),
+		braid.Func("dump", "Gives very much.", func(ctx context.Context, _ nothing) (string, error) {
+			_, err := act(ctx, world, lie, "")
+			return strings.Repeat("x", Dump), err
+		}, braid.Pure()),
 		tool("file", braid.Idempotent()),
 		tool("book", braid.Reconcile(func(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
 			e := entryOf(ctx, ledger.Reconcile)
