@@ -12,12 +12,20 @@ import (
 // listen takes in what others have left for the run since the last round. It
 // asks the store only where somebody said that there is something.
 func (d *driver) listen() {
+	// One channel at a time: to look at one that is empty costs next to nothing.
+	rung := false
 	select {
 	case <-d.work.Mail:
-		d.fetch()
-	case <-d.poked:
-		d.fetch()
+		rung = true
 	default:
+	}
+	select {
+	case <-d.poked:
+		rung = true
+	default:
+	}
+	if rung {
+		d.fetch()
 	}
 	select {
 	case <-d.keeper.bell():

@@ -51,8 +51,8 @@ type talk struct {
 	last, from int64
 }
 
-// pool is how many long conversations share the turns, so that each grows by little.
-const pool = 2
+// pool is how many long conversations share the turns: with one it grows by a quarter in the long form.
+const pool = 1
 
 // open opens both stores, and fills the long conversations where they are wanted.
 func (d *disk) open(long bool) (err error) {
