@@ -62,7 +62,10 @@ var faults = map[modeltest.Fault]struct {
 	status        int
 	kind, message string
 }{
-	modeltest.Throttled:       {http.StatusTooManyRequests, "rate_limit_error", "This request would exceed your organization's rate limit of 50 requests per minute."},
+	modeltest.Throttled: {
+		http.StatusTooManyRequests, "rate_limit_error",
+		"This request would exceed your organization's rate limit of 50 requests per minute.",
+	},
 	modeltest.Overloaded:      {529, "overloaded_error", "Overloaded"},
 	modeltest.Unavailable:     {http.StatusInternalServerError, "api_error", "Internal server error"},
 	modeltest.ContextOverflow: {http.StatusBadRequest, "invalid_request_error", "prompt is too long: 207791 tokens > 200000 maximum"},

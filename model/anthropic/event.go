@@ -344,8 +344,7 @@ func (d *decoder) keep(b *openBlock) {
 	if json.Unmarshal(b.other["type"], &kind) != nil {
 		return
 	}
-	name, _ := json.Marshal(own + kind) // a string always has a JSON
-	b.other["kind"] = name
+	b.other["kind"] = strictjson.AppendString(nil, own+kind)
 	raw, err := json.Marshal(b.other)
 	if err != nil || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
 		return

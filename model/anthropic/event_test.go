@@ -23,15 +23,27 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta"
 
 data: {"type":"content_block_stop","index":0}
 
-data: {"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://e.com"}]}}
+data: {
+	"type":"content_block_start", "index":1,
+	"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://e.com"}]},
+}
 
 data: {"type":"content_block_stop","index":1}
 
 data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":"It "}}
 
-data: {"type":"content_block_delta","index":2,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://e.com","title":"E","cited_text":"is"}}}
+data: {
+	"type":"content_block_delta", "index":2,
+	"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://e.com","title":"E","cited_text":"is"}},
+}
 
-data: {"type":"content_block_delta","index":2,"delta":{"type":"citations_delta","citation":{"type":"char_location","document_title":"D","cited_text":"so","start_char_index":3,"end_char_index":5}}}
+data: {
+	"type":"content_block_delta", "index":2,
+	"delta":{
+		"type":"citations_delta",
+		"citation":{"type":"char_location","document_title":"D","cited_text":"so","start_char_index":3,"end_char_index":5},
+	},
+}
 
 data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"is."}}
 
@@ -63,7 +75,10 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 		return &event.UnknownBlock{Name: event.BlockKind(kind), Raw: json.RawMessage(raw)}
 	}
 	want := []event.Block{
-		unknown("anthropic.server_tool_use", `{"id":"srvtoolu_1","input":{"query":"x"},"kind":"anthropic.server_tool_use","name":"web_search","type":"server_tool_use"}`),
+		unknown(
+			"anthropic.server_tool_use",
+			`{"id":"srvtoolu_1","input":{"query":"x"},"kind":"anthropic.server_tool_use","name":"web_search","type":"server_tool_use"}`,
+		),
 		unknown("anthropic.web_search_tool_result", `{"content":[{"type":"web_search_result","url":"https://e.com"}],"kind":"anthropic.web_search_tool_result",`+
 			`"tool_use_id":"srvtoolu_1","type":"web_search_tool_result"}`),
 		&event.Text{Text: "It is. half \uFFFD"},
@@ -123,7 +138,7 @@ func FuzzDelta(f *testing.F) {
 func FuzzStream(f *testing.F) {
 	f.Add(searched)
 	f.Add(deltas(3))
-	f.Add("data:\n\ndata: {}\n\n: comment\nevent: x\r\ndata: [\r\n\r\n")
+	f.Add("data:\n\nid: 1\ndata: {}\n\n: comment\nevent: x\r\ndata: [\r\n\r\n")
 	f.Fuzz(func(t *testing.T, body string) {
 		got, err := decode(strings.NewReader(body))
 		if (err == nil) != (got.Stops == 1) || got.Stops > 1 {

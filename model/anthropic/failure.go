@@ -118,7 +118,10 @@ func (m *Model) refusal(a *apiError) error {
 	switch {
 	case money:
 		e.RetryAfter = 0
-		return tell(event.ErrModel, "Anthropic's API does not serve this account now.", "look at plan, credit and spend limits in the vendor's console")
+		return tell(
+			event.ErrModel, "Anthropic's API does not serve this account now.",
+			"look at plan, credit and spend limits in the vendor's console",
+		)
 	case a.kind == "authentication_error" || (a.kind == "" && a.status == http.StatusUnauthorized):
 		return tell(event.ErrModelAuth, "Anthropic's API refused the key.", "look at "+KeyVariable)
 	case a.kind == "permission_error" || (a.kind == "" && a.status == http.StatusForbidden):

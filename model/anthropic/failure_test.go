@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -51,9 +52,21 @@ func TestErrorsOfTheAPI(t *testing.T) {
 			400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again",
 			nil, event.ErrContextOverflow, 0, "178959",
 		},
-		{400, "invalid_request_error", "max_tokens: 200000 > 128000, which is the maximum allowed number of output tokens", nil, event.ErrInvalid, 0, "128000"},
-		{400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.", nil, event.ErrModel, 0, "credit balance"},
-		{400, "invalid_request_error", "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.", nil, event.ErrModel, 0, "regain access"},
+		{
+			400, "invalid_request_error",
+			"max_tokens: 200000 > 128000, which is the maximum allowed number of output tokens", nil, event.ErrInvalid,
+			0, "128000",
+		},
+		{
+			400, "invalid_request_error",
+			"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.",
+			nil, event.ErrModel, 0, "credit balance",
+		},
+		{
+			400, "invalid_request_error",
+			"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+			nil, event.ErrModel, 0, "regain access",
+		},
 		{401, "authentication_error", "invalid x-api-key", nil, event.ErrModelAuth, 0, "invalid x-api-key"},
 		{402, "billing_error", "Your payment method was declined.", nil, event.ErrModel, 0, "declined"},
 		{403, "permission_error", "Your API key does not have permission to use the specified resource.", nil, event.ErrModelAuth, 0, "permission"},
@@ -67,7 +80,11 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		{429, "rate_limit_error", "x", map[string]string{"Retry-After": "-3"}, event.ErrThrottled, 0, "x"},
 		{429, "rate_limit_error", "x", map[string]string{"Retry-After": "1e300"}, event.ErrThrottled, 24 * time.Hour, "x"},
 		{429, "rate_limit_error", "x", map[string]string{"Retry-After": "soon"}, event.ErrThrottled, 0, "x"},
-		{429, "rate_limit_error", "x", map[string]string{"Retry-After-Ms": "1500", "Retry-After": "9"}, event.ErrThrottled, 1500 * time.Millisecond, "x"},
+		{
+			429, "rate_limit_error", "x",
+			map[string]string{"Retry-After-Ms": "1500", "Retry-After": "9"},
+			event.ErrThrottled, 1500 * time.Millisecond, "x",
+		},
 		{429, "rate_limit_error", "x", map[string]string{"x-should-retry": "true"}, event.ErrThrottled, 0, "x"},
 		{500, "api_error", "Internal server error", nil, event.ErrUnavailable, 0, "Internal server error"},
 		{503, "api_error", "x", map[string]string{"Retry-After": "4"}, event.ErrUnavailable, 4 * time.Second, "x"},
@@ -75,13 +92,14 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		{529, "overloaded_error", "Overloaded", map[string]string{"Retry-After": "60"}, event.ErrOverloaded, time.Minute, "Overloaded"},
 		{500, "something_new", "x", nil, event.ErrUnavailable, 0, "x"},
 		{418, "something_new", "x", nil, event.ErrInvalid, 0, "x"},
-		{400, "invalid_request_error", "the key " + anthropictest.Key + " or sk-ant-api03-other_one is wrong", nil, event.ErrInvalid, 0, "the key [redacted] or [redacted] is wrong"},
+		{
+			400, "invalid_request_error", "the key " + anthropictest.Key + " or sk-ant-api03-other_one is wrong", nil,
+			event.ErrInvalid, 0, "the key [redacted] or [redacted] is wrong",
+		},
 		{400, "invalid_request_error", "two\nlines\x1b[31m " + strings.Repeat("long ", 200), nil, event.ErrInvalid, 0, "two lines [31m long"},
 	} {
 		answer := anthropictest.Error(tc.status, tc.kind, tc.message)
-		for k, v := range tc.header {
-			answer.Header[k] = v
-		}
+		maps.Copy(answer.Header, tc.header)
 		m, server := open(t, sonnet, nil, answer)
 		e := failed(t, modeltest.Call(t.Context(), m, hello()))
 		if e.Kind != tc.want || e.RetryAfter != tc.after || e.Code != tc.kind || !strings.Contains(e.Message, tc.says) || e.Hint == "" && e.Kind != event.ErrModel {
@@ -114,18 +132,33 @@ func TestWhatIsNotTheAPI(t *testing.T) {
 		answer anthropictest.Answer
 		want   event.ErrorKind
 	}{
-		"a page of a proxy":     {anthropictest.Answer{Status: 502, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>Bad Gateway</html>"}, event.ErrUnavailable},
-		"a page that is found":  {anthropictest.Answer{Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>Welcome</html>"}, event.ErrModel},
-		"a page that is not":    {anthropictest.Answer{Status: 404, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>404</html>"}, event.ErrModelNotFound},
-		"an answer at once":     {anthropictest.Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: `{"type":"message"}`}, event.ErrModel},
+		"a page of a proxy": {
+			anthropictest.Answer{Status: 502, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>Bad Gateway</html>"},
+			event.ErrUnavailable,
+		},
+		"a page that is found": {
+			anthropictest.Answer{Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>Welcome</html>"},
+			event.ErrModel,
+		},
+		"a page that is not": {
+			anthropictest.Answer{Status: 404, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>404</html>"},
+			event.ErrModelNotFound,
+		},
+		"an answer at once": {
+			anthropictest.Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: `{"type":"message"}`},
+			event.ErrModel,
+		},
 		"an empty stream":       {anthropictest.Answer{Body: ""}, event.ErrStreamCut},
 		"no JSON in an event":   {anthropictest.Answer{Body: "event: message_start\ndata: {\"type\":\n\n"}, event.ErrStreamCut},
 		"an end without reason": {anthropictest.Answer{Body: "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"}, event.ErrStreamCut},
 		"an error of a kind that nobody knows": {
 			anthropictest.Answer{Body: anthropictest.ErrorEvent("mystery_error", "hm")}, event.ErrModel,
 		},
-		"an overflow in the stream": {anthropictest.Answer{Body: anthropictest.ErrorEvent("invalid_request_error", "prompt is too long: 5 tokens > 4 maximum")}, event.ErrContextOverflow},
-		"a limit in the stream":     {anthropictest.Answer{Body: anthropictest.ErrorEvent("rate_limit_error", "slow down")}, event.ErrThrottled},
+		"an overflow in the stream": {
+			anthropictest.Answer{Body: anthropictest.ErrorEvent("invalid_request_error", "prompt is too long: 5 tokens > 4 maximum")},
+			event.ErrContextOverflow,
+		},
+		"a limit in the stream": {anthropictest.Answer{Body: anthropictest.ErrorEvent("rate_limit_error", "slow down")}, event.ErrThrottled},
 	} {
 		m, _ := open(t, sonnet, nil, tc.answer)
 		if e := failed(t, modeltest.Call(t.Context(), m, hello())); e.Kind != tc.want {
@@ -258,7 +291,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // paced gives a piece each time, with a pause before it.
 type paced struct {
-	ctx    context.Context //nolint:containedctx // the request's
+	ctx    context.Context
 	pieces []string
 	pause  time.Duration
 }
@@ -307,7 +340,7 @@ func TestStall(t *testing.T) {
 					break
 				}
 				chunks = append(chunks, c)
-				time.Sleep(reader) //nolint:forbidigo // in a bubble
+				time.Sleep(reader)
 			}
 			return modeltest.Put(chunks, failure), time.Since(begun)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,14 +145,24 @@ func TestWarmIsAsCold(t *testing.T) {
 			switch rapid.SampledFrom([]string{"turn", "turn", "turn", "say", "steer", "rewind", "fork", "replace"}).Draw(t, "what") {
 			case "turn":
 				c := id.Draw(t, "id")
-				b = append(b[:len(b):len(b)], event.Message{Role: event.RoleAssistant, Content: []event.Block{
+				b = append(slices.Clip(b), event.Message{Role: event.RoleAssistant, Content: []event.Block{
 					&event.Thinking{Text: "hm", Signature: "s"}, &event.ToolCall{ID: c, Name: "add", Args: json.RawMessage(`{"a":1}`)},
-				}}, event.Message{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: c, Content: []event.Block{&event.Text{Text: "r"}}}}})
+				}}, event.Message{
+					Role:    event.RoleUser,
+					Content: []event.Block{&event.ToolResult{Call: c, Content: []event.Block{&event.Text{Text: "r"}}}},
+				})
 			case "say":
-				b = append(b[:len(b):len(b)], event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "ok"}}}, question("more"))
+				b = append(
+					slices.Clip(b),
+					event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "ok"}}},
+					question("more"),
+				)
 			case "steer":
 				last := b[len(b)-1]
-				b = append(b[:len(b)-1:len(b)-1], event.Message{Role: last.Role, Content: append(last.Content[:len(last.Content):len(last.Content)], &event.Text{Text: "now"})})
+				b = append(
+					b[:len(b)-1:len(b)-1],
+					event.Message{Role: last.Role, Content: append(slices.Clip(last.Content), &event.Text{Text: "now"})},
+				)
 			case "rewind":
 				n := 1 + 2*rapid.IntRange(0, (len(b)-1)/2).Draw(t, "to")
 				b = b[:n:n]
@@ -254,16 +265,22 @@ func TestWhatIsSent(t *testing.T) {
 			a(&event.ToolCall{ID: "x", Name: "f"}), u(&event.ToolResult{Call: "x"}),
 		}, `,{"role":"assistant","content":[{"type":"tool_use","id":"x_2","name":"f","input":{}}]},` +
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"x_2"}]}]`},
-		{"a failure with a picture", []event.Message{question("q"), a(&event.ToolCall{ID: "x", Name: "f"}), u(&event.Text{Text: "so?"},
-			&event.ToolResult{Call: "x", IsError: true, Content: []event.Block{&event.Text{Text: "no"}, png}})},
+		{
+			"a failure with a picture",
+			[]event.Message{question("q"), a(&event.ToolCall{ID: "x", Name: "f"}), u(&event.Text{Text: "so?"},
+				&event.ToolResult{Call: "x", IsError: true, Content: []event.Block{&event.Text{Text: "no"}, png}})},
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":[{"type":"text","text":"no"}]},` +
-				`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAE="}},{"type":"text","text":"so?"}]}]`},
+				`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAE="}},{"type":"text","text":"so?"}]}]`,
+		},
 		{"a block of the vendor's own", []event.Message{question("q"), a(&event.UnknownBlock{
 			Name: "anthropic.server_tool_use", Raw: json.RawMessage(`{"kind":"anthropic.server_tool_use","type":"server_tool_use","id":"s","name":"web_search","input":{}}`),
 		}, &event.Text{Text: "t"}), question("q")}, `[{"id":"s","input":{},"name":"web_search","type":"server_tool_use"},{"type":"text","text":"t"}]`},
-		{"arguments that are no object", []event.Message{question("q"), a(&event.ToolCall{ID: "x", Name: "f", Args: json.RawMessage(` [1, 2] `)},
-			&event.ToolCall{ID: "y", Name: "f", Invalid: `{"a`, Fault: "cut"}), u(&event.ToolResult{Call: "x"}, &event.ToolResult{Call: "y"})},
-			`"input":{"value":[1,2]}},{"type":"tool_use","id":"y","name":"f","input":{"unreadable":"{\"a"}}`},
+		{
+			"arguments that are no object",
+			[]event.Message{question("q"), a(&event.ToolCall{ID: "x", Name: "f", Args: json.RawMessage(` [1, 2] `)},
+				&event.ToolCall{ID: "y", Name: "f", Invalid: `{"a`, Fault: "cut"}), u(&event.ToolResult{Call: "x"}, &event.ToolResult{Call: "y"})},
+			`"input":{"value":[1,2]}},{"type":"tool_use","id":"y","name":"f","input":{"unreadable":"{\"a"}}`,
+		},
 	} {
 		body := ask(t, model(t, Cache(CacheOff)), &braid.ModelRequest{Messages: tc.messages})
 		if !strings.Contains(string(body), tc.want) {
@@ -282,7 +299,11 @@ func TestOptionsOfACall(t *testing.T) {
 		want    string
 	}{
 		{"claude-sonnet-5-5", "", braid.ModelOptions{}, `"max_tokens":32000,`},
-		{"claude-sonnet-5-5", "", braid.ModelOptions{MaxTokens: 7, Thinking: 1}, `"thinking":{"type":"adaptive","display":"summarized"},"max_tokens":7,`},
+		{
+			"claude-sonnet-5-5", "",
+			braid.ModelOptions{MaxTokens: 7, Thinking: 1},
+			`"thinking":{"type":"adaptive","display":"summarized"},"max_tokens":7,`,
+		},
 		{"claude-opus-4-6", "", braid.ModelOptions{Thinking: 1}, `{"type":"adaptive"`},
 		{"my-gateway-alias", "", braid.ModelOptions{Thinking: 1}, `{"type":"adaptive"`},
 		{"claude-haiku-4-5", "", braid.ModelOptions{Thinking: 1}, `"thinking":{"type":"enabled","budget_tokens":1024},"max_tokens":32000,`},
@@ -306,12 +327,16 @@ func TestOptionsOfACall(t *testing.T) {
 			t.Errorf("%s %+v: %s", tc.model, tc.options, body)
 		}
 	}
-	for model, o := range map[string]braid.ModelOptions{"claude-sonnet-5-5": {Temperature: &temperature}, "claude-haiku-4-5": {Thinking: 4000, MaxTokens: 4000}} {
+	for model, o := range map[string]braid.ModelOptions{
+		"claude-sonnet-5-5": {Temperature: &temperature}, "claude-haiku-4-5": {Thinking: 4000, MaxTokens: 4000},
+	} {
 		m, err := New(model, secret.New("k"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := m.body(&braid.ModelRequest{Messages: []event.Message{question("q")}, Options: o}); err == nil || !strings.Contains(err.Error(), "(") {
+		if _, _, err := m.body(&braid.ModelRequest{
+			Messages: []event.Message{question("q")}, Options: o,
+		}); err == nil || !strings.Contains(err.Error(), "(") {
 			t.Errorf("%s %+v: %v", model, o, err)
 		}
 	}
@@ -339,7 +364,10 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s: %s, %v", in, body, err)
 		}
 	}
-	tool := braid.ToolSpec{Name: "f", Description: "Does.", Schema: json.RawMessage(`{"oneOf":[{"required":["a"]}],"properties":{"a":{"oneOf":[]}},"anyOf":[]}`)}
+	tool := braid.ToolSpec{
+		Name: "f", Description: "Does.",
+		Schema: json.RawMessage(`{"oneOf":[{"required":["a"]}],"properties":{"a":{"oneOf":[]}},"anyOf":[]}`),
+	}
 	b, err := appendTool(nil, &tool)
 	want := `{"name":"f","description":"Does.\n\nThe input must also match this JSON schema: {\"oneOf\":[{\"required\":[\"a\"]}],\"anyOf\":[]}",` +
 		`"input_schema":{"type":"object","properties":{"a":{"oneOf":[]}}}`
@@ -418,7 +446,10 @@ func TestKindsOfUsageAreEqual(t *testing.T) {
 			have = append(have, f)
 		}
 		all := strings.Join(have, " ")
-		for _, w := range []string{"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details"} {
+		for _, w := range []string{
+			"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+			"output_tokens_details",
+		} {
 			if !strings.Contains(all, w) {
 				t.Errorf("%T has no %s", s, w)
 			}
@@ -428,8 +459,8 @@ func TestKindsOfUsageAreEqual(t *testing.T) {
 
 func fields(t reflect.Type) map[string]bool {
 	out := map[string]bool{}
-	for i := range t.NumField() {
-		out[t.Field(i).Tag.Get("json")] = true
+	for f := range t.Fields() {
+		out[f.Tag.Get("json")] = true
 	}
 	return out
 }

@@ -22,6 +22,8 @@ const op = "model anthropic"
 // Model is a [braid.Model]. It keeps the encodings of the conversations that it
 // was last asked about, within bounds, and is safe for concurrent use.
 type Model struct {
+	histories
+
 	name    string
 	key     secret.Secret
 	base    string
@@ -30,7 +32,6 @@ type Model struct {
 	cache   CachePoints
 	client  *http.Client
 	sdk     sdk.Client
-	histories
 }
 
 var _ braid.Model = (*Model)(nil)

@@ -61,7 +61,7 @@ func recordings(t *testing.T) []recording {
 
 func readRecording(t *testing.T, root, file string) []recording {
 	t.Helper()
-	data, err := os.ReadFile(file) //nolint:gosec // a fixture that the tester names
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,10 @@ func (r *recording) body(t *testing.T) string {
 			t.Fatalf("%s: a block of %s", r.file, b.Type)
 		}
 	}
-	u := event.Usage{Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens, CacheRead: m.Usage.CacheReadInputTokens, CacheWrite: m.Usage.CacheCreationInputTokens}
+	u := event.Usage{
+		Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens, CacheRead: m.Usage.CacheReadInputTokens,
+		CacheWrite: m.Usage.CacheCreationInputTokens,
+	}
 	return anthropictest.Stream(chunks, string(m.StopReason), u).Body
 }
 
@@ -174,7 +177,7 @@ func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 		}
 		if r.stream {
 			streams++
-			if got.ID != want.ID || got.Model != string(want.Model) {
+			if got.ID != want.ID || got.Model != want.Model {
 				t.Errorf("%s: answer %s of %s", r.file, got.ID, got.Model)
 			}
 		}

@@ -20,29 +20,71 @@ func answers(t *testing.T, p *Provider) {
 		stop   event.StopReason
 		want   []event.Block
 	}{
-		{"text", nil, pieces(braid.ChunkText, 0, "Hel", "lo", ", 世界 🙂\n\"q\" \\ \t"), event.StopEndTurn, []event.Block{text("Hello, 世界 🙂\n\"q\" \\ \t")}},
+		{
+			"text", nil, pieces(braid.ChunkText, 0, "Hel", "lo", ", 世界 🙂\n\"q\" \\ \t"), event.StopEndTurn,
+			[]event.Block{text("Hello, 世界 🙂\n\"q\" \\ \t")},
+		},
 		{"a long text", nil, pieces(braid.ChunkText, 0, long, long), event.StopEndTurn, []event.Block{text(long + long)}},
-		{"two texts", nil, join(pieces(braid.ChunkText, 0, "a"), pieces(braid.ChunkText, 1, "b")), event.StopEndTurn, []event.Block{text("a"), text("b")}},
-		{"text before a call", nil, join(pieces(braid.ChunkText, 0, "I ", "add."), calling(1, "c1", "add", `{"a"`, `: 3}`)), event.StopToolUse, []event.Block{
+		{
+			"two texts", nil, join(pieces(braid.ChunkText, 0, "a"), pieces(braid.ChunkText, 1, "b")),
+			event.StopEndTurn,
+			[]event.Block{text("a"), text("b")},
+		},
+		{"text before a call", nil, join(
+			pieces(braid.ChunkText, 0, "I ", "add."), calling(1, "c1", "add", `{"a"`, `: 3}`),
+		), event.StopToolUse, []event.Block{
 			text("I add."), call("c1", "add", `{"a": 3}`),
 		}},
-		{"parallel calls", []Feature{ParallelCalls}, join(calling(0, "c1", "add", `{"a":1}`), calling(1, "c2", "add", `{"a":2}`), calling(2, "c3", "mul", `{"a":3}`)),
-			event.StopToolUse, []event.Block{call("c1", "add", `{"a":1}`), call("c2", "add", `{"a":2}`), call("c3", "mul", `{"a":3}`)}},
-		{"interleaved calls", []Feature{InterleavedCalls}, join(calling(0, "c1", "add", `{"a"`), calling(1, "c2", "mul", `{"a":`),
-			pieces(braid.ChunkCallInput, 0, `:1}`), pieces(braid.ChunkCallInput, 1, `2`, `}`)),
-			event.StopToolUse, []event.Block{call("c1", "add", `{"a":1}`), call("c2", "mul", `{"a":2}`)}},
+		{
+			"parallel calls",
+			[]Feature{ParallelCalls},
+			join(calling(0, "c1", "add", `{"a":1}`), calling(1, "c2", "add", `{"a":2}`), calling(2, "c3", "mul", `{"a":3}`)),
+			event.StopToolUse,
+			[]event.Block{call("c1", "add", `{"a":1}`), call("c2", "add", `{"a":2}`), call("c3", "mul", `{"a":3}`)},
+		},
+		{
+			"interleaved calls",
+			[]Feature{InterleavedCalls},
+			join(calling(0, "c1", "add", `{"a"`), calling(1, "c2", "mul", `{"a":`),
+				pieces(braid.ChunkCallInput, 0, `:1}`), pieces(braid.ChunkCallInput, 1, `2`, `}`)),
+			event.StopToolUse,
+			[]event.Block{call("c1", "add", `{"a":1}`), call("c2", "mul", `{"a":2}`)},
+		},
 		{"a call without arguments", nil, calling(0, "c1", "now"), event.StopToolUse, []event.Block{call("c1", "now", ``)}},
-		{"arguments in many pieces", nil, calling(0, "c1", "add", strings.Split(`{"a":12,"b":"é\n\u00e9\"x"}`, "")...), event.StopToolUse, []event.Block{
+		{"arguments in many pieces", nil, calling(
+			0, "c1", "add", strings.Split(`{"a":12,"b":"é\n\u00e9\"x"}`, "")...,
+		), event.StopToolUse, []event.Block{
 			call("c1", "add", `{"a":12,"b":"é\n\u00e9\"x"}`),
 		}},
-		{"arguments that are cut", nil, calling(0, "c1", "add", `{"a":12,"b":"`), event.StopMaxTokens, []event.Block{call("c1", "add", `{"a":12,"b":"`)}},
-		{"arguments that are no JSON", nil, calling(0, "c1", "add", `a is twelve`), event.StopToolUse, []event.Block{call("c1", "add", `a is twelve`)}},
-		{"thinking", []Feature{Thinking}, join(pieces(braid.ChunkThinking, 0, "Hm", ", so."), pieces(braid.ChunkSignature, 0, "sig-1"), pieces(braid.ChunkText, 1, "Yes.")),
-			event.StopEndTurn, []event.Block{&event.Thinking{Text: "Hm, so.", Signature: "sig-1"}, text("Yes.")}},
-		{"thinking that is not shown", []Feature{Thinking}, join(pieces(braid.ChunkSignature, 0, "sig-2"), pieces(braid.ChunkText, 1, "Yes.")),
-			event.StopEndTurn, []event.Block{&event.Thinking{Signature: "sig-2"}, text("Yes.")}},
-		{"redacted thinking", []Feature{RedactedThinking}, join([]braid.Chunk{{Kind: braid.ChunkBlock, Block: &event.RedactedThinking{Data: "xxxx"}}}, pieces(braid.ChunkText, 1, "Yes.")),
-			event.StopEndTurn, []event.Block{&event.RedactedThinking{Data: "xxxx"}, text("Yes.")}},
+		{
+			"arguments that are cut", nil, calling(0, "c1", "add", `{"a":12,"b":"`), event.StopMaxTokens,
+			[]event.Block{call("c1", "add", `{"a":12,"b":"`)},
+		},
+		{
+			"arguments that are no JSON", nil, calling(0, "c1", "add", `a is twelve`), event.StopToolUse,
+			[]event.Block{call("c1", "add", `a is twelve`)},
+		},
+		{
+			"thinking",
+			[]Feature{Thinking},
+			join(pieces(braid.ChunkThinking, 0, "Hm", ", so."), pieces(braid.ChunkSignature, 0, "sig-1"), pieces(braid.ChunkText, 1, "Yes.")),
+			event.StopEndTurn,
+			[]event.Block{&event.Thinking{Text: "Hm, so.", Signature: "sig-1"}, text("Yes.")},
+		},
+		{
+			"thinking that is not shown",
+			[]Feature{Thinking},
+			join(pieces(braid.ChunkSignature, 0, "sig-2"), pieces(braid.ChunkText, 1, "Yes.")),
+			event.StopEndTurn,
+			[]event.Block{&event.Thinking{Signature: "sig-2"}, text("Yes.")},
+		},
+		{
+			"redacted thinking",
+			[]Feature{RedactedThinking},
+			join([]braid.Chunk{{Kind: braid.ChunkBlock, Block: &event.RedactedThinking{Data: "xxxx"}}}, pieces(braid.ChunkText, 1, "Yes.")),
+			event.StopEndTurn,
+			[]event.Block{&event.RedactedThinking{Data: "xxxx"}, text("Yes.")},
+		},
 		{"nothing", nil, nil, event.StopEndTurn, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,7 +32,8 @@ func faults(t *testing.T, p *Provider) {
 				m, peer := p.Open(t, broken, whole)
 				begun := time.Now()
 				r := Call(t.Context(), m, request())
-				e := mustFail(t, r, kind)
+				mustFail(t, r, kind)
+				e := failure(t, r, kind)
 				if e.RetryAfter != after {
 					t.Errorf("it is asked to wait %v, want %v", e.RetryAfter, after)
 				}
@@ -141,8 +143,11 @@ func breaks(t *testing.T, p *Provider) {
 	if !peer.Left(soon) {
 		t.Error("the connection stays open")
 	}
-	for range m.Stream(t.Context(), request()) {
-		break // even before there is anything
+	for _, err := range m.Stream(t.Context(), request()) {
+		if err != nil {
+			t.Error(err)
+		}
+		break // at once
 	}
 }
 
@@ -153,16 +158,17 @@ func readOnly(t *testing.T, p *Provider) {
 		req := request(messages...)
 		req.Tools = []braid.ToolSpec{tool("add"), tool("with.dots")}
 		show := func() string {
-			var s string
+			var s strings.Builder
 			for _, m := range req.Messages {
 				for _, b := range m.Content {
-					s += fmt.Sprintf("%s %+v\n", m.Role, b)
+					fmt.Fprintf(&s, "%s %+v\n", m.Role, b)
 					if r, ok := b.(*event.ToolResult); ok {
-						s += fmt.Sprintf("%d %+v\n", len(r.Content), r.Content)
+						fmt.Fprintf(&s, "%d %+v\n", len(r.Content), r.Content)
 					}
 				}
 			}
-			return s + fmt.Sprintf("%+v", req.Tools)
+			fmt.Fprintf(&s, "%+v", req.Tools)
+			return s.String()
 		}
 		before := show()
 		mustAnswer(t, Call(t.Context(), m, req))

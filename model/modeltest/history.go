@@ -29,35 +29,82 @@ func Histories() map[string][]event.Message {
 		"a message before results": {ask, assistant(call("c1", "add", `{"a":1}`)), user(text("Hurry up."), plain)},
 		"a failed call": {
 			ask, assistant(call("c1", "add", `{"a":1}`)),
-			user(&event.ToolResult{Call: "c1", Name: "add", IsError: true, Content: []event.Block{text("Error: no."), &event.Image{MIME: "image/png", Data: Pixel()}}}),
+			user(&event.ToolResult{
+				Call: "c1", Name: "add", IsError: true,
+				Content: []event.Block{text("Error: no."), &event.Image{MIME: "image/png", Data: Pixel()}},
+			}),
 		},
-		"a result without content":  {ask, assistant(call("c1", "add", `{"a":1}`)), user(&event.ToolResult{Call: "c1", Name: "add"})},
-		"a result of blanks":        {ask, assistant(call("c1", "add", `{"a":1}`)), user(result("c1", "add", text(" \n")))},
-		"a result for programs":     {ask, assistant(call("c1", "add", `{"a":1}`)), user(&event.ToolResult{Call: "c1", Name: "add", Structured: json.RawMessage(`{"sum":3}`)})},
-		"arguments of all kinds":    {ask, assistant(call("c1", "add", `[1,2]`), call("c2", "add", `"x"`), call("c3", "add", `null`), call("c4", "add", ` { "a" : 1 } `)), user(plain, result("c2", "add", done), result("c3", "add", done), result("c4", "add", done))},
-		"arguments nobody can read": {ask, assistant(&event.ToolCall{ID: "c1", Name: "add", Invalid: `{"a":`, Fault: "it ends too early"}), user(plain)},
+		"a result without content": {ask, assistant(call("c1", "add", `{"a":1}`)), user(&event.ToolResult{Call: "c1", Name: "add"})},
+		"a result of blanks":       {ask, assistant(call("c1", "add", `{"a":1}`)), user(result("c1", "add", text(" \n")))},
+		"a result for programs": {
+			ask, assistant(call("c1", "add", `{"a":1}`)),
+			user(&event.ToolResult{Call: "c1", Name: "add", Structured: json.RawMessage(`{"sum":3}`)}),
+		},
+		"arguments of all kinds": {
+			ask,
+			assistant(call("c1", "add", `[1,2]`), call("c2", "add", `"x"`), call("c3", "add", `null`), call("c4", "add", ` { "a" : 1 } `)),
+			user(plain, result("c2", "add", done), result("c3", "add", done), result("c4", "add", done)),
+		},
+		"arguments nobody can read": {
+			ask, assistant(&event.ToolCall{ID: "c1", Name: "add", Invalid: `{"a":`, Fault: "it ends too early"}),
+			user(plain),
+		},
 		"an id twice": {
 			ask, assistant(call("c1", "add", `{"a":1}`)), user(plain), assistant(call("c1", "add", `{"a":2}`)), user(result("c1", "add", text("4"))),
-			assistant(call("c1_2", "add", `{"a":3}`), call("c1", "add", `{"a":4}`)), user(result("c1_2", "add", text("5")), result("c1", "add", text("6"))),
+			assistant(
+				call("c1_2", "add", `{"a":3}`), call("c1", "add", `{"a":4}`),
+			), user(result("c1_2", "add", text("5")), result("c1", "add", text("6"))),
 		},
 		"ids of other providers": {
 			ask, assistant(call("call/1.2:é", "add", `{}`), call("call/1:2.é", "add", `{}`), call("", "add", `{}`)),
 			user(result("call/1.2:é", "add", done), result("call/1:2.é", "add", done), result("", "add", done)),
 		},
-		"a tool that is gone":        {ask, assistant(call("c1", "no longer/there", `{}`)), user(result("c1", "no longer/there", done)), assistant(text("So.")), user(text("Go on."))},
-		"blank texts":                {user(text(""), text("Hi.")), assistant(text(" ")), user(text("\n\t"))},
-		"thinking of nobody's":       {ask, assistant(&event.Thinking{Text: "Hm."}, text("3.")), user(text("Why?"))},
-		"thinking alone":             {ask, assistant(&event.Thinking{Text: "Hm."}), user(text("Why?"))},
-		"a picture that was made":    {ask, assistant(text("Here."), &event.Image{MIME: "image/png", Data: Pixel()}), user(text("Nice."))},
-		"sound, long ago":            {user(text("Hear."), &event.Media{Media: "audio", URL: "https://example.com/a"}), assistant(text("Yes.")), user(text("Again."))},
-		"an odd picture, long ago":   {user(text("See."), &event.Image{MIME: "image/tiff", Data: []byte("II*")}), assistant(text("Yes.")), user(text("Again."))},
-		"an odd document, long ago":  {user(text("Read."), &event.Document{Name: "x.zip", MIME: "application/zip", Data: []byte("PK")}), assistant(text("Yes.")), user(text("Again."))},
-		"code that a provider ran":   {ask, assistant(&event.Code{Language: "python", Code: "1+2"}, &event.CodeResult{Outcome: "ok", Output: "3"}, text("3.")), user(text("Fine."))},
-		"a citation":                 {ask, assistant(text("3."), &event.Citation{Title: "Sums", URL: "https://example.com", Quote: "1+2=3"}), user(text("Fine."))},
-		"a block of a later version": {ask, assistant(text("3."), &event.UnknownBlock{Name: "hologram", Raw: json.RawMessage(`{"kind":"hologram","x":1}`)}), user(text("Fine."))},
-		"a picture in a result":      {ask, assistant(call("c1", "add", `{}`)), user(result("c1", "add", text("See."), &event.Image{MIME: "image/png", Data: Pixel()}))},
-		"a document in a result":     {ask, assistant(call("c1", "add", `{}`)), user(result("c1", "add", &event.Document{Name: "n", MIME: "application/pdf", Data: []byte("%PDF-1.4")}))},
-		"no UTF-8":                   {user(text("a\xffb")), assistant(text("\xff"), call("c1", "add", `{}`)), user(result("c1", "add", text("\xe3\x81")))},
+		"a tool that is gone": {
+			ask, assistant(call("c1", "no longer/there", `{}`)), user(result("c1", "no longer/there", done)),
+			assistant(text("So.")), user(text("Go on.")),
+		},
+		"blank texts":             {user(text(""), text("Hi.")), assistant(text(" ")), user(text("\n\t"))},
+		"thinking of nobody's":    {ask, assistant(&event.Thinking{Text: "Hm."}, text("3.")), user(text("Why?"))},
+		"thinking alone":          {ask, assistant(&event.Thinking{Text: "Hm."}), user(text("Why?"))},
+		"a picture that was made": {ask, assistant(text("Here."), &event.Image{MIME: "image/png", Data: Pixel()}), user(text("Nice."))},
+		"sound, long ago": {
+			user(text("Hear."), &event.Media{Media: "audio", URL: "https://example.com/a"}), assistant(text("Yes.")),
+			user(text("Again.")),
+		},
+		"an odd picture, long ago": {
+			user(text("See."), &event.Image{MIME: "image/tiff", Data: []byte("II*")}), assistant(text("Yes.")),
+			user(text("Again.")),
+		},
+		"an odd document, long ago": {
+			user(text("Read."), &event.Document{Name: "x.zip", MIME: "application/zip", Data: []byte("PK")}),
+			assistant(text("Yes.")), user(text("Again.")),
+		},
+		"code that a provider ran": {
+			ask,
+			assistant(&event.Code{Language: "python", Code: "1+2"}, &event.CodeResult{Outcome: "ok", Output: "3"}, text("3.")),
+			user(text("Fine.")),
+		},
+		"a citation": {
+			ask, assistant(text("3."), &event.Citation{Title: "Sums", URL: "https://example.com", Quote: "1+2=3"}),
+			user(text("Fine.")),
+		},
+		"a block of a later version": {
+			ask,
+			assistant(text("3."), &event.UnknownBlock{Name: "hologram", Raw: json.RawMessage(`{"kind":"hologram","x":1}`)}),
+			user(text("Fine.")),
+		},
+		"a picture in a result": {
+			ask, assistant(call("c1", "add", `{}`)),
+			user(result("c1", "add", text("See."), &event.Image{MIME: "image/png", Data: Pixel()})),
+		},
+		"a document in a result": {
+			ask, assistant(call("c1", "add", `{}`)),
+			user(result("c1", "add", &event.Document{Name: "n", MIME: "application/pdf", Data: []byte("%PDF-1.4")})),
+		},
+		"no UTF-8": {
+			user(text("a\xffb")), assistant(text("\xff"), call("c1", "add", `{}`)),
+			user(result("c1", "add", text("\xe3\x81"))),
+		},
 	}
 }
 
@@ -91,7 +138,11 @@ func histories(t *testing.T, p *Provider) {
 	t.Run("tools without parameters", func(t *testing.T) {
 		t.Parallel()
 		try(t, func(r *braid.ModelRequest) {
-			r.Tools = []braid.ToolSpec{{Name: "a"}, {Name: "b", Schema: json.RawMessage(`{}`)}, {Name: "c", Schema: json.RawMessage(`{"properties":{}}`)}}
+			r.Tools = []braid.ToolSpec{
+				{Name: "a"},
+				{Name: "b", Schema: json.RawMessage(`{}`)},
+				{Name: "c", Schema: json.RawMessage(`{"properties":{}}`)},
+			}
 		}, user(text("Hi.")))
 	})
 	t.Run("options", func(t *testing.T) {
@@ -104,7 +155,13 @@ func histories(t *testing.T, p *Provider) {
 	t.Run("input of files", func(t *testing.T) {
 		t.Parallel()
 		if p.has(Images) {
-			try(t, nil, user(text("See."), &event.Image{MIME: "image/png", Data: Pixel()}, &event.Image{Data: Pixel()}, &event.Image{URL: "https://example.com/x.png"}))
+			try(
+				t, nil,
+				user(
+					text("See."), &event.Image{MIME: "image/png", Data: Pixel()}, &event.Image{Data: Pixel()},
+					&event.Image{URL: "https://example.com/x.png"},
+				),
+			)
 		}
 		if p.has(Documents) {
 			try(t, nil, user(&event.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.4")}, &event.Document{Text: "plain"},
@@ -132,7 +189,10 @@ func toolNames(t *testing.T, p *Provider) {
 	for i, n := range names {
 		heard := ""
 		m, _ := p.Open(t, Answer{Chunks: calling(0, "c1", n, `{"a":1}`), Stop: event.StopToolUse, Usage: counted})
-		req := request(user(text("Go.")), assistant(call("c0", names[(i+1)%len(names)], `{}`)), user(result("c0", names[(i+1)%len(names)], text("ok"))))
+		req := request(
+			user(text("Go.")), assistant(call("c0", names[(i+1)%len(names)], `{}`)),
+			user(result("c0", names[(i+1)%len(names)], text("ok"))),
+		)
 		req.Tools = specs
 		for _, b := range mustAnswer(t, Call(t.Context(), m, req)).Content {
 			if c, ok := b.(*event.ToolCall); ok {
@@ -178,7 +238,8 @@ func unsupported(t *testing.T, p *Provider) {
 		"document": &event.Document{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")},
 	} {
 		r := Call(t.Context(), m, request(user(text("Look."), b)))
-		if e := mustFail(t, r, event.ErrUnsupported); e.Hint == "" {
+		mustFail(t, r, event.ErrUnsupported)
+		if e := failure(t, r, event.ErrUnsupported); e.Hint == "" {
 			t.Errorf("%s: no hint in %v", name, e)
 		}
 	}
@@ -198,7 +259,11 @@ func toolChoice(t *testing.T, p *Provider) {
 		t.Skip("the vendor has no choice of tools")
 	}
 	for _, c := range []braid.ToolChoice{
-		{}, {Serial: true}, {Mode: braid.ToolsAny}, {Mode: braid.ToolsNone}, {Mode: braid.ToolsOne, Tool: "add"},
+		{},
+		{Serial: true},
+		{Mode: braid.ToolsAny},
+		{Mode: braid.ToolsNone},
+		{Mode: braid.ToolsOne, Tool: "add"},
 		{Mode: braid.ToolsOne, Tool: "add.more", Serial: true},
 	} {
 		m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: counted})

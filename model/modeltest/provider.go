@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -50,12 +51,7 @@ const (
 )
 
 func (p *Provider) has(f Feature) bool {
-	for _, w := range p.Without {
-		if w == f {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains(p.Without, f)
 }
 
 // Answer is what the stand-in is to say to one request.

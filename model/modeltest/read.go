@@ -112,9 +112,17 @@ func mustAnswer(t *testing.T, r Read) Read {
 	return r
 }
 
-// mustFail fails the test unless the call ended with an error of this kind, which
-// says what happened and shows nothing else.
-func mustFail(t *testing.T, r Read, want event.ErrorKind) *event.Error {
+// mustFail fails the test unless the call ended with an error of this kind that
+// says what happened.
+func mustFail(t *testing.T, r Read, want event.ErrorKind) {
+	t.Helper()
+	if e := failure(t, r, want); e.Message == "" || e.Op == "" {
+		t.Fatalf("the error says too little: %+v", e)
+	}
+}
+
+// failure is the error of a call that ended with one of this kind.
+func failure(t *testing.T, r Read, want event.ErrorKind) *event.Error {
 	t.Helper()
 	var e *event.Error
 	switch {
@@ -126,8 +134,6 @@ func mustFail(t *testing.T, r Read, want event.ErrorKind) *event.Error {
 		t.Fatalf("%T is no *event.Error: %v", r.Err, r.Err)
 	case e.Kind != want:
 		t.Fatalf("kind %s, want %s: %v", e.Kind, want, e)
-	case e.Message == "" || e.Op == "":
-		t.Fatalf("the error says too little: %+v", e)
 	}
 	return e
 }

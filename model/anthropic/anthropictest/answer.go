@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // Error is an error of the API (api/errors), as it comes instead of a stream.
@@ -43,8 +44,10 @@ func Events(chunks []braid.Chunk, stop string, u event.Usage) string {
 	b := &strings.Builder{}
 	begin(b, u)
 	body(b, chunks)
-	say(b, "message_delta", fmt.Sprintf(`{"type":"message_delta","delta":{"container":null,"stop_reason":%s,"stop_sequence":null,"stop_details":null},`+
-		`"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}}`,
+	say(b, "message_delta", fmt.Sprintf(`{"type":"message_delta",`+
+		`"delta":{"container":null,"stop_reason":%s,"stop_sequence":null,"stop_details":null},`+
+		`"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,`+
+		`"output_tokens_details":{"thinking_tokens":%d}}}`,
 		quote(stop), u.Input, u.CacheWrite, u.CacheRead, u.Output, u.Reasoning))
 	return b.String()
 }
@@ -127,13 +130,7 @@ func say(b *strings.Builder, name, data string) {
 }
 
 // quote is s in JSON, as the API writes it: what is no ASCII stays.
-func quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always has a JSON
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
 
 // streamEvent is what the server must know of its own streams.
 type streamEvent struct {

@@ -145,7 +145,7 @@ func (c *checker) request(body []byte) {
 	if string(o["stream"]) != "true" {
 		c.fail("stream: this server answers streams only")
 	}
-	c.cached(o, "", true)
+	c.cached(o, "")
 	c.allTools(o)
 	c.thinking(o)
 	c.system(o)
@@ -169,15 +169,12 @@ func (c *checker) optional(o object, key string) []json.RawMessage {
 }
 
 // cached counts a cache point.
-func (c *checker) cached(o object, at string, allowed bool) {
+func (c *checker) cached(o object, at string) {
 	raw, ok := o["cache_control"]
 	if !ok {
 		return
 	}
 	c.caches++
-	if !allowed {
-		c.fail("%s.cache_control: Extra inputs are not permitted", at)
-	}
 	p := c.object(raw, at+".cache_control", "type", "ttl")
 	if c.str(p, at+".cache_control", "type") != "ephemeral" {
 		c.fail("%s.cache_control.type: Input should be 'ephemeral'", at)
@@ -199,7 +196,7 @@ func (c *checker) allTools(o object) {
 			c.fail("tools: Tool names must be unique.")
 		}
 		c.tools[name] = true
-		c.cached(t, at, true)
+		c.cached(t, at)
 		var schema object
 		if json.Unmarshal(t["input_schema"], &schema) != nil || string(schema["type"]) != `"object"` {
 			c.fail("%s.input_schema.type: Field required", at)
@@ -244,7 +241,8 @@ func (c *checker) thinking(o object) {
 	var budget int64
 	switch kind := c.str(t, "thinking", "type"); {
 	case kind == "enabled" && !old.MatchString(c.model):
-		c.fail(`"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
+		c.fail(`"thinking.type.enabled" is not supported for this model. ` +
+			`Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`)
 	case kind == "adaptive" && old.MatchString(c.model):
 		c.fail("adaptive thinking is not supported on this model")
 	case kind == "enabled" && (json.Unmarshal(t["budget_tokens"], &budget) != nil || budget < 1024):
@@ -265,7 +263,7 @@ func (c *checker) system(o object) {
 		if strings.TrimSpace(c.str(b, at, "text")) == "" {
 			c.fail("system: text content blocks must be non-empty")
 		}
-		c.cached(b, at, true)
+		c.cached(b, at)
 	}
 }
 
@@ -317,18 +315,28 @@ func (c *checker) unanswered(message int, ids []string) {
 		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
 }
 
+// typeOf is what kind of block it is; "" is told where it matters.
+func typeOf(raw []byte) string {
+	var b struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &b) != nil {
+		return ""
+	}
+	return b.Type
+}
+
 var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // answer checks what the model is to have said, and gives the calls in it.
 func (c *checker) answer(content []json.RawMessage, message string) (calls []string) {
 	for i, raw := range content {
 		at := fmt.Sprintf("%s.content.%d", message, i)
-		var kind struct{ Type string }
-		_ = json.Unmarshal(raw, &kind) // no type is told below
+		kind := typeOf(raw)
 		if i == 0 {
-			c.thought = kind.Type == "thinking" || kind.Type == "redacted_thinking"
+			c.thought = kind == "thinking" || kind == "redacted_thinking"
 		}
-		switch kind.Type {
+		switch kind {
 		case "text":
 			c.text(c.object(raw, at, "type", "text", "cache_control", "citations"), at)
 		case "thinking":
@@ -367,12 +375,12 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 			if json.Unmarshal(b["input"], &input) != nil || input == nil {
 				c.fail("%s.tool_use.input: Input should be a valid dictionary", at)
 			}
-			c.cached(b, at, true)
+			c.cached(b, at)
 		case "image", "document", "tool_result":
-			c.fail("%s: %s blocks are not permitted in assistant messages", at, kind.Type)
+			c.fail("%s: %s blocks are not permitted in assistant messages", at, kind)
 		case "server_tool_use", "web_search_tool_result":
 		default:
-			c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind.Type)
+			c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
 		}
 	}
 	c.calls = len(calls) > 0
@@ -386,14 +394,13 @@ func (c *checker) input(content []json.RawMessage, message string, waiting []str
 	results := true
 	for i, raw := range content {
 		at := fmt.Sprintf("%s.content.%d", message, i)
-		var kind struct{ Type string }
-		_ = json.Unmarshal(raw, &kind) // no type is told below
-		if kind.Type != "tool_result" {
+		kind := typeOf(raw)
+		if kind != "tool_result" {
 			if results && len(open) > 0 {
 				c.fail("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s", message, strings.Join(open, ", "))
 			}
 			results = false
-			c.content(raw, at, kind.Type)
+			c.content(raw, at, kind)
 			continue
 		}
 		b := c.object(raw, at, "type", "tool_use_id", "content", "is_error", "cache_control")
@@ -407,15 +414,14 @@ func (c *checker) input(content []json.RawMessage, message string, waiting []str
 			c.fail("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
 				"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", at, id)
 		}
-		c.cached(b, at, true)
+		c.cached(b, at)
 		for j, part := range c.optional(b, "content") {
 			inner := fmt.Sprintf("%s.tool_result.content.%d", at, j)
-			var kind struct{ Type string }
-			_ = json.Unmarshal(part, &kind) // no type is told below
-			if string(b["is_error"]) == "true" && kind.Type != "text" {
+			kind := typeOf(part)
+			if string(b["is_error"]) == "true" && kind != "text" {
 				c.fail("%s.tool_result: all content must be type \"text\" if \"is_error\" is true", at)
 			}
-			c.content(part, inner, kind.Type)
+			c.content(part, inner, kind)
 		}
 	}
 	if len(open) > 0 {
@@ -432,7 +438,7 @@ func (c *checker) text(b object, at string) {
 	case strings.TrimSpace(text) == "":
 		c.fail("messages: text content blocks must contain non-whitespace text")
 	}
-	c.cached(b, at, true)
+	c.cached(b, at)
 }
 
 func (c *checker) content(raw []byte, at, kind string) {
@@ -442,11 +448,11 @@ func (c *checker) content(raw []byte, at, kind string) {
 	case "image":
 		b := c.object(raw, at, "type", "source", "cache_control")
 		c.source(b["source"], at+".image.source", "image/jpeg", "image/png", "image/gif", "image/webp")
-		c.cached(b, at, true)
+		c.cached(b, at)
 	case "document":
 		b := c.object(raw, at, "type", "source", "title", "context", "citations", "cache_control")
 		c.source(b["source"], at+".document.source", "application/pdf")
-		c.cached(b, at, true)
+		c.cached(b, at)
 	case "thinking", "redacted_thinking", "tool_use":
 		c.fail("%s: %s blocks are not permitted in user messages", at, kind)
 	default:

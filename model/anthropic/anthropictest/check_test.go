@@ -42,7 +42,10 @@ func TestItRefuses(t *testing.T) {
 		{with(`"tools":[{"name":"a","input_schema":{"type":"object","oneOf":[]}}]`), "at the top level"},
 		{with(`"tool_choice":{"type":"auto"}`), "while providing tools"},
 		{with(`"tools":[{"name":"a","input_schema":{"type":"object"}}],"tool_choice":{"type":"tool","name":"b"}`), "not found in provided tools"},
-		{with(`"tools":[{"name":"a","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"}`), "forces tool use"},
+		{
+			with(`"tools":[{"name":"a","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"}`),
+			"forces tool use",
+		},
 		{with(`"thinking":{"type":"enabled","budget_tokens":2000}`), "is not supported for this model"},
 		{strings.Replace(with(`"thinking":{"type":"enabled","budget_tokens":200}`), "sonnet-5-5", "sonnet-4-5", 1), "greater than or equal to 1024"},
 		{strings.Replace(with(`"thinking":{"type":"enabled","budget_tokens":2000}`), "sonnet-5-5", "sonnet-4-5", 1), "must be greater than"},
@@ -58,12 +61,18 @@ func TestItRefuses(t *testing.T) {
 		{said(call + `,{"role":"user","content":[{"type":"text","text":"q"}]}`), "without `tool_result` blocks"},
 		{said(call + `,{"role":"user","content":[{"type":"text","text":"q"},{"type":"tool_result","tool_use_id":"t"}]}`), "immediately after"},
 		{said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"u"}]}`), "unexpected `tool_use_id`"},
-		{said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"},{"type":"tool_result","tool_use_id":"t"}]}`), "single result"},
+		{
+			said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"},{"type":"tool_result","tool_use_id":"t"}]}`),
+			"single result",
+		},
 		{
 			said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]},` + call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}`),
 			"ids must be unique",
 		},
-		{said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"image","source":{"type":"url","url":"https://e"}}]}]}`), "all content must be type"},
+		{
+			said(call + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":[{"type":"image","source":{"type":"url","url":"https://e"}}]}]}`),
+			"all content must be type",
+		},
 		{said(strings.Replace(call, `"t"`, `"t.1"`, 1)), "tool_use.id: String should match"},
 		{said(strings.Replace(call, `{}`, `[]`, 1)), "valid dictionary"},
 		{said(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"other"}]}`), "Invalid `signature`"},
@@ -75,7 +84,9 @@ func TestItRefuses(t *testing.T) {
 		{head + `[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"?"}}]}]}`, "invalid base64"},
 		{head + `[{"role":"user","content":[{"type":"text","text":"q","citations":[]}]}]}`, "Extra inputs"},
 		{
-			head + `[{"role":"user","content":[` + strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"q","cache_control":{"type":"ephemeral"}},`, 5), ",") + `]}]}`,
+			head + `[{"role":"user","content":[` + strings.TrimSuffix(
+				strings.Repeat(`{"type":"text","text":"q","cache_control":{"type":"ephemeral"}},`, 5), ",",
+			) + `]}]}`,
 			"A maximum of 4 blocks",
 		},
 	} {
@@ -84,7 +95,10 @@ func TestItRefuses(t *testing.T) {
 			t.Errorf("%s\n is answered with %s\n want %s", tc.body, got, tc.want)
 		}
 	}
-	for header, want := range map[string]string{"Authorization": "x-api-key header is required", "Anthropic-Version": "header is required", "Content-Type": "content-type"} {
+	for header, want := range map[string]string{
+		"Authorization": "x-api-key header is required", "Anthropic-Version": "header is required",
+		"Content-Type": "content-type",
+	} {
 		if got := post(t, server, with(`"system":[]`), map[string]string{header: ""}); !strings.Contains(got, want) {
 			t.Errorf("without %s: %s", header, got)
 		}
@@ -96,7 +110,9 @@ func TestItAnswers(t *testing.T) {
 	server := anthropictest.Start(anthropictest.Text("Hel", "lo."))
 	t.Cleanup(server.Close)
 	body := `{"model":"claude-sonnet-5-5","max_tokens":100,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]}`
-	if got := post(t, server, body, nil); !strings.Contains(got, `"text":"Hel"`) || !strings.HasSuffix(got, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n") {
+	if got := post(t, server, body, nil); !strings.Contains(got, `"text":"Hel"`) || !strings.HasSuffix(
+		got, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+	) {
 		t.Errorf("%s", got)
 	}
 	server.Add(anthropictest.Error(529, "overloaded_error", "Overloaded"))
