@@ -4,8 +4,8 @@ import "slices"
 
 // Screen is what a client shows of the run that it watches. It is the package's
 // rules in running form: whatever was cut off, repeated or replaced on the way, two
-// screens that were given the run to the same place show the same. The zero Screen
-// is empty. It is used by one goroutine at a time.
+// screens that were given the run to the same place show the same of each step. The
+// zero Screen is empty. It is used by one goroutine at a time.
 type Screen struct {
 	// Run is the run's beginning, nil where the stream began after it.
 	Run *Init

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// Options are the settings of a client; the zero value is right for most.
+type Options struct {
+	// HTTP carries the requests; nil means one of the client's own. Its Timeout and
+	// CheckRedirect are not used.
+	HTTP *http.Client
+	// Timeout bounds a request that is no stream, and the time until a stream begins;
+	// 0 means [DefaultTimeout].
+	Timeout time.Duration
+	// Silence is how long a stream may say nothing before it counts as cut; 0 means
+	// [DefaultSilence]. The server says that it is alive every 15 s.
+	Silence time.Duration
+	// Wait is how long to wait before the second try to connect; each one after it
+	// waits twice as long, up to [MostWait]. 0 means [DefaultWait].
+	Wait time.Duration
+	// Tries is how many times in a row a stream may fail to bring anything before
+	// it is given up; 0 means [DefaultTries].
+	Tries int
+}
+
+// What a client does where nothing else was said.
+const (
+	DefaultTimeout = 60 * time.Second
+	DefaultSilence = 60 * time.Second
+	DefaultWait    = 200 * time.Millisecond
+	DefaultTries   = 10
+	MostWait       = 10 * time.Second
+)
+
+// Client talks to one server. It is safe for concurrent use.
+type Client struct {
+	base    *url.URL
+	token   secret.Secret
+	http    *http.Client
+	options Options
+}
+
+// New makes a client for the server at this address, such as
+// "http://127.0.0.1:7777". The token is sent to it and to nobody else, also where
+// the server sends the client elsewhere. The error is [event.ErrInvalid].
+func New(address string, token secret.Secret, o Options) (*Client, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		base.RawQuery != "" || base.Fragment != "" {
+		return nil, &event.Error{
+			Op: "client", Kind: event.ErrInvalid, Message: "the server's address is not one",
+			Hint: "give it as http://HOST:PORT or https://HOST",
+		}
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Silence <= 0 {
+		o.Silence = DefaultSilence
+	}
+	if o.Wait <= 0 {
+		o.Wait = DefaultWait
+	}
+	if o.Tries <= 0 {
+		o.Tries = DefaultTries
+	}
+	own := http.Client{}
+	if o.HTTP != nil {
+		own = *o.HTTP
+	}
+	// A limit on the whole answer would end every stream.
+	own.Timeout = 0
+	own.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		// net/http keeps the credential for names below the first one's; ours is for
+		// this server alone, and so is what is said.
+		const most = 3
+		if r.URL.Scheme != base.Scheme || r.URL.Host != base.Host || len(via) > most {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	return &Client{base: base, token: token, http: &own, options: o}, nil
+}
+
+// mostAnswer bounds an answer that is no stream.
+const mostAnswer = 64 << 20
+
+// call sends in as JSON, if there is something, and reads the answer into out, if
+// there is somewhere to.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	to, long := out.(io.Writer)
+	if !long {
+		bounded, stop := context.WithTimeout(ctx, c.options.Timeout)
+		defer stop()
+		ctx = bounded
+	}
+	var body []byte
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return invalid("what is to be sent has no JSON form", err)
+		}
+		body = b
+	}
+	res, err := c.send(ctx, method, path, query, body, http.Header{"Accept": {"application/json"}})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		return nil
+	}
+	if long {
+		if _, err := io.Copy(to, res.Body); err != nil {
+			return broken(ctx, err)
+		}
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	if err != nil {
+		return broken(ctx, err)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return foreign(err)
+	}
+	return nil
+}
+
+// send sends a request. An answer that is an error comes back as one.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, body []byte, header http.Header) (*http.Response, error) {
+	to := *c.base
+	to.Path += path
+	to.RawPath = ""
+	to.RawQuery = query.Encode()
+	var from io.Reader
+	if body != nil {
+		from = bytes.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, to.String(), from)
+	if err != nil {
+		return nil, invalid("the request cannot be made", err)
+	}
+	r.Header = header
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if !c.token.Empty() {
+		r.Header.Set("Authorization", "Bearer "+c.token.Reveal())
+	}
+	res, err := c.http.Do(r)
+	if err != nil {
+		return nil, broken(ctx, err)
+	}
+	if res.StatusCode >= 200 && res.StatusCode < 300 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, refused(res)
+}
+
+// mostError bounds an answer that is an error.
+const mostError = 1 << 20
+
+// refused is the error that an answer is.
+func refused(res *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(res.Body, mostError))
+	var body native.ErrorBody
+	if err != nil || json.Unmarshal(data, &body) != nil || body.Error.Code == "" {
+		// It is not Braid that answers, but something before it.
+		e := &event.Error{Op: "client", Kind: event.ErrUnavailable, Message: "the answer was " + res.Status + ", which Braid does not say like this"}
+		switch {
+		case res.StatusCode >= 300 && res.StatusCode < 400:
+			e.Kind = event.ErrInvalid
+			e.Message = "the server sends the client to another address"
+			e.Hint = "give the address that it names, if you trust it: the token is not sent there"
+		case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
+			e.Kind = event.ErrInvalid
+			e.Hint = "look at the address, and at what stands before the server"
+		}
+		return e
+	}
+	e := body.Error.Err()
+	e.Op = "client"
+	if e.RetryAfter == 0 {
+		if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && n > 0 {
+			e.RetryAfter = time.Duration(min(n, 3600)) * time.Second
+		}
+	}
+	return e
+}
+
+// broken is an error of the connection.
+func broken(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return &event.Error{Op: "client", Kind: event.ErrCancelled, Message: "the request was cancelled", Err: err}
+	case ctx.Err() != nil:
+		return &event.Error{Op: "client", Kind: event.ErrTimeout, Message: "the server did not answer in time", Err: err}
+	default:
+		return &event.Error{
+			Op: "client", Kind: event.ErrUnavailable, Message: "the server cannot be reached",
+			Hint: "look whether it runs, and at its address", Err: err,
+		}
+	}
+}
+
+// foreign is an answer that Braid did not give.
+func foreign(err error) error {
+	return &event.Error{
+		Op: "client", Kind: event.ErrInvalid, Message: "the answer is not one of Braid's",
+		Hint: "look at the address, or use a newer client", Err: err,
+	}
+}
+
+func invalid(message string, err error) error {
+	return &event.Error{Op: "client", Kind: event.ErrInvalid, Message: message, Err: err}
+}

@@ -1,0 +1,246 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// Conversation is a conversation as the server tells of it.
+type Conversation struct {
+	ID        string            `json:"id"`
+	Title     string            `json:"title"`
+	Archived  bool              `json:"archived"`
+	Metadata  map[string]string `json:"metadata"`
+	CreatedAt time.Time         `json:"created_at"`
+	UpdatedAt time.Time         `json:"updated_at"`
+	// Status is "idle", or that of the run that is under way. Lists leave it and
+	// OpenRuns out.
+	Status   string     `json:"status,omitempty"`
+	OpenRuns []RunState `json:"open_runs,omitempty"`
+	// ForkedFrom is set for a fork.
+	ForkedFrom *ForkedFrom `json:"forked_from,omitempty"`
+}
+
+// ForkedFrom says where a fork left its origin.
+type ForkedFrom struct {
+	Conversation string `json:"conversation_id"`
+	// At is the last event that the fork knows.
+	At int64 `json:"at"`
+}
+
+// RunState is where a run stands, in short.
+type RunState struct {
+	ID     string          `json:"id"`
+	Turn   int             `json:"turn"`
+	Status event.RunStatus `json:"status"`
+}
+
+// NewConversation is what a conversation begins with.
+type NewConversation struct {
+	Title    string            `json:"title,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Changes are what [Client.Update] changes: what is nil stays. A metadata value of ""
+// removes its key.
+type Changes struct {
+	Title    *string           `json:"title,omitempty"`
+	Archived *bool             `json:"archived,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Model is a model that a run may name. Why says why it is not available.
+type Model struct {
+	Name      string `json:"name"`
+	Simulated bool   `json:"simulated"`
+	Available bool   `json:"available"`
+	Why       string `json:"why,omitempty"`
+}
+
+// data is a list that has no pages.
+type data[T any] struct {
+	Data []T `json:"data"`
+}
+
+// path puts names together, each made safe.
+func path(parts ...string) string {
+	p := "/v1"
+	var pSb77 strings.Builder
+	for _, part := range parts {
+		pSb77.WriteString("/" + part)
+	}
+	p += pSb77.String()
+	return p
+}
+
+// Create begins a conversation.
+func (c *Client) Create(ctx context.Context, n NewConversation) (Conversation, error) {
+	var out Conversation
+	err := c.call(ctx, http.MethodPost, path("conversations"), nil, n, &out)
+	return out, err
+}
+
+// Get gives a conversation; [event.ErrNotFound] where there is none.
+func (c *Client) Get(ctx context.Context, conversation string) (Conversation, error) {
+	var out Conversation
+	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation)
+	return out, err
+}
+
+// to calls an operation of a conversation.
+func (c *Client) to(ctx context.Context, method string, query url.Values, in, out any, conversation string, below ...string) error {
+	for _, name := range append([]string{conversation}, below...) {
+		if !plain(name) {
+			return nothing()
+		}
+	}
+	return c.call(ctx, method, path(append([]string{"conversations", conversation}, below...)...), query, in, out)
+}
+
+// nothing is what is found under a name that no server gives.
+func nothing() error {
+	return &event.Error{
+		Op: "client", Kind: event.ErrNotFound, Message: "there is no such thing", Hint: "use an id as the server gave it",
+	}
+}
+
+// plain reports whether a name can stand in a path as it is. The server's all can.
+func plain(name string) bool {
+	for i := range len(name) {
+		switch b := name[i]; {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '.', b == '+', b == '@', b == '~':
+		default:
+			return false
+		}
+	}
+	return name != "" && name != "." && name != ".."
+}
+
+// List yields the conversations, those with the newest activity first; archived asks
+// for those that were put away. An error is the last thing that it yields.
+func (c *Client) List(ctx context.Context, archived bool) iter.Seq2[Conversation, error] {
+	return func(yield func(Conversation, error) bool) {
+		query := url.Values{}
+		if archived {
+			query.Set("archived", "true")
+		}
+		for {
+			var page struct {
+				data[Conversation]
+				Next *string `json:"next_cursor"`
+			}
+			if err := c.call(ctx, http.MethodGet, path("conversations"), query, nil, &page); err != nil {
+				yield(Conversation{}, err)
+				return
+			}
+			for i := range page.Data {
+				if !yield(page.Data[i], nil) {
+					return
+				}
+			}
+			if page.Next == nil {
+				return
+			}
+			query.Set("cursor", *page.Next)
+		}
+	}
+}
+
+// Update renames, archives or labels a conversation.
+func (c *Client) Update(ctx context.Context, conversation string, changes Changes) (Conversation, error) {
+	var out Conversation
+	err := c.to(ctx, http.MethodPatch, nil, changes, &out, conversation)
+	return out, err
+}
+
+// Delete removes a conversation with everything that was said in it; [event.ErrLocked]
+// while a run is open.
+func (c *Client) Delete(ctx context.Context, conversation string) error {
+	return c.to(ctx, http.MethodDelete, nil, nil, nil, conversation)
+}
+
+// Reset lets the next run begin a new session: the log stays, and the model no longer
+// sees it.
+func (c *Client) Reset(ctx context.Context, conversation string) (Conversation, error) {
+	var out Conversation
+	err := c.to(ctx, http.MethodPost, nil, nil, &out, conversation, "reset")
+	return out, err
+}
+
+// Fork begins a conversation that knows what was said up to an event; 0 is the end.
+func (c *Client) Fork(ctx context.Context, conversation string, at int64) (Conversation, error) {
+	var out Conversation
+	in := struct {
+		At int64 `json:"at,omitempty"`
+	}{at}
+	err := c.to(ctx, http.MethodPost, nil, in, &out, conversation, "fork")
+	return out, err
+}
+
+// Export writes a conversation's whole log to w, one event a line.
+func (c *Client) Export(ctx context.Context, conversation string, w io.Writer) error {
+	return c.to(ctx, http.MethodGet, nil, nil, struct{ io.Writer }{w}, conversation, "export")
+}
+
+// Events yields the durable events after a place in the log, to its end. An error is
+// the last thing that it yields.
+func (c *Client) Events(ctx context.Context, conversation string, after int64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for more := true; more; {
+			var page struct {
+				data[json.RawMessage]
+				Last    int64 `json:"last"`
+				HasMore bool  `json:"has_more"`
+			}
+			query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {"1000"}}
+			err := c.to(ctx, http.MethodGet, query, nil, &page, conversation, "events")
+			for i := 0; i < len(page.Data) && err == nil; i++ {
+				var e event.Event
+				if e, err = event.Decode(page.Data[i]); err == nil && !yield(e, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(event.Event{}, err)
+				return
+			}
+			more = page.HasMore && page.Last > after
+			after = page.Last
+		}
+	}
+}
+
+// Questions lists what the conversation's run waits for.
+func (c *Client) Questions(ctx context.Context, conversation string) ([]native.Question, error) {
+	var out data[native.Question]
+	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation, "questions")
+	return out.Data, err
+}
+
+// Answer answers a question with any value that has a JSON form; the run goes on. The
+// answer to an approval is true, false or an [event.Approval]. It is
+// [event.ErrGone] where the question was answered or has expired, unless
+// with the same.
+func (c *Client) Answer(ctx context.Context, conversation, question string, value any) error {
+	in := struct {
+		Answer any `json:"answer"`
+	}{value}
+	return c.to(ctx, http.MethodPost, nil, in, nil, conversation, "questions", question)
+}
+
+// Models lists what a run may name as its model.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	var out data[Model]
+	err := c.call(ctx, http.MethodGet, path("models"), nil, nil, &out)
+	return out.Data, err
+}

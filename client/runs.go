@@ -1,0 +1,245 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// RunOptions say more about a run than its input; the zero value says nothing more.
+type RunOptions struct {
+	// Executor is a label for logs and usage, never an identity.
+	Executor string
+	// Tokens are for the run's tools. The server keeps them in memory, for the run only.
+	Tokens          map[string]secret.Secret
+	PreferredSkills []string
+	// Model names the model; empty is the server's default.
+	Model  string
+	Limits Limits
+	// OutputSchema asks for an answer that is JSON of this schema.
+	OutputSchema json.RawMessage
+	// Policy says what becomes of the input while a run is open: "reject", "queue",
+	// "steer" or "interrupt"; empty is reject.
+	Policy string
+	// CancelOnDisconnect cancels the run when its stream is cut; for a client that
+	// cannot come back.
+	CancelOnDisconnect bool
+	Metadata           map[string]string
+	Attachments        []Attachment
+	// Key makes the run one, however often it is asked for; empty means that the client
+	// makes one.
+	Key string
+	// Ask answers the run's questions. Without it they come as frames, and [Client.Run]
+	// comes back with the run waiting.
+	Ask func(ctx context.Context, q *native.Question) (any, error)
+	// Place, where it is set, is kept at the id of the last frame that was yielded, for
+	// [Client.Attach] in another process.
+	Place *string
+}
+
+// Limits bound a run; 0 is the server's bound.
+type Limits struct {
+	Cycles      int           `json:"max_turns,omitempty"`
+	ToolCalls   int           `json:"max_tool_calls,omitempty"`
+	TotalTokens int64         `json:"max_total_tokens,omitempty"`
+	Time        time.Duration `json:"-"`
+}
+
+// Attachment is a picture or a document that goes with the input.
+type Attachment struct {
+	// Type is "image" or "document".
+	Type string `json:"type"`
+	MIME string `json:"mime_type"`
+	Name string `json:"name,omitempty"`
+	Data []byte `json:"data"`
+}
+
+// limits are Limits as they are sent.
+type limits struct {
+	Limits
+
+	Seconds int `json:"timeout_seconds,omitempty"`
+}
+
+// runBody is what is sent.
+type runBody struct {
+	UserInput       string            `json:"user_input,omitempty"`
+	Executor        string            `json:"executor,omitempty"`
+	Tokens          map[string]string `json:"tokens,omitempty"`
+	PreferredSkills []string          `json:"preferred_skills,omitempty"`
+	Model           string            `json:"model,omitempty"`
+	Limits          limits            `json:"limits,omitzero"`
+	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
+	Policy          string            `json:"policy,omitempty"`
+	OnDisconnect    string            `json:"on_disconnect,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
+	Attachments     []Attachment      `json:"attachments,omitempty"`
+}
+
+func (o *RunOptions) body(input string) ([]byte, error) {
+	b := runBody{
+		UserInput: input, Executor: o.Executor, PreferredSkills: o.PreferredSkills, Model: o.Model,
+		Limits: limits{o.Limits, int((o.Limits.Time + time.Second - 1) / time.Second)}, OutputSchema: o.OutputSchema, Policy: o.Policy,
+		Metadata: o.Metadata, Attachments: o.Attachments,
+	}
+	if o.CancelOnDisconnect {
+		b.OnDisconnect = "cancel"
+	}
+	if len(o.Tokens) > 0 {
+		b.Tokens = make(map[string]string, len(o.Tokens))
+		for name, t := range o.Tokens {
+			b.Tokens[name] = t.Reveal()
+		}
+	}
+	data, err := json.Marshal(b)
+	if err != nil {
+		return nil, invalid("what is to be sent has no JSON form", err)
+	}
+	return data, nil
+}
+
+// Run is a run as the server tells of it.
+type Run struct {
+	RunState
+
+	Agent     string            `json:"agent,omitempty"`
+	Executor  string            `json:"executor,omitempty"`
+	Metadata  map[string]string `json:"metadata"`
+	CreatedAt time.Time         `json:"created_at"`
+	// WakeAt is when a waiting run goes on by itself.
+	WakeAt time.Time `json:"wake_at,omitzero"`
+	// CancelRequested is set while a run has been asked to end and has not.
+	CancelRequested bool `json:"cancel_requested,omitempty"`
+	// Result or Error is there once the run has ended.
+	Result *native.Result `json:"result,omitempty"`
+	Error  *native.Error  `json:"error,omitempty"`
+}
+
+// Run runs the conversation's agent on the input and waits for the end. A run that
+// failed is an error. One that was cancelled, or reached a limit or the end of its time,
+// is an error with its result beside it. A run that waits for an answer that Ask does
+// not give comes back without an error: its Status is waiting, [Client.Questions] says
+// for what, and [Client.Attach] goes on.
+func (c *Client) Run(ctx context.Context, conversation, input string, o RunOptions) (*native.Result, error) {
+	return outcome(c.Stream(ctx, conversation, input, o), o.Ask != nil)
+}
+
+// outcome reads frames up to the end of a run, or to a question that nobody answers.
+func outcome(frames iter.Seq2[native.Frame, error], asks bool) (*native.Result, error) {
+	waiting := &native.Result{Errors: []string{}, End: native.End{Status: event.RunWaiting, StopReason: event.StopQuestion}}
+	for f, err := range frames {
+		if err != nil {
+			return nil, err
+		}
+		switch f := f.(type) {
+		case *native.Init:
+			waiting.RunID, waiting.Turn, waiting.SessionID, waiting.Simulated = f.RunID, f.Turn, f.SessionID, f.Simulated
+		case *native.Message:
+			if f.Parent == "" {
+				waiting.Result = f.Text
+			}
+		case *native.Question:
+			if !asks {
+				return waiting, nil
+			}
+		case *native.Result:
+			if f.Error != nil {
+				e := f.Error.Err()
+				e.Op = "run"
+				return f, e
+			}
+			return f, nil
+		}
+	}
+	return nil, &event.Error{Op: "run", Kind: event.ErrUnavailable, Message: "the stream ended before the run did", Hint: "look at the run again"}
+}
+
+// Stream runs the conversation's agent on the input and yields the frames of the run as
+// they come, each durable one once, up to the terminal one. It connects again after
+// every cut. Leaving the loop leaves the run: it goes on unless CancelOnDisconnect is
+// set or [Client.Cancel] is called.
+//
+// An error is the last thing that is yielded. For a run that failed its *[native.Error]
+// stands beside it.
+func (c *Client) Stream(ctx context.Context, conversation, input string, o RunOptions) iter.Seq2[native.Frame, error] {
+	if o.Key == "" {
+		o.Key = rand.Text()
+	}
+	return func(yield func(native.Frame, error) bool) {
+		body, err := o.body(input)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := &stream{client: c, ctx: ctx, conversation: conversation, body: body, key: o.Key, ask: o.Ask, place: o.Place, yield: yield}
+		s.follow()
+	}
+}
+
+// Attach yields the frames of a run that was begun before, after the frame with this
+// id ("" begins at the run's beginning), up to the terminal one; see [Client.Stream].
+func (c *Client) Attach(ctx context.Context, conversation, run, after string, o FollowOptions) iter.Seq2[native.Frame, error] {
+	return func(yield func(native.Frame, error) bool) {
+		s := &stream{client: c, ctx: ctx, conversation: conversation, run: run, last: after, ask: o.Ask, place: o.Place, yield: yield}
+		s.follow()
+	}
+}
+
+// FollowOptions are for streams of what was begun elsewhere.
+type FollowOptions struct {
+	// Ask and Place are as in [RunOptions].
+	Ask   func(ctx context.Context, q *native.Question) (any, error)
+	Place *string
+}
+
+// Follow yields the frames of all runs of a conversation after the frame with this id
+// ("" begins at the beginning), those that are yet to come included. It ends when ctx
+// does or the loop is left.
+func (c *Client) Follow(ctx context.Context, conversation, after string, o FollowOptions) iter.Seq2[native.Frame, error] {
+	return func(yield func(native.Frame, error) bool) {
+		s := &stream{
+			client: c, ctx: ctx, conversation: conversation, last: after, endless: true, ask: o.Ask, place: o.Place, yield: yield,
+		}
+		s.follow()
+	}
+}
+
+// Start begins a run and does not wait for anything: [Client.Attach] shows it.
+func (c *Client) Start(ctx context.Context, conversation, input string, o RunOptions) (RunState, error) {
+	body, err := o.body(input)
+	if err != nil {
+		return RunState{}, err
+	}
+	if o.Key == "" {
+		o.Key = rand.Text()
+	}
+	s := &stream{client: c, ctx: ctx, conversation: conversation, body: body, key: o.Key}
+	return s.start()
+}
+
+// Runs lists a conversation's runs by their turn.
+func (c *Client) Runs(ctx context.Context, conversation string) ([]Run, error) {
+	var out data[Run]
+	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation, "runs")
+	return out.Data, err
+}
+
+// GetRun gives a run, with its result once it has ended.
+func (c *Client) GetRun(ctx context.Context, conversation, run string) (Run, error) {
+	var out Run
+	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation, "runs", run)
+	return out, err
+}
+
+// Cancel asks a run to end. That it has is what its stream says; [event.ErrConflict]
+// where it had already.
+func (c *Client) Cancel(ctx context.Context, conversation, run string) error {
+	return c.to(ctx, http.MethodPost, nil, nil, nil, conversation, "runs", run, "cancel")
+}
