@@ -96,7 +96,7 @@ type figures struct {
 	doubts, happened, shown, repeated   int
 	lost, reconciled, messages, answers int
 	joined, refused, unknownUsage       int
-	repeats, seen                       int
+	repeats, seen, later                int
 }
 
 func (f *figures) add(g figures) {
@@ -111,6 +111,7 @@ func (f *figures) add(g figures) {
 		{&f.doubts, &g.doubts},
 		{&f.happened, &g.happened},
 		{&f.shown, &g.shown},
+		{&f.later, &g.later},
 		{&f.repeated, &g.repeated},
 		{&f.lost, &g.lost},
 		{&f.reconciled, &g.reconciled},
@@ -130,12 +131,12 @@ func (f *figures) String() string {
 	return fmt.Sprintf("%d runs (%d completed, %d cancelled), %d events, %d seen by clients\n"+
 		"%d model calls, %d of them lost; usage unknown of %d attempts\n"+
 		"%d tool calls, %d effects, %d attempts repeated by class, %d reconciled\n"+
-		"%d in doubt (%d of them had happened), %d of them shown to a model\n"+
+		"%d in doubt (%d of them had happened), %d shown to a model, %d to the model of the next run\n"+
 		"%d messages (%d joined a run, %d refused, %d said again), %d answers",
 		f.runs, f.completed, f.cancelled, f.events, f.seen,
 		f.models, f.lost, f.unknownUsage,
 		f.tools, f.effects, f.repeated, f.reconciled,
-		f.doubts, f.happened, f.shown,
+		f.doubts, f.happened, f.shown, f.later,
 		f.messages, f.joined, f.refused, f.repeats, f.answers)
 }
 
@@ -476,14 +477,35 @@ func (c *checker) checkDoubt(key stepKey, s *step, completed bool) {
 	if s.result == nil || !s.result.IsError || len(s.result.Content) == 0 {
 		c.find(effects, "%s of %s is in doubt, and its result does not say so", key.step, key.run)
 	}
-	shown := slices.ContainsFunc(c.entries, func(e ledger.Entry) bool {
-		return e.Op == ledger.Shown && e.Run == key.run && e.Scope == s.scope && slices.Contains(e.Doubts, s.call)
-	})
-	if shown {
-		c.count.shown++
-	} else if completed {
-		c.find(effects, "%s of %s is in doubt, and no model was told", key.step, key.run)
+	shown, later := false, false
+	for i := range c.entries {
+		if e := &c.entries[i]; e.Op == ledger.Shown && slices.Contains(e.Doubts, s.call) {
+			shown = shown || e.Run == key.run && e.Scope == s.scope
+			later = later || e.Run != key.run
+		}
 	}
+	switch {
+	case shown:
+		c.count.shown++
+	case completed:
+		c.find(effects, "%s of %s is in doubt, and no model was told", key.step, key.run)
+	case later:
+		c.count.later++
+	case s.scope == "" && c.goesOn(key.run):
+		c.find(effects, "%s of %s is in doubt, the run was cancelled, and the model of the next one was not told", key.step, key.run)
+	}
+}
+
+// goesOn reports whether a later run of the conversation completed.
+func (c *checker) goesOn(run string) bool {
+	for i := range c.talks {
+		runs := c.talks[i].runs
+		at := slices.IndexFunc(runs, func(r journal.Run) bool { return r.ID == run })
+		if at >= 0 {
+			return slices.ContainsFunc(runs[at:], func(r journal.Run) bool { return r.Status == event.RunCompleted })
+		}
+	}
+	return false
 }
 
 // lifeOf finds the process that lived at a time, counted from 1; 0 is none.
