@@ -1,0 +1,215 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/service"
+)
+
+// Served says what a server's process serves.
+type Served struct {
+	// Side is one of the sides below.
+	Side string `json:"side"`
+	// Folder is where the SQLite journal goes.
+	Folder string `json:"folder,omitempty"`
+	// Deltas is how many pieces of text an answer has, Every the time between two of
+	// them; 0 is none. With a time each piece says when it was made.
+	Deltas int           `json:"deltas"`
+	Every  time.Duration `json:"every,omitempty"`
+}
+
+// The sides of the server rows.
+const (
+	// SideFloor is bare net/http that writes and flushes the same frames one by one;
+	// SideTogether writes all that is ready at once, which without a pace is all.
+	SideFloor    = "floor"
+	SideTogether = "floor, together"
+	// SideMemory and SideSQLite are the server with that journal; SQLite is at FULL.
+	SideMemory = "braid, memory"
+	SideSQLite = "braid, sqlite FULL"
+)
+
+// ServedToken is what the server asks for.
+const ServedToken = "bench-token-of-the-load"
+
+// ServedPath is where a side answers: what the paths for runs and for streams have
+// before and behind a conversation's id.
+const ServedPath = "/v1/conversations"
+
+// Madestamp begins a piece that says when it was made, in nanoseconds since 1970.
+const Madestamp = "@"
+
+// Handler makes the side's handler. The function closes it.
+func (s *Served) Handler(ctx context.Context) (http.Handler, func() error, error) {
+	switch s.Side {
+	case SideFloor, SideTogether:
+		return s.floor(), func() error { return nil }, nil
+	case SideMemory:
+		return s.braid(ctx, &journal.Memory{}, &service.MemoryRows{}, func() error { return nil })
+	case SideSQLite:
+		store, err := sqlite.Open(s.Folder, sqlite.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		rows, err := service.OpenRows(filepath.Join(s.Folder, "service.db"))
+		if err != nil {
+			return nil, nil, errors.Join(err, store.Close())
+		}
+		return s.braid(ctx, store, rows, func() error { return errors.Join(rows.Close(), store.Close()) })
+	default:
+		return nil, nil, fmt.Errorf("there is no side %q", s.Side)
+	}
+}
+
+// braid is the server with all that it does for each request, its log apart.
+func (s *Served) braid(ctx context.Context, store journal.Store, rows service.Rows, end func() error) (http.Handler, func() error, error) {
+	metrics := server.NewMetrics("bench")
+	model := generator{s}
+	svc, err := service.New(service.Options{
+		Journal: store, Rows: rows, Observe: metrics.Observe,
+		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
+			return braid.New("assistant", model, braid.Limit(r.Limits)), nil
+		},
+	})
+	if err == nil {
+		err = svc.Start(ctx)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	h, err := server.New(server.Options{Service: svc, Token: secret.New(ServedToken), Tenant: "bench", Version: "bench"}, metrics)
+	stop := func() error {
+		wait, done := context.WithTimeout(context.Background(), 10*time.Second)
+		defer done()
+		return errors.Join(svc.Drain(wait), end())
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	return h, stop, nil
+}
+
+// pieces calls yield with each piece of an answer in its time.
+func (s *Served) pieces(ctx context.Context, yield func(string) bool) error {
+	words := [...]string{"the ", "loop ", "reads ", "one ", "more ", "piece ", "of ", "text. "}
+	if s.Every <= 0 {
+		for i := range s.Deltas {
+			if !yield(words[i%len(words)]) {
+				return nil
+			}
+		}
+		return nil
+	}
+	begun := time.Now()
+	timer := time.NewTimer(s.Every)
+	defer timer.Stop()
+	for i := range s.Deltas {
+		if i > 0 {
+			timer.Reset(time.Until(begun.Add(time.Duration(i+1) * s.Every)))
+		}
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if !yield(Madestamp + strconv.FormatInt(time.Now().UnixNano(), 10) + " ") {
+			return nil
+		}
+	}
+	return nil
+}
+
+// generator is a model that only has pieces to give.
+type generator struct{ served *Served }
+
+func (generator) Info() braid.ModelInfo { return braid.ModelInfo{Name: "bench:generator", Simulated: true} }
+
+func (g generator) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		more := true
+		err := g.served.pieces(ctx, func(text string) bool {
+			more = yield(braid.Chunk{Kind: braid.ChunkText, Text: text}, nil)
+			return more
+		})
+		switch {
+		case err != nil:
+			yield(braid.Chunk{}, err)
+		case more:
+			_ = yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 100, Output: int64(g.served.Deltas)}}, nil) &&
+				yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		}
+	}
+}
+
+// floor answers every path that ends in runs with the frames of a run, and every other one
+// with a stream on which nothing comes.
+func (s *Served) floor() http.Handler {
+	mux := http.NewServeMux()
+	begin := func(w http.ResponseWriter) *http.ResponseController {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		control := http.NewResponseController(w)
+		_ = control.Flush() // who has gone is seen by the first write
+		return control
+	}
+	mux.HandleFunc("GET "+ServedPath+"/{id}/stream", func(w http.ResponseWriter, r *http.Request) {
+		begin(w)
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("POST "+ServedPath+"/{id}/runs", func(w http.ResponseWriter, r *http.Request) {
+		control := begin(w)
+		s.floorRun(r.Context(), w, control)
+	})
+	return mux
+}
+
+func (s *Served) floorRun(ctx context.Context, w http.ResponseWriter, control *http.ResponseController) {
+	together := s.Side == SideTogether && s.Every <= 0
+	var buf, text []byte
+	send := func() bool {
+		if together {
+			return true
+		}
+		_, err := w.Write(buf)
+		buf = buf[:0]
+		return err == nil && control.Flush() == nil
+	}
+	buf = append(buf, "event: init\nid: 1\ndata: {\"session_id\":\"conversation.1\",\"model\":\"bench:generator\",\"turn\":1,\"tools\":[],\"mcp_servers\":[]}\n\n"...)
+	n := int64(0)
+	if !send() {
+		return
+	}
+	_ = s.pieces(ctx, func(piece string) bool { // who has gone is not waited for
+		n++
+		text = append(text, piece...)
+		buf = append(strconv.AppendInt(append(buf, "id: 3:1."...), n, 10), "\nevent: text_delta\ndata: {\"text\":\""...)
+		buf = append(append(buf, piece...), "\",\"step\":\"m1\",\"attempt\":1}\n\n"...)
+		return send()
+	})
+	buf = append(append(buf, "id: 4\nevent: message\ndata: {\"text\":\""...), text...)
+	buf = append(buf, "\",\"stop_reason\":\"end_turn\",\"model\":\"bench:generator\"}\n\n"...)
+	if !send() {
+		return
+	}
+	buf = append(append(buf, "id: 5\nevent: result\ndata: {\"result\":\""...), text...)
+	buf = append(buf, "\",\"is_error\":false,\"errors\":[],\"num_turns\":1,\"stop_reason\":\"end_turn\",\"status\":\"completed\"}\n\n"...)
+	if together {
+		_, _ = w.Write(buf) // who has gone needs no error
+		_ = control.Flush()
+		return
+	}
+	send()
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// resident is the resident memory of a process in bytes; 0 where the system does not
+// tell it the way Linux does.
+func resident(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) //nolint:gosec // a number
+	if err != nil {
+		return 0
+	}
+	_, rest, ok := bytes.Cut(status, []byte("\nVmRSS:"))
+	if !ok {
+		return 0
+	}
+	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}
