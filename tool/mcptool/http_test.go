@@ -94,38 +94,53 @@ func TestAServerThatIsStartedAgainBetweenCalls(t *testing.T) {
 func TestAServerThatIsAwayForAMoment(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*mcp.StreamableHTTPOptions{{}, {Stateless: true}} {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		web := &http.Server{Handler: handler(t, offering("first", "who"), o), ReadHeaderTimeout: time.Minute}
-		go func() { _ = web.Serve(l) }()
-		s := connect(t, patient(), mcptool.Config{Name: "web", URL: "http://" + address})
-		_ = web.Close()
-		moment(t)
+		h := newHouse(t, handler(t, offering("first", "who"), o))
+		way := &road{}
+		t.Cleanup(way.base.CloseIdleConnections)
+		options := patient()
+		options.Transport = way
+		s := connect(t, options, at(h))
 		who := tool(t, s, "who")
-
+		way.closed.Store(2)
+		out, err := who.Call(t.Context(), nil)
+		if err != nil || event.TextOf(out.Content) != "first who" {
+			t.Errorf("after a moment: %+v, %v (%v)", out, err, cause(err))
+		}
+		way.closed.Store(1000)
 		if _, err := who.Call(t.Context(), nil); event.KindOf(err) != event.ErrUnavailable || !strings.Contains(err.Error(), "cannot be reached") {
 			t.Errorf("while it is away: %v", err)
 		}
-
-		var again http.Server
-		time.AfterFunc(100*time.Millisecond, func() {
-			l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			again.Handler, again.ReadHeaderTimeout = handler(t, offering("second", "who"), o), time.Minute
-			_ = again.Serve(l)
-		})
-		out, err := who.Call(t.Context(), nil)
-		if err != nil || event.TextOf(out.Content) != "second who" {
-			t.Errorf("after a moment: %+v, %v (%v)", out, err, cause(err))
+		if n := 1000 - way.closed.Load(); n < 3 || n > 20 {
+			t.Errorf("it was tried %d times", n)
 		}
+		way.closed.Store(0)
 		_ = s.Close()
-		_ = again.Close()
+	}
+}
+
+// road is a way to servers that is closed for some requests.
+type road struct {
+	closed atomic.Int64
+	base   http.Transport
+}
+
+func (r *road) RoundTrip(req *http.Request) (*http.Response, error) {
+	if r.closed.Load() > 0 {
+		r.closed.Add(-1)
+		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	}
+	return r.base.RoundTrip(req)
+}
+
+// A server that is not there, at a port where nobody listens.
+func TestAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, http.NotFoundHandler())
+	c := at(h)
+	h.Close()
+	_, err := mcptool.Connect(t.Context(), patient(), c)
+	if event.KindOf(err) != event.ErrUnavailable || !strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("%v (%v)", err, cause(err))
 	}
 }
 

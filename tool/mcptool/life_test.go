@@ -2,12 +2,16 @@ package mcptool_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -411,8 +415,11 @@ func TestAChildGetsOnlyTheListedEnvironment(t *testing.T) {
 			t.Errorf("the child has %q", line)
 		}
 	}
-	if env := look(patient(), map[string]string{"LANG": "xx"}); !slices.Contains(env, "LANG=xx") || slices.Contains(env, "LANG=C.UTF-8") {
-		t.Errorf("what is listed does not count: %q", env)
+	for _, value := range []string{"A", "xx"} {
+		env := look(patient(), map[string]string{"LANG": value})
+		if !slices.Contains(env, "LANG="+value) || slices.Contains(env, "LANG=C.UTF-8") {
+			t.Errorf("what is listed does not count: %q", env)
+		}
 	}
 	o := patient()
 	o.Inherit = []string{"SECRET_KEY"}
@@ -422,5 +429,50 @@ func TestAChildGetsOnlyTheListedEnvironment(t *testing.T) {
 	o.Inherit = []string{}
 	if env := look(o, nil); !slices.Equal(env, []string{"MCPTOOL_CHILD=sdk"}) {
 		t.Errorf("with an empty list: %q", env)
+	}
+}
+
+// Many calls, and a server that is killed again and again in the middle of them:
+// each ends with its own answer or says that it is in doubt.
+func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	o := patient()
+	o.Restarts = 1000
+	s := connect(t, o, program(t, "sdk"))
+	echo, pid := tool(t, s, "echo"), tool(t, s, "pid")
+	ctx, stop := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	var answered, doubted atomic.Int64
+	for i := range 8 {
+		wait.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				want := fmt.Sprintf(`{"i":%d,"n":%d}`, i, n)
+				out, err := echo.Call(t.Context(), json.RawMessage(want))
+				switch {
+				case err == nil && event.TextOf(out.Content) == want:
+					answered.Add(1)
+				case event.KindOf(err) == event.ErrUnavailable:
+					doubted.Add(1)
+				default:
+					t.Errorf("asked %s, got %+v, %v", want, out, err)
+				}
+			}
+		})
+	}
+	for range 10 {
+		out, err := pid.Call(t.Context(), nil)
+		if err != nil {
+			t.Errorf("pid: %v", err)
+			break
+		}
+		before := answered.Load()
+		eventually(t, "there are answers", func() bool { return answered.Load() > before })
+		_ = syscall.Kill(number(t, event.TextOf(out.Content)), syscall.SIGKILL)
+		eventually(t, "it is dead", func() bool { return !running(number(t, event.TextOf(out.Content))) })
+	}
+	stop()
+	wait.Wait()
+	if answered.Load() == 0 || doubted.Load() == 0 {
+		t.Errorf("%d calls were answered, %d in doubt", answered.Load(), doubted.Load())
 	}
 }
