@@ -23,27 +23,15 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta"
 
 data: {"type":"content_block_stop","index":0}
 
-data: {
-	"type":"content_block_start", "index":1,
-	"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://e.com"}]},
-}
+data: {"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://e.com"}]}}
 
 data: {"type":"content_block_stop","index":1}
 
 data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":"It "}}
 
-data: {
-	"type":"content_block_delta", "index":2,
-	"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://e.com","title":"E","cited_text":"is"}},
-}
+data: {"type":"content_block_delta","index":2,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://e.com","title":"E","cited_text":"is"}}}
 
-data: {
-	"type":"content_block_delta", "index":2,
-	"delta":{
-		"type":"citations_delta",
-		"citation":{"type":"char_location","document_title":"D","cited_text":"so","start_char_index":3,"end_char_index":5},
-	},
-}
+data: {"type":"content_block_delta","index":2,"delta":{"type":"citations_delta","citation":{"type":"char_location","document_title":"D","cited_text":"so","start_char_index":3,"end_char_index":5}}}
 
 data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"is."}}
 
