@@ -28,7 +28,7 @@ func findConversation(ctx context.Context, list journal.Lister, word string) (*j
 	if word == "" || word == newest {
 		all, limit = false, 1
 	}
-	found, err := list.Conversations(ctx, "", "", limit)
+	found, err := list.Conversations(ctx, tenant, "", limit)
 	if err != nil {
 		return nil, storeError(err)
 	}

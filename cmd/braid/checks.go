@@ -310,7 +310,7 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 	var found []journal.Summary
 	if err == nil {
 		defer a.Close()
-		found, err = a.Conversations(ctx, "", "", 0)
+		found, err = a.Conversations(ctx, tenant, "", 0)
 		err = storeError(err)
 	}
 	if err != nil {

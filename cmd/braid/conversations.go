@@ -72,7 +72,7 @@ func conversations(ctx context.Context, p *process, in *invocation) error {
 		return p.nothingKept(err)
 	}
 	defer a.Close()
-	found, err := a.Conversations(ctx, "", "", limitFor(limit))
+	found, err := a.Conversations(ctx, tenant, "", limitFor(limit))
 	if err != nil {
 		return storeError(err)
 	}

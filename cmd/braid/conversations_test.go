@@ -57,7 +57,7 @@ func TestConversationsAreListed(t *testing.T) {
 		}
 	}
 	s := kept(t, p)
-	if _, err := s.Admit(t.Context(), journal.Run{ID: "r", Conversation: "waits-in-line", Agent: "assistant", Input: says("not begun")}); err != nil {
+	if _, err := s.Admit(t.Context(), journal.Run{ID: "r", Tenant: tenant, Conversation: "waits-in-line", Agent: "assistant", Input: says("not begun")}); err != nil {
 		t.Fatal(err)
 	}
 	list := func(args ...string) []string {
@@ -158,7 +158,7 @@ func TestADamagedConversationIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	found, err := a.Conversations(t.Context(), "", "", 0)
+	found, err := a.Conversations(t.Context(), tenant, "", 0)
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}

@@ -14,7 +14,7 @@ import (
 // begun writes the beginning of a run, as a program would that was killed then.
 func begun(t *testing.T, s *sqlite.Store, conversation string, bodies ...*event.Event) journal.Lease {
 	t.Helper()
-	run, err := s.Admit(t.Context(), journal.Run{ID: "run-" + conversation, Conversation: conversation, Agent: agentName, Input: says("Pay Ann.")})
+	run, err := s.Admit(t.Context(), journal.Run{ID: "run-" + conversation, Tenant: tenant, Conversation: conversation, Agent: agentName, Input: says("Pay Ann.")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestContinueWhatNeverBegan(t *testing.T) {
 	p, _, _ := testProcess(t, nil)
 	s := kept(t, p)
 	for _, say := range []string{"What is 6 times 7?", "What is 5 times 5?"} {
-		if _, err := s.Admit(t.Context(), journal.Run{ID: say, Conversation: "queued", Agent: agentName, Input: says(say)}); err != nil {
+		if _, err := s.Admit(t.Context(), journal.Run{ID: say, Tenant: tenant, Conversation: "queued", Agent: agentName, Input: says(say)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -232,7 +232,7 @@ func TestAFolderInUse(t *testing.T) {
 			t.Errorf("%q: %d, %s", args, code, errs)
 		}
 	}
-	if found, err := s.Conversations(t.Context(), "", "", 0); err != nil || len(found) > 0 {
+	if found, err := s.Conversations(t.Context(), tenant, "", 0); err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 }

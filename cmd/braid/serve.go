@@ -29,7 +29,8 @@ import (
 // defaultAddr is where the server answers: on this machine alone.
 const defaultAddr = "127.0.0.1:7421"
 
-// tenant is the one that the server has.
+// tenant is the one whose conversations are in the data folder, whether the command or
+// the server keeps them.
 const tenant = "default"
 
 // drainTime is how long runs may take to be handed back when the server ends.

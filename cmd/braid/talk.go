@@ -31,7 +31,7 @@ type talk struct {
 func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) error {
 	ctx, release := t.ints.guard(ctx)
 	defer release()
-	opts = append(opts, braid.In(t.conv))
+	opts = append(opts, braid.In(t.conv), braid.For(tenant, ""))
 	return t.through(ctx, func(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
 		return t.agent.Stream(ctx, input, append(opts, braid.Into(res))...)
 	})
