@@ -110,7 +110,10 @@ var rooms = []room{
 		from: []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
-	{dir: "client", own: []string{"event", "secret", "wire/*"}, tests: []string{"wire/wiretest"}},
+	{
+		dir: "client", own: []string{"event", "secret", "wire/*"},
+		tests: []string{"wire/wiretest", "", "journal", "service", "server"},
+	},
 	{dir: "internal/strictjson"},
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
