@@ -17,8 +17,8 @@ import (
 func TestQuietAndLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, built(t), "")
-	const term = 2 * time.Second
-	const quiet = 5 * time.Second
+	const term = 4 * time.Second
+	const quiet = 9 * time.Second
 	w.ledger.Set(ledger.Hook{After: func(e ledger.Entry) bool {
 		if e.Tool == "wait" {
 			<-time.After(quiet)

@@ -36,7 +36,7 @@ func TestRestart(t *testing.T) {
 		}
 		return false
 	}})
-	p := w.start("", time.Minute)
+	p := w.start("", lease)
 	var people sync.WaitGroup
 	for i := range runs {
 		talk := fmt.Sprintf("talk-%d", i)
@@ -60,7 +60,7 @@ func TestRestart(t *testing.T) {
 	w.ledger.Set(ledger.Hook{})
 
 	began := time.Now()
-	p = w.start("", time.Minute)
+	p = w.start("", lease)
 	ready := w.until(p, func() bool { return p.ready })
 	seen, moved := 0, map[string]bool{}
 	going := w.until(p, func() bool {

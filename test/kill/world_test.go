@@ -122,6 +122,10 @@ func newWorld(t *testing.T, binary string, lie worker.Lie) *world {
 	return w
 }
 
+// lease is how long one lasts where nothing else is said: longer than a process may
+// be kept from working by a machine that has much to do.
+const lease = 30 * time.Second
+
 // start begins the next process, whose leases last for term. It dies at the point,
 // if one is given.
 func (w *world) start(point string, term time.Duration) *process {
@@ -366,7 +370,7 @@ const patience = 500 * time.Millisecond
 // kill starts a process and has it die; the cause is what it died of.
 func (w *world) kill(way way) (cause string) {
 	point := ""
-	limit, term := patience, 3*time.Second
+	limit, term := patience, lease
 	var hook ledger.Hook
 	pids := make(chan *process, 1)
 	switch {
@@ -474,7 +478,7 @@ func (w *world) complain(p *process) {
 
 // finish lets a last process do all that is left, and gives what there is to check.
 func (w *world) finish(people *sync.WaitGroup) bool {
-	p := w.start("", 3*time.Second)
+	p := w.start("", lease)
 	w.mu.Lock()
 	w.last = true
 	w.changed.Broadcast()
