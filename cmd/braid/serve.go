@@ -123,11 +123,11 @@ func (h *house) close() error {
 }
 
 // openHouse opens the data folder and puts the service together. Nothing runs yet.
-func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (h *house, err error) {
-	h = &house{}
+func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (_ *house, err error) {
+	h := &house{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.close())
+			_ = h.close() // the first error is the one that matters
 		}
 	}()
 	runTime := time.Duration(0)
