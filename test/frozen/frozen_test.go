@@ -3,6 +3,7 @@
 package frozen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -72,6 +73,22 @@ func asFrozen(t *testing.T, store *sqlite.Store, names []string) {
 	}
 }
 
+// sameEvents wants that what is read today is what the version itself read.
+func sameEvents(t *testing.T, folder string, today []byte) {
+	t.Helper()
+	before, err := os.ReadFile(filepath.Join(folder, eventsName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(today, []byte("\n"))
+	for i, line := range bytes.Split(before, []byte("\n")) {
+		if i >= len(lines) || !bytes.Equal(lines[i], line) {
+			t.Errorf("event %d of the file was %s, and is read in another way today", i+1, line)
+			return
+		}
+	}
+}
+
 func rowOf(t *testing.T, store *sqlite.Store, r *frozenRun) journal.Run {
 	t.Helper()
 	rows, err := store.Runs(t.Context(), r.talk())
@@ -136,8 +153,10 @@ func TestEveryVersion(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version.name, func(t *testing.T) {
 			t.Parallel()
-			store := open(t, thaw(t, version.name))
+			folder := thaw(t, version.name)
+			store := open(t, folder)
 			asFrozen(t, store, version.runs)
+			sameEvents(t, folder, eventsOf(t, store, version.runs))
 			for _, r := range named(t, version.runs) {
 				if r.status.Ended() {
 					_, err := newOutside(false).agent(agentName).Drive(t.Context(), braid.Open(store, r.talk()), r.name, braid.Work{})

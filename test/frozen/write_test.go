@@ -148,15 +148,24 @@ func TestWrite(t *testing.T) {
 	for _, life := range []string{"1", "2"} {
 		kill(t, folder, life)
 	}
+	files := []string{"journal.db", "journal.db-wal"}
 	var packed bytes.Buffer
-	pack(t, &packed, folder)
-	unpacked := t.TempDir()
-	unpack(t, bytes.NewReader(packed.Bytes()), unpacked)
+	pack(t, &packed, folder, files...)
+	// What its own version reads in it is kept beside it. To read it changes it, so
+	// that is done with a copy.
+	copied := t.TempDir()
+	unpack(t, bytes.NewReader(packed.Bytes()), copied)
 	wanted := make([]string, len(runs))
 	for i := range runs {
 		wanted[i] = runs[i].name
 	}
-	asFrozen(t, open(t, unpacked), wanted)
+	store := open(t, copied)
+	asFrozen(t, store, wanted)
+	if err := os.WriteFile(filepath.Join(folder, eventsName), eventsOf(t, store, wanted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	packed.Reset()
+	pack(t, &packed, folder, append(files, eventsName)...)
 	if *write == "" {
 		return
 	}
@@ -202,16 +211,39 @@ func kill(t *testing.T, folder, life string) {
 	_ = cmd.Wait()
 }
 
-// pack puts a data folder into one compressed file: what is written to the database,
-// and the rest beside it. The lock and the shared memory die with the process.
-func pack(t *testing.T, to io.Writer, folder string) {
+// eventsName is the file with all events as their own version read them, as JSON lines.
+const eventsName = "events.jsonl"
+
+func eventsOf(t *testing.T, store *sqlite.Store, names []string) (lines []byte) {
+	t.Helper()
+	for _, r := range named(t, names) {
+		if r.behind != "" {
+			continue
+		}
+		events, err := store.Read(t.Context(), r.talk(), 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if lines, err = event.AppendJSON(lines, e); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, '\n')
+		}
+	}
+	return lines
+}
+
+// pack puts files of a data folder into one compressed file: the database and what is
+// still beside it. The lock and the shared memory die with the process.
+func pack(t *testing.T, to io.Writer, folder string, files ...string) {
 	t.Helper()
 	zip, err := gzip.NewWriterLevel(to, gzip.BestCompression)
 	if err != nil {
 		t.Fatal(err)
 	}
 	archive := tar.NewWriter(zip)
-	for _, name := range []string{"journal.db", "journal.db-wal"} {
+	for _, name := range files {
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)
