@@ -263,6 +263,40 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+// A stream that gets on, however slowly, is never given up; and a server that says when
+// to come again is obeyed.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const frames = 30
+		f := &fake{answer: func(n int, r *request) (*http.Response, error) {
+			last := 0
+			if id := r.header.Get("Last-Event-ID"); id != "" {
+				c, err := native.ParseCursor(id)
+				if err != nil {
+					return nil, err
+				}
+				last = int(c.Seq)
+			}
+			if n%2 == 0 {
+				return answer(503, "application/json", `{"error":{"code":"UNAVAILABLE","message":"it drains","retry_after":20}}`), nil
+			}
+			var next native.Frame = says
+			if last == frames-1 {
+				next = ends
+			}
+			res := streamed("")
+			res.Body = broken(native.AppendFrames(nil, native.Cursor{Seq: int64(last) + 1}, []native.Frame{next}))
+			return res, nil
+		}}
+		begun := time.Now()
+		n, err := errorOf(f.client(t, client.Options{Tries: 2}).Stream(t.Context(), "c1", "Hello!", client.RunOptions{}))
+		if took := time.Since(begun); n != frames || err != nil || took < (frames-1)*20*time.Second {
+			t.Errorf("%d frames in %v, %v", n, took, err)
+		}
+	})
+}
+
 // A stream that says nothing for long is one that was cut. A reader that takes its time
 // is not.
 func TestSilence(t *testing.T) {
