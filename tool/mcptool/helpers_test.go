@@ -23,7 +23,10 @@ func program(t *testing.T, mode string) mcptool.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcptool.Config{Name: mode, Command: self, Env: hidden(map[string]string{"MCPTOOL_CHILD": mode})}
+	// Under the race detector, programs sleep for a second before they end.
+	return mcptool.Config{Name: mode, Command: self, Env: hidden(map[string]string{
+		"MCPTOOL_CHILD": mode, "GORACE": "atexit_sleep_ms=0",
+	})}
 }
 
 // patient are options under which a busy machine is no failure.

@@ -410,7 +410,7 @@ func TestAChildGetsOnlyTheListedEnvironment(t *testing.T) {
 	for _, line := range look(patient(), map[string]string{"MINE": "a b"}) {
 		name, value, _ := strings.Cut(line, "=")
 		switch {
-		case name == "MCPTOOL_CHILD", name == "MINE" && value == "a b", slices.Contains(mcptool.DefaultInherit(), name):
+		case name == "MCPTOOL_CHILD", name == "GORACE", name == "MINE" && value == "a b", slices.Contains(mcptool.DefaultInherit(), name):
 		default:
 			t.Errorf("the child has %q", line)
 		}
@@ -423,11 +423,11 @@ func TestAChildGetsOnlyTheListedEnvironment(t *testing.T) {
 	}
 	o := patient()
 	o.Inherit = []string{"SECRET_KEY"}
-	if env := look(o, nil); !slices.Equal(env, []string{"MCPTOOL_CHILD=sdk", "SECRET_KEY=not for children"}) {
+	if env := look(o, nil); !slices.Equal(env, []string{"GORACE=atexit_sleep_ms=0", "MCPTOOL_CHILD=sdk", "SECRET_KEY=not for children"}) {
 		t.Errorf("with a list of one: %q", env)
 	}
 	o.Inherit = []string{}
-	if env := look(o, nil); !slices.Equal(env, []string{"MCPTOOL_CHILD=sdk"}) {
+	if env := look(o, nil); !slices.Equal(env, []string{"GORACE=atexit_sleep_ms=0", "MCPTOOL_CHILD=sdk"}) {
 		t.Errorf("with an empty list: %q", env)
 	}
 }
