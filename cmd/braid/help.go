@@ -225,6 +225,9 @@ whether there is one.
 this build has:
   ` + strings.Join(models.Names(), "\n  ") + `
 
+anthropic:NAME is Claude by the vendor's name, such as anthropic:claude-sonnet-5-5.
+Its key is ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL sends the calls to a gateway.
+
 A demo model follows a script: it needs no key and no network and costs nothing.
 Its words are canned; the loop, the tools and their results are real. A script
 of your own is a YAML file:

@@ -20,7 +20,8 @@ import (
 const op = "model anthropic"
 
 // Model is a [braid.Model]. It keeps the encodings of the conversations that it
-// was last asked about, within bounds, and is safe for concurrent use.
+// was last asked about, 64 MiB at most: a block that has been sent once must not
+// be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
 	histories
 
