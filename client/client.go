@@ -54,7 +54,7 @@ type Client struct {
 }
 
 // New makes a client for the server at this address, such as
-// "http://127.0.0.1:7777". The token is sent to it and to nobody else, also where
+// "http://127.0.0.1:7421". The token is sent to it and to nobody else, also where
 // the server sends the client elsewhere. The error is [event.ErrInvalid].
 func New(address string, token secret.Secret, o Options) (*Client, error) {
 	base, err := url.Parse(address)

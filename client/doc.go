@@ -1,7 +1,7 @@
 // Package client talks to a Braid server: the native API, and its streams, which
 // survive whatever lies between.
 //
-//	c, err := client.New("http://127.0.0.1:7777", secret.New(token), client.Options{})
+//	c, err := client.New("http://127.0.0.1:7421", secret.New(token), client.Options{})
 //	conv, err := c.Create(ctx, client.NewConversation{})
 //	for f, err := range c.Stream(ctx, conv.ID, "Hello!", client.RunOptions{}) {
 //		…
