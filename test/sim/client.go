@@ -131,7 +131,7 @@ func (c *client) send(text string, policy braid.Policy) bool {
 	key := fmt.Sprintf("%s-key-%d", c.name, c.jobs)
 	var sent braid.Sent
 	ok, err := c.ask(func(ctx context.Context, p *process) error {
-		agent := p.agents[c.w.scenario.root]
+		agent := c.w.scenario.agent
 		got, err := call(p, Send, c.name, func() (braid.Sent, error) {
 			return agent.Send(ctx, braid.Open(p.store, talk), text, braid.During(policy), braid.Key(key), braid.For(tenant, ""))
 		})

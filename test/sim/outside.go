@@ -75,7 +75,6 @@ type want struct {
 // model follows a script: what it says depends on the cycle alone, so that any
 // driver gets the same.
 type model struct {
-	p      *process
 	agent  string
 	script []reply
 }
@@ -98,23 +97,24 @@ func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 var errLeft = errors.New("the driver does not listen any more")
 
 func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(braid.Chunk) bool) error {
-	w := m.p.w
-	c := m.begin(req)
+	p := processOf(ctx)
+	w := p.w
+	c := m.begin(p, req)
 	where := who(ctx) + " " + c.step
 	pass := func(s Seam) error {
-		if _, err := call(m.p, s, where, func() (struct{}, error) { return struct{}{}, nil }); err != nil {
+		if _, err := call(p, s, where, func() (struct{}, error) { return struct{}{}, nil }); err != nil {
 			if event.KindOf(err) == event.ErrUnavailable {
 				return &event.Error{Op: "model", Kind: event.ErrOverloaded, Message: "the provider gave up"}
 			}
 			return err
 		}
-		w.holds(ctx, m.p, c.run, c.step)
+		w.holds(ctx, p, c.run, c.step)
 		return ctx.Err()
 	}
 	if err := pass(ModelBegin); err != nil {
 		return m.end(c, err)
 	}
-	w.starts(m.p, c)
+	w.starts(p, c)
 	say := reply{text: "done"}
 	if req.Cycle <= len(m.script) {
 		say = m.script[req.Cycle-1]
@@ -130,7 +130,7 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 		}
 	}
 	// Each attempt says something else, so that two of them are told apart.
-	whole := fmt.Sprintf("<%s %s/%d %s> %s", m.agent, c.step, c.attempt, m.p.name, say.text)
+	whole := fmt.Sprintf("<%s %s/%d %s> %s", m.agent, c.step, c.attempt, p.name, say.text)
 	half := len(whole) / 2
 	for _, piece := range []string{whole[:half], whole[half:]} {
 		if err := pass(ModelChunk); err != nil {
@@ -165,9 +165,9 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 	return m.end(c, nil)
 }
 
-func (m *model) begin(req *braid.ModelRequest) *modelCall {
+func (m *model) begin(p *process, req *braid.ModelRequest) *modelCall {
 	c := &modelCall{
-		proc: m.p, agent: m.agent, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
+		proc: p, agent: m.agent, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
 		step: stepName(req.Scope, req.Cycle), results: map[string]string{},
 	}
 	for _, msg := range req.Messages {
@@ -194,10 +194,10 @@ func stepName(scope string, cycle int) string {
 }
 
 func (m *model) end(c *modelCall, err error) error {
-	w := m.p.w
+	w := c.proc.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !m.p.over() {
+	if !c.proc.over() {
 		c.ended, c.err = w.record.tick(), err
 	}
 	return err
@@ -205,7 +205,6 @@ func (m *model) end(c *modelCall, err error) error {
 
 // tool does something to the world, as its class says.
 type tool struct {
-	p     *process
 	name  string
 	class event.Effect
 	// ask is a question before the effect; takes is how long the effect takes.
@@ -228,7 +227,7 @@ func (t *tool) Traits() braid.Traits {
 }
 
 func (t *tool) pass(ctx context.Context, s Seam, c *toolCall, do func()) error {
-	_, err := call(t.p, s, who(ctx)+" "+c.step, func() (struct{}, error) {
+	_, err := call(c.proc, s, who(ctx)+" "+c.step, func() (struct{}, error) {
 		if do != nil && ctx.Err() == nil {
 			do()
 		}
@@ -237,15 +236,15 @@ func (t *tool) pass(ctx context.Context, s Seam, c *toolCall, do func()) error {
 	if err != nil {
 		return err
 	}
-	t.p.w.holds(ctx, t.p, c.run, c.step)
+	c.proc.w.holds(ctx, c.proc, c.run, c.step)
 	return ctx.Err()
 }
 
 // Call implements [braid.Tool].
 func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error) {
-	w := t.p.w
 	c := t.entry(ctx)
-	if err := t.pass(ctx, ToolBegin, c, func() { w.enters(t.p, c) }); err != nil {
+	w := c.proc.w
+	if err := t.pass(ctx, ToolBegin, c, func() { w.enters(c.proc, c) }); err != nil {
 		return braid.Output{}, err
 	}
 	if t.ask != "" {
@@ -266,7 +265,7 @@ func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error
 			return braid.Output{}, ctx.Err()
 		}
 	}
-	if err := t.pass(ctx, ToolEffect, c, func() { w.affects(t.p, c) }); err != nil {
+	if err := t.pass(ctx, ToolEffect, c, func() { w.affects(c.proc, c) }); err != nil {
 		return braid.Output{}, err
 	}
 	if err := t.pass(ctx, ToolEnd, c, func() { w.leaves(c) }); err != nil {
@@ -277,12 +276,12 @@ func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error
 
 // reconcile asks the outside what became of a call.
 func (t *tool) reconcile(ctx context.Context, _ json.RawMessage) (braid.Output, bool, error) {
-	w := t.p.w
 	c := t.entry(ctx)
+	w := c.proc.w
 	c.reconciled = true
 	known := false
 	if err := t.pass(ctx, ToolReconcile, c, func() {
-		w.enters(t.p, c)
+		w.enters(c.proc, c)
 		known = w.happened(c.key)
 	}); err != nil {
 		return braid.Output{}, false, err
@@ -293,7 +292,7 @@ func (t *tool) reconcile(ctx context.Context, _ json.RawMessage) (braid.Output, 
 func (t *tool) entry(ctx context.Context) *toolCall {
 	c := braid.CallOf(ctx)
 	return &toolCall{
-		proc: t.p, run: c.Run, step: c.Step, id: c.ID, key: c.Key(), tool: t.name, class: t.class, attempt: c.Attempt,
+		proc: processOf(ctx), run: c.Run, step: c.Step, id: c.ID, key: c.Key(), tool: t.name, class: t.class, attempt: c.Attempt,
 	}
 }
 

@@ -25,7 +25,6 @@ type process struct {
 	hub    *live.Hub
 	bus    *bus
 	engine *engine.Local
-	agents map[string]*braid.Agent
 
 	// state is the gate's to guard.
 	state state
@@ -70,6 +69,11 @@ func who(ctx context.Context) string {
 	return name
 }
 
+// processKey is the context's key of the process that drives.
+type processKey struct{}
+
+func processOf(ctx context.Context) *process { return ctx.Value(processKey{}).(*process) }
+
 // boot starts a process on a journal. It becomes the one that clients reach when
 // its engine has started.
 func (w *world) boot(base journal.Store) {
@@ -87,7 +91,6 @@ func (w *world) boot(base journal.Store) {
 	p.limit = w.scenario.crashAfter(w, len(w.procs))
 	p.store = newStore(p, base)
 	p.bus = &bus{p: p}
-	p.agents = w.scenario.build(p)
 	p.engine = engine.NewLocal(p.store, p.drive, engine.Options{Grace: -1})
 	w.spawn(func() {
 		for {
@@ -107,12 +110,11 @@ func (w *world) boot(base journal.Store) {
 // drive is what the engine calls: the glue that a program writes.
 func (p *process) drive(ctx context.Context, work engine.Work) (engine.Outcome, error) {
 	name := "drive " + p.w.alias(work.Run.ID)
-	ctx = gate.With(as(ctx, name), arrivals{p, name})
+	ctx = context.WithValue(gate.With(as(ctx, name), arrivals{p, name}), processKey{}, p)
 	row := work.Run
 	pub := p.bus.publisher(name, live.Key{Tenant: row.Tenant, Conversation: row.Conversation})
 	defer pub.Close()
-	agent := p.agents[p.w.scenario.root]
-	r, err := agent.Drive(ctx, braid.Open(p.store, row.Conversation), row.ID, braid.Work{
+	r, err := p.w.scenario.agent.Drive(ctx, braid.Open(p.store, row.Conversation), row.ID, braid.Work{
 		Sink: pub.Publish, Mail: work.Mail, Draining: work.Draining,
 	})
 	if err != nil {

@@ -167,8 +167,9 @@ func (w *world) acquired(p *process, run string, o journal.Opened, err error) {
 	if above > 0 && o.Lease.Epoch <= above {
 		w.failLocked("P4", "the epoch %d was given out after %d", o.Lease.Epoch, l.epoch)
 	}
-	if !l.until.IsZero() && now.Before(l.until) && !w.voided(l, p) {
-		w.failLocked("P4", "%s was taken while epoch %d held it", w.aliasLocked(run), l.epoch)
+	// A file holds microseconds.
+	if !l.until.IsZero() && now.Add(time.Microsecond).Before(l.until) && !w.voided(l, p) {
+		w.failLocked("P4", "%s was taken %v before epoch %d had run out", w.aliasLocked(run), l.until.Sub(now), l.epoch)
 	}
 	l.epoch, l.holder, l.proc, l.until = o.Lease.Epoch, run, p, now.Add(term)
 	r.run(run, l.conv)

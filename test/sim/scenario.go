@@ -17,8 +17,10 @@ type scenario struct {
 	root string
 	// scripts are what each agent's model says, cycle by cycle.
 	scripts map[string][]reply
-	// make makes the agents of a process.
-	make func(p *process, s *scenario) map[string]*braid.Agent
+	// make makes the agent that is asked, once for all processes: it holds nothing of
+	// them.
+	make  func(s *scenario) *braid.Agent
+	agent *braid.Agent
 	// setup writes what was before.
 	setup func(w *world)
 	// clients begins everything that happens.
@@ -26,8 +28,6 @@ type scenario struct {
 	// loops has every process crash after a while.
 	loops bool
 }
-
-func (s *scenario) build(p *process) map[string]*braid.Agent { return s.make(p, s) }
 
 // crashAfter says after how many calls of seams a process of the restart loop
 // crashes; 0 is never.
@@ -48,6 +48,7 @@ var scenarios = index(
 func index(list ...*scenario) map[string]*scenario {
 	m := map[string]*scenario{}
 	for _, s := range list {
+		s.agent = s.make(s)
 		m[s.name] = s
 	}
 	return m
@@ -64,14 +65,14 @@ func names() []string {
 }
 
 // solo makes one agent with tools.
-func solo(kit func(p *process) []braid.Tool) func(*process, *scenario) map[string]*braid.Agent {
-	return func(p *process, s *scenario) map[string]*braid.Agent {
-		m := &model{p: p, agent: s.root, script: s.scripts[s.root]}
+func solo(kit func() []braid.Tool) func(*scenario) *braid.Agent {
+	return func(s *scenario) *braid.Agent {
+		m := &model{agent: s.root, script: s.scripts[s.root]}
 		a := braid.New(s.root, m, braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}))
 		if kit != nil {
-			a.Use(braid.Tools(kit(p)...))
+			a.Use(braid.Tools(kit()...))
 		}
-		return map[string]*braid.Agent{s.root: a}
+		return a
 	}
 }
 
@@ -93,13 +94,13 @@ func text() *scenario {
 }
 
 // kit has a tool of each class.
-func kit(p *process) []braid.Tool {
+func kit() []braid.Tool {
 	return []braid.Tool{
-		&tool{p: p, name: "look", class: event.EffectPure},
-		&tool{p: p, name: "put", class: event.EffectIdempotent},
-		&tool{p: p, name: "order", class: event.EffectReconcilable},
-		&tool{p: p, name: "pay", class: event.EffectUnsafe},
-		&tool{p: p, name: "build", class: event.EffectUnsafe, takes: 4 * time.Second},
+		&tool{name: "look", class: event.EffectPure},
+		&tool{name: "put", class: event.EffectIdempotent},
+		&tool{name: "order", class: event.EffectReconcilable},
+		&tool{name: "pay", class: event.EffectUnsafe},
+		&tool{name: "build", class: event.EffectUnsafe, takes: 4 * time.Second},
 	}
 }
 
@@ -130,9 +131,9 @@ func waits() *scenario {
 			{text: "may I", calls: []want{{"ask", "{}"}, {"build", "{}"}, {"beg", "{}"}}},
 			{text: "thank you"},
 		}},
-		make: solo(func(p *process) []braid.Tool {
-			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectUnsafe, ask: "may I?"},
-				&tool{p: p, name: "beg", class: event.EffectIdempotent, ask: "please?"})
+		make: solo(func() []braid.Tool {
+			return append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"},
+				&tool{name: "beg", class: event.EffectIdempotent, ask: "please?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -162,8 +163,8 @@ func cancels() *scenario {
 			{text: "may I", calls: []want{{"ask", "{}"}}},
 			{text: "thank you", slow: 2 * time.Second},
 		}},
-		make: solo(func(p *process) []braid.Tool {
-			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+		make: solo(func() []braid.Tool {
+			return append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -206,8 +207,8 @@ func steers() *scenario {
 			{text: "may I", calls: []want{{"ask", "{}"}, {"pay", "{}"}}},
 			{text: "thank you"},
 		}},
-		make: solo(func(p *process) []braid.Tool {
-			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectIdempotent, ask: "may I?"})
+		make: solo(func() []braid.Tool {
+			return append(kit(), &tool{name: "ask", class: event.EffectIdempotent, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -267,14 +268,13 @@ func nested() *scenario {
 				{text: "I did"},
 			},
 		},
-		make: func(p *process, s *scenario) map[string]*braid.Agent {
+		make: func(s *scenario) *braid.Agent {
 			retry := braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8})
-			of := func(name string) *model { return &model{p: p, agent: name, script: s.scripts[name]} }
+			of := func(name string) *model { return &model{agent: name, script: s.scripts[name]} }
 			hand := braid.New("hand", of("hand"), retry,
-				braid.Tools(append(kit(p), &tool{p: p, name: "ask", class: event.EffectUnsafe, ask: "may I?"})...))
-			lead := braid.New("lead", of("lead"), retry, braid.Tools(kit(p)...), braid.AsTool(hand, "does it"))
-			boss := braid.New("boss", of("boss"), retry, braid.Tools(kit(p)...), braid.AsTool(lead, "sees to it"))
-			return map[string]*braid.Agent{"boss": boss}
+				braid.Tools(append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})...))
+			lead := braid.New("lead", of("lead"), retry, braid.Tools(kit()...), braid.AsTool(hand, "does it"))
+			return braid.New("boss", of("boss"), retry, braid.Tools(kit()...), braid.AsTool(lead, "sees to it"))
 		},
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -387,13 +387,11 @@ func late() *scenario {
 			{text: "another one", calls: []want{{"nap", "{}"}}},
 			{text: "done"},
 		}},
-		make: func(p *process, s *scenario) map[string]*braid.Agent {
-			agents := solo(func(p *process) []braid.Tool {
-				return append(kit(p), &tool{p: p, name: "linger", class: event.EffectUnsafe, takes: 4 * time.Second},
-					&tool{p: p, name: "nap", class: event.EffectPure, takes: 2500 * time.Millisecond})
-			})(p, s)
-			agents[s.root].Use(braid.Limit(braid.Limits{ToolTime: 3 * time.Second}))
-			return agents
+		make: func(s *scenario) *braid.Agent {
+			return solo(func() []braid.Tool {
+				return append(kit(), &tool{name: "linger", class: event.EffectUnsafe, takes: 4 * time.Second},
+					&tool{name: "nap", class: event.EffectPure, takes: 2500 * time.Millisecond})
+			})(s).Use(braid.Limit(braid.Limits{ToolTime: 3 * time.Second}))
 		},
 		clients: func(w *world) {
 			w.viewer("eve")
@@ -415,8 +413,8 @@ func mixed() *scenario {
 			{text: "let me see", calls: []want{{"pay", "{}"}, {"ask", "{}"}, {"order", "{}"}}},
 			{text: "done"},
 		}},
-		make: solo(func(p *process) []braid.Tool {
-			return append(kit(p), &tool{p: p, name: "ask", class: event.EffectIdempotent, ask: "may I?"})
+		make: solo(func() []braid.Tool {
+			return append(kit(), &tool{name: "ask", class: event.EffectIdempotent, ask: "may I?"})
 		}),
 		clients: func(w *world) {
 			w.viewer("eve")

@@ -182,7 +182,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 }
 
 // TestMemory strikes every call of every seam with every fault, and goes on with
-// cases that are drawn until there are 10,000.
+// cases that are drawn until there are 12,000 in all.
 func TestMemory(t *testing.T) {
 	counts := map[string]map[Seam]int{}
 	var cases []Case
@@ -193,7 +193,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	systematic := len(cases)
-	for n := uint64(1); len(cases) < seeds(t, 10_000, 1000); n++ {
+	for n := uint64(1); len(cases) < seeds(t, 12_000, 1000); n++ {
 		cases = append(cases, drawn(n, "memory", counts))
 	}
 	var b battery

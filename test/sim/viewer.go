@@ -75,6 +75,8 @@ func (v *viewer) follow() {
 		select {
 		case <-done:
 		case <-p.gone:
+			// What was on its way to this client gets no further than that first.
+			v.w.gate.pass(nil, "viewer "+v.name+" is cut off", 0)
 		case <-ctx.Done():
 		}
 		leave()
