@@ -69,7 +69,8 @@ type Options struct {
 	// by [braid.Limits].
 	TextBytes int
 	// MaxTools bounds the tools that are taken from one server; default 1000.
-	// What is over is left out, and [Status.Skipped] says so.
+	// What is over is left out, and [Status.Skipped] says so. Together with their
+	// descriptions and schemas they may be as long as one message.
 	MaxTools int
 	// InstructionBytes bounds what one server says in the prompt; default 8 KiB,
 	// negative means that servers say nothing there.

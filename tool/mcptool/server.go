@@ -150,7 +150,7 @@ func (s *server) mayStart(now time.Time) error {
 // list asks for the tools, and takes in what the server said of itself.
 func (s *server) list(ctx context.Context, one *session) error {
 	said := one.cs.InitializeResult()
-	wire, more, err := one.pages(ctx, s.options.MaxTools)
+	wire, more, err := one.pages(ctx, s.wanted, s.options.MaxTools, s.options.MessageBytes)
 	if err != nil {
 		// A server without tools need not know the question.
 		e := serverError(err, nil)
@@ -175,8 +175,6 @@ func (s *server) list(ctx context.Context, one *session) error {
 	seen := map[string]bool{}
 	for _, w := range wire {
 		switch {
-		case len(s.config.Tools) > 0 && !slices.Contains(s.config.Tools, w.Name):
-			continue
 		case strings.TrimSpace(w.Name) == "":
 			skipped = append(skipped, Skipped{Tool: w.Name, Why: "it has no name"})
 			continue
@@ -198,7 +196,7 @@ func (s *server) list(ctx context.Context, one *session) error {
 		}
 	}
 	if more {
-		skipped = append(skipped, Skipped{Why: fmt.Sprintf("the server lists more than %d tools; name the ones to take", len(wire))})
+		skipped = append(skipped, Skipped{Why: fmt.Sprintf("the server's list goes on after %d tools; name the ones to take", len(wire))})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,6 +207,11 @@ func (s *server) list(ctx context.Context, one *session) error {
 		s.about.name, s.about.version = said.ServerInfo.Name, said.ServerInfo.Version
 	}
 	return nil
+}
+
+// wanted reports whether a tool is among those to take.
+func (s *server) wanted(name string) bool {
+	return len(s.config.Tools) == 0 || slices.Contains(s.config.Tools, name)
 }
 
 // stale says that the list of tools has changed. It never waits: it is called

@@ -123,7 +123,7 @@ func TestLists(t *testing.T) {
 		t.Parallel()
 		s := connect(t, patient(), program(t, "many"))
 		st := s.Status()[0]
-		if st.Tools != 1000 || len(st.Skipped) != 1 || !strings.Contains(st.Skipped[0].Why, "more than 1000 tools") {
+		if st.Tools != 1000 || len(st.Skipped) != 1 || !strings.Contains(st.Skipped[0].Why, "goes on after 1000 tools") {
 			t.Errorf("%d tools, %+v", st.Tools, st.Skipped)
 		}
 		o := patient()
@@ -139,13 +139,22 @@ func TestLists(t *testing.T) {
 	t.Run("only some", func(t *testing.T) {
 		t.Parallel()
 		c := program(t, "many")
-		c.Tools = []string{"tool_00007", "tool_00900", "tool_99999"}
+		c.Tools = []string{"tool_00007", "tool_09000", "tool_99999"}
 		s := connect(t, patient(), c)
 		if n := names(s); !slices.Equal(n, c.Tools[:2]) {
 			t.Errorf("the tools are %q", n)
 		}
 		if st := s.Status()[0]; !slices.ContainsFunc(st.Skipped, func(x mcptool.Skipped) bool { return x.Tool == "tool_99999" }) {
 			t.Errorf("left out: %+v", st.Skipped)
+		}
+	})
+	t.Run("more words than anybody reads", func(t *testing.T) {
+		t.Parallel()
+		o := patient()
+		o.MessageBytes, o.MaxTools = 20_000, 10_000
+		s := connect(t, o, program(t, "many"))
+		if st := s.Status()[0]; st.Tools < 400 || st.Tools > 1000 || len(st.Skipped) != 1 {
+			t.Errorf("%d tools, %+v", st.Tools, st.Skipped)
 		}
 	})
 	t.Run("a circle", func(t *testing.T) {

@@ -297,8 +297,11 @@ func (one *session) close() {
 	}
 }
 
-// pages lists the server's tools, at most limit, as the server wrote them.
-func (one *session) pages(ctx context.Context, limit int) (tools []wireTool, more bool, err error) {
+// pages lists the server's tools that are wanted, as the server wrote them: at
+// most limit, and at most size bytes of what it says about them.
+func (one *session) pages(
+	ctx context.Context, wanted func(name string) bool, limit, size int,
+) (tools []wireTool, more bool, err error) {
 	seen := map[string]bool{}
 	params := &mcp.ListToolsParams{}
 	for range maxPages {
@@ -320,8 +323,8 @@ func (one *session) pages(ctx context.Context, limit int) (tools []wireTool, mor
 			}
 		}
 		for _, t := range page.Tools {
-			if len(tools) == limit {
-				return tools, true, nil
+			if !wanted(t.Name) {
+				continue
 			}
 			one := wireTool{Name: t.Name, Title: t.Title, Description: t.Description, Hints: t.Annotations, Schema: asWritten[t.Name]}
 			if one.Schema == nil && t.InputSchema != nil {
@@ -329,6 +332,10 @@ func (one *session) pages(ctx context.Context, limit int) (tools []wireTool, mor
 				if one.Schema, err = json.Marshal(t.InputSchema); err != nil {
 					one.Schema = nil
 				}
+			}
+			size -= len(one.Name) + len(one.Title) + len(one.Description) + len(one.Schema)
+			if len(tools) == limit || size < 0 {
+				return tools, true, nil
 			}
 			tools = append(tools, one)
 		}
