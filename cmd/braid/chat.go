@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,10 @@ in the conversation:
 			{`printf '1+1?\n2+2?\n' | braid chat -q`, "two turns from a script"},
 			{"braid chat --continue", "go on with the newest conversation, also after a crash"},
 			{"braid chat --continue k7f2m9", "go on with the one whose ID begins so"},
+			{"braid chat --server http://127.0.0.1:7421", "talk to a braid serve"},
 		},
 		options: true,
-		flags:   append(outputFlags(), continueFlag()),
+		flags:   append(append(outputFlags(), continueFlag()), serverFlags()...),
 		run:     chat,
 	}
 }
@@ -59,6 +61,10 @@ type chatState struct {
 	place *place
 	ui    *ui
 	talk  *talk
+	ints  *interrupts
+	// far is set where a server keeps the conversation; crew, place and talk are
+	// nil then.
+	far *remote
 	// turns counts those of this program.
 	turns int
 	// fresh begins a new session with the next turn.
@@ -83,6 +89,9 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	}
 	ints := p.watchSignals(2)
 	defer ints.stop()
+	if _, far := in.flags["server"]; far {
+		return p.chatFar(ctx, cfg, in, ints)
+	}
 	model, err := p.openModel(cfg.Model)
 	if err != nil {
 		return err
@@ -96,7 +105,7 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew}
+	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints}
 	defer func() { c.crew.close() }()
 	if err := p.saySimulated(&cfg.settings, crew); err != nil {
 		return err
@@ -123,6 +132,33 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	err = c.loop(ctx, lines)
 	if c.turns > 0 && c.talk.kept && c.ui.screen.terminal && isTerminal(p.stdin) {
 		c.say("(braid chat --continue " + cleanLine(shortID(c.place.conv.ID())) + " goes on from here)")
+	}
+	return err
+}
+
+// chatFar is the command against a server.
+func (p *process) chatFar(ctx context.Context, cfg *config, in *invocation, ints *interrupts) error {
+	r, err := p.openRemote(ctx, cfg, in)
+	if err != nil {
+		return err
+	}
+	c := &chatState{p: p, in: in, cfg: cfg, ints: ints, far: r}
+	c.ui = p.newUI(cfg, in)
+	if c.ui.screen.terminal && isTerminal(p.stdin) {
+		c.say("braid chat with " + cleanLine(in.flags["server"]) + ". /help lists commands, Ctrl-C cancels a run, Ctrl-D ends.")
+	}
+	echo := c.ui.asks
+	if in.on("json") || in.on("quiet") {
+		echo = nil
+	}
+	lines := p.newLineReader(echo, ints)
+	_, edited := lines.(*terminalLines)
+	ints.beSteady(edited)
+	defer lines.close()
+	r.show, r.ints, r.ask = c.ui.show, ints, &asker{lines: lines, out: c.ui.asks, look: c.ui.screen}
+	err = c.loop(ctx, lines)
+	if c.turns > 0 && c.ui.screen.terminal && isTerminal(p.stdin) {
+		c.say("(braid chat --server " + cleanLine(in.flags["server"]) + " --continue goes on from here)")
 	}
 	return err
 }
@@ -192,11 +228,16 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 	if c.ui.story != nil {
 		c.ui.story.look.screen = c.p.newScreen(c.p.stdout, c.cfg.Color) // the window may have changed
 	}
-	var opts []braid.RunOption
-	if c.fresh {
-		opts = append(opts, braid.NewSession())
+	var err error
+	if c.far != nil {
+		err = c.far.turn(ctx, text, c.fresh)
+	} else {
+		var opts []braid.RunOption
+		if c.fresh {
+			opts = append(opts, braid.NewSession())
+		}
+		err = c.talk.turn(ctx, text, opts...)
 	}
-	err := c.talk.turn(ctx, text, opts...)
 	c.fresh = false
 	c.turns++
 	return c.told(err)
@@ -205,7 +246,7 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 // told tells what went wrong in a run, and gives only what ends the program.
 func (c *chatState) told(err error) error {
 	switch {
-	case c.talk.ints.mustEnd():
+	case c.ints.mustEnd():
 		return errInterrupted
 	case err == nil:
 	case c.ui.failed():
@@ -256,6 +297,13 @@ func (c *chatState) trace() {
 
 // model changes the model, or says which one answers. The conversation goes on.
 func (c *chatState) model(ref string) {
+	if c.far != nil {
+		if ref != "" {
+			c.far.model = ref // the server says with the next turn whether it has it
+		}
+		c.say("(" + cleanLine(cmp.Or(c.far.model, "the server's own model")) + ")")
+		return
+	}
 	if ref == "" {
 		c.say("(" + modelWords(c.crew.agent.Model().Info()) + ")")
 		return

@@ -30,9 +30,10 @@ right behind --continue is an ID if a conversation's begins with it and it has
 			{`yes | braid run "…"`, "say yes to whatever a tool asks"},
 			{`braid run --continue "And in dollars?"`, "go on with the newest conversation"},
 			{`braid run --continue`, "finish what was interrupted"},
+			{`braid run --server http://127.0.0.1:7421 "…"`, "let a braid serve answer"},
 		},
 		options: true,
-		flags:   append(outputFlags(), continueFlag()),
+		flags:   append(append(outputFlags(), continueFlag()), serverFlags()...),
 		run:     runOnce,
 	}
 }
@@ -48,6 +49,9 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	cfg, err := p.configOf(in)
 	if err != nil {
 		return err
+	}
+	if _, far := in.flags["server"]; far {
+		return p.runFar(ctx, cfg, in)
 	}
 	_, goesOn := in.flags["continue"]
 	var prompt string
@@ -101,6 +105,29 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	return t.turn(ctx, prompt)
+}
+
+// runFar is the command against a server.
+func (p *process) runFar(ctx context.Context, cfg *config, in *invocation) error {
+	prompt, fromStdin, err := p.readPrompt(in.args)
+	if err != nil {
+		return err
+	}
+	ints := p.watchSignals(1)
+	defer ints.stop()
+	r, err := p.openRemote(ctx, cfg, in)
+	if err != nil {
+		return err
+	}
+	ui := p.newUI(cfg, in)
+	r.show, r.ints, r.ask = ui.show, ints, &asker{out: ui.asks, look: ui.screen}
+	if fromStdin {
+		r.ask.lines = nothingMore{}
+	} else {
+		r.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks, ints) }}
+		defer r.ask.lines.close()
+	}
+	return r.turn(ctx, prompt, false)
 }
 
 // ui is how a command shows a conversation.

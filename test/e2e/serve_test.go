@@ -142,6 +142,31 @@ func TestServe(t *testing.T) {
 	if out, err := taken.CombinedOutput(); err == nil || !strings.Contains(string(out), "another program answers on") || !strings.Contains(string(out), "next:") {
 		t.Errorf("a port in use: %v: %s", err, out)
 	}
+	// The command talks to it: the token of the data folder is found.
+	for _, c := range []struct {
+		args  []string
+		stdin string
+		says  string
+	}{
+		{[]string{"run", "-q", "What is 6 times 7?"}, "", "The result of 6 * 7 is 42.\n"},
+		{[]string{"chat", "-q"}, "What is 2+2?\n/reset\nWhat is 3+3?\n", "The result of 2 + 2 is 4.\nThe result of 3 + 3 is 6.\n"},
+		{[]string{"chat", "-q", "--continue"}, "What is 4+4?\n", "The result of 4 + 4 is 8.\n"},
+		{[]string{"run", "-q", "--model", "demo:approval", "Delete the notes."}, "yes\n", ""},
+	} {
+		cmd := exec.Command(braid, append(c.args, "--server", s.url, "--data", dir)...)
+		cmd.Env, cmd.Stdin = environment(t), strings.NewReader(c.stdin)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil || c.says != "" && string(out) != c.says || !strings.Contains(errs.String(), "simulated") {
+			t.Errorf("%v: %v: %q %s", c.args, err, out, &errs)
+		}
+	}
+	wrong := exec.Command(braid, "run", "--server", s.url, "--data", dir, "x")
+	wrong.Env = append(environment(t), "BRAID_TOKEN=wrong")
+	if out, err := wrong.CombinedOutput(); err == nil || !strings.Contains(string(out), "token") || wrong.ProcessState.ExitCode() != 10 {
+		t.Errorf("a wrong token: %v: %s", err, out)
+	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

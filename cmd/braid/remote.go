@@ -1,0 +1,392 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// serverFlags are those of the commands that can talk to a server.
+func serverFlags() []flagSpec {
+	return []flagSpec{
+		{name: "server", value: "URL", help: "talk to a braid serve there; the agent, its model and its tools are the server's"},
+		{
+			name: "token-file", value: "FILE",
+			help: "file with the server's token; empty is " + tokenEnv + ", or the data folder's for a server on this machine",
+		},
+	}
+}
+
+// tokenEnv holds a server's token. There is no flag for it: what stands on a command
+// line can be read by others.
+const tokenEnv = envPrefix + "TOKEN"
+
+// remote is a conversation that a server keeps, shown to a person.
+type remote struct {
+	client *client.Client
+	// conv is empty until there is something to say.
+	conv string
+	show printer
+	ask  *asker
+	ints *interrupts
+	// model is the one that the person asked for; empty is the server's.
+	model   string
+	limits  client.Limits
+	timeout time.Duration
+	// simulated is told once that the server's model follows a script.
+	simulated func(model string)
+	told      bool
+}
+
+// openRemote finds the server and, where one is to be gone on with, the conversation.
+func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (*remote, error) {
+	address := in.flags["server"]
+	token, err := p.findToken(cfg, in.flags["token-file"], address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(address, token, client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{client: c, timeout: cfg.Timeout, simulated: func(model string) {
+		screen := p.newScreen(p.stderr, cfg.Color)
+		line := cleanLine(model) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
+		_, _ = p.stderr.Write(append(screen.paint(nil, yellow, line), '\n')) // who cannot be told sees it in the summary
+	}}
+	r.limits = client.Limits{Cycles: cfg.MaxCycles, ToolCalls: cfg.MaxToolCalls, TotalTokens: cfg.MaxTotalTokens}
+	if cfg.values["model"].source != "default" {
+		r.model = cfg.Model
+	}
+	id, goesOn := in.flags["continue"]
+	if !goesOn {
+		return r, nil
+	}
+	for found, err := range c.List(ctx, false) {
+		if err != nil {
+			return nil, err
+		}
+		if id == "" || id == newest || strings.HasPrefix(found.ID, id) || strings.HasPrefix(found.ID, "conv_"+id) {
+			r.conv = found.ID
+			return r, nil
+		}
+	}
+	return nil, &event.Error{
+		Kind: event.ErrNotFound, Message: "the server keeps no such conversation", Hint: "leave --continue out to begin one",
+	}
+}
+
+// findToken looks for the server's token: a file that is named, the environment, and
+// the data folder, whose token is for a server on this machine alone.
+func (p *process) findToken(cfg *config, file, address string) (secret.Secret, error) {
+	if file == "" {
+		if t := secret.New(p.getenv(tokenEnv)); !t.Empty() {
+			return t, nil
+		}
+		if !onThisMachine(address) {
+			return secret.Secret{}, &event.Error{
+				Kind: event.ErrUnauthenticated, Message: "the server's token is not known", Hint: "set " + tokenEnv + ", or name a file with --token-file",
+			}
+		}
+		file = filepath.Join(cfg.Data, tokenFile)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return secret.Secret{}, &event.Error{
+			Kind: event.ErrUnauthenticated, Message: "the server's token cannot be read",
+			Hint: "braid serve prints it: set " + tokenEnv + ", or name a file with --token-file", Err: err,
+		}
+	}
+	return secret.New(string(data)), nil
+}
+
+func onThisMachine(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// turn runs one input to its end. The error is that of the run, or of the output; the
+// summary has been shown in either case.
+func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
+	ctx, release := r.ints.guard(ctx)
+	defer release()
+	if r.timeout > 0 {
+		r.limits.Time = r.timeout
+	}
+	if err := r.prepare(ctx, fresh); err != nil {
+		return err
+	}
+	t := &translation{conv: r.conv}
+	sum, err := r.follow(ctx, t, r.client.Stream(ctx, r.conv, input, client.RunOptions{
+		Model: r.model, Limits: r.limits, Executor: "braid", Ask: r.answer(t),
+	}))
+	if out, lost := errors.AsType[outputFailed](err); lost {
+		r.leave(t.run)
+		return out.err
+	}
+	if ctx.Err() != nil {
+		r.leave(t.run)
+		if r.ints.interrupted() {
+			err = errInterrupted
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		r.leave(t.run)
+		err = errNobody(&t.asked)
+	case errors.Is(err, errAborted):
+		r.leave(t.run)
+		err = errInterrupted
+	}
+	sum.Conversation, sum.Kept = r.conv, true
+	if err != nil {
+		sum.Exit = kindOf(err).Info().Exit
+		if !errors.As(err, &sum.Error) {
+			sum.Error = &event.Error{Kind: kindOf(err), Message: kindOf(err).Info().Meaning}
+		}
+	}
+	if showErr := r.show.end(sum); showErr != nil {
+		return outputError(showErr)
+	}
+	return err
+}
+
+// prepare makes the conversation, or begins a new session in it.
+func (r *remote) prepare(ctx context.Context, fresh bool) error {
+	if r.conv == "" {
+		c, err := r.client.Create(ctx, client.NewConversation{})
+		if err != nil {
+			return err
+		}
+		r.conv = c.ID
+	} else if fresh {
+		_, err := r.client.Reset(ctx, r.conv)
+		return err
+	}
+	return nil
+}
+
+// follow shows a run's frames as the events that they came from.
+func (r *remote) follow(
+	ctx context.Context, t *translation, frames func(func(native.Frame, error) bool),
+) (sum *summary, err error) {
+	sum = &summary{Kind: "result"}
+	begun := time.Now()
+	defer func() { sum.Duration = time.Since(begun) }()
+	for f, err := range frames {
+		if init, ok := f.(*native.Init); ok && init.Simulated && !r.told {
+			r.told = true
+			r.simulated(init.Model)
+		}
+		for _, e := range t.events(f) {
+			if showErr := r.show.event(e); showErr != nil {
+				return sum, outputFailed{outputError(showErr)}
+			}
+		}
+		t.fill(sum, f)
+		if err != nil {
+			return sum, err
+		}
+		if res, ok := f.(*native.Result); ok && res.Error != nil {
+			return sum, res.Error.Err()
+		}
+	}
+	return sum, ctx.Err()
+}
+
+// answer asks the person what the run asks.
+func (r *remote) answer(t *translation) func(context.Context, *native.Question) (any, error) {
+	return func(ctx context.Context, q *native.Question) (any, error) {
+		t.asked = event.Asked{
+			Token: q.QuestionID, Ask: q.Ask, Name: q.Name, Index: q.Index, Prompt: q.Prompt, Payload: q.Payload, Schema: q.Schema,
+			Call: q.ToolUseID, Tool: q.ToolName, Args: q.ToolInput, Expires: q.ExpiresAt,
+		}
+		return r.ask.ask(ctx, &t.asked)
+	}
+}
+
+// leave cancels the run that nobody reads any more.
+func (r *remote) leave(run string) {
+	if run == "" {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	_ = r.client.Cancel(ctx, r.conv, run) // it has ended, or the server is gone: there is nothing else to do
+}
+
+// translation turns the frames of a run back into events, for the printers.
+type translation struct {
+	conv, run, agent string
+	simulated        bool
+	// message is an answer whose calls are still coming.
+	message *event.Event
+	scopes  map[string]bool
+	calls   map[string]string
+	asked   event.Asked
+	screen  native.Screen
+	seq     int64
+	cycles  map[string]int
+}
+
+func (t *translation) event(p *native.Place, body event.Body) *event.Event {
+	e := &event.Event{Body: body}
+	e.Conversation, e.Run, e.Time, e.Author, e.Simulated = t.conv, t.run, time.Now(), t.agent, t.simulated
+	if !event.IsLive(body) {
+		t.seq++
+		e.Seq = t.seq
+	}
+	if p != nil {
+		e.Step, e.Attempt, e.Scope = p.Step, p.Attempt, p.Parent
+		if t.calls[p.Parent] != "" {
+			e.Author = t.calls[p.Parent]
+		}
+	}
+	return e
+}
+
+// events gives the events that stand behind a frame.
+func (t *translation) events(f native.Frame) (list []*event.Event) {
+	if f == nil {
+		return nil
+	}
+	if _, more := f.(*native.ToolUse); !more && t.message != nil {
+		list = append(list, t.message)
+		t.message = nil
+	}
+	add := func(p *native.Place, body event.Body) {
+		if p != nil && p.Parent != "" && !t.scopes[p.Parent] {
+			t.scopes[p.Parent] = true
+			list = append(list, t.event(nil, &event.ScopeOpened{ID: p.Parent, Call: p.Parent, Agent: t.calls[p.Parent], Depth: 1}))
+		}
+		list = append(list, t.event(p, body))
+	}
+	change := t.screen.Apply(f)
+	switch f := f.(type) {
+	case *native.Init:
+		t.run, t.agent, t.simulated = f.RunID, f.Agent, f.Simulated
+		t.scopes, t.calls, t.cycles = map[string]bool{}, map[string]string{}, map[string]int{}
+		add(nil, &event.RunStarted{Agent: f.Agent, Model: f.Model, Turn: f.Turn, Tools: f.Tools, Metadata: f.Metadata})
+	case *native.UserMessage:
+		add(nil, &event.UserMessage{Content: []event.Block{&event.Text{Text: f.Text}}, Mail: f.MessageID})
+	case *native.TextDelta:
+		add(&f.Place, &event.TextDelta{Text: f.Text})
+	case *native.Thinking:
+		add(&f.Place, &event.ThinkingDelta{Text: f.Text})
+	case *native.Snapshot:
+		// What was shown cannot be taken back on paper; what is new goes on from it.
+		if change.Text != "" {
+			add(&f.Place, &event.TextDelta{Text: change.Text})
+		}
+		if change.Thinking != "" {
+			add(&f.Place, &event.ThinkingDelta{Text: change.Thinking})
+		}
+	case *native.Message:
+		m := &event.AssistantMessage{Stop: f.StopReason, Model: f.Model, Piece: f.Piece, Usage: event.Usage{
+			Input: f.Usage.InputTokens, Output: f.Usage.OutputTokens, CacheRead: f.Usage.CacheReadInputTokens,
+			CacheWrite: f.Usage.CacheCreationInputTokens, Reasoning: f.Usage.ReasoningTokens, Total: f.Usage.TotalTokens,
+		}}
+		if f.Thinking != "" {
+			m.Content = append(m.Content, &event.Thinking{Text: f.Thinking})
+		}
+		if f.Text != "" {
+			m.Content = append(m.Content, &event.Text{Text: f.Text})
+		}
+		add(&f.Place, m)
+		t.message = list[len(list)-1]
+		list = list[:len(list)-1]
+	case *native.ToolUse:
+		t.calls[f.ToolUseID] = f.ToolName
+		if t.message != nil {
+			m := t.message.Body.(*event.AssistantMessage) //nolint:forcetypeassert // it was made so
+			m.Content = append(m.Content, &event.ToolCall{ID: f.ToolUseID, Name: f.ToolName, Args: f.ToolInput, Fault: f.Fault})
+		}
+	case *native.ToolProgress:
+		add(&f.Place, &event.ToolProgress{Call: f.ToolUseID, Tool: f.ToolName, Text: f.Text, Data: f.Data})
+	case *native.ToolResult:
+		outcome := f.Outcome
+		if outcome == "" {
+			outcome = event.OutcomeDone
+		}
+		add(&f.Place, &event.StepEnded{
+			Step: event.StepTool, Outcome: outcome, Duration: time.Duration(f.DurationMS) * time.Millisecond,
+			Result: &event.ToolResult{
+				Call: f.ToolUseID, Name: f.ToolName, IsError: f.IsError, Structured: f.Structured,
+				Content: []event.Block{&event.Text{Text: f.Content}},
+			},
+		})
+	case *native.Retry:
+		ended := &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: f.RetryAt}
+		if f.Error != nil {
+			ended.Err = f.Error.Err()
+		}
+		add(&f.Place, ended)
+	case *native.Notice:
+		add(&f.Place, &event.Notice{Code: f.Code, Text: f.Message})
+	case *native.Result:
+		add(nil, t.ended(&f.End, f.Error))
+	case *native.Error:
+		if f.Run != nil {
+			add(nil, t.ended(f.Run, f))
+		}
+	}
+	return list
+}
+
+func (t *translation) ended(end *native.End, err *native.Error) *event.RunEnded {
+	b := &event.RunEnded{
+		Status: end.Status, Stop: end.StopReason, Cycles: end.NumTurns, Duration: time.Duration(end.DurationMS) * time.Millisecond,
+		Usage: usageOf(&end.Usage),
+	}
+	if err != nil {
+		b.Err = err.Err()
+	}
+	return b
+}
+
+func usageOf(u *native.Usage) event.Usage {
+	return event.Usage{
+		Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens,
+		Reasoning: u.ReasoningTokens, Total: u.TotalTokens,
+	}
+}
+
+// fill puts what a frame says into the turn's summary.
+func (t *translation) fill(s *summary, f native.Frame) {
+	s.Run, s.Simulated = t.run, t.simulated
+	switch f := f.(type) {
+	case *native.Init:
+		s.Model = f.Model
+	case *native.Message:
+		if f.Parent == "" && !f.Piece {
+			s.Text = f.Text
+		}
+		s.ModelCalls++
+	case *native.ToolResult:
+		s.ToolCalls++
+		if f.IsError {
+			s.ToolErrors++
+		}
+	case *native.Result:
+		s.Text, s.Stop, s.Cycles, s.Usage = f.Result, f.StopReason, f.NumTurns, usageOf(&f.Usage)
+	case *native.Error:
+		if f.Run != nil {
+			s.Stop, s.Cycles, s.Usage = f.Run.StopReason, f.Run.NumTurns, usageOf(&f.Run.Usage)
+		}
+	}
+}
