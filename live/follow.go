@@ -20,6 +20,9 @@ type FollowOptions struct {
 	// After is the Seq of the last durable event that the reader has; 0 begins
 	// at the beginning.
 	After int64
+	// Current says that the log had nothing after After shortly before: the journal is
+	// asked only where the bus tells of something that is missing.
+	Current bool
 	// Poll is how long to wait for the bus before the journal is asked whether
 	// the bus has missed something; 0 means [DefaultPoll], less means never.
 	Poll time.Duration
@@ -47,6 +50,13 @@ type Follower struct {
 	// behind says that the journal may have events after it; until is the
 	// one that it must reach.
 	behind bool
+	// alarm rings where the waiting for the bus is to end. The timer that rings it is not
+	// moved for a later time than armed: one that rings early finds nothing due.
+	// A context with a deadline for each wait would cost as much as sending an event.
+	alarm chan struct{}
+	timer *time.Timer
+	armed time.Time
+
 	// inbox is what the bus gave and has not been looked at.
 	inbox []Item
 	room  []Item
@@ -94,13 +104,30 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 	}
 	f := &Follower{
 		watcher: w, log: log, poll: options.Poll, page: options.Page,
-		have: options.After, before: options.After, behind: true, room: make([]Item, 64),
+		have: options.After, before: options.After, behind: !options.Current, room: make([]Item, 64),
+		alarm: make(chan struct{}, 1),
 	}
+	f.timer = time.AfterFunc(time.Hour, func() {
+		select {
+		case f.alarm <- struct{}{}:
+		default:
+		}
+	})
+	f.timer.Stop()
 	if f.poll == 0 {
 		f.poll = DefaultPoll
 	}
 	if f.page <= 0 {
 		f.page = DefaultPage
+	}
+	if t, ok := w.(timedWatcher); ok && options.Current {
+		// From here on events are kept for the reader, though it does not read yet.
+		n, err := t.tryRead(f.room)
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		f.inbox = f.room[:n]
 	}
 	return f, nil
 }
@@ -109,31 +136,69 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 // len(items). The error is ctx's, the bus's or the log's; another Read goes on
 // where this one was.
 func (f *Follower) Read(ctx context.Context, items []Item) (int, error) {
+	return f.ReadBy(ctx, items, time.Time{})
+}
+
+// ReadBy is [Follower.Read], but gives nothing, and no error, when there is nothing by
+// the given time. The zero time is never.
+func (f *Follower) ReadBy(ctx context.Context, items []Item, by time.Time) (int, error) {
 	if len(items) == 0 {
 		return 0, noRoom()
 	}
 	for {
-		n := 0
-		for n < len(items) {
-			item, ok := f.next()
-			if !ok {
-				break
-			}
-			items[n] = item
-			n++
-		}
-		if n > 0 {
+		if n := f.collect(items); n > 0 {
 			return n, nil
 		}
-		err := f.fetch(ctx)
-		if err != nil {
+		if late, err := f.fetch(ctx, by); late || err != nil {
 			return 0, err
 		}
 	}
 }
 
+// Ready gives what is there without waiting and without asking the journal, at most
+// len(items); 0 where that is nothing.
+func (f *Follower) Ready(items []Item) int {
+	n := f.collect(items)
+	if n > 0 || f.behind || f.review || len(items) == 0 {
+		return n
+	}
+	t, ok := f.watcher.(timedWatcher)
+	if !ok {
+		return 0
+	}
+	if n, err := t.tryRead(f.room); n > 0 && err == nil { // the next Read meets the error again
+		f.inbox = f.room[:n]
+	}
+	return f.collect(items)
+}
+
+// collect gives the items that are there.
+func (f *Follower) collect(items []Item) int {
+	n := 0
+	for n < len(items) {
+		item, ok := f.next()
+		if !ok {
+			break
+		}
+		items[n] = item
+		n++
+	}
+	return n
+}
+
 // Close ends the following.
-func (f *Follower) Close() { f.watcher.Close() }
+func (f *Follower) Close() {
+	f.timer.Stop()
+	f.watcher.Close()
+}
+
+// timedWatcher is a watcher whose waiting ends without a context of its own.
+type timedWatcher interface {
+	// readOr is Read, but gives nothing when the alarm rings.
+	readOr(ctx context.Context, items []Item, alarm <-chan struct{}) (int, error)
+	// tryRead is Read without waiting.
+	tryRead(items []Item) (int, error)
+}
 
 // next gives the next item that is there.
 func (f *Follower) next() (Item, bool) {
@@ -184,10 +249,11 @@ func (f *Follower) next() (Item, bool) {
 }
 
 // fetch reads from the journal where the reader is behind it, and from the bus
-// otherwise. When the bus is silent for long, the journal is asked.
-func (f *Follower) fetch(ctx context.Context) error {
+// otherwise. When the bus is silent for long, the journal is asked. It reports whether
+// there was nothing by the given time.
+func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err error) {
 	if f.review {
-		return f.look(ctx)
+		return false, f.look(ctx)
 	}
 	if f.behind {
 		after := f.have
@@ -196,23 +262,57 @@ func (f *Follower) fetch(ctx context.Context) error {
 		}
 		page, err := f.log(ctx, after, f.page)
 		if err != nil {
-			return err
+			return false, err
 		}
 		f.read, f.behind = page, len(page) >= f.page
-		return nil
+		return false, nil
+	}
+	due, look := by, time.Time{}
+	if f.poll > 0 && !planted.Is("no look at the journal") {
+		if look = time.Now().Add(f.poll); due.IsZero() || look.Before(due) {
+			due = look
+		}
+	}
+	for {
+		n, err := f.wait(ctx, due)
+		if n > 0 || err != nil {
+			f.inbox = f.room[:n]
+			return false, err
+		}
+		now := time.Now()
+		if !look.IsZero() && !now.Before(look) {
+			f.behind = true
+			return false, nil
+		}
+		if !by.IsZero() && !now.Before(by) {
+			return true, nil
+		}
+	}
+}
+
+// wait reads from the bus. With no item and no error it may be due, or not yet.
+func (f *Follower) wait(ctx context.Context, due time.Time) (int, error) {
+	if t, ok := f.watcher.(timedWatcher); ok {
+		if !due.IsZero() && (f.armed.IsZero() || due.Before(f.armed)) {
+			f.armed = due
+			f.timer.Reset(time.Until(due))
+		}
+		n, err := t.readOr(ctx, f.room, f.alarm)
+		if n == 0 && err == nil {
+			f.armed = time.Time{}
+		}
+		return n, err
 	}
 	wait, stop := ctx, func() {}
-	if f.poll > 0 && !planted.Is("no look at the journal") {
-		wait, stop = context.WithTimeout(ctx, f.poll)
+	if !due.IsZero() {
+		wait, stop = context.WithDeadline(ctx, due)
 	}
+	defer stop()
 	n, err := f.watcher.Read(wait, f.room)
-	stop()
 	if err != nil && ctx.Err() == nil && errors.Is(err, event.ErrTimeout) {
-		f.behind = true
-		return nil
+		return 0, nil
 	}
-	f.inbox = f.room[:n]
-	return err
+	return n, err
 }
 
 // look reads again what the reader had before and the bus has not told of yet.

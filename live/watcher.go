@@ -32,6 +32,18 @@ type watcher struct {
 
 // Read implements [Watcher].
 func (w *watcher) Read(ctx context.Context, items []Item) (int, error) {
+	return w.readOr(ctx, items, nil)
+}
+
+// tryRead implements [timedWatcher].
+func (w *watcher) tryRead(items []Item) (int, error) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	return w.take(items)
+}
+
+// readOr implements [timedWatcher].
+func (w *watcher) readOr(ctx context.Context, items []Item, alarm <-chan struct{}) (int, error) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	for {
@@ -45,6 +57,8 @@ func (w *watcher) Read(ctx context.Context, items []Item) (int, error) {
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
+		case <-alarm:
+			return 0, nil
 		}
 	}
 }
