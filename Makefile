@@ -38,8 +38,8 @@ help: ## List what make can do
 		while IFS='|' read -r target text; do printf '%-18s %s\n' "$$target" "$$text"; done
 
 .PHONY: run
-run: build ## Talk to an agent; in a pipe, watch one whole scripted run
-	@if [ -t 0 ] && [ -t 1 ]; then exec ./bin/braid chat; fi; \
+run: build ## Start the server and talk to it; in a pipe, watch one whole scripted run
+	@if [ -t 0 ] && [ -t 1 ]; then exec ./bin/braid serve --chat; fi; \
 		exec ./bin/braid run --model demo:tour "$(PROMPT)"
 
 .PHONY: build

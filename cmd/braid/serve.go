@@ -65,6 +65,7 @@ GET /openapi.json describes the API.`,
 			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
 			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
 			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
+			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
 		},
 		run: serve,
@@ -84,6 +85,9 @@ func serve(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
+	if in.on("chat") {
+		return p.serveChat(ctx, cfg, in)
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	h, err := p.openHouse(ctx, cfg, in, log)
@@ -99,6 +103,46 @@ func serve(ctx context.Context, p *process, in *invocation) error {
 		return errors.Join(err, h.close())
 	}
 	return h.serve(ctx, listener, log)
+}
+
+// serveChat serves, and talks to itself over HTTP as any other client would.
+func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) error {
+	if err := checkFolder(cfg.Data); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return storeError(err)
+	}
+	file, err := os.OpenFile(filepath.Join(cfg.Data, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return storeError(err)
+	}
+	defer file.Close()
+	log := slog.New(slog.NewTextHandler(file, nil))
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	h, err := p.openHouse(ctx, cfg, in, log)
+	if err != nil {
+		return err
+	}
+	addr := in.flags["addr"]
+	if addr == "" {
+		addr = "127.0.0.1:0" // a server may be at work on the usual port
+	}
+	listener, err := listen(ctx, addr)
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	served := make(chan error, 1)
+	go func() { served <- h.serve(ctx, listener, log) }()
+	talk := &invocation{cmd: in.cmd, options: in.options, behind: map[string]int{}, flags: map[string]string{
+		"server": "http://" + listener.Addr().String(), "token-file": filepath.Join(cfg.Data, tokenFile),
+	}}
+	ints := p.watchSignals(2)
+	err = p.chatFar(ctx, cfg, talk, ints)
+	ints.stop()
+	stop()
+	return errors.Join(err, <-served)
 }
 
 // house is what a server holds open.
