@@ -128,6 +128,7 @@ var rooms = []room{
 	{dir: "examples/*", any: true},
 	{dir: "bench", any: true},
 	{dir: "test", any: true},
+	{dir: "test/sim", any: true},
 }
 
 // roomOf finds the room of a package by its folder. key tells siblings apart.
