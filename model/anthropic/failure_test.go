@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -359,4 +360,30 @@ func TestStall(t *testing.T) {
 			t.Errorf("a stall after %v, want %v: %v", took, want, e)
 		}
 	})
+}
+
+// A connection is used again once an answer is whole, although nobody reads
+// behind its end signal.
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	const calls = 20
+	answers := make([]anthropictest.Answer, calls)
+	for i := range answers {
+		answers[i] = anthropictest.Text("Hello.")
+	}
+	m, server := open(t, sonnet, nil, answers...)
+	fresh := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if !c.Reused {
+			fresh++
+		}
+	}})
+	for range calls {
+		if r := modeltest.Call(ctx, m, hello()); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	if n := len(server.Asked()); fresh != 1 || n != calls {
+		t.Errorf("%d connections for %d calls", fresh, n)
+	}
 }
