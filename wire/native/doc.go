@@ -24,9 +24,9 @@
 //   - snapshot replaces all that was shown of its step's attempt. Later
 //     deltas add to it, unless it is truncated: then none follow, and the
 //     message has everything.
-//   - message replaces them too: it is the whole answer. With piece set more of the
-//     answer is to come; otherwise the step is over. When a log is read
-//     again, it is all that is left of the deltas.
+//   - message replaces them too: it is the whole answer, and the step is over. With
+//     piece set it is the beginning of the answer: what was shown stays where
+//     it begins so. When a log is read again, it is all that is left of the deltas.
 //   - retry makes its attempt's text void; another attempt follows.
 //   - with the terminal frame, the text of every step that has no message is void.
 //   - tool_progress replaces the progress of its call before.

@@ -143,7 +143,8 @@ type Answered struct {
 type Message struct {
 	Text     string `json:"text"`
 	Thinking string `json:"thinking,omitempty"`
-	// Piece is set where more of the answer is to come.
+	// Piece is set where more of the answer is to come: Text and Thinking are its
+	// beginning.
 	Piece      bool             `json:"piece,omitempty"`
 	StopReason event.StopReason `json:"stop_reason,omitempty"`
 	Model      string           `json:"model,omitempty"`

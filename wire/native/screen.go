@@ -143,8 +143,20 @@ func (s *Screen) message(f *Message) Change {
 	if a == nil {
 		return Change{}
 	}
-	a.Message, a.Void, a.Truncated = f, false, false
-	return a.replace(f.Text, f.Thinking, fresh)
+	a.Message, a.Void = f, false
+	if !f.Piece {
+		a.Truncated = false
+		return a.replace(f.Text, f.Thinking, fresh)
+	}
+	// What was streamed may be ahead of what is committed.
+	text, thinking := f.Text, f.Thinking
+	if _, ahead := after(string(a.text), []byte(text)); ahead {
+		text = string(a.text)
+	}
+	if _, ahead := after(string(a.thinking), []byte(thinking)); ahead {
+		thinking = string(a.thinking)
+	}
+	return a.replace(text, thinking, fresh)
 }
 
 // replace sets the text. Where it goes on from what was shown, that is the change.

@@ -77,6 +77,26 @@ func TestScreen(t *testing.T) {
 			"ab", "ab",
 		},
 		{
+			"a piece that the deltas are ahead of",
+			[]native.Frame{
+				&native.TextDelta{Text: "ab", Place: at(1)}, &native.Message{Text: "a", Thinking: "t", Piece: true, Place: at(1)},
+				&native.TextDelta{Text: "c", Place: at(1)}, &native.Message{Text: "abc", Thinking: "t", Place: at(1)},
+			},
+			"abc", "abc",
+		},
+		{
+			"a piece that says something else",
+			[]native.Frame{&native.TextDelta{Text: "ab", Place: at(1)}, &native.Message{Text: "x", Piece: true, Place: at(1)}}, "x", "ab↺x",
+		},
+		{
+			"a piece after a truncated snapshot",
+			[]native.Frame{
+				&native.Snapshot{Text: "a", Truncated: true, Place: at(1)}, &native.Message{Text: "ab", Piece: true, Place: at(1)},
+				&native.TextDelta{Text: "z", Place: at(1)},
+			},
+			"ab", "ab",
+		},
+		{
 			"pieces without an end",
 			[]native.Frame{&native.Message{Text: "a", Piece: true, Place: at(1)}, &native.Result{}},
 			"", "a",
