@@ -53,6 +53,13 @@ const (
 )
 
 func run(ctx context.Context, args []string, out, errOut io.Writer, terminal bool) int {
+	if len(args) > 0 && args[0] == serverSide {
+		if err := serveSide(ctx, args[1:], os.Stdin, out); err != nil {
+			_, _ = fmt.Fprintln(errOut, "bench:", err)
+			return exitFailed
+		}
+		return exitOK
+	}
 	opt, err := parse(args, errOut)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
@@ -129,6 +136,9 @@ func (o *options) check(pairs []scenario.Pair) error {
 	for i := range pairs {
 		ids = append(ids, pairs[i].ID)
 	}
+	for _, row := range serverRows() {
+		ids = append(ids, row.ID)
+	}
 	ids = append(ids, longRun, hubRun)
 	for _, name := range o.only {
 		one := options{only: []string{name}}
@@ -188,6 +198,9 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 		if err := timeHub(ctx, &rep, pl, show); err != nil {
 			return err
 		}
+	}
+	if err := timeServer(ctx, &opt, &rep, pl, show); err != nil {
+		return err
 	}
 	if opt.profile != "" {
 		if err := os.MkdirAll(opt.profile, 0o750); err != nil {

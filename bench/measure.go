@@ -21,6 +21,8 @@ type plan struct {
 	Cycles, Every int
 	// Hub is how long events are sent through the hub in a pass.
 	Hub time.Duration
+	// Server is how often each row over HTTP is measured.
+	Server int
 	// Profile is how long a row runs under a profiler.
 	Profile time.Duration
 }
@@ -28,11 +30,11 @@ type plan struct {
 var (
 	fullPlan = plan{
 		Passes: 7, Slices: 5, Slice: 15 * time.Millisecond,
-		Cycles: 10_000, Every: 1_000, Hub: 2 * time.Second, Profile: 5 * time.Second,
+		Cycles: 10_000, Every: 1_000, Hub: 2 * time.Second, Server: 3, Profile: 5 * time.Second,
 	}
 	shortPlan = plan{
 		Passes: 3, Slices: 5, Slice: 6 * time.Millisecond,
-		Cycles: 10_000, Every: 1_000, Hub: 500 * time.Millisecond, Profile: time.Second,
+		Cycles: 10_000, Every: 1_000, Hub: 500 * time.Millisecond, Server: 1, Profile: time.Second,
 	}
 )
 

@@ -28,6 +28,7 @@ type report struct {
 	HubMicros     spread    `json:"hub_p50_micros,omitzero"`
 	HubTailMicros spread    `json:"hub_p99_micros,omitzero"`
 	Endurance     endurance `json:"endurance,omitzero"`
+	Served        []served  `json:"over_http,omitempty"`
 	Verdicts      []verdict `json:"verdicts"`
 }
 
@@ -60,6 +61,10 @@ func (r *report) writeTable(w io.Writer) error {
 	if len(r.Endurance.Braid) > 0 {
 		p.line("\n")
 		p.table(r.enduranceTable())
+	}
+	if len(r.Served) > 0 {
+		p.line("\n")
+		p.table(r.serverTable())
 	}
 	if len(r.Verdicts) > 0 {
 		p.line("\n")

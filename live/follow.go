@@ -206,6 +206,9 @@ func (f *Follower) next() (Item, bool) {
 		if len(f.read) > 0 {
 			e := f.read[0]
 			f.read = f.read[1:]
+			if len(f.read) == 0 {
+				f.read = nil // and its page with it
+			}
 			f.have = e.Seq
 			if e.Seq > f.heard {
 				f.ahead(e)
@@ -226,6 +229,7 @@ func (f *Follower) next() (Item, bool) {
 			return Item{}, false
 		}
 		item := f.inbox[0]
+		f.inbox[0] = Item{} // the room must not keep it for as long as nothing comes
 		f.inbox = f.inbox[1:]
 		switch {
 		case item.Sync != nil:

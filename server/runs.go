@@ -147,6 +147,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	request.Watch = !asynchronous(r)
 	conversation := r.PathValue("id")
 	started, err := s.service.StartRun(r.Context(), who(r), conversation, request)
 	if err != nil {
@@ -161,7 +162,11 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
-	err = st.prepare(r.Context())
+	if started.Follower != nil {
+		st.begin(started.Follower, started.Titled)
+	} else {
+		err = st.prepare(r.Context())
+	}
 	if err == nil {
 		if wantsJSON(r) {
 			err = st.collect(w, r)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -36,8 +35,12 @@ type stream struct {
 	over bool
 }
 
-// streamPage is how many events are encoded into one write at most.
-const streamPage = 64
+// streamPage is how many events are taken from the follower at a time; what is ready behind
+// them goes into the same write until that has about streamBytes.
+const (
+	streamPage  = 64
+	streamBytes = 32 << 10
+)
 
 func (s *Server) streamConversation(w http.ResponseWriter, r *http.Request) error {
 	st := &stream{server: s, who: who(r), conversation: r.PathValue("id")}
@@ -74,15 +77,19 @@ func (st *stream) attach(w http.ResponseWriter, r *http.Request) error {
 	return st.send(w, r)
 }
 
+// begin takes the place of prepare where the follower was there before the run: the
+// reader has nothing of it.
+func (st *stream) begin(f *live.Follower, titled bool) {
+	st.encoder = native.NewEncoder(st.conversation)
+	st.encoder.SkipTo(st.cursor.Seq)
+	st.follower, st.titled = f, titled
+}
+
 // prepare finds out everything that can go wrong before the first byte is sent.
 func (st *stream) prepare(ctx context.Context) error {
 	st.encoder = native.NewEncoder(st.conversation)
-	conv, err := st.server.service.GetConversation(ctx, st.who, st.conversation)
-	if err != nil {
-		return err
-	}
-	st.titled = conv.Title != ""
-	st.follower, err = st.server.service.Follow(ctx, st.who, st.conversation, st.cursor.Seq)
+	var err error
+	st.follower, st.titled, err = st.server.service.Attach(ctx, st.who, st.conversation, st.cursor.Seq)
 	if err != nil {
 		return err
 	}
@@ -157,11 +164,18 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 		buf = buf[:0]
-		for i := range items[:n] {
-			if buf = st.append(r.Context(), buf, &items[i]); st.over {
-				break
+		for n > 0 && !st.over {
+			for i := range items[:n] {
+				if buf = st.append(r.Context(), buf, &items[i]); st.over {
+					break
+				}
+			}
+			n = 0
+			if len(buf) < streamBytes {
+				n = st.follower.Ready(items[:])
 			}
 		}
+		clear(items[:]) // an event must not be kept for as long as nothing comes
 		if len(buf) == 0 {
 			continue
 		}
@@ -177,10 +191,8 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 
 // read waits for items, and says that the stream is alive while there are none.
 func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int, error) {
-	beat, stop := context.WithDeadline(ctx, out.last.Add(st.server.options.Heartbeat))
-	defer stop()
-	n, err := st.follower.Read(beat, items)
-	if err == nil || ctx.Err() != nil || !errors.Is(err, event.ErrTimeout) {
+	n, err := st.follower.ReadBy(ctx, items, out.last.Add(st.server.options.Heartbeat))
+	if n > 0 || err != nil {
 		return n, err
 	}
 	return 0, out.write(sse.AppendComment(nil, "keep-alive"))
@@ -314,14 +326,19 @@ type writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	time    time.Duration
+	// last is when it was written last, bound when the deadline was set.
 	last    time.Time
+	bound   time.Time
 	metrics *Metrics
 }
 
 // write sends b at once.
 func (o *writer) write(b []byte) error {
 	o.last = time.Now()
-	_ = o.control.SetWriteDeadline(o.last.Add(o.time)) // where there are no deadlines, TCP's are left
+	if o.last.Sub(o.bound) >= o.time/8 { // moving it each time would cost a timer an event
+		o.bound = o.last
+		_ = o.control.SetWriteDeadline(o.last.Add(o.time)) // where there are no deadlines, TCP's are left
+	}
 	if len(b) > 0 {
 		if _, err := o.w.Write(b); err != nil {
 			return err

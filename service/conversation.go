@@ -188,6 +188,7 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 	if err != nil {
 		return Conversation{}, err
 	}
+	s.warm.retitled(id)
 	return s.conversation(ctx, row)
 }
 

@@ -39,6 +39,8 @@ type RunRequest struct {
 	Metadata map[string]string
 	// Key makes the request idempotent in its conversation; empty means none.
 	Key string
+	// Watch asks for a follower that sees the run from its beginning.
+	Watch bool
 }
 
 // RunLimits bound a run; zero fields mean the service's own bounds.
@@ -55,9 +57,15 @@ type Started struct {
 	Run journal.Run
 	// Joined says that the input was left for a run that was open.
 	Joined bool
-	// After is the Seq of the last event before the run could have had one: who
-	// follows from there misses nothing of it.
+	// After is the Seq of an event before which the run had none: who follows from
+	// there misses nothing of it.
 	After int64
+	// Follower follows from After, and has since before the run was accepted. The
+	// caller closes it. It is nil where none was asked for, and where the run that
+	// answers was there before: then it is to be followed like any other.
+	Follower *live.Follower
+	// Titled says that the conversation had a title.
+	Titled bool
 }
 
 // codeKeyReused is the Code of the error for a key that came with another request.
@@ -89,12 +97,38 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	if err != nil {
 		return Started{}, err
 	}
-	after, err := s.end(ctx, conversation)
+	after, err := s.before(ctx, conversation)
 	if err != nil {
 		return Started{}, err
 	}
-	s.tokens.put(run.ID, r.Tokens)
-	started, err := s.admit(ctx, agent, run, r.Policy)
+	var follower *live.Follower
+	if r.Watch {
+		// Before the run is there, so that nothing of it must be read back.
+		if follower, err = s.follow(ctx, p, conversation, live.FollowOptions{After: after, Current: true}); err != nil {
+			return Started{}, err
+		}
+	}
+	started, err := s.accept(ctx, p, &row, r.Key, r.Policy, r.Tokens, run, agent)
+	started.After, started.Titled = after, row.Title != ""
+	switch {
+	case err == nil && !started.Joined && started.Run.ID == run.ID:
+		started.Follower = follower
+	case follower != nil:
+		follower.Close()
+	}
+	if started.Run.ID != run.ID && started.Run.Status.Ended() {
+		started.After = 0 // it is replayed
+	}
+	return started, err
+}
+
+// accept has a run admitted that is ready to be.
+func (s *Service) accept(
+	ctx context.Context, p Principal, row *Row, key string, policy braid.Policy, tokens map[string]secret.Secret, run journal.Run, agent *braid.Agent,
+) (Started, error) {
+	const op = "start run"
+	s.tokens.put(run.ID, tokens)
+	started, err := s.admit(ctx, agent, run, policy)
 	if errors.Is(err, event.ErrConflict) && run.Key != "" {
 		// What was asked for is the same, but the conversation is not any more: the
 		// first request began a session, or had a fork's history before its input.
@@ -104,22 +138,18 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 		s.tokens.drop(run.ID)
 	}
 	switch {
-	case errors.Is(err, event.ErrConflict) && r.Key != "":
+	case errors.Is(err, event.ErrConflict) && key != "":
 		return Started{}, keyReused(op)
 	case err != nil:
 		return Started{}, err
 	case !started.Joined && started.Run.Metadata[keyBody] != run.Metadata[keyBody]:
 		return Started{}, keyReused(op)
 	}
-	started.After = after
 	if row.Fresh && started.Run.NewSession {
-		_, err = s.options.Rows.Change(ctx, p.Tenant, conversation, func(row *Row) error {
+		_, err = s.options.Rows.Change(ctx, p.Tenant, row.ID, func(row *Row) error {
 			row.Fresh = false
 			return nil
 		})
-	}
-	if started.Run.ID != run.ID && started.Run.Status.Ended() {
-		started.After = 0 // it is replayed
 	}
 	return started, err
 }
@@ -235,6 +265,15 @@ func (s *Service) begun(ctx context.Context, conversation string) (bool, error) 
 	}
 	events, err := s.options.Journal.Read(ctx, conversation, 0, 1)
 	return len(events) > 0, err
+}
+
+// before is the Seq of an event that stands before whatever is begun now: where the
+// conversation is in use the last one that was seen, else its last one.
+func (s *Service) before(ctx context.Context, conversation string) (int64, error) {
+	if seq := s.warm.seen(conversation); seq > 0 {
+		return seq, nil
+	}
+	return s.end(ctx, conversation)
 }
 
 // end is the Seq of the conversation's last event.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -54,8 +55,10 @@ type Service struct {
 	options Options
 	engine  *engine.Local
 	bus     live.Bus
-	log     *slog.Logger
-	warm    warm
+	// alone says that the bus is this process's own: whatever is committed is told on it.
+	alone bool
+	log   *slog.Logger
+	warm  warm
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 }
@@ -77,13 +80,14 @@ func New(o Options) (*Service, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Bus == nil {
+	alone := o.Bus == nil
+	if alone {
 		o.Bus = live.NewHub(live.HubOptions{})
 	}
 	if o.Engine.Log == nil {
 		o.Engine.Log = o.Log
 	}
-	s := &Service{options: o, bus: o.Bus, log: o.Log}
+	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log}
 	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
 	return s, nil
 }
@@ -99,31 +103,38 @@ func (s *Service) Drain(ctx context.Context) error {
 
 // drive is the engine's way to a run.
 func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
-	row, err := s.head(ctx, w.Run.Conversation, w.Run.ID)
-	if err != nil {
-		return engine.Outcome{}, err
+	row := w.Run
+	if row.Metadata[keyBody] == "" { // all that somebody who woke it knew of it
+		var err error
+		if row, err = s.head(ctx, w.Run.Conversation, w.Run.ID); err != nil {
+			return engine.Outcome{}, err
+		}
 	}
 	agent := s.agentOf(ctx, &row)
 	publisher := s.bus.Publisher(live.Key{Tenant: row.Tenant, Conversation: row.Conversation})
 	defer publisher.Close()
-	sink := publisher.Publish
-	if s.options.Observe != nil {
-		sink = func(e event.Event) {
-			publisher.Publish(e)
-			if !e.Live() {
-				s.options.Observe(row.Tenant, &e)
-			}
+	h, done := s.warm.take(s.options.Journal, row.Conversation)
+	defer done()
+	sink := func(e event.Event) {
+		publisher.Publish(e)
+		if e.Live() {
+			return
+		}
+		h.seen.Store(e.Seq)
+		if s.options.Observe != nil {
+			durable := e // so that live events stay off the heap
+			s.options.Observe(row.Tenant, &durable)
 		}
 	}
-	conv, done := s.warm.take(s.options.Journal, row.Conversation)
-	defer done()
-	r, err := agent.Drive(ctx, conv, row.ID, braid.Work{Sink: sink, Mail: w.Mail, Draining: w.Draining})
+	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{Sink: sink, Mail: w.Mail, Draining: w.Draining})
 	if err != nil {
 		return engine.Outcome{}, err
 	}
 	if r.Status.Ended() {
 		s.tokens.drop(row.ID)
-		s.ended(context.WithoutCancel(ctx), &row, r)
+		if r.Status == event.RunCompleted && !h.titled.Load() {
+			s.ended(context.WithoutCancel(ctx), &row, h)
+		}
 	}
 	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
 }
@@ -147,13 +158,12 @@ func (s *Service) queue(ctx context.Context, conversation string) ([]journal.Run
 }
 
 // ended gives a conversation its title once a run of it has completed.
-func (s *Service) ended(ctx context.Context, row *journal.Run, r *braid.Result) {
-	if r.Status != event.RunCompleted {
-		return
-	}
-	if _, err := s.Title(ctx, Principal{Tenant: row.Tenant}, row.Conversation); err != nil && !errors.Is(err, event.ErrNotFound) {
+func (s *Service) ended(ctx context.Context, row *journal.Run, h *warmth) {
+	title, err := s.Title(ctx, Principal{Tenant: row.Tenant}, row.Conversation)
+	if err != nil && !errors.Is(err, event.ErrNotFound) {
 		s.log.Warn("a conversation got no title", "tenant", row.Tenant, "conversation", row.Conversation, "error", err)
 	}
+	h.titled.Store(err == nil && title != "")
 }
 
 // warm keeps the folds of the conversations that are in use, so that a turn costs
@@ -167,6 +177,10 @@ type warm struct {
 
 type warmth struct {
 	conv *braid.Conversation
+	// seen is the Seq of the last event that a drive here has sent, 0 if none.
+	seen atomic.Int64
+	// titled says that the conversation has a title.
+	titled atomic.Bool
 	// drives is how many use it now.
 	drives int
 	last   int64
@@ -175,14 +189,14 @@ type warmth struct {
 // mostWarm bounds the folds that are kept.
 const mostWarm = 1024
 
-// take gives the handle of a conversation; done gives it back.
-func (w *warm) take(store journal.Store, id string) (conv *braid.Conversation, done func()) {
+// take gives what is kept of a conversation; done gives it back.
+func (w *warm) take(store journal.Store, id string) (h *warmth, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.used == nil {
 		w.used = make(map[string]*warmth)
 	}
-	h := w.used[id]
+	h = w.used[id]
 	if h == nil {
 		w.trim()
 		h = &warmth{conv: braid.Open(store, id)}
@@ -191,10 +205,29 @@ func (w *warm) take(store journal.Store, id string) (conv *braid.Conversation, d
 	w.clock++
 	h.drives++
 	h.last = w.clock
-	return h.conv, func() {
+	return h, func() {
 		w.mu.Lock()
 		h.drives--
 		w.mu.Unlock()
+	}
+}
+
+// seen is the Seq of the last event that a drive here has sent; 0 if it is not known.
+func (w *warm) seen(id string) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.used[id]; h != nil {
+		return h.seen.Load()
+	}
+	return 0
+}
+
+// retitled says that somebody may have taken a conversation's title away.
+func (w *warm) retitled(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h := w.used[id]; h != nil {
+		h.titled.Store(false)
 	}
 }
 

@@ -13,26 +13,46 @@ import (
 // Follow follows a conversation from the event after on. The follower must be closed.
 // An after that the log has not reached is [event.ErrInvalid].
 func (s *Service) Follow(ctx context.Context, p Principal, conversation string, after int64) (*live.Follower, error) {
+	f, _, err := s.Attach(ctx, p, conversation, after)
+	return f, err
+}
+
+// Attach is [Service.Follow], and tells whether the conversation has a title.
+func (s *Service) Attach(ctx context.Context, p Principal, conversation string, after int64) (f *live.Follower, titled bool, err error) {
 	const op = "follow"
-	if _, err := s.row(ctx, p, op, conversation); err != nil {
-		return nil, err
+	row, err := s.row(ctx, p, op, conversation)
+	if err != nil {
+		return nil, false, err
 	}
 	if after < 0 {
-		return nil, invalid(op, "the place to begin from is before the beginning", "begin from 0")
+		return nil, false, invalid(op, "the place to begin from is before the beginning", "begin from 0")
 	}
 	if after > 0 {
 		at, err := s.options.Journal.Read(ctx, conversation, after-1, 1)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if len(at) == 0 {
-			return nil, invalid(op, "the place to begin from is after the end", "begin from an event that was sent")
+			return nil, false, invalid(op, "the place to begin from is after the end", "begin from an event that was sent")
 		}
+	}
+	f, err = s.follow(ctx, p, conversation, live.FollowOptions{After: after})
+	return f, row.Title != "", err
+}
+
+// quietPoll is how often a quiet stream asks the journal where all runs are driven in this
+// process: what is committed here is told here.
+const quietPoll = 30 * time.Second
+
+// follow follows a conversation that the principal may read.
+func (s *Service) follow(ctx context.Context, p Principal, conversation string, o live.FollowOptions) (*live.Follower, error) {
+	if s.alone {
+		o.Poll = quietPoll
 	}
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
 		return s.options.Journal.Read(ctx, conversation, after, limit)
 	}
-	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, live.FollowOptions{After: after})
+	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, o)
 }
 
 // mostTitleRunes is how long a title is that nobody chose (seed 4).

@@ -135,7 +135,9 @@ func (s *Served) pieces(ctx context.Context, yield func(string) bool) error {
 // generator is a model that only has pieces to give.
 type generator struct{ served *Served }
 
-func (generator) Info() braid.ModelInfo { return braid.ModelInfo{Name: "bench:generator", Simulated: true} }
+func (generator) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "bench:generator", Simulated: true}
+}
 
 func (g generator) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {

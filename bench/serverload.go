@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/bench/scenario"
+)
+
+// loader is one reader of a server: one connection and one conversation. It reads the
+// bytes by itself, because a client library would cost more than the server.
+type loader struct {
+	addr         string
+	conversation string
+	conn         net.Conn
+	in           *bufio.Reader
+	post, get    []byte
+
+	// What was seen of the last run, and of all of them.
+	first  time.Duration
+	whole  time.Duration
+	deltas int
+	held   []time.Duration
+}
+
+// dial connects, and makes a conversation where the side has such a thing.
+func dial(ctx context.Context, addr string, real bool, number int) (*loader, error) {
+	l := &loader{addr: addr, conversation: fmt.Sprint("floor-", number)}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	l.conn, l.in = conn, bufio.NewReaderSize(conn, 16<<10)
+	if real {
+		if err := l.begin(); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	path := scenario.ServedPath + "/" + l.conversation
+	l.post = request("POST", path+"/runs", addr, `{"user_input":"go"}`)
+	l.get = request("GET", path+"/stream", addr, "")
+	return l, nil
+}
+
+func (l *loader) close() error { return l.conn.Close() }
+
+func request(method, path, addr, body string) []byte {
+	head := method + " " + path + " HTTP/1.1\r\nHost: " + addr + "\r\nAuthorization: Bearer " + scenario.ServedToken + "\r\n"
+	if body != "" {
+		head += "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
+	}
+	return []byte(head + "\r\n" + body)
+}
+
+// begin makes the loader's conversation.
+func (l *loader) begin() error {
+	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, "{}"))
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(body, &made); err != nil || made.ID == "" {
+		return fmt.Errorf("a conversation was answered with %s: %.200q", res.Status, body)
+	}
+	l.conversation = made.ID
+	return nil
+}
+
+func (l *loader) ask(request []byte) (*http.Response, error) {
+	if _, err := l.conn.Write(request); err != nil {
+		return nil, err
+	}
+	return http.ReadResponse(l.in, nil)
+}
+
+var (
+	nameLine  = []byte("event: ")
+	deltaName = []byte("text_delta")
+	endName   = []byte("result")
+	errorName = []byte("error")
+	madeAt    = []byte(`data: {"text":"` + scenario.Madestamp)
+)
+
+// run asks for a run and reads its stream to the end.
+func (l *loader) run(paced bool) error {
+	begun := time.Now()
+	res, err := l.ask(l.post)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(res.Body)
+		return fmt.Errorf("a run was answered with %s: %.200q", res.Status, body)
+	}
+	l.deltas, l.first = 0, 0
+	lines := bufio.NewReaderSize(res.Body, 8<<10)
+	ended := false
+	for {
+		line, err := lines.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) { // a long line is no delta
+			_, err = lines.ReadSlice('\n')
+		}
+		switch {
+		case errors.Is(err, io.EOF) && ended:
+			l.whole = time.Since(begun)
+			return nil
+		case err != nil:
+			return err
+		}
+		if name, ok := bytes.CutPrefix(line, nameLine); ok {
+			switch name = bytes.TrimSpace(name); {
+			case bytes.Equal(name, deltaName):
+				if l.deltas++; l.deltas == 1 {
+					l.first = time.Since(begun)
+				}
+			case bytes.Equal(name, endName):
+				ended = true
+			case bytes.Equal(name, errorName):
+				return errors.New("a run ended with an error")
+			}
+		} else if paced && bytes.HasPrefix(line, madeAt) {
+			l.note(line[len(madeAt):])
+		}
+	}
+}
+
+// note remembers how long a delta was on its way.
+func (l *loader) note(line []byte) {
+	var made int64
+	for _, c := range line {
+		if c < '0' || c > '9' {
+			break
+		}
+		made = 10*made + int64(c-'0')
+	}
+	l.held = append(l.held, time.Duration(time.Now().UnixNano()-made))
+}
+
+// attach opens a stream on which nothing comes, and reads its head.
+func (l *loader) attach() error {
+	res, err := l.ask(l.get)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("a stream was answered with %s", res.Status)
+	}
+	return err
+}
+
+// loaders connects n readers, some at a time.
+func loaders(ctx context.Context, addr string, real bool, n int) (all []*loader, err error) {
+	all = make([]*loader, n)
+	defer func() {
+		if err != nil {
+			_ = closeLoaders(all) // the other error counts
+			all = nil
+		}
+	}()
+	return all, each(min(n, 64), n, func(i int) (err error) {
+		all[i], err = dial(ctx, addr, real, i)
+		return err
+	})
+}
+
+func closeLoaders(all []*loader) error {
+	var errs []error
+	for _, l := range all {
+		if l != nil {
+			errs = append(errs, l.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each calls do for 0 to n-1 on so many goroutines. It gives the first error.
+func each(goroutines, n int, do func(int) error) error {
+	var wait sync.WaitGroup
+	var once sync.Once
+	var failed error
+	next := make(chan int)
+	for range goroutines {
+		wait.Go(func() {
+			for i := range next {
+				if err := do(i); err != nil {
+					once.Do(func() { failed = err })
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	return failed
+}

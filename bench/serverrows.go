@@ -1,0 +1,370 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/braidrun/braid/bench/scenario"
+)
+
+// serverRow is one way to load a server.
+type serverRow struct {
+	ID, Name string
+	// Streams is how many readers there are at once.
+	Streams int
+	// Every is the time between two deltas; 0 is none. Rounds is how many runs
+	// each reader asks for, one after another; 0 opens streams on which nothing comes.
+	Every  time.Duration
+	Rounds int
+	// Deltas is how many pieces a run has.
+	Deltas int
+	Sides  []string
+	// long rows are not in the short form.
+	long bool
+}
+
+// serverRun is the name of these rows in --only.
+const serverRun = "server"
+
+func serverRows() []serverRow {
+	burst := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite}
+	plain := []string{scenario.SideFloor, scenario.SideMemory, scenario.SideSQLite}
+	return []serverRow{
+		{ID: "server-burst-1", Name: "burst, 1 stream", Streams: 1, Rounds: 100, Deltas: 200, Sides: burst},
+		{ID: "server-burst-50", Name: "burst, 50 streams", Streams: 50, Rounds: 10, Deltas: 200, Sides: burst},
+		{ID: "server-burst-500", Name: "burst, 500 streams", Streams: 500, Rounds: 4, Deltas: 200, Sides: burst},
+		{
+			ID: "server-paced-500", Name: "paced, 500 streams, 20 ms", Streams: 500, Rounds: 1, Deltas: 200,
+			Every: 20 * time.Millisecond, Sides: plain,
+		},
+		{ID: "server-idle-500", Name: "idle, 500 streams", Streams: 500, Sides: plain},
+		{ID: "server-idle-5000", Name: "idle, 5000 streams", Streams: 5000, Sides: plain, long: true},
+	}
+}
+
+// served is what was measured of one side of one row, one figure a pass.
+type served struct {
+	Row  string `json:"row"`
+	Name string `json:"name"`
+	Side string `json:"side"`
+	// MicrosEach is the server's processor time a delta.
+	MicrosEach spread `json:"cpu_micros_a_delta,omitzero"`
+	// Ratio is that time through the floor's of the same pass.
+	Ratio spread `json:"cpu_ratio,omitzero"`
+	// Cores is how many cores the server used.
+	Cores spread `json:"cores,omitzero"`
+	// Rate is how many deltas a second were read.
+	Rate spread `json:"deltas_a_second,omitzero"`
+	// FirstP50 and FirstP99 are the time in milliseconds to the first delta.
+	FirstP50 spread `json:"first_ms_p50,omitzero"`
+	FirstP99 spread `json:"first_ms_p99,omitzero"`
+	// HeldP50 and HeldP99 are how long in milliseconds a paced delta was on its way from
+	// the model to its reader; Late is how many of 1000 took more than 2 ms.
+	HeldP50 spread `json:"held_ms_p50,omitzero"`
+	HeldP99 spread `json:"held_ms_p99,omitzero"`
+	Late    spread `json:"late_in_1000,omitzero"`
+	// Merged is how many of 1000 deltas came as one with others, because their reader was
+	// not there in time or too slow.
+	Merged spread `json:"merged_in_1000,omitzero"`
+	// KiBEach is the server's resident memory an idle stream, MiB all of it, and IdleCores
+	// what the open streams cost while nothing comes.
+	KiBEach   spread `json:"kib_a_stream,omitzero"`
+	MiB       spread `json:"rss_mib,omitzero"`
+	IdleCores spread `json:"idle_cores,omitzero"`
+}
+
+// pass is what one pass of one side gave.
+type pass struct {
+	micros, cores, rate, first50, first99, held50, held99, late, merged, kib, mib, idle float64
+}
+
+// sideProcess is a process that serves a side.
+type sideProcess struct {
+	addr  string
+	stats func() (sideStat, error)
+	end   func() error
+}
+
+// beginSide begins to serve: in the bench a process of its own, pinned to a core.
+type beginSide func(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error)
+
+// ownProcess serves in another process, which is this program once more.
+func ownProcess(ctx context.Context, s *scenario.Served, profile string) (*sideProcess, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := json.Marshal(struct {
+		*scenario.Served
+
+		Profile string `json:"profile"`
+	}{s, profile})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, serverSide, string(spec)) //nolint:gosec // this program
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	undo, err := pinned(cmd.Start)
+	if err != nil {
+		return nil, err
+	}
+	return talkTo(in, out, func() error {
+		defer undo()
+		return cmd.Wait()
+	})
+}
+
+// talkTo reads the address of a serving process and asks it for its figures.
+func talkTo(in io.WriteCloser, out io.Reader, wait func() error) (*sideProcess, error) {
+	lines := bufio.NewReader(out)
+	p := &sideProcess{
+		stats: func() (s sideStat, err error) {
+			if _, err := io.WriteString(in, "\n"); err != nil {
+				return s, err
+			}
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return s, err
+			}
+			return s, json.Unmarshal(line, &s)
+		},
+		end: func() error { return errors.Join(in.Close(), wait()) },
+	}
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(err, p.end())
+	}
+	p.addr = line[:len(line)-1]
+	if _, _, err := net.SplitHostPort(p.addr); err != nil {
+		return nil, errors.Join(err, p.end())
+	}
+	return p, nil
+}
+
+// timeServer measures the rows over HTTP.
+func timeServer(ctx context.Context, opt *options, rep *report, pl plan, show *progress) error {
+	for _, row := range serverRows() {
+		if !opt.wants(row.ID) || row.long && opt.short && len(opt.only) == 0 {
+			continue
+		}
+		if err := row.measure(ctx, rep, pl.Server, ownProcess, opt.profile, show); err != nil {
+			return fmt.Errorf("%s: %w", row.ID, err)
+		}
+	}
+	return nil
+}
+
+// measure goes through all sides in each pass.
+func (row *serverRow) measure(ctx context.Context, rep *report, passes int, begin beginSide, profile string, show *progress) error {
+	all := make([][]pass, len(row.Sides))
+	for n := range passes {
+		for i, side := range row.Sides {
+			show.say("pass %d of %d: %s, %s", n+1, passes, row.ID, side)
+			file := ""
+			if profile != "" && n == 0 {
+				if err := os.MkdirAll(profile, 0o750); err != nil {
+					return err
+				}
+				file = filepath.Join(profile, fmt.Sprintf("%s.%d.cpu.pprof", row.ID, i))
+			}
+			p, err := row.pass(ctx, side, begin, file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", side, err)
+			}
+			all[i] = append(all[i], p)
+		}
+	}
+	for i, side := range row.Sides {
+		of := func(figure func(*pass) float64) spread {
+			var v []float64
+			for k := range all[i] {
+				v = append(v, figure(&all[i][k]))
+			}
+			return spreadOf(v)
+		}
+		s := served{
+			Row: row.ID, Name: row.Name, Side: side,
+			MicrosEach: of(func(p *pass) float64 { return p.micros }), Cores: of(func(p *pass) float64 { return p.cores }),
+			Rate:     of(func(p *pass) float64 { return p.rate }),
+			FirstP50: of(func(p *pass) float64 { return p.first50 }), FirstP99: of(func(p *pass) float64 { return p.first99 }),
+			HeldP50: of(func(p *pass) float64 { return p.held50 }), HeldP99: of(func(p *pass) float64 { return p.held99 }),
+			Late: of(func(p *pass) float64 { return p.late }), Merged: of(func(p *pass) float64 { return p.merged }),
+			KiBEach: of(func(p *pass) float64 { return p.kib }), MiB: of(func(p *pass) float64 { return p.mib }),
+			IdleCores: of(func(p *pass) float64 { return p.idle }),
+		}
+		var ratios []float64
+		for k := range all[i] {
+			if floor := all[0][k].micros; floor > 0 {
+				ratios = append(ratios, all[i][k].micros/floor)
+			}
+		}
+		s.Ratio = spreadOf(ratios)
+		rep.Served = append(rep.Served, s)
+	}
+	return nil
+}
+
+// pass measures one side once, in a server that has just begun.
+func (row *serverRow) pass(ctx context.Context, side string, begin beginSide, profile string) (p pass, err error) {
+	folder, err := os.MkdirTemp("", "braid-bench-")
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	proc, err := begin(ctx, &scenario.Served{Side: side, Folder: folder, Deltas: row.Deltas, Every: row.Every}, profile)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, proc.end()) }()
+	stopped := context.AfterFunc(ctx, func() { _ = proc.end() })
+	defer stopped()
+	all, err := loaders(ctx, proc.addr, side != scenario.SideFloor && side != scenario.SideTogether, row.Streams)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, closeLoaders(all)) }()
+	if row.Rounds == 0 {
+		return p, row.idle(proc, all, &p)
+	}
+	return p, row.load(proc, all, &p)
+}
+
+// load has all readers ask for runs at once.
+func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
+	paced := row.Every > 0
+	if !paced { // once before, so that everything is there
+		if err := each(len(all), len(all), func(i int) error { return all[i].run(false) }); err != nil {
+			return err
+		}
+	}
+	before, err := proc.stats()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	firsts := make([][]time.Duration, len(all))
+	var got atomic.Int64
+	err = each(len(all), len(all), func(i int) error {
+		l := all[i]
+		if paced { // people do not begin at the same moment
+			time.Sleep(time.Duration(i) * time.Second / time.Duration(len(all)))
+		}
+		for range row.Rounds {
+			if err := l.run(paced); err != nil {
+				return err
+			}
+			if l.deltas == 0 || l.deltas > row.Deltas {
+				return fmt.Errorf("a reader got %d deltas of %d", l.deltas, row.Deltas)
+			}
+			got.Add(int64(l.deltas))
+			firsts[i] = append(firsts[i], l.first)
+		}
+		return nil
+	})
+	took := time.Since(begun)
+	if err != nil {
+		return err
+	}
+	after, err := proc.stats()
+	if err != nil {
+		return err
+	}
+	deltas := float64(len(all) * row.Rounds * row.Deltas)
+	p.micros = float64((after.CPU - before.CPU).Nanoseconds()) / 1e3 / deltas
+	p.cores = (after.CPU - before.CPU).Seconds() / took.Seconds()
+	p.rate = deltas / took.Seconds()
+	p.merged = 1000 * (1 - float64(got.Load())/deltas)
+	p.mib = float64(after.RSS) / (1 << 20)
+	p.first50, p.first99, _ = percentiles(slices.Concat(firsts...), 0)
+	var held []time.Duration
+	for _, l := range all {
+		held = append(held, l.held...)
+	}
+	p.held50, p.held99, p.late = percentiles(held, 2*time.Millisecond)
+	return nil
+}
+
+// idle opens streams on which nothing comes.
+func (row *serverRow) idle(proc *sideProcess, all []*loader, p *pass) error {
+	before, err := proc.stats()
+	if err != nil {
+		return err
+	}
+	if err := each(min(64, len(all)), len(all), func(i int) error { return all[i].attach() }); err != nil {
+		return err
+	}
+	time.Sleep(time.Second)
+	settled, err := proc.stats()
+	if err != nil {
+		return err
+	}
+	const watch = 3 * time.Second
+	time.Sleep(watch)
+	after, err := proc.stats()
+	if err != nil {
+		return err
+	}
+	p.kib = float64(after.RSS-before.RSS) / 1024 / float64(len(all))
+	p.mib = float64(after.RSS) / (1 << 20)
+	p.idle = (after.CPU - settled.CPU).Seconds() / watch.Seconds()
+	return nil
+}
+
+// percentiles are the median and the 99th percentile in milliseconds, and how many of
+// 1000 are above a bound.
+func percentiles(v []time.Duration, bound time.Duration) (p50, p99, above float64) {
+	if len(v) == 0 {
+		return 0, 0, 0
+	}
+	slices.Sort(v)
+	n := 0
+	for _, d := range v {
+		if d > bound {
+			n++
+		}
+	}
+	ms := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+	return ms(v[len(v)/2]), ms(v[len(v)*99/100]), 1000 * float64(n) / float64(len(v))
+}
+
+// serverTable is the rows over HTTP.
+func (r *report) serverTable() [][]string {
+	t := [][]string{{
+		"over HTTP", "side", "cpu a delta", "to floor", "cores", "deltas/s", "first p50", "p99 ms", "on its way p50", "p99 ms",
+		"over 2 ms", "merged", "a stream", "RSS", "idle cores",
+	}}
+	with := func(s spread, unit string) string {
+		if s.Max == 0 {
+			return ""
+		}
+		return short(s.Median) + unit
+	}
+	for i := range r.Served {
+		s := &r.Served[i]
+		t = append(t, []string{
+			s.Name, s.Side, with(s.MicrosEach, " µs"), with(s.Ratio, "×"), with(s.Cores, ""), with(s.Rate, ""), with(s.FirstP50, ""),
+			with(s.FirstP99, ""), with(s.HeldP50, ""), with(s.HeldP99, ""), with(s.Late, " in 1000"), with(s.Merged, " in 1000"), with(s.KiBEach, " KiB"),
+			with(s.MiB, " MiB"), with(s.IdleCores, ""),
+		})
+	}
+	return t
+}
