@@ -26,8 +26,8 @@ func TestGuideNamesTheFrames(t *testing.T) {
 	anywhere := reflect.TypeFor[native.Place]() // said of all frames at once
 	var fields func(ty reflect.Type) []string
 	fields = func(ty reflect.Type) (names []string) {
-		for i := range ty.NumField() {
-			f := ty.Field(i)
+		for f := range ty.Fields() {
+			f := f
 			if f.Anonymous {
 				if f.Type != anywhere {
 					names = append(names, fields(f.Type)...)

@@ -86,7 +86,8 @@ func TestScreen(t *testing.T) {
 		},
 		{
 			"a piece that says something else",
-			[]native.Frame{&native.TextDelta{Text: "ab", Place: at(1)}, &native.Message{Text: "x", Piece: true, Place: at(1)}}, "x", "ab↺x",
+			[]native.Frame{&native.TextDelta{Text: "ab", Place: at(1)}, &native.Message{Text: "x", Piece: true, Place: at(1)}},
+			"x", "ab↺x",
 		},
 		{
 			"a piece after a truncated snapshot",
