@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
@@ -46,13 +47,19 @@ func BenchmarkDelta(b *testing.B) {
 	})
 }
 
-// BenchmarkRequest is what a body costs in the middle of a conversation of 1,000
-// events: afresh, and when all but the last turn was sent before.
-func BenchmarkRequest(b *testing.B) {
+// long is a conversation of 1,000 messages.
+func long() []event.Message {
 	messages := []event.Message{question("Go.")}
-	for i := range 333 {
+	for i := range 500 {
 		messages = append(messages, turn(fmt.Sprint("t", i), 1)...)
 	}
+	return messages
+}
+
+// BenchmarkRequest is what a body costs in the middle of a conversation of 1,000
+// messages: afresh, and when all but the last turn was sent before.
+func BenchmarkRequest(b *testing.B) {
+	messages := long()
 	req := func(n int) *braid.ModelRequest {
 		return &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
 	}
@@ -74,4 +81,35 @@ func BenchmarkRequest(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A turn on 1,000 messages encodes at most a quarter of what it would afresh.
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+	messages := long()
+	best := func(m func() *Model) time.Duration {
+		least := time.Hour
+		for range 30 {
+			one := m()
+			begun := time.Now()
+			if _, _, err := one.body(&braid.ModelRequest{Tools: add, Messages: messages}); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, time.Since(begun))
+		}
+		return least
+	}
+	kept := &Model{name: Default, cache: CacheAuto}
+	afresh := best(func() *Model { return &Model{name: Default, cache: CacheAuto} })
+	warm := best(func() *Model {
+		// All but the last turn was sent before.
+		if _, _, err := kept.body(&braid.ModelRequest{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	})
+	if ratio := float64(warm) / float64(afresh); ratio > 0.25 {
+		t.Errorf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+	} else {
+		t.Logf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+	}
 }

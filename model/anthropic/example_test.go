@@ -23,7 +23,8 @@ func Example() {
 		anthropictest.Stream([]braid.Chunk{
 			{Kind: braid.ChunkText, Text: "I add 3 and 5."},
 			{Kind: braid.ChunkCall, Index: 1, ID: "toolu_1", Text: "add"},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a": 3, `}, {Kind: braid.ChunkCallInput, Index: 1, Text: `"b": 5}`},
+			{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a": 3, `},
+			{Kind: braid.ChunkCallInput, Index: 1, Text: `"b": 5}`},
 		}, "tool_use", event.Usage{Input: 40, Output: 20, CacheWrite: 1200}),
 		anthropictest.Stream([]braid.Chunk{{Kind: braid.ChunkText, Text: "3 + 5 = 8."}}, "end_turn",
 			event.Usage{Input: 8, Output: 9, CacheRead: 1200}),
