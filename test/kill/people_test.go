@@ -153,7 +153,7 @@ func (p *person) rest(talk string) bool {
 		// An earlier process may have taken the answer and died over saying so, or the
 		// run was interrupted.
 		if told != nil && told.Error != "" && told.Error != event.ErrNotFound && told.Error != event.ErrConflict {
-			w.t.Errorf("an answer is refused: %s", told.Says)
+			w.errorf("an answer is refused: %s", told.Says)
 		}
 		if p.random.IntN(4) == 0 {
 			// Somebody else has another opinion, too late.

@@ -57,6 +57,14 @@ type world struct {
 	gone       chan struct{}
 }
 
+// errorf tells of trouble. Where the worker lies, that is no news.
+func (w *world) errorf(format string, args ...any) {
+	w.t.Helper()
+	if w.lie == "" {
+		w.t.Errorf(format, args...)
+	}
+}
+
 // life is a process's, by the wall clock.
 type life struct {
 	began, ended time.Time
@@ -138,14 +146,14 @@ func (w *world) start(point string, term time.Duration) *process {
 	p.cmd.Stderr = &p.errors
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 	}
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 	}
 	p.began = time.Now()
 	if err := p.cmd.Start(); err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 		close(p.dead)
 		return p
 	}
@@ -229,7 +237,7 @@ func (w *world) take(p *process, told *worker.Told) {
 	case told.Seen != nil:
 		w.watched[told.Seen.Conversation] = append(w.watched[told.Seen.Conversation], *told.Seen)
 	case told.Trouble != "":
-		w.t.Errorf("process %d: %s", p.number, told.Trouble)
+		w.errorf("process %d: %s", p.number, told.Trouble)
 	}
 }
 
@@ -253,7 +261,7 @@ func (w *world) begun(b *worker.Begun) {
 func (w *world) give(p *process, o *order) {
 	line, err := json.Marshal(&o.Order)
 	if err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 	}
 	_, _ = p.in.Write(append(line, '\n'))
 }
@@ -448,7 +456,7 @@ func (w *world) kill(way way) (cause string) {
 // caused writes down what a process ended of, if it was that.
 func (w *world) caused(ok bool, p *process, cause string) string {
 	if !ok {
-		w.t.Errorf("process %d was to end by this: %s, and ended by itself: %v", p.number, cause, p.cmd.ProcessState)
+		w.errorf("process %d was to end by this: %s, and ended by itself: %v", p.number, cause, p.cmd.ProcessState)
 		cause = "by itself"
 	}
 	w.mu.Lock()
@@ -462,7 +470,7 @@ func (w *world) await(p *process) {
 	select {
 	case <-p.dead:
 	case <-time.After(30 * time.Second):
-		w.t.Errorf("process %d does not come to an end", p.number)
+		w.errorf("process %d does not come to an end", p.number)
 		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.dead
 	}
@@ -472,7 +480,7 @@ func (w *world) await(p *process) {
 func (w *world) complain(p *process) {
 	if p.errors.Len() > 0 {
 		text := p.errors.String()
-		w.t.Errorf("process %d says:\n%s", p.number, text[:min(len(text), 8000)])
+		w.errorf("process %d says:\n%s", p.number, text[:min(len(text), 8000)])
 	}
 }
 
@@ -489,17 +497,21 @@ func (w *world) finish(people *sync.WaitGroup) bool {
 		w.tidy()
 		close(done)
 	}()
-	limit := time.NewTimer(60 * time.Second)
+	peace := time.Minute
+	if w.lie != "" {
+		peace = 3 * time.Second
+	}
+	limit := time.NewTimer(peace)
 	defer limit.Stop()
 	ok := false
 	select {
 	case <-done:
 		ok = true
 	case <-p.dead:
-		w.t.Errorf("the last process ended before all was done: %v", p.cmd.ProcessState)
+		w.errorf("the last process ended before all was done: %v", p.cmd.ProcessState)
 	case <-limit.C:
 		w.mu.Lock()
-		w.t.Errorf("after a minute of peace, %d runs are open (%v), %d questions, and there are orders without an answer: %v",
+		w.errorf("after a while of peace, %d runs are open (%v), %d questions, and there are orders without an answer: %v",
 			len(w.open), w.open, len(w.asked), w.unanswered())
 		w.mu.Unlock()
 	}
@@ -517,7 +529,7 @@ func (w *world) close(p *process) bool {
 	w.await(p)
 	ok := p.cmd.ProcessState.Success()
 	if !ok {
-		w.t.Errorf("the last process ended with %v", p.cmd.ProcessState)
+		w.errorf("the last process ended with %v", p.cmd.ProcessState)
 	}
 	w.complain(p)
 	w.mu.Lock()
