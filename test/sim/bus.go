@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/braidrun/braid/event"
@@ -130,11 +131,11 @@ func (w *watcher) Read(ctx context.Context, items []live.Item) (int, error) {
 func texts(s *live.Snapshot) string {
 	blocks := slices.Clone(s.Blocks)
 	slices.SortStableFunc(blocks, func(a, b live.Block) int { return a.Block - b.Block })
-	all := ""
+	var all strings.Builder
 	for _, b := range blocks {
 		if b.Kind == event.BlockText {
-			all += b.Text
+			all.WriteString(b.Text)
 		}
 	}
-	return all
+	return all.String()
 }

@@ -92,7 +92,7 @@ func (c *client) ask(f func(ctx context.Context, p *process) error) (bool, error
 			return true, err
 		}
 		c.unsure = true
-		time.Sleep(100 * time.Millisecond)
+		lapse(100 * time.Millisecond)
 	}
 }
 
@@ -125,8 +125,8 @@ func (c *client) took(text string, policy braid.Policy, run string) {
 	r.accepted = append(r.accepted, accepted{c.name, text, policy, run, r.tick()})
 }
 
-// send says something under a policy. It is false where that was refused.
-func (c *client) send(text string, policy braid.Policy) bool {
+// send says something under a policy.
+func (c *client) send(text string, policy braid.Policy) {
 	c.jobs++
 	key := fmt.Sprintf("%s-key-%d", c.name, c.jobs)
 	var sent braid.Sent
@@ -146,20 +146,19 @@ func (c *client) send(text string, policy braid.Policy) bool {
 	})
 	switch {
 	case !ok:
-		return false
+		return
 	case policy == braid.Reject && event.KindOf(err) == event.ErrLocked:
 		if !c.unsure {
 			c.w.mu.Lock()
 			c.w.record.missing = append(c.w.record.missing, text)
 			c.w.mu.Unlock()
 		}
-		return false
+		return
 	case err != nil:
 		c.w.fail("P1", "%q of %s was refused: %v", text, c.name, err)
-		return false
+		return
 	}
 	c.took(text, policy, sent.Run)
-	return true
 }
 
 // wake tells the engine that there is mail. It is a hint: nobody asks what came of it.
@@ -193,8 +192,8 @@ func (c *client) cancel(run string) {
 	r.cancels = append(r.cancels, cancelRecord{run, r.tick(), time.Now(), c.name})
 }
 
-// answer answers a question. It is false where somebody else had.
-func (c *client) answer(q event.Event, value string) bool {
+// answer answers a question. Where somebody else has, that is all.
+func (c *client) answer(q event.Event, value string) {
 	token := q.Body.(*event.Asked).Token
 	ok, err := c.ask(func(ctx context.Context, p *process) error {
 		_, err := call(p, Answer, c.name, func() (struct{}, error) {
@@ -206,13 +205,12 @@ func (c *client) answer(q event.Event, value string) bool {
 		return err
 	})
 	if !ok || err != nil {
-		return false
+		return
 	}
 	w := c.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.record.answers = append(w.record.answers, answerRecord{c.name, token, value})
-	return true
 }
 
 // questions does something about every question that is asked.

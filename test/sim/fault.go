@@ -1,7 +1,5 @@
 package sim
 
-import "slices"
-
 // Seam is a place at which a process calls, or is called by, what it does not
 // control.
 type Seam string
@@ -109,9 +107,4 @@ var seams = []Seam{
 	ModelBegin, ModelChunk, ModelEnd,
 	ToolBegin, ToolReconcile, ToolEffect, ToolEnd,
 	Arrive,
-}
-
-// stops reports whether the fault takes the process away from its clients.
-func (f Fault) stops() bool {
-	return slices.Contains([]Fault{Crash, CrashAfter, Pause, PauseAfter}, f)
 }

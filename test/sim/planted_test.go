@@ -35,7 +35,7 @@ var bugs = []struct{ name, promise string }{
 
 // TestPlanted plants one bug after the other and looks that the first case in which
 // the checker finds something names the promise that the bug breaks.
-func TestPlanted(t *testing.T) {
+func TestPlanted(t *testing.T) { //nolint:paralleltest // one bug at a time
 	const most = 12_000
 	counts := map[string]map[Seam]int{}
 	for _, name := range names() {

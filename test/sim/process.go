@@ -101,7 +101,7 @@ func (w *world) boot(base journal.Store) {
 			if p.over() {
 				return
 			}
-			time.Sleep(200 * time.Millisecond)
+			lapse(200 * time.Millisecond)
 		}
 		w.reachable(p)
 	})
@@ -194,7 +194,7 @@ func call[T any](p *process, s Seam, who string, do func() (T, error)) (T, error
 		}
 	case Reorder:
 		// Whatever else is on its way goes first.
-		time.Sleep(behind)
+		lapse(behind)
 		if !p.again(s, who) {
 			return none, gone(s)
 		}
@@ -221,7 +221,7 @@ func call[T any](p *process, s Seam, who string, do func() (T, error)) (T, error
 
 // late lets time go by for this call alone.
 func (p *process) late(s Seam, who string) bool {
-	time.Sleep(delayed)
+	lapse(delayed)
 	return p.again(s, who)
 }
 
@@ -256,7 +256,7 @@ func (p *process) crash() {
 	}
 	base := p.w.inherit(p.base)
 	p.w.spawn(func() {
-		time.Sleep(restart)
+		lapse(restart)
 		p.w.boot(base)
 	})
 }
@@ -284,7 +284,7 @@ func (p *process) pause() {
 	p.w.stopped(p)
 	close(p.gone)
 	p.w.spawn(func() {
-		time.Sleep(restart)
+		lapse(restart)
 		p.w.boot(p.base)
 	})
 	how := pausedFor
@@ -292,7 +292,7 @@ func (p *process) pause() {
 		how = pausedJust
 	}
 	p.w.spawn(func() {
-		time.Sleep(how)
+		lapse(how)
 		p.become(alive)
 		p.w.gate.ring()
 	})

@@ -143,7 +143,7 @@ func waits() *scenario {
 				w.client(who, func(c *client) {
 					c.questions(func(q event.Event) {
 						if late > 0 {
-							time.Sleep(late)
+							lapse(late)
 						}
 						c.answer(q, who+" says so")
 					})

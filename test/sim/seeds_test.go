@@ -43,7 +43,7 @@ func every(scenario, store string, counts map[Seam]int) []Case {
 // drawn makes a case from a number: one to three faults anywhere, the first of
 // them of a kind in only, where that is given.
 func drawn(n uint64, store string, counts map[string]map[Seam]int, only ...Fault) Case {
-	rng := rand.New(rand.NewPCG(n, 7)) //nolint:gosec // no secrecy
+	rng := rand.New(rand.NewPCG(n, 7))
 	all := names()
 	c := Case{Scenario: all[rng.IntN(len(all))], Store: store, Seed: n}
 	var known []Seam
@@ -183,7 +183,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 
 // TestMemory strikes every call of every seam with every fault, and goes on with
 // cases that are drawn until there are 12,000 in all.
-func TestMemory(t *testing.T) {
+func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	var cases []Case
 	for _, name := range names() {
@@ -209,7 +209,7 @@ func TestMemory(t *testing.T) {
 
 // TestSQLite plays 300 cases whose process crashes on real files, which the next
 // process opens as the crash has left them, and strikes every reading of a tail.
-func TestSQLite(t *testing.T) {
+func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	var cases []Case
 	for _, name := range names() {
@@ -237,7 +237,7 @@ func TestSQLite(t *testing.T) {
 }
 
 // TestRepeats looks that a case tells the same story again, whatever strikes.
-func TestRepeats(t *testing.T) {
+func TestRepeats(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	for _, name := range names() {
 		counts[name] = quietCounts(t, name, "memory")

@@ -32,7 +32,7 @@ func report(t *testing.T, w *world) {
 }
 
 // TestCase plays the one case that the environment names and tells its story.
-func TestCase(t *testing.T) {
+func TestCase(t *testing.T) { //nolint:paralleltest // it is played alone
 	name := os.Getenv("BRAID_SIM_CASE")
 	if name == "" {
 		t.Skip("BRAID_SIM_CASE names no case")

@@ -128,7 +128,7 @@ func (w *world) end() {
 	}
 	w.gate.open()
 	w.work.Wait()
-	time.Sleep(time.Minute)
+	lapse(time.Minute)
 	synctest.Wait()
 }
 
@@ -140,11 +140,7 @@ func (w *world) over() bool {
 }
 
 func (w *world) spawn(f func()) {
-	w.work.Add(1)
-	go func() {
-		defer w.work.Done()
-		f()
-	}()
+	w.work.Go(f)
 }
 
 // done reports whether the clients have done what they wanted, all runs have
@@ -315,3 +311,6 @@ func (w *world) failLocked(promise, format string, args ...any) {
 func logOf(base journal.Store, conv string) ([]*event.Event, error) {
 	return base.Read(context.Background(), conv, 0, 0)
 }
+
+// lapse lets simulated time go by.
+func lapse(d time.Duration) { <-time.After(d) }
