@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -84,6 +85,30 @@ func serverError(err error, f *flight) *jsonrpc.Error {
 	return nil
 }
 
+// errForgotten is an answer from a server that does not know the session.
+var errForgotten = errors.New("the server has forgotten the session")
+
+// forgotten reports whether the server does not know the session any more. The
+// specification wants status 404 for that, which the SDK sees only where the
+// answer has no JSON-RPC error in it, and many servers write one. Those that
+// follow the examples of the TypeScript SDK say 400, and speak of the session.
+func (one *session) forgotten(err error, f *flight) bool {
+	words := f.refused()
+	if e := serverError(err, f); e != nil {
+		words = e.Message
+	}
+	if one.courier == nil || words == "" || one.cs.ID() == "" {
+		return false
+	}
+	switch f.lastStatus() {
+	case http.StatusNotFound:
+		return true
+	case http.StatusBadRequest:
+		return strings.Contains(strings.ToLower(words), "session")
+	}
+	return false
+}
+
 // broken reports whether the session is of no use any more.
 func broken(err error) bool {
 	return errors.Is(err, mcp.ErrSessionMissing) || errors.Is(err, mcp.ErrConnectionClosed)
@@ -132,7 +157,9 @@ func (s *server) transportFault(ctx context.Context, err error, f *flight, p *pr
 			"set its Authorization header", cause)
 	case status == http.StatusForbidden:
 		return fault(s.config.Name, event.ErrPermission, "does not allow this with the credential it got", "use another credential", cause)
-	case status == http.StatusNotFound && !errors.Is(err, mcp.ErrSessionMissing), status == http.StatusMethodNotAllowed:
+	case errors.Is(err, errForgotten), errors.Is(err, mcp.ErrSessionMissing):
+		return fault(s.config.Name, event.ErrUnavailable, "has forgotten its session", look, cause)
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return fault(s.config.Name, event.ErrNotFound, "is not at its address", "correct the url: it often ends in /mcp or /sse", cause)
 	case status == http.StatusTooManyRequests:
 		return fault(s.config.Name, event.ErrThrottled, "asks for fewer requests", "try again later", cause)

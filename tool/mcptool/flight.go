@@ -3,6 +3,7 @@ package mcptool
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,10 @@ type flight struct {
 	status int
 	// answered is set when the server answered with an error, raw when with a result.
 	answered bool
-	raw      json.RawMessage
-	err      error
+	// refusal is the server's words where it refused the request by its status.
+	refusal string
+	raw     json.RawMessage
+	err     error
 }
 
 type flightKey struct{}
@@ -93,6 +96,27 @@ func (f *flight) wasAnswered() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.answered
+}
+
+func (f *flight) setRefusal(words string) {
+	f.mu.Lock()
+	f.refusal = words
+	f.mu.Unlock()
+}
+
+// refused gives the words of a server that took the request, understood who
+// sent it, and would not carry it out.
+func (f *flight) refused() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch f.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return ""
+	}
+	if f.status < http.StatusBadRequest {
+		return ""
+	}
+	return f.refusal
 }
 
 func (f *flight) setResult(raw json.RawMessage) {

@@ -229,13 +229,19 @@ func (c *cargo) answer() {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
+		Error  *struct {
+			Message string `json:"message"`
+		} `json:"error"`
 	}
 	switch err := json.Unmarshal(c.data, &m); {
-	case err != nil || m.Method != "" || string(m.ID) != c.flight.requestID():
+	case err != nil || m.Method != "":
+	case m.Error != nil && (len(m.ID) == 0 || string(m.ID) == "null"):
+		// Refused before it was read: the SDK takes this for no message at all.
+		c.flight.setRefusal(m.Error.Message)
+	case string(m.ID) != c.flight.requestID():
 	case len(m.Result) > 0:
 		c.flight.setResult(m.Result)
-	case len(m.Error) > 0:
+	case m.Error != nil:
 		c.flight.setAnswered()
 	}
 }

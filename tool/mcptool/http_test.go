@@ -90,6 +90,56 @@ func TestAServerThatIsStartedAgainBetweenCalls(t *testing.T) {
 	}
 }
 
+// What servers say of a session that they do not know: with and without the
+// words of the protocol, and as the TypeScript SDK and its examples do.
+func TestAServerThatHasForgottenTheSession(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		again  bool
+	}{
+		"404":                       {404, ``, true},
+		"404 with words":            {404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`, true},
+		"400 of the examples":       {400, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, true},
+		"400 for another reason":    {400, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"zebra is missing"},"id":null}`, false},
+		"forgotten again and again": {404, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inner := handler(t, offering("web", "x"), nil)
+			var refused atomic.Int64
+			h := newHouse(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(strings.NewReader(string(body)))
+				if strings.Contains(string(body), `"tools/call"`) && (refused.Add(1) == 1 || !c.again) {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(c.status)
+					fmt.Fprint(w, c.body)
+					return
+				}
+				inner.ServeHTTP(w, r)
+			}))
+			s := connect(t, patient(), at(h))
+			out, err := call(t, s, "x", "{}")
+			switch {
+			case c.again:
+				if err != nil || event.TextOf(out.Content) != "web x" {
+					t.Errorf("%+v, %v (%v)", out, err, cause(err))
+				}
+			case c.status == 400:
+				if err != nil || !out.IsError || event.TextOf(out.Content) != "Error: zebra is missing" || refused.Load() != 1 {
+					t.Errorf("%+v, %v (%v)", out, err, cause(err))
+				}
+			default:
+				if !strings.Contains(fmt.Sprint(err), "has forgotten its session") || refused.Load() != 3 {
+					t.Errorf("%+v, %v after %d tries", out, err, refused.Load())
+				}
+			}
+		})
+	}
+}
+
 // The port is dead for a while: what was not sent is sent later.
 func TestAServerThatIsAwayForAMoment(t *testing.T) {
 	t.Parallel()
@@ -416,6 +466,32 @@ var errRefused = errors.New("not there")
 type refusing struct{}
 
 func (refusing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errRefused }
+
+// Close leaves no connection open, also to a server that would keep it.
+func TestCloseEndsConnections(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*mcp.StreamableHTTPOptions{{}, {Stateless: true, PropagateRequestCancellation: true}} {
+		var open atomic.Int64
+		h := handler(t, offering("web", "x"), o)
+		web := httptest.NewUnstartedServer(h)
+		web.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				open.Add(-1)
+			}
+		}
+		web.Start()
+		t.Cleanup(web.Close)
+		s := connect(t, patient(), mcptool.Config{Name: "web", URL: web.URL})
+		if got := text(t, s, "x", "{}"); got != "web x" || open.Load() == 0 {
+			t.Errorf("%q over %d connections", got, open.Load())
+		}
+		_ = s.Close()
+		eventually(t, "all connections are closed", func() bool { return open.Load() == 0 })
+	}
+}
 
 // A call with a long way to go: events before the answer, cut anywhere into
 // pieces, with both kinds of line ends.

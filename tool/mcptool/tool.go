@@ -143,7 +143,7 @@ func (t *Tool) Call(ctx context.Context, args json.RawMessage) (out braid.Output
 		if err == nil || !again || try >= len(pauses) || ctx.Err() != nil {
 			return out, err
 		}
-		if errors.Is(err, mcp.ErrSessionMissing) {
+		if errors.Is(err, mcp.ErrSessionMissing) || errors.Is(err, errForgotten) {
 			continue // the server is there
 		}
 		pause := time.NewTimer(pauses[try])
@@ -191,10 +191,15 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 		}
 		return out, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log", errors.Join(bad, err))
 	}
-	if e := serverError(err, f); e != nil && ctx.Err() == nil && f.failure() == nil {
+	forgotten := one.forgotten(err, f)
+	words := f.refused()
+	if e := serverError(err, f); e != nil {
+		words = e.Message
+	}
+	if words != "" && !forgotten && ctx.Err() == nil && f.failure() == nil {
 		// The server's own words: the model may mend its call.
 		left := s.options.TextBytes
-		out = braid.TextOutput("Error: " + shorten(e.Message, &left))
+		out = braid.TextOutput("Error: " + shorten(words, &left))
 		out.IsError = true
 		return out, false, nil
 	}
@@ -202,9 +207,12 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 		// A child that is dying takes a moment; how it ended belongs to the error.
 		one.p.within(100 * time.Millisecond)
 	}
-	missing := errors.Is(err, mcp.ErrSessionMissing)
+	if forgotten {
+		err = errors.Join(errForgotten, err)
+	}
+	missing := forgotten || errors.Is(err, mcp.ErrSessionMissing)
 	fail := s.transportFault(ctx, err, f, one.p, "while the tool ran")
-	if broken(err) || !one.alive() || one.p != nil && errors.Is(err, io.EOF) {
+	if broken(err) || forgotten || !one.alive() || one.p != nil && errors.Is(err, io.EOF) {
 		s.drop(one)
 	}
 	switch {

@@ -21,14 +21,15 @@ import (
 )
 
 // everything is the reference server, over one of its transports.
-func everything(t *testing.T, transport string) mcptool.Config {
+func everything(t *testing.T, transport string) (c mcptool.Config, restart func()) {
 	t.Helper()
+	restart = func() {}
 	node := installed(t, ".bin", "node")
 	index := installed(t, "@modelcontextprotocol", "server-everything", "dist", "index.js")
-	c := mcptool.Config{Name: "everything"}
+	c = mcptool.Config{Name: "everything"}
 	if transport == "stdio" {
 		c.Command, c.Args = node, []string{index, "stdio"}
-		return c
+		return c, restart
 	}
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,34 +43,42 @@ func everything(t *testing.T, transport string) mcptool.Config {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(node, index, transport)
-	cmd.Env = append(os.Environ(), "PORT="+port)
-	cmd.WaitDelay = 5 * time.Second
 	var said strings.Builder
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	run := func() *exec.Cmd {
+		cmd := exec.Command(node, index, transport)
+		cmd.Env = append(os.Environ(), "PORT="+port)
+		cmd.WaitDelay = 5 * time.Second
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 200 {
+			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+			if err == nil {
+				_ = conn.Close()
+				break
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+		return cmd
 	}
-	t.Cleanup(func() {
+	cmd := run()
+	end := func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+	}
+	t.Cleanup(func() {
+		end()
 		if t.Failed() {
 			t.Log(said.String())
 		}
 	})
-	for range 200 {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			break
-		}
-		<-time.After(100 * time.Millisecond)
-	}
+	restart = func() { end(); cmd = run() }
 	c.URL = "http://" + address + "/mcp"
 	if transport == "sse" {
 		c.URL, c.SSE = "http://"+address+"/sse", true
 	}
-	return c
+	return c, restart
 }
 
 func TestServerEverything(t *testing.T) {
@@ -84,7 +93,8 @@ func TestServerEverything(t *testing.T) {
 					return mcptool.Reply{Action: "accept", Content: map[string]any{"name": "Ada", "check": true}}, nil
 				},
 			}
-			s, err := mcptool.Connect(t.Context(), o, everything(t, transport))
+			config, restart := everything(t, transport)
+			s, err := mcptool.Connect(t.Context(), o, config)
 			if err != nil {
 				t.Fatal(err, mcptool.Stderr(err))
 			}
@@ -164,6 +174,11 @@ func TestServerEverything(t *testing.T) {
 			}
 			progress(t, s)
 			cancelled(t, s)
+			// A new server knows nothing of the session.
+			restart()
+			if got := event.TextOf(call("echo", `{"message":"again"}`).Content); got != "Echo: again" {
+				t.Errorf("after a restart echo gives %q", got)
+			}
 		})
 	}
 }
