@@ -38,6 +38,38 @@ func (w *world) check() {
 	w.checkUsage()
 	w.checkAnswers()
 	w.checkMessages(stalled)
+	w.checkDrain()
+}
+
+// checkDrain: a drain fails no run and repeats no step (P14).
+func (w *world) checkDrain() {
+	if !w.scenario.drains || len(w.c.Strikes) > 0 {
+		return
+	}
+	for _, a := range w.attempts() {
+		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
+		if a.attempt > 1 && (a.kind == event.StepModel || a.attempt > 2 || !w.askedBefore(a)) {
+			w.failLocked("P14", "%s repeats a step", name)
+		}
+		for _, e := range a.ends {
+			if b, ok := e.Body.(*event.StepEnded); ok && b.Outcome != event.OutcomeDone {
+				w.failLocked("P14", "%s is %s", name, b.Outcome)
+			}
+		}
+	}
+	for id, run := range w.record.runs {
+		if run.ended != nil && run.ended.Status != event.RunCompleted {
+			w.failLocked("P14", "%s is %s", w.aliasLocked(id), run.ended.Status)
+		}
+	}
+}
+
+// askedBefore reports whether an earlier attempt of the step has asked.
+func (w *world) askedBefore(a *attempt) bool {
+	return slices.ContainsFunc(w.g().entries, func(e entry) bool {
+		_, ok := e.Body.(*event.Asked)
+		return ok && e.Run == a.run && e.Step == a.step && e.Attempt < a.attempt
+	})
 }
 
 func (w *world) g() *log { return w.record.log(talk) }

@@ -29,6 +29,7 @@ var bugs = []struct{ name, promise string }{
 	{"cancelled in memory alone", "P9"},
 	{"usage twice", "P10"},
 	{"answer accepted twice", "P11"},
+	{"handed back in the middle of a step", "P14"},
 	{"message lost", "messages"},
 	{"message twice", "messages"},
 }

@@ -55,6 +55,8 @@ const (
 	pausedJust = term + restart
 	restart    = 300 * time.Millisecond
 	behind     = 50 * time.Millisecond
+	// grace is longer than anything that a scenario does in one step.
+	grace = 10 * time.Second
 )
 
 // whoKey is the context's key of the name of who calls.
@@ -91,7 +93,7 @@ func (w *world) boot(base journal.Store) {
 	p.limit = w.scenario.crashAfter(w, len(w.procs))
 	p.store = newStore(p, base)
 	p.bus = &bus{p: p}
-	p.engine = engine.NewLocal(p.store, p.drive, engine.Options{Grace: -1})
+	p.engine = engine.NewLocal(p.store, p.drive, engine.Options{Grace: grace})
 	w.spawn(func() {
 		for {
 			err := p.engine.Start(as(context.Background(), "start"))
@@ -295,6 +297,36 @@ func (p *process) pause() {
 		lapse(how)
 		p.become(alive)
 		p.w.gate.ring()
+	})
+}
+
+// leave drains the process, as a deployment does: its clients go to the next one, and
+// what it drives is handed back.
+func (p *process) leave() {
+	g := p.w.gate
+	g.mu.Lock()
+	stays := p.state == alive
+	select {
+	case <-p.gone:
+		stays = false
+	default:
+	}
+	if stays {
+		g.note("    " + p.name + " drains")
+		close(p.gone)
+	}
+	g.mu.Unlock()
+	if !stays {
+		return
+	}
+	p.w.spawn(func() {
+		lapse(restart)
+		p.w.boot(p.base)
+	})
+	p.w.spawn(func() {
+		if err := p.engine.Drain(as(context.Background(), "drain")); err != nil && p.living() {
+			p.w.fail("P14", "%s could not be drained: %v", p.name, err)
+		}
 	})
 }
 

@@ -25,8 +25,8 @@ type scenario struct {
 	setup func(w *world)
 	// clients begins everything that happens.
 	clients func(w *world)
-	// loops has every process crash after a while.
-	loops bool
+	// loops has every process crash after a while, drains has some drain.
+	loops, drains bool
 }
 
 // crashAfter says after how many calls of seams a process of the restart loop
@@ -42,7 +42,7 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 
 // scenarios are all of them by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), late(), mixed(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), late(), drains(), mixed(),
 )
 
 func index(list ...*scenario) map[string]*scenario {
@@ -396,6 +396,36 @@ func late() *scenario {
 		clients: func(w *world) {
 			w.viewer("eve")
 			w.client("ann", func(c *client) { c.submit("do both") })
+		},
+	}
+}
+
+// drains is processes that are replaced by the next one while they work.
+func drains() *scenario {
+	return &scenario{
+		name: "drain", root: "worker", drains: true,
+		scripts: map[string][]reply{"worker": {
+			{text: "let me see", calls: []want{{"build", "{}"}, {"ask", "{}"}, {"pay", "{}"}}},
+			{text: "once more", calls: []want{{"order", "{}"}, {"build", "{}"}}},
+			{text: "done", slow: 3 * time.Second},
+		}},
+		make: solo(func() []braid.Tool {
+			return append(kit(), &tool{name: "ask", class: event.EffectUnsafe, ask: "may I?"})
+		}),
+		clients: func(w *world) {
+			w.viewer("eve")
+			first, second := w.any(70), w.any(70)
+			w.client("ann", func(c *client) { c.submit("do it, whoever you are") })
+			w.client("joe", says("yes"))
+			w.client("operator", func(c *client) {
+				for _, turns := range []int{first, second} {
+					c.at(c.w.gate.turns + turns)
+					if p := c.w.reach(); p != nil {
+						c.at(0)
+						p.leave()
+					}
+				}
+			})
 		},
 	}
 }
