@@ -97,7 +97,36 @@ func failureNote(r *runView) string {
 	}
 	var sb strings.Builder
 	sb.WriteString("[The previous request failed and is not part of this conversation. Its tool calls may have had effects:")
-	for _, e := range r.effects {
+	listEffects(&sb, r.effects)
+	names := func(what string, names []string) {
+		if len(names) > 0 {
+			slices.Sort(names)
+			sb.WriteString("\n- ")
+			sb.WriteString(what)
+			sb.WriteString(strings.Join(slices.Compact(names), ", "))
+		}
+	}
+	if r.left != nil {
+		names("state that was changed and stays so: ", r.left.changed)
+		names("artifacts that were saved and are kept: ", r.left.saved)
+	}
+	sb.WriteString("]")
+	return sb.String()
+}
+
+// doubtNote tells the next run of calls that were made for a cancelled one, in agents
+// that were stopped before they heard what became of them.
+func doubtNote(doubts []*event.StepEnded) string {
+	var sb strings.Builder
+	sb.WriteString("[The previous request was cancelled. Agents that worked for it had called tools:")
+	listEffects(&sb, doubts)
+	sb.WriteString("]")
+	return sb.String()
+}
+
+// listEffects says of each call how it ended.
+func listEffects(sb *strings.Builder, effects []*event.StepEnded) {
+	for _, e := range effects {
 		sb.WriteString("\n- ")
 		sb.WriteString(e.Result.Name)
 		sb.WriteString(" (call ")
@@ -114,20 +143,6 @@ func failureNote(r *runView) string {
 			sb.WriteString("finished")
 		}
 	}
-	names := func(what string, names []string) {
-		if len(names) > 0 {
-			slices.Sort(names)
-			sb.WriteString("\n- ")
-			sb.WriteString(what)
-			sb.WriteString(strings.Join(slices.Compact(names), ", "))
-		}
-	}
-	if r.left != nil {
-		names("state that was changed and stays so: ", r.left.changed)
-		names("artifacts that were saved and are kept: ", r.left.saved)
-	}
-	sb.WriteString("]")
-	return sb.String()
 }
 
 // hidden says which events the transcript does not show as they are.

@@ -71,6 +71,9 @@ type runView struct {
 type leftovers struct {
 	changed []string
 	saved   []string
+	// doubts are the tool calls of agents that worked for the root's, of which
+	// nobody knows whether they happened.
+	doubts []*event.StepEnded
 }
 
 // Scope is one agent's thread of work inside a run: its own transcript, open
@@ -346,6 +349,10 @@ func (v *view) endRun(b *event.RunEnded) {
 	}
 	root.closeBatch()
 	v.past = root.talk
+	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
+		// Their own agents were stopped before they could be told.
+		v.past.user([]event.Block{&event.Text{Text: doubtNote(r.left.doubts)}})
+	}
 }
 
 func (r *runView) open(b *event.ScopeOpened) {
@@ -548,6 +555,10 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if c.attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||
 		b.Outcome == event.OutcomeStraggler) && c.effect != event.EffectPure {
 		r.effects = append(r.effects, b)
+		if s.depth > 0 && b.Outcome != event.OutcomeDone {
+			l := r.leave()
+			l.doubts = append(l.doubts, b)
+		}
 	}
 	if b.Result.IsError {
 		r.metrics.ToolErrors++

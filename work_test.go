@@ -433,3 +433,48 @@ func TestInterruptingARunThatWaits(t *testing.T) {
 		}
 	})
 }
+
+// An agent inside a cancelled run is not asked any more: what its tools may have done
+// is told to whoever comes next.
+func TestADoubtInsideACancelledRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := t.Context(), &journal.Memory{}
+		helper := braid.New("helper", answers(asksFor("pay", `{}`), says("paid")),
+			braid.Func("pay", "", func(ctx context.Context, _ struct{}) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}))
+		var seen string
+		m := &script{}
+		m.next = func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			if m.calls.Load() == 1 {
+				return chunks(asksFor("helper", `{"input":"pay"}`))
+			}
+			seen = brief(req.Messages)
+			return chunks(says("done"))
+		}
+		agent := braid.New("desk", m, braid.AsTool(helper, "pays"))
+		sent, err := agent.Send(ctx, braid.Open(store, "c"), "go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		driven, cancel := context.WithCancelCause(ctx)
+		time.AfterFunc(time.Second, func() { cancel(&event.Error{Kind: event.ErrUnavailable}) })
+		if _, err := agent.Drive(driven, braid.Open(store, "c"), sent.Run, braid.Work{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := braid.Open(store, "c").Cancel(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := agent.Drive(ctx, braid.Open(store, "c"), sent.Run, braid.Work{}); err != nil || r.Status != event.RunCancelled {
+			t.Fatalf("%v: %+v", err, r)
+		}
+		if _, err := agent.Run(ctx, "and now?", braid.In(braid.Open(store, "c"))); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(seen, "pay (call c0): in doubt") {
+			t.Errorf("the next run's model sees %s", seen)
+		}
+	})
+}
