@@ -51,6 +51,16 @@ build: ## Build the command into bin/braid
 test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race detector)
 	@scripts/need go git $(need_cc)
 	@$(if $(race),CGO_ENABLED=1 )$(testsum) $(go_test) $(PKG)
+ifeq ($(PKG),./...)
+	@echo "bugs that are planted, and must be found"
+	@$(testsum) $(GO) test -json -tags planted -timeout=5m -run Planted ./test/sim ./test/kill
+endif
+
+.PHONY: test-long
+test-long: ## Kill the command 10,000 times and simulate 100,000 seeds: half an hour
+	@scripts/need go
+	@BRAID_KILLS=10000 $(GO) test -timeout=60m -v -run 'TestKill$$' ./test/kill
+	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run Seeds ./test/sim
 
 .PHONY: test-peers
 test-peers: ## Run the suites that need more: databases, npm, a browser
