@@ -60,7 +60,7 @@ endif
 test-long: ## Kill the command 10,000 times and simulate 100,000 seeds: half an hour
 	@scripts/need go
 	@BRAID_KILLS=10000 $(GO) test -timeout=60m -v -run 'TestKill$$' ./test/kill
-	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$$$' ./test/sim
+	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim
 
 .PHONY: test-peers
 test-peers: ## Run the suites that need more: databases, npm, a browser
