@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"math"
 	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/live"
 )
 
 // Conversation is a conversation as people see it.
@@ -188,6 +190,7 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 	if err != nil {
 		return Conversation{}, err
 	}
+	s.changes.Add(1)
 	s.warm.retitled(id)
 	return s.conversation(ctx, row)
 }
@@ -205,13 +208,28 @@ func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string
 			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot remove conversations", Hint: "archive it instead",
 		}
 	}
+	defer s.doors.enter(id)()
 	// The log goes first: a crash between the two leaves a name without a log, which
 	// can be deleted again, not a log that nobody can name.
 	if err := remover.Remove(ctx, p.Tenant, id); err != nil && !errors.Is(err, event.ErrNotFound) {
 		return err
 	}
 	s.warm.forget(id)
-	return s.options.Rows.Delete(ctx, p.Tenant, id)
+	if err := s.options.Rows.Delete(ctx, p.Tenant, id); err != nil {
+		return err
+	}
+	s.changes.Add(1)
+	s.removed.Add(1)
+	s.leave(live.Key{Tenant: p.Tenant, Conversation: id})
+	return nil
+}
+
+// leave has all who watch a conversation look at its log, and so find that it has gone: an
+// event that no log will ever have is missing from theirs.
+func (s *Service) leave(key live.Key) {
+	publisher := s.bus.Publisher(key)
+	defer publisher.Close()
+	publisher.Publish(event.Event{Header: event.Header{Seq: math.MaxInt64}, Body: &event.RunEnded{}})
 }
 
 // ResetConversation has the next run begin a new session: the log goes on, and the
@@ -220,6 +238,8 @@ func (s *Service) ResetConversation(ctx context.Context, p Principal, id string)
 	if _, err := s.row(ctx, p, "reset conversation", id); err != nil {
 		return Conversation{}, err
 	}
+	defer s.doors.enter(id)()
+	defer s.changes.Add(1)
 	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
 		row.Fresh = true
 		row.Updated = time.Now().UTC().Truncate(time.Microsecond)

@@ -83,15 +83,13 @@ func KeyReused(err error) bool {
 // then the answer is [event.ErrLocked] with RetryAfter.
 func (s *Service) StartRun(ctx context.Context, p Principal, conversation string, r RunRequest) (Started, error) {
 	const op = "start run"
+	changes := s.changes.Load()
 	row, err := s.row(ctx, p, op, conversation)
+	if err == nil {
+		err = row.takesRuns(op)
+	}
 	if err != nil {
 		return Started{}, err
-	}
-	if row.Archived {
-		return Started{}, &event.Error{
-			Op: op, Kind: event.ErrConflict, Message: "the conversation is archived", Hint: "take it out of the archive, or begin another",
-			Code: "CONVERSATION_ARCHIVED",
-		}
 	}
 	run, agent, err := s.prepare(ctx, p, &row, &r)
 	if err != nil {
@@ -108,7 +106,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 			return Started{}, err
 		}
 	}
-	started, err := s.accept(ctx, p, &row, r.Key, r.Policy, r.Tokens, run, agent)
+	started, err := s.accept(ctx, &entry{row, changes, run}, r.Policy, r.Tokens, agent)
 	started.After, started.Titled = after, row.Title != ""
 	switch {
 	case err == nil && !started.Joined && started.Run.ID == run.ID:
@@ -124,11 +122,12 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 
 // accept has a run admitted that is ready to be.
 func (s *Service) accept(
-	ctx context.Context, p Principal, row *Row, key string, policy braid.Policy, tokens map[string]secret.Secret, run journal.Run, agent *braid.Agent,
+	ctx context.Context, in *entry, policy braid.Policy, tokens map[string]secret.Secret, agent *braid.Agent,
 ) (Started, error) {
 	const op = "start run"
+	run := in.run
 	s.tokens.put(run.ID, tokens)
-	started, err := s.admit(ctx, agent, run, policy)
+	started, err := s.admit(ctx, agent, in, policy)
 	if errors.Is(err, event.ErrConflict) && run.Key != "" {
 		// What was asked for is the same, but the conversation is not any more: the
 		// first request began a session, or had a fork's history before its input.
@@ -138,20 +137,14 @@ func (s *Service) accept(
 		s.tokens.drop(run.ID)
 	}
 	switch {
-	case errors.Is(err, event.ErrConflict) && key != "":
+	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err):
 		return Started{}, keyReused(op)
 	case err != nil:
 		return Started{}, err
 	case !started.Joined && started.Run.Metadata[keyBody] != run.Metadata[keyBody]:
 		return Started{}, keyReused(op)
 	}
-	if row.Fresh && started.Run.NewSession {
-		_, err = s.options.Rows.Change(ctx, p.Tenant, row.ID, func(row *Row) error {
-			row.Fresh = false
-			return nil
-		})
-	}
-	return started, err
+	return started, nil
 }
 
 // again finds the run that a key was used for.
@@ -210,16 +203,6 @@ func (s *Service) prepare(ctx context.Context, p Principal, row *Row, r *RunRequ
 	run := journal.Run{
 		ID: newID(runPrefix), Conversation: row.ID, Tenant: p.Tenant, User: p.User, Agent: agentOnTurn,
 		Input: []event.Message{{Role: event.RoleUser, Content: content}}, Key: r.Key, Executor: r.Executor, Metadata: metadata,
-		NewSession: row.Fresh,
-	}
-	if len(row.History) > 0 {
-		begun, err := s.begun(ctx, row.ID)
-		if err != nil {
-			return journal.Run{}, nil, err
-		}
-		if !begun {
-			run.Input = slices.Concat(row.History, run.Input)
-		}
 	}
 	request := s.request(&run)
 	request.Tokens = r.Tokens
@@ -290,30 +273,42 @@ func (s *Service) end(ctx context.Context, conversation string) (int64, error) {
 }
 
 // admit has the run accepted under its policy.
-func (s *Service) admit(ctx context.Context, agent *braid.Agent, run journal.Run, policy braid.Policy) (Started, error) {
+func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *entry, policy braid.Policy) (Started, error) {
+	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
 	switch policy {
 	case "", braid.Reject:
-		run.Alone = true
-		return s.admitAlone(ctx, run)
+		in.run.Alone = true
+		return s.admitAlone(ctx, in)
 	case braid.Queue:
-		row, err := s.engine.Submit(ctx, run)
+		row, err := s.pass(ctx, in, submit)
 		return Started{Run: row}, err
 	case braid.Interrupt:
-		row, err := s.engine.Submit(ctx, run)
+		row, err := s.pass(ctx, in, submit)
 		if err != nil {
 			return Started{}, err
 		}
 		return Started{Run: row}, s.interrupt(ctx, row)
 	case braid.Steer:
-		return s.steer(ctx, agent, run)
+		var started Started
+		_, err := s.pass(ctx, in, func(run journal.Run) (_ journal.Run, err error) {
+			started, err = s.steer(ctx, agent, run)
+			row := started.Run
+			if !started.Joined {
+				row.ID = run.ID // it was given another one
+			}
+			return row, err
+		})
+		return started, err
 	default:
 		return Started{}, invalid("start run", "there is no such policy", "use reject, queue, steer or interrupt")
 	}
 }
 
 // admitAlone waits for an open run to end, as long as it may.
-func (s *Service) admitAlone(ctx context.Context, run journal.Run) (Started, error) {
-	row, err := s.engine.Submit(ctx, run)
+func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
+	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
+	run := in.run
+	row, err := s.pass(ctx, in, submit)
 	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
 		return Started{Run: row}, locked(err)
 	}
@@ -325,7 +320,7 @@ func (s *Service) admitAlone(ctx context.Context, run journal.Run) (Started, err
 	wait, stop := context.WithTimeout(ctx, s.options.LockWait)
 	defer stop()
 	for {
-		row, err = s.engine.Submit(ctx, run)
+		row, err = s.pass(ctx, in, submit)
 		if !errors.Is(err, event.ErrLocked) {
 			return Started{Run: row}, err
 		}

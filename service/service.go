@@ -61,6 +61,10 @@ type Service struct {
 	warm  warm
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
+	doors  doors
+	// changes counts what was done to conversations that a run on its way in must know
+	// of, removed those that were deleted.
+	changes, removed atomic.Int64
 }
 
 // New makes a service. It starts nothing.

@@ -50,7 +50,11 @@ func (s *Service) follow(ctx context.Context, p Principal, conversation string, 
 		o.Poll = quietPoll
 	}
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-		return s.options.Journal.Read(ctx, conversation, after, limit)
+		events, err := s.options.Journal.Read(ctx, conversation, after, limit)
+		if err == nil && len(events) == 0 && s.removed.Load() > 0 {
+			_, err = s.options.Rows.Get(ctx, p.Tenant, conversation) // nobody waits for a conversation that has gone
+		}
+		return events, err
 	}
 	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, o)
 }
