@@ -59,6 +59,10 @@ const (
 	grace = 10 * time.Second
 )
 
+// unread is what a watcher may leave unread before the hub cuts it off: so little
+// that some are.
+const unread = 3
+
 // whoKey is the context's key of the name of who calls.
 type whoKey struct{}
 
@@ -85,7 +89,7 @@ func (w *world) boot(base journal.Store) {
 		return
 	}
 	p := &process{
-		w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), base: base, hub: live.NewHub(live.HubOptions{}),
+		w: w, name: fmt.Sprintf("p%d", len(w.procs)+1), base: base, hub: live.NewHub(live.HubOptions{Events: unread}),
 		gone: make(chan struct{}), buried: make(chan struct{}),
 	}
 	w.procs = append(w.procs, p)

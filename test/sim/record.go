@@ -31,6 +31,9 @@ type record struct {
 	cancels  []cancelRecord
 	answers  []answerRecord
 	missing  []string
+	// connections counts those of watchers, cuts how often one was cut back to a
+	// snapshot.
+	connections, cuts int
 }
 
 type leaseKey struct {

@@ -74,6 +74,8 @@ type battery struct {
 	struck int
 	failed []*world
 	turns  int
+	// connections are those of watchers, cuts how often one was cut back.
+	connections, cuts int
 	// reopened counts the journals that were opened after a crash.
 	reopened int
 }
@@ -114,6 +116,8 @@ func (b *battery) add(w *world) {
 	defer b.mu.Unlock()
 	b.cases[w.c.Scenario]++
 	b.turns += w.gate.turns
+	b.connections += w.record.connections
+	b.cuts += w.record.cuts
 	b.reopened += max(len(w.disks.open)-1, 0)
 	if b.fired[w.c.Scenario] == nil {
 		b.fired[w.c.Scenario] = map[Strike]bool{}
@@ -161,7 +165,11 @@ func (b *battery) table(t *testing.T, counts map[string]map[Seam]int) {
 		fmt.Fprintf(&out, "%-15s %d cases\n", name, b.cases[name])
 		total += b.cases[name]
 	}
-	fmt.Fprintf(&out, "%d cases, %d faults, %d calls of seams", total, b.struck, b.turns)
+	fmt.Fprintf(&out, "%d cases, %d faults, %d calls of seams; watchers connected %d times and were cut back %d times",
+		total, b.struck, b.turns, b.connections, b.cuts)
+	if b.cuts == 0 {
+		t.Error("no watcher was ever cut back to a snapshot")
+	}
 	t.Log(out.String())
 }
 
@@ -182,7 +190,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 }
 
 // TestMemory strikes every call of every seam with every fault, and goes on with
-// cases that are drawn until there are 12,000 in all.
+// cases that are drawn until there are 15,000 in all.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
 	var cases []Case
@@ -193,7 +201,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		}
 	}
 	systematic := len(cases)
-	for n := uint64(1); len(cases) < seeds(t, 12_000, 1000); n++ {
+	for n := uint64(1); len(cases) < seeds(t, 15_000, 1000); n++ {
 		cases = append(cases, drawn(n, "memory", counts))
 	}
 	var b battery

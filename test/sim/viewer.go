@@ -100,6 +100,7 @@ func (v *viewer) connect(ctx context.Context, p *process) {
 		s.text, s.holed = "", false
 	}
 	v.epoch, v.n = 0, 0
+	v.w.record.connections++
 	v.w.mu.Unlock()
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
 		return p.store.Read(ctx, v.conv, after, limit)
@@ -197,6 +198,9 @@ func (v *viewer) say(e *event.Event) {
 
 // sync replaces what is on the screen of the steps in flight.
 func (v *viewer) sync(y *live.Sync) {
+	if y.Missed > 0 {
+		v.w.record.cuts++
+	}
 	if y.Last != v.have() {
 		v.fail("P6", "was told of event %d at %d", y.Last, v.have())
 	}
