@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service"
 )
 
@@ -169,4 +170,49 @@ func TestDeletingWhileRunsBegin(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Tokens are held for runs that are open and for no other.
+func TestTokensAreHeldForOpenRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *service.Options) { o.LockWait = time.Millisecond })
+		conv := h.conversation(t)
+		start := func(input string, policy braid.Policy) (service.Started, error) {
+			return h.StartRun(t.Context(), ann, conv, service.RunRequest{
+				Input: input, Policy: policy, Tokens: map[string]secret.Secret{"t": secret.New("x")}, Executor: "web",
+			})
+		}
+		first, err := start("use ask", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = start("hello", ""); !errors.Is(err, event.ErrLocked) {
+			t.Fatal(err)
+		}
+		queued, err := start("hello", braid.Queue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if joined, err := start("hello", braid.Steer); err != nil || !joined.Joined {
+			t.Fatalf("%+v %v", joined, err)
+		}
+		if _, err = start("hello", "shout"); err == nil {
+			t.Fatal("there is no such policy")
+		}
+		if n := h.HeldTokens(); n != 2 {
+			t.Errorf("there are tokens for %d runs, and 2 are open", n)
+		}
+		for _, s := range []service.Started{queued, first} {
+			if err := h.CancelRun(t.Context(), ann, conv, s.Run.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.wait(t, conv, first)
+		h.wait(t, conv, queued)
+		synctest.Wait()
+		if n, doors := h.HeldTokens(), h.OpenDoors(); n != 0 || doors != 0 {
+			t.Errorf("%d tokens and %d doors are left", n, doors)
+		}
+	})
 }

@@ -16,7 +16,7 @@ type Rows interface {
 	// Get gives a row as it stands.
 	Get(ctx context.Context, tenant, id string) (Row, error)
 	// List gives the tenant's rows, newest first, at most limit, that come after the
-	// row that the cursor names; the zero cursor begins.
+	// row that the cursor names; the zero cursor begins. They come without their History.
 	List(ctx context.Context, tenant string, q Query) ([]Row, error)
 	// Change calls change with the row and keeps what it leaves, in one transaction.
 	// An error of change is the answer, and then nothing was changed. ID, Tenant and

@@ -55,7 +55,9 @@ func (m *MemoryRows) List(_ context.Context, tenant string, q Query) ([]Row, err
 	last := Row{Created: q.Created, ID: q.ID}
 	for k, row := range m.rows {
 		if k.tenant == tenant && row.Archived == q.Archived && (q.ID == "" || newestFirst(last, row) < 0) {
-			list = append(list, row.copied())
+			row = row.copied()
+			row.History = nil
+			list = append(list, row)
 		}
 	}
 	slices.SortFunc(list, newestFirst)

@@ -154,7 +154,9 @@ func (s *SQLiteRows) List(ctx context.Context, tenant string, q Query) ([]Row, e
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT `+rowColumns+` FROM conversation WHERE tenant = ? AND archived = ?`+after+`
+	// A fork's history may be large, and no list tells it.
+	const columns = `tenant, id, user, title, archived, fresh, metadata, origin, at, NULL, created, updated`
+	rows, err := s.db.QueryContext(ctx, `SELECT `+columns+` FROM conversation WHERE tenant = ? AND archived = ?`+after+`
 		ORDER BY created DESC, id DESC LIMIT ?`, append(args, limit)...)
 	if err != nil {
 		return nil, rowsFault(op, err)

@@ -92,7 +92,7 @@ func TestRowsAreListedNewestFirst(t *testing.T) {
 		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		for i := range 25 {
 			// Some are made in the same instant.
-			row := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_%02d", i), Created: at.Add(time.Duration(i/3) * time.Second), Archived: i%5 == 4}
+			row := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_%02d", i), Created: at.Add(time.Duration(i/3) * time.Second), Archived: i%5 == 4, History: []event.Message{{Role: event.RoleUser}}}
 			if err := rows.Create(ctx, row); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,15 @@ func TestRowsAreListedNewestFirst(t *testing.T) {
 				if len(page) == 0 {
 					break
 				}
+				// What is made meanwhile moves no page.
+				newer := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_x%v%d", archived, len(seen)), Created: at.Add(time.Hour), Archived: archived}
+				if err := rows.Create(ctx, newer); err != nil {
+					t.Fatal(err)
+				}
 				for _, row := range page {
+					if row.History != nil {
+						t.Errorf("the list tells the history of %s", row.ID)
+					}
 					seen = append(seen, row.ID)
 					q.Created, q.ID = row.Created, row.ID
 				}

@@ -181,6 +181,9 @@ func (s *Service) prepare(ctx context.Context, p Principal, row *Row, r *RunRequ
 	if !utf8.ValidString(r.Input) || !utf8.ValidString(r.Executor) || !utf8.ValidString(r.Model) || !utf8.ValidString(r.Key) {
 		return journal.Run{}, nil, invalid(op, "the request is not valid UTF-8", "convert it to UTF-8 first")
 	}
+	if err := r.checkWords(op); err != nil {
+		return journal.Run{}, nil, err
+	}
 	if err := checkMetadata(op, r.Metadata); err != nil {
 		return journal.Run{}, nil, err
 	}
@@ -215,6 +218,42 @@ func (s *Service) prepare(ctx context.Context, p Principal, row *Row, r *RunRequ
 	}
 	run.Agent = agent.Name()
 	return run, agent, nil
+}
+
+// The bounds of the words of a request: they stand in every row of its run.
+const (
+	maxWord       = 200
+	maxSkills     = 64
+	maxTokens     = 64
+	maxTokenBytes = 16 << 10
+)
+
+// checkWords looks at what is neither input nor metadata.
+func (r *RunRequest) checkWords(op string) error {
+	long := func(what string) error {
+		return invalid(op, what+" is too long, or no text", "send at most 200 bytes of UTF-8")
+	}
+	switch {
+	case len(r.Executor) > maxWord:
+		return long("the executor")
+	case len(r.Model) > maxWord:
+		return long("the model")
+	case len(r.Skills) > maxSkills:
+		return invalid(op, "too many skills are preferred", "name at most 64")
+	case len(r.Tokens) > maxTokens:
+		return invalid(op, "there are too many tokens", "send at most 64")
+	}
+	for _, name := range r.Skills {
+		if name == "" || len(name) > maxWord || !utf8.ValidString(name) {
+			return long("the name of a skill")
+		}
+	}
+	for name, value := range r.Tokens {
+		if name == "" || len(name) > maxWord || len(value.Reveal()) > maxTokenBytes {
+			return invalid(op, "a token has no name, or is too long", "send names of at most 200 bytes and tokens of at most 16 KiB")
+		}
+	}
+	return nil
 }
 
 // digest is what two requests of one key must have in common.

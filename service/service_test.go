@@ -455,6 +455,12 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			{"an unknown policy", service.RunRequest{Input: "x", Policy: "shout"}, event.ErrInvalid},
 			{"a negative limit", service.RunRequest{Input: "x", Limits: service.RunLimits{Cycles: -1}}, event.ErrInvalid},
 			{"reserved metadata", service.RunRequest{Input: "x", Metadata: map[string]string{"braid.model": "y"}}, event.ErrInvalid},
+			{"a long executor", service.RunRequest{Input: "x", Executor: strings.Repeat("e", 201)}, event.ErrInvalid},
+			{"a long model", service.RunRequest{Input: "x", Model: strings.Repeat("m", 201)}, event.ErrInvalid},
+			{"many skills", service.RunRequest{Input: "x", Skills: strings.Split(strings.Repeat("s,", 65), ",")}, event.ErrInvalid},
+			{"a skill without a name", service.RunRequest{Input: "x", Skills: []string{""}}, event.ErrInvalid},
+			{"a long token", service.RunRequest{Input: "x", Tokens: map[string]secret.Secret{"t": secret.New(strings.Repeat("t", 16<<10+1))}}, event.ErrInvalid},
+			{"a token without a name", service.RunRequest{Input: "x", Tokens: map[string]secret.Secret{"": secret.New("t")}}, event.ErrInvalid},
 			{"bad UTF-8", service.RunRequest{Input: "x\xff"}, event.ErrInvalid},
 		} {
 			if _, err := h.StartRun(t.Context(), ann, conv, c.r); !errors.Is(err, c.want) {
