@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -139,6 +140,10 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readBody(w, r, &in, false); err != nil {
 		return err
 	}
+	// Whoever asks anew goes behind those who wait. Without it a core that is full serves
+	// the connections that it has just served, because they never leave its own queue of
+	// goroutines, and hardly looks at the common one: first events then take seconds.
+	runtime.Gosched()
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > maxKey {
 		return bad("the Idempotency-Key is too long", "send at most 255 bytes")

@@ -145,6 +145,7 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
 	out := writer{w: w, control: control, time: s.options.WriteTime, metrics: s.metrics}
+	defer out.count()
 	if err := out.write(nil); err != nil {
 		return nil //nolint:nilerr // the reader has gone
 	}
@@ -170,12 +171,12 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 					break
 				}
 			}
+			clear(items[:n]) // an event must not be kept for as long as nothing comes
 			n = 0
 			if len(buf) < streamBytes {
 				n = st.follower.Ready(items[:])
 			}
 		}
-		clear(items[:]) // an event must not be kept for as long as nothing comes
 		if len(buf) == 0 {
 			continue
 		}
@@ -321,6 +322,9 @@ func (st *stream) terminal(ctx context.Context) (native.Frame, error) {
 	}
 }
 
+// writesCounted is how many writes are counted at a time.
+const writesCounted = 16
+
 // writer writes to a reader that may be slow, and knows when it last did.
 type writer struct {
 	w       http.ResponseWriter
@@ -330,6 +334,14 @@ type writer struct {
 	last    time.Time
 	bound   time.Time
 	metrics *Metrics
+	// writes have not been counted in the metrics, which all streams share.
+	writes int
+}
+
+// count tells the metrics of what was written.
+func (o *writer) count() {
+	o.metrics.frames.Add(float64(o.writes))
+	o.writes = 0
 }
 
 // write sends b at once.
@@ -343,7 +355,9 @@ func (o *writer) write(b []byte) error {
 		if _, err := o.w.Write(b); err != nil {
 			return err
 		}
-		o.metrics.frames.Inc()
+		if o.writes++; o.writes == writesCounted {
+			o.count()
+		}
 	}
 	return o.control.Flush()
 }
