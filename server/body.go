@@ -2,26 +2,20 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// bodyTime is how long a request's body may take to arrive.
-const bodyTime = 30 * time.Second
-
 // readBody reads a JSON body into v: nothing unknown, nothing doubled, nothing
 // behind it. An empty body is refused unless it may be.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEmpty bool) error {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // a connection that has none is bounded otherwise
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.BodyBytes))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -32,7 +26,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		}
 		return bad("the body did not arrive", "send it again")
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if len(bytes.TrimSpace(data)) == 0 {
 		if mayBeEmpty {
 			return nil
@@ -43,23 +36,13 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 	if err != nil || kind != "application/json" {
 		return &statusError{http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body is not said to be JSON", "send Content-Type: application/json"}
 	}
-	if err := strictjson.Check(data, strictjson.DefaultDepth); err != nil {
-		return bad("the body cannot be read: "+err.Error(), "send one JSON object, each name once")
+	if bytes.TrimSpace(data)[0] != '{' && strictjson.Check(data, strictjson.DefaultDepth) == nil {
+		return bad("the body is no JSON object", "/openapi.json says what it may hold")
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return bad("the body does not fit: "+plain(err), "/openapi.json says what it may hold")
+	if err := strictjson.Unmarshal(data, v); err != nil {
+		return bad("the body cannot be read: "+err.Error(), "send one JSON object, each name once; /openapi.json says what it may hold")
 	}
 	return nil
-}
-
-// plain is an error of encoding/json without the names of our types.
-func plain(err error) string {
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return "\"" + e.Field + "\" cannot be a " + e.Value
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
 func bad(message, hint string) error {
@@ -70,12 +53,19 @@ func bad(message, hint string) error {
 // is refused.
 func query(r *http.Request, known ...string) (map[string]string, error) {
 	values := make(map[string]string)
-	for name, list := range r.URL.Query() {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, bad("the parameters of the address cannot be read", "send them as name=value, percent-encoded, with & between them")
+	}
+	for name, list := range given {
 		ok := false
 		for _, k := range known {
 			ok = ok || k == name
 		}
 		if !ok || len(list) != 1 {
+			if len(name) > 100 {
+				name = name[:100] + "…"
+			}
 			return nil, bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
 		}
 		values[name] = list[0]

@@ -196,6 +196,12 @@ func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	control := http.NewResponseController(w)
+	begin := func() {
+		if w.Header().Get("Content-Type") == "" {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+`.jsonl"`)
+		}
+	}
 	var line []byte
 	for e, err := range events {
 		if err != nil {
@@ -207,15 +213,13 @@ func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) erro
 		if line, err = event.AppendJSON(line[:0], shown(e)); err != nil {
 			return err
 		}
-		if w.Header().Get("Content-Type") == "" {
-			w.Header().Set("Content-Type", "application/x-ndjson")
-			w.Header().Set("Content-Disposition", `attachment; filename="`+r.PathValue("id")+`.jsonl"`)
-		}
+		begin()
 		_ = control.SetWriteDeadline(time.Now().Add(s.options.WriteTime)) // where there are no deadlines, TCP's are left
 		if _, err := w.Write(append(line, '\n')); err != nil {
 			return nil //nolint:nilerr // who does not read it any more needs no error
 		}
 	}
+	begin() // nothing was said yet
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"mime"
 	"net/http"
 	"runtime"
@@ -44,6 +45,13 @@ type runLimits struct {
 	Seconds     int   `json:"timeout_seconds,omitempty"`
 }
 
+// time is the bound of the run's active time. More seconds than a duration holds are as many
+// as it holds.
+func (l runLimits) time() time.Duration {
+	const most = int64(math.MaxInt64 / time.Second)
+	return time.Duration(max(min(int64(l.Seconds), most), -1)) * time.Second
+}
+
 // attachment is a picture or a document that comes with the input.
 type attachment struct {
 	Type string `json:"type"`
@@ -63,7 +71,7 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills, Model: in.Model,
 		Limits: service.RunLimits{
 			Cycles: in.Limits.Cycles, ToolCalls: in.Limits.ToolCalls, TotalTokens: in.Limits.TotalTokens,
-			Time: time.Duration(in.Limits.Seconds) * time.Second,
+			Time: in.Limits.time(),
 		},
 		Policy: braid.Policy(in.Policy), Metadata: in.Metadata, Key: key,
 	}
@@ -179,7 +187,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 			err = st.send(w, r)
 		}
 	}
-	if in.OnDisconnect == "cancel" && !st.over {
+	if in.OnDisconnect == "cancel" && !st.over && (err == nil || r.Context().Err() != nil) {
 		s.leave(r, conversation, started.Run.ID)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -27,21 +28,63 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		r = r.WithContext(context.WithValue(r.Context(), requestID{}, id))
+		if r.ContentLength != 0 {
+			// Also where nobody reads it: net/http waits for the rest of it before it answers.
+			// With the body's end, or the next request, the deadline is gone.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a connection that has none is bounded otherwise
+		}
 		if !s.ownHost(r.Host) {
-			s.refuse(w, r, &event.Error{
+			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "this server does not answer under that name",
 				Hint: "ask it under its own address, or let the operator add the name",
 			})
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && !s.ownOrigin(origin, r.Host) {
-			s.refuse(w, r, &event.Error{
+			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
+			})
+			return
+		}
+		if s.cross(w, r) {
+			return
+		}
+		if p := r.URL.EscapedPath(); clean(p) != p {
+			// The mux would send the caller elsewhere, in a form that is not ours.
+			s.turnAway(w, r, &event.Error{
+				Kind: event.ErrNotFound, Message: "there is no such path", Hint: "/openapi.json lists them; write them without . and .. and //",
 			})
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// clean is a path as the mux would have it.
+func clean(p string) string {
+	if p == "" || p[0] != '/' {
+		return "/"
+	}
+	c := path.Clean(p)
+	if p[len(p)-1] == '/' && c != "/" {
+		c += "/"
+	}
+	return c
+}
+
+// turnAway refuses a request that reaches no route.
+func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
+	a := &answer{ResponseWriter: w, time: s.options.WriteTime}
+	s.refuse(a, r, err)
+	s.note(r, "", "none", a.status(), 0)
+}
+
+// note counts a request and writes its line in the log: the route and never the path,
+// which the caller chooses.
+func (s *Server) note(r *http.Request, method, route string, status int, took time.Duration) {
+	s.metrics.request(method, route, status, took)
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request", idOf(r)), slog.String("method", r.Method),
+		slog.String("route", route), slog.Int("status", status), slog.Duration("took", took))
 }
 
 func (s *Server) ownHost(host string) bool {
@@ -84,7 +127,7 @@ func who(r *http.Request) service.Principal {
 func (s *Server) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		a := &answer{ResponseWriter: w}
+		a := &answer{ResponseWriter: w, time: s.options.WriteTime}
 		defer func() {
 			if v := recover(); v != nil {
 				if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -93,11 +136,13 @@ func (s *Server) serve(rt route) http.Handler {
 				s.log.Error("a request panicked", "request", idOf(r), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 				s.refuse(a, r, &event.Error{Kind: event.ErrInternal, Message: "something went wrong inside the server"})
 			}
-			took := time.Since(begun)
-			s.metrics.request(rt.method, rt.path, a.status(), took)
-			s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request", idOf(r)), slog.String("method", r.Method),
-				slog.String("route", rt.path), slog.Int("status", a.status()), slog.Duration("took", took))
+			s.note(r, rt.method, rt.path, a.status(), time.Since(begun))
 		}()
+		if r.Method == http.MethodHead && strings.HasSuffix(rt.path, "/stream") {
+			// Its head would come, and the connection would be waiting for the stream's end.
+			s.refuse(a, r, wrongMethod([]string{http.MethodGet})(a, r))
+			return
+		}
 		if !rt.open {
 			p, err := s.authenticate(r)
 			if err != nil {
@@ -130,11 +175,14 @@ type answer struct {
 	http.ResponseWriter
 
 	code int
+	// time is how long the answer may take to be read; a stream sets it anew.
+	time time.Duration
 }
 
 func (a *answer) WriteHeader(code int) {
 	if a.code == 0 {
 		a.code = code
+		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Now().Add(a.time)) // where there are no deadlines, TCP's are left
 	}
 	a.ResponseWriter.WriteHeader(code)
 }

@@ -23,10 +23,12 @@ type Options struct {
 	// name the machine's address.
 	Hosts []string
 	// Origins are the sites whose pages may ask, such as "https://chat.example";
-	// none by default.
+	// none by default. Browsers are told so (CORS), and not of any other.
 	Origins []string
 	// BodyBytes bounds a request's body; 0 means [DefaultBodyBytes].
 	BodyBytes int64
+	// BodyTime is how long a body may take to arrive; 0 means [DefaultBodyTime].
+	BodyTime time.Duration
 	// Heartbeat is how long a stream is silent before it says that it is alive; 0
 	// means [DefaultHeartbeat]. WriteTime is how long one write to a reader may
 	// take before the stream is closed; 0 means [DefaultWriteTime].
@@ -43,6 +45,7 @@ type Options struct {
 // What a server does where nothing else was said.
 const (
 	DefaultBodyBytes = 8 << 20
+	DefaultBodyTime  = 30 * time.Second
 	DefaultHeartbeat = 15 * time.Second
 	DefaultWriteTime = 60 * time.Second
 )
@@ -74,6 +77,9 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 	}
 	if o.BodyBytes <= 0 {
 		o.BodyBytes = DefaultBodyBytes
+	}
+	if o.BodyTime <= 0 {
+		o.BodyTime = DefaultBodyTime
 	}
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = DefaultHeartbeat

@@ -31,7 +31,8 @@ type stream struct {
 	encoder  *native.Encoder
 	// titled says that the conversation has a title.
 	titled bool
-	// over is set once the run's terminal frame was sent.
+	// over is set once the run's terminal frame was sent, and where the server itself ends
+	// the stream: then its reader did not leave.
 	over bool
 }
 
@@ -241,7 +242,11 @@ func (st *stream) title(ctx context.Context, buf []byte, b *event.RunEnded) []by
 
 // interrupted says why a stream ends before its run does: the reader is to come again.
 func (st *stream) interrupted(buf []byte, err error, request string) []byte {
-	_, detail := explain(err, request)
+	st.over = true
+	status, detail := explain(err, request)
+	if status == http.StatusNotFound { // it was deleted
+		return native.AppendFrame(buf, &native.Notice{Code: detail.Code, Message: detail.Message + " any more"})
+	}
 	st.server.log.Warn("a stream was interrupted", "request", request, "error", err)
 	return native.AppendFrame(buf, &native.Notice{Code: "STREAM_INTERRUPTED", Message: detail.Message + ": connect again with the last id"})
 }
