@@ -1,5 +1,7 @@
 package sim
 
+import "strings"
+
 // Seam is a place at which a process calls, or is called by, what it does not
 // control.
 type Seam string
@@ -63,19 +65,22 @@ const (
 	// started meanwhile.
 	Pause      Fault = "pause"
 	PauseAfter Fault = "pause-after"
+	// Outage has the journal refuse every call of every process, for longer than a
+	// lease lasts.
+	Outage Fault = "outage"
 )
 
 // faults says what may strike where.
 var faults = map[Seam][]Fault{
-	Admit:   {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter},
-	Acquire: {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter},
-	Commit:  {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter},
-	Renew:   {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter},
-	Post:    {Crash, CrashAfter, Fail, FailAfter, Twice, Reorder, Delay, DelayAfter, Pause, PauseAfter},
+	Admit:   {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter, Outage},
+	Acquire: {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter, Outage},
+	Commit:  {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter, Outage},
+	Renew:   {Crash, CrashAfter, Fail, FailAfter, Twice, Delay, DelayAfter, Pause, PauseAfter, Outage},
+	Post:    {Crash, CrashAfter, Fail, FailAfter, Twice, Reorder, Delay, DelayAfter, Pause, PauseAfter, Outage},
 	Read:    {Crash, Fail, Delay, Pause, PauseAfter},
 	Tail:    {Crash, Fail, Delay, Pause, PauseAfter},
 	Queue:   {Crash, Fail, Delay, Pause, PauseAfter},
-	Due:     {Crash, Fail, Delay, DelayAfter, Pause, PauseAfter},
+	Due:     {Crash, Fail, Delay, DelayAfter, Pause, PauseAfter, Outage},
 
 	Publish: {Crash, CrashAfter, Twice, Lose, Reorder, Delay, Pause, PauseAfter},
 	Watch:   {Crash, Fail, Delay, Pause},
@@ -98,6 +103,9 @@ var faults = map[Seam][]Fault{
 
 	Arrive: {Crash, Delay, Pause},
 }
+
+// isJournal reports whether the seam is the journal's.
+func (s Seam) isJournal() bool { return strings.HasPrefix(string(s), "journal.") }
 
 // seams lists all of them in the order of the table that is printed.
 var seams = []Seam{

@@ -24,15 +24,17 @@ type world struct {
 	draw  *rand.Rand
 	disks *disks
 
-	mu       sync.Mutex
-	procs    []*process
-	current  *process
-	ready    chan struct{}
-	closing  bool
-	counts   map[Seam]int
-	fired    map[Strike]bool
-	begun    time.Time
-	quiet    time.Time
+	mu      sync.Mutex
+	procs   []*process
+	current *process
+	ready   chan struct{}
+	closing bool
+	counts  map[Seam]int
+	fired   map[Strike]bool
+	begun   time.Time
+	quiet   time.Time
+	// down is until when the journal refuses everything.
+	down     time.Time
 	names    map[string]string
 	active   int
 	viewers  []*viewer
@@ -246,8 +248,15 @@ func (w *world) strike(s Seam) Fault {
 			w.fired[k] = true
 			w.gate.tell(fmt.Sprintf("here strikes %s", k))
 			w.disturb(k.Fault)
+			if k.Fault == Outage {
+				w.down = time.Now().Add(delayed)
+				return Fail
+			}
 			return k.Fault
 		}
+	}
+	if s.isJournal() && time.Now().Before(w.down) {
+		return Fail
 	}
 	return ""
 }
@@ -256,7 +265,7 @@ func (w *world) strike(s Seam) Fault {
 func (w *world) disturb(f Fault) {
 	until := time.Now()
 	switch f {
-	case Delay, DelayAfter:
+	case Delay, DelayAfter, Outage:
 		until = until.Add(delayed)
 	case Pause, PauseAfter:
 		until = until.Add(pausedFor)
