@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -114,7 +115,10 @@ func (w *world) play(ctx context.Context) {
 		due, _ := w.store.Due(ctx, 0)
 		w.fail(fmt.Errorf("not every run has ended; due are %d", len(due)))
 	}
-	for id, n := range w.messages {
+	w.mu.Lock()
+	read := maps.Clone(w.messages)
+	w.mu.Unlock()
+	for id, n := range read {
 		if n != 1 {
 			w.fail(fmt.Errorf("%s was read %d times", id, n))
 		}
