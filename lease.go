@@ -14,7 +14,7 @@ import (
 
 // keeper renews a driver's lease beside it, whatever its tools are doing, and
 // stops the run when the lease is known to be lost, could have run out, or when
-// somebody asked for the run to be cancelled. It costs one timer while nothing
+// somebody asked for the run to be cancelled. It costs two timers while nothing
 // has to be renewed.
 type keeper struct {
 	store journal.Store
@@ -24,10 +24,13 @@ type keeper struct {
 	ctx  context.Context //nolint:containedctx // ends with the keeper
 	end  context.CancelFunc
 
-	mu     sync.Mutex
-	term   time.Duration
-	until  time.Time
-	timer  *time.Timer
+	mu    sync.Mutex
+	term  time.Duration
+	until time.Time
+	timer *time.Timer
+	// limit rings when the lease may have run out, also where the store gives no
+	// answer at all.
+	limit  *time.Timer
 	closed bool
 	lost   error
 	work   sync.WaitGroup
@@ -44,6 +47,9 @@ func keep(base context.Context, store journal.Store, l journal.Lease, term time.
 		store: store, lease: l, stop: stop, ctx: ctx, end: end, term: term, until: time.Now().Add(term),
 		rang: make(chan struct{}, 1),
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.limit = time.AfterFunc(term, k.expire)
 	k.timer = time.AfterFunc(term/3, k.renew)
 	return k
 }
@@ -82,10 +88,7 @@ func (k *keeper) renew() {
 		k.stop()
 		return
 	case time.Now().After(k.until):
-		k.lost = &event.Error{
-			Op: "run", Kind: event.ErrLeaseLost, Message: "the store could not be reached until the lease ran out",
-			Hint: "the run goes on elsewhere, or here once the store is back: resume it", Err: err,
-		}
+		k.lost = outOfReach(err)
 		k.stop()
 		return
 	default:
@@ -95,11 +98,35 @@ func (k *keeper) renew() {
 	k.timer.Reset(next)
 }
 
+// expire is the limit's function. Renewals move the end of the lease and not the
+// timer, so it is set again as often as it finds that there is time left.
+func (k *keeper) expire() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed || k.lost != nil || planted.Is("a lease without an end") {
+		return
+	}
+	if left := time.Until(k.until); left > 0 {
+		k.limit.Reset(left)
+		return
+	}
+	k.lost = outOfReach(nil)
+	k.stop()
+}
+
+func outOfReach(err error) error {
+	return &event.Error{
+		Op: "run", Kind: event.ErrLeaseLost, Message: "the store could not be reached until the lease ran out",
+		Hint: "the run goes on elsewhere, or here once the store is back: resume it", Err: err,
+	}
+}
+
 // lose takes in that the lease is lost, from who was told.
 func (k *keeper) lose(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.timer.Stop()
+	k.limit.Stop()
 	k.lost = err
 	k.stop()
 }
@@ -149,6 +176,7 @@ func (k *keeper) close() {
 	k.mu.Lock()
 	k.closed = true
 	k.timer.Stop()
+	k.limit.Stop()
 	k.mu.Unlock()
 	k.end()
 	k.work.Wait()

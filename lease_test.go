@@ -64,7 +64,8 @@ func TestCancellingFromElsewhere(t *testing.T) {
 	})
 }
 
-// failingStore fails renewals as it is told.
+// failingStore fails renewals as it is told; where it is not told how, it does not
+// answer.
 type failingStore struct {
 	journal.Store
 	renew error
@@ -73,6 +74,9 @@ type failingStore struct {
 
 func (s *failingStore) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
 	if time.Now().Before(s.until) {
+		if errors.Is(s.renew, event.ErrInternal) {
+			<-ctx.Done()
+		}
 		return journal.News{}, s.renew
 	}
 	return s.Store.Renew(ctx, l)
@@ -88,7 +92,8 @@ func TestRenewalsThatFail(t *testing.T) {
 		after time.Duration
 	}{
 		{"for a while", event.ErrUnavailable, 25 * time.Second, nil, 5 * time.Minute},
-		{"until the lease could run out", event.ErrUnavailable, time.Hour, event.ErrLeaseLost, 31 * time.Second},
+		{"until the lease could run out", event.ErrUnavailable, time.Hour, event.ErrLeaseLost, 30 * time.Second},
+		{"without an answer", event.ErrorKind(""), time.Hour, event.ErrLeaseLost, 30 * time.Second},
 		{"because another has it", event.ErrLeaseLost, time.Hour, event.ErrLeaseLost, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
