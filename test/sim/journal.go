@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
@@ -43,11 +44,13 @@ func (s *store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 
 // Acquire implements [journal.Store].
 func (s *store) Acquire(ctx context.Context, run string, have int64) (journal.Opened, error) {
-	return call(s.p, Acquire, who(ctx), func() (journal.Opened, error) {
+	o, err := call(s.p, Acquire, who(ctx), func() (journal.Opened, error) {
 		o, err := s.base.Acquire(ctx, run, have)
 		s.p.w.acquired(s.p, run, o, err)
 		return o, err
 	})
+	s.p.w.assured(s.p, o.Lease, time.Now(), err)
+	return o, err
 }
 
 // Commit implements [journal.Store].
@@ -65,12 +68,14 @@ func (s *store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 // Renew implements [journal.Store].
 func (s *store) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
 	s.p.w.uses(s.p, Renew, l)
+	asked := time.Now()
 	news, err := call(s.p, Renew, who(ctx), func() (journal.News, error) {
 		news, err := s.base.Renew(ctx, l)
 		s.p.w.renewed(s.p, l, err)
 		return news, err
 	})
 	s.p.w.told(s.p, l, err)
+	s.p.w.assured(s.p, l, asked, err)
 	return news, err
 }
 

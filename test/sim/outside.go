@@ -398,14 +398,17 @@ func (w *world) holds(ctx context.Context, p *process, run, step string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.record.log(w.record.run(run, "").row.Conversation)
-	told, open := false, false
+	told, sure := false, time.Time{}
 	for _, a := range w.record.acquires {
 		if a.run == run && a.proc == p {
 			told = w.record.lost[leaseKey{run, a.epoch}] > 0
-			open = !told
+			sure = w.record.sure[leaseKey{run, a.epoch}]
 		}
 	}
-	if told && !open {
+	if late := time.Since(sure); !sure.IsZero() && late > time.Second {
+		w.failLocked("P15", "%s goes on %v after %s could be sure of its lease", step, late, p.name)
+	}
+	if told {
 		w.failLocked("P4", "%s goes on in %s, though %s was told that its lease is lost", step, strings.TrimSpace(g.conv), p.name)
 	}
 }

@@ -30,6 +30,7 @@ var bugs = []struct{ name, promise string }{
 	{"usage twice", "P10"},
 	{"answer accepted twice", "P11"},
 	{"handed back in the middle of a step", "P14"},
+	{"a lease without an end", "P15"},
 	{"message lost", "messages"},
 	{"message twice", "messages"},
 }

@@ -19,6 +19,8 @@ type record struct {
 	runs  map[string]*runRecord
 	// lost has the leases whose driver was told that they are lost.
 	lost map[leaseKey]int
+	// sure is until when a driver may be sure of its lease, by its own clock.
+	sure map[leaseKey]time.Time
 
 	acquires []acquireRecord
 	stops    []stopRecord
@@ -104,7 +106,8 @@ type mailRecord struct {
 }
 
 func (r *record) init() {
-	r.logs, r.runs, r.lost = map[string]*log{}, map[string]*runRecord{}, map[leaseKey]int{}
+	r.logs, r.runs = map[string]*log{}, map[string]*runRecord{}
+	r.lost, r.sure = map[leaseKey]int{}, map[leaseKey]time.Time{}
 }
 
 func (r *record) tick() int {
@@ -208,6 +211,19 @@ func (w *world) told(p *process, l journal.Lease, err error) {
 	defer w.mu.Unlock()
 	if k := (leaseKey{l.Run, l.Epoch}); w.record.lost[k] == 0 {
 		w.record.lost[k] = w.record.tick()
+	}
+}
+
+// assured is that a driver was told that the lease is its own, from a time on.
+func (w *world) assured(p *process, l journal.Lease, from time.Time, err error) {
+	if err != nil || !p.living() {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := leaseKey{l.Run, l.Epoch}
+	if until := from.Add(term); until.After(w.record.sure[k]) {
+		w.record.sure[k] = until
 	}
 }
 
