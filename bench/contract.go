@@ -60,7 +60,7 @@ func judge(figure spread, must, aim float64) mark {
 
 func promises() []promise {
 	const ratio, micros, bytes = "×", "µs", "B"
-	return []promise{
+	return append([]promise{
 		{Work: "a: 500 streamed deltas", Unit: ratio, Must: 2.5, Aim: 1.0, Prototype: 0.6, find: ratioOf("a"), row: "a"},
 		{Work: "a: allocations a delta", Must: 3, Aim: 1.2, Prototype: 0.14, find: allocsOf("a")},
 		{Work: "b: 10 tool cycles", Unit: ratio, Must: 5, Aim: 2.5, Prototype: 2.0, find: ratioOf("b"), row: "b"},
@@ -91,7 +91,7 @@ func promises() []promise {
 		// leave of noise in a thousand cycles.
 		{Work: "10000 cycles: heap a cycle, whole run to first tenth", Unit: ratio, Must: 1.25, find: enduranceOf(heapGrowth)},
 		{Work: "10000 cycles: stack depth, last to first", Unit: ratio, Must: 1, find: enduranceOf(depthGrowth)},
-	}
+	}, serverPromises()...)
 }
 
 func (r *report) verdicts() []verdict {

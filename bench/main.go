@@ -139,7 +139,7 @@ func (o *options) check(pairs []scenario.Pair) error {
 	for _, row := range serverRows() {
 		ids = append(ids, row.ID)
 	}
-	ids = append(ids, longRun, hubRun)
+	ids = append(ids, readyRun, longRun, hubRun)
 	for _, name := range o.only {
 		one := options{only: []string{name}}
 		found := false
@@ -200,6 +200,9 @@ func measure(ctx context.Context, opt options, out io.Writer, show *progress) (e
 		}
 	}
 	if err := timeServer(ctx, &opt, &rep, pl, show); err != nil {
+		return err
+	}
+	if err := timeReady(ctx, &opt, &rep, pl, show); err != nil {
 		return err
 	}
 	if opt.profile != "" {

@@ -29,7 +29,9 @@ type report struct {
 	HubTailMicros spread    `json:"hub_p99_micros,omitzero"`
 	Endurance     endurance `json:"endurance,omitzero"`
 	Served        []served  `json:"over_http,omitempty"`
-	Verdicts      []verdict `json:"verdicts"`
+	// Ready is nil where the command was not started.
+	Ready    *ready    `json:"ready,omitempty"`
+	Verdicts []verdict `json:"verdicts"`
 }
 
 // endurance is the long run on both sides.

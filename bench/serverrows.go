@@ -77,6 +77,8 @@ type served struct {
 	// Merged is how many of 1000 deltas came as one with others, because their reader was
 	// not there in time or too slow.
 	Merged spread `json:"merged_in_1000,omitzero"`
+	// HeldOver is how much more HeldP99 is than the floor's of the same pass.
+	HeldOver spread `json:"held_ms_p99_over_floor,omitzero"`
 	// KiBEach is the server's resident memory an idle stream, MiB all of it, and IdleCores
 	// what the open streams cost while nothing comes.
 	KiBEach   spread `json:"kib_a_stream,omitzero"`
@@ -211,13 +213,14 @@ func (row *serverRow) measure(ctx context.Context, rep *report, passes int, begi
 			KiBEach: of(func(p *pass) float64 { return p.kib }), MiB: of(func(p *pass) float64 { return p.mib }),
 			IdleCores: of(func(p *pass) float64 { return p.idle }),
 		}
-		var ratios []float64
+		var ratios, over []float64
 		for k := range all[i] {
-			if floor := all[0][k].micros; floor > 0 {
-				ratios = append(ratios, all[i][k].micros/floor)
+			if floor := &all[0][k]; floor.micros > 0 {
+				ratios = append(ratios, all[i][k].micros/floor.micros)
+				over = append(over, max(0, all[i][k].held99-floor.held99))
 			}
 		}
-		s.Ratio = spreadOf(ratios)
+		s.Ratio, s.HeldOver = spreadOf(ratios), spreadOf(over)
 		rep.Served = append(rep.Served, s)
 	}
 	return nil
@@ -237,13 +240,17 @@ func (row *serverRow) pass(ctx context.Context, side string, begin beginSide, pr
 	defer func() { err = errors.Join(err, proc.end()) }()
 	stopped := context.AfterFunc(ctx, func() { _ = proc.end() })
 	defer stopped()
+	before, err := proc.stats()
+	if err != nil {
+		return p, err
+	}
 	all, err := loaders(ctx, proc.addr, side != scenario.SideFloor && side != scenario.SideTogether, row.Streams)
 	if err != nil {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, closeLoaders(all)) }()
 	if row.Rounds == 0 {
-		return p, row.idle(proc, all, &p)
+		return p, row.idle(proc, before, all, &p)
 	}
 	return p, row.load(proc, all, &p)
 }
@@ -303,12 +310,9 @@ func (row *serverRow) load(proc *sideProcess, all []*loader, p *pass) error {
 	return nil
 }
 
-// idle opens streams on which nothing comes.
-func (row *serverRow) idle(proc *sideProcess, all []*loader, p *pass) error {
-	before, err := proc.stats()
-	if err != nil {
-		return err
-	}
+// idle opens streams on which nothing comes. What a stream costs is counted from before its
+// connection, and holds its conversation too.
+func (*serverRow) idle(proc *sideProcess, before sideStat, all []*loader, p *pass) error {
 	if err := each(min(64, len(all)), len(all), func(i int) error { return all[i].attach() }); err != nil {
 		return err
 	}

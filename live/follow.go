@@ -87,6 +87,10 @@ type news struct {
 // commit or a moment on the network, not by more.
 const mostNews = 64
 
+// roomItems is how many items are taken from the bus at a time: few, because every reader
+// has the room for as long as it reads.
+const roomItems = 16
+
 // Follow begins to follow a conversation. Its reader gets, by [Follower.Read]:
 //
 //   - every durable event after options.After, once, in the order of Seq, however
@@ -104,7 +108,7 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 	}
 	f := &Follower{
 		watcher: w, log: log, poll: options.Poll, page: options.Page,
-		have: options.After, before: options.After, behind: !options.Current, room: make([]Item, 64),
+		have: options.After, before: options.After, behind: !options.Current, room: make([]Item, roomItems),
 		alarm: make(chan struct{}, 1),
 	}
 	f.timer = time.AfterFunc(time.Hour, func() {

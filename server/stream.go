@@ -39,7 +39,7 @@ type stream struct {
 // streamPage is how many events are taken from the follower at a time; what is ready behind
 // them goes into the same write until that has about streamBytes.
 const (
-	streamPage  = 64
+	streamPage  = 16
 	streamBytes = 32 << 10
 )
 

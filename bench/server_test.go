@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/bench/scenario"
+)
+
+// inHere serves in this process, for a test that has no other one to begin.
+func inHere(ctx context.Context, s *scenario.Served, _ string) (*sideProcess, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	inRead, in := io.Pipe()
+	out, outWrite := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := serveSide(ctx, []string{string(raw)}, inRead, outWrite)
+		_ = outWrite.CloseWithError(io.EOF)
+		done <- err
+	}()
+	return talkTo(in, out, func() error { return <-done })
+}
+
+// Every side serves every kind of row, and gives figures of it.
+func TestServerRows(t *testing.T) {
+	t.Parallel()
+	sides := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite}
+	for _, row := range []serverRow{
+		{ID: "burst", Streams: 3, Rounds: 2, Deltas: 20, Sides: sides},
+		{ID: "paced", Streams: 2, Rounds: 1, Deltas: 20, Every: time.Millisecond, Sides: sides},
+	} {
+		var rep report
+		if err := row.measure(t.Context(), &rep, 2, inHere, "", &progress{}); err != nil {
+			t.Fatalf("%s: %v", row.ID, err)
+		}
+		if len(rep.Served) != len(sides) {
+			t.Fatalf("%s: %d sides", row.ID, len(rep.Served))
+		}
+		for i := range rep.Served {
+			s := &rep.Served[i]
+			if s.Row != row.ID || s.Side != sides[i] || s.MicrosEach.Median <= 0 || s.Rate.Median <= 0 || s.FirstP99.Median <= 0 {
+				t.Errorf("%+v", s)
+			}
+			if paced := row.Every > 0; paced != (s.HeldP50.Median > 0) || s.HeldP50.Median > s.HeldP99.Median {
+				t.Errorf("%s, %s: on its way %v and %v ms", row.ID, s.Side, s.HeldP50, s.HeldP99)
+			}
+		}
+	}
+}
+
+func TestSidesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"{"}, {`{"side":"other"}`}, {"{}", "{}"}} {
+		if err := serveSide(t.Context(), args, nil, io.Discard); err == nil {
+			t.Errorf("%q was served", args)
+		}
+	}
+}
+
+func TestPercentiles(t *testing.T) {
+	t.Parallel()
+	var v []time.Duration
+	for i := range 1000 {
+		v = append(v, time.Duration(i)*time.Millisecond)
+	}
+	slices.Reverse(v)
+	if p50, p99, above := percentiles(v, 900*time.Millisecond); p50 != 500 || p99 != 990 || above != 99 {
+		t.Errorf("got %v, %v and %v", p50, p99, above)
+	}
+	if p50, p99, above := percentiles(nil, 0); p50+p99+above != 0 {
+		t.Error("there is something of nothing")
+	}
+}
+
+// The contract over HTTP finds its figures.
+func TestServerPromises(t *testing.T) {
+	t.Parallel()
+	rep := report{Ready: &ready{NewMS: spread{30, 40, 50}, BinaryMB: 26}}
+	for _, row := range serverRows() {
+		for _, side := range row.Sides {
+			rep.Served = append(rep.Served, served{Row: row.ID, Side: side, MicrosEach: spread{1, 1.5, 3}, MiB: spread{100, 190, 200}})
+		}
+	}
+	marks := map[mark]int{}
+	for _, v := range rep.verdicts() {
+		marks[v.Mark]++
+	}
+	if marks[markOver] != 1 || marks[markNear] != 1 || marks[markOverAim] != 0 || len(rep.Verdicts) != 0 {
+		t.Errorf("marks %v", marks)
+	}
+	if got := len(rep.serverTable()); got != 1+len(rep.Served) {
+		t.Errorf("the table has %d lines", got)
+	}
+}
