@@ -279,7 +279,7 @@ func nested() *scenario {
 		clients: func(w *world) {
 			w.viewer("eve")
 			w.client("ann", func(c *client) { c.submit("have it done") })
-			w.client("joe", says("yes"))
+			w.client("joe", says("go ahead"))
 		},
 	}
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -48,6 +49,24 @@ func TestCase(t *testing.T) { //nolint:paralleltest // it is played alone
 	t.Log(strings.Join(w.gate.story, "\n"))
 	if len(w.failures) > 0 {
 		report(t, w)
+	}
+}
+
+// TestName looks that a case is found again by its name.
+func TestName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []Case{
+		{Scenario: "text", Store: "memory", Seed: 3},
+		{Scenario: "tools", Store: "sqlite", Seed: 1 << 60, Strikes: []Strike{{Commit, 2, CrashAfter}, {Publish, 17, Lose}}},
+	} {
+		if got, err := Parse(c.String()); err != nil || !reflect.DeepEqual(got, c) {
+			t.Errorf("%s is read as %s: %v", c, got, err)
+		}
+	}
+	for _, name := range []string{"", "text/memory/1", "text/memory/x/", "text/memory/1/journal.commit:2", "text/memory/1/journal.commit:x:crash"} {
+		if c, err := Parse(name); err == nil {
+			t.Errorf("%q is read as %s", name, c)
+		}
 	}
 }
 
