@@ -215,6 +215,11 @@ func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string
 		return err
 	}
 	s.warm.forget(id)
+	if s.options.Forget != nil {
+		if err := s.options.Forget(ctx, p.Tenant, id); err != nil {
+			return err
+		}
+	}
 	if err := s.options.Rows.Delete(ctx, p.Tenant, id); err != nil {
 		return err
 	}

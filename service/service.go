@@ -29,6 +29,10 @@ type Options struct {
 	Agent func(ctx context.Context, r AgentRequest) (*braid.Agent, error)
 	// Models lists what Agent takes; nil means that nobody knows.
 	Models func(ctx context.Context) []Model
+	// Forget removes what a conversation has beside its log and its row, such as files. It
+	// is called between the two, and again where it failed and somebody tries again. nil
+	// means that there is nothing.
+	Forget func(ctx context.Context, tenant, conversation string) error
 	// Engine are the settings of the engine that drives the runs.
 	Engine engine.Options
 	// LockWait is how long a run that may not wait behind another one waits all the

@@ -199,7 +199,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.undo = append(h.undo, h.agents.close)
 	metrics := server.NewMetrics(readBuild().Version)
 	h.service, err = service.New(service.Options{
-		Journal: store, Rows: rows, Agent: h.agents.agent, Models: h.agents.list, RunTime: runTime, Observe: metrics.Observe, Log: log,
+		Journal: store, Rows: rows, Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget, RunTime: runTime, Observe: metrics.Observe, Log: log,
 		Engine: engine.Options{Grace: drainTime / 2},
 	})
 	if err != nil {

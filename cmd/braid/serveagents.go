@@ -1,13 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool/demotool"
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
@@ -20,6 +27,8 @@ type agents struct {
 	mcp    *mcpServers
 	ref    string
 	info   braid.ModelInfo
+	// scratch holds a folder for each conversation that has files.
+	scratch string
 
 	mu     sync.Mutex
 	models map[string]braid.Model
@@ -34,8 +43,17 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		return nil, err
 	}
 	a.info = model.Info()
-	if a.tools, a.sealed, err = p.openTools(toolsFor(cfg.Tools, a.info), cfg.Scratch, ""); err != nil {
+	names := toolsFor(cfg.Tools, a.info)
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "files" })
+	if a.tools, a.sealed, err = p.openTools(others, "", ""); err != nil {
 		return nil, err
+	}
+	if len(others) < len(names) {
+		a.scratch = cmp.Or(cfg.Scratch, filepath.Join(cfg.Data, "scratch"))
+		if err := os.MkdirAll(a.scratch, 0o700); err != nil {
+			return nil, scratchError(err)
+		}
+		a.tools = append(a.tools, demotool.FilesOf(a.folder)...)
 	}
 	if a.mcp, err = p.openMCP(ctx, &cfg.settings, a.tools, mcptool.Prefixed, func(server string, err error) {
 		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
@@ -55,6 +73,33 @@ func (a *agents) close() error {
 	a.sealed()
 	return err
 }
+
+// folder opens the conversation's own: what one writes is not there for another.
+func (a *agents) folder(ctx context.Context) (*os.Root, error) {
+	call := braid.CallOf(ctx)
+	if call == nil || !isName(call.Conversation) {
+		return nil, fs.ErrNotExist
+	}
+	dir := filepath.Join(a.scratch, call.Conversation)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// forget removes the files of a conversation.
+func (a *agents) forget(_ context.Context, _, conversation string) error {
+	if a.scratch == "" || !isName(conversation) {
+		return nil
+	}
+	if err := os.RemoveAll(filepath.Join(a.scratch, conversation)); err != nil {
+		return scratchError(err)
+	}
+	return nil
+}
+
+// isName reports whether a conversation's id can name a folder of its own.
+func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }
 
 // model opens a model once: it holds connections.
 func (a *agents) model(ref string) (braid.Model, error) {
@@ -86,6 +131,12 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 		ref = r.Model
 	}
 	model, err := a.model(ref)
+	if errors.Is(err, event.ErrModelAuth) {
+		return nil, &event.Error{
+			Kind: event.ErrModelNotFound, Message: "this server has no key for that model", Hint: "name another, or let the operator give it one",
+			Err: err,
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

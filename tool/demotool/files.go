@@ -39,8 +39,8 @@ const (
 // The errors are *[event.Error]s, of kind ErrNotFound where there is no such
 // folder.
 func Files(dir string) ([]braid.Tool, error) {
-	f := &folder{open: func() (*os.Root, error) { return os.OpenRoot(dir) }}
-	if err := f.in(func(*os.Root) error { return nil }); err != nil {
+	f := &folder{open: func(context.Context) (*os.Root, error) { return os.OpenRoot(dir) }}
+	if err := f.in(context.Background(), func(*os.Root) error { return nil }); err != nil {
 		return nil, err
 	}
 	return f.tools(), nil
@@ -49,13 +49,20 @@ func Files(dir string) ([]braid.Tool, error) {
 // FilesIn is [Files] over a folder that is open already. root stays the
 // caller's and must stay open while the tools are used.
 func FilesIn(root *os.Root) []braid.Tool {
-	f := &folder{open: func() (*os.Root, error) { return root.OpenRoot(".") }}
+	f := &folder{open: func(context.Context) (*os.Root, error) { return root.OpenRoot(".") }}
+	return f.tools()
+}
+
+// FilesOf is [Files] over the folder that open gives for the context of a call, which
+// the tools close behind it.
+func FilesOf(open func(ctx context.Context) (*os.Root, error)) []braid.Tool {
+	f := &folder{open: open}
 	return f.tools()
 }
 
 // folder is the scratch folder. mu keeps the count of files right.
 type folder struct {
-	open func() (*os.Root, error)
+	open func(ctx context.Context) (*os.Root, error)
 	mu   sync.Mutex
 }
 
@@ -73,18 +80,18 @@ type nothing struct{}
 func (f *folder) tools() []braid.Tool {
 	return []braid.Tool{
 		braid.Func("write_file", "Writes a text file to the scratch folder, or replaces it.",
-			func(_ context.Context, in fileContent) (string, error) { return f.write(in.Name, in.Content) }, braid.Idempotent()),
+			func(ctx context.Context, in fileContent) (string, error) { return f.write(ctx, in.Name, in.Content) }, braid.Idempotent()),
 		braid.Func("read_file", "Reads a text file of the scratch folder.",
-			func(_ context.Context, in fileName) (string, error) { return f.read(in.Name) }, braid.Idempotent()),
+			func(ctx context.Context, in fileName) (string, error) { return f.read(ctx, in.Name) }, braid.Idempotent()),
 		braid.Func("list_files", "Lists the files of the scratch folder.",
-			func(context.Context, nothing) (string, error) { return f.list() }, braid.Idempotent()),
+			func(ctx context.Context, _ nothing) (string, error) { return f.list(ctx) }, braid.Idempotent()),
 		braid.Func("delete_file", "Deletes a file of the scratch folder, after asking the person.", f.remove, braid.Reconcile(f.removed)),
 	}
 }
 
 // in opens the folder for do.
-func (f *folder) in(do func(*os.Root) error) error {
-	root, err := f.open()
+func (f *folder) in(ctx context.Context, do func(*os.Root) error) error {
+	root, err := f.open(ctx)
 	if err != nil {
 		e := problem(err, "the scratch folder cannot be opened")
 		if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +103,7 @@ func (f *folder) in(do func(*os.Root) error) error {
 	return do(root)
 }
 
-func (f *folder) write(name, content string) (out string, err error) {
+func (f *folder) write(ctx context.Context, name, content string) (out string, err error) {
 	if err := checkName(name); err != nil {
 		return "", err
 	}
@@ -111,7 +118,7 @@ func (f *folder) write(name, content string) (out string, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err = f.in(func(root *os.Root) error {
+	err = f.in(ctx, func(root *os.Root) error {
 		switch size, err := stat(root, name); {
 		case err == nil && size >= 0:
 		case event.KindOf(err) == event.ErrNotFound:
@@ -146,11 +153,11 @@ func (f *folder) write(name, content string) (out string, err error) {
 	return "Wrote " + amount(int64(len(content))) + " to " + name + ".", nil
 }
 
-func (f *folder) read(name string) (out string, err error) {
+func (f *folder) read(ctx context.Context, name string) (out string, err error) {
 	if err := checkName(name); err != nil {
 		return "", err
 	}
-	err = f.in(func(root *os.Root) error {
+	err = f.in(ctx, func(root *os.Root) error {
 		if _, err := stat(root, name); err != nil {
 			return err
 		}
@@ -180,8 +187,8 @@ func (f *folder) read(name string) (out string, err error) {
 	return out, err
 }
 
-func (f *folder) list() (out string, err error) {
-	err = f.in(func(root *os.Root) error {
+func (f *folder) list(ctx context.Context) (out string, err error) {
+	err = f.in(ctx, func(root *os.Root) error {
 		files, err := entries(root)
 		if err != nil {
 			return err
@@ -210,7 +217,7 @@ func (f *folder) remove(ctx context.Context, in fileName) (string, error) {
 		return "", err
 	}
 	var size int64
-	if err := f.in(func(root *os.Root) (err error) {
+	if err := f.in(ctx, func(root *os.Root) (err error) {
 		size, err = stat(root, in.Name)
 		return err
 	}); err != nil {
@@ -225,7 +232,7 @@ func (f *folder) remove(ctx context.Context, in fileName) (string, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.in(func(root *os.Root) error {
+	if err := f.in(ctx, func(root *os.Root) error {
 		if err := root.Remove(in.Name); err != nil {
 			return problem(err, "the file cannot be deleted")
 		}
@@ -240,12 +247,12 @@ func deleted(name string) string { return name + " is deleted." }
 
 // removed tells what became of a deletion that was in flight when its driver
 // died: a file that is gone was deleted, one that is there was not.
-func (f *folder) removed(_ context.Context, args json.RawMessage) (out braid.Output, known bool, err error) {
+func (f *folder) removed(ctx context.Context, args json.RawMessage) (out braid.Output, known bool, err error) {
 	var in fileName
 	if json.Unmarshal(args, &in) != nil || checkName(in.Name) != nil {
 		return out, false, nil //nolint:nilerr // such a call did nothing, and says itself what is wrong
 	}
-	err = f.in(func(root *os.Root) error {
+	err = f.in(ctx, func(root *os.Root) error {
 		_, err := stat(root, in.Name)
 		return err
 	})

@@ -254,15 +254,15 @@ func TestEachCallClosesTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var opened []*os.Root
-	f := &folder{open: func() (*os.Root, error) {
+	f := &folder{open: func(context.Context) (*os.Root, error) {
 		root, err := os.OpenRoot(dir)
 		opened = append(opened, root)
 		return root, err
 	}}
-	if _, err := f.write("a", "b"); err != nil {
+	if _, err := f.write(t.Context(), "a", "b"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.read("none"); err == nil {
+	if _, err := f.read(t.Context(), "none"); err == nil {
 		t.Fatal("there is no such file")
 	}
 	for _, root := range opened {
