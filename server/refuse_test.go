@@ -261,12 +261,12 @@ func TestADrainCancelsNothing(t *testing.T) {
 	for _, accept := range []string{"text/event-stream", "application/json"} {
 		t.Run(accept, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, nil)
+			s := open(t, func(o *service.Options, _ *server.Options) { o.Engine.Grace = 10 * time.Millisecond })
 			conv := s.conversation()
 			got := make(chan string, 1)
 			begun := make(chan struct{})
 			go func() {
-				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/v1/conversations/"+conv+"/runs",
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/conversations/"+conv+"/runs",
 					strings.NewReader(`{"user_input":"speak slowly please","on_disconnect":"cancel"}`))
 				if err != nil {
 					t.Error(err)
@@ -324,7 +324,7 @@ func TestDeletingUnderAStream(t *testing.T) {
 	frames(t, s.ask("POST", conv+"/runs", `{"user_input":"hello"}`).Body, nil)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 	defer stop()
-	req, err := http.NewRequestWithContext(ctx, "GET", s.URL+conv+"/stream", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+conv+"/stream", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

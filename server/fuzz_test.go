@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/service"
+)
+
+// FuzzRequests sends anything to everything: whatever comes is never the server's own
+// fault, and what is refused is refused in the one form.
+func FuzzRequests(f *testing.F) {
+	const conv = "conv_CONV" // the one that is there
+	for _, seed := range []struct{ method, path, query, body, accept, id string }{
+		{"GET", "/healthz", "", "", "", ""},
+		{"OPTIONS", "*", "", "", "", ""},
+		{"GET", "/v1/conversations", "limit=3&cursor=eyJjIjoxLCJpIjoieCJ9&archived=true", "", "", ""},
+		{"GET", "/v1/conversations", "cursor=eyJjIjo5MjIzMzcyMDM2ODU0Nzc1ODA3LCJpIjoieCJ9", "", "", ""},
+		{"GET", "/v1/conversations/" + conv, "", "", "", ""},
+		{"GET", "/v1/conversations/" + conv + "/events", "after=1&limit=2", "", "", ""},
+		{"GET", "/v1/conversations/" + conv + "/events", "after=9223372036854775807", "", "", ""},
+		{"GET", "/v1/conversations/" + conv + "/stream", "after=1:2.3", "", "", "9:1.1"},
+		{"GET", "/v1/conversations/" + conv + "/stream", "", "", "", "9223372036854775807"},
+		{"GET", "/v1/conversations/" + conv + "/export", "", "", "", ""},
+		{"GET", "/v1/conversations/" + conv + "/runs/run_x/stream", "", "", "", "1"},
+		{"POST", "/v1/conversations", "", `{"title":"a","metadata":{"a":"b"}}`, "", ""},
+		{"PATCH", "/v1/conversations/" + conv, "", `{"title":null,"archived":false,"metadata":{"a":""}}`, "", ""},
+		{"POST", "/v1/conversations/" + conv + "/fork", "", `{"at":9223372036854775807}`, "", ""},
+		{"POST", "/v1/conversations/" + conv + "/fork", "", `{"at":1}`, "", ""},
+		{"POST", "/v1/conversations/" + conv + "/reset", "", ``, "", ""},
+		{"POST", "/v1/conversations/" + conv + "/runs", "", `{"user_input":"hi","limits":{"max_turns":1,"timeout_seconds":1e3}}`, "application/json", ""},
+		{"POST", "/v1/conversations/" + conv + "/runs", "", `{"user_input":"hi","output_schema":{"type":"object"},"policy":"steer"}`, "application/json", ""},
+		{"POST", "/v1/conversations/" + conv + "/runs", "", `{"user_input":"hi","output_schema":{"$ref":"#/a/b"},"tokens":{"a":"b"}}`, "text/event-stream", ""},
+		{"POST", "/v1/conversations/" + conv + "/runs", "", `{"attachments":[{"type":"image","mime_type":"image/png","data":"AA=="}],"policy":"queue"}`, "application/json", ""},
+		{"POST", "/v1/conversations/" + conv + "/questions/q", "", `{"answer":null}`, "", ""},
+		{"DELETE", "/v1/conversations/" + conv + "/../x", "", "", "", ""},
+	} {
+		f.Add(seed.method, seed.path, seed.query, seed.body, seed.accept, seed.id)
+	}
+	svc, err := service.New(service.Options{
+		Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, LockWait: -1,
+		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
+			parts := []braid.Part{braid.Limit(r.Limits)}
+			if r.OutputSchema != nil {
+				parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+			}
+			return braid.New("assistant", parrot{}, parts...), nil
+		},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := svc.Start(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = svc.Drain(context.Background()) })
+	handler, err := server.New(server.Options{Service: svc, Token: secret.New(token), Tenant: "default"}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	me := service.Principal{Tenant: "default"}
+	there, err := svc.CreateConversation(f.Context(), me, service.NewConversation{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, method, path, query, body, accept, id string) {
+		if strings.Contains(body, "slowly") || strings.Contains(body, "break") || strings.Contains(body, `\u`) {
+			t.Skip("these make the model itself fail")
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond) // streams do not end
+		defer stop()
+		r := (&http.Request{
+			Method: method, URL: &url.URL{Path: strings.ReplaceAll(path, conv, there.ID), RawQuery: query}, Host: "localhost",
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RequestURI: path,
+			Header: http.Header{
+				"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {accept}, "Last-Event-Id": {id},
+				"Idempotency-Key": {id},
+			},
+			Body: http.NoBody,
+		}).WithContext(ctx)
+		if body != "" {
+			r.Body, r.ContentLength = readCloser{strings.NewReader(body)}, int64(len(body))
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code >= 500 && ctx.Err() == nil {
+			t.Fatalf("%s %q?%q %q: %d %s", method, path, query, body, w.Code, w.Body)
+		}
+		if w.Code < 400 || r.Method == http.MethodHead {
+			return
+		}
+		var e struct {
+			Error struct {
+				Code      string `json:"code"`
+				Message   string `json:"message"`
+				RequestID string `json:"request_id"`
+			} `json:"error"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Error.Code == "" || e.Error.Message == "" || e.Error.RequestID == "" {
+			t.Fatalf("%s %q?%q %q: %d %s", method, path, query, body, w.Code, w.Body)
+		}
+	})
+}
+
+type readCloser struct{ *strings.Reader }
+
+func (readCloser) Close() error { return nil }
