@@ -50,10 +50,9 @@ type Follower struct {
 	// behind says that the journal may have events after it; until is the
 	// one that it must reach.
 	behind bool
-	// alarm rings where the waiting for the bus is to end. The timer that rings it is not
-	// moved for a later time than armed: one that rings early finds nothing due.
+	// timer wakes a watcher that can be woken, where the waiting for the bus is to end. It
+	// is not moved for a later time than armed: one that rings early finds nothing due.
 	// A context with a deadline for each wait would cost as much as sending an event.
-	alarm chan struct{}
 	timer *time.Timer
 	armed time.Time
 
@@ -109,22 +108,19 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 	f := &Follower{
 		watcher: w, log: log, poll: options.Poll, page: options.Page,
 		have: options.After, before: options.After, behind: !options.Current, room: make([]Item, roomItems),
-		alarm: make(chan struct{}, 1),
 	}
-	f.timer = time.AfterFunc(time.Hour, func() {
-		select {
-		case f.alarm <- struct{}{}:
-		default:
-		}
-	})
-	f.timer.Stop()
 	if f.poll == 0 {
 		f.poll = DefaultPoll
 	}
 	if f.page <= 0 {
 		f.page = DefaultPage
 	}
-	if t, ok := w.(timedWatcher); ok && options.Current {
+	t, ok := w.(wakingWatcher)
+	if ok {
+		f.timer = time.AfterFunc(time.Hour, t.ring)
+		f.timer.Stop()
+	}
+	if ok && options.Current {
 		// From here on events are kept for the reader, though it does not read yet.
 		n, err := t.tryRead(f.room)
 		if err != nil {
@@ -166,7 +162,7 @@ func (f *Follower) Ready(items []Item) int {
 	if n > 0 || f.behind || f.review || len(items) == 0 {
 		return n
 	}
-	t, ok := f.watcher.(timedWatcher)
+	t, ok := f.watcher.(wakingWatcher)
 	if !ok {
 		return 0
 	}
@@ -192,16 +188,21 @@ func (f *Follower) collect(items []Item) int {
 
 // Close ends the following.
 func (f *Follower) Close() {
-	f.timer.Stop()
+	if f.timer != nil {
+		f.timer.Stop()
+	}
 	f.watcher.Close()
 }
 
-// timedWatcher is a watcher whose waiting ends without a context of its own.
-type timedWatcher interface {
-	// readOr is Read, but gives nothing when the alarm rings.
-	readOr(ctx context.Context, items []Item, alarm <-chan struct{}) (int, error)
+// wakingWatcher is a watcher whose waiting ends without a context of its own.
+type wakingWatcher interface {
+	// readWoken is Read, but gives nothing, and no error, when it was woken for nothing.
+	// It is for readers whose ctx stays the same.
+	readWoken(ctx context.Context, items []Item) (int, error)
 	// tryRead is Read without waiting.
 	tryRead(items []Item) (int, error)
+	// ring wakes the one who reads, now or the next time it waits.
+	ring()
 }
 
 // next gives the next item that is there.
@@ -300,13 +301,13 @@ func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err erro
 
 // wait reads from the bus. With no item and no error it may be due, or not yet.
 func (f *Follower) wait(ctx context.Context, due time.Time) (int, error) {
-	if t, ok := f.watcher.(timedWatcher); ok {
+	if t, ok := f.watcher.(wakingWatcher); ok {
 		if !due.IsZero() && (f.armed.IsZero() || due.Before(f.armed)) {
 			f.armed = due
 			f.timer.Reset(time.Until(due))
 		}
-		n, err := t.readOr(ctx, f.room, f.alarm)
-		if n == 0 && err == nil {
+		n, err := t.readWoken(ctx, f.room)
+		if n == 0 && err == nil && !time.Now().Before(f.armed) {
 			f.armed = time.Time{}
 		}
 		return n, err

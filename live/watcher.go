@@ -15,6 +15,10 @@ type watcher struct {
 	// reading is held during a Read, so that Close can wait for it.
 	reading sync.Mutex
 	wake    chan struct{}
+	// bound is the context whose end rings, release what ends that. They belong to
+	// the one who has reading.
+	bound   context.Context //nolint:containedctx // the reader's, while it reads
+	release func() bool
 
 	// What follows is the topic's to guard.
 
@@ -32,18 +36,6 @@ type watcher struct {
 
 // Read implements [Watcher].
 func (w *watcher) Read(ctx context.Context, items []Item) (int, error) {
-	return w.readOr(ctx, items, nil)
-}
-
-// tryRead implements [timedWatcher].
-func (w *watcher) tryRead(items []Item) (int, error) {
-	w.reading.Lock()
-	defer w.reading.Unlock()
-	return w.take(items)
-}
-
-// readOr implements [timedWatcher].
-func (w *watcher) readOr(ctx context.Context, items []Item, alarm <-chan struct{}) (int, error) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	for {
@@ -57,9 +49,46 @@ func (w *watcher) readOr(ctx context.Context, items []Item, alarm <-chan struct{
 		select {
 		case <-w.wake:
 		case <-ctx.Done():
-		case <-alarm:
-			return 0, nil
 		}
+	}
+}
+
+// tryRead implements [wakingWatcher].
+func (w *watcher) tryRead(items []Item) (int, error) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	return w.take(items)
+}
+
+// readWoken implements [wakingWatcher]. It waits on one channel, which the end of ctx rings
+// too: a select over several costs more than taking an event does.
+func (w *watcher) readWoken(ctx context.Context, items []Item) (int, error) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	if ctx.Err() != nil {
+		return 0, gaveUp(ctx, "read live events")
+	}
+	n, err := w.take(items)
+	if n > 0 || err != nil {
+		return n, err
+	}
+	if ctx != w.bound {
+		w.unbind()
+		w.bound = ctx
+		w.release = context.AfterFunc(ctx, w.ring)
+	}
+	<-w.wake
+	if ctx.Err() != nil {
+		return 0, gaveUp(ctx, "read live events")
+	}
+	return w.take(items)
+}
+
+// unbind has no context ring any more. The reader has w.reading, or there is none.
+func (w *watcher) unbind() {
+	if w.release != nil {
+		w.release()
+		w.release, w.bound = nil, nil
 	}
 }
 
@@ -134,6 +163,7 @@ func (w *watcher) ring() {
 func (w *watcher) wait() {
 	w.reading.Lock()
 	defer w.reading.Unlock()
+	w.unbind()
 }
 
 func gaveUp(ctx context.Context, op string) error {

@@ -173,9 +173,10 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 				}
 			}
 			clear(items[:n]) // an event must not be kept for as long as nothing comes
-			n = 0
-			if len(buf) < streamBytes {
+			if n == len(items) && len(buf) < streamBytes {
 				n = st.follower.Ready(items[:])
+			} else {
+				n = 0
 			}
 		}
 		if len(buf) == 0 {
