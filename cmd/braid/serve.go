@@ -225,6 +225,11 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 // serve drives and answers until ctx ends, and then hands everything back.
 func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
 	base := context.WithoutCancel(ctx)
+	if runtime.GOMAXPROCS(0) == 1 {
+		// While one goroutine waits for the disk the others are to go on: on a single
+		// core first events take six times as long otherwise, when many runs begin.
+		runtime.GOMAXPROCS(2)
+	}
 	if err := h.service.Start(ctx); err != nil {
 		_ = listener.Close()
 		return errors.Join(err, h.close())
