@@ -54,8 +54,20 @@ func (d *Detection) Offer(ctx context.Context) {
 			}
 		}
 		d.Servers = append(d.Servers, s)
-		d.Offers = append(d.Offers, s.String()+"; this build has no provider for it yet")
+		d.Offers = append(d.Offers, s.String()+"; "+s.use())
 	}
+}
+
+// use says how the server's models are used.
+func (s Server) use() string {
+	name := "NAME"
+	if len(s.Models) > 0 {
+		name, _, _ = strings.Cut(s.Models[0], " ")
+	}
+	if s.Name == "Ollama" {
+		return "use it with --model ollama:" + name
+	}
+	return "use it with OPENAI_BASE_URL=http://" + s.Address + "/v1 and --model openai:" + name
 }
 
 // String describes the server in half a sentence.

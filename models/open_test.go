@@ -45,7 +45,7 @@ func TestOpenFindsDemoModels(t *testing.T) {
 		}
 	}
 	for _, name := range Names() {
-		if _, err := openIn(env("ANTHROPIC_API_KEY", "k"), name); err != nil {
+		if _, err := openIn(env("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k"), name); err != nil {
 			t.Errorf("%s is listed and cannot be opened: %v", name, err)
 		}
 	}
@@ -80,11 +80,14 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		{"anthropic:claude-sonnet-5-5?thinking=1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"anthropic:sk-ant-1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"anthropic:" + secret, "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
-		{"openai:gpt-5", "no OpenAI provider", "demo", event.ErrUnsupported},
+		{"openai:gpt-5", "no key for OpenAI", "set OPENAI_API_KEY", event.ErrModelAuth},
+		{"openai:sk-proj-1", "no model of such a name", "openai:gpt-5.4", event.ErrModelNotFound},
+		{"openai:gpt 5", "no model of such a name", "openai:gpt-5.4", event.ErrModelNotFound},
 		{"gemini:gemini-3", "no Gemini provider", "demo", event.ErrUnsupported},
 		{"bedrock:amazon.nova-pro", "no Bedrock provider", "demo", event.ErrUnsupported},
-		{"ollama:qwen3", "no Ollama provider", "demo", event.ErrUnsupported},
-		{"openai", "no OpenAI provider", "demo", event.ErrUnsupported},
+		{"ollama", "Ollama has no model of such a name", "ollama:qwen3", event.ErrModelNotFound},
+		{"ollama:qwen3?x=1", "Ollama has no model of such a name", "ollama:qwen3", event.ErrModelNotFound},
+		{"openai", "no key for OpenAI", "set OPENAI_API_KEY", event.ErrModelAuth},
 		{"dmeo", `no model "dmeo"`, "did you mean demo?", event.ErrModelNotFound},
 		{"demoo:tour", `no model "demoo:tour"`, "did you mean demo:tour?", event.ErrModelNotFound},
 		{"Demo", `no model "Demo"`, "did you mean demo?", event.ErrModelNotFound},
@@ -215,7 +218,10 @@ func TestDetectInOrder(t *testing.T) {
 		{"a reference", env(Variable, "demo:tour", "OPENAI_API_KEY", "x"), "demo:seed2", Detection{Model: "demo:seed2", Source: FromArgument}},
 		{"the variable", env(Variable, " demo:tour ", "OPENAI_API_KEY", "x"), "  ", Detection{Model: "demo:tour", Source: FromEnvironment}},
 		{"a key", env("OPENAI_API_KEY", "sk-1234"), "", Detection{
-			Model: "demo", Source: FromNothing, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{note("OPENAI_API_KEY", "OpenAI")},
+			Model: "openai:gpt-5.4", Source: FromKey, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{"OPENAI_API_KEY is set; using openai:gpt-5.4"},
+		}},
+		{"a key without a provider", env("GEMINI_API_KEY", "x"), "", Detection{
+			Model: "demo", Source: FromNothing, Keys: []string{"GEMINI_API_KEY"}, Notes: []string{note("GEMINI_API_KEY", "Gemini")},
 		}},
 		{"several keys", env("GOOGLE_API_KEY", "x", "GEMINI_API_KEY", "y", "ANTHROPIC_API_KEY", "z", "AWS_PROFILE", "p"), "", Detection{
 			Model: claude, Source: FromKey, Keys: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AWS_PROFILE"},

@@ -6,6 +6,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/model/openai"
 )
 
 // provider is who makes models. One without open is known, but not in this build.
@@ -31,8 +32,8 @@ func providers() []provider {
 			families: []string{"claude"}, open: openAnthropic, model: "anthropic:" + anthropic.Default,
 		},
 		{
-			name: "openai", title: "OpenAI", keys: []string{"OPENAI_API_KEY"},
-			families: []string{"gpt", "chatgpt", "o1", "o3", "o4"},
+			name: "openai", title: "OpenAI", keys: []string{openai.KeyVariable},
+			families: []string{"gpt", "chatgpt", "o1", "o3", "o4"}, open: openOpenAI, model: "openai:" + openai.Default,
 		},
 		{
 			name: "gemini", title: "Gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
@@ -44,7 +45,7 @@ func providers() []provider {
 		},
 		{
 			name: "ollama", title: "Ollama",
-			families: []string{"llama", "qwen", "mistral", "gemma", "phi", "deepseek"},
+			families: []string{"llama", "qwen", "mistral", "gemma", "phi", "deepseek"}, open: openOllama,
 		},
 		{
 			name: "demo", title: "demo",
@@ -69,7 +70,9 @@ func Names() []string {
 	for _, s := range demo.Scripts() {
 		names = append(names, "demo:"+s)
 	}
-	return append(names, "anthropic")
+	return append(names, "anthropic", "openai")
 }
 
-func have() string { return "this build has " + strings.Join(Names(), ", ") }
+func have() string {
+	return "this build has " + strings.Join(Names(), ", ") + ", and ollama:NAME for a model of this machine's Ollama"
+}

@@ -147,8 +147,19 @@ func histories(t *testing.T, p *Provider) {
 	})
 	t.Run("options", func(t *testing.T) {
 		t.Parallel()
+		words := []string{"END", " "}
+		if !p.has(StopWords) {
+			m, peer := p.Open(t)
+			req := request()
+			req.Options.StopWords = words
+			mustFail(t, Call(t.Context(), m, req), event.ErrUnsupported)
+			if peer.Asked() != 0 {
+				t.Error("words to stop at were sent")
+			}
+			words = words[1:] // nobody means a blank one
+		}
 		try(t, func(r *braid.ModelRequest) {
-			r.Options = braid.ModelOptions{MaxTokens: 4000, StopWords: []string{"END", " "}, Thinking: 2000}
+			r.Options = braid.ModelOptions{MaxTokens: 4000, StopWords: words, Thinking: 2000}
 		}, user(text("Hi.")))
 		try(t, func(r *braid.ModelRequest) { r.Options = braid.ModelOptions{Thinking: 1} }, Histories()["a call"]...)
 	})
@@ -211,7 +222,10 @@ func thinkingBack(t *testing.T, p *Provider) {
 	if !p.has(Thinking) {
 		t.Skip("the vendor has no thinking")
 	}
-	first := join(pieces(braid.ChunkThinking, 0, "Let me ", "see."), pieces(braid.ChunkSignature, 0, "c2lnbmF0dXJl"))
+	first := pieces(braid.ChunkThinking, 0, "Let me ", "see.")
+	if p.has(SignedThinking) {
+		first = append(first, braid.Chunk{Kind: braid.ChunkSignature, Text: "c2lnbmF0dXJl"})
+	}
 	if p.has(RedactedThinking) {
 		first = append(first, braid.Chunk{Kind: braid.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}})
 	}

@@ -19,6 +19,9 @@ type Provider struct {
 	Without []Feature
 	// Stops lists the reasons that the vendor can give for the end of an answer.
 	Stops []event.StopReason
+	// Signature gives what the model makes of a signature that stands in an
+	// answer, where it keeps more than the vendor's own; nil is the same.
+	Signature func(given string) string
 }
 
 // Silence is how long a provider under test lets its vendor say nothing.
@@ -39,7 +42,9 @@ type Feature string
 // The features.
 const (
 	Thinking         Feature = "thinking"
+	SignedThinking   Feature = "signed thinking"
 	RedactedThinking Feature = "redacted thinking"
+	SeveralTexts     Feature = "several texts"
 	ParallelCalls    Feature = "parallel calls"
 	InterleavedCalls Feature = "interleaved calls"
 	Images           Feature = "images"
@@ -48,10 +53,19 @@ const (
 	CacheUsage       Feature = "cache usage"
 	ReasoningUsage   Feature = "reasoning usage"
 	RetryAfter       Feature = "retry after"
+	StopWords        Feature = "stop words"
 )
 
 func (p *Provider) has(f Feature) bool {
 	return !slices.Contains(p.Without, f)
+}
+
+// signed is a signature as the model gives it.
+func (p *Provider) signed(given string) string {
+	if p.Signature == nil {
+		return given
+	}
+	return p.Signature(given)
 }
 
 // Answer is what the stand-in is to say to one request.

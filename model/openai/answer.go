@@ -1,0 +1,166 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+// answerMessage writes what the model said as a message of Chat Completions.
+func (e *encoder) answerMessage(content []event.Block) {
+	var text, thought strings.Builder
+	calls := 0
+	add := func(s string) {
+		if strings.TrimSpace(s) == "" {
+			return
+		}
+		if text.Len() > 0 {
+			text.WriteByte('\n')
+		}
+		text.WriteString(s)
+	}
+	for _, b := range content {
+		switch b := b.(type) {
+		case *event.Thinking:
+			if b.Signature == "" {
+				thought.WriteString(b.Text)
+			}
+		case *event.ToolCall:
+			calls++
+		default:
+			add(saidInWords(b))
+		}
+	}
+	if text.Len() == 0 && calls == 0 {
+		return
+	}
+	e.raw(`{"role":"assistant","content":`)
+	if text.Len() == 0 {
+		e.raw(`null`)
+	} else {
+		e.str(text.String())
+	}
+	if calls > 0 {
+		// Those whose models think while they use tools want it back with the
+		// calls, and only there; OpenAI neither gives it nor takes it.
+		if thought.Len() > 0 && !e.vendors {
+			e.raw(`,"reasoning_content":`)
+			e.str(thought.String())
+		}
+		e.raw(`,"tool_calls":[`)
+		for _, b := range content {
+			c, ok := b.(*event.ToolCall)
+			if !ok {
+				continue
+			}
+			e.raw(`{"id":`)
+			e.str(e.giveID(c.ID))
+			e.raw(`,"type":"function","function":{"name":`)
+			e.str(wireName(c.Name))
+			e.raw(`,"arguments":`)
+			e.arguments(c)
+			e.raw(`}},`)
+		}
+		e.dst[len(e.dst)-1] = ']'
+	}
+	e.raw(`},`)
+}
+
+// answerItems writes what the model said as items of Responses.
+func (e *encoder) answerItems(content []event.Block) {
+	last := -1 // of the items that reasoning can belong to
+	for i, b := range content {
+		if _, call := b.(*event.ToolCall); call || strings.TrimSpace(saidInWords(b)) != "" {
+			last = i
+		}
+	}
+	for i, b := range content {
+		switch b := b.(type) {
+		case *event.Thinking:
+			// Reasoning without the item that it led to is refused, and only
+			// models that reason know what it is.
+			if id, sealed, ok := readSeal(b.Signature); ok && e.thinks && i < last {
+				e.reasoning(id, sealed, b.Text)
+			}
+		case *event.ToolCall:
+			id := e.giveID(b.ID)
+			e.raw(`{"type":"function_call","call_id":`)
+			e.str(id)
+			e.raw(`,"name":`)
+			e.str(wireName(b.Name))
+			e.raw(`,"arguments":`)
+			e.arguments(b)
+			e.raw(`},`)
+		case *event.UnknownBlock:
+			e.vendorsItem(b)
+		default:
+			if s := saidInWords(b); strings.TrimSpace(s) != "" {
+				e.single(event.RoleAssistant, s)
+			}
+		}
+	}
+}
+
+// saidInWords is a block of the model's as text; "" is nothing to say.
+func saidInWords(b event.Block) string {
+	switch b := b.(type) {
+	case *event.Text:
+		return b.Text
+	case *event.Code:
+		return "```" + b.Language + "\n" + b.Code + "\n```"
+	case *event.CodeResult:
+		return "[" + b.Outcome + "] " + b.Output
+	case *event.Image, *event.Document, *event.Media:
+		// Neither API takes them from the model's side.
+		return "[" + string(b.BlockKind()) + "]"
+	default: // a citation repeats what the text says
+		return ""
+	}
+}
+
+func (e *encoder) reasoning(id, sealed, summary string) {
+	e.raw(`{"type":"reasoning","id":`)
+	e.str(id)
+	e.raw(`,"summary":[`)
+	if summary != "" {
+		e.raw(`{"type":"summary_text","text":`)
+		e.str(summary)
+		e.raw(`}`)
+	}
+	e.raw(`],"encrypted_content":`)
+	e.str(sealed)
+	e.raw(`},`)
+}
+
+// own is how the signatures of thinking, and the names of kinds that only the
+// vendor knows, begin. Both go back to it as they came.
+const own = "openai."
+
+// seal is the signature of thinking that the vendor can read again: the id of
+// its item, and its encrypted content.
+func seal(id, sealed string) string { return own + id + "." + sealed }
+
+// readSeal reads it; other providers' signatures are none.
+func readSeal(signature string) (id, sealed string, ok bool) {
+	rest, mine := strings.CutPrefix(signature, own)
+	id, sealed, ok = strings.Cut(rest, ".")
+	return id, sealed, mine && ok && id != "" && sealed != ""
+}
+
+// vendorsItem writes an item of the vendor's own back as it came.
+func (e *encoder) vendorsItem(b *event.UnknownBlock) {
+	if !strings.HasPrefix(string(b.Name), own) {
+		return
+	}
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(b.Raw, &members) != nil {
+		return
+	}
+	delete(members, "kind")
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return
+	}
+	e.dst = append(append(e.dst, raw...), ',')
+}

@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+	sdkresponses "github.com/openai/openai-go/v3/responses"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
+// own streams.
+func BenchmarkDelta(b *testing.B) {
+	const n = 500
+	perDelta := func(b *testing.B) { b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta") }
+	for api, body := range map[API]string{ChatCompletions: chatDeltas(n), Responses: responsesDeltas(n)} {
+		b.Run(string(api)+"/ours", func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				s := stream{in: strings.NewReader(body), events: (&Model{api: api}).decoder(nil, func(braid.Chunk, error) bool { return true })}
+				if err := s.run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perDelta(b)
+		})
+		b.Run(string(api)+"/sdk", func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				r := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(body))}
+				if err := bySDK(api, ssestream.NewDecoder(r)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perDelta(b)
+		})
+	}
+}
+
+func bySDK(api API, d ssestream.Decoder) error {
+	if api == Responses {
+		s := ssestream.NewStream[sdkresponses.ResponseStreamEventUnion](d, nil)
+		for s.Next() {
+			_ = s.Current().Delta
+		}
+		return s.Err()
+	}
+	s := ssestream.NewStream[sdk.ChatCompletionChunk](d, nil)
+	for s.Next() {
+		_ = s.Current().Choices
+	}
+	return s.Err()
+}
+
+// long is a conversation of 1,001 messages.
+func long() []event.Message {
+	messages := []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Go."}}}}
+	for i := range 500 {
+		id := fmt.Sprint("call_", i)
+		messages = append(
+			messages,
+			event.Message{Role: event.RoleAssistant, Content: []event.Block{
+				&event.Text{Text: "I look."}, &event.ToolCall{ID: id, Name: "add", Args: []byte(`{"a":1,"b":2}`)},
+			}},
+			event.Message{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: id, Content: []event.Block{&event.Text{Text: "3"}}}}},
+		)
+	}
+	return messages
+}
+
+// A turn on 1,000 messages encodes at most a quarter of what it would afresh.
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+	messages := long()
+	for _, api := range []API{ChatCompletions, Responses} {
+		best := func(m func() *Model) time.Duration {
+			least := time.Hour
+			for range 30 {
+				one := m()
+				begun := time.Now()
+				if _, _, err := one.body(&braid.ModelRequest{Messages: messages}); err != nil {
+					t.Fatal(err)
+				}
+				least = min(least, time.Since(begun))
+			}
+			return least
+		}
+		afresh := best(func() *Model { return &Model{name: Default, api: api} })
+		kept := &Model{name: Default, api: api}
+		warm := best(func() *Model {
+			// All but the last turn was sent before.
+			if _, _, err := kept.body(&braid.ModelRequest{Messages: messages[:len(messages)-2]}); err != nil {
+				t.Fatal(err)
+			}
+			return kept
+		})
+		ratio := float64(warm) / float64(afresh)
+		t.Logf("%s: %v warm, %v afresh: %.2f", api, warm, afresh, ratio)
+		if ratio > 0.25 {
+			t.Errorf("%s: %.2f", api, ratio)
+		}
+	}
+}

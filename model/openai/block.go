@@ -1,0 +1,408 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// encoder writes messages as an API takes them. It never fails: what the API
+// does not take is turned into something that it does, by the rules that stand
+// beside each kind, so that a history that was written under another provider
+// goes on here. Whether the newest input can be sent is asked before, of
+// [Model.unsupported].
+type encoder struct {
+	// api, vendors and thinks are the model's.
+	api             API
+	vendors, thinks bool
+
+	dst []byte
+	// taken holds the ids that calls have on the wire; given lists them in the
+	// order in which they were given.
+	taken map[string]struct{}
+	given []string
+	// calls maps the ids of the last answer's calls to those on the wire.
+	calls map[string]string
+	// parts are those of the content that is being written, count how many they
+	// are; only is the text of a single one. aside holds what a result has and
+	// its message cannot.
+	parts []byte
+	count int
+	only  string
+	aside []event.Block
+}
+
+// message writes a message, as one or several of the API's, and a comma.
+func (e *encoder) message(m *event.Message) {
+	at := len(e.dst)
+	e.aside = e.aside[:0]
+	if m.Role != event.RoleAssistant {
+		e.input(m.Content)
+	} else {
+		clear(e.calls)
+		if e.api == Responses {
+			e.answerItems(m.Content)
+		} else {
+			e.answerMessage(m.Content)
+		}
+	}
+	if len(e.dst) == at {
+		// A message without content is refused, and none would leave a gap.
+		e.single(m.Role, "[nothing]")
+	}
+}
+
+// single writes a message of one text.
+func (e *encoder) single(role event.Role, text string) {
+	switch {
+	case e.api == Responses && role == event.RoleAssistant:
+		e.raw(`{"role":"assistant","content":[{"type":"output_text","text":`)
+		e.str(text)
+		e.raw(`}]},`)
+	case e.api == Responses:
+		e.raw(`{"role":"user","content":[{"type":"input_text","text":`)
+		e.str(text)
+		e.raw(`}]},`)
+	case role == event.RoleAssistant:
+		e.raw(`{"role":"assistant","content":`)
+		e.str(text)
+		e.raw(`},`)
+	default:
+		e.raw(`{"role":"user","content":`)
+		e.str(text)
+		e.raw(`},`)
+	}
+}
+
+// input writes what came from people and tools; results come first, because
+// Chat Completions wants them right behind their calls.
+func (e *encoder) input(content []event.Block) {
+	for _, b := range content {
+		if r, ok := b.(*event.ToolResult); ok {
+			e.result(r)
+		}
+	}
+	e.beginParts()
+	for _, b := range e.aside {
+		e.content(b)
+	}
+	for _, b := range content {
+		if _, ok := b.(*event.ToolResult); !ok {
+			e.content(b)
+		}
+	}
+	switch {
+	case e.count == 0:
+	case e.count == 1 && e.only != "":
+		e.single(event.RoleUser, e.only)
+	default:
+		e.raw(`{"role":"user","content":`)
+		e.putParts()
+		e.raw(`},`)
+	}
+}
+
+// result writes a tool's result under the id that its call has.
+func (e *encoder) result(b *event.ToolResult) {
+	id, ok := e.calls[b.Call]
+	if !ok {
+		id = b.Call // the API will say what it thinks of it
+	}
+	e.beginParts()
+	for _, c := range b.Content {
+		if _, text := c.(*event.Text); !text && e.api == ChatCompletions {
+			// A tool's message holds text; the rest follows in one of a person.
+			e.aside = append(e.aside, c)
+			continue
+		}
+		e.content(c)
+	}
+	if len(b.Content) == 0 && len(b.Structured) > 0 {
+		e.text(string(b.Structured))
+	}
+	if e.api == Responses {
+		e.raw(`{"type":"function_call_output","call_id":`)
+		e.str(id)
+		e.raw(`,"output":`)
+	} else {
+		e.raw(`{"role":"tool","tool_call_id":`)
+		e.str(id)
+		e.raw(`,"content":`)
+	}
+	switch {
+	case e.count == 0:
+		e.str("[nothing]")
+	case e.count == 1 && e.only != "":
+		e.str(e.only)
+	default:
+		e.putParts()
+	}
+	e.raw(`},`)
+}
+
+func (e *encoder) beginParts() { e.parts, e.count, e.only = e.parts[:0], 0, "" }
+
+func (e *encoder) putParts() {
+	e.dst = append(append(e.dst, '['), e.parts[:len(e.parts)-1]...)
+	e.dst = append(e.dst, ']')
+}
+
+// content writes a block that a person's message and a result may hold.
+func (e *encoder) content(b event.Block) {
+	switch b := b.(type) {
+	case *event.Text:
+		e.text(b.Text)
+	case *event.Image:
+		e.image(b)
+	case *event.Document:
+		e.document(b)
+	case *event.Media:
+		e.text(strings.TrimSpace("[" + b.Media + " " + b.URL + "]"))
+	case *event.Code:
+		e.text("```" + b.Language + "\n" + b.Code + "\n```")
+	case *event.CodeResult:
+		e.text(b.Output)
+	case *event.Citation:
+		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
+	default: // thinking and calls are the model's; nobody else knows the rest
+	}
+}
+
+// text adds a text part, unless it is blank.
+func (e *encoder) text(s string) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	if e.only = ""; e.count == 0 {
+		e.only = s
+	}
+	if e.api == Responses {
+		e.part(`{"type":"input_text","text":`)
+	} else {
+		e.part(`{"type":"text","text":`)
+	}
+	e.parts = append(strictjson.AppendString(e.parts, s), '}', ',')
+}
+
+func (e *encoder) part(s string) {
+	e.parts = append(e.parts, s...)
+	e.count++
+}
+
+// The kinds of images that the models read (guides/images-vision).
+var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// imageKind is an image's kind, from its first bytes where nobody says it.
+func imageKind(b *event.Image) string {
+	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
+	switch kind = strings.TrimSpace(kind); kind {
+	case "":
+		return http.DetectContentType(b.Data)
+	case "image/jpg":
+		return "image/jpeg"
+	default:
+		return kind
+	}
+}
+
+func (e *encoder) image(b *event.Image) {
+	kind := imageKind(b)
+	if (len(b.Data) == 0 && b.URL == "") || (len(b.Data) > 0 && !slices.Contains(imageKinds, kind)) {
+		e.text("[an image that cannot be shown]")
+		return
+	}
+	e.only = ""
+	if e.api == Responses {
+		e.part(`{"type":"input_image","detail":"auto","image_url":`)
+	} else {
+		e.part(`{"type":"image_url","image_url":{"url":`)
+	}
+	if len(b.Data) > 0 {
+		e.data(kind, b.Data)
+	} else {
+		e.parts = strictjson.AppendString(e.parts, b.URL)
+	}
+	if e.api == ChatCompletions {
+		e.parts = append(e.parts, '}')
+	}
+	e.parts = append(e.parts, '}', ',')
+}
+
+// data adds an address that holds the data itself.
+func (e *encoder) data(kind string, b []byte) {
+	e.parts = append(append(append(e.parts, `"data:`...), kind...), `;base64,`...)
+	e.parts = append(base64.StdEncoding.AppendEncode(e.parts, b), '"')
+}
+
+// documentKind is "pdf", "text", "url" or "" for one that cannot be read
+// (guides/pdf-files). Other servers than the vendor's know no files.
+func (e *encoder) documentKind(b *event.Document) string {
+	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
+	files := e.vendors || e.api == Responses
+	switch kind = strings.TrimSpace(kind); {
+	case b.Text != "":
+		return "text"
+	case files && len(b.Data) > 0 && (kind == "application/pdf" || kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-"))):
+		return "pdf"
+	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
+		return "text"
+	case e.api == Responses && len(b.Data) == 0 && b.URL != "" && (kind == "" || kind == "application/pdf"):
+		return "url"
+	default:
+		return ""
+	}
+}
+
+func (e *encoder) document(b *event.Document) {
+	name := b.Name
+	if name == "" {
+		name = "document.pdf"
+	}
+	switch kind := e.documentKind(b); {
+	case kind == "text":
+		text := b.Text
+		if text == "" {
+			text = strings.ToValidUTF8(string(b.Data), "\uFFFD")
+		}
+		if b.Name != "" && strings.TrimSpace(text) != "" {
+			text = b.Name + ":\n\n" + text
+		}
+		e.text(text)
+		return
+	case kind == "":
+		e.text(strings.TrimSpace("[a document that cannot be shown " + b.Name + "]"))
+		return
+	case kind == "url":
+		e.part(`{"type":"input_file","file_url":`)
+		e.parts = strictjson.AppendString(e.parts, b.URL)
+	case e.api == Responses:
+		e.part(`{"type":"input_file","filename":`)
+		e.parts = append(strictjson.AppendString(e.parts, name), `,"file_data":`...)
+		e.data("application/pdf", b.Data)
+	default:
+		e.part(`{"type":"file","file":{"filename":`)
+		e.parts = append(strictjson.AppendString(e.parts, name), `,"file_data":`...)
+		e.data("application/pdf", b.Data)
+		e.parts = append(e.parts, '}')
+	}
+	e.only = ""
+	e.parts = append(e.parts, '}', ',')
+}
+
+// arguments writes a call's arguments: a string of JSON. OpenAI takes any, other
+// servers read it again and want an object: others, and those that nobody could
+// read, are put into one.
+func (e *encoder) arguments(b *event.ToolCall) {
+	args := bytes.TrimSpace(b.Args)
+	usable := len(args) > 0 && b.Fault == "" && strictjson.Check(args, strictjson.DefaultDepth) == nil
+	switch {
+	case usable && args[0] == '{':
+		e.str(string(args))
+	case usable:
+		e.str(`{"value":` + string(args) + `}`)
+	case b.Invalid != "":
+		e.str(string(append(strictjson.AppendString([]byte(`{"unreadable":`), b.Invalid), '}')))
+	default:
+		e.str("{}")
+	}
+}
+
+// maxID is how long Chat Completions lets the id of a call be.
+const maxID = 40
+
+// giveID makes an id that no call of the conversation has: results find their
+// calls by it. A model does not always care, and other providers' ids look
+// otherwise. It depends on what stands before alone, so that every request says
+// the same.
+func (e *encoder) giveID(id string) string {
+	given := id
+	switch {
+	case id == "":
+		id = "call"
+	case len(id) > maxID || !visible(id):
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(id)) // a hash never fails
+		mark := fmt.Sprintf("_%08x", uint32(h.Sum64()^h.Sum64()>>32))
+		b := []byte(id)[:min(len(id), maxID-len(mark))]
+		for i, c := range b {
+			if !plainByte(c) {
+				b[i] = '_'
+			}
+		}
+		id = string(b) + mark
+	}
+	free := id
+	for n := 2; ; n++ {
+		if _, taken := e.taken[free]; !taken {
+			break
+		}
+		mark := "_" + strconv.Itoa(n)
+		free = id[:min(len(id), maxID-len(mark))] + mark
+	}
+	if e.taken == nil {
+		e.taken = make(map[string]struct{})
+		e.calls = make(map[string]string)
+	}
+	e.taken[free] = struct{}{}
+	e.given = append(e.given, free)
+	e.calls[given] = free
+	return free
+}
+
+// visible reports whether an id has letters and signs of ASCII only. There are
+// models that read the ids of their calls, so these stay as they came.
+func visible(id string) bool {
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *encoder) raw(s string) { e.dst = append(e.dst, s...) }
+func (e *encoder) str(s string) { e.dst = strictjson.AppendString(e.dst, s) }
+
+// unsupported says what is wrong with new input that the model's server cannot
+// read. What is older has been answered, by this model or another, and is told
+// in words.
+func (m *Model) unsupported(messages []event.Message) error {
+	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
+		return nil
+	}
+	e := encoder{api: m.api, vendors: m.vendors}
+	for _, b := range messages[len(messages)-1].Content {
+		switch b := b.(type) {
+		case *event.Image:
+			if kind := imageKind(b); len(b.Data) > 0 && !slices.Contains(imageKinds, kind) {
+				return notSent(event.ErrUnsupported, "The model does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", kind)
+			}
+			if len(b.Data) == 0 && b.URL == "" {
+				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+			}
+		case *event.Document:
+			if e.documentKind(b) != "" {
+				continue
+			}
+			hint := "send PDF or text"
+			switch {
+			case !m.vendors && m.api == ChatCompletions:
+				hint = "send text: only OpenAI's own address takes other files by Chat Completions"
+			case m.api == ChatCompletions:
+				hint = "send PDF, as data, or text"
+			}
+			return notSent(event.ErrUnsupported, "The model does not read documents of the kind %q.", hint, b.MIME)
+		case *event.Media:
+			return notSent(event.ErrUnsupported, "The model does not take %s.", "send text, images, PDF or a transcript", b.Media)
+		}
+	}
+	return nil
+}

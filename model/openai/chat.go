@@ -1,0 +1,405 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// chatDecoder makes chunks of the events of Chat Completions
+// (api-reference/chat-streaming). Blocks have no numbers there: one ends where a
+// piece of another kind comes. Members that it does not know are passed over.
+type chatDecoder struct {
+	to sender
+
+	r     strictjson.Reader
+	begun bool
+	next  int             // the number of the next block
+	kind  braid.ChunkKind // of the block that grows
+	index int
+	calls []chatCall
+
+	stop    string
+	word    bool // a word to stop at was met; few servers say so
+	refused bool
+}
+
+type chatCall struct {
+	// wire is the number that the server gave the call, index that of its block.
+	wire, index int
+	id          string
+}
+
+func (d *chatDecoder) sender() *sender { return &d.to }
+
+var doneMark = []byte("[DONE]")
+
+// event takes the data of one event.
+func (d *chatDecoder) event(data []byte) error {
+	if d.delta(data) {
+		return nil
+	}
+	if bytes.Equal(bytes.TrimSpace(data), doneMark) {
+		return d.end()
+	}
+	return d.whole(data)
+}
+
+// delta is the short way of the events that come most: pieces of text,
+// reasoning and arguments. It reports false, having done nothing, for everything
+// else and for what it does not understand.
+func (d *chatDecoder) delta(data []byte) bool {
+	if !d.begun {
+		return false
+	}
+	const nested = 16
+	r := &d.r
+	r.Reset(data, nested)
+	var p piece
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "choices":
+			if !p.choices(r) {
+				return false
+			}
+		case "usage", "error":
+			if !r.Null() {
+				return false
+			}
+		default:
+			r.Skip()
+		}
+	}
+	if r.End() != nil || p.kind == 0 {
+		return false
+	}
+	call := d.call(p.wire)
+	switch {
+	case p.kind == braid.ChunkCallInput && call < 0:
+		return false
+	case len(p.text) == 0:
+	case p.kind == braid.ChunkCallInput:
+		d.to.send(braid.Chunk{Kind: p.kind, Index: d.calls[call].index, Text: string(p.text)})
+	default:
+		d.say(p.kind, string(p.text))
+	}
+	return true
+}
+
+// piece is what the short way finds in an event: one text.
+type piece struct {
+	kind braid.ChunkKind
+	text []byte
+	wire int
+}
+
+// set takes a text that may be null; false where there is one already.
+func (p *piece) set(r *strictjson.Reader, kind braid.ChunkKind) bool {
+	if r.Null() {
+		return true
+	}
+	text := r.Bytes()
+	if p.kind != 0 {
+		// Some send an empty text beside each piece of reasoning.
+		if len(text) == 0 {
+			return true
+		}
+		if len(p.text) != 0 {
+			return false
+		}
+	}
+	p.kind, p.text = kind, text
+	return true
+}
+
+func (p *piece) choices(r *strictjson.Reader) bool {
+	n := 0
+	for a := r.Array(); a.Next(); n++ {
+		for o := r.Object(); o.Next(); {
+			switch string(o.Key) {
+			case "index":
+				if r.Int() != 0 {
+					return false
+				}
+			case "delta":
+				if !p.delta(r) {
+					return false
+				}
+			case "finish_reason", "stop_reason":
+				if !r.Null() {
+					return false
+				}
+			default:
+				r.Skip()
+			}
+		}
+	}
+	return n == 1
+}
+
+func (p *piece) delta(r *strictjson.Reader) bool {
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "content":
+			if !p.set(r, braid.ChunkText) {
+				return false
+			}
+		case "reasoning_content", "reasoning":
+			if !p.set(r, braid.ChunkThinking) {
+				return false
+			}
+		case "refusal":
+			if !r.Null() {
+				return false
+			}
+		case "tool_calls":
+			if !p.toolCall(r) {
+				return false
+			}
+		default:
+			r.Skip()
+		}
+	}
+	return true
+}
+
+// toolCall reads a piece of the arguments of one call that has begun before.
+func (p *piece) toolCall(r *strictjson.Reader) bool {
+	n, wire := 0, -1
+	for a := r.Array(); a.Next(); n++ {
+		for o := r.Object(); o.Next(); {
+			switch string(o.Key) {
+			case "index":
+				wire = r.Int()
+			case "id":
+				return false
+			case "function":
+				for f := r.Object(); f.Next(); {
+					if string(f.Key) != "arguments" || r.Peek() != '"' || !p.set(r, braid.ChunkCallInput) {
+						return false
+					}
+				}
+			default:
+				r.Skip()
+			}
+		}
+	}
+	p.wire = wire
+	return n == 1 && wire >= 0 && p.kind == braid.ChunkCallInput
+}
+
+// chatEvent is any event.
+type chatEvent struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Choices []chatChoice    `json:"choices"`
+	Usage   *chatUsage      `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type chatChoice struct {
+	Index int `json:"index"`
+	Delta struct {
+		Content   string         `json:"content"`
+		Refusal   string         `json:"refusal"`
+		Thought   string         `json:"reasoning_content"`
+		Reasoning string         `json:"reasoning"`
+		Calls     []chatCallPart `json:"tool_calls"`
+	} `json:"delta"`
+	Finish *string         `json:"finish_reason"`
+	Stop   json.RawMessage `json:"stop_reason"`
+}
+
+type chatCallPart struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// whole takes an event of any kind.
+func (d *chatDecoder) whole(data []byte) error {
+	var e chatEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if len(e.Error) > 0 && string(e.Error) != "null" {
+		return errorOf(data)
+	}
+	if !d.begun && e.Model != "" {
+		d.begun = true
+		d.to.send(braid.Chunk{Kind: braid.ChunkResponse, ID: e.ID, Text: e.Model})
+	}
+	for i := range e.Choices {
+		if c := &e.Choices[i]; c.Index == 0 {
+			d.choice(c)
+		}
+	}
+	if e.Usage != nil {
+		u := e.Usage.ours()
+		d.to.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &u})
+	}
+	return nil
+}
+
+func (d *chatDecoder) choice(c *chatChoice) {
+	thought := c.Delta.Thought
+	if thought == "" { // some send both, the same
+		thought = c.Delta.Reasoning
+	}
+	d.say(braid.ChunkThinking, thought)
+	d.say(braid.ChunkText, c.Delta.Content)
+	if c.Delta.Refusal != "" {
+		d.refused = true
+		d.say(braid.ChunkText, c.Delta.Refusal)
+	}
+	for i := range c.Delta.Calls {
+		d.part(&c.Delta.Calls[i])
+	}
+	if c.Finish != nil && *c.Finish != "" {
+		d.stop = *c.Finish
+	}
+	if len(c.Stop) > 0 && c.Stop[0] == '"' {
+		d.word = true
+	}
+}
+
+func (d *chatDecoder) say(kind braid.ChunkKind, text string) {
+	if text != "" {
+		d.to.send(braid.Chunk{Kind: kind, Index: d.block(kind), Text: text})
+	}
+}
+
+// block is the number of the block that a piece of this kind belongs to.
+func (d *chatDecoder) block(kind braid.ChunkKind) int {
+	if d.kind != kind {
+		d.kind, d.index = kind, d.next
+		d.next++
+	}
+	return d.index
+}
+
+// call finds the newest call with this number; -1 is none.
+func (d *chatDecoder) call(wire int) int {
+	for i := len(d.calls) - 1; i >= 0; i-- {
+		if d.calls[i].wire == wire {
+			return i
+		}
+	}
+	return -1
+}
+
+// part takes a piece of a call, which may be its beginning or all of it. Some
+// servers give every call the same number, or none: then a new id is a new call.
+func (d *chatDecoder) part(p *chatCallPart) {
+	at := len(d.calls) - 1
+	switch {
+	case p.Index != nil:
+		at = d.call(*p.Index)
+	case p.Function.Name != "":
+		at = -1
+	}
+	if at >= 0 && p.ID != "" && p.Function.Name != "" && d.calls[at].id != p.ID {
+		at = -1
+	}
+	if at < 0 {
+		wire := -1 - len(d.calls)
+		if p.Index != nil {
+			wire = *p.Index
+		}
+		d.calls = append(d.calls, chatCall{wire: wire, index: d.next, id: p.ID})
+		at = len(d.calls) - 1
+		d.kind = braid.ChunkCall
+		d.next++
+		d.to.send(braid.Chunk{Kind: braid.ChunkCall, Index: d.calls[at].index, ID: p.ID, Text: d.to.tool(p.Function.Name)})
+	}
+	if text := argumentText(p.Function.Arguments); text != "" {
+		d.to.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: d.calls[at].index, Text: text})
+	}
+}
+
+// argumentText is the text of arguments: a string, or what some servers send, an
+// object.
+func argumentText(raw json.RawMessage) string {
+	var s string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case raw[0] != '"':
+		return string(raw)
+	case json.Unmarshal(raw, &s) != nil:
+		return ""
+	default:
+		return s
+	}
+}
+
+// end takes the end signal. Usage and other metadata come before it, and behind
+// the reason: so the reason alone is no end.
+func (d *chatDecoder) end() error {
+	if d.stop == "" {
+		return errCut // nobody said why it ended
+	}
+	d.to.done = true
+	d.to.send(braid.Chunk{Kind: braid.ChunkStop, Stop: d.reason()})
+	return nil
+}
+
+// reason is the API's word for the end in ours; one that nobody has heard of
+// stays as it is.
+func (d *chatDecoder) reason() event.StopReason {
+	switch {
+	case d.stop == "stop" && len(d.calls) > 0, d.stop == "tool_calls", d.stop == "function_call":
+		return event.StopToolUse
+	case d.stop == "stop" && d.refused:
+		return event.StopRefusal
+	case d.stop == "stop" && d.word:
+		return event.StopSequence
+	case d.stop == "stop":
+		return event.StopEndTurn
+	case d.stop == "length":
+		return event.StopMaxTokens
+	case d.stop == "content_filter":
+		return event.StopContentFiltered
+	default:
+		return event.StopReason(d.stop)
+	}
+}
+
+type chatUsage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+	In         struct {
+		Cached  int64 `json:"cached_tokens"`
+		Written int64 `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	Out struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u *chatUsage) ours() event.Usage {
+	if u.Total > 0 && u.Out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+u.Out.Reasoning {
+		u.Completion += u.Out.Reasoning // one vendor counts it apart
+	}
+	return counted(u.Prompt, u.In.Cached, u.In.Written, u.Completion, u.Out.Reasoning, u.Total)
+}
+
+// counted puts counts into ours: the APIs' input holds what was cached.
+func counted(in, cached, written, out, reasoning, total int64) event.Usage {
+	if cached+written > in {
+		written = 0
+		cached = min(cached, in)
+	}
+	if total == 0 {
+		total = in + out
+	}
+	return event.Usage{Input: in - cached - written, Output: out, Total: total, CacheRead: cached, CacheWrite: written, Reasoning: reasoning}
+}

@@ -1,0 +1,290 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/braidrun/braid/event"
+)
+
+var errNoStream = errors.New("the answer is no stream of events")
+
+// apiError is what the server said, without the request, which holds the key.
+type apiError struct {
+	status    int
+	kind      string
+	code      string
+	message   string
+	requestID string
+	after     time.Duration
+}
+
+// Error implements error, for operators.
+func (e *apiError) Error() string {
+	s := e.word()
+	if s == "" {
+		s = "an error"
+	}
+	if e.status != 0 {
+		s = strconv.Itoa(e.status) + " " + s
+	}
+	if e.requestID != "" {
+		s += ", request " + e.requestID
+	}
+	return s
+}
+
+// word is the server's own for the error: its code, or where there is none, its type.
+func (e *apiError) word() string {
+	if e.code != "" {
+		return e.code
+	}
+	return e.kind
+}
+
+// readError reads an error that came instead of an answer.
+func readError(answer *http.Response) error {
+	const most = 64 << 10
+	data, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	if err != nil {
+		return err
+	}
+	e := errorOf(data)
+	e.status, e.requestID = answer.StatusCode, answer.Header.Get("X-Request-ID")
+	if after := retryAfter(answer.Header, time.Now()); after > 0 {
+		e.after = after
+	}
+	return e
+}
+
+// errorOf reads an error's body. OpenAI's is an object below "error"; its
+// streams have it at the top too; others send a text there, or an object of
+// their own, or a page.
+func errorOf(data []byte) *apiError {
+	type fields struct {
+		Type    string          `json:"type"`
+		Code    json.RawMessage `json:"code"`
+		Message string          `json:"message"`
+	}
+	var all struct {
+		fields
+
+		Error  json.RawMessage `json:"error"`
+		Detail string          `json:"detail"`
+	}
+	if json.Unmarshal(data, &all) != nil {
+		return &apiError{}
+	}
+	f := all.fields
+	if f.Type == "error" {
+		f.Type = ""
+	}
+	if len(all.Error) > 0 && string(all.Error) != "null" {
+		f = fields{}
+		if all.Error[0] == '"' {
+			f.Message = argumentText(all.Error)
+		} else if json.Unmarshal(all.Error, &f) != nil {
+			return &apiError{}
+		}
+	}
+	if f.Message == "" {
+		f.Message = all.Detail
+	}
+	e := &apiError{kind: f.Type, message: f.Message}
+	if code := bytes.Trim(f.Code, `"`); string(code) != "null" {
+		e.code = string(code)
+	}
+	if n, err := strconv.Atoi(e.code); err == nil { // a status, as OpenRouter and vLLM say it
+		if n >= http.StatusBadRequest && n < 600 {
+			e.status = n
+		}
+		e.code = ""
+	}
+	e.after = asked(e.message)
+	return e
+}
+
+var tryAgain = regexp.MustCompile(`(?i)try again in (\d+(?:\.\d+)?) ?(ms|s)\b`)
+
+// asked is the wait that a message names; the headers have none in a stream.
+func asked(message string) time.Duration {
+	found := tryAgain.FindStringSubmatch(message)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		return 0
+	}
+	if found[2] == "ms" {
+		n /= 1000
+	}
+	return bound(n)
+}
+
+// failure makes an error of ours out of anything that ended a call.
+func (m *Model) failure(g *guard, err error) error {
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e
+	}
+	if g.outer.Err() != nil {
+		return ended(g.outer)
+	}
+	if g.stalled() {
+		return &event.Error{
+			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
+			Message: m.title + " sent nothing for " + g.after.String() + ".",
+			Hint:    "try again; a longer time can be allowed where the model is made",
+		}
+	}
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return m.refusal(e)
+	}
+	broken := func(kind event.ErrorKind, message, hint string) error {
+		return &event.Error{Op: op, Kind: kind, Message: message, Hint: hint, Err: err}
+	}
+	switch {
+	case errors.Is(err, errNoStream):
+		return broken(event.ErrModel, "What answered does not speak OpenAI's protocol: its answer is no stream of events.",
+			"look at the base URL, "+BaseVariable)
+	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
+		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read.", "try again")
+	case g.begun():
+		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+	case m.vendors:
+		return broken(event.ErrUnavailable, "OpenAI's API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)
+	default:
+		return broken(event.ErrUnavailable, "The model's server cannot be reached.", "start it, or look at its address")
+	}
+}
+
+// ended is the error of a call whose caller has had enough.
+func ended(ctx context.Context) error {
+	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind, e.Message = event.ErrTimeout, "The time was over before the model's answer was."
+	}
+	return e
+}
+
+var (
+	// overflow is how servers say that a conversation is too long: OpenAI in
+	// both APIs, vLLM, OpenRouter, llama.cpp and LM Studio.
+	overflow = regexp.MustCompile(`(?i)maximum context length|exceeds? (the |its )?(context (window|limit|length|size)|available context)|` +
+		`exceeds the model's maximum context|context the overflows|prompt is too long`)
+	// spent tells a limit of money from one of requests: waiting does not help.
+	spent = regexp.MustCompile(`(?i)exceeded your current quota|billing|insufficient (credits|balance|quota)|requires more credits`)
+	// crowded is how servers say that they are too busy.
+	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|server busy|maximum pending requests`)
+	// unheard is how servers say that they have no such model, with other
+	// statuses than 404.
+	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found)|invalid model|not a valid model|no such model|unknown model`)
+)
+
+// refusal maps what the server said (guides/error-codes).
+func (m *Model) refusal(a *apiError) error {
+	e := &event.Error{Op: op, Code: a.word(), RetryAfter: a.after, Err: a}
+	said := m.presentable(a.message)
+	tell := func(kind event.ErrorKind, message, hint string) error {
+		e.Kind, e.Message, e.Hint = kind, message, hint
+		if said != "" {
+			e.Message = strings.TrimSuffix(message, ".") + ": " + said
+		}
+		return e
+	}
+	is := func(words ...string) bool {
+		for _, w := range words {
+			if a.code == w || a.kind == w {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") || a.status == http.StatusPaymentRequired ||
+		(a.status == http.StatusTooManyRequests && spent.MatchString(a.message)):
+		e.RetryAfter = 0
+		return tell(event.ErrModel, m.title+" does not serve this account now.", "look at plan, credit and limits where the key is from")
+	case is("context_length_exceeded", "exceed_context_size_error") ||
+		(overflow.MatchString(a.message) && (a.status == 0 || a.status == http.StatusBadRequest || a.status == http.StatusInternalServerError)):
+		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+	case is("invalid_api_key", "authentication_error") || a.status == http.StatusUnauthorized:
+		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+KeyVariable)
+	case a.status == http.StatusForbidden || is("permission_error", "unsupported_country_region_territory"):
+		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
+	case is("model_not_found") || a.status == http.StatusNotFound ||
+		((a.status == 0 || a.status == http.StatusBadRequest) && unheard.MatchString(a.message)):
+		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
+			"look at the server's list of models, or at "+BaseVariable)
+	case a.status == http.StatusRequestEntityTooLarge || is("request_too_large", "image_too_large", "image_file_too_large"):
+		return tell(event.ErrTooLarge, "The request is too large for the model's server.", "send smaller or fewer files and images")
+	case is("server_is_overloaded", "slow_down", "overloaded_error") ||
+		((a.status == 0 || a.status >= http.StatusInternalServerError) && crowded.MatchString(a.message)):
+		return tell(event.ErrOverloaded, m.title+" is overloaded.", "try again later")
+	case is("rate_limit_exceeded", "rate_limit_error") || a.status == http.StatusTooManyRequests:
+		return tell(event.ErrThrottled, m.title+" is throttling.", "wait, or ask for higher limits where the key is from")
+	case is("server_error", "internal_server_error", "internal_error", "timeout", "vector_store_timeout") || a.status == http.StatusRequestTimeout ||
+		a.status == http.StatusConflict || a.status >= http.StatusInternalServerError:
+		return tell(event.ErrUnavailable, m.title+" failed.", "try again; the server's status page or log may say more")
+	case is("invalid_request_error", "invalid_prompt") || strings.HasPrefix(a.code, "invalid_") ||
+		(a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError):
+		return tell(event.ErrInvalid, m.title+" refused the request.", "the model, its options or the conversation do not fit each other")
+	default:
+		return tell(event.ErrModel, m.title+" gave an error.", "look at the server's log")
+	}
+}
+
+var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai)-[A-Za-z0-9_*-]{6,}`)
+
+// presentable is what the server said, fit for people: one short line that
+// repeats no key.
+func (m *Model) presentable(s string) string {
+	s = looksLikeKey.ReplaceAllString(m.key.Hide(s), "[redacted]")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	const most = 300
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}
+
+// retryAfter reads how long the server asks to wait: the vendor's milliseconds,
+// seconds, or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return bound(ms / 1000)
+	}
+	after := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(after, 64); err == nil {
+		return bound(s)
+	}
+	if t, err := http.ParseTime(after); err == nil {
+		return bound(t.Sub(now).Seconds())
+	}
+	return 0
+}
+
+// bound makes a duration of seconds, a day at most.
+func bound(seconds float64) time.Duration {
+	const most = 24 * time.Hour
+	if math.IsNaN(seconds) || seconds <= 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
+}
+
+// notSent is the error of a request that the server would refuse.
+func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
+	return &event.Error{Op: op, Kind: kind, Message: fmt.Sprintf(message, args...), Hint: hint}
+}

@@ -1,0 +1,57 @@
+package openai
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// Models that reason, and those of the same families that do not
+	// (docs/models).
+	reasoning = regexp.MustCompile(`^(o\d|gpt-[5-9]|gpt-[1-9]\d|codex|computer-use)`)
+	chatty    = regexp.MustCompile(`^gpt-[\d.]+-chat`)
+)
+
+// reasons reports whether a model of this name reasons before it answers. Of
+// names that nobody knows it is not said.
+func reasons(name string) bool {
+	name = plainModel(name)
+	return reasoning.MatchString(name) && !chatty.MatchString(name)
+}
+
+// window is how many tokens the vendor's model takes in all; 0 is unknown.
+func window(name string) int {
+	name = plainModel(name)
+	for _, f := range []struct {
+		prefix string
+		tokens int
+	}{
+		{"gpt-4.1", 1_047_576},
+		{"gpt-4o", 128_000},
+		{"gpt-4-turbo", 128_000},
+		{"gpt-4", 8_192},
+		{"gpt-3.5", 16_385},
+		{"o1", 200_000},
+		{"o3", 200_000},
+		{"o4", 200_000},
+	} {
+		if strings.HasPrefix(name, f.prefix) {
+			return f.tokens
+		}
+	}
+	switch {
+	case chatty.MatchString(name):
+		return 128_000
+	case strings.HasPrefix(name, "gpt-5"):
+		return 400_000
+	default:
+		return 0
+	}
+}
+
+// plainModel is a model's name without what a gateway or a fine-tuning puts in
+// front of it.
+func plainModel(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return strings.TrimPrefix(name, "ft:")
+}

@@ -1,0 +1,199 @@
+package openai
+
+import (
+	"context"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+	sdk "github.com/openai/openai-go/v3/responses"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+)
+
+const op = "model openai"
+
+// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// was last asked about, 64 MiB at most: a block that has been sent once must not
+// be changed, which the loop never does. It is safe for concurrent use.
+type Model struct {
+	histories
+
+	name   string
+	prefix string
+	title  string
+	key    secret.Secret
+	base   string
+	// vendors is set where the address is OpenAI's own.
+	vendors bool
+	api     API
+	thinks  bool
+	effort  string
+	stall   time.Duration
+	client  *http.Client
+	sdk     sdk.ResponseService
+}
+
+var _ braid.Model = (*Model)(nil)
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+
+// New makes a model of the name that its server gives it, such as "gpt-5.4". It
+// reads nothing from the environment and makes no connection; package models
+// does the former. The error is an [*event.Error]: ErrInvalid for a name or an
+// option that cannot be, ErrModelAuth for no key where OpenAI is to be asked.
+// Other servers may go without one.
+func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
+	if !names.MatchString(name) {
+		return nil, wrong("There can be no model of such a name.", "name one as its server does, such as "+Default)
+	}
+	m := &Model{
+		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
+		stall: DefaultStall, client: ownClient(),
+	}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	if m.vendors && m.key.Empty() {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for OpenAI's API.", Hint: "set " + KeyVariable + ", or give a key",
+		}
+	}
+	if m.api == "" {
+		m.api = ChatCompletions
+		if m.vendors {
+			m.api = Responses
+		}
+	}
+	m.sdk = sdk.NewResponseService(m.options()...)
+	return m, nil
+}
+
+// Names and variables that others need to know.
+const (
+	// Default is the model that is used where somebody has a key and names none.
+	Default = "gpt-5.4"
+	// KeyVariable is the environment variable that usually holds the key,
+	// BaseVariable the one with another address. Nothing here reads them.
+	KeyVariable  = "OPENAI_API_KEY"
+	BaseVariable = "OPENAI_BASE_URL"
+	// Ollama is where Ollama listens unless it is told otherwise.
+	Ollama = "http://127.0.0.1:11434/v1"
+
+	vendorsAddress = "https://api.openai.com/v1"
+)
+
+// isVendors reports whether an address is OpenAI's own, in any of its regions.
+func isVendors(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
+}
+
+// ownClient follows no redirect: a key goes to the address that was given, or
+// nowhere.
+func ownClient() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (m *Model) options() []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(m.base),
+		option.WithHTTPClient(m.client),
+		option.WithMaxRetries(0),
+		option.WithHeader("User-Agent", "braid"),
+		option.WithHeader("Accept", "text/event-stream"),
+	}
+	if !m.key.Empty() {
+		opts = append(opts, option.WithAPIKey(m.key.Reveal()))
+	}
+	if m.api == ChatCompletions {
+		opts = append(opts, option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			r.URL = r.URL.JoinPath("..", "chat", "completions")
+			return next(r)
+		}))
+	}
+	return opts
+}
+
+// Info implements [braid.Model]: the name is "openai:", or what [Named] says,
+// and the server's own.
+func (m *Model) Info() braid.ModelInfo {
+	info := braid.ModelInfo{Name: m.prefix + ":" + m.name}
+	if m.vendors {
+		info.ContextWindow = window(m.name)
+	}
+	return info
+}
+
+// Stream implements [braid.Model].
+func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		body, back, err := m.body(req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		g := newGuard(ctx, m.stall)
+		defer g.end()
+		answer, err := m.post(g, body)
+		if err != nil {
+			yield(braid.Chunk{}, m.failure(g, err))
+			return
+		}
+		defer answer.Body.Close()
+		s := stream{in: g.reading(answer.Body), events: m.decoder(back, yield)}
+		switch err := s.run(); {
+		case s.sender().left:
+		case err != nil:
+			yield(braid.Chunk{}, m.failure(g, err))
+		default:
+			s.drain(g)
+		}
+	}
+}
+
+// decoder makes the decoder of an answer.
+func (m *Model) decoder(back map[string]string, yield func(braid.Chunk, error) bool) events {
+	s := sender{names: back, yield: yield}
+	if m.api == Responses {
+		return &responsesDecoder{to: s}
+	}
+	return &chatDecoder{to: s}
+}
+
+// post sends a request and gives the answer once it has begun to come.
+func (m *Model) post(g *guard, body []byte) (*http.Response, error) {
+	if err := g.ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.arm()
+	defer g.rest()
+	var answer *http.Response
+	_, err := m.sdk.New(g.ctx, sdk.ResponseNewParams{},
+		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&answer))
+	if answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
+		// The SDK reads errors of one shape; there are several.
+		defer answer.Body.Close()
+		return nil, readError(answer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if err != nil || kind != "text/event-stream" {
+		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
+		answer.Body.Close()
+		return nil, errNoStream
+	}
+	return answer, nil
+}

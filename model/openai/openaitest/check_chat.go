@@ -1,0 +1,179 @@
+package openaitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// chat checks a request of Chat Completions (api-reference/chat/create).
+func (c *checker) chat(body []byte) {
+	o := c.object(body, "", "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "stop", "max_tokens",
+		"max_completion_tokens", "reasoning_effort", "stream", "stream_options", "response_format", "top_p", "seed", "store", "metadata")
+	for i, raw := range c.list(o["tools"], "tools") {
+		at := fmt.Sprintf("tools[%d]", i)
+		t := c.object(raw, at, "type", "function")
+		if c.str(t, at, "type") != "function" {
+			c.fail("Invalid value for '%s.type'. Supported values are: 'function' and 'custom'.", at)
+		}
+		c.tool(c.object(t["function"], at+".function", "name", "description", "parameters", "strict"), at+".function")
+	}
+	if _, ok := o["tools"]; ok && len(c.tools) == 0 {
+		c.fail("Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+	}
+	c.common(o)
+	c.choice(o["tool_choice"], "function")
+	c.number(o, "max_tokens", 1)
+	c.number(o, "max_completion_tokens", 1)
+	if _, ok := o["max_tokens"]; ok && c.thinks {
+		c.code = "unsupported_parameter"
+		c.fail("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
+	}
+	stops := c.list(o["stop"], "stop")
+	switch {
+	case len(stops) > 0 && c.thinks:
+		c.fail("Unsupported parameter: 'stop' is not supported with this model.")
+	case len(stops) > 4 && !c.server.Compatible:
+		c.fail("Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length %d instead.", len(stops))
+	}
+	if _, ok := o["reasoning_effort"]; ok {
+		switch word := c.str(o, "", "reasoning_effort"); {
+		case !c.thinks && !c.server.Compatible:
+			c.fail("Unrecognized request argument supplied: reasoning_effort")
+		case !slices.Contains(efforts, word):
+			c.fail("Invalid value: '%s'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', and 'xhigh'.", word)
+		}
+	}
+	c.chatMessages(c.list(o["messages"], "messages"))
+}
+
+func (c *checker) chatMessages(all []json.RawMessage) {
+	if len(all) == 0 {
+		c.fail("Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+	}
+	var waiting []string
+	systems := 0
+	for i, raw := range all {
+		at := fmt.Sprintf("messages[%d]", i)
+		members := []string{"role", "content", "name", "tool_calls", "tool_call_id", "refusal"}
+		if c.server.Compatible {
+			members = append(members, "reasoning_content")
+		}
+		m := c.object(raw, at, members...)
+		role := c.str(m, at, "role")
+		if role != "tool" && len(waiting) > 0 {
+			c.unanswered(waiting)
+		}
+		_, calls := m["tool_calls"]
+		if calls && role != "assistant" {
+			c.fail("Unknown parameter: '%s.tool_calls'.", at)
+		}
+		switch role {
+		case "system", "developer":
+			if systems++; systems > 1 || i > 0 {
+				c.fail("%s: there is one system message here, and it comes first", at)
+			}
+			c.chatContent(m["content"], at+".content", "text")
+		case "user":
+			if c.server.Compatible {
+				c.chatContent(m["content"], at+".content", "text", "image_url")
+			} else {
+				c.chatContent(m["content"], at+".content", "text", "image_url", "file", "input_audio")
+			}
+		case "assistant":
+			waiting = c.chatAnswer(m, at)
+		case "tool":
+			c.chatContent(m["content"], at+".content", "text")
+			id := c.str(m, at, "tool_call_id")
+			k := slices.Index(waiting, id)
+			if k < 0 {
+				c.fail("Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.")
+				continue
+			}
+			waiting = slices.Delete(waiting, k, k+1)
+		default:
+			c.fail("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", role)
+		}
+	}
+	if len(waiting) > 0 {
+		c.unanswered(waiting)
+	}
+}
+
+func (c *checker) unanswered(ids []string) {
+	c.fail("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
+		"The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
+}
+
+// chatAnswer checks what the model is to have said, and gives its calls.
+func (c *checker) chatAnswer(m object, at string) []string {
+	raw, has := m["tool_calls"]
+	if string(m["content"]) != "null" {
+		c.chatContent(m["content"], at+".content", "text", "refusal")
+	} else if !has {
+		c.fail("Invalid value for 'content': expected a string, got null.")
+	}
+	if !has {
+		return nil
+	}
+	var ids []string
+	all := c.list(raw, at+".tool_calls")
+	if len(all) == 0 {
+		c.fail("Invalid '%s.tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.", at)
+	}
+	for i, raw := range all {
+		at := fmt.Sprintf("%s.tool_calls[%d]", at, i)
+		t := c.object(raw, at, "id", "type", "function")
+		id := c.str(t, at, "id")
+		c.callID(id, at+".id", 40)
+		if slices.Contains(ids, id) {
+			c.fail("Duplicate value for 'tool_call_id' of '%s' in message.", id)
+		}
+		ids = append(ids, id)
+		if c.str(t, at, "type") != "function" {
+			c.fail("Invalid value for '%s.type'.", at)
+		}
+		f := c.object(t["function"], at+".function", "name", "arguments")
+		c.name(f, at+".function")
+		arguments := c.str(f, at+".function", "arguments")
+		// The vendor takes any string here; servers with chat templates read it.
+		var args object
+		if c.server.Compatible && (json.Unmarshal([]byte(arguments), &args) != nil || args == nil) {
+			c.fail("Can only get item pairs from a mapping.")
+		}
+	}
+	return ids
+}
+
+// chatContent checks content: a text, or parts of these kinds.
+func (c *checker) chatContent(raw json.RawMessage, at string, kinds ...string) {
+	var text *string
+	if json.Unmarshal(raw, &text) == nil && text != nil {
+		return
+	}
+	parts := c.list(raw, at)
+	if len(parts) == 0 {
+		c.fail("Invalid value for 'content': expected a string, got null.")
+	}
+	for i, raw := range parts {
+		at := fmt.Sprintf("%s[%d]", at, i)
+		p := c.object(raw, at, "type", "text", "image_url", "file", "refusal")
+		kind := c.str(p, at, "type")
+		if !slices.Contains(kinds, kind) {
+			c.fail("Invalid value: '%s'. Supported values are: '%s'.", kind, strings.Join(kinds, "', '"))
+			return
+		}
+		switch kind {
+		case "text":
+			c.str(p, at, "text")
+		case "image_url":
+			u := c.object(p["image_url"], at+".image_url", "url", "detail")
+			c.address(c.str(u, at+".image_url", "url"), at+".image_url.url", pictures...)
+		case "file":
+			f := c.object(p["file"], at+".file", "filename", "file_data", "file_id")
+			c.str(f, at+".file", "filename")
+			c.address(c.str(f, at+".file", "file_data"), at+".file.file_data", "application/pdf")
+		}
+	}
+}

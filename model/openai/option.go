@@ -1,0 +1,125 @@
+package openai
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Option changes how a model is called, not what it is asked.
+type Option func(*Model) error
+
+// BaseURL sends the calls to another address: a server of one's own, a gateway,
+// or a test. It is what OPENAI_BASE_URL holds, with "/v1" where the server wants
+// it; "" keeps the vendor's own.
+func BaseURL(address string) Option {
+	return func(m *Model) error {
+		if address == "" {
+			return nil
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return wrong("The base URL of the model's server is no address.", "write it as https://host/v1, without a user")
+		}
+		m.base, m.vendors = address, isVendors(u)
+		if !m.vendors {
+			m.title = "The model's server"
+		}
+		return nil
+	}
+}
+
+// API is one of the two that there are.
+type API string
+
+// The APIs.
+const (
+	Responses       API = "responses"
+	ChatCompletions API = "chat completions"
+)
+
+// Use asks by the given API: Chat Completions of OpenAI itself, or Responses of
+// another server that has it.
+func Use(api API) Option {
+	return func(m *Model) error {
+		if api != Responses && api != ChatCompletions {
+			return wrong("OpenAI has no such API.", "use responses or chat completions")
+		}
+		m.api = api
+		return nil
+	}
+}
+
+// Reasons says whether the model reasons before it answers, where its name does
+// not tell: such models are asked for their reasoning, encrypted, and take
+// neither a temperature nor words to stop at.
+func Reasons(yes bool) Option {
+	return func(m *Model) error {
+		m.thinks = yes
+		return nil
+	}
+}
+
+// Effort is how hard a model that reasons should try, in the vendor's words:
+// none, minimal, low, medium, high, xhigh. It replaces what follows from
+// [braid.ModelOptions.Thinking].
+func Effort(word string) Option {
+	return func(m *Model) error {
+		if !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"}, word) {
+			return wrong("There is no such effort.", "use none, minimal, low, medium, high or xhigh")
+		}
+		m.effort = word
+		return nil
+	}
+}
+
+var prefixes = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+
+// Named sets what stands before the colon in the model's name: "ollama" for a
+// server that is Ollama.
+func Named(prefix string) Option {
+	return func(m *Model) error {
+		if !prefixes.MatchString(prefix) {
+			return wrong("The name of a model's server is made of small letters.", "write ollama, or vllm")
+		}
+		m.prefix = prefix
+		return nil
+	}
+}
+
+// HTTPClient sends the calls through c instead of one of the package's own. It
+// should neither time out by itself, which ends long answers, nor repeat calls.
+func HTTPClient(c *http.Client) Option {
+	return func(m *Model) error {
+		if c == nil {
+			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+		}
+		m.client = c
+		return nil
+	}
+}
+
+// DefaultStall is how long the server may send nothing before a call is given
+// up. There are no pings: a model that reasons without showing it is silent.
+const DefaultStall = 5 * time.Minute
+
+// Stall sets how long the server may send nothing at all, from the request on,
+// before the call fails with a kind that is repeated; 0 means for ever.
+func Stall(d time.Duration) Option {
+	return func(m *Model) error {
+		if d < 0 {
+			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+		}
+		m.stall = d
+		return nil
+	}
+}
+
+// wrong is an error of whoever sets the model up.
+func wrong(message, hint string) error {
+	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
+}

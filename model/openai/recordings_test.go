@@ -1,0 +1,630 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/openai/openai-go/v3"
+	sdkresponses "github.com/openai/openai-go/v3/responses"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/modeltest"
+	"github.com/braidrun/braid/model/openai/openaitest"
+	"github.com/braidrun/braid/secret"
+)
+
+// The recordings are real exchanges with OpenAI's two APIs, and with four other
+// servers, made by the tests of charmbracelet/fantasy: each file is a list of
+// requests and answers, plain and streamed. BRAID_FIXTURES names the folder that
+// holds them.
+
+type recording struct {
+	file string
+	api  API
+	// request and answer are bodies; stream says that the answer is one.
+	request, answer string
+	stream, vendors bool
+	// next is the request that followed in the same conversation.
+	next string
+}
+
+func recordings(t *testing.T) []recording {
+	t.Helper()
+	root := os.Getenv("BRAID_FIXTURES")
+	if root == "" {
+		t.Skip("BRAID_FIXTURES does not name the folder of the recordings")
+	}
+	var out []recording
+	for _, pattern := range []string{"TestOpenAI*/*/*.yaml", "TestImageUpload*/openai*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(root, "provider-recordings", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no recordings of %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			out = append(out, readRecording(t, root, file)...)
+		}
+	}
+	if len(out) < 100 {
+		t.Fatalf("only %d recordings", len(out))
+	}
+	return out
+}
+
+func readRecording(t *testing.T, root, file string) []recording {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tape struct {
+		Interactions []struct {
+			Request struct {
+				Body, URL string
+			}
+			Response struct {
+				Body    string
+				Code    int
+				Headers map[string][]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(data, &tape); err != nil {
+		t.Fatal(err)
+	}
+	name, _ := filepath.Rel(root, file) // both begin at root
+	var out []recording
+	for i, x := range tape.Interactions {
+		if x.Response.Code != 200 {
+			t.Fatalf("%s: an answer of %d", name, x.Response.Code)
+		}
+		r := recording{file: name, api: ChatCompletions, request: x.Request.Body, answer: x.Response.Body}
+		if strings.HasSuffix(x.Request.URL, "/responses") {
+			r.api = Responses
+		}
+		r.vendors = strings.HasPrefix(x.Request.URL, vendorsAddress)
+		r.stream = strings.HasPrefix(strings.Join(x.Response.Headers["Content-Type"], ""), "text/event-stream")
+		if i+1 < len(tape.Interactions) {
+			r.next = tape.Interactions[i+1].Request.Body
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// heard is what there is to be heard in an answer.
+type heard struct {
+	Text, Thought string
+	Calls         []spoken
+	Stop          event.StopReason
+	Usage         event.Usage
+	Model         string
+	Sealed        int // items of reasoning with encrypted content
+}
+
+type spoken struct{ ID, Name, Args string }
+
+// bySDK is what the vendor's SDK makes of the answer.
+func (r *recording) bySDK(t *testing.T) heard {
+	t.Helper()
+	if r.api == Responses {
+		return r.responsesBySDK(t)
+	}
+	return r.chatBySDK(t)
+}
+
+func (r *recording) responsesBySDK(t *testing.T) heard {
+	t.Helper()
+	var m sdkresponses.Response
+	raw := r.answer
+	for line := range strings.Lines(r.answer) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		var e struct {
+			Type     string
+			Response json.RawMessage
+		}
+		if ok && json.Unmarshal([]byte(data), &e) == nil && e.Type == "response.completed" {
+			raw = string(e.Response)
+		}
+	}
+	if err := json.Unmarshal([]byte(raw), &m); err != nil {
+		t.Fatalf("%s: %v", r.file, err)
+	}
+	h := heard{Model: m.Model, Stop: event.StopEndTurn}
+	u := m.Usage
+	h.Usage = event.Usage{
+		Input: u.InputTokens - u.InputTokensDetails.CachedTokens, CacheRead: u.InputTokensDetails.CachedTokens, Output: u.OutputTokens,
+		Reasoning: u.OutputTokensDetails.ReasoningTokens, Total: u.TotalTokens,
+	}
+	for _, o := range m.Output {
+		switch o.Type {
+		case "message":
+			for _, c := range o.Content {
+				h.Text += c.Text
+			}
+		case "reasoning":
+			for i, s := range o.Summary {
+				if i > 0 {
+					h.Thought += "\n\n"
+				}
+				h.Thought += s.Text
+			}
+			if o.EncryptedContent != "" {
+				h.Sealed++
+			}
+		case "function_call":
+			h.Stop = event.StopToolUse
+			h.Calls = append(h.Calls, spoken{o.CallID, o.Name, o.Arguments.OfString})
+		default:
+			t.Fatalf("%s: an item of %s", r.file, o.Type)
+		}
+	}
+	return h
+}
+
+func (r *recording) chatBySDK(t *testing.T) heard {
+	t.Helper()
+	var m sdk.ChatCompletion
+	var acc sdk.ChatCompletionAccumulator
+	thought := ""
+	if r.stream {
+		for line := range strings.Lines(r.answer) {
+			data, ok := strings.CutPrefix(line, "data: ")
+			if !ok || strings.HasPrefix(data, "[DONE]") {
+				continue
+			}
+			var e sdk.ChatCompletionChunk
+			if err := json.Unmarshal([]byte(data), &e); err != nil {
+				t.Fatal(err)
+			}
+			e.ID = "one" // one server changes it on the way, and the SDK stops there
+			if !acc.AddChunk(e) {
+				t.Fatalf("%s: the SDK does not take %s", r.file, data)
+			}
+			for _, c := range e.Choices {
+				thought += extra(t, c.Delta.JSON.ExtraFields["reasoning_content"].Raw())
+			}
+		}
+		m = acc.ChatCompletion
+	} else {
+		if err := json.Unmarshal([]byte(r.answer), &m); err != nil {
+			t.Fatal(err)
+		}
+		thought = extra(t, m.Choices[0].Message.JSON.ExtraFields["reasoning_content"].Raw())
+	}
+	c := m.Choices[0]
+	h := heard{Text: c.Message.Content, Thought: thought, Model: m.Model, Stop: map[string]event.StopReason{
+		"stop": event.StopEndTurn, "tool_calls": event.StopToolUse, "length": event.StopMaxTokens,
+	}[c.FinishReason]}
+	for _, k := range c.Message.ToolCalls {
+		h.Calls = append(h.Calls, spoken{k.ID, k.Function.Name, k.Function.Arguments})
+	}
+	u := m.Usage
+	h.Usage = event.Usage{
+		Input: u.PromptTokens - u.PromptTokensDetails.CachedTokens, CacheRead: u.PromptTokensDetails.CachedTokens, Output: u.CompletionTokens,
+		Reasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens,
+	}
+	if strings.Contains(r.file, "xai") {
+		h.Usage.Output += h.Usage.Reasoning // it counts it apart
+	}
+	return h
+}
+
+// extra is a text that the SDK has no member for.
+func extra(t *testing.T, raw string) string {
+	t.Helper()
+	s := ""
+	if raw != "" && raw != "null" {
+		if err := json.Unmarshal([]byte(raw), &s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// body is the answer as a stream: its own, or one that says the same.
+func (r *recording) body(t *testing.T) string {
+	t.Helper()
+	if r.stream {
+		return r.answer
+	}
+	h := r.bySDK(t)
+	var chunks []braid.Chunk
+	n := 0
+	add := func(k braid.ChunkKind, id, text string) {
+		if text != "" {
+			chunks = append(chunks, braid.Chunk{Kind: k, Index: n, ID: id, Text: text})
+		}
+	}
+	add(braid.ChunkThinking, "", h.Thought)
+	if h.Sealed > 0 {
+		add(braid.ChunkSignature, "", "sealed")
+	}
+	n++
+	add(braid.ChunkText, "", h.Text)
+	for _, c := range h.Calls {
+		n++
+		add(braid.ChunkCall, c.ID, c.Name)
+		add(braid.ChunkCallInput, "", c.Args)
+	}
+	return openaitest.Stream(openaitest.API(r.api), chunks, h.Stop, h.Usage).Body
+}
+
+// decode reads a stream without a network.
+func decode(api API, in io.Reader) (modeltest.Read, error) {
+	var chunks []braid.Chunk
+	yield := func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+	s := stream{in: in, events: (&Model{api: api}).decoder(nil, yield)}
+	err := s.run()
+	return modeltest.Put(chunks, err), err
+}
+
+// of is what was heard in an answer that was read.
+func of(r *modeltest.Read) heard {
+	h := heard{Stop: r.Stop, Usage: r.Usage, Model: r.Model}
+	for _, b := range r.Content {
+		switch b := b.(type) {
+		case *event.Text:
+			h.Text += b.Text
+		case *event.Thinking:
+			h.Thought += b.Text
+			if b.Signature != "" {
+				h.Sealed++
+			}
+		case *event.ToolCall:
+			h.Calls = append(h.Calls, spoken{b.ID, b.Name, string(b.Args)})
+		}
+	}
+	return h
+}
+
+func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
+	t.Parallel()
+	streams, sealed := 0, 0
+	for _, r := range recordings(t) {
+		want := r.bySDK(t)
+		read, err := decode(r.api, strings.NewReader(r.body(t)))
+		if err != nil || read.Stops != 1 {
+			t.Errorf("%s: %v", r.file, err)
+			continue
+		}
+		got := of(&read)
+		if r.stream {
+			streams++
+		} else {
+			got.Model = want.Model
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s -SDK +ours:\n%s", r.file, d)
+		}
+		if want.Usage.Output == 0 || want.Text == "" && len(want.Calls) == 0 {
+			t.Errorf("%s says nothing", r.file)
+		}
+		sealed += got.Sealed
+	}
+	if streams < 50 || sealed < 3 {
+		t.Errorf("only %d streams, %d items of encrypted reasoning", streams, sealed)
+	}
+}
+
+// The recorder sent each answer back in its next request: that is what it
+// expected to have heard.
+func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, r := range recordings(t) {
+		if r.next == "" {
+			continue
+		}
+		read, err := decode(r.api, strings.NewReader(r.body(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := of(&read)
+		want := recorded(t, r.api, r.next)
+		if len(want.Calls) == 0 {
+			continue
+		}
+		n++
+		if d := cmp.Diff(want.Calls, got.Calls); d != "" || strings.TrimSpace(want.Text) != strings.TrimSpace(got.Text) ||
+			(want.Thought != "" && want.Thought != got.Thought) {
+			t.Errorf("%s -recorder +ours:\n%s%q %q", r.file, d, want.Text, got.Text)
+		}
+	}
+	if n < 35 {
+		t.Errorf("only %d answers went back", n)
+	}
+}
+
+// recorded is what a request says that the model has said.
+func recorded(t *testing.T, api API, body string) heard {
+	t.Helper()
+	var req struct {
+		Messages []struct {
+			Role, Content string
+			Thought       string `json:"reasoning_content"`
+			Calls         []struct {
+				ID       string
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
+		Input []struct {
+			Type, Role, Name, Arguments string
+			Call                        string `json:"call_id"`
+			Content                     json.RawMessage
+		}
+	}
+	// Content with parts is no string, and none of the model's.
+	if err := json.Unmarshal([]byte(body), &req); err != nil && api == Responses {
+		t.Fatal(err)
+	}
+	var h heard
+	for _, m := range req.Messages {
+		if m.Role != "assistant" {
+			continue
+		}
+		h.Text += m.Content
+		h.Thought += m.Thought
+		for _, c := range m.Calls {
+			h.Calls = append(h.Calls, spoken{c.ID, c.Function.Name, c.Function.Arguments})
+		}
+	}
+	for _, i := range req.Input {
+		switch {
+		case i.Type == "function_call":
+			h.Calls = append(h.Calls, spoken{i.Call, i.Name, i.Arguments})
+		case i.Role == "assistant":
+			var parts []struct{ Text string }
+			if err := json.Unmarshal(i.Content, &parts); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range parts {
+				h.Text += p.Text
+			}
+		}
+	}
+	return h
+}
+
+func TestRecordingsComeTheSameByTheByte(t *testing.T) {
+	t.Parallel()
+	for _, r := range recordings(t) {
+		body := r.body(t)
+		want, err := decode(r.api, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		crlf := strings.ReplaceAll(body, "\n", "\r\n")
+		for how, in := range map[string]io.Reader{
+			"one byte": iotest.OneByteReader(strings.NewReader(body)), "halves": iotest.HalfReader(strings.NewReader(body)),
+			"with its end":     iotest.DataErrReader(strings.NewReader(body)),
+			"CRLF":             strings.NewReader(crlf),
+			"CRLF by the byte": iotest.OneByteReader(strings.NewReader(crlf)),
+			"without spaces":   iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(body, "\ndata: ", "\ndata:"))),
+		} {
+			got, err := decode(r.api, in)
+			if d := cmp.Diff(want, got); err != nil || d != "" {
+				t.Errorf("%s, %s: %v\n%s", r.file, how, err, d)
+			}
+		}
+	}
+}
+
+// A recording that is cut at the end of any event, or at random bytes, is an
+// error of a kind that is repeated.
+func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
+	t.Parallel()
+	m, err := New(Default, secret.New("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, r := range recordings(t) {
+		body := r.body(t)
+		whole := strings.TrimRight(body, "\n")
+		places := []int{0, len(whole)}
+		for i := range len(whole) - 1 {
+			if whole[i] == '\n' && whole[i+1] == '\n' {
+				places = append(places, i, i+1, i+2)
+			}
+		}
+		for range 60 {
+			places = append(places, random.IntN(len(whole)))
+		}
+		for _, n := range places {
+			got, err := decode(r.api, strings.NewReader(body[:n]))
+			if err == nil || got.Stops != 0 {
+				t.Fatalf("%s cut at %d of %d is an answer", r.file, n, len(body))
+			}
+			g := newGuard(t.Context(), 0)
+			g.answered = true
+			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
+				t.Fatalf("%s cut at %d: %v", r.file, n, e)
+			}
+			g.end()
+		}
+	}
+}
+
+// What the recorder sent, and the server took, is what is sent here, but for
+// the names of two members and what is the default anyway.
+func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
+	t.Parallel()
+	for _, r := range recordings(t) {
+		var sent struct {
+			Model           string
+			Messages, Input []json.RawMessage
+			Tools           []struct {
+				Name, Description string
+				Parameters        json.RawMessage
+				Function          struct {
+					Name, Description string
+					Parameters        json.RawMessage
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(r.request), &sent); err != nil {
+			t.Fatal(err)
+		}
+		req := &braid.ModelRequest{}
+		fromWire(t, req, append(sent.Messages, sent.Input...))
+		for _, x := range sent.Tools {
+			f := x.Function
+			if r.api == Responses {
+				f.Name, f.Description, f.Parameters = x.Name, x.Description, x.Parameters
+			}
+			req.Tools = append(req.Tools, braid.ToolSpec{Name: f.Name, Description: f.Description, Schema: f.Parameters})
+		}
+		opts := []Option{Use(r.api)}
+		if !r.vendors {
+			opts = append(opts, BaseURL("https://example.com/v1"))
+		}
+		m, err := New(sent.Model, secret.New("k"), opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _, err := m.body(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(plain(t, []byte(r.request)), plain(t, body)); d != "" {
+			t.Errorf("%s -recorded +ours:\n%s", r.file, d)
+		}
+	}
+}
+
+// plain is what a request says, in one form.
+func plain(t *testing.T, body []byte) map[string]any {
+	t.Helper()
+	var all map[string]any
+	if err := json.Unmarshal(body, &all); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	out := map[string]any{"model": all["model"], "messages": all["messages"], "tools": all["tools"]}
+	if input, ok := all["input"].([]any); ok {
+		if s, ok := all["instructions"]; ok {
+			input = append([]any{map[string]any{"role": "developer", "content": s}}, input...)
+		}
+		if first, ok := input[0].(map[string]any); ok && first["role"] == "system" {
+			first["role"] = "developer" // the vendor takes both for the same
+		}
+		out["input"] = input
+	}
+	tools, _ := all["tools"].([]any)
+	for _, x := range tools {
+		if tool, ok := x.(map[string]any); ok {
+			delete(tool, "strict")
+			if f, ok := tool["function"].(map[string]any); ok {
+				delete(f, "strict")
+			}
+		}
+	}
+	messages, _ := all["messages"].([]any)
+	for _, x := range messages {
+		// The recorder writes a blank where there is nothing, and reasoning that
+		// nobody wants back.
+		if m, ok := x.(map[string]any); ok {
+			if s, ok := m["content"].(string); ok && strings.TrimSpace(s) == "" || m["content"] == nil {
+				delete(m, "content")
+			}
+		}
+	}
+	return out
+}
+
+// fromWire makes messages of what the recorder sent.
+func fromWire(t *testing.T, req *braid.ModelRequest, wire []json.RawMessage) {
+	t.Helper()
+	add := func(role event.Role, b event.Block) {
+		if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == role {
+			req.Messages[n-1].Content = append(req.Messages[n-1].Content, b)
+			return
+		}
+		req.Messages = append(req.Messages, event.Message{Role: role, Content: []event.Block{b}})
+	}
+	for _, raw := range wire {
+		var m struct {
+			Role, Type, Name, Arguments, Output string
+			Content                             json.RawMessage
+			Thought                             string `json:"reasoning_content"`
+			ToolCall                            string `json:"tool_call_id"`
+			Call                                string `json:"call_id"`
+			Calls                               []struct {
+				ID       string
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+		content := contentOf(t, m.Content)
+		switch {
+		case m.Type == "function_call":
+			add(event.RoleAssistant, &event.ToolCall{ID: m.Call, Name: m.Name, Args: json.RawMessage(m.Arguments)})
+		case m.Type == "function_call_output":
+			add(event.RoleUser, &event.ToolResult{Call: m.Call, Content: []event.Block{&event.Text{Text: m.Output}}})
+		case m.Role == "system" || m.Role == "developer":
+			text, _ := content[0].(*event.Text)
+			req.Instructions = text.Text
+		case m.Role == "tool":
+			add(event.RoleUser, &event.ToolResult{Call: m.ToolCall, Content: content})
+		case m.Role == "user":
+			for _, b := range content {
+				add(event.RoleUser, b)
+			}
+		case m.Role == "assistant":
+			if m.Thought != "" {
+				add(event.RoleAssistant, &event.Thinking{Text: m.Thought})
+			}
+			for _, b := range content {
+				add(event.RoleAssistant, b)
+			}
+			for _, c := range m.Calls {
+				add(event.RoleAssistant, &event.ToolCall{ID: c.ID, Name: c.Function.Name, Args: json.RawMessage(c.Function.Arguments)})
+			}
+		default:
+			t.Fatalf("nobody knows %s", raw)
+		}
+	}
+}
+
+func contentOf(t *testing.T, raw json.RawMessage) []event.Block {
+	t.Helper()
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	if raw[0] == '"' {
+		return []event.Block{&event.Text{Text: argumentText(raw)}}
+	}
+	var parts []struct {
+		Type, Text string
+		Image      struct{ URL string } `json:"image_url"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		t.Fatal(err)
+	}
+	var out []event.Block
+	for _, p := range parts {
+		if p.Image.URL == "" {
+			out = append(out, &event.Text{Text: p.Text})
+			continue
+		}
+		data, err := base64.StdEncoding.DecodeString(string(bytes.TrimPrefix([]byte(p.Image.URL), []byte("data:image/png;base64,"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, &event.Image{MIME: "image/png", Data: data})
+	}
+	return out
+}

@@ -1,0 +1,308 @@
+package openai
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// body gives a request's body, and the names of tools that were changed in it.
+//
+// Members stand in an order of their own: the model, the tools, the
+// instructions and the messages first, in the order in which the vendor caches
+// them, and then what may change from call to call. So the body of the next
+// request begins with the bytes of this one, up to the end of its messages.
+func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error) {
+	if req == nil || len(req.Messages) == 0 {
+		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+	}
+	if err := m.unsupported(req.Messages); err != nil {
+		return nil, nil, err
+	}
+	tail, err := m.tail(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := m.take(req)
+	defer m.put(h)
+	if err := h.head.update(m, req); err != nil {
+		return nil, nil, err
+	}
+	h.api, h.vendors, h.thinks = m.api, m.vendors, m.thinks
+	h.update(req.Messages)
+	body := make([]byte, 0, len(h.head.bytes)+len(h.dst)+len(tail))
+	body = append(body, h.head.bytes...)
+	body = append(body, h.dst[:len(h.dst)-1]...)
+	return append(body, tail...), backNames(req.Tools), nil
+}
+
+// head is what stands before the messages.
+type head struct {
+	bytes        []byte
+	instructions string
+	tools        []braid.ToolSpec
+}
+
+// update makes the head that of req, unless it is already.
+func (h *head) update(m *Model, req *braid.ModelRequest) error {
+	if len(h.bytes) > 0 && h.instructions == req.Instructions && slices.EqualFunc(h.tools, req.Tools, sameTool) {
+		return nil
+	}
+	b, err := m.appendHead(h.bytes[:0], req)
+	if err != nil {
+		h.bytes = h.bytes[:0]
+		return err
+	}
+	h.bytes, h.instructions, h.tools = b, req.Instructions, slices.Clone(req.Tools)
+	return nil
+}
+
+func sameTool(a, b braid.ToolSpec) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
+}
+
+func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
+	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
+	if len(req.Tools) > 0 {
+		b = append(b, `,"tools":[`...)
+		for i := range req.Tools {
+			var err error
+			if b, err = m.appendTool(b, &req.Tools[i]); err != nil {
+				return nil, err
+			}
+		}
+		b[len(b)-1] = ']'
+	}
+	instructions := strings.TrimSpace(req.Instructions) != ""
+	switch {
+	case m.api == Responses && instructions:
+		b = strictjson.AppendString(append(b, `,"instructions":`...), req.Instructions)
+		return append(b, `,"input":[`...), nil
+	case m.api == Responses:
+		return append(b, `,"input":[`...), nil
+	case instructions:
+		// Models that want a developer take a system for one.
+		b = strictjson.AppendString(append(b, `,"messages":[{"role":"system","content":`...), req.Instructions)
+		return append(b, `},`...), nil
+	default:
+		return append(b, `,"messages":[`...), nil
+	}
+}
+
+// appendTool writes what the model is told about a tool, and a comma.
+func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+	schema, rest, err := wireSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	if m.api == Responses {
+		b = append(b, `{"type":"function","name":`...)
+	} else {
+		b = append(b, `{"type":"function","function":{"name":`...)
+	}
+	b = strictjson.AppendString(b, wireName(t.Name))
+	description := strings.TrimSpace(t.Description)
+	if rest != "" {
+		description = strings.TrimSpace(description + "\n\nThe input must also match this JSON schema: " + rest)
+	}
+	if description != "" {
+		b = strictjson.AppendString(append(b, `,"description":`...), description)
+	}
+	b = append(append(b, `,"parameters":`...), schema...)
+	if m.api == Responses {
+		// Responses is strict unless it is told not to be, and would refuse most
+		// schemas; arguments are checked by the tool.
+		return append(b, `,"strict":false},`...), nil
+	}
+	return append(b, `}},`...), nil
+}
+
+// apart are the keywords that the APIs do not take at the top of a tool's schema.
+var apart = []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"}
+
+// wireSchema is a tool's schema as the APIs take it: that of an object, with
+// properties, and with none of the keywords apart at its top. Those are told in
+// words; that they hold is checked by the tool anyway.
+func wireSchema(t *braid.ToolSpec) (schema []byte, rest string, err error) {
+	given := bytes.TrimSpace(t.Schema)
+	if len(given) == 0 || string(given) == "true" {
+		given = []byte("{}")
+	}
+	if given, err = strictjson.AppendCompact(nil, given, strictjson.DefaultDepth); err != nil || given[0] != '{' {
+		return nil, "", noSchema(t)
+	}
+	var r strictjson.Reader
+	r.Reset(given, strictjson.DefaultDepth)
+	schema = []byte(`{"type":"object"`)
+	others := []byte{'{'}
+	properties := false
+	for o := r.Object(); o.Next(); {
+		key := string(o.Key)
+		value := r.Verbatim(strictjson.DefaultDepth)
+		to := &schema
+		switch {
+		case key == "type":
+			if string(value) != `"object"` {
+				return nil, "", noSchema(t)
+			}
+			continue
+		case key == "properties":
+			properties = true
+		case slices.Contains(apart, key):
+			to = &others
+		}
+		if len(*to) > 1 {
+			*to = append(*to, ',')
+		}
+		*to = append(append(strictjson.AppendString(*to, key), ':'), value...)
+	}
+	if r.End() != nil {
+		return nil, "", noSchema(t)
+	}
+	if !properties {
+		schema = append(schema, `,"properties":{}`...)
+	}
+	if len(others) > 1 {
+		rest = string(others) + "}"
+	}
+	return append(schema, '}'), rest, nil
+}
+
+func noSchema(t *braid.ToolSpec) error {
+	return notSent(event.ErrInvalid, "The parameters of the tool %q are no JSON schema of an object.",
+		"give the tool a schema with \"type\": \"object\"", t.Name)
+}
+
+// tail is what stands behind the messages, with the bracket that closes them.
+func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+	o := &req.Options
+	b := append(make([]byte, 0, 192), ']')
+	if o.Temperature != nil {
+		if m.thinks && m.vendors {
+			return nil, notSent(event.ErrUnsupported, "Models of OpenAI that reason take no temperature.", "leave it out, or take another model")
+		}
+		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
+	}
+	var err error
+	if b, err = m.appendStops(b, o.StopWords); err != nil {
+		return nil, err
+	}
+	if b, err = m.appendChoice(b, req); err != nil {
+		return nil, err
+	}
+	effort := m.effortOf(o.Thinking)
+	if m.api == Responses {
+		if o.MaxTokens > 0 {
+			const least = 16 // says the API
+			b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(o.MaxTokens, least)), 10)
+		}
+		if m.thinks {
+			b = append(b, `,"include":["reasoning.encrypted_content"]`...)
+		}
+		switch {
+		case effort != "" && o.Thinking > 0:
+			b = append(append(append(b, `,"reasoning":{"effort":"`...), effort...), `","summary":"auto"}`...)
+		case effort != "":
+			b = append(append(append(b, `,"reasoning":{"effort":"`...), effort...), `"}`...)
+		}
+		return append(b, `,"store":false,"stream":true}`...), nil
+	}
+	if o.MaxTokens > 0 {
+		// The vendor renamed it, and its models that reason take the new name
+		// alone; other servers know the old one.
+		name := `,"max_tokens":`
+		if m.vendors {
+			name = `,"max_completion_tokens":`
+		}
+		b = strconv.AppendInt(append(b, name...), int64(o.MaxTokens), 10)
+	}
+	if effort != "" {
+		b = append(append(append(b, `,"reasoning_effort":"`...), effort...), '"')
+	}
+	return append(b, `,"stream":true,"stream_options":{"include_usage":true}}`...), nil
+}
+
+// effortOf is the effort that stands for a budget of tokens, because the APIs
+// take no budget; "" says nothing. Models of the vendor that do not reason are
+// not told any.
+func (m *Model) effortOf(budget int) string {
+	switch {
+	case m.vendors && !m.thinks:
+		return ""
+	case m.effort != "":
+		return m.effort
+	case budget <= 0:
+		return ""
+	case budget < 2048:
+		return "low"
+	case budget < 16384:
+		return "medium"
+	default:
+		return "high"
+	}
+}
+
+// appendStops writes the words that end an answer; blank ones mean nothing.
+func (m *Model) appendStops(b []byte, words []string) ([]byte, error) {
+	n := 0
+	for _, w := range words {
+		if strings.TrimSpace(w) == "" {
+			continue
+		}
+		if n++; n == 1 {
+			b = append(b, `,"stop":[`...)
+		}
+		b = append(strictjson.AppendString(b, w), ',')
+	}
+	const most = 4 // says the API
+	switch {
+	case n == 0:
+		return b, nil
+	case m.api == Responses:
+		return nil, notSent(event.ErrUnsupported, "OpenAI's Responses API has no words to stop at.",
+			"leave them out, or use Chat Completions where the model is made")
+	case m.thinks && m.vendors:
+		return nil, notSent(event.ErrUnsupported, "Models of OpenAI that reason take no words to stop at.", "leave them out, or take another model")
+	case n > most && m.vendors:
+		return nil, notSent(event.ErrInvalid, "There are %d words to stop at; OpenAI's API takes four.", "leave some out", n)
+	}
+	b[len(b)-1] = ']'
+	return b, nil
+}
+
+// appendChoice writes what the model must do about tools.
+func (m *Model) appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
+	c := &req.ToolChoice
+	if len(req.Tools) == 0 {
+		return b, nil
+	}
+	switch c.Mode {
+	case braid.ToolsFree:
+	case braid.ToolsAny:
+		b = append(b, `,"tool_choice":"required"`...)
+	case braid.ToolsNone:
+		return append(b, `,"tool_choice":"none"`...), nil
+	case braid.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }) {
+			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+		}
+		if m.api == Responses {
+			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","name":`...), wireName(c.Tool))
+			b = append(b, '}')
+		} else {
+			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","function":{"name":`...), wireName(c.Tool))
+			b = append(b, '}', '}')
+		}
+	default:
+		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+	}
+	if c.Serial {
+		b = append(b, `,"parallel_tool_calls":false`...)
+	}
+	return b, nil
+}

@@ -1,0 +1,374 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// responsesDecoder makes chunks of the events of Responses
+// (api-reference/responses-streaming). Events of kinds that it does not know are
+// passed over, items are kept as they are: the API may add some at any time.
+type responsesDecoder struct {
+	to sender
+
+	r     strictjson.Reader
+	begun bool
+	parts []part
+	calls bool
+	// refused is set by a refusal, which is a part of an answer like text.
+	refused bool
+}
+
+// part is a piece of an item that is a block of ours: its place is its number.
+type part struct {
+	// item is the item's number; content that of a message's part, -1 for the
+	// block of an item that has one only.
+	item, content int
+	came          bool
+}
+
+// single is the content of an item that is one block.
+const single = -1
+
+func (d *responsesDecoder) sender() *sender { return &d.to }
+
+// at gives the number of a block, which begins here where it is new.
+func (d *responsesDecoder) at(item, content int) int {
+	for i := len(d.parts) - 1; i >= 0; i-- {
+		if d.parts[i].item == item && d.parts[i].content == content {
+			return i
+		}
+	}
+	d.parts = append(d.parts, part{item: item, content: content})
+	return len(d.parts) - 1
+}
+
+// came reports whether anything came of a block.
+func (d *responsesDecoder) came(item, content int) bool {
+	for i := range d.parts {
+		if d.parts[i].item == item && d.parts[i].content == content {
+			return d.parts[i].came
+		}
+	}
+	return false
+}
+
+// event takes the data of one event.
+func (d *responsesDecoder) event(data []byte) error {
+	if d.delta(data) {
+		return nil
+	}
+	return d.whole(data)
+}
+
+// delta is the short way of the events that come most. It reports false, having
+// done nothing, for everything else and for what it does not understand.
+func (d *responsesDecoder) delta(data []byte) bool {
+	const nested = 16
+	r := &d.r
+	r.Reset(data, nested)
+	var kind braid.ChunkKind
+	item, content := -1, 0
+	var text []byte
+	has := false
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "type":
+			if kind = pieceOf(r.Bytes()); kind == 0 {
+				return false
+			}
+		case "output_index":
+			item = r.Int()
+		case "content_index":
+			content = r.Int()
+		case "delta":
+			if r.Peek() != '"' {
+				return false
+			}
+			text, has = r.Bytes(), true
+		default:
+			r.Skip()
+		}
+	}
+	if r.End() != nil || kind == 0 || item < 0 || content < 0 || !has {
+		return false
+	}
+	d.piece(kind, item, content, string(text))
+	return true
+}
+
+// pieceOf is what the deltas of an event of this type are pieces of; 0 is none.
+func pieceOf(kind []byte) braid.ChunkKind {
+	switch string(kind) {
+	case "response.output_text.delta":
+		return braid.ChunkText
+	case "response.function_call_arguments.delta":
+		return braid.ChunkCallInput
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		return braid.ChunkThinking
+	default:
+		return 0
+	}
+}
+
+// piece hands a piece of a block over.
+func (d *responsesDecoder) piece(kind braid.ChunkKind, item, content int, text string) {
+	if text == "" {
+		return
+	}
+	if kind != braid.ChunkText {
+		content = single
+	}
+	i := d.at(item, content)
+	d.parts[i].came = true
+	d.to.send(braid.Chunk{Kind: kind, Index: i, Text: text})
+}
+
+// responsesEvent is any event.
+type responsesEvent struct {
+	Type     string          `json:"type"`
+	Item     json.RawMessage `json:"item"`
+	Output   int             `json:"output_index"`
+	Content  int             `json:"content_index"`
+	Summary  int             `json:"summary_index"`
+	Delta    json.RawMessage `json:"delta"`
+	Note     *annotation     `json:"annotation"`
+	Number   int             `json:"annotation_index"`
+	Response *response       `json:"response"`
+}
+
+type response struct {
+	ID         string          `json:"id"`
+	Model      string          `json:"model"`
+	Status     string          `json:"status"`
+	Error      json.RawMessage `json:"error"`
+	Incomplete *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage *responsesUsage `json:"usage"`
+}
+
+type annotation struct {
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+	Start int    `json:"start_index"`
+	End   int    `json:"end_index"`
+}
+
+// item is one of an answer's items.
+type item struct {
+	Type      string `json:"type"`
+	ID        string `json:"id"`
+	Call      string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+	Sealed    string `json:"encrypted_content"`
+	Summary   []struct {
+		Text string `json:"text"`
+	} `json:"summary"`
+	Content []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
+}
+
+// whole takes an event of any kind.
+func (d *responsesDecoder) whole(data []byte) error {
+	var e responsesEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		if string(data) == string(doneMark) {
+			return nil // of a gateway that ends both APIs alike
+		}
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	switch e.Type {
+	case "response.created", "response.in_progress", "response.queued":
+		d.begin(e.Response)
+	case "response.output_item.added":
+		return d.added(&e)
+	case "response.output_item.done":
+		return d.finished(&e)
+	case "response.reasoning_summary_part.added":
+		if e.Summary > 0 && d.came(e.Output, single) {
+			d.piece(braid.ChunkThinking, e.Output, single, "\n\n")
+		}
+	case "response.refusal.delta":
+		d.refused = true
+		d.piece(braid.ChunkText, e.Output, e.Content, argumentText(e.Delta))
+	case "response.output_text.annotation.added":
+		if n := e.Note; n != nil && n.Type == "url_citation" {
+			d.to.send(braid.Chunk{
+				Kind: braid.ChunkBlock, Index: d.at(e.Output, firstNote+e.Number),
+				Block: &event.Citation{Title: n.Title, URL: n.URL, Start: n.Start, End: n.End},
+			})
+		}
+	case "response.completed", "response.incomplete":
+		return d.end(&e)
+	case "response.failed":
+		if e.Response == nil {
+			return errUnreadable
+		}
+		d.used(e.Response)
+		return errorOf([]byte(`{"error":` + string(e.Response.Error) + `}`))
+	case "error":
+		return errorOf(data)
+	default:
+		if kind := pieceOf([]byte(e.Type)); kind != 0 && e.Output >= 0 && e.Content >= 0 {
+			d.piece(kind, e.Output, e.Content, argumentText(e.Delta))
+		}
+	}
+	return nil
+}
+
+// firstNote is above the number of any part of a message.
+const firstNote = 1 << 20
+
+func (d *responsesDecoder) begin(r *response) {
+	if r == nil || d.begun {
+		return
+	}
+	d.begun = true
+	d.to.send(braid.Chunk{Kind: braid.ChunkResponse, ID: r.ID, Text: r.Model})
+}
+
+// added takes the beginning of an item.
+func (d *responsesDecoder) added(e *responsesEvent) error {
+	var i item
+	if err := json.Unmarshal(e.Item, &i); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if i.Type == "function_call" {
+		d.called(e.Output, &i)
+	}
+	return nil
+}
+
+func (d *responsesDecoder) called(output int, i *item) {
+	d.calls = true
+	d.to.send(braid.Chunk{Kind: braid.ChunkCall, Index: d.at(output, single), ID: i.Call, Text: d.to.tool(i.Name)})
+}
+
+// finished takes a whole item: what has not come in pieces, and what comes at
+// the end only.
+func (d *responsesDecoder) finished(e *responsesEvent) error {
+	var i item
+	if err := json.Unmarshal(e.Item, &i); err != nil {
+		// An item of the vendor's own may have members of other types.
+		return d.keep(e)
+	}
+	switch i.Type {
+	case "function_call":
+		before := len(d.parts)
+		if at := d.at(e.Output, single); at == before {
+			d.called(e.Output, &i)
+		}
+		if !d.came(e.Output, single) {
+			d.piece(braid.ChunkCallInput, e.Output, single, i.Arguments)
+		}
+	case "reasoning":
+		if !d.came(e.Output, single) {
+			for n, s := range i.Summary {
+				if n > 0 {
+					d.piece(braid.ChunkThinking, e.Output, single, "\n\n")
+				}
+				d.piece(braid.ChunkThinking, e.Output, single, s.Text)
+			}
+		}
+		if i.Sealed != "" {
+			d.to.send(braid.Chunk{Kind: braid.ChunkSignature, Index: d.at(e.Output, single), Text: seal(i.ID, i.Sealed)})
+		}
+	case "message":
+		for n, c := range i.Content {
+			if d.came(e.Output, n) {
+				continue
+			}
+			if c.Refusal != "" {
+				d.refused = true
+			}
+			d.piece(braid.ChunkText, e.Output, n, c.Text+c.Refusal)
+		}
+	default:
+		return d.keep(e)
+	}
+	return nil
+}
+
+// keep hands over an item of a kind that is the vendor's own, such as a search
+// that it ran, with its kind in front as the log wants it.
+func (d *responsesDecoder) keep(e *responsesEvent) error {
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(e.Item, &members); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	kind := argumentText(members["type"])
+	members["kind"] = strictjson.AppendString(nil, own+kind)
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if usable := strictjson.Check(raw, strictjson.DefaultDepth) == nil; !usable || kind == "" {
+		return nil // it cannot be kept, and nobody else needs it
+	}
+	d.to.send(braid.Chunk{
+		Kind: braid.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
+	})
+	return nil
+}
+
+// end takes the end signal, which holds the usage and the reason.
+func (d *responsesDecoder) end(e *responsesEvent) error {
+	r := e.Response
+	if r == nil {
+		return errUnreadable
+	}
+	d.begin(r)
+	d.used(r)
+	stop := event.StopEndTurn
+	switch {
+	case e.Type == "response.incomplete" && r.Incomplete != nil && r.Incomplete.Reason != "":
+		switch r.Incomplete.Reason {
+		case "max_output_tokens":
+			stop = event.StopMaxTokens
+		case "content_filter":
+			stop = event.StopContentFiltered
+		default: // one that nobody has heard of stays as it is
+			stop = event.StopReason(r.Incomplete.Reason)
+		}
+	case e.Type == "response.incomplete":
+		stop = "incomplete"
+	case d.calls:
+		stop = event.StopToolUse
+	case d.refused:
+		stop = event.StopRefusal
+	}
+	d.to.done = true
+	d.to.send(braid.Chunk{Kind: braid.ChunkStop, Stop: stop})
+	return nil
+}
+
+func (d *responsesDecoder) used(r *response) {
+	if r.Usage == nil {
+		return
+	}
+	u := counted(r.Usage.Input, r.Usage.In.Cached, r.Usage.In.Written, r.Usage.Output, r.Usage.Out.Reasoning, r.Usage.Total)
+	d.to.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &u})
+}
+
+type responsesUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Output int64 `json:"output_tokens"`
+	Total  int64 `json:"total_tokens"`
+	In     struct {
+		Cached  int64 `json:"cached_tokens"`
+		Written int64 `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	Out struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
