@@ -68,7 +68,7 @@ test-peers: ## Run the suites that need more: databases, npm, a browser
 	@scripts/test-peers
 
 .PHONY: bench
-bench: ## Measure against a hand-written loop: the short form, under a minute
+bench: ## Measure against a hand-written loop: the short form, under two minutes
 	@scripts/need go
 	@$(GO) run ./bench --short
 

@@ -1,6 +1,7 @@
 // Command bench times Braid against a loop written by hand, package
 // [github.com/braidrun/braid/bench/floor], in the same process and the same
-// moments, and prints the ratios beside what the design promises.
+// moments, and the server against bare net/http, each in a process of its own on one
+// core; and prints the ratios beside what the design promises.
 //
 //	go run ./bench [--short] [--json] [--only a,b] [--profile dir]
 //
@@ -92,7 +93,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	var only string
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(errOut)
-	fs.BoolVar(&opt.short, "short", false, "measure for less than a minute")
+	fs.BoolVar(&opt.short, "short", false, "measure for less than two minutes")
 	fs.BoolVar(&opt.json, "json", false, "print JSON instead of tables")
 	fs.StringVar(&only, "only", "", "only these `rows`, such as a,b or e-1000; "+longRun+" is the long run, "+hubRun+" the hub")
 	fs.StringVar(&opt.profile, "profile", "", "also write CPU and allocation profiles of each row to this `directory`")

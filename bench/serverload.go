@@ -34,14 +34,14 @@ type loader struct {
 }
 
 // dial connects, and makes a conversation where the side has such a thing.
-func dial(ctx context.Context, addr string, real bool, number int) (*loader, error) {
+func dial(ctx context.Context, addr string, converses bool, number int) (*loader, error) {
 	l := &loader{addr: addr, conversation: fmt.Sprint("floor-", number)}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	l.conn, l.in = conn, bufio.NewReaderSize(conn, 16<<10)
-	if real {
+	if converses {
 		if err := l.begin(); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -64,7 +64,7 @@ func request(method, path, addr, body string) []byte {
 
 // begin makes the loader's conversation.
 func (l *loader) begin() error {
-	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, "{}"))
+	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, "{}")) //nolint:bodyclose // it is read to its end
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ var (
 // run asks for a run and reads its stream to the end.
 func (l *loader) run(paced bool) error {
 	begun := time.Now()
-	res, err := l.ask(l.post)
+	res, err := l.ask(l.post) //nolint:bodyclose // it is read to its end
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (l *loader) note(line []byte) {
 
 // attach opens a stream on which nothing comes, and reads its head.
 func (l *loader) attach() error {
-	res, err := l.ask(l.get)
+	res, err := l.ask(l.get) //nolint:bodyclose // it is open as long as the connection
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = fmt.Errorf("a stream was answered with %s", res.Status)
 	}
@@ -162,7 +162,7 @@ func (l *loader) attach() error {
 }
 
 // loaders connects n readers, some at a time.
-func loaders(ctx context.Context, addr string, real bool, n int) (all []*loader, err error) {
+func loaders(ctx context.Context, addr string, converses bool, n int) (all []*loader, err error) {
 	all = make([]*loader, n)
 	defer func() {
 		if err != nil {
@@ -171,7 +171,7 @@ func loaders(ctx context.Context, addr string, real bool, n int) (all []*loader,
 		}
 	}()
 	return all, each(min(n, 64), n, func(i int) (err error) {
-		all[i], err = dial(ctx, addr, real, i)
+		all[i], err = dial(ctx, addr, converses, i)
 		return err
 	})
 }

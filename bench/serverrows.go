@@ -34,15 +34,12 @@ type serverRow struct {
 	long bool
 }
 
-// serverRun is the name of these rows in --only.
-const serverRun = "server"
-
 func serverRows() []serverRow {
 	burst := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite}
 	plain := []string{scenario.SideFloor, scenario.SideMemory, scenario.SideSQLite}
 	return []serverRow{
-		{ID: "server-burst-1", Name: "burst, 1 stream", Streams: 1, Rounds: 100, Deltas: 200, Sides: burst},
-		{ID: "server-burst-50", Name: "burst, 50 streams", Streams: 50, Rounds: 10, Deltas: 200, Sides: burst},
+		{ID: "server-burst-1", Name: "burst, 1 stream", Streams: 1, Rounds: 100, Deltas: 200, Sides: burst, long: true},
+		{ID: "server-burst-50", Name: "burst, 50 streams", Streams: 50, Rounds: 10, Deltas: 200, Sides: burst, long: true},
 		{ID: "server-burst-500", Name: "burst, 500 streams", Streams: 500, Rounds: 4, Deltas: 200, Sides: burst},
 		{
 			ID: "server-paced-500", Name: "paced, 500 streams, 20 ms", Streams: 500, Rounds: 1, Deltas: 200,
@@ -183,7 +180,7 @@ func (row *serverRow) measure(ctx context.Context, rep *report, passes int, begi
 			show.say("pass %d of %d: %s, %s", n+1, passes, row.ID, side)
 			file := ""
 			if profile != "" && n == 0 {
-				if err := os.MkdirAll(profile, 0o750); err != nil {
+				if err := os.MkdirAll(profile, 0o750); err != nil { //nolint:gosec // the person's own folder
 					return err
 				}
 				file = filepath.Join(profile, fmt.Sprintf("%s.%d.cpu.pprof", row.ID, i))
@@ -321,7 +318,7 @@ func (*serverRow) idle(proc *sideProcess, before sideStat, all []*loader, p *pas
 	if err != nil {
 		return err
 	}
-	const watch = 3 * time.Second
+	const watch = 2 * time.Second
 	time.Sleep(watch)
 	after, err := proc.stats()
 	if err != nil {
@@ -353,7 +350,8 @@ func percentiles(v []time.Duration, bound time.Duration) (p50, p99, above float6
 // serverTable is the rows over HTTP.
 func (r *report) serverTable() [][]string {
 	t := [][]string{{
-		"over HTTP", "side", "cpu a delta", "to floor", "cores", "deltas/s", "first p50", "p99 ms", "on its way p50", "p99 ms",
+		"over HTTP", "side", "cpu a delta", "to floor", "cores", "deltas/s", "first p50", "p99 ms",
+		"on its way p50", "p99 ms",
 		"over 2 ms", "merged", "a stream", "RSS", "idle cores",
 	}}
 	with := func(s spread, unit string) string {
@@ -366,7 +364,8 @@ func (r *report) serverTable() [][]string {
 		s := &r.Served[i]
 		t = append(t, []string{
 			s.Name, s.Side, with(s.MicrosEach, " µs"), with(s.Ratio, "×"), with(s.Cores, ""), with(s.Rate, ""), with(s.FirstP50, ""),
-			with(s.FirstP99, ""), with(s.HeldP50, ""), with(s.HeldP99, ""), with(s.Late, " in 1000"), with(s.Merged, " in 1000"), with(s.KiBEach, " KiB"),
+			with(s.FirstP99, ""), with(s.HeldP50, ""), with(s.HeldP99, ""), with(s.Late, " in 1000"), with(s.Merged, " in 1000"),
+			with(s.KiBEach, " KiB"),
 			with(s.MiB, " MiB"), with(s.IdleCores, ""),
 		})
 	}

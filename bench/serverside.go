@@ -78,7 +78,7 @@ func answerStats(in io.Reader, out io.Writer, profile string) (err error) {
 	lines := bufio.NewScanner(in)
 	for n := 0; lines.Scan(); n++ {
 		if n == 0 && profile != "" {
-			f, err := os.Create(profile) //nolint:gosec // the person's own folder
+			f, err := os.Create(profile)
 			if err != nil {
 				return err
 			}

@@ -189,7 +189,8 @@ func (s *Served) floorRun(ctx context.Context, w http.ResponseWriter, control *h
 		buf = buf[:0]
 		return err == nil && control.Flush() == nil
 	}
-	buf = append(buf, "event: init\nid: 1\ndata: {\"session_id\":\"conversation.1\",\"model\":\"bench:generator\",\"turn\":1,\"tools\":[],\"mcp_servers\":[]}\n\n"...)
+	buf = append(buf, "event: init\nid: 1\ndata: {\"session_id\":\"conversation.1\",\"model\":\"bench:generator\","...)
+	buf = append(buf, "\"turn\":1,\"tools\":[],\"mcp_servers\":[]}\n\n"...)
 	n := int64(0)
 	if !send() {
 		return
