@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -29,14 +31,21 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// readyTime is how long the stores may take to answer whether they are there.
+const readyTime = 2 * time.Second
+
 // ready says that the server can do its work: not while it drains, and not without its
 // journal.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) error {
-	if s.options.Ready != nil {
-		if err := s.options.Ready(); err != nil {
-			return &event.Error{
-				Kind: event.ErrUnavailable, Message: "the server is not ready", Hint: "ask again in a moment", Err: err,
-			}
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	ctx, stop := context.WithTimeout(r.Context(), readyTime)
+	defer stop()
+	err := s.service.Ready(ctx)
+	if err == nil && s.options.Ready != nil {
+		err = s.options.Ready()
+	}
+	if err != nil {
+		return &event.Error{
+			Kind: event.ErrUnavailable, Message: "the server is not ready", Hint: "ask again in a moment", Err: err,
 		}
 	}
 	writeJSON(w, http.StatusOK, statusBody{"ready"})

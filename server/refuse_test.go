@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"bufio"
 	"context"
 	"encoding/json"
@@ -10,9 +11,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
@@ -35,7 +38,9 @@ func (s *site) real(t *testing.T, o server.Options) string {
 	go func() { ended <- h.Serve(l) }()
 	t.Cleanup(func() {
 		_ = h.Close()
-		<-ended
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return l.Addr().String()
 }
@@ -342,4 +347,29 @@ func TestDeletingUnderAStream(t *testing.T) {
 	}
 	s.json(404, "GET", conv+"/stream", "")
 	s.json(404, "DELETE", conv, "")
+}
+
+// awayRows are rows whose store may be away.
+type awayRows struct {
+	service.Rows
+
+	away *atomic.Bool
+}
+
+func (a awayRows) List(ctx context.Context, tenant string, q service.Query) ([]service.Row, error) {
+	if a.away.Load() {
+		return nil, &event.Error{Kind: event.ErrUnavailable, Message: "the disk is gone"}
+	}
+	return a.Rows.List(ctx, tenant, q)
+}
+
+// A server without its stores is alive and not ready.
+func TestAServerWithoutItsStores(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	s := open(t, func(o *service.Options, _ *server.Options) { o.Rows = awayRows{o.Rows, &away} })
+	s.json(200, "GET", "/readyz", "", "Authorization", "")
+	away.Store(true)
+	s.json(503, "GET", "/readyz", "", "Authorization", "")
+	s.json(200, "GET", "/healthz", "", "Authorization", "")
 }

@@ -148,7 +148,7 @@ func TestDeletingUnderWatchersAndRuns(t *testing.T) {
 func TestDeletingWhileRunsBegin(t *testing.T) {
 	t.Parallel()
 	h := open(t, func(o *service.Options) { o.LockWait = -1 })
-	for range 200 {
+	for range 60 { // the model tells of a hundred at most
 		conv := h.conversation(t)
 		var work sync.WaitGroup
 		var startErr, deleteErr error

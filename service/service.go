@@ -109,6 +109,15 @@ func (s *Service) Drain(ctx context.Context) error {
 	return errors.Join(s.engine.Drain(ctx), s.bus.Close())
 }
 
+// Ready says why the service cannot do its work: its stores do not answer. nil is that they do.
+func (s *Service) Ready(ctx context.Context) error {
+	if _, err := s.options.Rows.List(ctx, "", Query{Limit: 1}); err != nil {
+		return err
+	}
+	_, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1)
+	return err
+}
+
 // drive is the engine's way to a run.
 func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	row := w.Run
