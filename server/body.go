@@ -34,7 +34,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		return &statusError{http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body is not said to be JSON", "send Content-Type: application/json"}
+		return &statusError{
+			http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body is not said to be JSON", "send Content-Type: application/json",
+		}
 	}
 	if bytes.TrimSpace(data)[0] != '{' && strictjson.Check(data, strictjson.DefaultDepth) == nil {
 		return bad("the body is no JSON object", "/openapi.json says what it may hold")

@@ -216,7 +216,7 @@ func (s *Server) exportConversation(w http.ResponseWriter, r *http.Request) erro
 		begin()
 		_ = control.SetWriteDeadline(time.Now().Add(s.options.WriteTime)) // where there are no deadlines, TCP's are left
 		if _, err := w.Write(append(line, '\n')); err != nil {
-			return nil //nolint:nilerr // who does not read it any more needs no error
+			return nil // who does not read it any more needs no error
 		}
 	}
 	begin() // nothing was said yet

@@ -36,7 +36,9 @@ func NewMetrics(version string) *Metrics {
 			Buckets: []float64{.001, .005, .02, .1, .5, 2, 10, 60, 300},
 		}, []string{"method", "route", "status"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "braid_streams", Help: "Streams that are open."}),
-		frames:  prometheus.NewCounter(prometheus.CounterOpts{Name: "braid_stream_writes_total", Help: "Writes to streams; each holds all that was ready."}),
+		frames: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "braid_stream_writes_total", Help: "Writes to streams; each holds all that was ready.",
+		}),
 		cuts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "braid_stream_cuts_total", Help: "Times that a slow reader was cut back to a snapshot.",
 		}),

@@ -171,7 +171,8 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if asynchronous(r) {
 		w.Header().Set("Location", here)
 		w.Header().Set("Preference-Applied", "respond-async")
-		writeJSON(w, http.StatusAccepted, acceptedBody{runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}, started.Joined, here + "/stream"})
+		brief := runBrief{started.Run.ID, started.Run.Turn, started.Run.Status}
+		writeJSON(w, http.StatusAccepted, acceptedBody{brief, started.Joined, here + "/stream"})
 		return nil
 	}
 	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
@@ -205,7 +206,7 @@ func (s *Server) leave(r *http.Request, conversation, run string) {
 // asynchronous reports whether the caller wants to look later (RFC 7240).
 func asynchronous(r *http.Request) bool {
 	for _, line := range r.Header.Values("Prefer") {
-		for _, part := range strings.Split(line, ",") {
+		for part := range strings.SplitSeq(line, ",") {
 			if strings.EqualFold(strings.TrimSpace(part), "respond-async") {
 				return true
 			}

@@ -152,7 +152,9 @@ func (s *Server) HTTP() *http.Server {
 func wrongMethod(allowed []string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return &statusError{http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take that method", "use " + strings.Join(allowed, " or ")}
+		return &statusError{
+			http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take that method", "use " + strings.Join(allowed, " or "),
+		}
 	}
 }
 

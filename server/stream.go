@@ -148,7 +148,7 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	out := writer{w: w, control: control, time: s.options.WriteTime, metrics: s.metrics}
 	defer out.count()
 	if err := out.write(nil); err != nil {
-		return nil //nolint:nilerr // the reader has gone
+		return nil
 	}
 
 	var items [streamPage]live.Item
@@ -183,7 +183,7 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if err := out.write(buf); err != nil {
-			return nil //nolint:nilerr // the reader has gone, or does not read
+			return nil
 		}
 		if cap(buf) > 1<<20 {
 			buf = nil // one large event must not be paid for as long as the stream lives
@@ -358,7 +358,7 @@ func (o *writer) write(b []byte) error {
 		_ = o.control.SetWriteDeadline(o.last.Add(o.time)) // where there are no deadlines, TCP's are left
 	}
 	if len(b) > 0 {
-		if _, err := o.w.Write(b); err != nil {
+		if _, err := o.w.Write(b); err != nil { //nolint:gosec // it is an event stream, and JSON
 			return err
 		}
 		if o.writes++; o.writes == writesCounted {

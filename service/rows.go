@@ -39,7 +39,7 @@ type Query struct {
 }
 
 // Row is what is known of a conversation beside its log.
-type Row struct {
+type Row struct { //nolint:recvcheck // a copy is made of a value, columns of what it points to
 	Tenant string
 	ID     string
 	// User is who made it.

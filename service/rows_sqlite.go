@@ -156,6 +156,7 @@ func (s *SQLiteRows) List(ctx context.Context, tenant string, q Query) ([]Row, e
 	}
 	// A fork's history may be large, and no list tells it.
 	const columns = `tenant, id, user, title, archived, fresh, metadata, origin, at, NULL, created, updated`
+	//nolint:gosec // "after" is one of two constants
 	rows, err := s.db.QueryContext(ctx, `SELECT `+columns+` FROM conversation WHERE tenant = ? AND archived = ?`+after+`
 		ORDER BY created DESC, id DESC LIMIT ?`, append(args, limit)...)
 	if err != nil {

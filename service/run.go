@@ -262,15 +262,15 @@ func (r *RunRequest) digest(content []event.Block) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	same, err := json.Marshal(struct {
-		Content      json.RawMessage
-		Executor     string
-		Skills       []string
-		Model        string
-		Limits       RunLimits
-		OutputSchema json.RawMessage `json:",omitempty"`
-		Policy       braid.Policy
-		Metadata     map[string]string
+	same, err := json.Marshal(struct { //nolint:musttag // limits are only compared
+		Content      json.RawMessage   `json:"content"`
+		Executor     string            `json:"executor"`
+		Skills       []string          `json:"skills"`
+		Model        string            `json:"model"`
+		Limits       RunLimits         `json:"limits"`
+		OutputSchema json.RawMessage   `json:"output_schema,omitempty"`
+		Policy       braid.Policy      `json:"policy"`
+		Metadata     map[string]string `json:"metadata"`
 	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata})
 	if err != nil {
 		return "", err

@@ -343,8 +343,7 @@ func TestAnotherTenant(t *testing.T) {
 }
 
 func message(err error) string {
-	var e *event.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e.Message + e.Hint
 	}
 	return fmt.Sprint(err)

@@ -64,7 +64,8 @@ func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 // commands lists what braid can do, in the order of help.
 func commands() []command {
 	return []command{
-		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), doctorCommand(), configCommand(), versionCommand(), helpCommand(),
+		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), doctorCommand(), configCommand(),
+		versionCommand(), helpCommand(),
 	}
 }
 

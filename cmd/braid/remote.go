@@ -96,7 +96,8 @@ func (p *process) findToken(cfg *config, file, address string) (secret.Secret, e
 		}
 		if !onThisMachine(address) {
 			return secret.Secret{}, &event.Error{
-				Kind: event.ErrUnauthenticated, Message: "the server's token is not known", Hint: "set " + tokenEnv + ", or name a file with --token-file",
+				Kind: event.ErrUnauthenticated, Message: "the server's token is not known",
+				Hint: "set " + tokenEnv + ", or name a file with --token-file",
 			}
 		}
 		file = filepath.Join(cfg.Data, tokenFile)

@@ -199,7 +199,8 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.undo = append(h.undo, h.agents.close)
 	metrics := server.NewMetrics(readBuild().Version)
 	h.service, err = service.New(service.Options{
-		Journal: store, Rows: rows, Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget, RunTime: runTime, Observe: metrics.Observe, Log: log,
+		Journal: store, Rows: rows, Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
+		RunTime: runTime, Observe: metrics.Observe, Log: log,
 		Engine: engine.Options{Grace: drainTime / 2},
 	})
 	if err != nil {
@@ -296,7 +297,8 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 		}
 	default:
 		return nil, &event.Error{
-			Kind: event.ErrInvalid, Message: "the server cannot answer on " + fit(addr, 60), Hint: "choose an address of this machine with --addr", Err: err,
+			Kind: event.ErrInvalid, Message: "the server cannot answer on " + fit(addr, 60),
+			Hint: "choose an address of this machine with --addr", Err: err,
 		}
 	}
 }
@@ -308,9 +310,11 @@ const tokenFile = "token"
 // started again, so that its readers come back.
 func keepToken(file string) (secret.Secret, error) {
 	fault := func(message string, err error) error {
-		return &event.Error{Kind: event.ErrPermission, Message: message, Hint: "let this user read and write the data folder, and nobody else", Err: err}
+		return &event.Error{
+			Kind: event.ErrPermission, Message: message, Hint: "let this user read and write the data folder, and nobody else", Err: err,
+		}
 	}
-	data, err := os.ReadFile(file) //nolint:gosec // the person's own folder
+	data, err := os.ReadFile(file)
 	switch {
 	case err == nil:
 		if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
@@ -320,7 +324,8 @@ func keepToken(file string) (secret.Secret, error) {
 			return t, nil
 		}
 		return secret.Secret{}, &event.Error{
-			Kind: event.ErrInvalid, Message: "the file with the server's token holds none", Hint: "remove the file \"token\" in the data folder; another is made",
+			Kind: event.ErrInvalid, Message: "the file with the server's token holds none",
+			Hint: "remove the file \"token\" in the data folder; another is made",
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return secret.Secret{}, fault("the server's token cannot be read", err)
@@ -354,7 +359,7 @@ func (p *process) serverLog(form string) (*slog.Logger, error) {
 // words splits a list at its commas.
 func words(list string) []string {
 	var out []string
-	for _, w := range strings.Split(list, ",") {
+	for w := range strings.SplitSeq(list, ",") {
 		if w = strings.TrimSpace(w); w != "" {
 			out = append(out, w)
 		}

@@ -125,7 +125,8 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	if r.Model != "" && r.Model != ref {
 		if !modelAllowed(r.Model) {
 			return nil, &event.Error{
-				Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model", Hint: "name one as provider:model; GET /v1/models lists some",
+				Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",
+				Hint: "name one as provider:model; GET /v1/models lists some",
 			}
 		}
 		ref = r.Model

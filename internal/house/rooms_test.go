@@ -28,7 +28,8 @@ type room struct {
 
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
-var helpers = []string{"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
+var helpers = []string{
+	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
 	"internal/failpoint", "internal/planted", "internal/gate",
 }
 
@@ -107,7 +108,7 @@ var rooms = []room{
 	{
 		dir: "server", own: []string{"", "event", "journal", "live", "secret", "service", "wire/*", "console"},
 		tests: []string{"journal/sqlite", "model/demo", "client"},
-		from: []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
+		from:  []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
 	{

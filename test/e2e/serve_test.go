@@ -57,7 +57,8 @@ func startServer(t *testing.T, dir string, args ...string) *site {
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
 		select {
-		case <-s.ended:
+		case err := <-s.ended:
+			s.ended <- err // it was killed, or a test has looked at how it ended
 		case <-time.After(10 * time.Second):
 		}
 	})

@@ -27,7 +27,6 @@ func TestGuideNamesTheFrames(t *testing.T) {
 	var fields func(ty reflect.Type) []string
 	fields = func(ty reflect.Type) (names []string) {
 		for f := range ty.Fields() {
-			f := f
 			if f.Anonymous {
 				if f.Type != anywhere {
 					names = append(names, fields(f.Type)...)
