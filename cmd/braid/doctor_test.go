@@ -157,7 +157,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 			check: "keys", level: levelNote, text: "ANTHROPIC_API_KEY is set",
 		},
 		{
-			name: "key with a line break", env: map[string]string{"OPENAI_API_KEY": key + "\n"},
+			name: "key with a line break", env: map[string]string{"OPENAI_API_KEY": key + "\n"}, args: []string{"--model", "demo"},
 			check: "keys", level: levelWarning, text: "OPENAI_API_KEY begins or ends",
 		},
 		{
