@@ -245,7 +245,10 @@ func (st *stream) title(ctx context.Context, buf []byte, b *event.RunEnded) []by
 func (st *stream) interrupted(buf []byte, err error, request string) []byte {
 	st.over = true
 	status, detail := explain(err, request)
-	if status == http.StatusNotFound { // it was deleted
+	if status == http.StatusNotFound && st.run != "" { // it was deleted, and the run's end with it
+		return native.AppendFrame(buf, &detail)
+	}
+	if status == http.StatusNotFound {
 		return native.AppendFrame(buf, &native.Notice{Code: detail.Code, Message: detail.Message + " any more"})
 	}
 	st.server.log.Warn("a stream was interrupted", "request", request, "error", err)
