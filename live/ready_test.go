@@ -63,7 +63,7 @@ func TestReadBy(t *testing.T) {
 		items := make([]live.Item, 8)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		// Times that come nearer and go farther away: the timer is moved for the former.
+		// Times that come nearer and go farther away.
 		for _, wait := range []time.Duration{time.Minute, time.Second, 10 * time.Second, 100 * time.Millisecond, time.Hour} {
 			begun := time.Now()
 			n, err := f.ReadBy(ctx, items, begun.Add(wait))
@@ -78,6 +78,11 @@ func TestReadBy(t *testing.T) {
 		})
 		begun := time.Now()
 		if n, err := f.ReadBy(ctx, items, begun.Add(time.Minute)); n != 1 || err != nil || time.Since(begun) != time.Second {
+			t.Errorf("after %v came %d items, %v", time.Since(begun), n, err)
+		}
+		// The timer of that wait has not rung yet, and is moved.
+		begun = time.Now()
+		if n, err := f.ReadBy(ctx, items, begun.Add(100*time.Millisecond)); n != 0 || err != nil || time.Since(begun) != 100*time.Millisecond {
 			t.Errorf("after %v came %d items, %v", time.Since(begun), n, err)
 		}
 		time.AfterFunc(time.Second, cancel)
