@@ -451,6 +451,18 @@ func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run
 
 // GetRun gives a run as it stands.
 func (s *Service) GetRun(ctx context.Context, p Principal, conversation, run string) (journal.Run, error) {
+	if _, err := s.row(ctx, p, "run", conversation); err != nil {
+		return journal.Run{}, err
+	}
+	// One that is open is asked for most, and found without looking at all that were.
+	open, err := s.queue(ctx, conversation)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if i := slices.IndexFunc(open, func(r journal.Run) bool { return r.ID == run }); i >= 0 {
+		open[i].Metadata = hidden(open[i].Metadata)
+		return open[i], nil
+	}
 	runs, err := s.ListRuns(ctx, p, conversation)
 	if err != nil {
 		return journal.Run{}, err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -71,10 +72,15 @@ func (m *mcpServers) parts() []braid.Part {
 	return []braid.Part{braid.Tools(m.tools()...), braid.Announce(m.status)}
 }
 
+// refresh tries again to reach the servers that are away. A run does not wait long for
+// one that does not answer.
 func (m *mcpServers) refresh(ctx context.Context) {
-	if m != nil {
-		m.servers.Refresh(ctx)
+	if m == nil {
+		return
 	}
+	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
+	defer stop()
+	m.servers.Refresh(ctx)
 }
 
 func (m *mcpServers) tools() []braid.Tool {
