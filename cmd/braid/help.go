@@ -228,6 +228,10 @@ this build has:
 anthropic:NAME is Claude by the vendor's name, such as anthropic:claude-sonnet-5-5.
 Its key is ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL sends the calls to a gateway.
 
+openai:NAME is OpenAI's, such as openai:gpt-5.4, and its key is OPENAI_API_KEY.
+OPENAI_BASE_URL names another server that speaks the same, such as vLLM or LM
+Studio, which may need no key. ollama:NAME is a model of this machine's Ollama.
+
 A demo model follows a script: it needs no key and no network and costs nothing.
 Its words are canned; the loop, the tools and their results are real. A script
 of your own is a YAML file:

@@ -20,7 +20,7 @@ type refusal struct {
 }
 
 func (s *Server) check(r *http.Request, body []byte) *refusal {
-	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	key := strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))
 	no := func(status int, code, message string) *refusal { return &refusal{status, code, message} }
 	c := &checker{server: s}
 	switch {

@@ -1,0 +1,245 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+)
+
+func made(t *testing.T, name string, opts ...Option) *Model {
+	t.Helper()
+	m, err := New(name, secret.New("k"), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func from(role event.Role, b ...event.Block) event.Message {
+	return event.Message{Role: role, Content: b}
+}
+
+// What stands behind the messages, by model, API and options.
+func TestOptionsOnTheWire(t *testing.T) {
+	t.Parallel()
+	half := 0.5
+	other := BaseURL("https://example.com/v1")
+	tools := []braid.ToolSpec{{Name: "f"}, {Name: "g.h"}}
+	const stream = `,"stream":true,"stream_options":{"include_usage":true}}`
+	for _, tc := range []struct {
+		m    *Model
+		req  braid.ModelRequest
+		want string
+	}{
+		{made(t, "gpt-5.4"), braid.ModelRequest{}, `,"include":["reasoning.encrypted_content"],"store":false,"stream":true}`},
+		{made(t, "gpt-4o"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 9, Temperature: &half}}, `,"temperature":0.5,"store":false,"stream":true}`},
+		{
+			made(t, "o3"),
+			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 20000, MaxTokens: 3}},
+			`,"max_output_tokens":16,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"store":false,"stream":true}`,
+		},
+		{
+			made(t, "gpt-5.4", Effort("minimal")),
+			braid.ModelRequest{},
+			`,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"minimal"},"store":false,"stream":true}`,
+		},
+		{made(t, "my-model", Reasons(true)), braid.ModelRequest{}, `,"include":["reasoning.encrypted_content"],"store":false,"stream":true}`},
+		{made(t, "gpt-5-chat-latest"), braid.ModelRequest{}, `,"store":false,"stream":true}`},
+		{
+			made(t, "o4-mini", Use(ChatCompletions)),
+			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 5000, MaxTokens: 9}},
+			`,"max_completion_tokens":9,"reasoning_effort":"medium"` + stream,
+		},
+		{
+			made(t, "gpt-4o", Use(ChatCompletions)),
+			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 5000, StopWords: []string{"a", " ", "\""}}},
+			`,"stop":["a","\""]` + stream,
+		},
+		{
+			made(t, "qwen3", other),
+			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 1, MaxTokens: 9, Temperature: &half}},
+			`,"temperature":0.5,"max_tokens":9,"reasoning_effort":"low"` + stream,
+		},
+		{
+			made(t, "qwen3", other),
+			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny, Serial: true}},
+			`,"tool_choice":"required","parallel_tool_calls":false` + stream,
+		},
+		{
+			made(t, "qwen3", other),
+			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "f"}},
+			`,"tool_choice":{"type":"function","function":{"name":"f"}}` + stream,
+		},
+		{
+			made(t, "gpt-4o"),
+			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "f"}},
+			`,"tool_choice":{"type":"function","name":"f"},"store":false,"stream":true}`,
+		},
+		{made(t, "gpt-4o"), braid.ModelRequest{ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}}, `,"store":false,"stream":true}`},
+	} {
+		tc.req.Messages = []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}
+		body, _, err := tc.m.body(&tc.req)
+		if err != nil || !json.Valid(body) {
+			t.Fatalf("%v: %s", err, body)
+		}
+		_, tail, _ := strings.Cut(string(body), `"q"`)
+		if got := strings.TrimLeft(tail, "}]"); got != tc.want {
+			t.Errorf("%s: %s\nwant %s", tc.m.name, got, tc.want)
+		}
+	}
+	for name, tc := range map[string]struct {
+		m    *Model
+		o    braid.ModelOptions
+		want event.ErrorKind
+	}{
+		"a temperature for one that reasons": {made(t, "gpt-5.4"), braid.ModelOptions{Temperature: &half}, event.ErrUnsupported},
+		"words in Responses":                 {made(t, "gpt-4o"), braid.ModelOptions{StopWords: []string{"x"}}, event.ErrUnsupported},
+		"words for one that reasons":         {made(t, "o3", Use(ChatCompletions)), braid.ModelOptions{StopWords: []string{"x"}}, event.ErrUnsupported},
+		"too many words":                     {made(t, "gpt-4o", Use(ChatCompletions)), braid.ModelOptions{StopWords: strings.Split("12345", "")}, event.ErrInvalid},
+	} {
+		if _, _, err := tc.m.body(&braid.ModelRequest{Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}, Options: tc.o}); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A tool's schema becomes one that the APIs take, and what they do not take is told.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string][2]string{
+		``:                      {`{"type":"object","properties":{}}`, ``},
+		`true`:                  {`{"type":"object","properties":{}}`, ``},
+		`{ "type" : "object" }`: {`{"type":"object","properties":{}}`, ``},
+		`{"properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"oneOf":[{"type":"null"}]}}}`: {
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"oneOf":[{"type":"null"}]}}}`, ``,
+		},
+		`{"type":"object","oneOf":[{"required":["a"]}],"properties":{},"not":{"required":["b"]}}`: {
+			`{"type":"object","properties":{}}`, `{"oneOf":[{"required":["a"]}],"not":{"required":["b"]}}`,
+		},
+	} {
+		schema, rest, err := wireSchema(&braid.ToolSpec{Schema: json.RawMessage(given)})
+		if err != nil || string(schema) != want[0] || rest != want[1] {
+			t.Errorf("%s: %s, %s, %v", given, schema, rest, err)
+		}
+	}
+	for _, given := range []string{`{"type":"string"}`, `[]`, `{`, `{"type":["object","null"]}`, `false`} {
+		if _, _, err := made(t, "gpt-4o").body(&braid.ModelRequest{
+			Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}, Tools: []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(given)}},
+		}); !errors.Is(err, event.ErrInvalid) {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}
+
+// What a message becomes in each API.
+func TestMessagesOnTheWire(t *testing.T) {
+	t.Parallel()
+	answer := from(
+		event.RoleAssistant, &event.Thinking{Text: "Hm."}, &event.Thinking{Text: "So.", Signature: "openai.rs_7.gAA=.x"},
+		&event.Thinking{Text: "No.", Signature: "another vendor's"}, &event.Text{Text: "I look."},
+		&event.ToolCall{ID: "a", Name: "f.g", Args: json.RawMessage(`{"x": 1}`)}, &event.ToolCall{ID: strings.Repeat("long_", 12), Name: "f", Args: json.RawMessage(`7`)},
+		&event.Thinking{Text: "alone", Signature: "openai.rs_8.gAA="},
+	)
+	results := from(
+		event.RoleUser, &event.Text{Text: "Go on."}, &event.ToolResult{Call: strings.Repeat("long_", 12)},
+		&event.ToolResult{Call: "a", Content: []event.Block{&event.Text{Text: "1"}, &event.Image{MIME: "image/png", Data: []byte("x")}}},
+	)
+	for api, want := range map[string]string{
+		"vendor's chat": `{"role":"assistant","content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"NAME","arguments":"{\"x\": 1}"}},` +
+			`{"id":"LONG","type":"function","function":{"name":"f","arguments":"{\"value\":7}"}}]},` +
+			`{"role":"tool","tool_call_id":"LONG","content":"[nothing]"},{"role":"tool","tool_call_id":"a","content":"1"},` +
+			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}},{"type":"text","text":"Go on."}]},`,
+		"chat": `{"role":"assistant","content":"I look.","reasoning_content":"Hm.","tool_calls":[{"id":"a","type":"function","function":{"name":"NAME","arguments":"{\"x\": 1}"}},` +
+			`{"id":"LONG","type":"function","function":{"name":"f","arguments":"{\"value\":7}"}}]},` +
+			`{"role":"tool","tool_call_id":"LONG","content":"[nothing]"},{"role":"tool","tool_call_id":"a","content":"1"},` +
+			`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}},{"type":"text","text":"Go on."}]},`,
+		"responses": `{"type":"reasoning","id":"rs_7","summary":[{"type":"summary_text","text":"So."}],"encrypted_content":"gAA=.x"},` +
+			`{"role":"assistant","content":[{"type":"output_text","text":"I look."}]},{"type":"function_call","call_id":"a","name":"NAME","arguments":"{\"x\": 1}"},` +
+			`{"type":"function_call","call_id":"LONG","name":"f","arguments":"{\"value\":7}"},{"type":"function_call_output","call_id":"LONG","output":"[nothing]"},` +
+			`{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"1"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,eA=="}]},` +
+			`{"role":"user","content":[{"type":"input_text","text":"Go on."}]},`,
+	} {
+		e := encoder{api: ChatCompletions, vendors: api != "chat", thinks: true}
+		if api == "responses" {
+			e.api = Responses
+		}
+		e.message(&answer)
+		e.message(&results)
+		got := strings.ReplaceAll(strings.ReplaceAll(string(e.dst), e.given[1], "LONG"), wireName("f.g"), "NAME")
+		if len(e.given[1]) != maxID || !plainID(e.given[1]) || !plainID(wireName("f.g")) {
+			t.Errorf("id %s, name %s", e.given[1], wireName("f.g"))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s\n%s", api, d)
+		}
+	}
+}
+
+// Over 20 turns with tools, each request begins with the bytes of the one
+// before, up to the end of its messages: that is what the vendor caches.
+func TestRequestsBeginAlike(t *testing.T) {
+	t.Parallel()
+	for _, m := range []*Model{made(t, "gpt-5.4"), made(t, "gpt-4o", Use(ChatCompletions)), made(t, "qwen3", BaseURL("http://127.0.0.1/v1"))} {
+		messages := []event.Message{from(event.RoleUser, &event.Text{Text: "Begin."})}
+		var before []byte
+		for i := range 20 {
+			body, _, err := m.body(&braid.ModelRequest{Instructions: "Be brief.", Tools: []braid.ToolSpec{{Name: "f"}}, Messages: messages})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.HasPrefix(body, before) || len(before) == 0 && i > 0 {
+				t.Fatalf("%s, turn %d: %s\n does not begin with %s", m.name, i, body, before)
+			}
+			before = bytes.Clone(body[:bytes.LastIndex(body, []byte("]"+string(mustTail(t, m))))])
+			id := fmt.Sprint("c", i%3) // ids come again
+			messages = append(messages, from(event.RoleAssistant, &event.Thinking{Text: "Hm.", Signature: seal("rs_1", "x")}, &event.ToolCall{ID: id, Name: "f"}),
+				from(event.RoleUser, &event.ToolResult{Call: id, Content: []event.Block{&event.Text{Text: "ok"}}}))
+		}
+	}
+}
+
+func mustTail(t *testing.T, m *Model) []byte {
+	t.Helper()
+	tail, err := m.tail(&braid.ModelRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tail[1:]
+}
+
+// A model that has seen a conversation before says the same as one that has
+// not, however it went on or back.
+func TestWarmIsAsCold(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		api := rapid.SampledFrom([]API{ChatCompletions, Responses}).Draw(t, "api")
+		warm := &Model{name: "m", api: api}
+		messages := []event.Message{from(event.RoleUser, &event.Text{Text: "Begin."})}
+		for range rapid.IntRange(1, 8).Draw(t, "requests") {
+			if n := rapid.IntRange(0, 2).Draw(t, "back"); n > 0 && len(messages) > 2*n {
+				messages = messages[:len(messages)-2*n]
+			}
+			for range rapid.IntRange(0, 3).Draw(t, "turns") {
+				id := rapid.SampledFrom([]string{"a", "b", "", "a_2"}).Draw(t, "id")
+				messages = append(append([]event.Message(nil), messages...), from(event.RoleAssistant, &event.ToolCall{ID: id, Name: "f"}),
+					from(event.RoleUser, &event.ToolResult{Call: id}))
+			}
+			req := &braid.ModelRequest{Messages: messages, Instructions: rapid.SampledFrom([]string{"", "x"}).Draw(t, "instructions")}
+			got, _, err := warm.body(req)
+			want, _, err2 := (&Model{name: "m", api: api}).body(req)
+			if err != nil || err2 != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s\n%s %v %v", got, want, err, err2)
+			}
+		}
+	})
+}
