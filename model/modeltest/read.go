@@ -67,7 +67,14 @@ func Put(chunks []braid.Chunk, err error) Read {
 		case braid.ChunkThinking:
 			thought(c.Index).Text += c.Text
 		case braid.ChunkSignature:
-			thought(c.Index).Signature += c.Text
+			// It belongs to the block that has come under this index.
+			if b, ok := texts[c.Index]; ok {
+				b.Signature += c.Text
+			} else if b, ok := calls[c.Index]; ok {
+				b.Signature += c.Text
+			} else {
+				thought(c.Index).Signature += c.Text
+			}
 		case braid.ChunkCall:
 			called(c.Index).ID, called(c.Index).Name = c.ID, c.Text
 		case braid.ChunkCallInput:

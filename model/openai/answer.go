@@ -92,6 +92,8 @@ func (e *encoder) answerItems(content []event.Block) {
 			e.raw(`,"arguments":`)
 			e.arguments(b)
 			e.raw(`},`)
+		case *event.Text:
+			e.saidText(b)
 		case *event.UnknownBlock:
 			e.vendorsItem(b)
 		default:
@@ -99,6 +101,25 @@ func (e *encoder) answerItems(content []event.Block) {
 				e.single(event.RoleAssistant, s)
 			}
 		}
+	}
+}
+
+// phaseMark begins the signature of a text of which the vendor said whether it is
+// the answer or was said on the way to it. Its models want that back: the SDK
+// warns that they do worse without.
+const phaseMark = own + "phase."
+
+// saidText writes a text of the model's as an item.
+func (e *encoder) saidText(b *event.Text) {
+	if strings.TrimSpace(b.Text) == "" {
+		return
+	}
+	e.single(event.RoleAssistant, b.Text)
+	if phase, ok := strings.CutPrefix(b.Signature, phaseMark); ok {
+		e.dst = e.dst[:len(e.dst)-len(`},`)]
+		e.raw(`,"phase":`)
+		e.str(phase)
+		e.raw(`},`)
 	}
 }
 

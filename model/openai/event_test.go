@@ -35,6 +35,8 @@ var searched = lines(
 		`"annotation":{"type":"url_citation","title":"E","url":"https://e.com","start_index":0,"end_index":5}}`,
 	`{"type":"response.output_text.delta","output_index":2,"content_index":0,"delta":" half \ud83d"}`,
 	`{"type":"response.refusal.delta","output_index":2,"content_index":1,"delta":"No more."}`,
+	`{"type":"response.output_item.done","item":{"id":"msg_3","type":"message","role":"assistant","phase":"final_answer","content":[`+
+		`{"type":"output_text","text":"whole"}]},"output_index":3}`,
 	`{"type":"response.brand_new","x":{"y":[1]}}`,
 	`{"type":"response.completed","response":{"id":"r","model":"m","status":"completed","usage":{"input_tokens":9,"output_tokens":4,"total_tokens":13,`+
 		`"input_tokens_details":{"cached_tokens":3},"output_tokens_details":{"reasoning_tokens":2}}}}`,
@@ -53,6 +55,7 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 		&event.Text{Text: "It is. half \uFFFD"},
 		&event.Citation{Title: "E", URL: "https://e.com", End: 5},
 		&event.Text{Text: "No more."},
+		&event.Text{Text: "whole", Signature: "openai.phase.final_answer"},
 	}
 	if d := cmp.Diff(want, got.Content); d != "" {
 		t.Error(d)
@@ -65,6 +68,8 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	e.message(&event.Message{Role: event.RoleAssistant, Content: got.Content})
 	for _, s := range []string{
 		`{"action":{"type":"search","query":"x"},"id":"ws_1","status":"completed","type":"web_search_call"}`,
+		`{"role":"assistant","content":[{"type":"output_text","text":"No more."}]},` +
+			`{"role":"assistant","content":[{"type":"output_text","text":"whole"}],"phase":"final_answer"},`,
 		`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"one\n\ntwo"}],"encrypted_content":"gAAA=="}`,
 	} {
 		if !strings.Contains(string(e.dst), s) {

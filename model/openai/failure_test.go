@@ -132,6 +132,7 @@ func TestErrorsInTheStream(t *testing.T) {
 		{reasoner, openaitest.Failed("server_error", "The model failed."), event.ErrUnavailable, "server_error", 0},
 		{reasoner, openaitest.Failed("rate_limit_exceeded", "Please try again in 11.054s."), event.ErrThrottled, "rate_limit_exceeded", 11054 * time.Millisecond},
 		{reasoner, openaitest.Failed("context_length_exceeded", "Your input exceeds the context window of this model."), event.ErrContextOverflow, "context_length_exceeded", 0},
+		{reasoner, openaitest.Failed("server_is_overloaded", "x"), event.ErrOverloaded, "server_is_overloaded", 0},
 		{reasoner, openaitest.Failed("invalid_prompt", "x"), event.ErrInvalid, "invalid_prompt", 0},
 		{reasoner, openaitest.Failed("bio_policy", "x"), event.ErrModel, "bio_policy", 0},
 		{reasoner, "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"x\",\"param\":null}\n\n", event.ErrUnavailable, "server_error", 0},

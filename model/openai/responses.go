@@ -168,6 +168,7 @@ type item struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 	Sealed    string `json:"encrypted_content"`
+	Phase     string `json:"phase"`
 	Summary   []struct {
 		Text string `json:"text"`
 	} `json:"summary"`
@@ -285,13 +286,13 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 		}
 	case "message":
 		for n, c := range i.Content {
-			if d.came(e.Output, n) {
-				continue
+			if !d.came(e.Output, n) {
+				d.refused = d.refused || c.Refusal != ""
+				d.piece(braid.ChunkText, e.Output, n, c.Text+c.Refusal)
 			}
-			if c.Refusal != "" {
-				d.refused = true
+			if i.Phase != "" && d.came(e.Output, n) {
+				d.to.send(braid.Chunk{Kind: braid.ChunkSignature, Index: d.at(e.Output, n), Text: phaseMark + i.Phase})
 			}
-			d.piece(braid.ChunkText, e.Output, n, c.Text+c.Refusal)
 		}
 	default:
 		return d.keep(e)
