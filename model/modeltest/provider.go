@@ -25,7 +25,7 @@ type Provider struct {
 }
 
 // Silence is how long a provider under test lets its vendor say nothing.
-const Silence = 400 * time.Millisecond
+const Silence = 1500 * time.Millisecond
 
 // Peer is the other side as the contract sees it.
 type Peer interface {
