@@ -11,8 +11,7 @@ import (
 // braid is the command under test, built once.
 var braid string
 
-// buildFlags are those of make build: the command is tried as people get it. Races in it are
-// looked for by the tests of its packages.
+// buildFlags are those of make build, and -race where the tests have it.
 var buildFlags = []string{"-trimpath"}
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
