@@ -367,8 +367,8 @@ func words(list string) []string {
 	return out
 }
 
-// modelRefs is what a run may ask for beside the server's own model: no file of this
-// machine, and no setting.
+// modelAllowed reports whether a run may ask for a model beside the server's own: one
+// that is no file of this machine, and has no settings.
 func modelAllowed(ref string) bool {
 	provider, name, ok := strings.Cut(ref, ":")
 	return ok && provider != "" && name != "" && len(ref) <= 200 && !strings.ContainsAny(name, `/\?`) &&
