@@ -47,7 +47,7 @@ func everything(o *mcp.ServerOptions) *mcp.Server {
 	})
 	add("image", give(text("look"), &mcp.ImageContent{MIMEType: "image/png", Data: onePixel}))
 	add("audio", give(&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("riff")}))
-	add("file", give(&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///tmp/notes.md", MIMEType: "text/markdown", Text: "# notes"}}))
+	add("file", give(&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///notes.md", MIMEType: "text/markdown", Text: "# notes"}}))
 	add("blob", give(&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "demo://a/b.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF")}}))
 	add("photo", give(&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "demo://p", MIMEType: "image/png", Blob: onePixel}}))
 	add("link", give(&mcp.ResourceLink{URI: "demo://doc", Name: "doc", MIMEType: "text/plain", Description: "a document"}))
