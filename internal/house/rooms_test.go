@@ -30,7 +30,7 @@ type room struct {
 // reason to exist and imports the standard library alone.
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
-	"internal/failpoint", "internal/planted", "internal/gate",
+	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
 }
 
 // testLibraries lists what any test may import.
@@ -122,6 +122,7 @@ var rooms = []room{
 	{dir: "internal/failpoint"},
 	{dir: "internal/planted"},
 	{dir: "internal/gate"},
+	{dir: "internal/stall"},
 	{dir: "internal/testsum"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/stall"
 )
 
 var errNoStream = errors.New("the answer is no stream of events")
@@ -45,17 +46,17 @@ func (e *apiError) Error() string {
 }
 
 // failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *guard, err error) error {
+func (m *Model) failure(g *stall.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
-	if g.outer.Err() != nil {
-		return ended(g.outer)
+	if g.Outer().Err() != nil {
+		return ended(g.Outer())
 	}
-	if g.stalled() {
+	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: "Anthropic's API sent nothing for " + g.after.String() + ".",
+			Message: "Anthropic's API sent nothing for " + g.After().String() + ".",
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -77,7 +78,7 @@ func (m *Model) failure(g *guard, err error) error {
 			"look at the base URL, "+BaseVariable)
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
 		return broken(event.ErrStreamCut, "Anthropic's API sent something that cannot be read.", "try again")
-	case g.begun():
+	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
 		return broken(event.ErrUnavailable, "Anthropic's API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)

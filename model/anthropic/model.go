@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -113,15 +114,15 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			yield(braid.Chunk{}, err)
 			return
 		}
-		g := newGuard(ctx, m.stall)
-		defer g.end()
+		g := stall.New(ctx, m.stall)
+		defer g.End()
 		answer, err := m.post(g, body)
 		if err != nil {
 			yield(braid.Chunk{}, m.failure(g, err))
 			return
 		}
 		defer answer.Body.Close()
-		s := stream{decoder: decoder{names: back, yield: yield}, in: g.reading(answer.Body)}
+		s := stream{decoder: decoder{names: back, yield: yield}, in: g.Reading(answer.Body)}
 		switch err := s.run(); {
 		case s.left:
 		case err != nil:
@@ -133,14 +134,14 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 }
 
 // post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *guard, body []byte) (*http.Response, error) {
-	if err := g.ctx.Err(); err != nil {
+func (m *Model) post(g *stall.Guard, body []byte) (*http.Response, error) {
+	if err := g.Context().Err(); err != nil {
 		return nil, err
 	}
-	g.arm()
-	defer g.rest()
+	g.Arm()
+	defer g.Rest()
 	var answer *http.Response
-	if err := m.sdk.Post(g.ctx, "v1/messages", body, &answer); err != nil {
+	if err := m.sdk.Post(g.Context(), "v1/messages", body, &answer); err != nil {
 		return nil, err
 	}
 	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/stall"
 )
 
 var errNoStream = errors.New("the answer is no stream of events")
@@ -134,17 +135,17 @@ func asked(message string) time.Duration {
 }
 
 // failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *guard, err error) error {
+func (m *Model) failure(g *stall.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
-	if g.outer.Err() != nil {
-		return ended(g.outer)
+	if g.Outer().Err() != nil {
+		return ended(g.Outer())
 	}
-	if g.stalled() {
+	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: m.title + " sent nothing for " + g.after.String() + ".",
+			Message: m.title + " sent nothing for " + g.After().String() + ".",
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
@@ -160,7 +161,7 @@ func (m *Model) failure(g *guard, err error) error {
 			"look at the base URL, "+BaseVariable)
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
 		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read.", "try again")
-	case g.begun():
+	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	case m.vendors:
 		return broken(event.ErrUnavailable, "OpenAI's API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)

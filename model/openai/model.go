@@ -16,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -143,15 +144,15 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			yield(braid.Chunk{}, err)
 			return
 		}
-		g := newGuard(ctx, m.stall)
-		defer g.end()
+		g := stall.New(ctx, m.stall)
+		defer g.End()
 		answer, err := m.post(g, body)
 		if err != nil {
 			yield(braid.Chunk{}, m.failure(g, err))
 			return
 		}
 		defer answer.Body.Close()
-		s := stream{in: g.reading(answer.Body), events: m.decoder(back, yield)}
+		s := stream{in: g.Reading(answer.Body), events: m.decoder(back, yield)}
 		switch err := s.run(); {
 		case s.sender().left:
 		case err != nil:
@@ -172,14 +173,14 @@ func (m *Model) decoder(back map[string]string, yield func(braid.Chunk, error) b
 }
 
 // post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *guard, body []byte) (*http.Response, error) {
-	if err := g.ctx.Err(); err != nil {
+func (m *Model) post(g *stall.Guard, body []byte) (*http.Response, error) {
+	if err := g.Context().Err(); err != nil {
 		return nil, err
 	}
-	g.arm()
-	defer g.rest()
+	g.Arm()
+	defer g.Rest()
 	var answer *http.Response
-	_, err := m.sdk.New(g.ctx, sdk.ResponseNewParams{},
+	_, err := m.sdk.New(g.Context(), sdk.ResponseNewParams{},
 		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&answer))
 	if answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
 		// The SDK reads errors of one shape; there are several.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/secret"
@@ -447,12 +448,12 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 			if err == nil || got.Stops != 0 {
 				t.Fatalf("%s cut at %d of %d is an answer", r.file, n, len(body))
 			}
-			g := newGuard(t.Context(), 0)
-			g.answered = true
+			g := stall.New(t.Context(), 0)
+			g.Reading(nil)
 			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
 				t.Fatalf("%s cut at %d: %v", r.file, n, e)
 			}
-			g.end()
+			g.End()
 		}
 	}
 }

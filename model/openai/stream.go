@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/internal/stall"
 )
 
 var (
@@ -166,8 +167,8 @@ func (s *stream) take(line []byte) error {
 
 // drain reads the end of a whole answer, which is on its way, so that the
 // connection can be used again.
-func (s *stream) drain(g *guard) {
-	t := time.AfterFunc(20*time.Millisecond, func() { g.cancel(nil) })
+func (s *stream) drain(g *stall.Guard) {
+	t := time.AfterFunc(20*time.Millisecond, g.Cancel)
 	defer t.Stop()
 	for range 8 {
 		if _, err := s.in.Read(s.buf[:cap(s.buf)]); err != nil {
