@@ -119,8 +119,8 @@ func TestKill(t *testing.T) {
 	seed := number(t, "BRAID_KILL_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("BRAID_KILL_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	// Some that are to be killed while they drain are faster.
-	plan := ways(kills+kills/50, names, random)
+	// Some that are to be killed while they drain are faster, most so on a quiet machine.
+	plan := ways(kills+kills/8, names, random)
 
 	var mu sync.Mutex
 	var sum figures
