@@ -37,6 +37,23 @@ type ModelInfo struct {
 	Simulated bool
 	// ContextWindow is in tokens; 0 is unknown.
 	ContextWindow int
+	// Output says that the model can be held to a schema by its provider: it
+	// takes [ModelRequest].Output. The others are told in words.
+	Output bool
+	// Cost gives the price of a call in 1e-9 US dollars; it reports false, and a
+	// nil Cost means, that the price is not known. It is safe for concurrent use.
+	Cost func(event.Usage) (nanoUSD int64, known bool)
+}
+
+// ModelChecker is a [Model] that knows beforehand what it cannot be asked: a schema
+// that its provider cannot express, a setting that it does not have. It is given a
+// request without messages when an agent is made, so that the maker hears of it and
+// not the first user. Check makes no network connection; its error is an
+// *[event.Error]. A Model that wraps another one has an Unwrap() Model, through
+// which the check is found.
+type ModelChecker interface {
+	Model
+	Check(req *ModelRequest) error
 }
 
 // ModelRequest is one call. Messages alternate between user and assistant,
@@ -50,6 +67,9 @@ type ModelRequest struct {
 	// ToolChoice says what the model must do about Tools in this call; its zero
 	// value leaves it to the model.
 	ToolChoice ToolChoice
+	// Output holds the answer's text to a schema; nil leaves it free. It is set only
+	// for models whose Info says that they take it.
+	Output *OutputSchema
 	// Run, Scope, Cycle and Attempt say which call this is.
 	Run     string
 	Scope   string
@@ -69,6 +89,13 @@ type ModelOptions struct {
 	StopWords   []string
 	// Thinking is the token budget for reasoning.
 	Thinking int
+}
+
+// OutputSchema is the JSON schema that an answer's text must be valid under.
+type OutputSchema struct {
+	// Name is for providers that want one: letters, digits, _ and -.
+	Name   string
+	Schema json.RawMessage
 }
 
 // ToolChoice is what a model must do about its tools. Where a provider cannot
@@ -128,6 +155,11 @@ const (
 	ChunkStop
 	// ChunkResponse tells the provider's own id (ID) and model name (Text).
 	ChunkResponse
+	// ChunkRedactInput says that a guardrail does not let the newest message of a
+	// person stand: models and clients are shown Text instead of it from now on.
+	ChunkRedactInput
+	// ChunkRedactOutput says the same of all that this answer has said so far.
+	ChunkRedactOutput
 )
 
 // Chunk is a piece of a model's answer, passed by value.

@@ -123,6 +123,9 @@ type AssistantMessage struct {
 	Stop    StopReason `json:"stop,omitempty"`
 	Usage   Usage      `json:"usage,omitzero"`
 	Model   string     `json:"model,omitempty"`
+	// CostNanoUSD is what the call cost in 1e-9 US dollars, by the prices of its time;
+	// nil where no price is known: unknown is not zero.
+	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
 	// Response is the provider's own id of the answer.
 	Response string `json:"response,omitempty"`
 	// Piece marks a part of an answer that an engine beside ours hands over
@@ -177,6 +180,9 @@ type StepEnded struct {
 	// says that it was cut off before the provider told.
 	Usage        Usage `json:"usage,omitzero"`
 	UsageUnknown bool  `json:"usage_unknown,omitempty"`
+	// CostNanoUSD is what a model call is known to have cost in 1e-9 US dollars, by the prices of its time;
+	// nil where no price is known: unknown is not zero.
+	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
 	// RetryAt is when the next attempt may begin; zero means that there is none.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	// EndTurn is set where the tool asked the loop to stop after this batch

@@ -285,6 +285,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.errOpt(`"err":`, b.Err)
 	w.usageOpt(`"usage":`, b.Usage)
 	w.boolOpt(`"usage_unknown":`, b.UsageUnknown)
+	w.costOpt(`"cost_nano_usd":`, b.CostNanoUSD)
 	w.timeOpt(`"retry_at":`, b.RetryAt)
 	w.boolOpt(`"end_turn":`, b.EndTurn)
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
@@ -307,6 +308,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.Usage = r.usage()
 		case "usage_unknown":
 			b.UsageUnknown = r.Bool()
+		case "cost_nano_usd":
+			b.CostNanoUSD = r.cost()
 		case "retry_at":
 			b.RetryAt = r.time()
 		case "end_turn":
@@ -328,6 +331,7 @@ func (w *encoder) assistantMessage(b *AssistantMessage) {
 	w.strOpt(`"stop":`, string(b.Stop))
 	w.usageOpt(`"usage":`, b.Usage)
 	w.strOpt(`"model":`, b.Model)
+	w.costOpt(`"cost_nano_usd":`, b.CostNanoUSD)
 	w.strOpt(`"response":`, b.Response)
 	w.boolOpt(`"piece":`, b.Piece)
 	w.strsOpt(`"long_running":`, b.LongRunning)
@@ -348,6 +352,8 @@ func (r *decoder) assistantMessage() *AssistantMessage {
 			b.Usage = r.usage()
 		case "model":
 			b.Model = r.String()
+		case "cost_nano_usd":
+			b.CostNanoUSD = r.cost()
 		case "response":
 			b.Response = r.String()
 		case "piece":

@@ -228,6 +228,8 @@ func (r *decoder) usage() Usage {
 			u.CacheWrite = r.Int64()
 		case "reasoning":
 			u.Reasoning = r.Int64()
+		case "cache_write_hour":
+			u.CacheWriteHour = r.Int64()
 		default:
 			o.Unknown()
 		}

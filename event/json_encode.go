@@ -317,6 +317,7 @@ func (w *encoder) usage(key string, u Usage) {
 	w.intOpt(`"cache_read":`, u.CacheRead)
 	w.intOpt(`"cache_write":`, u.CacheWrite)
 	w.intOpt(`"reasoning":`, u.Reasoning)
+	w.intOpt(`"cache_write_hour":`, u.CacheWriteHour)
 	w.end()
 }
 

@@ -66,7 +66,9 @@ func CallsOf(blocks []Block) []*ToolCall {
 }
 
 // Usage counts tokens. Input does not include CacheRead and CacheWrite;
-// Output includes Reasoning. Total is what the provider said, or the sum.
+// Output includes Reasoning, and CacheWrite includes CacheWriteHour, which is what
+// was written to be kept for an hour: it has a price of its own. Total is what the
+// provider said, or the sum.
 type Usage struct {
 	Input      int64 `json:"input,omitempty"`
 	Output     int64 `json:"output,omitempty"`
@@ -74,6 +76,8 @@ type Usage struct {
 	CacheRead  int64 `json:"cache_read,omitempty"`
 	CacheWrite int64 `json:"cache_write,omitempty"`
 	Reasoning  int64 `json:"reasoning,omitempty"`
+
+	CacheWriteHour int64 `json:"cache_write_hour,omitempty"`
 }
 
 // Add sums two usages field by field.
@@ -81,7 +85,7 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output, Total: u.Total + v.Total,
 		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
-		Reasoning: u.Reasoning + v.Reasoning,
+		Reasoning: u.Reasoning + v.Reasoning, CacheWriteHour: u.CacheWriteHour + v.CacheWriteHour,
 	}
 }
 
@@ -133,6 +137,8 @@ const (
 	WhyToolResults Why = "tool_results"
 	// WhyRetry repeats a model call that failed and may be repeated.
 	WhyRetry Why = "retry"
+	// WhyFallback asks the next model of the agent's list because the one before failed.
+	WhyFallback Why = "fallback"
 	// WhyTakenOver repeats a model call that was in flight when its driver died.
 	WhyTakenOver Why = "taken_over"
 	// WhyPaused goes on with a turn that the provider paused.
