@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/wirename"
 )
 
 // encoder writes messages as the API takes them. It never fails: what the API
@@ -20,20 +21,29 @@ import (
 // [unsupported].
 type encoder struct {
 	dst []byte
-	// taken holds the ids that calls have on the wire; given lists them in the
-	// order in which they were given.
-	taken map[string]struct{}
-	given []string
-	// calls maps the ids of the last answer's calls to those on the wire.
-	calls map[string]string
+	ids wirename.IDs
+	// head is what stands before the messages.
+	head encoded.Head[[]byte]
 	// blocks counts what was written of the message, aside holds the images of
 	// results that failed.
 	blocks int
 	aside  []event.Block
 }
 
-// message writes a message and a comma.
-func (e *encoder) message(m *event.Message) {
+// Mark, Cut and Size are those of [encoded.Encoder].
+func (e *encoder) Mark() encoded.Mark {
+	return encoded.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.blocks}
+}
+
+func (e *encoder) Cut(to encoded.Mark) {
+	e.ids.Cut(to.IDs)
+	e.dst = e.dst[:to.End]
+}
+
+func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) }
+
+// Encode writes a message and a comma.
+func (e *encoder) Encode(m *event.Message) {
 	e.blocks, e.aside = 0, e.aside[:0]
 	if m.Role == event.RoleAssistant {
 		e.dst = append(e.dst, `{"role":"assistant","content":[`...)
@@ -51,7 +61,7 @@ func (e *encoder) message(m *event.Message) {
 
 // answer writes what the model said.
 func (e *encoder) answer(content []event.Block) {
-	clear(e.calls)
+	e.ids.Answer()
 	for _, b := range content {
 		switch b := b.(type) {
 		case *event.Text:
@@ -220,15 +230,10 @@ func (e *encoder) document(b *event.Document) {
 // call writes a tool call. Its arguments must be an object: others, and those
 // that nobody could read, are put into one.
 func (e *encoder) call(b *event.ToolCall) {
-	id := e.giveID(b.ID)
-	if e.calls == nil {
-		e.calls = make(map[string]string)
-	}
-	e.calls[b.ID] = id
 	e.begin(`{"type":"tool_use","id":`)
-	e.str(id)
+	e.str(e.ids.Give(b.ID, callIDs))
 	e.key(`,"name":`)
-	e.str(wireName(b.Name))
+	e.str(toolNames.Wire(b.Name))
 	e.key(`,"input":`)
 	at := len(e.dst)
 	if args := bytes.TrimSpace(b.Args); len(args) > 0 && args[0] == '{' {
@@ -253,46 +258,10 @@ func (e *encoder) call(b *event.ToolCall) {
 	e.end()
 }
 
-// giveID makes an id that no call of the conversation has: the API wants them to
-// be its own letters, and never the same twice. A model does not always care,
-// and other providers' ids look otherwise. It depends on what stands before
-// alone, so that every request says the same.
-func (e *encoder) giveID(id string) string {
-	if !plainID(id) || id == "" {
-		b := []byte(id)
-		for i, c := range b {
-			if !plainByte(c) {
-				b[i] = '_'
-			}
-		}
-		id = string(b)
-		if id == "" {
-			id = "call"
-		}
-	}
-	free := id
-	for n := 2; ; n++ {
-		if _, taken := e.taken[free]; !taken {
-			break
-		}
-		free = id + "_" + strconv.Itoa(n)
-	}
-	if e.taken == nil {
-		e.taken = make(map[string]struct{})
-	}
-	e.taken[free] = struct{}{}
-	e.given = append(e.given, free)
-	return free
-}
-
 // result writes a tool's result under the id that its call has.
 func (e *encoder) result(b *event.ToolResult) {
-	id, ok := e.calls[b.Call]
-	if !ok {
-		id = b.Call // the API will say what it thinks of it
-	}
 	e.begin(`{"type":"tool_result","tool_use_id":`)
-	e.str(id)
+	e.str(e.ids.Of(b.Call))
 	if b.IsError {
 		e.key(`,"is_error":true`)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -192,31 +191,6 @@ func TestWarmIsAsCold(t *testing.T) {
 	})
 }
 
-func TestHistoriesAreBounded(t *testing.T) {
-	t.Parallel()
-	m := model(t)
-	for i := range mostHistories + 50 {
-		ask(t, m, &braid.ModelRequest{Messages: []event.Message{question(fmt.Sprint(i))}})
-	}
-	if n := len(m.kept); n != mostHistories {
-		t.Errorf("%d histories are kept", n)
-	}
-	big := strings.Repeat("x", mostHeld/4)
-	for range 6 {
-		ask(t, m, &braid.ModelRequest{Messages: []event.Message{question(big)}})
-	}
-	if m.held > mostHeld || len(m.kept) == 0 {
-		t.Errorf("%d bytes are held in %d", m.held, len(m.kept))
-	}
-	sum := 0
-	for _, h := range m.kept {
-		sum += h.size()
-	}
-	if sum != m.held {
-		t.Errorf("%d bytes are counted, there are %d", m.held, sum)
-	}
-}
-
 // The SDK's types read the body and write the same again: nothing in it is
 // unknown to the API's description.
 func TestTheSDKWouldSendTheSame(t *testing.T) {
@@ -374,18 +348,6 @@ func TestSchemas(t *testing.T) {
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v, want\n%s", b, err, want)
 	}
-}
-
-func TestWireNames(t *testing.T) {
-	t.Parallel()
-	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.String().Draw(t, "a"), rapid.String().Draw(t, "b")
-		wa, wb := wireName(a), wireName(b)
-		if !valid.MatchString(wa) || (a != b && wa == wb) || (valid.MatchString(a) && wa != a) {
-			t.Fatalf("%q is %q, %q is %q", a, wa, b, wb)
-		}
-	})
 }
 
 func TestGenerations(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/secret"
 )
@@ -24,7 +25,7 @@ const op = "model anthropic"
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	histories
+	kept encoded.Histories[encoder, *encoder]
 
 	name    string
 	key     secret.Secret

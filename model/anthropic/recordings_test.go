@@ -245,7 +245,7 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 func shape(t *testing.T, content []event.Block) []map[string]any {
 	t.Helper()
 	e := encoder{}
-	e.message(&event.Message{Role: event.RoleAssistant, Content: content})
+	e.Encode(&event.Message{Role: event.RoleAssistant, Content: content})
 	var m struct {
 		Content []map[string]any `json:"content"`
 	}

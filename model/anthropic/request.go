@@ -8,7 +8,9 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/wirename"
 )
 
 // body gives a request's body, and the names of tools that were changed in it.
@@ -28,46 +30,57 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	h := m.take(req)
-	defer m.put(h)
-	if err := h.head.update(m, req); err != nil {
+	h := m.kept.Take(req)
+	defer m.kept.Put(h)
+	head, err := h.Encoder.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
+	if err != nil {
 		return nil, nil, err
 	}
-	h.update(req.Messages)
+	h.Update(req.Messages)
+	dst := h.Encoder.dst
 	points := m.points(h)
-	body := make([]byte, 0, len(h.head.bytes)+len(h.dst)+len(tail)+len(points)*len(cacheMember)+8)
-	body = append(body, h.head.bytes...)
+	body := make([]byte, 0, len(head)+len(dst)+len(tail)+len(points)*len(cacheMember)+8)
+	body = append(body, head...)
 	from := 0
 	for _, at := range points {
 		// A message ends with its last block's brace, and "]},".
 		last := at - len("}]},")
-		body = append(body, h.dst[from:last]...)
+		body = append(body, dst[from:last]...)
 		body = append(body, ',')
 		body = append(body, cacheMember...)
 		from = last
 	}
-	body = append(body, h.dst[from:len(h.dst)-1]...)
+	body = append(body, dst[from:len(dst)-1]...)
 	body = append(body, ']')
-	return append(body, tail...), backNames(req.Tools), nil
+	return append(body, tail...), toolNames.Back(req.Tools), nil
 }
+
+// toolNames are those that the API takes: ^[a-zA-Z0-9_-]{1,64}$.
+var toolNames = wirename.Usual
+
+// callIDs are the ids of calls that it takes: ^[a-zA-Z0-9_-]+$.
+var callIDs = wirename.IDRule{}
 
 const cacheMember = `"cache_control":{"type":"ephemeral"}`
 
 // points gives the ends of the messages that carry a cache point, in order: at
 // most three, because the instructions have one and the API counts the
 // automatic one too.
-func (m *Model) points(h *history) []int {
+func (m *Model) points(h *encoded.History[encoder, *encoder]) []int {
 	if m.cache == CacheOff {
 		return nil
 	}
-	n := len(h.marks)
+	n := h.Len()
 	var points []int
-	add := func(i int) { points = append(points, h.marks[i].end) }
+	add := func(i int) {
+		_, at := h.At(i)
+		points = append(points, at.End)
+	}
 	// The last messages of people and tools: the newest ends this request, and
 	// each one before it ended one.
 	var ends []int
 	for i := n - 1; i >= 0 && len(ends) < 3; i-- {
-		if h.marks[i].role != event.RoleAssistant {
+		if role, _ := h.At(i); role != event.RoleAssistant {
 			ends = append(ends, i)
 		}
 	}
@@ -87,37 +100,13 @@ func (m *Model) points(h *history) []int {
 	last, before := ends[len(ends)-1], ends[len(ends)-2]
 	blocks := 0
 	for i := before + 1; i <= last; i++ {
-		blocks += h.marks[i].wire
+		_, at := h.At(i)
+		blocks += at.Blocks
 	}
 	if blocks > looksBack {
 		add(before)
 	}
 	return points
-}
-
-// head is what stands before the messages.
-type head struct {
-	bytes        []byte
-	instructions string
-	tools        []braid.ToolSpec
-}
-
-// update makes the head that of req, unless it is already.
-func (h *head) update(m *Model, req *braid.ModelRequest) error {
-	if len(h.bytes) > 0 && h.instructions == req.Instructions && slices.EqualFunc(h.tools, req.Tools, sameTool) {
-		return nil
-	}
-	b, err := m.appendHead(h.bytes[:0], req)
-	if err != nil {
-		h.bytes = h.bytes[:0]
-		return err
-	}
-	h.bytes, h.instructions, h.tools = b, req.Instructions, slices.Clone(req.Tools)
-	return nil
-}
-
-func sameTool(a, b braid.ToolSpec) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
 }
 
 func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
@@ -154,7 +143,7 @@ func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b = strictjson.AppendString(append(b, `{"name":`...), wireName(t.Name))
+	b = strictjson.AppendString(append(b, `{"name":`...), toolNames.Wire(t.Name))
 	description := strings.TrimSpace(t.Description)
 	if rest != "" {
 		description = strings.TrimSpace(description + "\n\nThe input must also match this JSON schema: " + rest)
@@ -334,7 +323,7 @@ func appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
 		if !slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
-		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), wireName(c.Tool))
+		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), toolNames.Wire(c.Tool))
 	default:
 		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
 	}

@@ -55,9 +55,9 @@ func (e *encoder) answerMessage(content []event.Block) {
 				continue
 			}
 			e.raw(`{"id":`)
-			e.str(e.giveID(c.ID))
+			e.str(e.ids.Give(c.ID, callIDs))
 			e.raw(`,"type":"function","function":{"name":`)
-			e.str(wireName(c.Name))
+			e.str(toolNames.Wire(c.Name))
 			e.raw(`,"arguments":`)
 			e.arguments(c)
 			e.raw(`}},`)
@@ -84,11 +84,10 @@ func (e *encoder) answerItems(content []event.Block) {
 				e.reasoning(id, sealed, b.Text)
 			}
 		case *event.ToolCall:
-			id := e.giveID(b.ID)
 			e.raw(`{"type":"function_call","call_id":`)
-			e.str(id)
+			e.str(e.ids.Give(b.ID, callIDs))
 			e.raw(`,"name":`)
-			e.str(wireName(b.Name))
+			e.str(toolNames.Wire(b.Name))
 			e.raw(`,"arguments":`)
 			e.arguments(b)
 			e.raw(`},`)

@@ -3,15 +3,14 @@ package openai
 import (
 	"bytes"
 	"encoding/base64"
-	"fmt"
-	"hash/fnv"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/wirename"
 )
 
 // encoder writes messages as an API takes them. It never fails: what the API
@@ -25,12 +24,9 @@ type encoder struct {
 	vendors, thinks bool
 
 	dst []byte
-	// taken holds the ids that calls have on the wire; given lists them in the
-	// order in which they were given.
-	taken map[string]struct{}
-	given []string
-	// calls maps the ids of the last answer's calls to those on the wire.
-	calls map[string]string
+	ids wirename.IDs
+	// head is what stands before the messages.
+	head encoded.Head[[]byte]
 	// parts are those of the content that is being written, count how many they
 	// are; only is the text of a single one. aside holds what a result has and
 	// its message cannot.
@@ -40,14 +36,24 @@ type encoder struct {
 	aside []event.Block
 }
 
-// message writes a message, as one or several of the API's, and a comma.
-func (e *encoder) message(m *event.Message) {
+// Mark, Cut and Size are those of [encoded.Encoder].
+func (e *encoder) Mark() encoded.Mark { return encoded.Mark{End: len(e.dst), IDs: e.ids.Len()} }
+
+func (e *encoder) Cut(to encoded.Mark) {
+	e.ids.Cut(to.IDs)
+	e.dst = e.dst[:to.End]
+}
+
+func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) }
+
+// Encode writes a message, as one or several of the API's, and a comma.
+func (e *encoder) Encode(m *event.Message) {
 	at := len(e.dst)
 	e.aside = e.aside[:0]
 	if m.Role != event.RoleAssistant {
 		e.input(m.Content)
 	} else {
-		clear(e.calls)
+		e.ids.Answer()
 		if e.api == Responses {
 			e.answerItems(m.Content)
 		} else {
@@ -112,10 +118,7 @@ func (e *encoder) input(content []event.Block) {
 
 // result writes a tool's result under the id that its call has.
 func (e *encoder) result(b *event.ToolResult) {
-	id, ok := e.calls[b.Call]
-	if !ok {
-		id = b.Call // the API will say what it thinks of it
-	}
+	id := e.ids.Of(b.Call)
 	e.beginParts()
 	for _, c := range b.Content {
 		if _, text := c.(*event.Text); !text && e.api == ChatCompletions {
@@ -313,59 +316,6 @@ func (e *encoder) arguments(b *event.ToolCall) {
 	default:
 		e.str("{}")
 	}
-}
-
-// maxID is how long Chat Completions lets the id of a call be.
-const maxID = 40
-
-// giveID makes an id that no call of the conversation has: results find their
-// calls by it. A model does not always care, and other providers' ids look
-// otherwise. It depends on what stands before alone, so that every request says
-// the same.
-func (e *encoder) giveID(id string) string {
-	given := id
-	switch {
-	case id == "":
-		id = "call"
-	case len(id) > maxID || !visible(id):
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(id)) // a hash never fails
-		mark := fmt.Sprintf("_%08x", uint32(h.Sum64()^h.Sum64()>>32))
-		b := []byte(id)[:min(len(id), maxID-len(mark))]
-		for i, c := range b {
-			if !plainByte(c) {
-				b[i] = '_'
-			}
-		}
-		id = string(b) + mark
-	}
-	free := id
-	for n := 2; ; n++ {
-		if _, taken := e.taken[free]; !taken {
-			break
-		}
-		mark := "_" + strconv.Itoa(n)
-		free = id[:min(len(id), maxID-len(mark))] + mark
-	}
-	if e.taken == nil {
-		e.taken = make(map[string]struct{})
-		e.calls = make(map[string]string)
-	}
-	e.taken[free] = struct{}{}
-	e.given = append(e.given, free)
-	e.calls[given] = free
-	return free
-}
-
-// visible reports whether an id has letters and signs of ASCII only. There are
-// models that read the ids of their calls, so these stay as they came.
-func visible(id string) bool {
-	for i := range len(id) {
-		if id[i] <= ' ' || id[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 func (e *encoder) raw(s string) { e.dst = append(e.dst, s...) }

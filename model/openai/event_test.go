@@ -65,7 +65,7 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	}
 	// It goes back as it came.
 	e := encoder{api: Responses, thinks: true}
-	e.message(&event.Message{Role: event.RoleAssistant, Content: got.Content})
+	e.Encode(&event.Message{Role: event.RoleAssistant, Content: got.Content})
 	for _, s := range []string{
 		`{"action":{"type":"search","query":"x"},"id":"ws_1","status":"completed","type":"web_search_call"}`,
 		`{"role":"assistant","content":[{"type":"output_text","text":"No more."}]},` +

@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/wirename"
 )
 
 // body gives a request's body, and the names of tools that were changed in it.
@@ -28,43 +29,26 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	h := m.take(req)
-	defer m.put(h)
-	if err := h.head.update(m, req); err != nil {
+	h := m.kept.Take(req)
+	defer m.kept.Put(h)
+	e := &h.Encoder
+	head, err := e.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
+	if err != nil {
 		return nil, nil, err
 	}
-	h.api, h.vendors, h.thinks = m.api, m.vendors, m.thinks
-	h.update(req.Messages)
-	body := make([]byte, 0, len(h.head.bytes)+len(h.dst)+len(tail))
-	body = append(body, h.head.bytes...)
-	body = append(body, h.dst[:len(h.dst)-1]...)
-	return append(body, tail...), backNames(req.Tools), nil
+	e.api, e.vendors, e.thinks = m.api, m.vendors, m.thinks
+	h.Update(req.Messages)
+	body := make([]byte, 0, len(head)+len(e.dst)+len(tail))
+	body = append(body, head...)
+	body = append(body, e.dst[:len(e.dst)-1]...)
+	return append(body, tail...), toolNames.Back(req.Tools), nil
 }
 
-// head is what stands before the messages.
-type head struct {
-	bytes        []byte
-	instructions string
-	tools        []braid.ToolSpec
-}
+// toolNames are those that the APIs take: ^[a-zA-Z0-9_-]{1,64}$.
+var toolNames = wirename.Usual
 
-// update makes the head that of req, unless it is already.
-func (h *head) update(m *Model, req *braid.ModelRequest) error {
-	if len(h.bytes) > 0 && h.instructions == req.Instructions && slices.EqualFunc(h.tools, req.Tools, sameTool) {
-		return nil
-	}
-	b, err := m.appendHead(h.bytes[:0], req)
-	if err != nil {
-		h.bytes = h.bytes[:0]
-		return err
-	}
-	h.bytes, h.instructions, h.tools = b, req.Instructions, slices.Clone(req.Tools)
-	return nil
-}
-
-func sameTool(a, b braid.ToolSpec) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
-}
+// callIDs are the ids of calls: Chat Completions lets them be so long.
+var callIDs = wirename.IDRule{Max: 40, Visible: true}
 
 func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
@@ -105,7 +89,7 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 	} else {
 		b = append(b, `{"type":"function","function":{"name":`...)
 	}
-	b = strictjson.AppendString(b, wireName(t.Name))
+	b = strictjson.AppendString(b, toolNames.Wire(t.Name))
 	description := strings.TrimSpace(t.Description)
 	if rest != "" {
 		description = strings.TrimSpace(description + "\n\nThe input must also match this JSON schema: " + rest)
@@ -292,10 +276,10 @@ func (m *Model) appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) 
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
 		if m.api == Responses {
-			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","name":`...), wireName(c.Tool))
+			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","name":`...), toolNames.Wire(c.Tool))
 			b = append(b, '}')
 		} else {
-			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","function":{"name":`...), wireName(c.Tool))
+			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","function":{"name":`...), toolNames.Wire(c.Tool))
 			b = append(b, '}', '}')
 		}
 	default:

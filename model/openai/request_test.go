@@ -173,12 +173,10 @@ func TestMessagesOnTheWire(t *testing.T) {
 		if api == "responses" {
 			e.api = Responses
 		}
-		e.message(&answer)
-		e.message(&results)
-		got := strings.ReplaceAll(strings.ReplaceAll(string(e.dst), e.given[1], "LONG"), wireName("f.g"), "NAME")
-		if len(e.given[1]) != maxID || !plainID(e.given[1]) || !plainID(wireName("f.g")) {
-			t.Errorf("id %s, name %s", e.given[1], wireName("f.g"))
-		}
+		long := strings.Repeat("long_", 8) // 40 bytes
+		e.Encode(&answer)
+		e.Encode(&results)
+		got := strings.ReplaceAll(strings.ReplaceAll(string(e.dst), long, "LONG"), toolNames.Wire("f.g"), "NAME")
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s\n%s", api, d)
 		}

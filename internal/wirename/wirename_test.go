@@ -1,0 +1,102 @@
+package wirename_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/internal/wirename"
+)
+
+var rules = map[wirename.Rule]*regexp.Regexp{
+	wirename.Usual:                        regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+	{Max: 64}:                             regexp.MustCompile(`^[a-zA-Z0-9_]{1,64}$`),
+	{Max: 64, Hyphen: true, Letter: true}: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`),
+}
+
+// What a provider takes stays; everything else becomes something that it takes,
+// and comes back.
+func TestNamesFitAndComeBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(
+			rapid.String(), rapid.StringMatching(`[a-zA-Z0-9_.-]{0,80}`), rapid.SampledFrom([]string{"files.read", "9lives", "-x", "クエリ", ""}),
+		).Draw(t, "name")
+		for r, pattern := range rules {
+			wire := r.Wire(name)
+			if !pattern.MatchString(wire) {
+				t.Fatalf("%q is %q by %+v", name, wire, r)
+			}
+			if r.Plain(name) != pattern.MatchString(name) || r.Plain(name) != (wire == name) {
+				t.Fatalf("%q is plain: %t, on the wire %q", name, r.Plain(name), wire)
+			}
+			if r.Wire(wire) != wire {
+				t.Fatalf("%q is changed again", wire)
+			}
+			back := r.Back([]braid.ToolSpec{{Name: "other"}, {Name: name}})
+			if own, ok := back[wire]; ok == (wire == name) || (ok && own != name) {
+				t.Fatalf("%q comes back as %q", name, own)
+			}
+		}
+	})
+}
+
+func TestNamesStayApart(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long", 20)
+	var names []string
+	for i := range 300 {
+		names = append(names, fmt.Sprint(long, i), fmt.Sprint("a.", i), fmt.Sprint("a-", i), fmt.Sprint("a_", i), fmt.Sprint("a/", i))
+	}
+	for r := range rules {
+		seen := map[string]string{}
+		for _, n := range names {
+			w := r.Wire(n)
+			if other, ok := seen[w]; ok {
+				t.Errorf("%q and %q are both %q", n, other, w)
+			}
+			seen[w] = n
+		}
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	strict, visible := wirename.IDRule{Max: 8}, wirename.IDRule{Max: 8, Visible: true}
+	var ids wirename.IDs
+	for _, c := range []struct {
+		id   string
+		rule wirename.IDRule
+		want string
+	}{
+		{"a", strict, "a"},
+		{"a", strict, "a_2"},
+		{"", strict, "call"},
+		{"", strict, "call_2"},
+		{"x.y:z", strict, "x_y_z"},
+		{"x.y:z", visible, "x.y:z"},
+		{"tool\nü", visible, "tool___"},
+		{"0123456789", strict, "01234567"},
+		{"0123456788", strict, "012345_2"},
+		{"0123456789", wirename.IDRule{}, "0123456789"},
+	} {
+		if got := ids.Give(c.id, c.rule); got != c.want || ids.Of(c.id) != c.want {
+			t.Errorf("%q is %q, %q to results, want %q", c.id, got, ids.Of(c.id), c.want)
+		}
+	}
+	if ids.Len() != 10 || ids.Of("nobody") != "nobody" {
+		t.Errorf("%d ids; an unknown one is %q", ids.Len(), ids.Of("nobody"))
+	}
+	ids.Cut(1)
+	ids.Answer()
+	if ids.Len() != 1 || ids.Of("") != "" {
+		t.Errorf("%d ids after the cut; %q", ids.Len(), ids.Of(""))
+	}
+	if got := ids.Give("a", strict); got != "a_2" {
+		t.Errorf("after the cut %q", got)
+	}
+}
