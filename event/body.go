@@ -185,6 +185,9 @@ type StepEnded struct {
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
 	// RetryAt is when the next attempt may begin; zero means that there is none.
 	RetryAt time.Time `json:"retry_at,omitzero"`
+	// Fallback names the model that the next attempt asks instead, at once; empty
+	// where it is the same one, or where there is none.
+	Fallback string `json:"fallback,omitempty"`
 	// EndTurn is set where the tool asked the loop to stop after this batch
 	// and the model is not to sum the result up (ADK's skip_summarization,
 	// Strands' stop_event_loop).

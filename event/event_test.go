@@ -68,6 +68,7 @@ func TestFinal(t *testing.T) {
 		{"thinking delta", &event.ThinkingDelta{Text: "8"}, false},
 		{"tool input delta", &event.ToolInputDelta{}, false},
 		{"tool progress", &event.ToolProgress{}, false},
+		{"answer replaced", &event.AnswerReplaced{Text: "[no]"}, false},
 		{"run started", &event.RunStarted{}, false},
 		{"run ended", &event.RunEnded{Status: event.RunCompleted}, false},
 		{"step begun", &event.StepBegun{Step: event.StepModel}, false},
@@ -131,6 +132,7 @@ func TestLive(t *testing.T) {
 	t.Parallel()
 	live := map[event.Kind]bool{
 		event.KindTextDelta: true, event.KindThinkingDelta: true, event.KindToolInputDelta: true, event.KindToolProgress: true,
+		event.KindAnswerReplaced: true,
 	}
 	for _, b := range append(eventtest.Bodies(), &event.Unknown{Name: "x"}) {
 		e := event.Event{Body: b}

@@ -16,6 +16,8 @@ func (w *encoder) body(b Body) {
 		w.toolInputDelta(b)
 	case *ToolProgress:
 		w.toolProgress(b)
+	case *AnswerReplaced:
+		w.answerReplaced(b)
 	case *StepBegun:
 		w.stepBegun(b)
 	case *StepEnded:
@@ -70,6 +72,8 @@ func (r *decoder) body(kind []byte) Body {
 		return r.toolInputDelta()
 	case KindToolProgress:
 		return r.toolProgress()
+	case KindAnswerReplaced:
+		return r.answerReplaced()
 	case KindStepBegun:
 		return r.stepBegun()
 	case KindStepEnded:
@@ -233,6 +237,30 @@ func (r *decoder) toolProgress() *ToolProgress {
 	return b
 }
 
+func (w *encoder) answerReplaced(b *AnswerReplaced) {
+	if !w.open(b != nil, KindAnswerReplaced) {
+		return
+	}
+	w.str(`"text":`, b.Text)
+	w.int(`"block":`, int64(b.Block))
+	w.end()
+}
+
+func (r *decoder) answerReplaced() *AnswerReplaced {
+	b := new(AnswerReplaced)
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "text":
+			b.Text = r.String()
+		case "block":
+			b.Block = r.Int()
+		default:
+			o.Unknown()
+		}
+	}
+	return b
+}
+
 func (w *encoder) stepBegun(b *StepBegun) {
 	if !w.open(b != nil, KindStepBegun) {
 		return
@@ -287,6 +315,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.boolOpt(`"usage_unknown":`, b.UsageUnknown)
 	w.costOpt(`"cost_nano_usd":`, b.CostNanoUSD)
 	w.timeOpt(`"retry_at":`, b.RetryAt)
+	w.strOpt(`"fallback":`, b.Fallback)
 	w.boolOpt(`"end_turn":`, b.EndTurn)
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
 	w.end()
@@ -312,6 +341,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.CostNanoUSD = r.cost()
 		case "retry_at":
 			b.RetryAt = r.time()
+		case "fallback":
+			b.Fallback = r.String()
 		case "end_turn":
 			b.EndTurn = r.Bool()
 		case "duration_ns":

@@ -8,6 +8,7 @@ const (
 	KindThinkingDelta  Kind = "thinking_delta"
 	KindToolInputDelta Kind = "tool_input_delta"
 	KindToolProgress   Kind = "tool_progress"
+	KindAnswerReplaced Kind = "answer_replaced"
 )
 
 // TextDelta is the next piece of a text block. Pieces of one block share
@@ -41,11 +42,19 @@ type ToolProgress struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
+// AnswerReplaced says that nothing of what the step's answer has said so far may stand:
+// a guardrail of the provider took it back. Text is all that is shown of it, the
+// beginning of the text block Block; deltas that follow go on from there.
+type AnswerReplaced struct {
+	Text  string `json:"text"`
+	Block int    `json:"block"`
+}
+
 // IsLive reports whether the body exists only on the stream. A nil body and an
 // unknown one count as durable: dropping what one does not know loses it.
 func IsLive(b Body) bool {
 	switch b.(type) {
-	case *TextDelta, *ThinkingDelta, *ToolInputDelta, *ToolProgress:
+	case *TextDelta, *ThinkingDelta, *ToolInputDelta, *ToolProgress, *AnswerReplaced:
 		return true
 	default:
 		return false
@@ -57,8 +66,10 @@ func (*TextDelta) Kind() Kind      { return KindTextDelta }
 func (*ThinkingDelta) Kind() Kind  { return KindThinkingDelta }
 func (*ToolInputDelta) Kind() Kind { return KindToolInputDelta }
 func (*ToolProgress) Kind() Kind   { return KindToolProgress }
+func (*AnswerReplaced) Kind() Kind { return KindAnswerReplaced }
 
 func (*TextDelta) sealed()      {}
 func (*ThinkingDelta) sealed()  {}
 func (*ToolInputDelta) sealed() {}
 func (*ToolProgress) sealed()   {}
+func (*AnswerReplaced) sealed() {}

@@ -45,6 +45,10 @@ func (f *flight) say(body event.Body, most int) {
 		f.grow(b.Block, event.BlockThinking, "", "", b.Text, most)
 	case *event.ToolInputDelta:
 		f.grow(b.Block, event.BlockToolCall, b.Call, b.Tool, b.JSON, most)
+	case *event.AnswerReplaced:
+		// What is taken back is kept no longer, and a hole in it is none any more.
+		f.blocks, f.size, f.holed = nil, 0, false
+		f.grow(b.Block, event.BlockText, "", "", b.Text, most)
 	case *event.ToolProgress:
 		// Only the last one counts: it takes the place of the one before.
 		f.progress, f.mute = b, len(b.Text)+len(b.Data) > most

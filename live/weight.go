@@ -16,6 +16,8 @@ func weight(e *event.Event) int {
 		n += len(b.Text)
 	case *event.ToolInputDelta:
 		n += len(b.JSON)
+	case *event.AnswerReplaced:
+		n += len(b.Text)
 	case *event.ToolProgress:
 		n += len(b.Text) + len(b.Data)
 	case *event.AssistantMessage:

@@ -31,6 +31,7 @@ func Bodies() []event.Body {
 		new(event.Asked), new(event.Answered), new(event.Fault), new(event.Notice),
 		new(event.Compacted), new(event.Redacted),
 		new(event.TextDelta), new(event.ThinkingDelta), new(event.ToolInputDelta), new(event.ToolProgress),
+		new(event.AnswerReplaced),
 	}
 }
 
