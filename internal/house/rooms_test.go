@@ -31,6 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
+	"internal/standin",
 }
 
 // testLibraries lists what any test may import.
@@ -85,7 +86,10 @@ var rooms = []room{
 			"go.yaml.in/yaml", // the tests' recordings are written in it
 		},
 	},
-	{dir: "models", own: []string{"", "event", "model/*", "secret"}},
+	{
+		dir: "models", own: []string{"", "event", "model/*", "secret", "pricing"},
+		from: []string{"github.com/aws/aws-sdk-go-v2", "golang.org/x/sync"},
+	},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
 		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},
@@ -98,7 +102,7 @@ var rooms = []room{
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
 	{dir: "secret", from: []string{"github.com/tink-crypto/tink-go"}},
 	{dir: "workspace"},
-	{dir: "pricing"},
+	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{dir: "service", from: []string{"modernc.org/sqlite"}, own: []string{
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing",
@@ -123,6 +127,7 @@ var rooms = []room{
 	{dir: "internal/planted"},
 	{dir: "internal/gate"},
 	{dir: "internal/stall"},
+	{dir: "internal/standin"},
 	{dir: "internal/wirename", own: []string{""}},
 	{dir: "internal/encoded", own: []string{"", "event"}, tests: []string{"internal/wirename"}},
 	{dir: "internal/testsum"},

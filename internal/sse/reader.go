@@ -64,7 +64,11 @@ type Reader struct {
 
 	id, name []byte
 	last     string
+	named    string
+	// data are the event's so far. Where they are one line, it is line, a part of
+	// buf, and not copied unless buf is filled before the event ends.
 	data     []byte
+	one      []byte
 	hasData  bool
 	fresh    bool
 	retry    time.Duration
@@ -94,7 +98,7 @@ func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.hasRetry }
 // closed by then is dropped, with its id. Other errors are a [*TooLargeError] and
 // those of the reader below. An error sticks.
 func (r *Reader) Next() (Event, error) {
-	r.data, r.hasData, r.fresh = r.data[:0], false, false
+	r.data, r.one, r.hasData, r.fresh = r.data[:0], nil, false, false
 	r.name = r.name[:0]
 	for r.err == nil {
 		line, err := r.line()
@@ -116,20 +120,40 @@ func (r *Reader) Next() (Event, error) {
 			continue
 		}
 		e := Event{ID: r.last, Fresh: r.fresh, Name: "message", Data: r.data}
+		if r.one != nil {
+			e.Data = r.one
+		}
 		if len(r.name) > 0 {
-			e.Name = string(r.name)
+			if string(r.name) != r.named {
+				r.named = string(r.name) // most events are called as the one before
+			}
+			e.Name = r.named
 		}
 		return e, nil
 	}
 	return Event{}, r.err
 }
 
+// keep copies the event's only line out of the buffer.
+func (r *Reader) keep() {
+	if r.one != nil {
+		r.data, r.one = append(r.data, r.one...), nil
+	}
+}
+
 // field takes a line that is not empty.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte{':'})
-	value = bytes.TrimPrefix(value, []byte{' '})
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
 	switch string(name) {
 	case "data":
+		if !r.hasData && len(value) <= r.limits.Event {
+			r.one, r.hasData = value, true
+			return nil
+		}
+		r.keep()
 		size := len(r.data) + len(value)
 		if r.hasData {
 			size++
@@ -207,6 +231,7 @@ func indexEnd(b []byte) int {
 
 // fill reads once, after making room.
 func (r *Reader) fill() {
+	r.keep()
 	if r.begin > 0 {
 		copy(r.buf, r.buf[r.begin:r.end])
 		r.end -= r.begin

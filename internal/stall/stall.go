@@ -74,6 +74,15 @@ func (g *Guard) Stalled() bool {
 // Begun reports whether the other side had begun to answer.
 func (g *Guard) Begun() bool { return g.answered }
 
+// Drain reads the end of a whole answer, which is on its way, so that the
+// connection can be used again. It waits 20 ms at most.
+func (g *Guard) Drain(r io.Reader) {
+	t := time.AfterFunc(20*time.Millisecond, g.Cancel)
+	defer t.Stop()
+	const most = 64 << 10
+	_, _ = io.CopyN(io.Discard, r, most) // a connection that cannot is closed
+}
+
 // Reading is a reader that may not keep silent.
 func (g *Guard) Reading(r io.Reader) io.Reader {
 	g.answered = true

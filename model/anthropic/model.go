@@ -129,7 +129,7 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 		case err != nil:
 			yield(braid.Chunk{}, m.failure(g, err))
 		default:
-			s.drain(g)
+			g.Drain(s.in)
 		}
 	}
 }
