@@ -1,0 +1,48 @@
+package pricing
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+var (
+	// A date at the end of a name, as Anthropic writes it and as OpenAI does.
+	dated = regexp.MustCompile(`-(\d{4}-\d{2}-\d{2}|\d{8})$`)
+	// A Bedrock id's version, and the profile that a call goes through.
+	version = regexp.MustCompile(`-v\d+(:\d+)?$`)
+	profile = regexp.MustCompile(`^(us-gov|[a-z]{2}|apac|global)\.`)
+)
+
+const bedrock = "bedrock:"
+
+// plain is a model's name without what vendors append to the same model, and the
+// region that stood in the name.
+func plain(model string) (name, region string) {
+	name, ours := strings.CutPrefix(model, bedrock)
+	if ours {
+		if p := profile.FindString(name); p != "" {
+			name, region = name[len(p):], strings.TrimSuffix(p, ".")
+		}
+		if v := version.FindString(name); v != "" {
+			name = name[:len(name)-len(v)]
+		}
+	}
+	if d := dated.FindStringSubmatch(name); d != nil && isDate(d[1]) {
+		name = name[:len(name)-len(d[0])]
+	}
+	if ours {
+		name = bedrock + name
+	}
+	return name, region
+}
+
+// isDate tells 20251001 from eight other digits.
+func isDate(s string) bool {
+	layout := time.DateOnly
+	if len(s) == 8 {
+		layout = "20060102"
+	}
+	d, err := time.Parse(layout, s)
+	return err == nil && d.Year() >= 2020 && d.Year() < 2100
+}

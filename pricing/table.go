@@ -1,0 +1,146 @@
+package pricing
+
+import (
+	_ "embed"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+//go:embed prices.yaml
+var embedded []byte
+
+// Default is the table that is part of the program. It is the same one always.
+var Default = sync.OnceValue(func() *Table {
+	t, err := Parse(embedded)
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	return t
+})
+
+// Table holds prices. It does not change; the nil Table has none.
+type Table struct {
+	date string
+	rows map[string][]row
+}
+
+// row is a price with where and when it is in force.
+type row struct {
+	price Price
+	// from and until are the first and the last day, in UTC; zero is open.
+	from, until time.Time
+	// regions is what the price is multiplied by, in thousandths; nil is
+	// everywhere, "*" any region that is not named.
+	regions map[string]int64
+}
+
+// anywhere stands in a row's regions for those that are not named.
+const anywhere = "*"
+
+// Date is when the table was made, as 2026-11-21.
+func (t *Table) Date() string {
+	if t == nil {
+		return ""
+	}
+	return t.date
+}
+
+// Models lists the names that have a row, sorted.
+func (t *Table) Models() []string {
+	if t == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(t.rows))
+}
+
+// With lays another table over this one: a model that stands there has its
+// price from there alone.
+func (t *Table) With(over *Table) *Table {
+	if over == nil {
+		return t
+	}
+	if t == nil {
+		return over
+	}
+	merged := &Table{date: over.date, rows: maps.Clone(t.rows)}
+	if merged.date == "" {
+		merged.date = t.date
+	}
+	maps.Copy(merged.rows, over.rows)
+	return merged
+}
+
+// Find gives the price of a model, served in a region, on the day of at in UTC.
+func (t *Table) Find(model, region string, at time.Time) (*Price, bool) {
+	rows, in := t.find(model)
+	if in != "" {
+		region = in
+	}
+	day := at.UTC().Truncate(24 * time.Hour)
+	for i := range rows {
+		r := &rows[i]
+		if day.Before(r.from) || !r.until.IsZero() && day.After(r.until) {
+			continue
+		}
+		return r.in(region)
+	}
+	return nil, false
+}
+
+// find gives the rows of a model, and the region that its name says.
+func (t *Table) find(model string) ([]row, string) {
+	if t == nil {
+		return nil, ""
+	}
+	name, region := plain(model)
+	if rows, ok := t.rows[model]; ok {
+		return rows, region
+	}
+	return t.rows[name], region
+}
+
+// in is the row's price in a region.
+func (r *row) in(region string) (*Price, bool) {
+	if r.regions == nil {
+		return &r.price, true
+	}
+	by, ok := r.regions[region]
+	if !ok && region != "" {
+		by, ok = r.regions[anywhere]
+	}
+	switch {
+	case !ok:
+		return nil, false
+	case by == 1000:
+		return &r.price, true
+	}
+	p := r.price
+	p.Rates, p.Long = p.Rates.times(by), p.Long.times(by)
+	return &p, true
+}
+
+// times multiplies by thousandths; [Parse] has seen that it comes out even.
+func (r Rates) times(by int64) Rates {
+	for _, x := range r.each() {
+		x.pico = x.pico/1000*by + x.pico%1000*by/1000
+	}
+	return r
+}
+
+func (r *Rates) each() []*Rate {
+	return []*Rate{&r.Input, &r.Output, &r.CacheWrite, &r.CacheWriteHour, &r.CacheRead}
+}
+
+// Cost gives what a call of a model cost in nano-dollars; see [Table.Find] and
+// [Price.Cost] for when it is not known.
+func (t *Table) Cost(model, region string, at time.Time, u event.Usage) (nanoUSD int64, known bool) {
+	p, ok := t.Find(model, region, at)
+	if !ok {
+		return 0, false
+	}
+	return p.Cost(u)
+}
