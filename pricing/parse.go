@@ -213,7 +213,7 @@ func (r *reader) row(n *yaml.Node) error {
 	known["from"] = field{read: day(&row.from)}
 	known["until"] = field{read: day(&row.until)}
 	known["long"] = field{read: func(n *yaml.Node) error { long = n; return nil }}
-	known["regions"] = field{read: func(n *yaml.Node) error { return row.readRegions(n) }}
+	known["regions"] = field{read: row.readRegions}
 	if err := fields(n, "a price", known); err != nil {
 		return err
 	}

@@ -109,10 +109,10 @@ type total struct{ high, low uint64 }
 
 // add adds tokens × pico, neither of which is negative.
 func (t *total) add(tokens, pico int64) {
-	high, low := bits.Mul64(uint64(tokens), uint64(pico)) //nolint:gosec // neither is negative
+	high, low := bits.Mul64(uint64(tokens), uint64(pico))
 	var carry uint64
 	t.low, carry = bits.Add64(t.low, low, 0)
-	t.high, _ = bits.Add64(t.high, high, carry) // five products below 2^126 stay below 2^129: see nano
+	t.high, _ = bits.Add64(t.high, high, carry) // no rate is above 2^57, so five products stay below 2^123
 }
 
 // nano rounds pico-dollars to nano-dollars.
@@ -143,5 +143,5 @@ func parseDecimal(s string, digits int) (int64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(whole+rest+strings.Repeat("0", digits-len(rest)), 10, 63)
-	return int64(n), err == nil //nolint:gosec // 63 bits
+	return int64(n), err == nil
 }

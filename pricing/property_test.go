@@ -2,6 +2,7 @@ package pricing
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,12 +76,9 @@ func TestNoLooserName(t *testing.T) {
 		name := model + more
 		if rows, _ := Default().find(name); rows != nil {
 			if short, _ := plain(name); short == name {
-				for _, m := range models {
-					if m == name {
-						return
-					}
+				if !slices.Contains(models, name) {
+					t.Fatalf("%s has the price of another", name)
 				}
-				t.Fatalf("%s has the price of another", name)
 			}
 		}
 	})
