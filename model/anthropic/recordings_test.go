@@ -6,91 +6,29 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/recordings"
 	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
 )
 
-// The recordings are real exchanges with the API, made by the tests of
-// charmbracelet/fantasy: each file is a list of requests and answers, plain and
-// streamed. BRAID_FIXTURES names the folder that holds them.
+type recording struct{ recordings.Exchange }
 
-type recording struct {
-	file string
-	// request and answer are bodies; stream says that the answer is one.
-	request, answer string
-	stream          bool
-	// next is the request that followed in the same conversation.
-	next string
-}
-
-func recordings(t *testing.T) []recording {
+func recorded(t *testing.T) []recording {
 	t.Helper()
-	root := os.Getenv("BRAID_FIXTURES")
-	if root == "" {
-		t.Skip("BRAID_FIXTURES does not name the folder of the recordings")
-	}
 	var out []recording
-	for _, pattern := range []string{"TestAnthropic*/*/*.yaml", "TestImageUpload*/anthropic*.yaml"} {
-		files, err := filepath.Glob(filepath.Join(root, "provider-recordings", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no recordings of %s: %v", pattern, err)
-		}
-		for _, file := range files {
-			out = append(out, readRecording(t, root, file)...)
-		}
-	}
-	if len(out) < 30 {
-		t.Fatalf("only %d recordings", len(out))
-	}
-	return out
-}
-
-func readRecording(t *testing.T, root, file string) []recording {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tape struct {
-		Interactions []struct {
-			Request  struct{ Body string }
-			Response struct {
-				Body    string
-				Code    int
-				Headers map[string][]string
-			}
-		}
-	}
-	if err := yaml.Unmarshal(data, &tape); err != nil {
-		t.Fatal(err)
-	}
-	name, _ := filepath.Rel(root, file) // both begin at root
-	var out []recording
-	for i, x := range tape.Interactions {
-		if x.Response.Code != 200 {
-			t.Fatalf("%s: an answer of %d", name, x.Response.Code)
-		}
-		r := recording{file: name, request: x.Request.Body, answer: x.Response.Body}
-		r.stream = strings.HasPrefix(strings.Join(x.Response.Headers["Content-Type"], ""), "text/event-stream")
-		if i+1 < len(tape.Interactions) {
-			r.next = tape.Interactions[i+1].Request.Body
-		}
-		out = append(out, r)
+	for _, x := range recordings.Of(t, 30, "TestAnthropic*/*/*.yaml", "TestImageUpload*/anthropic*.yaml") {
+		out = append(out, recording{x})
 	}
 	return out
 }
@@ -99,13 +37,13 @@ func readRecording(t *testing.T, root, file string) []recording {
 func (r *recording) bySDK(t *testing.T) sdk.Message {
 	t.Helper()
 	var m sdk.Message
-	if !r.stream {
-		if err := json.Unmarshal([]byte(r.answer), &m); err != nil {
+	if !r.Stream {
+		if err := json.Unmarshal([]byte(r.Answer), &m); err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	for line := range strings.Lines(r.answer) {
+	for line := range strings.Lines(r.Answer) {
 		data, ok := strings.CutPrefix(line, "data: ")
 		if !ok {
 			continue
@@ -127,8 +65,8 @@ func (r *recording) bySDK(t *testing.T) sdk.Message {
 // body is the answer as a stream: its own, or one that says the same.
 func (r *recording) body(t *testing.T) string {
 	t.Helper()
-	if r.stream {
-		return r.answer
+	if r.Stream {
+		return r.Answer
 	}
 	m := r.bySDK(t)
 	var chunks []braid.Chunk
@@ -146,7 +84,7 @@ func (r *recording) body(t *testing.T) string {
 			add(braid.ChunkCall, b.ID, b.Name)
 			add(braid.ChunkCallInput, "", string(b.Input))
 		default:
-			t.Fatalf("%s: a block of %s", r.file, b.Type)
+			t.Fatalf("%s: a block of %s", r.File, b.Type)
 		}
 	}
 	u := event.Usage{
@@ -168,22 +106,22 @@ func decode(in io.Reader) (modeltest.Read, error) {
 func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 	t.Parallel()
 	streams := 0
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		want := r.bySDK(t)
 		body := r.body(t)
 		got, err := decode(strings.NewReader(body))
 		if err != nil {
-			t.Errorf("%s: %v", r.file, err)
+			t.Errorf("%s: %v", r.File, err)
 			continue
 		}
-		if r.stream {
+		if r.Stream {
 			streams++
 			if got.ID != want.ID || got.Model != want.Model {
-				t.Errorf("%s: answer %s of %s", r.file, got.ID, got.Model)
+				t.Errorf("%s: answer %s of %s", r.File, got.ID, got.Model)
 			}
 		}
 		if d := cmp.Diff(sdkContent(t, want.Content), shape(t, got.Content)); d != "" {
-			t.Errorf("%s -SDK +ours:\n%s", r.file, d)
+			t.Errorf("%s -SDK +ours:\n%s", r.File, d)
 		}
 		total := want.Usage.InputTokens + want.Usage.OutputTokens + want.Usage.CacheCreationInputTokens + want.Usage.CacheReadInputTokens
 		u := event.Usage{
@@ -191,10 +129,10 @@ func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 			CacheRead: want.Usage.CacheReadInputTokens, CacheWrite: want.Usage.CacheCreationInputTokens,
 		}
 		if got.Usage != u || u.Output == 0 {
-			t.Errorf("%s: usage %+v, want %+v", r.file, got.Usage, u)
+			t.Errorf("%s: usage %+v, want %+v", r.File, got.Usage, u)
 		}
 		if string(got.Stop) != string(want.StopReason) || got.Stops != 1 {
-			t.Errorf("%s: stop %q, want %q", r.file, got.Stop, want.StopReason)
+			t.Errorf("%s: stop %q, want %q", r.File, got.Stop, want.StopReason)
 		}
 	}
 	if streams < 15 {
@@ -207,8 +145,8 @@ func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for _, r := range recordings(t) {
-		if r.next == "" {
+	for _, r := range recorded(t) {
+		if r.Next == "" {
 			continue
 		}
 		var next struct {
@@ -217,7 +155,7 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 				Content []map[string]any `json:"content"`
 			} `json:"messages"`
 		}
-		if err := json.Unmarshal([]byte(r.next), &next); err != nil {
+		if err := json.Unmarshal([]byte(r.Next), &next); err != nil {
 			t.Fatal(err)
 		}
 		i := len(next.Messages) - 2
@@ -233,7 +171,7 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 		}
 		n++
 		if d := cmp.Diff(next.Messages[i].Content, shape(t, got.Content)); d != "" {
-			t.Errorf("%s -recorder +ours:\n%s", r.file, d)
+			t.Errorf("%s -recorder +ours:\n%s", r.File, d)
 		}
 	}
 	if n < 10 {
@@ -279,22 +217,24 @@ func sdkContent(t *testing.T, content []sdk.ContentBlockUnion) []map[string]any 
 
 func TestRecordingsComeTheSameByTheByte(t *testing.T) {
 	t.Parallel()
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		body := r.body(t)
 		want, err := decode(strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for how, in := range map[string]io.Reader{
-			"one byte": iotest.OneByteReader(strings.NewReader(body)), "halves": iotest.HalfReader(strings.NewReader(body)),
-			"with its end":      iotest.DataErrReader(strings.NewReader(body)),
-			"CRLF":              strings.NewReader(strings.ReplaceAll(body, "\n", "\r\n")),
-			"CRLF by the byte":  iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(body, "\n", "\r\n"))),
-			"data in two lines": iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(body, `,"index":`, ",\ndata: \"index\":"))),
+		ways := recordings.Ways(body)
+		for how, other := range map[string]string{
+			"CRLF": strings.ReplaceAll(body, "\n", "\r\n"), "data in two lines": strings.ReplaceAll(body, `,"index":`, ",\ndata: \"index\":"),
 		} {
+			for by, in := range recordings.Ways(other) {
+				ways[how+", "+by] = in
+			}
+		}
+		for how, in := range ways {
 			got, err := decode(in)
 			if d := cmp.Diff(want, got); err != nil || d != "" {
-				t.Errorf("%s, %s: %v\n%s", r.file, how, err, d)
+				t.Errorf("%s, %s: %v\n%s", r.File, how, err, d)
 			}
 		}
 	}
@@ -308,17 +248,17 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		body := r.body(t)
 		for n := range len(body) {
 			got, err := decode(strings.NewReader(body[:n]))
 			if err == nil || got.Stops != 0 {
-				t.Fatalf("%s cut at %d of %d is an answer", r.file, n, len(body))
+				t.Fatalf("%s cut at %d of %d is an answer", r.File, n, len(body))
 			}
 			g := stall.New(t.Context(), 0)
 			g.Reading(nil)
 			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
-				t.Fatalf("%s cut at %d: %v", r.file, n, e)
+				t.Fatalf("%s cut at %d: %v", r.File, n, e)
 			}
 			g.End()
 		}
@@ -329,7 +269,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 // the tools and the instructions.
 func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 	t.Parallel()
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		var sent struct {
 			Model    string `json:"model"`
 			Messages []struct {
@@ -345,7 +285,7 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 				Schema      json.RawMessage `json:"input_schema"`
 			} `json:"tools"`
 		}
-		if err := json.Unmarshal([]byte(r.request), &sent); err != nil {
+		if err := json.Unmarshal([]byte(r.Request), &sent); err != nil {
 			t.Fatal(err)
 		}
 		req := &braid.ModelRequest{}
@@ -367,12 +307,12 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want, got map[string]any
-		if json.Unmarshal([]byte(r.request), &want) != nil || json.Unmarshal(body, &got) != nil {
-			t.Fatalf("%s: no JSON: %s", r.file, body)
+		if json.Unmarshal([]byte(r.Request), &want) != nil || json.Unmarshal(body, &got) != nil {
+			t.Fatalf("%s: no JSON: %s", r.File, body)
 		}
 		for _, k := range []string{"model", "messages", "system", "tools"} {
 			if d := cmp.Diff(plain(want[k]), plain(got[k])); d != "" {
-				t.Errorf("%s, %s -recorded +ours:\n%s", r.file, k, d)
+				t.Errorf("%s, %s -recorded +ours:\n%s", r.File, k, d)
 			}
 		}
 	}

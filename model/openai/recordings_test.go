@@ -7,97 +7,38 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/openai/openai-go/v3"
 	sdkresponses "github.com/openai/openai-go/v3/responses"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/recordings"
 	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/secret"
 )
 
-// The recordings are real exchanges with OpenAI's two APIs, and with four other
-// servers, made by the tests of charmbracelet/fantasy: each file is a list of
-// requests and answers, plain and streamed. BRAID_FIXTURES names the folder that
-// holds them.
-
+// recording is an exchange with one of OpenAI's two APIs, or with one of four
+// other servers.
 type recording struct {
-	file string
-	api  API
-	// request and answer are bodies; stream says that the answer is one.
-	request, answer string
-	stream, vendors bool
-	// next is the request that followed in the same conversation.
-	next string
+	recordings.Exchange
+
+	api     API
+	vendors bool
 }
 
-func recordings(t *testing.T) []recording {
+func recorded(t *testing.T) []recording {
 	t.Helper()
-	root := os.Getenv("BRAID_FIXTURES")
-	if root == "" {
-		t.Skip("BRAID_FIXTURES does not name the folder of the recordings")
-	}
 	var out []recording
-	for _, pattern := range []string{"TestOpenAI*/*/*.yaml", "TestImageUpload*/openai*.yaml"} {
-		files, err := filepath.Glob(filepath.Join(root, "provider-recordings", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no recordings of %s: %v", pattern, err)
-		}
-		for _, file := range files {
-			out = append(out, readRecording(t, root, file)...)
-		}
-	}
-	if len(out) < 100 {
-		t.Fatalf("only %d recordings", len(out))
-	}
-	return out
-}
-
-func readRecording(t *testing.T, root, file string) []recording {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tape struct {
-		Interactions []struct {
-			Request struct {
-				Body, URL string
-			}
-			Response struct {
-				Body    string
-				Code    int
-				Headers map[string][]string
-			}
-		}
-	}
-	if err := yaml.Unmarshal(data, &tape); err != nil {
-		t.Fatal(err)
-	}
-	name, _ := filepath.Rel(root, file) // both begin at root
-	var out []recording
-	for i, x := range tape.Interactions {
-		if x.Response.Code != 200 {
-			t.Fatalf("%s: an answer of %d", name, x.Response.Code)
-		}
-		r := recording{file: name, api: ChatCompletions, request: x.Request.Body, answer: x.Response.Body}
-		if strings.HasSuffix(x.Request.URL, "/responses") {
+	for _, x := range recordings.Of(t, 100, "TestOpenAI*/*/*.yaml", "TestImageUpload*/openai*.yaml") {
+		r := recording{Exchange: x, api: ChatCompletions, vendors: strings.HasPrefix(x.URL, vendorsAddress)}
+		if strings.HasSuffix(x.URL, "/responses") {
 			r.api = Responses
-		}
-		r.vendors = strings.HasPrefix(x.Request.URL, vendorsAddress)
-		r.stream = strings.HasPrefix(strings.Join(x.Response.Headers["Content-Type"], ""), "text/event-stream")
-		if i+1 < len(tape.Interactions) {
-			r.next = tape.Interactions[i+1].Request.Body
 		}
 		out = append(out, r)
 	}
@@ -128,8 +69,8 @@ func (r *recording) bySDK(t *testing.T) heard {
 func (r *recording) responsesBySDK(t *testing.T) heard {
 	t.Helper()
 	var m sdkresponses.Response
-	raw := r.answer
-	for line := range strings.Lines(r.answer) {
+	raw := r.Answer
+	for line := range strings.Lines(r.Answer) {
 		data, ok := strings.CutPrefix(line, "data: ")
 		var e struct {
 			Type     string
@@ -140,7 +81,7 @@ func (r *recording) responsesBySDK(t *testing.T) heard {
 		}
 	}
 	if err := json.Unmarshal([]byte(raw), &m); err != nil {
-		t.Fatalf("%s: %v", r.file, err)
+		t.Fatalf("%s: %v", r.File, err)
 	}
 	h := heard{Model: m.Model, Stop: event.StopEndTurn}
 	u := m.Usage
@@ -168,7 +109,7 @@ func (r *recording) responsesBySDK(t *testing.T) heard {
 			h.Stop = event.StopToolUse
 			h.Calls = append(h.Calls, spoken{o.CallID, o.Name, o.Arguments.OfString})
 		default:
-			t.Fatalf("%s: an item of %s", r.file, o.Type)
+			t.Fatalf("%s: an item of %s", r.File, o.Type)
 		}
 	}
 	return h
@@ -179,8 +120,8 @@ func (r *recording) chatBySDK(t *testing.T) heard {
 	var m sdk.ChatCompletion
 	var acc sdk.ChatCompletionAccumulator
 	thought := ""
-	if r.stream {
-		for line := range strings.Lines(r.answer) {
+	if r.Stream {
+		for line := range strings.Lines(r.Answer) {
 			data, ok := strings.CutPrefix(line, "data: ")
 			if !ok || strings.HasPrefix(data, "[DONE]") {
 				continue
@@ -191,7 +132,7 @@ func (r *recording) chatBySDK(t *testing.T) heard {
 			}
 			e.ID = "one" // one server changes it on the way, and the SDK stops there
 			if !acc.AddChunk(e) {
-				t.Fatalf("%s: the SDK does not take %s", r.file, data)
+				t.Fatalf("%s: the SDK does not take %s", r.File, data)
 			}
 			for _, c := range e.Choices {
 				thought += extra(t, c.Delta.JSON.ExtraFields["reasoning_content"].Raw())
@@ -199,7 +140,7 @@ func (r *recording) chatBySDK(t *testing.T) heard {
 		}
 		m = acc.ChatCompletion
 	} else {
-		if err := json.Unmarshal([]byte(r.answer), &m); err != nil {
+		if err := json.Unmarshal([]byte(r.Answer), &m); err != nil {
 			t.Fatal(err)
 		}
 		thought = extra(t, m.Choices[0].Message.JSON.ExtraFields["reasoning_content"].Raw())
@@ -216,7 +157,7 @@ func (r *recording) chatBySDK(t *testing.T) heard {
 		Input: u.PromptTokens - u.PromptTokensDetails.CachedTokens, CacheRead: u.PromptTokensDetails.CachedTokens, Output: u.CompletionTokens,
 		Reasoning: u.CompletionTokensDetails.ReasoningTokens, Total: u.TotalTokens,
 	}
-	if strings.Contains(r.file, "xai") {
+	if strings.Contains(r.File, "xai") {
 		h.Usage.Output += h.Usage.Reasoning // it counts it apart
 	}
 	return h
@@ -237,8 +178,8 @@ func extra(t *testing.T, raw string) string {
 // body is the answer as a stream: its own, or one that says the same.
 func (r *recording) body(t *testing.T) string {
 	t.Helper()
-	if r.stream {
-		return r.answer
+	if r.Stream {
+		return r.Answer
 	}
 	h := r.bySDK(t)
 	var chunks []braid.Chunk
@@ -293,24 +234,24 @@ func of(r *modeltest.Read) heard {
 func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 	t.Parallel()
 	streams, sealed := 0, 0
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		want := r.bySDK(t)
 		read, err := decode(r.api, strings.NewReader(r.body(t)))
 		if err != nil || read.Stops != 1 {
-			t.Errorf("%s: %v", r.file, err)
+			t.Errorf("%s: %v", r.File, err)
 			continue
 		}
 		got := of(&read)
-		if r.stream {
+		if r.Stream {
 			streams++
 		} else {
 			got.Model = want.Model
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s -SDK +ours:\n%s", r.file, d)
+			t.Errorf("%s -SDK +ours:\n%s", r.File, d)
 		}
 		if want.Usage.Output == 0 || want.Text == "" && len(want.Calls) == 0 {
-			t.Errorf("%s says nothing", r.file)
+			t.Errorf("%s says nothing", r.File)
 		}
 		sealed += got.Sealed
 	}
@@ -324,8 +265,8 @@ func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for _, r := range recordings(t) {
-		if r.next == "" {
+	for _, r := range recorded(t) {
+		if r.Next == "" {
 			continue
 		}
 		read, err := decode(r.api, strings.NewReader(r.body(t)))
@@ -333,14 +274,14 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := of(&read)
-		want := recorded(t, r.api, r.next)
+		want := sentBack(t, r.api, r.Next)
 		if len(want.Calls) == 0 {
 			continue
 		}
 		n++
 		if d := cmp.Diff(want.Calls, got.Calls); d != "" || strings.TrimSpace(want.Text) != strings.TrimSpace(got.Text) ||
 			(want.Thought != "" && want.Thought != got.Thought) {
-			t.Errorf("%s -recorder +ours:\n%s%q %q", r.file, d, want.Text, got.Text)
+			t.Errorf("%s -recorder +ours:\n%s%q %q", r.File, d, want.Text, got.Text)
 		}
 	}
 	if n < 35 {
@@ -348,8 +289,8 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 	}
 }
 
-// recorded is what a request says that the model has said.
-func recorded(t *testing.T, api API, body string) heard {
+// sentBack is what a request says that the model has said.
+func sentBack(t *testing.T, api API, body string) heard {
 	t.Helper()
 	var req struct {
 		Messages []struct {
@@ -400,23 +341,24 @@ func recorded(t *testing.T, api API, body string) heard {
 
 func TestRecordingsComeTheSameByTheByte(t *testing.T) {
 	t.Parallel()
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		body := r.body(t)
 		want, err := decode(r.api, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		crlf := strings.ReplaceAll(body, "\n", "\r\n")
-		for how, in := range map[string]io.Reader{
-			"one byte": iotest.OneByteReader(strings.NewReader(body)), "halves": iotest.HalfReader(strings.NewReader(body)),
-			"with its end":     iotest.DataErrReader(strings.NewReader(body)),
-			"CRLF":             strings.NewReader(crlf),
-			"CRLF by the byte": iotest.OneByteReader(strings.NewReader(crlf)),
-			"without spaces":   iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(body, "\ndata: ", "\ndata:"))),
+		ways := recordings.Ways(body)
+		for how, other := range map[string]string{
+			"CRLF": strings.ReplaceAll(body, "\n", "\r\n"), "without spaces": strings.ReplaceAll(body, "\ndata: ", "\ndata:"),
 		} {
+			for by, in := range recordings.Ways(other) {
+				ways[how+", "+by] = in
+			}
+		}
+		for how, in := range ways {
 			got, err := decode(r.api, in)
 			if d := cmp.Diff(want, got); err != nil || d != "" {
-				t.Errorf("%s, %s: %v\n%s", r.file, how, err, d)
+				t.Errorf("%s, %s: %v\n%s", r.File, how, err, d)
 			}
 		}
 	}
@@ -431,7 +373,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		body := r.body(t)
 		whole := strings.TrimRight(body, "\n")
 		places := []int{0, len(whole)}
@@ -446,12 +388,12 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 		for _, n := range places {
 			got, err := decode(r.api, strings.NewReader(body[:n]))
 			if err == nil || got.Stops != 0 {
-				t.Fatalf("%s cut at %d of %d is an answer", r.file, n, len(body))
+				t.Fatalf("%s cut at %d of %d is an answer", r.File, n, len(body))
 			}
 			g := stall.New(t.Context(), 0)
 			g.Reading(nil)
 			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
-				t.Fatalf("%s cut at %d: %v", r.file, n, e)
+				t.Fatalf("%s cut at %d: %v", r.File, n, e)
 			}
 			g.End()
 		}
@@ -462,7 +404,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 // the names of two members and what is the default anyway.
 func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 	t.Parallel()
-	for _, r := range recordings(t) {
+	for _, r := range recorded(t) {
 		var sent struct {
 			Model           string
 			Messages, Input []json.RawMessage
@@ -475,7 +417,7 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(r.request), &sent); err != nil {
+		if err := json.Unmarshal([]byte(r.Request), &sent); err != nil {
 			t.Fatal(err)
 		}
 		req := &braid.ModelRequest{}
@@ -499,8 +441,8 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(plain(t, []byte(r.request)), plain(t, body)); d != "" {
-			t.Errorf("%s -recorded +ours:\n%s", r.file, d)
+		if d := cmp.Diff(plain(t, []byte(r.Request)), plain(t, body)); d != "" {
+			t.Errorf("%s -recorded +ours:\n%s", r.File, d)
 		}
 	}
 }
