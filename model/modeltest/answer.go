@@ -1,12 +1,17 @@
 package modeltest
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
+
+// unknownStop is a reason that no vendor gives yet.
+const unknownStop event.StopReason = "something_new"
 
 var counted = event.Usage{Input: 10, Output: 5, Total: 15}
 
@@ -21,10 +26,12 @@ func answers(t *testing.T, p *Provider) {
 		want   []event.Block
 	}{
 		{
-			"text", nil, pieces(braid.ChunkText, 0, "Hel", "lo", ", 世界 🙂\n\"q\" \\ \t"), event.StopEndTurn,
+			"text",
+			[]Feature{texts},
+			pieces(braid.ChunkText, 0, "Hel", "lo", ", 世界 🙂\n\"q\" \\ \t"), event.StopEndTurn,
 			[]event.Block{text("Hello, 世界 🙂\n\"q\" \\ \t")},
 		},
-		{"a long text", nil, pieces(braid.ChunkText, 0, long, long), event.StopEndTurn, []event.Block{text(long + long)}},
+		{"a long text", []Feature{texts}, pieces(braid.ChunkText, 0, long, long), event.StopEndTurn, []event.Block{text(long + long)}},
 		{
 			"two texts",
 			[]Feature{SeveralTexts},
@@ -32,7 +39,7 @@ func answers(t *testing.T, p *Provider) {
 			event.StopEndTurn,
 			[]event.Block{text("a"), text("b")},
 		},
-		{"text before a call", nil, join(
+		{"text before a call", []Feature{textThenCall}, join(
 			pieces(braid.ChunkText, 0, "I ", "add."), calling(1, "c1", "add", `{"a"`, `: 3}`),
 		), event.StopToolUse, []event.Block{
 			text("I add."), call("c1", "add", `{"a": 3}`),
@@ -53,17 +60,21 @@ func answers(t *testing.T, p *Provider) {
 			[]event.Block{call("c1", "add", `{"a":1}`), call("c2", "mul", `{"a":2}`)},
 		},
 		{"a call without arguments", nil, calling(0, "c1", "now"), event.StopToolUse, []event.Block{call("c1", "now", ``)}},
-		{"arguments in many pieces", nil, calling(
+		{"arguments in many pieces", []Feature{ArgumentPieces}, calling(
 			0, "c1", "add", strings.Split(`{"a":12,"b":"é\n\u00e9\"x"}`, "")...,
 		), event.StopToolUse, []event.Block{
 			call("c1", "add", `{"a":12,"b":"é\n\u00e9\"x"}`),
 		}},
 		{
-			"arguments that are cut", nil, calling(0, "c1", "add", `{"a":12,"b":"`), event.StopMaxTokens,
+			"arguments that are cut",
+			[]Feature{ArgumentPieces},
+			calling(0, "c1", "add", `{"a":12,"b":"`), event.StopMaxTokens,
 			[]event.Block{call("c1", "add", `{"a":12,"b":"`)},
 		},
 		{
-			"arguments that are no JSON", nil, calling(0, "c1", "add", `a is twelve`), event.StopToolUse,
+			"arguments that are no JSON",
+			[]Feature{ArgumentPieces},
+			calling(0, "c1", "add", `a is twelve`), event.StopToolUse,
 			[]event.Block{call("c1", "add", `a is twelve`)},
 		},
 		{
@@ -94,44 +105,55 @@ func answers(t *testing.T, p *Provider) {
 			event.StopEndTurn,
 			[]event.Block{&event.RedactedThinking{Data: "xxxx"}, text("Yes.")},
 		},
-		{"nothing", nil, nil, event.StopEndTurn, nil},
+		{"nothing", []Feature{slowly}, nil, event.StopEndTurn, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			for _, f := range tc.need {
-				if !p.has(f) {
-					t.Skip("the vendor has no " + string(f))
-				}
+			p.shows(t, tc.need...)
+			slow := Answer{Chunks: tc.chunks, Stop: tc.stop, Usage: counted, Slow: true}
+			if len(slow.Chunks) > 0 && len(slow.Chunks[0].Text) > 10_000 {
+				slow.Slow = false // a byte at a time takes long
 			}
-			m, _ := p.Open(t, Answer{Chunks: tc.chunks, Stop: tc.stop, Usage: counted})
+			m, _ := p.Open(t, Answer{Chunks: tc.chunks, Stop: tc.stop, Usage: counted}, slow)
 			req := request()
 			req.Tools = []braid.ToolSpec{tool("add"), tool("mul"), tool("now")}
-			r := mustAnswer(t, Call(t.Context(), m, req))
-			if got, want := raw(r.Content), raw(tc.want); got != want {
-				t.Errorf("content\n %s\nwant\n %s", got, want)
-			}
-			if r.Stop != tc.stop {
-				t.Errorf("stop %q, want %q", r.Stop, tc.stop)
-			}
-			streamed := 0
-			for _, c := range tc.chunks {
-				if c.Text != "" && c.Kind != braid.ChunkCall {
-					streamed++
+			for _, speed := range []string{"at once", "one byte at a time"} {
+				r := mustAnswer(t, Call(t.Context(), m, req))
+				if got, want := p.raw(r.Content), p.raw(tc.want); got != want {
+					t.Errorf("%s: content\n %s\nwant\n %s", speed, got, want)
 				}
-			}
-			if r.Pieces < streamed {
-				t.Errorf("%d pieces were sent and %d came: something was held back", streamed, r.Pieces)
+				if r.Stop != tc.stop {
+					t.Errorf("%s: stop %q, want %q", speed, r.Stop, tc.stop)
+				}
+				if want := p.streamed(tc.chunks); r.Pieces < want {
+					t.Errorf("%s: %d pieces were sent and %d came: something was held back", speed, want, r.Pieces)
+				}
 			}
 		})
 	}
 }
 
-// raw shows blocks with arguments that may be no JSON.
-func raw(content []event.Block) string {
+// streamed counts the pieces that must come one by one.
+func (p *Provider) streamed(chunks []braid.Chunk) (n int) {
+	for _, c := range chunks {
+		if c.Text != "" && c.Kind != braid.ChunkCall && (p.has(ArgumentPieces) || c.Kind != braid.ChunkCallInput) {
+			n++
+		}
+	}
+	return n
+}
+
+// raw shows blocks with arguments that may be no JSON. Where the vendor sends them
+// as JSON, it is the value that counts.
+func (p *Provider) raw(content []event.Block) string {
 	var b strings.Builder
 	for _, c := range content {
 		if k, ok := c.(*event.ToolCall); ok {
-			b.WriteString("call " + k.ID + " " + k.Name + " " + string(k.Args) + "\n ")
+			args := string(k.Args)
+			if !p.has(ArgumentPieces) {
+				args = value(k.Args)
+			}
+			b.WriteString("call " + k.ID + " " + k.Name + " " + args + "\n ")
 			continue
 		}
 		if x, ok := c.(*event.Text); ok && x.Text == "" {
@@ -148,39 +170,84 @@ func raw(content []event.Block) string {
 
 // stops are the reasons for which an answer ends.
 func stops(t *testing.T, p *Provider) {
-	list := p.Stops
-	if len(list) == 0 {
-		list = []event.StopReason{event.StopEndTurn, event.StopToolUse, event.StopMaxTokens}
+	list := p.stops()
+	if p.Name != "" && p.has(UnknownStops) && !slices.Contains(list, unknownStop) {
+		list = append(slices.Clone(list), unknownStop)
 	}
 	for _, stop := range list {
-		chunks := pieces(braid.ChunkText, 0, "So ", "far.")
-		if stop == event.StopToolUse {
-			chunks = calling(0, "c1", "add", `{"a":1}`)
-		}
-		m, _ := p.Open(t, Answer{Chunks: chunks, Stop: stop, Usage: counted})
-		req := request()
-		req.Tools = []braid.ToolSpec{tool("add")}
-		if r := mustAnswer(t, Call(t.Context(), m, req)); r.Stop != stop {
-			t.Errorf("stop %q, want %q", r.Stop, stop)
-		}
+		t.Run(string(stop), func(t *testing.T) {
+			t.Parallel()
+			switch {
+			case slices.Contains(reasons, stop):
+				p.shows(t, stopRow(stop))
+			case stop == unknownStop:
+				p.shows(t, UnknownStops)
+			}
+			chunks := pieces(braid.ChunkText, 0, "So ", "far.")
+			if stop == event.StopToolUse {
+				chunks = calling(0, "c1", "add", `{"a":1}`)
+			}
+			m, _ := p.Open(t, Answer{Chunks: chunks, Stop: stop, Usage: counted})
+			req := request()
+			req.Tools = []braid.ToolSpec{tool("add")}
+			if r := mustAnswer(t, Call(t.Context(), m, req)); r.Stop != stop {
+				t.Errorf("stop %q, want %q", r.Stop, stop)
+			}
+		})
 	}
 }
 
 // usage is what was counted.
 func usage(t *testing.T, p *Provider) {
-	want := event.Usage{Input: 100, Output: 40, Total: 140}
-	if p.has(CacheUsage) {
-		want.CacheRead, want.CacheWrite, want.Total = 3000, 200, 3340
+	plain := event.Usage{Input: 100, Output: 40, Total: 140}
+	reads, writes, hours, thinks := plain, plain, plain, plain
+	reads.CacheRead, reads.Total = 3000, 3140
+	writes.CacheWrite, writes.Total = 200, 340
+	hours.CacheWrite, hours.CacheWriteHour, hours.Total = 300, 120, 440
+	thinks.Reasoning = 25
+	for _, tc := range []struct {
+		name string
+		need []Feature
+		want event.Usage
+		late bool
+	}{
+		{"plain", []Feature{usageCounted}, plain, false},
+		{"cache reads", []Feature{CacheUsage}, reads, false},
+		{"cache writes", []Feature{CacheWrites}, writes, false},
+		{"cache writes for an hour", []Feature{HourWrites}, hours, false},
+		{"reasoning", []Feature{ReasoningUsage}, thinks, false},
+		{"after the stop", []Feature{LateUsage}, plain, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if p.Name == "" && slices.ContainsFunc(tc.need, func(f Feature) bool { return f == HourWrites || f == LateUsage }) {
+				t.Skip("only of a provider with a name")
+			}
+			p.shows(t, tc.need...)
+			m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: tc.want, LateUsage: tc.late})
+			r := mustAnswer(t, Call(t.Context(), m, request()))
+			if r.Usage != tc.want {
+				t.Errorf("usage %+v, want %+v", r.Usage, tc.want)
+			}
+			if r.Model == "" {
+				t.Error("nobody says which model answered")
+			}
+		})
 	}
-	if p.has(ReasoningUsage) {
-		want.Reasoning = 25
+}
+
+// value is arguments as their value: no arguments are an empty object.
+func value(args json.RawMessage) string {
+	if len(args) == 0 {
+		return "{}"
 	}
-	m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: want})
-	r := mustAnswer(t, Call(t.Context(), m, request()))
-	if r.Usage != want {
-		t.Errorf("usage %+v, want %+v", r.Usage, want)
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return string(args)
 	}
-	if r.Model == "" {
-		t.Error("nobody says which model answered")
+	b, err := json.Marshal(v)
+	if err != nil {
+		return string(args)
 	}
+	return string(b)
 }

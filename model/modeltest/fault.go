@@ -27,6 +27,10 @@ func faults(t *testing.T, p *Provider) {
 			}
 			t.Run(fmt.Sprintf("%s %v", fault, after), func(t *testing.T) {
 				t.Parallel()
+				if after > 0 {
+					p.shows(t, RetryAfter)
+				}
+				p.shows(t, faultRow(fault))
 				broken := whole
 				broken.Fault, broken.RetryAfter = fault, after
 				m, peer := p.Open(t, broken, whole)
@@ -67,6 +71,7 @@ func faults(t *testing.T, p *Provider) {
 
 // cuts break the stream behind each piece.
 func cuts(t *testing.T, p *Provider) {
+	p.shows(t, faultRow(Cut), faultRow(NoEnd))
 	all := join(pieces(braid.ChunkText, 0, "one ", "two"), calling(1, "c1", "add", `{"a"`, `:1}`))
 	for n := range len(all) + 1 {
 		for _, fault := range []Fault{Cut, NoEnd} {
@@ -80,6 +85,7 @@ func cuts(t *testing.T, p *Provider) {
 
 // cancels end a call soon, wherever it stands.
 func cancels(t *testing.T, p *Provider) {
+	p.shows(t, cancelled)
 	stalled := whole
 	stalled.Fault = Stalled
 	silent := whole
@@ -129,6 +135,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // breaks leave the loop in the middle.
 func breaks(t *testing.T, p *Provider) {
+	p.shows(t, cancelled)
 	stalled := whole
 	stalled.Fault = Stalled
 	m, peer := p.Open(t, stalled, whole)
@@ -153,6 +160,7 @@ func breaks(t *testing.T, p *Provider) {
 
 // readOnly looks whether a request is as it was.
 func readOnly(t *testing.T, p *Provider) {
+	p.shows(t, untouched)
 	for name, messages := range Histories() {
 		m, _ := p.Open(t, whole, whole)
 		req := request(messages...)
@@ -181,6 +189,7 @@ func readOnly(t *testing.T, p *Provider) {
 
 // many calls go on at once, in one conversation and in several.
 func many(t *testing.T, p *Provider) {
+	p.shows(t, parallel)
 	const calls = 24
 	list := make([]Answer, calls)
 	for i := range list {

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/braidrun/braid"
@@ -128,6 +129,14 @@ func histories(t *testing.T, p *Provider) {
 	for name, messages := range Histories() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			p.shows(t, historiesTaken)
+			try(t, nil, messages...)
+		})
+	}
+	for name, messages := range p.foreign() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p.shows(t, foreign)
 			try(t, nil, messages...)
 		})
 	}
@@ -148,6 +157,9 @@ func histories(t *testing.T, p *Provider) {
 	t.Run("options", func(t *testing.T) {
 		t.Parallel()
 		words := []string{"END", " "}
+		if p.has(StopWords) {
+			p.shows(t, StopWords)
+		}
 		if !p.has(StopWords) {
 			m, peer := p.Open(t)
 			req := request()
@@ -165,19 +177,33 @@ func histories(t *testing.T, p *Provider) {
 	})
 	t.Run("input of files", func(t *testing.T) {
 		t.Parallel()
-		if p.has(Images) {
-			try(
-				t, nil,
-				user(
-					text("See."), &event.Image{MIME: "image/png", Data: Pixel()}, &event.Image{Data: Pixel()},
-					&event.Image{URL: "https://example.com/x.png"},
-				),
-			)
+		for _, tc := range []struct {
+			feature Feature
+			input   []event.Block
+		}{
+			{Images, []event.Block{text("See."), &event.Image{MIME: "image/png", Data: Pixel()}, &event.Image{Data: Pixel()}}},
+			{ImageURLs, []event.Block{text("See."), &event.Image{URL: "https://example.com/x.png"}}},
+			{Documents, []event.Block{
+				text("Read."), &event.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.4")}, &event.Document{Text: "plain"},
+				&event.Document{MIME: "text/csv", Data: []byte("a,b\xff")},
+			}},
+			{Media, []event.Block{
+				text("Listen."), &event.Media{Media: "audio", MIME: "audio/wav", URL: "https://example.com/a.wav"},
+				&event.Media{Media: "video", MIME: "video/mp4", URL: "https://example.com/a.mp4"},
+			}},
+		} {
+			t.Run(string(tc.feature), func(t *testing.T) {
+				if p.Name == "" && tc.feature == Media {
+					t.Skip("only of a provider with a name")
+				}
+				p.shows(t, tc.feature)
+				try(t, nil, user(tc.input...))
+			})
 		}
-		if p.has(Documents) {
-			try(t, nil, user(&event.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.4")}, &event.Document{Text: "plain"},
-				&event.Document{MIME: "text/csv", Data: []byte("a,b\xff")}))
-		}
+	})
+	t.Run("an image too large", func(t *testing.T) {
+		t.Parallel()
+		tooLarge(t, p)
 	})
 	t.Run("names of tools", func(t *testing.T) {
 		t.Parallel()
@@ -191,6 +217,7 @@ func histories(t *testing.T, p *Provider) {
 
 // toolNames are mapped for the wire, and back.
 func toolNames(t *testing.T, p *Provider) {
+	p.shows(t, toolsNamed)
 	long := "a_very_long_name_that_goes_on_and_on_until_nobody_remembers_how_it_began_"
 	names := []string{"plain", "with.dots", "with dots", "日本", long + "1", long + "2"}
 	var specs []braid.ToolSpec
@@ -219,9 +246,7 @@ func toolNames(t *testing.T, p *Provider) {
 // thinkingBack sends thinking back as it came, in the middle of a turn and in a
 // later one.
 func thinkingBack(t *testing.T, p *Provider) {
-	if !p.has(Thinking) {
-		t.Skip("the vendor has no thinking")
-	}
+	p.shows(t, thinkingKept)
 	first := pieces(braid.ChunkThinking, 0, "Let me ", "see.")
 	if p.has(SignedThinking) {
 		first = append(first, braid.Chunk{Kind: braid.ChunkSignature, Text: "c2lnbmF0dXJl"})
@@ -230,7 +255,7 @@ func thinkingBack(t *testing.T, p *Provider) {
 		first = append(first, braid.Chunk{Kind: braid.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}})
 	}
 	first = append(first, calling(2, "c1", "add", `{"a":1}`)...)
-	m, _ := p.Open(t, Answer{Chunks: first, Stop: event.StopToolUse, Usage: counted},
+	m, peer := p.Open(t, Answer{Chunks: first, Stop: event.StopToolUse, Usage: counted},
 		Answer{Chunks: pieces(braid.ChunkText, 0, "3."), Stop: event.StopEndTurn, Usage: counted},
 		Answer{Chunks: pieces(braid.ChunkText, 0, "4."), Stop: event.StopEndTurn, Usage: counted})
 	req := request(user(text("Add.")))
@@ -240,17 +265,40 @@ func thinkingBack(t *testing.T, p *Provider) {
 	b := mustAnswer(t, Call(t.Context(), m, req))
 	req.Messages = append(req.Messages, assistant(b.Content...), user(text("And one more?")))
 	mustAnswer(t, Call(t.Context(), m, req))
+	if p.Name == "" {
+		return
+	}
+	// In the middle of a turn nothing may be missing.
+	second := string(bodies(t, peer)[1])
+	for f, want := range map[Feature]string{SignedThinking: "c2lnbmF0dXJl", RedactedThinking: "c2VjcmV0"} {
+		if p.has(f) && !strings.Contains(second, want) {
+			t.Errorf("%s did not go back: %s", f, second)
+		}
+	}
 }
 
 // unsupported is input that the vendor cannot read: it is told before anything
 // is sent.
 func unsupported(t *testing.T, p *Provider) {
+	p.shows(t, told)
 	m, peer := p.Open(t)
-	for name, b := range map[string]event.Block{
-		"sound":    &event.Media{Media: "audio", MIME: "audio/wav", URL: "https://example.com/a.wav"},
+	input := map[string]event.Block{
 		"image":    &event.Image{MIME: "image/tiff", Data: []byte("II*")},
 		"document": &event.Document{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")},
-	} {
+	}
+	if p.Name == "" || !p.has(Media) {
+		input["sound"] = &event.Media{Media: "audio", MIME: "audio/wav", URL: "https://example.com/a.wav"}
+	}
+	if !p.has(Images) {
+		input["picture"] = &event.Image{MIME: "image/png", Data: Pixel()}
+	}
+	if !p.has(ImageURLs) {
+		input["address of a picture"] = &event.Image{MIME: "image/png", URL: "https://example.com/x.png"}
+	}
+	if p.Name != "" && !p.has(Documents) {
+		input["PDF"] = &event.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.4")}
+	}
+	for name, b := range input {
 		r := Call(t.Context(), m, request(user(text("Look."), b)))
 		mustFail(t, r, event.ErrUnsupported)
 		if e := failure(t, r, event.ErrUnsupported); e.Hint == "" {
@@ -269,9 +317,7 @@ func unsupported(t *testing.T, p *Provider) {
 
 // toolChoice is what the model must do about tools.
 func toolChoice(t *testing.T, p *Provider) {
-	if !p.has(ToolChoice) {
-		t.Skip("the vendor has no choice of tools")
-	}
+	p.shows(t, ToolChoice)
 	for _, c := range []braid.ToolChoice{
 		{},
 		{Serial: true},

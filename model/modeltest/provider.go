@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +10,9 @@ import (
 
 // Provider is what is tested.
 type Provider struct {
+	// Name is the provider's column in the table of features; several runs under
+	// one name, of models that differ, share it.
+	Name string
 	// Open makes a model and the stand-in that it calls, which gives these
 	// answers, one to each request that it takes, in their order. Both end with
 	// the test. A call to the model may be silent for at most [Silence].
@@ -22,6 +24,19 @@ type Provider struct {
 	// Signature gives what the model makes of a signature that stands in an
 	// answer, where it keeps more than the vendor's own; nil is the same.
 	Signature func(given string) string
+	// Own is the beginning of the signatures that the model takes back, such as
+	// "openai."; "" is that of Claude, whose signatures stand bare. What others have
+	// signed is left out of a request, or told in words.
+	Own string
+	// Prompt gives the body of a request as the vendor's cache sees it: tools,
+	// instructions and messages in the cache's order, without the cache points, and
+	// where in it these stood, in rising order. A vendor that caches by itself has one
+	// point, at the end of the messages. It is needed for [PromptCache].
+	Prompt func(body []byte) (prompt []byte, points []int)
+	// LargestImage is how many bytes an image may have, for [ImageLimit].
+	LargestImage int
+
+	seen *sighting
 }
 
 // Silence is how long a provider under test lets its vendor say nothing.
@@ -36,28 +51,12 @@ type Peer interface {
 	Left(d time.Duration) bool
 }
 
-// Feature is something that not every vendor has.
-type Feature string
-
-// The features.
-const (
-	Thinking         Feature = "thinking"
-	SignedThinking   Feature = "signed thinking"
-	RedactedThinking Feature = "redacted thinking"
-	SeveralTexts     Feature = "several texts"
-	ParallelCalls    Feature = "parallel calls"
-	InterleavedCalls Feature = "interleaved calls"
-	Images           Feature = "images"
-	Documents        Feature = "documents"
-	ToolChoice       Feature = "tool choice"
-	CacheUsage       Feature = "cache usage"
-	ReasoningUsage   Feature = "reasoning usage"
-	RetryAfter       Feature = "retry after"
-	StopWords        Feature = "stop words"
-)
-
-func (p *Provider) has(f Feature) bool {
-	return !slices.Contains(p.Without, f)
+// Bodies is a [Peer] that keeps what it was sent.
+type Bodies interface {
+	Peer
+	// Bodies gives the bodies of the requests as they came, also of those that were
+	// refused, in their order.
+	Bodies() [][]byte
 }
 
 // signed is a signature as the model gives it.
@@ -71,7 +70,9 @@ func (p *Provider) signed(given string) string {
 // Answer is what the stand-in is to say to one request.
 type Answer struct {
 	// Chunks are the answer's pieces, without usage and stop. The stand-in
-	// sends each as a piece of its own, in this order.
+	// sends each as a piece of its own, in this order. What a guardrail redacts
+	// ([braid.ChunkRedactInput], [braid.ChunkRedactOutput]) it tells where its vendor
+	// does; the words for it may be the model's own.
 	Chunks []braid.Chunk
 	Stop   event.StopReason
 	Usage  event.Usage
@@ -80,6 +81,10 @@ type Answer struct {
 	Fault Fault
 	// RetryAfter goes with an error, in whole seconds.
 	RetryAfter time.Duration
+	// Slow sends the answer one byte at a time.
+	Slow bool
+	// LateUsage tells the usage behind the end signal, for [LateUsage].
+	LateUsage bool
 }
 
 // Fault is how a call fails.

@@ -21,7 +21,9 @@ type Read struct {
 	Model   string
 	// Pieces counts the chunks with content, Stops the end signals.
 	Pieces, Stops int
-	Err           error
+	// RedactedInput and RedactedOutput stand instead of what a guardrail took out.
+	RedactedInput, RedactedOutput string
+	Err                           error
 }
 
 // Call calls the model and reads its answer to the end.
@@ -90,6 +92,12 @@ func Put(chunks []braid.Chunk, err error) Read {
 		case braid.ChunkStop:
 			r.Stop = c.Stop
 			r.Stops++
+			continue
+		case braid.ChunkRedactInput:
+			r.RedactedInput = c.Text
+			continue
+		case braid.ChunkRedactOutput:
+			r.RedactedOutput = c.Text
 			continue
 		case braid.ChunkResponse:
 			r.ID, r.Model = c.ID, c.Text

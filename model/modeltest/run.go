@@ -1,12 +1,19 @@
 package modeltest
 
 import (
+	"slices"
 	"testing"
 )
 
 // Run holds the provider to the contract. Its subtests run in parallel.
 func Run(t *testing.T, p Provider) {
 	t.Helper()
+	for _, f := range p.Without {
+		if !slices.Contains(optional, f) {
+			t.Fatalf("%q is no feature that a vendor can be without", f)
+		}
+	}
+	p.record(t)
 	for _, part := range []struct {
 		name string
 		test func(*testing.T, *Provider)
@@ -14,10 +21,15 @@ func Run(t *testing.T, p Provider) {
 		{"answers", answers},
 		{"stops", stops},
 		{"usage", usage},
+		{"structured output", structuredOutput},
+		{"guardrails", guardrails},
+		{"tool schemas", toolSchemas},
+		{"prompt cache", promptCache},
 		{"histories", histories},
 		{"unsupported input", unsupported},
 		{"tool choice", toolChoice},
 		{"faults", faults},
+		{"through the loop", loops},
 		{"cut after each piece", cuts},
 		{"cancel", cancels},
 		{"breaking out", breaks},
