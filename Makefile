@@ -77,6 +77,11 @@ bench-long: ## Measure with enough passes to be quoted
 	@scripts/need go
 	@$(GO) run ./bench
 
+.PHONY: features
+features: ## Print what each provider can do, from its contract tests, and put it in docs/guide/models.md
+	@scripts/need go
+	@$(GO) run ./test/features -write docs/guide/models.md
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10s)
 	@scripts/need go

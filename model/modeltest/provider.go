@@ -35,6 +35,9 @@ type Provider struct {
 	Prompt func(body []byte) (prompt []byte, points []int)
 	// LargestImage is how many bytes an image may have, for [ImageLimit].
 	LargestImage int
+	// Table is the Markdown file that holds the table of features, where there is
+	// one: Run fails where it says otherwise than Without and Stops.
+	Table string
 
 	seen *sighting
 }

@@ -35,6 +35,7 @@ func Run(t *testing.T, p Provider) {
 		{"breaking out", breaks},
 		{"requests are only read", readOnly},
 		{"many at once", many},
+		{"table of features", table},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			t.Parallel()
