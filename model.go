@@ -35,6 +35,9 @@ type ModelInfo struct {
 	// Simulated is set for models that follow a script. Everything that they
 	// say is marked with it, on every surface.
 	Simulated bool
+	// Replay is set for models that repeat a recording (package model/cassette): they
+	// are called what the recorded one was, and what they say is not new.
+	Replay bool
 	// ContextWindow is in tokens; 0 is unknown.
 	ContextWindow int
 	// Output says that the model can be held to a schema by its provider: it

@@ -1,0 +1,89 @@
+package cassette
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// asked is a request as it is compared and written: secrets hidden, white space
+// taken out, runs by number.
+type asked struct {
+	setup    setupLine
+	messages []json.RawMessage
+}
+
+// askedOf makes it. The error says that a message cannot be written.
+func askedOf(req *braid.ModelRequest, h *hider, runs runs) (*asked, error) {
+	a := &asked{setup: setupLine{Kind: lineSetup, Instructions: h.text(strings.ToValidUTF8(req.Instructions, "\uFFFD"))}}
+	for _, t := range req.Tools {
+		schema, err := compact(t.Schema)
+		if err != nil {
+			return nil, unwritable("the schema of the tool "+strconv.Quote(t.Name), err)
+		}
+		a.setup.Tools = append(a.setup.Tools, toolLine{t.Name, h.text(strings.ToValidUTF8(t.Description, "\uFFFD")), h.json(schema, true)})
+	}
+	if c := (choiceLine{req.ToolChoice.Mode, req.ToolChoice.Tool, req.ToolChoice.Serial}); c != (choiceLine{}) {
+		a.setup.Choice = &c
+	}
+	if o := req.Output; o != nil {
+		schema, err := compact(o.Schema)
+		if err != nil {
+			return nil, unwritable("the schema of the answer", err)
+		}
+		a.setup.Output = &outputLine{o.Name, h.json(schema, true)}
+	}
+	if o := &req.Options; o.MaxTokens != 0 || o.Temperature != nil || len(o.StopWords) > 0 || o.Thinking != 0 {
+		a.setup.Options = &optionsLine{o.MaxTokens, o.Temperature, o.StopWords, o.Thinking}
+	}
+	a.messages = make([]json.RawMessage, len(req.Messages))
+	for i, m := range req.Messages {
+		raw, err := event.AppendMessage(nil, m)
+		if err == nil {
+			raw, err = compact(raw)
+		}
+		if err != nil {
+			return nil, unwritable("message "+strconv.Itoa(i+1), err)
+		}
+		a.messages[i] = runs.number(h.json(raw, true))
+	}
+	return a, nil
+}
+
+func compact(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	return strictjson.AppendCompact(nil, raw, maxDepth)
+}
+
+func unwritable(what string, err error) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: what + " cannot be written: " + err.Error(),
+		Hint: "mend it, or run without a recording", Err: err,
+	}
+}
+
+// runs numbers runs by their ids, because at a replay they have others. The loop
+// puts a run's id into the names of calls to which a model gives none.
+type runs map[string]int
+
+func (r runs) number(raw []byte) []byte {
+	text := string(raw)
+	if !strings.Contains(text, callName) {
+		return raw
+	}
+	for id, n := range r {
+		if id != "" {
+			text = strings.ReplaceAll(text, callName+id+"_", callName+"run"+strconv.Itoa(n)+"_")
+		}
+	}
+	return []byte(text)
+}
+
+// callName begins the names that the loop gives to calls.
+const callName = "call_"

@@ -1,0 +1,165 @@
+package cassette
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Version is the version of the format that is written.
+const Version = 1
+
+// MaxLine is the longest line that is read, in bytes: a request with some pictures
+// is far below it.
+const MaxLine = 64 << 20
+
+// maxDepth bounds a line: a message's raw JSON in its innermost place.
+const maxDepth = 600
+
+// The kinds of lines.
+const (
+	lineHeader  = "cassette"
+	lineModel   = "model"
+	lineSetup   = "setup"
+	lineRequest = "request"
+	lineChunk   = "chunk"
+	lineEnd     = "end"
+)
+
+// headerLine is the first.
+type headerLine struct {
+	Kind     string     `json:"kind"`
+	Version  int        `json:"version"`
+	Recorded *time.Time `json:"recorded,omitempty"`
+}
+
+// modelLine is what a model says of itself. Where Priced is set, its calls had a price.
+type modelLine struct {
+	Kind          string `json:"kind"`
+	Model         int    `json:"model"`
+	Name          string `json:"name"`
+	Simulated     bool   `json:"simulated,omitempty"`
+	ContextWindow int    `json:"context_window,omitempty"`
+	Output        bool   `json:"output,omitempty"`
+	Priced        bool   `json:"priced,omitempty"`
+}
+
+// setupLine is what requests have in common beside their messages.
+type setupLine struct {
+	Kind         string       `json:"kind"`
+	Setup        int          `json:"setup"`
+	Instructions string       `json:"instructions,omitempty"`
+	Tools        []toolLine   `json:"tools,omitempty"`
+	Choice       *choiceLine  `json:"choice,omitempty"`
+	Output       *outputLine  `json:"output,omitempty"`
+	Options      *optionsLine `json:"options,omitempty"`
+}
+
+type toolLine struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+}
+
+type choiceLine struct {
+	Mode   braid.ToolMode `json:"mode,omitempty"`
+	Tool   string         `json:"tool,omitempty"`
+	Serial bool           `json:"serial,omitempty"`
+}
+
+type outputLine struct {
+	Name   string          `json:"name,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"`
+}
+
+type optionsLine struct {
+	MaxTokens   int      `json:"max_tokens,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+	StopWords   []string `json:"stop_words,omitempty"`
+	Thinking    int      `json:"thinking,omitempty"`
+}
+
+// requestLine is one call. Messages follow the first Keep ones of the request As.
+type requestLine struct {
+	Kind     string            `json:"kind"`
+	N        int               `json:"n"`
+	Model    int               `json:"model"`
+	Run      int               `json:"run,omitempty"`
+	Scope    string            `json:"scope,omitempty"`
+	Cycle    int               `json:"cycle,omitempty"`
+	Attempt  int               `json:"attempt,omitempty"`
+	Setup    int               `json:"setup"`
+	As       int               `json:"as,omitempty"`
+	Keep     int               `json:"keep,omitempty"`
+	Messages []json.RawMessage `json:"messages,omitempty"`
+}
+
+// chunkLine is a [braid.Chunk].
+type chunkLine struct {
+	Kind  string `json:"kind"`
+	N     int    `json:"n"`
+	At    int64  `json:"at_ns,omitempty"`
+	Chunk string `json:"chunk"`
+	Index int    `json:"index,omitempty"`
+	ID    string `json:"id,omitempty"`
+	Text  string `json:"text,omitempty"`
+	// Base64 is the text where it is no UTF-8: an answer may be cut inside a character.
+	Base64 []byte `json:"base64,omitempty"`
+	// Block is a block; Verbatim is its text where writing it in a line would change it.
+	Block    json.RawMessage `json:"block,omitempty"`
+	Verbatim string          `json:"block_text,omitempty"`
+	Usage    *event.Usage    `json:"usage,omitempty"`
+	// Cost is what the call cost at that usage, where that was known.
+	Cost *int64           `json:"cost_nano_usd,omitempty"`
+	Stop event.StopReason `json:"stop,omitempty"`
+}
+
+// endLine ends an exchange: with nothing, with an error of ours, or with another
+// one's words. Left says that the caller ended it.
+type endLine struct {
+	Kind  string       `json:"kind"`
+	N     int          `json:"n"`
+	At    int64        `json:"at_ns,omitempty"`
+	Error *event.Error `json:"error,omitempty"`
+	Plain *string      `json:"plain,omitempty"`
+	// Is goes with Plain where the error could be asked for a kind.
+	Is   event.ErrorKind `json:"is,omitempty"`
+	Left string          `json:"left,omitempty"`
+}
+
+// How the caller ended a call: its context was cancelled or past its deadline, or it
+// broke out of the stream.
+const (
+	leftCancelled = "cancelled"
+	leftDeadline  = "deadline"
+	leftStopped   = "stopped"
+)
+
+// chunkNames are the kinds of chunks in the file. The list is append-only.
+var chunkNames = [...]string{
+	braid.ChunkText:         "text",
+	braid.ChunkThinking:     "thinking",
+	braid.ChunkSignature:    "signature",
+	braid.ChunkCall:         "call",
+	braid.ChunkCallInput:    "call_input",
+	braid.ChunkBlock:        "block",
+	braid.ChunkUsage:        "usage",
+	braid.ChunkStop:         "stop",
+	braid.ChunkResponse:     "response",
+	braid.ChunkRedactInput:  "redact_input",
+	braid.ChunkRedactOutput: "redact_output",
+}
+
+// appendLine writes v as a line.
+func appendLine(dst []byte, v any) ([]byte, error) {
+	buf := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return dst, err
+	}
+	return buf.Bytes(), nil
+}

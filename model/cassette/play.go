@@ -1,0 +1,523 @@
+package cassette
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Patience is how long a replayed call, of which the caller was gone when it was
+// recorded, waits for its caller to go before it fails.
+const Patience = time.Second
+
+// Player is a [braid.Model] that answers from a recording. Its Info is that of the
+// model which was recorded, with Replay set. It is safe for concurrent use.
+//
+// Each answer is given once. A call is found by its run (runs are counted in the
+// order in which they come, and go with the recorded run whose first request theirs
+// is), scope, cycle and attempt; among equals, as in calls that no loop makes,
+// the first that fits. Where none fits, the call fails with
+// [event.ErrConflict] and says what differs, and so do all later calls of that run; what
+// the recording does not hold is [event.ErrNotFound]. Neither is ever tried again by the loop.
+//
+// Errors come back as they were recorded, with kind, hint and RetryAfter. A call
+// that its caller ended gives what it had given and then waits, for [Patience] at most,
+// that its caller ends it again.
+type Player struct {
+	tape  *recording
+	opts  options
+	model int
+	// shared is what the players of one recording have in common.
+	*progress
+}
+
+// progress is how far a recording has been played.
+type progress struct {
+	mu     sync.Mutex
+	played []bool
+	left   int
+	// runs numbers the runs that play; taken are the recorded ones that do.
+	runs  runs
+	taken map[int]bool
+	// broken holds, by run, the error that ended its replay.
+	broken map[string]error
+	first  error
+	told   map[string]bool
+}
+
+var _ braid.Model = (*Player)(nil)
+
+// Replay reads a recording and gives its first model. The whole of it is read at once.
+//
+// The error is of kind [event.ErrInvalid] for what is no recording, and [event.ErrNewer] for one
+// that a later version wrote.
+func Replay(r io.Reader, opts ...Option) (*Player, error) {
+	tape, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	return &Player{
+		tape: tape, opts: configure(opts), model: 1,
+		progress: &progress{
+			played: make([]bool, len(tape.calls)), left: len(tape.calls), runs: runs{}, taken: map[int]bool{},
+			broken: map[string]error{}, told: map[string]bool{},
+		},
+	}, nil
+}
+
+// Names lists the models of the recording, in the order in which they were added.
+func (p *Player) Names() []string {
+	names := make([]string, len(p.tape.models))
+	for i := range names {
+		names[i] = p.tape.models[i].Name
+	}
+	return names
+}
+
+// Model gives another model of the same recording by its name.
+func (p *Player) Model(name string) (*Player, error) {
+	i := slices.Index(p.Names(), name)
+	if i < 0 {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelNotFound, Message: "the recording has no answers of the model " + strconv.Quote(excerpt(name, 0)),
+			Hint: "it has those of " + strings.Join(p.Names(), ", "),
+		}
+	}
+	other := *p
+	other.model = i + 1
+	return &other, nil
+}
+
+// Info implements [braid.Model]. A price is known for the usages that had one.
+func (p *Player) Info() braid.ModelInfo {
+	m := &p.tape.models[p.model-1]
+	info := braid.ModelInfo{Name: m.Name, Simulated: m.Simulated, ContextWindow: m.ContextWindow, Output: m.Output, Replay: true}
+	if m.Priced {
+		info.Cost = func(u event.Usage) (int64, bool) {
+			n, known := p.tape.costs[costOf(p.model, u)]
+			return n, known
+		}
+	}
+	return info
+}
+
+// Left is how many recorded calls have not been played: 0 at the end of a replay
+// that was whole.
+func (p *Player) Left() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left
+}
+
+// Truncated reports whether the end of the recording is missing, as after a kill.
+func (p *Player) Truncated() bool { return p.tape.cut }
+
+// Err is the first request that did not fit; nil where all did.
+func (p *Player) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.first
+}
+
+// Inputs are the texts with which the recorded runs began, as far as they are known from
+// what the model was shown: one for each run, in order; empty for input without text.
+func (p *Player) Inputs() []string {
+	inputs := make([]string, p.tape.runs)
+	seen := 0
+	for _, c := range p.tape.calls {
+		if c.Run != seen+1 {
+			continue
+		}
+		seen++
+		all := c.all()
+		if c.Scope != "" || c.Cycle > 1 || len(all) == 0 {
+			continue
+		}
+		if m, err := event.DecodeMessage(all[len(all)-1]); err == nil && m.Role == event.RoleUser {
+			inputs[seen-1] = m.Text()
+		}
+	}
+	return inputs
+}
+
+// Stream implements [braid.Model].
+func (p *Player) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		if req == nil {
+			req = &braid.ModelRequest{}
+		}
+		c, drifts, err := p.find(req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		for _, d := range drifts {
+			p.opts.drifted(d)
+		}
+		p.play(ctx, c, yield)
+	}
+}
+
+// play gives a recorded answer.
+func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, error) bool) {
+	end := c.end
+	if end == nil {
+		end = &endLine{}
+	}
+	pace := pacer{ctx: ctx, speed: p.opts.speed, began: time.Now()}
+	defer pace.stop()
+	for i := range c.chunks {
+		// What was heard before its caller went is given also if he is quicker now.
+		if !pace.wait(c.chunks[i].at) && end.Left == "" {
+			yield(braid.Chunk{}, gone(ctx))
+			return
+		}
+		out := c.chunks[i].Chunk
+		if out.Usage != nil {
+			u := *out.Usage
+			out.Usage = &u
+		}
+		if !yield(out, nil) {
+			return
+		}
+	}
+	pace.wait(time.Duration(end.At))
+	switch {
+	case c.end == nil:
+		yield(braid.Chunk{}, p.fail("", &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "the recording breaks off inside this answer (request " + strconv.Itoa(c.N) + ")",
+			Hint: "what wrote it was killed; record it anew",
+		}))
+	case end.Left != "":
+		timer := time.NewTimer(Patience)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		if err := end.err(); err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		if ctx.Err() != nil {
+			yield(braid.Chunk{}, gone(ctx))
+			return
+		}
+		yield(braid.Chunk{}, &event.Error{
+			Op: op, Kind: event.ErrCancelled, Message: "the recording ends here: the run was cancelled when it was made",
+			Hint: "record it anew for an answer that is whole",
+		})
+	case ctx.Err() != nil:
+		yield(braid.Chunk{}, gone(ctx))
+	default:
+		if err := end.err(); err != nil {
+			yield(braid.Chunk{}, err)
+		}
+	}
+}
+
+// err is the recorded error; nil where there was none.
+func (l *endLine) err() error {
+	switch {
+	case l.Error != nil:
+		e := *l.Error
+		return &e
+	case l.Plain != nil:
+		return &plainError{text: *l.Plain, kind: l.Is}
+	default:
+		return nil
+	}
+}
+
+// plainError is an error that was none of ours when it was recorded.
+type plainError struct {
+	text string
+	kind event.ErrorKind
+}
+
+func (e *plainError) Error() string { return e.text }
+
+// Unwrap gives the kind for which the error could be asked.
+func (e *plainError) Unwrap() []error {
+	switch e.kind {
+	case "":
+		return nil
+	case event.ErrCancelled:
+		return []error{e.kind, context.Canceled}
+	case event.ErrTimeout:
+		return []error{e.kind, context.DeadlineExceeded}
+	default:
+		return []error{e.kind}
+	}
+}
+
+// gone is the error of a call whose caller does not want it any more.
+func gone(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &event.Error{Op: op, Kind: event.ErrTimeout, Message: "the time was over before the answer was", Err: context.Cause(ctx)}
+	}
+	return &event.Error{Op: op, Kind: event.ErrCancelled, Message: "the call was cancelled", Err: context.Cause(ctx)}
+}
+
+// pacer waits until a chunk's time has come.
+type pacer struct {
+	ctx   context.Context
+	speed float64
+	began time.Time
+	timer *time.Timer
+}
+
+// wait reports whether the caller is still there.
+func (p *pacer) wait(at time.Duration) bool {
+	if p.speed > 0 {
+		if d := time.Duration(float64(at)/p.speed) - time.Since(p.began); d > 0 {
+			if p.timer == nil {
+				p.timer = time.NewTimer(d)
+			} else {
+				p.timer.Reset(d)
+			}
+			select {
+			case <-p.timer.C:
+			case <-p.ctx.Done():
+			}
+		}
+	}
+	return p.ctx.Err() == nil
+}
+
+func (p *pacer) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// fail notes that a run's replay is over.
+func (p *Player) fail(run string, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed(run, err)
+}
+
+// failed is fail for one who holds the lock.
+func (p *Player) failed(run string, err error) error {
+	if p.first == nil {
+		p.first = err
+	}
+	if run != "" {
+		p.broken[run] = err
+	}
+	return err
+}
+
+// find gives the recorded call that a request is for, and takes it.
+func (p *Player) find(req *braid.ModelRequest) (*call, []Drift, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.broken[req.Run]; err != nil {
+		return nil, nil, err
+	}
+	var c *call
+	var drifts []Drift
+	var err error
+	if p.opts.inOrder {
+		c, drifts, err = p.next(req)
+	} else {
+		c, drifts, err = p.fitting(req)
+	}
+	if err != nil {
+		return nil, nil, p.failed(req.Run, err)
+	}
+	p.played[c.N-1] = true
+	p.left--
+	return c, slices.DeleteFunc(drifts, func(d Drift) bool {
+		if p.told[d.Call] {
+			return true
+		}
+		p.told[d.Call] = true
+		return false
+	}), nil
+}
+
+// ask puts a request into the form of the recording, as one of the run with this number.
+func (p *Player) ask(req *braid.ModelRequest, run int) (*asked, error) {
+	numbers := p.runs
+	if _, known := p.runs[req.Run]; !known && req.Run != "" {
+		numbers = make(runs, len(p.runs)+1)
+		for id, n := range p.runs {
+			numbers[id] = n
+		}
+		numbers[req.Run] = run
+	}
+	return askedOf(req, &p.opts.hide, numbers)
+}
+
+// next is the call that comes next in the file, if the request is for it.
+func (p *Player) next(req *braid.ModelRequest) (*call, []Drift, error) {
+	n := slices.Index(p.played, false)
+	if n < 0 {
+		return nil, nil, p.over()
+	}
+	c := p.tape.calls[n]
+	run, known := p.runs[req.Run]
+	if !known && req.Run != "" {
+		if run = c.Run; p.taken[run] {
+			run = 0 // another run has it
+		}
+	}
+	if c.spot() != p.spot(req, run) {
+		return nil, nil, &event.Error{
+			Op: op, Kind: event.ErrConflict, Message: "the recording goes on with " + place(c) + ", and this is " + placeOf(req, p.name(), run),
+			Hint: "replay without the option InOrder where calls may come in another order, or record it anew",
+		}
+	}
+	a, err := p.ask(req, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, drifts := p.compare(c, a, p.opts.drifted != nil)
+	if g != nil {
+		return nil, nil, differs(c, g)
+	}
+	p.bind(req.Run, run)
+	return c, drifts, nil
+}
+
+// fitting is the call with the request's place and content.
+func (p *Player) fitting(req *braid.ModelRequest) (*call, []Drift, error) {
+	run, known := p.runs[req.Run]
+	if known || req.Run == "" {
+		return p.inRun(req, run)
+	}
+	// A run that is new: it is the first recorded one that begins like it.
+	var first error
+	for run = 1; run <= p.tape.runs; run++ {
+		if p.taken[run] {
+			continue
+		}
+		c, drifts, err := p.inRun(req, run)
+		if err == nil {
+			p.bind(req.Run, run)
+			return c, drifts, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = p.over()
+	}
+	return nil, nil, first
+}
+
+// inRun is the call of a recorded run with the request's place and content.
+func (p *Player) inRun(req *braid.ModelRequest, run int) (*call, []Drift, error) {
+	var a *asked
+	var missed error
+	again := false
+	for _, c := range p.tape.byPlace[p.spot(req, run)] {
+		if p.played[c.N-1] {
+			again = true
+			continue
+		}
+		if a == nil {
+			var err error
+			if a, err = p.ask(req, run); err != nil {
+				return nil, nil, err
+			}
+		}
+		g, drifts := p.compare(c, a, p.opts.drifted != nil)
+		if g == nil {
+			return c, drifts, nil
+		}
+		if missed == nil {
+			missed = differs(c, g)
+		}
+	}
+	if missed != nil {
+		return nil, nil, missed
+	}
+	e := &event.Error{Op: op, Kind: event.ErrNotFound, Message: "the recording has no " + placeOf(req, p.name(), run)}
+	switch {
+	case p.tape.cut:
+		e.Message += ": its end is missing"
+		e.Hint = "what wrote it was killed; record it anew"
+	case again:
+		e.Message = "the recording's " + placeOf(req, p.name(), run) + " was replayed already"
+		e.Hint = "open the recording again for another replay"
+	default:
+		e.Hint = "record it anew; a replay asks only what was asked then"
+	}
+	return nil, nil, e
+}
+
+// spot is where a request stands if its run is the recorded one of this number.
+func (p *Player) spot(req *braid.ModelRequest, run int) spot {
+	return spot{p.model, run, req.Scope, req.Cycle, req.Attempt}
+}
+
+// bind says that a run plays a recorded one.
+func (p *Player) bind(id string, run int) {
+	if id != "" {
+		p.runs[id] = run
+		p.taken[run] = true
+	}
+}
+
+func (p *Player) name() string { return p.tape.models[p.model-1].Name }
+
+// over is the error of a run that the recording does not have.
+func (p *Player) over() error {
+	e := &event.Error{Op: op, Kind: event.ErrNotFound, Message: "the recording is over", Hint: "record it anew; a replay asks only what was asked then"}
+	if p.tape.cut {
+		e.Message += ": its end is missing"
+		e.Hint = "what wrote it was killed; record it anew"
+	}
+	return e
+}
+
+// differs is the error of a request that is not what was recorded.
+func differs(c *call, g *gap) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrConflict, Message: "this is not what was asked when it was recorded: " + g.words(),
+		Hint: fmt.Sprintf("ask the same again, or record it anew; recorded is %s (request %d, line %d)", place(c), c.N, c.line),
+	}
+}
+
+// place names a recorded call, placeOf one that is asked for.
+func place(c *call) string {
+	return words(c.Run, c.Scope, c.Cycle, c.Attempt)
+}
+
+func placeOf(req *braid.ModelRequest, model string, run int) string {
+	return words(run, req.Scope, req.Cycle, req.Attempt) + " of " + model
+}
+
+func words(run int, scope string, cycle, attempt int) string {
+	var parts []string
+	if run > 0 {
+		parts = append(parts, "run "+strconv.Itoa(run))
+	}
+	if scope != "" {
+		parts = append(parts, "scope "+scope)
+	}
+	if cycle > 0 {
+		parts = append(parts, "cycle "+strconv.Itoa(cycle))
+	}
+	if attempt > 1 {
+		parts = append(parts, "attempt "+strconv.Itoa(attempt))
+	}
+	if len(parts) == 0 {
+		return "call"
+	}
+	return "call (" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,412 @@
+package cassette
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Recorder is a [braid.Model] that passes calls on to another one and writes down
+// what is said to it and what it answers. It is safe for concurrent use.
+//
+// A request is written before the model is asked, its answer when it is over, each by one
+// Write. Where that fails, the call fails with [event.ErrUnavailable], or
+// [event.ErrStorageFull] where the disk is full, and so do all later calls, without
+// asking the model: a recording with holes would be of no use. A failure after the caller has left a
+// call is told by the next one and by [Recorder.Err].
+type Recorder struct {
+	model braid.Model
+	id    int
+	tape  *tape
+}
+
+var _ braid.Model = (*Recorder)(nil)
+
+// Record records calls of model to w, which the caller closes when all runs have ended.
+func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
+	t := &tape{
+		w: w, opts: configure(opts), runs: runs{}, setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{},
+	}
+	header := headerLine{Kind: lineHeader, Version: Version}
+	if !t.opts.timeless {
+		now := time.Now().UTC().Truncate(time.Second)
+		header.Recorded = &now
+	}
+	if line, err := appendLine(nil, header); err != nil {
+		t.err = err
+	} else {
+		t.write(line)
+	}
+	return t.model(model)
+}
+
+// Also records another model in the same recording: that of an agent which is
+// another one's tool, for instance.
+func (r *Recorder) Also(model braid.Model) *Recorder { return r.tape.model(model) }
+
+// Info implements [braid.Model]: it is the model's own.
+func (r *Recorder) Info() braid.ModelInfo { return r.model.Info() }
+
+// Unwrap gives the model that is recorded.
+func (r *Recorder) Unwrap() braid.Model { return r.model }
+
+// Err says why the recording is not whole; nil as long as it is.
+func (r *Recorder) Err() error {
+	r.tape.mu.Lock()
+	defer r.tape.mu.Unlock()
+	return r.tape.err
+}
+
+// Calls is how many calls have been begun.
+func (r *Recorder) Calls() int {
+	r.tape.mu.Lock()
+	defer r.tape.mu.Unlock()
+	return r.tape.n
+}
+
+// tape is what is being written.
+type tape struct {
+	opts options
+
+	mu     sync.Mutex
+	w      io.Writer
+	err    error
+	n      int
+	runs   runs
+	models map[string]int
+	setups map[[32]byte]int
+	// last holds the last request of each scope, and of each scope of a run.
+	last map[string]*recorded
+}
+
+// recorded is a request that was written: only what is needed to find how much of
+// the next one it has.
+type recorded struct {
+	n    int
+	sums [][32]byte
+}
+
+// write adds lines in one piece. The caller holds the lock, or is alone.
+func (t *tape) write(lines []byte) {
+	if t.err != nil {
+		return
+	}
+	n, err := t.w.Write(lines)
+	if err == nil && n < len(lines) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		t.err = lost(err)
+	}
+}
+
+// lost is the error of a recording that cannot be written.
+func lost(err error) error {
+	e := &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Message: "the recording cannot be written", Err: err,
+		Hint: "check where it is written to, or run without it",
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		e.Kind, e.Message, e.Hint = event.ErrStorageFull, "the recording cannot be written: there is no space left", "free some space, or write elsewhere"
+	}
+	return e
+}
+
+// model gives the model's recorder. Models of one name are one model.
+func (t *tape) model(m braid.Model) *Recorder {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	info := m.Info()
+	id := t.models[info.Name]
+	if id == 0 {
+		id = len(t.models) + 1
+		t.models[info.Name] = id
+		line, err := appendLine(nil, modelLine{
+			Kind: lineModel, Model: id, Name: info.Name, Simulated: info.Simulated, ContextWindow: info.ContextWindow, Output: info.Output,
+			Priced: info.Cost != nil,
+		})
+		if err != nil && t.err == nil {
+			t.err = lost(err)
+		}
+		t.write(line)
+	}
+	return &Recorder{model: m, id: id, tape: t}
+}
+
+// Stream implements [braid.Model].
+func (r *Recorder) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		if req == nil {
+			req = &braid.ModelRequest{}
+		}
+		n, err := r.tape.begin(r.id, req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		x := &exchanged{n: n, began: time.Now(), cost: r.model.Info().Cost}
+		written := false
+		end := func(left string, err error) error {
+			written = true
+			return r.tape.end(x, left, err)
+		}
+		defer func() {
+			if !written { // the model panicked
+				_ = end("", &event.Error{Op: "model " + r.model.Info().Name, Kind: event.ErrInternal, Message: "the model panicked"})
+			}
+		}()
+		for c, err := range r.model.Stream(ctx, req) {
+			if err != nil {
+				if lost := end(leftBy(ctx), err); lost != nil {
+					err = lost
+				}
+				yield(c, err)
+				return
+			}
+			x.add(&c)
+			if !yield(c, nil) {
+				left := leftBy(ctx)
+				if left == "" {
+					left = leftStopped
+				}
+				_ = end(left, nil) // kept for Err and the next call
+				return
+			}
+		}
+		left := ""
+		if !x.stopped {
+			left = leftBy(ctx)
+		}
+		if err := end(left, nil); err != nil {
+			yield(braid.Chunk{}, err)
+		}
+	}
+}
+
+// leftBy says how a context ended a call; "" where it did not.
+func leftBy(ctx context.Context) string {
+	switch {
+	case ctx.Err() == nil:
+		return ""
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return leftDeadline
+	default:
+		return leftCancelled
+	}
+}
+
+// begin writes a request and gives its number.
+func (t *tape) begin(model int, req *braid.ModelRequest) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		return 0, t.err
+	}
+	if _, known := t.runs[req.Run]; !known && req.Run != "" {
+		t.runs[req.Run] = len(t.runs) + 1
+	}
+	a, err := askedOf(req, &t.opts.hide, t.runs)
+	if err != nil {
+		return 0, err
+	}
+	line := requestLine{
+		Kind: lineRequest, N: t.n + 1, Model: model, Run: t.runs[req.Run], Scope: req.Scope, Cycle: req.Cycle, Attempt: req.Attempt,
+	}
+	lines, err := appendLine(nil, a.setup)
+	if err != nil {
+		return 0, unwritable("the request", err)
+	}
+	sum := sha256.Sum256(lines)
+	if line.Setup = t.setups[sum]; line.Setup == 0 {
+		line.Setup = len(t.setups) + 1
+		t.setups[sum] = line.Setup
+		a.setup.Setup = line.Setup
+		if lines, err = appendLine(nil, a.setup); err != nil {
+			return 0, unwritable("the request", err)
+		}
+	} else {
+		lines = nil
+	}
+	line.As, line.Keep = t.before(line.N, req, a)
+	line.Messages = a.messages[line.Keep:]
+	if lines, err = appendLine(lines, line); err != nil {
+		return 0, unwritable("the request", err)
+	}
+	t.n++
+	t.write(lines)
+	return line.N, t.err
+}
+
+// before finds the earlier request that begins as this one does, and says how many
+// messages they share. It notes this one in its place.
+func (t *tape) before(n int, req *braid.ModelRequest, a *asked) (as, keep int) {
+	now := &recorded{n: n, sums: make([][32]byte, len(a.messages))}
+	for i, m := range a.messages {
+		now.sums[i] = sha256.Sum256(m)
+	}
+	for _, key := range []string{req.Scope + "\x00" + req.Run, req.Scope} {
+		if r := t.last[key]; r != nil {
+			same := 0
+			for same < len(r.sums) && same < len(now.sums) && r.sums[same] == now.sums[same] {
+				same++
+			}
+			if same > keep {
+				as, keep = r.n, same
+			}
+		}
+		t.last[key] = now
+	}
+	return as, keep
+}
+
+// exchanged is an answer that is being heard.
+type exchanged struct {
+	n       int
+	began   time.Time
+	cost    func(event.Usage) (int64, bool)
+	chunks  []chunkLine
+	blocks  []event.Block
+	stopped bool
+}
+
+// add keeps a chunk.
+func (x *exchanged) add(c *braid.Chunk) {
+	line := chunkLine{Kind: lineChunk, N: x.n, At: int64(time.Since(x.began)), Index: c.Index, ID: c.ID, Text: c.Text, Stop: c.Stop}
+	if int(c.Kind) < len(chunkNames) {
+		line.Chunk = chunkNames[c.Kind]
+	}
+	if c.Usage != nil {
+		u := *c.Usage
+		line.Usage = &u
+		if x.cost != nil {
+			if n, known := x.cost(u); known {
+				line.Cost = &n
+			}
+		}
+	}
+	x.stopped = x.stopped || c.Kind == braid.ChunkStop
+	x.chunks = append(x.chunks, line)
+	x.blocks = append(x.blocks, c.Block)
+}
+
+// end writes an answer with its end.
+func (t *tape) end(x *exchanged, left string, failed error) error {
+	h := &t.opts.hide
+	last := endLine{Kind: lineEnd, N: x.n, At: int64(time.Since(x.began)), Left: left}
+	if failed != nil {
+		if e, ok := errors.AsType[*event.Error](failed); ok {
+			hidden := *e
+			hidden.Err = nil
+			hidden.Message, hidden.Hint = h.text(e.Message), h.text(e.Hint)
+			hidden.Op, hidden.Code = h.text(e.Op), h.text(e.Code)
+			last.Error = &hidden
+		} else {
+			text := h.text(failed.Error())
+			last.Plain = &text
+			if kind := plainKind(failed); kind != event.ErrInternal {
+				last.Is = kind
+			}
+		}
+	}
+	lines, err := x.lines(h, t.opts.timeless)
+	if t.opts.timeless {
+		last.At = 0
+	}
+	if err == nil {
+		lines, err = appendLine(lines, last)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil && t.err == nil {
+		t.err = unwritable("the answer", err)
+	}
+	t.write(lines)
+	return t.err
+}
+
+// plainKind is what an error of nobody's kind says of itself.
+func plainKind(err error) event.ErrorKind {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return event.ErrTimeout
+	case errors.Is(err, context.Canceled):
+		return event.ErrCancelled
+	default:
+		return event.KindOf(err)
+	}
+}
+
+// lines hides what is to be hidden in the chunks and writes them.
+func (x *exchanged) lines(h *hider, timeless bool) ([]byte, error) {
+	type place struct {
+		kind  string
+		index int
+	}
+	texts := map[place][]int{}
+	var order []place
+	for i := range x.chunks {
+		c := &x.chunks[i]
+		switch c.Chunk {
+		case chunkNames[braid.ChunkText], chunkNames[braid.ChunkThinking], chunkNames[braid.ChunkSignature], chunkNames[braid.ChunkCallInput]:
+			p := place{c.Chunk, c.Index}
+			if texts[p] == nil {
+				order = append(order, p)
+			}
+			texts[p] = append(texts[p], i)
+		default:
+			c.Text = h.text(c.Text)
+		}
+		c.ID = h.text(c.ID)
+	}
+	for _, p := range order {
+		pieces := make([]string, len(texts[p]))
+		for k, i := range texts[p] {
+			pieces[k] = x.chunks[i].Text
+		}
+		if p.kind == chunkNames[braid.ChunkCallInput] {
+			h.jsonPieces(pieces)
+		} else {
+			h.pieces(pieces)
+		}
+		for k, i := range texts[p] {
+			x.chunks[i].Text = pieces[k]
+		}
+	}
+	var lines []byte
+	for i := range x.chunks {
+		c := &x.chunks[i]
+		if timeless {
+			c.At = 0
+		}
+		if !utf8.ValidString(c.Text) {
+			c.Base64, c.Text = []byte(c.Text), ""
+		}
+		if b := x.blocks[i]; b != nil {
+			raw, err := event.AppendBlock(nil, b)
+			if err != nil {
+				return lines, err
+			}
+			raw = h.json(raw, false)
+			if c.Block, err = compact(raw); err != nil {
+				return lines, err
+			}
+			if string(c.Block) != string(raw) {
+				c.Block, c.Verbatim = nil, string(raw)
+			}
+		}
+		var err error
+		if lines, err = appendLine(lines, c); err != nil {
+			return lines, err
+		}
+	}
+	return lines, nil
+}
