@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -28,11 +30,22 @@ type Agent struct {
 	retry      Retry
 	options    ModelOptions
 	sequential bool
-	// servers tells how the sources of tools are doing; answer is the schema of
-	// the agent's answer.
+	// fallbacks are asked where a model has failed with one of fallbackOn.
+	fallbacks  []Model
+	fallbackOn []event.ErrorKind
+	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
-	answer  *jsonschema.Resolved
-	err     error
+	// answer is the schema of the agent's answer, output the same for models that take
+	// it, asked in words, and withSchema the instructions with these words.
+	answer     *jsonschema.Resolved
+	output     *OutputSchema
+	asked      string
+	withSchema string
+	err        error
+	// refused is what the models refuse, as of the last check.
+	unchecked atomic.Bool
+	checking  sync.Mutex
+	refused   error
 }
 
 // Part is something that an agent is made of: a tool or a setting.
@@ -75,11 +88,12 @@ func (a *Agent) Use(parts ...Part) *Agent {
 			a.err = err
 		}
 	}
+	if a.asked != "" {
+		a.withSchema = strings.TrimLeft(a.instructions+"\n\n"+a.asked, "\n")
+	}
+	a.unchecked.Store(true)
 	return a
 }
-
-// Err tells what is wrong with the agent's parts; nil means nothing.
-func (a *Agent) Err() error { return a.err }
 
 // Name is the agent's name, the author of what it says.
 func (a *Agent) Name() string { return a.name }
@@ -201,33 +215,6 @@ func Sequential() Part {
 // is asked when a run of the agent begins, and the answer stands in the run's first event.
 func Announce(servers func() []event.ToolServer) Part {
 	return partFunc(func(a *Agent) error { a.servers = servers; return nil })
-}
-
-// AnswerSchema asks for an answer that is JSON of that schema. It stands in the agent's
-// instructions; a run whose last answer is not such JSON ends with an error of kind
-// [event.ErrInvalid] beside it, and otherwise [event.RunEnded].Output holds the JSON.
-// It counts for the root agent of a run.
-func AnswerSchema(schema json.RawMessage) Part {
-	return partFunc(func(a *Agent) error {
-		bad := func(err error) error {
-			return &event.Error{
-				Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "the schema of the answer is no JSON schema",
-				Hint: `give one such as {"type":"object","properties":{}}`, Err: err,
-			}
-		}
-		var s jsonschema.Schema
-		if err := json.Unmarshal(schema, &s); err != nil {
-			return bad(err)
-		}
-		resolved, err := s.Resolve(nil)
-		if err != nil {
-			return bad(err)
-		}
-		a.answer = resolved
-		a.instructions = strings.TrimLeft(a.instructions+"\n\nAnswer with JSON alone, without any text around it. "+
-			"It must be valid under this JSON schema:\n"+string(schema), "\n")
-		return nil
-	})
 }
 
 // Tools adds tools of any kind.
@@ -382,8 +369,8 @@ func (t *agentTool) attach(a *Agent) error {
 			Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "an agent that is used as a tool is nil", Hint: "leave it out",
 		}
 	}
-	if t.agent.err != nil {
-		return t.agent.err
+	if err := t.agent.Err(); err != nil {
+		return err
 	}
 	if err := a.add(t, t.spec); err != nil {
 		return err
@@ -396,7 +383,7 @@ func (t *agentTool) attach(a *Agent) error {
 // one name cannot be told apart in the log, and are refused.
 func (a *Agent) team() (map[string]*Agent, error) {
 	if len(a.children) == 0 {
-		return nil, a.err
+		return nil, a.Err()
 	}
 	team := map[string]*Agent{}
 	todo := []*Agent{a}
@@ -412,8 +399,8 @@ func (a *Agent) team() (map[string]*Agent, error) {
 			}
 			continue
 		}
-		if one.err != nil {
-			return nil, one.err
+		if err := one.Err(); err != nil {
+			return nil, err
 		}
 		team[one.name] = one
 		for _, c := range one.children {

@@ -28,6 +28,8 @@ type assembler struct {
 	hasUsage bool
 	response string
 	model    string
+	// taken stands for the person's newest message where a guardrail took it back.
+	taken string
 
 	texts    []event.TextDelta
 	thoughts []event.ThinkingDelta
@@ -51,7 +53,7 @@ type building struct {
 func (a *assembler) begin(now time.Time, argBytes int) {
 	a.begun, a.first, a.argBytes = now, 0, argBytes
 	a.blocks = a.blocks[:0]
-	a.stop, a.usage, a.hasUsage, a.response, a.model = "", event.Usage{}, false, "", ""
+	a.stop, a.usage, a.hasUsage, a.response, a.model, a.taken = "", event.Usage{}, false, "", "", ""
 }
 
 // take adds a chunk. It gives the live body to send, or nil.
@@ -121,8 +123,22 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		}
 	case ChunkResponse:
 		a.response, a.model = c.ID, c.Text
+	case ChunkRedactInput:
+		a.taken = orRedacted(c.Text)
+	case ChunkRedactOutput:
+		// Calls go too: what may not be said may not be done.
+		a.blocks = a.blocks[:0]
+		text := orRedacted(c.Text)
+		b := a.at(c.Index, ChunkText)
+		b.text = append(b.text, text...)
+		return &event.AnswerReplaced{Text: text, Block: c.Index}
 	}
 	return nil
+}
+
+// heard reports whether anything of an answer has come.
+func (a *assembler) heard() bool {
+	return len(a.blocks) > 0 || a.hasUsage || a.stop != "" || a.response != "" || a.model != "" || a.taken != ""
 }
 
 // used is what the call is known to have used. Where the provider gave no total,

@@ -11,15 +11,20 @@ import (
 // one that failed.
 func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
 	attempt := 1
-	if why == event.WhyRetry || why == event.WhyTakenOver {
+	if again(why) {
 		attempt = s.model.attempt + 1
 	}
+	model := agent.named(s.asks)
+	if why == event.WhyFallback {
+		model = agent.named(s.model.fallback)
+	}
+	info := model.Info()
 	cycle := s.cycle
 	if attempt == 1 {
 		cycle++
 	}
 	step := stepName(s.id, 'm', cycle, 0)
-	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepModel, Why: why, Model: agent.model.Info().Name})
+	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name})
 	s.model.by = &d.running
 	d.running.n++
 	// A model call on the driver's own goroutine is over before the next one
@@ -29,12 +34,13 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
 		w = &modelWork{}
 	}
 	*w = modelWork{
-		work: work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now},
+		work: work{scope: s, agent: agent, model: model, info: info, step: step, attempt: attempt, begun: d.now},
 		own: ModelRequest{
-			Instructions: agent.instructions, Messages: s.talk.shared(), Tools: agent.specs,
+			Messages: s.talk.shared(), Tools: agent.specs,
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
 	}
+	w.own.Instructions, w.own.Output = agent.told(&info)
 	w.request, w.answer = &w.own, &w.end
 	d.todo = append(d.todo, &w.work)
 }

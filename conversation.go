@@ -345,7 +345,7 @@ func endOfWithdrawn(o *journal.Opened) journal.Batch {
 	begun := &event.Event{Header: head, Body: &event.RunStarted{Agent: o.Run.Agent, Turn: o.Run.Turn}}
 	head.Seq++
 	b := journal.Batch{Status: event.RunCancelled, Events: []*event.Event{begun, {Header: head, Body: &event.RunEnded{
-		Status: event.RunCancelled, Stop: event.StopCancelled, Why: event.WhyCancelled,
+		Status: event.RunCancelled, Stop: event.StopCancelled, Why: event.WhyCancelled, CostNanoUSD: new(int64),
 		Err: &event.Error{Op: "run", Kind: event.ErrCancelled, Message: "the run was withdrawn before it began"},
 	}}}}
 	for i := range o.Mail {

@@ -23,6 +23,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	ended := &event.RunEnded{
 		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
 		Usage: r.usage, Models: r.models, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
+		CostNanoUSD: r.total(),
 	}
 	switch cmd.Why {
 	case event.WhyFailed:
@@ -67,6 +68,7 @@ func (d *driver) closeSteps(s *Scope) {
 		}
 		d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
 			Step: event.StepModel, Outcome: outcome, UsageUnknown: true,
+			CostNanoUSD: unheard(d.inputs(s).Agent.named(s.model.name)),
 		})
 	}
 }

@@ -103,6 +103,9 @@ func Next(s *Scope, in Inputs) Command {
 	case modelLost:
 		return nextModel(s, in, event.WhyTakenOver)
 	case modelFailed:
+		if s.model.fallback != "" {
+			return nextModel(s, in, event.WhyFallback)
+		}
 		if s.model.retryAt.IsZero() {
 			stop := event.StopError
 			if s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow {
@@ -175,7 +178,7 @@ func (s *Scope) untouched() bool {
 func nextModel(s *Scope, in Inputs, why event.Why) Command {
 	l := &in.Agent.limits
 	switch {
-	case l.Cycles > 0 && s.cycle >= l.Cycles && why != event.WhyRetry && why != event.WhyTakenOver:
+	case l.Cycles > 0 && s.cycle >= l.Cycles && !again(why):
 		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles")
 	case l.ToolCalls > 0 && s.toolCalls >= l.ToolCalls:
 		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls")
@@ -183,6 +186,11 @@ func nextModel(s *Scope, in Inputs, why event.Why) Command {
 		return limit(event.StopLimitTotalTokens, "the run reached its limit of tokens", "Limits.TotalTokens")
 	}
 	return Command{Do: DoModel, Why: why}
+}
+
+// again reports whether a model call is another attempt of one that has begun.
+func again(why event.Why) bool {
+	return why == event.WhyRetry || why == event.WhyFallback || why == event.WhyTakenOver
 }
 
 // endOfTurn is a model's answer without calls.

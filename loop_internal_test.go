@@ -58,6 +58,13 @@ func (h *history) calls(cycle int, tools ...string) *history {
 	return h.model(cycle, 1).add(cycle, stepName("", 'm', cycle, 0), 1, m)
 }
 
+// falls ends a model call that another model is to be asked for.
+func (h *history) falls(cycle, attempt int, model string) *history {
+	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
+		Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: noon, Fallback: model, Err: &event.Error{Kind: event.ErrModelAuth},
+	})
+}
+
 // fails ends a model call without an answer.
 func (h *history) fails(cycle, attempt int, outcome event.Outcome, retryAt time.Time) *history {
 	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
@@ -176,6 +183,7 @@ var nextCases = []nextCase{
 	{name: "one short of each", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 2, ToolCalls: 2, TotalTokens: 11}, do: DoModel, why: event.WhyToolResults},
 	{name: "a limit that is none", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: -1, ToolCalls: -1, TotalTokens: -1}, do: DoModel, why: event.WhyToolResults},
 	{name: "an attempt more is no cycle more", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, noon), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyRetry},
+	{name: "nor is one on another model", log: asked().model(1, 1).falls(1, 1, "other"), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyFallback},
 	{name: "nor is one that another driver lost", log: asked().model(1, 1).fails(1, 1, event.OutcomeLost, time.Time{}), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyTakenOver},
 	{name: "a paused turn is", log: asked().model(1, 1).says(1, event.StopPause), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
 
@@ -188,6 +196,8 @@ var nextCases = []nextCase{
 	{name: "it was stopped with its driver", log: asked().model(1, 1).fails(1, 1, event.OutcomeCancelled, time.Time{}), do: DoModel, why: event.WhyTakenOver},
 	{name: "not yet", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later.Add(-1), do: DoWait, why: event.WhyRetry, until: later},
 	{name: "now", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later, do: DoModel, why: event.WhyRetry},
+	{name: "on another model at once", log: asked().model(1, 1).falls(1, 1, "other"), now: noon.Add(-time.Hour), do: DoModel, why: event.WhyFallback},
+	{name: "not at all, where the run is cancelled", log: asked().model(1, 1).falls(1, 1, "other"), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
 	{name: "the provider paused", log: asked().model(1, 1).says(1, event.StopPause), do: DoModel, why: event.WhyPaused},
 	{
 		name: "a message came during the run", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0,
@@ -201,7 +211,7 @@ var nextCases = []nextCase{
 // ask folds the row's log and asks Next of its root scope.
 func (c *nextCase) ask() (*view, Inputs) {
 	v := newView(c.log.log)
-	agent := New("root", &planModel{&agentPlan{name: "root"}}, Limit(c.limits), AsTool(New("sub", &planModel{}), ""))
+	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(c.limits), AsTool(New("sub", &planModel{}), ""))
 	if c.sequential {
 		agent.Use(Sequential())
 	}

@@ -91,6 +91,23 @@ func checkLog(log []*event.Event) error {
 	return nil
 }
 
+// price is a sum of costs, unknown as soon as one of them is.
+type price struct {
+	nano    int64
+	unknown bool
+}
+
+func (p price) add(nano *int64) price {
+	if nano == nil {
+		return price{p.nano, true}
+	}
+	return price{p.nano + *nano, p.unknown}
+}
+
+func (p price) is(nano *int64) bool {
+	return p.unknown && nano == nil || !p.unknown && nano != nil && *nano == p.nano
+}
+
 type loggedStep struct {
 	kind    event.StepKind
 	attempt int
@@ -102,9 +119,20 @@ type loggedStep struct {
 func checkRun(log []*event.Event) error {
 	var usage event.Usage
 	models := map[string]event.Usage{}
+	cost, costs := price{}, map[string]price{} // of the run, and by model
+	spend := func(name string, u event.Usage, nano *int64) {
+		usage = usage.Add(u)
+		cost = cost.add(nano)
+		if u != (event.Usage{}) || nano == nil || *nano != 0 {
+			models[name] = models[name].Add(u)
+			costs[name] = costs[name].add(nano)
+		}
+	}
 	steps := map[string]*loggedStep{}
 	names := map[string]string{} // model step → model
 	calls := map[string]string{} // step → call id
+	asked := map[string]string{} // scope → the last model, and the one that is asked instead
+	falls := map[string]string{}
 	scopes := map[string]bool{"": true}
 	tokens := map[string]bool{}
 	cycles := 0
@@ -143,8 +171,16 @@ func checkRun(log []*event.Event) error {
 			s.attempt, s.open, s.asked = e.Attempt, true, false
 			if b.Step == event.StepModel {
 				names[e.Step] = b.Model
+				last, instead := asked[e.Scope], falls[e.Scope]
+				if instead == "" && last != "" && b.Model != last || instead != "" && (b.Model != instead || b.Why != event.WhyFallback) {
+					return bad("because of %q it asks %s after %s, and %q was to be asked instead", b.Why, b.Model, last, instead)
+				}
+				if b.Why == event.WhyFallback && instead == "" {
+					return bad("nothing says that it falls back")
+				}
+				asked[e.Scope], falls[e.Scope] = b.Model, ""
 				if !slices.Contains([]event.Why{
-					event.WhyInput, event.WhyToolResults, event.WhyRetry, event.WhyTakenOver, event.WhyPaused,
+					event.WhyInput, event.WhyToolResults, event.WhyRetry, event.WhyFallback, event.WhyTakenOver, event.WhyPaused,
 				}, b.Why) {
 					return bad("it goes on because of %q", b.Why)
 				}
@@ -157,8 +193,7 @@ func checkRun(log []*event.Event) error {
 					return bad("it ends a step that is not open")
 				}
 				s.open, s.ended = false, true
-				usage = usage.Add(b.Usage)
-				models[b.Model] = models[b.Model].Add(b.Usage)
+				spend(names[e.Step], b.Usage, b.CostNanoUSD)
 			}
 			for n, c := range event.CallsOf(b.Content) {
 				calls[stepName(e.Scope, 't', e.Cycle, n)] = c.ID
@@ -169,10 +204,11 @@ func checkRun(log []*event.Event) error {
 					return bad("it ends a step that is not open")
 				}
 				s.open = false
-				usage = usage.Add(b.Usage)
-				if b.Usage != (event.Usage{}) {
-					models[names[e.Step]] = models[names[e.Step]].Add(b.Usage)
+				if b.Fallback != "" && (b.RetryAt.IsZero() || b.RetryAt.After(e.Time)) {
+					return bad("it waits to fall back")
 				}
+				falls[e.Scope] = b.Fallback
+				spend(names[e.Step], b.Usage, b.CostNanoUSD)
 				break
 			}
 			if s == nil {
@@ -219,6 +255,12 @@ func checkRun(log []*event.Event) error {
 			split := map[string]event.Usage{}
 			for _, m := range b.Models {
 				split[m.Model] = m.Usage
+				if !costs[m.Model].is(m.CostNanoUSD) {
+					return bad("%s cost %s, its steps %+v", m.Model, asJSON(m.CostNanoUSD), costs[m.Model])
+				}
+			}
+			if !cost.is(b.CostNanoUSD) {
+				return bad("it cost %s, its steps %+v", asJSON(b.CostNanoUSD), cost)
 			}
 			if !maps.Equal(split, models) {
 				return bad("its usage by model is %+v, the steps' %+v", split, models)
@@ -485,6 +527,11 @@ func checkHidden(log []*event.Event, seed uint64) error {
 			}
 		} else {
 			r := &event.Redacted{Target: a}
+			if opened, ok := log[a-1].Body.(*event.ScopeOpened); ok {
+				for _, block := range opened.Input {
+					gone[block] = a
+				}
+			}
 			if pick.IntN(2) == 0 {
 				r.Replacement = TextOutput("covered").Content
 			}
@@ -586,7 +633,7 @@ func dump(v *view) string {
 	if r == nil {
 		return sb.String()
 	}
-	line("run %s %s first %d usage %+v models %+v metrics %+v", r.id, r.agent, r.first, r.usage, r.models, r.metrics)
+	line("run %s %s first %d usage %+v models %s cost %d %v metrics %+v", r.id, r.agent, r.first, r.usage, asJSON(r.models), r.cost, r.unpriced, r.metrics)
 	line("last message %s", fingerprint([]event.Message{r.lastMessage}))
 	line("effects %s ended %s", asJSON(r.effects), asJSON(r.ended))
 	for _, q := range r.questions {
@@ -596,7 +643,8 @@ func dump(v *view) string {
 		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d", s.id, s.agent,
 			s.depth, asJSON(s.closed), s.cycle, s.fresh, s.stop, s.settled, s.endTurn, s.modelCalls, s.toolCalls)
 		line("  talk %s", fingerprint(s.talk.msgs))
-		line("  model %d %s.%d %s %s %v", s.model.state, s.model.step, s.model.attempt, s.model.name, asJSON(s.model.err), s.model.retryAt.UnixNano())
+		line("  model %d %s.%d %d %s %s %v %s %s newest %d %v %s", s.model.state, s.model.step, s.model.attempt, s.model.tries, s.model.name, asJSON(s.model.err),
+			s.model.retryAt.UnixNano(), s.model.fallback, s.asks, s.newest.seq, s.newest.whole, fingerprint([]event.Message{{Content: s.newest.content}}))
 		if s.opener != nil {
 			line("  opened by %s of %q", s.opener.step, s.parent.id)
 		}

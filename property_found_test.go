@@ -22,7 +22,7 @@ func callsOnce(tools ...string) Model {
 	for _, name := range tools {
 		turn.calls = append(turn.calls, callPlan{tool: name, args: `{}`})
 	}
-	return &planModel{&agentPlan{name: "root", turns: []turnPlan{turn}}}
+	return &planModel{plan: &agentPlan{name: "root", turns: []turnPlan{turn}}}
 }
 
 // inWorld is a context for models and tools of plans.
@@ -125,7 +125,7 @@ func TestAStepThatIsCancelledAtItsBeginDoesNotRun(t *testing.T) {
 func TestPartialIsGoneOnceTheAnswerIsWhole(t *testing.T) {
 	t.Parallel()
 	conv := planConversation()
-	model := &planModel{&agentPlan{name: "root", turns: []turnPlan{{fails: 1, failure: 1, paused: true}}}}
+	model := &planModel{plan: &agentPlan{name: "root", turns: []turnPlan{{fails: 1, failure: 1, paused: true}}}}
 	agent := New("root", model, Retries(Retry{Base: 1, Max: 1, Exact: true}))
 	result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
 	if err != nil || len(result.Partial) != 0 {
@@ -139,7 +139,7 @@ func TestFailedAttemptsCountInTheTotal(t *testing.T) {
 	t.Parallel()
 	for _, last := range []lastKind{lastFatal, lastPanic} {
 		conv := planConversation()
-		model := &planModel{&agentPlan{name: "root", turns: []turnPlan{{fails: 2, failure: 2, paused: true}}, last: last}}
+		model := &planModel{plan: &agentPlan{name: "root", turns: []turnPlan{{fails: 2, failure: 2, paused: true}}, last: last}}
 		agent := New("root", model, Retries(Retry{Base: 1, Max: 1, Exact: true}))
 		result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
 		if err == nil {
@@ -174,7 +174,7 @@ func TestTwoHandlesOnAConversationOfAnyName(t *testing.T) {
 	store := journal.NewMemory(journal.MemoryOptions{})
 	for i := range 2 {
 		conv := Open(store, "conversation")
-		agent := New("root", &planModel{&agentPlan{name: "root"}})
+		agent := New("root", &planModel{plan: &agentPlan{name: "root"}})
 		result, err := agent.Run(inWorld(t.Context(), conv), "go", In(conv))
 		if err != nil || result.Stop != event.StopEndTurn {
 			t.Fatalf("handle %d: %s, %v", i, result.Stop, err)
@@ -210,7 +210,7 @@ func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
 func TestAHistoryIsNotHeldAgainstTheToolLimit(t *testing.T) {
 	t.Parallel()
 	conv := planConversation()
-	agent := New("root", &planModel{&agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
+	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(Limits{ToolCalls: 1}))
 	result, err := agent.Run(inWorld(t.Context(), conv), []event.Message{
 		{Role: event.RoleUser, Content: TextOutput("what time is it?").Content},
 		{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "a", Name: "clock", Args: emptyObject}}},
@@ -275,9 +275,9 @@ func TestACancellationIsHeardByAllScopesAtOnce(t *testing.T) {
 	conv := planConversation()
 	ctx, cancel := context.WithCancel(inWorld(t.Context(), conv))
 	defer cancel()
-	below := &cancelling{planModel: planModel{&agentPlan{name: "below"}}}
+	below := &cancelling{planModel: planModel{plan: &agentPlan{name: "below"}}}
 	root := &agentPlan{name: "root", turns: []turnPlan{{calls: []callPlan{{tool: "below", args: `{"input":"go on"}`}}}}}
-	agent := New("root", &planModel{root}, AsTool(New("below", below), ""))
+	agent := New("root", &planModel{plan: root}, AsTool(New("below", below), ""))
 	below.cancel = cancel
 	result, err := agent.Run(ctx, "go", In(conv))
 	if result.Stop != event.StopCancelled {
@@ -350,7 +350,7 @@ func TestARunThatCouldNotBeginStandsInNobodysWay(t *testing.T) {
 	store := &unreachable{Store: journal.NewMemory(journal.MemoryOptions{}), times: 2}
 	conv := Open(store, "c")
 	ctx := inWorld(t.Context(), conv)
-	agent := New("root", &planModel{&agentPlan{name: "root"}})
+	agent := New("root", &planModel{plan: &agentPlan{name: "root"}})
 	for _, lost := range []string{"lost one", "lost two"} {
 		if _, err := agent.Run(ctx, lost, In(conv)); !errors.Is(err, event.ErrUnavailable) {
 			t.Fatalf("got %v", err)

@@ -55,6 +55,11 @@ type agentPlan struct {
 	turns      []turnPlan
 	last       lastKind
 	limits     Limits
+	// fallbacks counts the models behind the first, for failures of the kinds falls;
+	// unpriced is the first of them whose price nobody knows, from 1.
+	fallbacks int
+	falls     []event.ErrorKind
+	unpriced  int
 }
 
 // lastKind is how an agent's model ends.
@@ -79,7 +84,9 @@ type turnPlan struct {
 	thinking bool
 	text     bool
 	paused   bool
-	calls    []callPlan
+	// guard is 1 where a guardrail takes the person's message back, 2 the answer.
+	guard int
+	calls []callPlan
 }
 
 type callPlan struct {
@@ -192,6 +199,13 @@ func drawRun(t *rapid.T) *runPlan {
 
 func drawAgent(t *rapid.T, r *runPlan, a *agentPlan) {
 	a.sequential = chance(t, 10)
+	if chance(t, 16) {
+		a.fallbacks = 1 + choose(t, 1, 1)
+		a.falls = [][]event.ErrorKind{{event.ErrThrottled}, {event.ErrOverloaded, event.ErrStreamCut}, {event.ErrThrottled, event.ErrOverloaded}}[choose(t, 1, 1, 1)]
+	}
+	if chance(t, 8) {
+		a.unpriced = 1 + choose(t, 1, 1)
+	}
 	if chance(t, 5) {
 		a.limits.Cycles = 1 + choose(t, 1, 1)
 	}
@@ -211,7 +225,7 @@ func drawAgent(t *rapid.T, r *runPlan, a *agentPlan) {
 func drawTurn(t *rapid.T, r *runPlan, a *agentPlan) turnPlan {
 	turn := turnPlan{
 		fails: choose(t, 26, 3, 1), failure: choose(t, 1, 1, 1), thinking: chance(t, 12), text: chance(t, 16),
-		paused: chance(t, 3),
+		paused: chance(t, 3), guard: choose(t, 28, 2, 2),
 	}
 	if turn.paused {
 		return turn
@@ -263,9 +277,16 @@ func (a *agentPlan) answer(req *ModelRequest, seen string) ([]Chunk, error) {
 		return a.ending(seen)
 	}
 	turn := &a.turns[req.Cycle-1]
-	var list []Chunk
 	if req.Attempt <= turn.fails {
 		return turn.fail()
+	}
+	list := []Chunk{{Kind: ChunkResponse, ID: "answer", Text: "the provider's own name"}}
+	switch {
+	case turn.guard == 1 && req.Cycle == 1:
+		list = append(list, Chunk{Kind: ChunkRedactInput, Text: guarded(req)})
+	case turn.guard == 2:
+		list = append(list, Chunk{Kind: ChunkText, Index: 9, Text: "a secret"}, Chunk{Kind: ChunkCall, Index: 10, ID: "no", Text: "unsafe"},
+			Chunk{Kind: ChunkRedactOutput, Index: 9, Text: "a cover"})
 	}
 	if turn.thinking {
 		list = append(list, Chunk{Kind: ChunkThinking, Index: 0, Text: "hm"}, Chunk{Kind: ChunkSignature, Index: 0, Text: "sig"})
@@ -287,6 +308,18 @@ func (a *agentPlan) answer(req *ModelRequest, seen string) ([]Chunk, error) {
 	return append(list,
 		Chunk{Kind: ChunkUsage, Usage: &event.Usage{Input: int64(10 * req.Cycle), Output: 5, CacheRead: 3}},
 		Chunk{Kind: ChunkStop, Stop: stop}), nil
+}
+
+// guarded is what a guardrail puts in place of a person's message: the same, however
+// often it is asked.
+func guarded(req *ModelRequest) string {
+	text := ""
+	for _, b := range req.Messages[len(req.Messages)-1].Content {
+		if t, ok := b.(*event.Text); ok {
+			text = t.Text
+		}
+	}
+	return "guarded: " + strings.TrimPrefix(text, "guarded: ")
 }
 
 func (turn *turnPlan) fail() ([]Chunk, error) {
@@ -344,9 +377,11 @@ func (p *casePlan) GoString() string {
 	for i, r := range append(append([]*runPlan(nil), p.before...), p.main) {
 		fmt.Fprintf(&sb, "run %d: cancel %d at %d, single %v\n", i+1, r.cancel, r.at, r.single)
 		for _, a := range r.agents {
-			fmt.Fprintf(&sb, "  %s: children %v, sequential %v, last %d, limits %+v\n", a.name, a.children, a.sequential, a.last, a.limits)
+			fmt.Fprintf(&sb, "  %s: children %v, sequential %v, last %d, limits %+v, %d fallbacks for %v, unpriced %d\n", a.name, a.children, a.sequential, a.last, a.limits,
+				a.fallbacks, a.falls, a.unpriced)
 			for n, turn := range a.turns {
-				fmt.Fprintf(&sb, "    %d: fails %d by %d, thinking %v, text %v, paused %v\n", n+1, turn.fails, turn.failure, turn.thinking, turn.text, turn.paused)
+				fmt.Fprintf(&sb, "    %d: fails %d by %d, thinking %v, text %v, paused %v, guard %d\n", n+1, turn.fails, turn.failure, turn.thinking, turn.text,
+					turn.paused, turn.guard)
 				for _, c := range turn.calls {
 					fmt.Fprintf(&sb, "      %s %q %.60s\n", c.tool, c.id, c.args)
 				}

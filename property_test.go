@@ -613,6 +613,7 @@ func (h *histogram) add(p *casePlan, log []*event.Event, c *testCase) {
 		case *event.StepBegun:
 			kinds["tool "+string(b.Effect)] = true
 			kinds["retry"] = kinds["retry"] || b.Why == event.WhyRetry
+			kinds["fallback"] = kinds["fallback"] || b.Why == event.WhyFallback
 			kinds["unknown tool"] = kinds["unknown tool"] || b.Tool == "missing"
 		case *event.StepEnded:
 			if b.Step == event.StepTool {
@@ -630,6 +631,9 @@ func (h *histogram) add(p *casePlan, log []*event.Event, c *testCase) {
 		case *event.RunEnded:
 			kinds["why "+string(b.Why)] = true
 			kinds["cancels"] = b.Status == event.RunCancelled
+			kinds["unpriced"] = b.CostNanoUSD == nil
+		case *event.Redacted:
+			kinds["redacted"] = true
 		}
 	}
 	delete(kinds, "tool ")

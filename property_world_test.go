@@ -94,9 +94,20 @@ func (w *world) entered(key string) int {
 }
 
 // planModel says what an agent's plan says. It is a function of the request.
-type planModel struct{ plan *agentPlan }
+type planModel struct {
+	plan *agentPlan
+	// nth is its place in the agent's list.
+	nth int
+}
 
-func (m *planModel) Info() ModelInfo { return ModelInfo{Name: "plan:" + m.plan.name, Simulated: true} }
+func (m *planModel) Info() ModelInfo {
+	info := ModelInfo{Name: "plan:root", Simulated: true}
+	if m.plan != nil {
+		info.Name = fmt.Sprint("plan:", m.plan.name, strings.Repeat("+", m.nth))
+		info.Cost = func(u event.Usage) (int64, bool) { return u.Total * int64(2+m.nth), m.plan.unpriced != m.nth+1 }
+	}
+	return info
+}
 
 func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
 	w := worldOf(ctx)
@@ -136,9 +147,16 @@ func (r *runPlan) agent() *Agent {
 	agents := make([]*Agent, len(r.agents))
 	for i := len(r.agents) - 1; i >= 0; i-- {
 		p := r.agents[i]
-		a := New(p.name, &planModel{p}, Limit(p.limits), Retries(Retry{Base: 1, Max: 1, Exact: true}),
+		a := New(p.name, &planModel{plan: p}, Limit(p.limits), Retries(Retry{Base: 1, Max: 1, Exact: true}),
 			Func("pure", "", planTool, Pure()), Func("idem", "", planTool, Idempotent()), Func("unsafe", "", planTool),
 			Func("recon", "", planTool, Reconcile(planReconcile)))
+		if p.fallbacks > 0 {
+			var more []Model
+			for n := range p.fallbacks {
+				more = append(more, &planModel{plan: p, nth: n + 1})
+			}
+			a.Use(Fallback(p.falls, more...))
+		}
 		if p.sequential {
 			a.Use(Sequential())
 		}

@@ -27,9 +27,11 @@ type Result struct {
 	// of the next one when it was cut off.
 	Message event.Message
 	Partial []event.Block
-	// Usage sums all model calls of the run.
-	Usage   event.Usage
-	Metrics Metrics
+	// Usage sums all model calls of the run. CostNanoUSD is what they cost in 1e-9 US
+	// dollars; nil where a part of it is not known: unknown is not zero.
+	Usage       event.Usage
+	CostNanoUSD *int64
+	Metrics     Metrics
 	// State is the run's own state: what tools set with [StateTemp], without the
 	// prefix (Strands' request state).
 	State map[string]json.RawMessage
@@ -68,7 +70,7 @@ type Question struct {
 func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
 	r.Run = run.id
 	r.Message = run.lastMessage
-	r.Usage = run.usage
+	r.Usage, r.CostNanoUSD = run.usage, run.total()
 	r.Metrics = run.metrics
 	r.Metrics.Duration = now.Sub(run.started)
 	r.State = state.run()

@@ -296,11 +296,12 @@ func (a *Agent) through(
 
 // simulated reports whether any model of the run follows a script.
 func (a *Agent) simulated(team map[string]*Agent) bool {
-	if a.model.Info().Simulated {
+	simulated := func(m Model) bool { return m.Info().Simulated }
+	if simulated(a.model) || slices.ContainsFunc(a.fallbacks, simulated) {
 		return true
 	}
 	for _, one := range team {
-		if one.model.Info().Simulated {
+		if simulated(one.model) || slices.ContainsFunc(one.fallbacks, simulated) {
 			return true
 		}
 	}

@@ -130,13 +130,16 @@ type toolEnded struct {
 	result event.ToolResult
 }
 
-// settleModel folds the end of a model call: its message, or its failure with
-// the time of the next attempt, which is decided here once and written.
+// settleModel folds the end of a model call: its message, or its failure with the time
+// and the model of the next attempt, which are decided here once and written.
 func (d *driver) settleModel(w *work) {
 	end := w.answer
 	d.running.n--
 	w.scope.model.by = nil
 	failpoint.Hit("model/ended")
+	if end.taken != "" && (end.message != nil || !d.cutOff()) {
+		d.takeBack(w, end.taken)
+	}
 	if end.message != nil {
 		if w.scope.depth == 0 {
 			d.partial = nil
@@ -150,15 +153,22 @@ func (d *driver) settleModel(w *work) {
 	failed := &event.StepEnded{
 		Step: event.StepModel, Outcome: event.OutcomeFailed, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
 	}
-	failed.Err = modelError(w.agent.model.Info().Name, end.err)
+	failed.Err = modelError(w.info.Name, end.err)
+	if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
+		failed.CostNanoUSD = &nano
+	}
+	retry := w.agent.retry
+	next := w.agent.instead(w.info.Name, failed.Err.Kind)
 	if end.panics != "" {
 		failed.Err.Err = errors.New(end.panics)
 	}
 	switch {
 	case d.ctx.Err() != nil:
 		failed.Outcome = event.OutcomeCancelled
-	case failed.Err.Kind.Info().Retry && failed.Err.Kind != event.ErrTimeout && w.attempt < w.agent.retry.Attempts:
-		failed.RetryAt = d.now.Add(w.agent.retry.wait(w.attempt, failed.Err.RetryAfter))
+	case next != nil:
+		failed.RetryAt, failed.Fallback = d.now, next.Info().Name
+	case failed.Err.Kind.Info().Retry && failed.Err.Kind != event.ErrTimeout && w.scope.model.tries < retry.Attempts:
+		failed.RetryAt = d.now.Add(retry.wait(w.scope.model.tries, failed.Err.RetryAfter))
 	}
 	if w.scope.depth == 0 {
 		d.partial = end.partial

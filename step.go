@@ -33,6 +33,9 @@ type work struct {
 	entry   *call
 	request *ModelRequest
 	agent   *Agent
+	// model is the one of the agent's that is called, info what it says of itself.
+	model   Model
+	info    ModelInfo
 	step    string
 	attempt int
 	begun   time.Time
@@ -86,6 +89,16 @@ type modelEnd struct {
 	usage   event.Usage
 	known   bool
 	partial []event.Block
+	// begun says that something of an answer came; taken is what a guardrail puts
+	// in place of the person's newest message, empty for nothing.
+	begun bool
+	taken string
+}
+
+// modelAnswer is a model's message and what it cost in one piece of memory.
+type modelAnswer struct {
+	event.AssistantMessage
+	cost int64
 }
 
 // runTool runs one tool call to its end, which it leaves in w. It never panics.
@@ -245,15 +258,15 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 	defer func() {
 		if v := recover(); v != nil {
 			end.err = &event.Error{
-				Op: "model " + w.agent.model.Info().Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
+				Op: "model " + w.info.Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
 			}
 			end.panics = string(debug.Stack())
 			end.message = nil
-			end.usage, end.known = a.used(), a.hasUsage
+			end.heard(a)
 		}
 	}()
 	stopped := false
-	for chunk, err := range w.agent.model.Stream(ctx, w.request) {
+	for chunk, err := range w.model.Stream(ctx, w.request) {
 		if err != nil {
 			end.err = err
 			break
@@ -265,13 +278,13 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 		}
 	}
 	end.took = time.Since(w.begun)
-	end.usage, end.known = a.used(), a.hasUsage
+	end.heard(a)
 	switch {
 	case stopped:
 		end.err = context.Canceled
 	case end.err == nil && a.stop == "":
 		end.err = &event.Error{
-			Op: "model " + w.agent.model.Info().Name, Kind: event.ErrStreamCut,
+			Op: "model " + w.info.Name, Kind: event.ErrStreamCut,
 			Message: "the model's answer ended without its terminal signal",
 		}
 		if ctx.Err() != nil {
@@ -284,13 +297,24 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 		return
 	}
 	// The order counts: content may change the stop reason.
-	m := &event.AssistantMessage{Content: a.content(w)}
+	m := &modelAnswer{}
+	m.Content = a.content(w)
 	m.Stop, m.Usage, m.Response, m.Model = a.stop, end.usage, a.response, a.model
 	if m.Model == "" {
-		m.Model = w.agent.model.Info().Name
+		m.Model = w.info.Name
 	}
 	m.Latency, m.TimeToFirstByte = end.took, a.first
-	end.message = m
+	if nano, known := priceOf(&w.info, end.usage, end.known); known {
+		m.cost = nano
+		m.CostNanoUSD = &m.cost
+	}
+	end.message = &m.AssistantMessage
+}
+
+// heard takes over what is known of a call however it ended.
+func (e *modelEnd) heard(a *assembler) {
+	e.usage, e.known = a.used(), a.hasUsage
+	e.begun, e.taken = a.heard(), a.taken
 }
 
 // modelError makes a model's error one of ours.

@@ -81,6 +81,22 @@ func (t *transcript) shared() []event.Message {
 	return slices.Clip(t.msgs)
 }
 
+// swap puts other content in place of what was appended as own, as long as it stands
+// there alone and in a row. What was handed out before stays as it is. It
+// reports whether it was found.
+func (t *transcript) swap(own, other []event.Block) bool {
+	for i, m := range slices.Backward(t.msgs) {
+		at := slices.Index(m.Content, own[0])
+		if at < 0 || m.Role != event.RoleUser || len(m.Content) < at+len(own) || !slices.Equal(m.Content[at:at+len(own)], own) {
+			continue
+		}
+		t.msgs = slices.Clone(t.msgs)
+		t.msgs[i].Content = joinBlocks(joinBlocks(m.Content[:at], other), m.Content[at+len(own):])
+		return true
+	}
+	return false
+}
+
 var beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
 
 func joinBlocks(a, b []event.Block) []event.Block {
@@ -168,10 +184,7 @@ func (h *hidden) note(e *event.Event) {
 		if h.redacted == nil {
 			h.redacted = make(map[int64][]event.Block)
 		}
-		h.redacted[b.Target] = redactedContent
-		if len(b.Replacement) > 0 {
-			h.redacted[b.Target] = b.Replacement
-		}
+		h.redacted[b.Target] = shownInstead(b)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -48,9 +47,12 @@ type runView struct {
 	scopes []*Scope
 	byID   map[string]*Scope
 	usage  event.Usage
-	// models splits usage by model, sorted by name.
-	models  []event.ModelUsage
-	metrics Metrics
+	// models splits usage by model, sorted by name; cost is the sum of what the calls
+	// cost, unpriced that of one of them nobody knows it.
+	models   []event.ModelUsage
+	cost     int64
+	unpriced bool
+	metrics  Metrics
 	// lastMessage is the root scope's last whole answer.
 	lastMessage event.Message
 	questions   []*question
@@ -94,7 +96,11 @@ type Scope struct {
 	// answered yet.
 	fresh event.Why
 	model modelStep
-	stop  event.StopReason
+	// asks is the model that was asked last, with which the scope stays.
+	asks string
+	stop event.StopReason
+	// newest is the last message of a person in this scope.
+	newest said
 	// pieces are the parts of an answer that is not whole yet.
 	pieces []event.Block
 	// asking is the answer whose calls are not all settled; batch are its
@@ -113,9 +119,13 @@ type modelStep struct {
 	state   modelState
 	step    string
 	attempt int
+	// tries counts the attempts on the model called name.
+	tries   int
 	name    string
 	err     *event.Error
 	retryAt time.Time
+	// fallback is the model that is asked instead of one that failed.
+	fallback string
 	// by is the driver that runs it; the fold knows nothing of it.
 	by *running
 }
@@ -240,8 +250,11 @@ func (v *view) fold(e *event.Event) {
 			v.run.change(b)
 		}
 		return
-	case *event.Compacted, *event.Redacted:
+	case *event.Compacted:
 		v.stale = true
+		return
+	case *event.Redacted:
+		v.redact(e, b)
 		return
 	}
 	r := v.run
@@ -256,7 +269,7 @@ func (v *view) fold(e *event.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *event.ScopeOpened:
-		r.open(b)
+		r.open(e, b, v)
 		return
 	case *event.RunEnded:
 		if v.hide.has(e) {
@@ -286,8 +299,10 @@ func (v *view) fold(e *event.Event) {
 			v.letters[b.Mail] = e.Run
 		}
 		content := s.takeResults(v.hide.content(e, b.Content))
+		s.newest = said{seq: e.Seq}
 		if !v.hide.has(e) {
 			s.talk.user(content)
+			s.newest.content, s.newest.whole = content, len(content) == len(b.Content) || v.hide.redacted[e.Seq] != nil
 		}
 		s.fresh = event.WhyInput
 		if b.Mail != "" {
@@ -306,7 +321,7 @@ func (v *view) fold(e *event.Event) {
 			c.closed = b
 		}
 	case *event.Transferred:
-		s.agent = b.To
+		s.agent, s.asks = b.To, ""
 	}
 }
 
@@ -355,7 +370,7 @@ func (v *view) endRun(b *event.RunEnded) {
 	}
 }
 
-func (r *runView) open(b *event.ScopeOpened) {
+func (r *runView) open(e *event.Event, b *event.ScopeOpened, v *view) {
 	if b.ID == "" || r.byID[b.ID] != nil {
 		return
 	}
@@ -364,7 +379,8 @@ func (r *runView) open(b *event.ScopeOpened) {
 		return
 	}
 	s := &Scope{id: b.ID, parent: parent, agent: b.Agent, depth: b.Depth, fresh: event.WhyInput}
-	s.talk.user(b.Input)
+	s.newest = said{seq: e.Seq, content: v.hide.content(e, b.Input), whole: true}
+	s.talk.user(s.newest.content)
 	if c := parent.callByID(b.Call); c != nil {
 		s.opener = c
 		c.child = s
@@ -389,7 +405,11 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	if e.Step == "" {
 		r.inputs++
 	} else {
-		r.count(b.Model, b.Usage)
+		name := s.model.name
+		if name == "" {
+			name = b.Model
+		}
+		r.count(name, b.Usage, b.CostNanoUSD)
 		r.metrics.ModelTime += b.Latency
 		if r.metrics.TimeToFirstByte == 0 {
 			r.metrics.TimeToFirstByte = b.TimeToFirstByte
@@ -492,22 +512,15 @@ func (r *runView) tick(e *event.Event) {
 	r.flying = max(0, r.flying+begins)
 }
 
-// count adds what a model call used.
-func (r *runView) count(model string, u event.Usage) {
-	if u == (event.Usage{}) {
-		return
-	}
-	r.usage = r.usage.Add(u)
-	if planted.Is("usage twice") {
-		r.usage = r.usage.Add(u)
-	}
+// row is that of a model, made where there is none. Its cost is known until a call's is not.
+func (r *runView) row(model string) *event.ModelUsage {
 	i, known := slices.BinarySearchFunc(r.models, model, func(m event.ModelUsage, name string) int {
 		return strings.Compare(m.Model, name)
 	})
 	if !known {
-		r.models = slices.Insert(r.models, i, event.ModelUsage{Model: model})
+		r.models = slices.Insert(r.models, i, event.ModelUsage{Model: model, CostNanoUSD: new(int64)})
 	}
-	r.models[i].Usage = r.models[i].Usage.Add(u)
+	return &r.models[i]
 }
 
 func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
@@ -519,7 +532,12 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 			}
 		}
 		s.pieces = nil
-		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, name: b.Model}
+		tries := 1
+		if s.model.step == e.Step && s.model.name == b.Model {
+			tries += s.model.tries
+		}
+		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, name: b.Model}
+		s.asks = b.Model
 		s.modelCalls++
 		r.metrics.ModelCalls++
 		return
@@ -536,7 +554,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepModel {
-		r.count(s.model.name, b.Usage)
+		r.count(s.model.name, b.Usage, b.CostNanoUSD)
 		s.model.state = modelFailed
 		switch b.Outcome {
 		case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
@@ -545,6 +563,7 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 		}
 		s.model.err = b.Err
 		s.model.retryAt = b.RetryAt
+		s.model.fallback = b.Fallback
 		s.model.attempt = e.Attempt
 		return
 	}

@@ -112,10 +112,12 @@ func (m *Model) Realtime(speed float64) *Model {
 }
 
 // Info implements [braid.Model]: the name is "demo:" and the script's, and
-// the model is always simulated.
+// the model is always simulated, and costs nothing.
 func (m *Model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "demo:" + m.name, Simulated: true}
+	return braid.ModelInfo{Name: "demo:" + m.name, Simulated: true, Cost: free}
 }
+
+func free(event.Usage) (nanoUSD int64, known bool) { return 0, true }
 
 // About says in a sentence what the script shows; it may be empty.
 func (m *Model) About() string { return m.about }

@@ -1,0 +1,77 @@
+package braid
+
+import (
+	"errors"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Err tells what is wrong with the agent's parts; nil means nothing. It also asks each
+// of the agent's models that is a [ModelChecker] whether it can be asked what the agent
+// asks, once for all that was added since it was asked last, so that tools may be added
+// one by one. It is safe for concurrent use.
+func (a *Agent) Err() error {
+	if a.err != nil {
+		return a.err
+	}
+	if a.unchecked.Load() {
+		a.checking.Lock()
+		defer a.checking.Unlock()
+		if a.unchecked.Load() {
+			a.refused = a.check()
+			a.unchecked.Store(false)
+		}
+	}
+	return a.refused
+}
+
+// check asks the agent's models what they cannot be asked.
+func (a *Agent) check() error {
+	for _, m := range a.models() {
+		checker := checkerOf(m)
+		if checker == nil {
+			continue
+		}
+		info := m.Info()
+		req := &ModelRequest{Tools: a.specs, Options: a.options}
+		req.Instructions, req.Output = a.told(&info)
+		if err := checker.Check(req); err != nil {
+			return a.cannotAsk(info.Name, err)
+		}
+	}
+	return nil
+}
+
+// cannotAsk is a check's error with the agent's name on it.
+func (a *Agent) cannotAsk(model string, err error) error {
+	bad := &event.Error{
+		Op: "agent " + a.name + ", model " + model, Kind: event.ErrInvalid,
+		Message: "the model cannot be asked what the agent asks: " + err.Error(), Hint: "change what is named, or use another model", Err: err,
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		bad.Kind, bad.Code = e.Kind, e.Code
+		if e.Message != "" {
+			bad.Message = e.Message
+		}
+		if e.Hint != "" {
+			bad.Hint = e.Hint
+		}
+	}
+	return bad
+}
+
+// checkerOf finds what can be asked of a model or of the one that it wraps; nil
+// for nothing.
+func checkerOf(m Model) ModelChecker {
+	for m != nil {
+		if c, ok := m.(ModelChecker); ok {
+			return c
+		}
+		w, ok := m.(interface{ Unwrap() Model })
+		if !ok {
+			return nil
+		}
+		m = w.Unwrap()
+	}
+	return nil
+}

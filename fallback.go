@@ -1,0 +1,99 @@
+package braid
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Fallback gives the agent more models, to be asked in this order where a call fails
+// with one of the kinds. Such a call is not repeated on the model that failed: the next
+// one of the list, which begins with the agent's own, is asked at once, also where the
+// kind is none that is repeated (a conversation that does not fit goes to a model
+// with a larger context, a refused key to another provider). Other kinds keep to
+// [Retries], whose attempts count for each model. At the end of the list a failure is
+// what it would be without one.
+//
+// The agent stays with the model that it has come to until its work is over, because
+// that model's provider has the conversation in its cache now, and because what the
+// first one refused it would likely refuse again: in the run, or where the agent is used
+// as a tool in that call. The next run begins with the first model. Another driver
+// that takes the run over goes on with the model that the log names; where the
+// agent has none of that name any more, with its first.
+//
+// An attempt on another model is no new cycle, and what the failed one had said is
+// void. The step's events tell of it: [event.StepEnded].Fallback, and [event.WhyFallback]
+// where the next attempt begins. Where a model of the list is simulated, the whole run
+// counts as simulated, whoever answers.
+//
+// A second Fallback takes the place of the first. The models need names that differ.
+func Fallback(kinds []event.ErrorKind, models ...Model) Part {
+	return partFunc(func(a *Agent) error {
+		bad := func(message, hint string) error {
+			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+		}
+		known := event.Kinds()
+		for _, kind := range kinds {
+			if !slices.ContainsFunc(known, func(k event.KindInfo) bool { return k.Kind == kind }) {
+				return bad("there is no kind of error "+strconv.Quote(string(kind))+" to fall back on", "use those of package event")
+			}
+		}
+		switch {
+		case len(kinds) == 0:
+			return bad("a list of models says for no failure when the next one is asked", "name kinds, such as event.ErrOverloaded")
+		case len(models) == 0:
+			return bad("there is no model to fall back on", "name one, or leave Fallback out")
+		}
+		var names []string
+		if a.model != nil {
+			names = append(names, a.model.Info().Name)
+		}
+		for _, m := range models {
+			if m == nil {
+				return bad("a model to fall back on is nil", "pass what models.Open gives, after looking at its error")
+			}
+			name := m.Info().Name
+			if slices.Contains(names, name) {
+				return bad(fmt.Sprintf("two models of the list are called %q", name), "name each once")
+			}
+			names = append(names, name)
+		}
+		a.fallbackOn, a.fallbacks = slices.Clone(kinds), slices.Clone(models)
+		return nil
+	})
+}
+
+// models lists what the agent may ask, in order.
+func (a *Agent) models() []Model {
+	return append([]Model{a.model}, a.fallbacks...)
+}
+
+// named finds the agent's model of that name; its first one where none is called so.
+func (a *Agent) named(name string) Model {
+	for _, m := range a.fallbacks {
+		if m.Info().Name == name {
+			return m
+		}
+	}
+	return a.model
+}
+
+// instead is the model that is asked where the one of that name has failed with kind;
+// nil where it is the last one, or the kind does not count.
+func (a *Agent) instead(name string, kind event.ErrorKind) Model {
+	if len(a.fallbacks) == 0 || !slices.Contains(a.fallbackOn, kind) {
+		return nil
+	}
+	next := 0
+	for i, m := range a.fallbacks {
+		if m.Info().Name == name {
+			next = i + 1
+		}
+	}
+	if next == len(a.fallbacks) {
+		return nil
+	}
+	return a.fallbacks[next]
+}
