@@ -42,6 +42,46 @@ func TestAnAnswerThatIsToBeJSON(t *testing.T) {
 	}
 }
 
+// Each model of a list is asked for JSON in its own way, and the answer is held to the
+// schema however it was asked for.
+func TestAProviderIsGivenTheSchema(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
+	for _, c := range []struct {
+		name, agent string
+		held        bool
+		wantName    string
+	}{
+		{"held", "a guide, 2", true, "a_guide__2"},
+		{"held, of a name that says nothing to providers", "案内", true, "answer"},
+		{"held, of a long name", strings.Repeat("x", 99), true, strings.Repeat("x", 64)},
+		{"told", "guide", false, ""},
+	} {
+		first := &listed{name: "first", output: !c.held, fails: []error{fault(event.ErrThrottled)}}
+		second := &listed{name: "second", output: c.held, answer: says(`{"n":3}`)}
+		agent := braid.New(c.agent, first, braid.AnswerSchema(schema), braid.Instructions("Count."),
+			braid.Fallback([]event.ErrorKind{event.ErrThrottled}, second))
+		r, err := agent.Run(t.Context(), "how many?")
+		if err != nil || r.Text() != `{"n":3}` {
+			t.Errorf("%s: %q, %v", c.name, r.Text(), err)
+		}
+		for _, m := range []*listed{first, second} {
+			req := m.asked[0]
+			if m.output != (req.Output != nil) || m.output == strings.Contains(req.Instructions, "JSON schema") ||
+				!strings.HasPrefix(req.Instructions, "Count.") {
+				t.Errorf("%s: %s is asked for %+v and told %q", c.name, m.name, req.Output, req.Instructions)
+			}
+		}
+		if o := second.asked[0].Output; c.held && (o.Name != c.wantName || string(o.Schema) != string(schema)) {
+			t.Errorf("%s: the schema is %s, %s", c.name, o.Name, o.Schema)
+		}
+	}
+	held := &listed{name: "held", output: true, answer: says(`{"n":"three"}`)}
+	if _, err := braid.New("a", held, braid.AnswerSchema(schema)).Run(t.Context(), "how many?"); !errors.Is(err, event.ErrInvalid) {
+		t.Errorf("an answer that does not keep to it: %v", err)
+	}
+}
+
 func TestWhereToolsComeFrom(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()

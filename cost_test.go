@@ -1,0 +1,162 @@
+package braid_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// priced is a model of a price, 3 nano-dollars a token, that says what it is given.
+type priced struct {
+	*script
+
+	name      string
+	unknown   bool
+	simulated bool
+}
+
+func (p *priced) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: p.name, Simulated: p.simulated, Cost: func(u event.Usage) (int64, bool) { return 3 * u.Total, !p.unknown }}
+}
+
+func breaks(list []braid.Chunk, err error) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		for _, c := range list {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		yield(braid.Chunk{}, err)
+	}
+}
+
+func nano(n int64) *int64 { return &n }
+
+// What a run cost, by how its first model call ends; the second one uses 15 tokens.
+func TestWhatARunCosts(t *testing.T) {
+	t.Parallel()
+	text := []braid.Chunk{{Kind: braid.ChunkText, Text: "half"}}
+	usage := []braid.Chunk{{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 7, Total: 7}}}
+	for _, c := range []struct {
+		name      string
+		chunks    []braid.Chunk
+		err       error
+		unknown   bool
+		simulated bool
+		step, run *int64
+	}{
+		{"refused for its rate", nil, fault(event.ErrThrottled), false, false, nano(0), nano(45)},
+		{"refused for its key", nil, fault(event.ErrModelAuth), false, false, nano(0), nano(45)},
+		{"refused as too long", nil, fault(event.ErrContextOverflow), false, false, nano(0), nano(45)},
+		{"refused, by a model of no known price", nil, fault(event.ErrThrottled), true, false, nano(0), nil},
+		{"an error that nobody knows", nil, errors.New("reset"), false, false, nil, nil},
+		{"not reached", nil, fault(event.ErrUnavailable), false, false, nil, nil},
+		{"silent", nil, fault(event.ErrStreamCut), false, false, nil, nil},
+		{"cut in the middle", text, fault(event.ErrStreamCut), false, false, nil, nil},
+		{"overloaded in the middle", text, fault(event.ErrOverloaded), false, false, nil, nil},
+		{"cut after a part of its usage", usage, fault(event.ErrOverloaded), false, false, nil, nil},
+		{"cut, and simulated", text, fault(event.ErrStreamCut), false, true, nano(0), nano(45)},
+		{"cut after usage, and simulated", usage, fault(event.ErrStreamCut), false, true, nano(21), nano(66)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			model := &priced{name: "p:m", unknown: c.unknown, simulated: c.simulated}
+			model.script = &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				if req.Attempt == 1 {
+					return breaks(c.chunks, c.err)
+				}
+				return chunks(append([]braid.Chunk{{Kind: braid.ChunkResponse, ID: "r", Text: "m-2026-11-20"}}, says("hi")...))
+			}}
+			kinds := []event.ErrorKind{
+				event.ErrThrottled, event.ErrModelAuth, event.ErrContextOverflow, event.ErrUnavailable, event.ErrStreamCut, event.ErrOverloaded,
+				event.ErrModel,
+			}
+			second := &priced{script: model.script, name: "p:n", unknown: c.unknown, simulated: c.simulated}
+			conv := braid.NewConversation()
+			r, err := braid.New("a", model, braid.Fallback(kinds, second)).Run(t.Context(), "go", braid.In(conv))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var step *int64
+			for e, err := range conv.Events(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch b := e.Body.(type) {
+				case *event.StepEnded:
+					step = b.CostNanoUSD
+				case *event.AssistantMessage:
+					if b.Model != "m-2026-11-20" {
+						t.Errorf("the message says it is %q", b.Model)
+					}
+				case *event.RunEnded:
+					if diff := cmp.Diff(c.run, b.CostNanoUSD); diff != "" {
+						t.Errorf("the run's cost (-want +got):\n%s", diff)
+					}
+					if n := len(b.Models); b.Models[n-1].Model != "p:n" || b.Models[n-1].Usage.Total != 15 {
+						t.Errorf("by model: %s", raw(b.Models))
+					}
+				}
+			}
+			if diff := cmp.Diff(c.step, step); diff != "" {
+				t.Errorf("the failed call's cost (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.run, r.CostNanoUSD); diff != "" {
+				t.Errorf("the result's cost (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An answer without usage has no price, and one row stands for each model, by the name
+// that users write, whatever the provider calls it.
+func TestCostByModel(t *testing.T) {
+	t.Parallel()
+	own := func(name string, list []braid.Chunk) []braid.Chunk {
+		return append([]braid.Chunk{{Kind: braid.ChunkResponse, Text: name}}, list...)
+	}
+	ends := func(model braid.Model, parts ...braid.Part) *event.RunEnded {
+		conv := braid.NewConversation()
+		if _, err := braid.New("root", model, parts...).Run(t.Context(), "go", braid.In(conv)); err != nil {
+			t.Fatal(err)
+		}
+		var end *event.RunEnded
+		for e, err := range conv.Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, ok := e.Body.(*event.RunEnded); ok {
+				end = b
+			}
+		}
+		return end
+	}
+	child := braid.New("child", &priced{name: "p:small", script: answers(own("small-1", says("x")))})
+	root := &priced{name: "p:large", script: answers(own("large-1", asksFor("child", `{"input":"x"}`)), own("large-2", says("done")))}
+	end := ends(root, braid.AsTool(child, ""))
+	want := []event.ModelUsage{
+		{Model: "p:large", Usage: event.Usage{Input: 30, Output: 10, Total: 40}, CostNanoUSD: nano(120)},
+		{Model: "p:small", Usage: event.Usage{Input: 10, Output: 5, Total: 15}, CostNanoUSD: nano(45)},
+	}
+	if diff := cmp.Diff(want, end.Models); diff != "" {
+		t.Errorf("by model (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(nano(165), end.CostNanoUSD); diff != "" {
+		t.Errorf("in all (-want +got):\n%s", diff)
+	}
+
+	silent := []braid.Chunk{{Kind: braid.ChunkText, Text: "hi"}, {Kind: braid.ChunkStop, Stop: event.StopEndTurn}}
+	end = ends(&priced{name: "p:m", script: answers(silent)})
+	if end.CostNanoUSD != nil || end.Models[0].CostNanoUSD != nil {
+		t.Errorf("an answer without usage cost %v, %s", *end.CostNanoUSD, raw(end.Models))
+	}
+	if end = ends(&listed{name: "l", price: -1}); end.CostNanoUSD != nil {
+		t.Errorf("a model of no known price cost %v", *end.CostNanoUSD)
+	}
+}
