@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
-	"internal/standin",
+	"internal/standin", "internal/awsframes", "internal/sigv4",
 }
 
 // testLibraries lists what any test may import.
@@ -128,6 +128,8 @@ var rooms = []room{
 	{dir: "internal/gate"},
 	{dir: "internal/stall"},
 	{dir: "internal/standin"},
+	{dir: "internal/awsframes", tests: []string{"internal/recordings"}},
+	{dir: "internal/sigv4"},
 	{dir: "internal/recordings", from: []string{"go.yaml.in/yaml"}},
 	{dir: "internal/wirename", own: []string{""}},
 	{dir: "internal/encoded", own: []string{"", "event"}, tests: []string{"internal/wirename"}},
