@@ -210,8 +210,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, erro
 			return
 		}
 		if ctx.Err() != nil {
-			yield(braid.Chunk{}, gone(ctx))
-			return
+			return // without a word, as it was
 		}
 		yield(braid.Chunk{}, &event.Error{
 			Op: op, Kind: event.ErrCancelled, Message: "the recording ends here: the run was cancelled when it was made",
