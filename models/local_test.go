@@ -19,7 +19,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-func says(body string) http.HandlerFunc {
+func saying(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/models" {
 			w.WriteHeader(http.StatusNotFound)
@@ -33,18 +33,18 @@ func TestProbeFindsModelServersOnly(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	two := serve(t, says(`{"object":"list","data":[{"id":"qwen3:8b"},{"id":"bad\u001b[31m"},{"id":"gemma3"}]}`))
-	empty := serve(t, says(`{"data":[]}`))
-	many := serve(t, says(`{"data":[`+strings.Repeat(`{"id":"m"},`, 14)+`{"id":"m"}]}`))
+	two := serve(t, saying(`{"object":"list","data":[{"id":"qwen3:8b"},{"id":"bad\u001b[31m"},{"id":"gemma3"}]}`))
+	empty := serve(t, saying(`{"data":[]}`))
+	many := serve(t, saying(`{"data":[`+strings.Repeat(`{"id":"m"},`, 14)+`{"id":"m"}]}`))
 	addresses := []string{
 		two,
-		serve(t, says(`<html>a web page</html>`)),
-		serve(t, says(`{"data":null}`)),
-		serve(t, says(`{"models":[]}`)),
-		serve(t, says(`{"data":[{"id":"`+strings.Repeat("x", probeSize)+`"}]}`)),
+		serve(t, saying(`<html>a web page</html>`)),
+		serve(t, saying(`{"data":null}`)),
+		serve(t, saying(`{"models":[]}`)),
+		serve(t, saying(`{"data":[{"id":"`+strings.Repeat("x", probeSize)+`"}]}`)),
 		serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
-			says(`{"data":[]}`)(w, r)
+			saying(`{"data":[]}`)(w, r)
 		}),
 		serve(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://"+two+"/v1/models", http.StatusFound)

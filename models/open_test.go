@@ -138,8 +138,8 @@ func TestScriptsFromFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Info() != (braid.ModelInfo{Name: "demo:my_script", Simulated: true}) {
-		t.Errorf("Info %+v", m.Info())
+	if info := m.Info(); info.Name != "demo:my_script" || !info.Simulated || info.ContextWindow != 0 {
+		t.Errorf("Info %+v", info)
 	}
 	text := ""
 	for c, err := range m.Stream(t.Context(), &braid.ModelRequest{}) {

@@ -1,0 +1,308 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// Limits bound what is asked of one provider with one key. Zero is no bound.
+type Limits struct {
+	// Requests and Tokens are per minute. An unused minute is kept, as vendors
+	// keep it: after a rest, as many may go at once.
+	Requests int
+	Tokens   int64
+	// Concurrency is how many calls run at once.
+	Concurrency int
+}
+
+// Limiter keeps the calls of one key within [Limits], and waits with all of them
+// where the provider asks one to: whoever is throttled with a Retry-After holds
+// the others back too.
+//
+// Calls wait in one line and go in the order in which they came, whatever their
+// size. Waiting ends at once when a call's context does. What a call will take is
+// estimated from its request, and put right by the usage that it tells: input,
+// what was written to a cache, and output. What was read from a cache counts too,
+// but for Anthropic and Bedrock, which do not count it. A call that was refused
+// before it said anything gives its tokens back.
+//
+// Where the provider asks to wait for more than [PatientFor], a call fails with
+// ErrThrottled and the rest of that time, so that its run can be put aside.
+//
+// The time that a call waits is part of the latency in a run's figures: for the
+// run it is the same as a slow model.
+type Limiter struct {
+	limits Limits
+	// door lets one call at a time wait for the rest; the others wait for it in
+	// the order in which they came.
+	door  *semaphore.Weighted
+	slots *semaphore.Weighted
+
+	mu       sync.Mutex
+	requests bucket
+	tokens   bucket
+	pause    time.Time
+	// wake tells whoever is at the door that tokens have come back.
+	wake chan struct{}
+}
+
+// PatientFor is the longest Retry-After of another call that a call waits for.
+const PatientFor = 30 * time.Second
+
+// NewLimiter makes a limiter. Negative limits are an error of kind ErrInvalid.
+func NewLimiter(limits Limits) (*Limiter, error) {
+	if limits.Requests < 0 || limits.Tokens < 0 || limits.Concurrency < 0 {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "A limit for a provider is negative.", Hint: "give a number from 1, or 0 for no limit",
+		}
+	}
+	l := &Limiter{limits: limits, door: semaphore.NewWeighted(1), wake: make(chan struct{}, 1)}
+	if limits.Concurrency > 0 {
+		l.slots = semaphore.NewWeighted(int64(limits.Concurrency))
+	}
+	now := time.Now()
+	l.requests, l.tokens = newBucket(float64(limits.Requests), now), newBucket(float64(limits.Tokens), now)
+	return l, nil
+}
+
+// Wrap gives a model whose calls keep to the limiter. Several models may share
+// one. The model that it wraps is found through Unwrap.
+func (l *Limiter) Wrap(m braid.Model) braid.Model {
+	vendor, _, _ := strings.Cut(m.Info().Name, ":")
+	return &limited{Model: m, limiter: l, cached: vendor != "anthropic" && vendor != "bedrock"}
+}
+
+// limited is a model that keeps to a limiter.
+type limited struct {
+	braid.Model
+	limiter *Limiter
+	// cached says that what is read from a cache counts.
+	cached bool
+}
+
+// Unwrap gives the model that is limited.
+func (m *limited) Unwrap() braid.Model { return m.Model }
+
+// Stream implements [braid.Model].
+func (m *limited) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		need := int64(0)
+		if m.limiter.limits.Tokens > 0 {
+			need = estimate(req)
+		}
+		if err := m.limiter.enter(ctx, need); err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		took := need
+		defer func() { m.limiter.leave(took - need) }()
+		said := false
+		for c, err := range m.Model.Stream(ctx, req) {
+			switch {
+			case err != nil:
+				if !said {
+					took = 0
+				}
+				m.limiter.refused(err)
+			case c.Usage != nil:
+				took = m.counted(c.Usage)
+			}
+			said = said || err == nil
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// counted is how many tokens of a usage the provider counts.
+func (m *limited) counted(u *event.Usage) int64 {
+	n := max(u.Input, 0) + max(u.CacheWrite, 0) + max(u.Output, 0)
+	if m.cached {
+		n += max(u.CacheRead, 0)
+	}
+	return n
+}
+
+// enter waits until a call may go. Without an error, leave must follow.
+func (l *Limiter) enter(ctx context.Context, tokens int64) error {
+	if err := ctx.Err(); err != nil {
+		return ended(ctx)
+	}
+	if l.door.Acquire(ctx, 1) != nil {
+		return ended(ctx)
+	}
+	defer l.door.Release(1)
+	if l.slots != nil && l.slots.Acquire(ctx, 1) != nil {
+		return ended(ctx)
+	}
+	err := l.wait(ctx, tokens)
+	if err != nil && l.slots != nil {
+		l.slots.Release(1)
+	}
+	return err
+}
+
+// wait is for whoever stands at the door.
+func (l *Limiter) wait(ctx context.Context, tokens int64) error {
+	for {
+		wait, paused := l.take(tokens)
+		switch {
+		case wait == 0:
+			return nil
+		case paused > PatientFor:
+			return &event.Error{
+				Op: op, Kind: event.ErrThrottled, RetryAfter: paused, Code: "limiter",
+				Message: "The provider asked another call with the same key to wait.", Hint: "try again when that time is over, or use another model",
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-l.wake:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return ended(ctx)
+		}
+	}
+}
+
+// take lets a call go, or says how long to wait for that; paused is how long of
+// it the provider asked for.
+func (l *Limiter) take(tokens int64) (wait, paused time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	paused = max(l.pause.Sub(now), 0)
+	wait = max(paused, l.requests.until(1, now), l.tokens.until(float64(tokens), now))
+	if wait == 0 {
+		l.requests.take(1, now)
+		l.tokens.take(float64(tokens), now)
+	}
+	return wait, paused
+}
+
+// leave ends a call, which took so many tokens more than it had been given.
+func (l *Limiter) leave(more int64) {
+	if l.slots != nil {
+		l.slots.Release(1)
+	}
+	if more == 0 {
+		return
+	}
+	l.mu.Lock()
+	l.tokens.take(float64(more), time.Now())
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// refused hears what the provider said to a call.
+func (l *Limiter) refused(err error) {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || e.RetryAfter <= 0 || e.Kind != event.ErrThrottled && e.Kind != event.ErrOverloaded {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(e.RetryAfter); until.After(l.pause) {
+		l.pause = until
+	}
+}
+
+// ended is the error of a call whose context is over.
+func ended(ctx context.Context) error {
+	e := &event.Error{
+		Op: op, Kind: event.ErrCancelled, Message: "The call was cancelled while it waited for the provider's limits.", Err: context.Cause(ctx),
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind, e.Message = event.ErrTimeout, "The time was over while the call waited for the provider's limits."
+		e.Hint = "allow more time, or higher limits"
+	}
+	return e
+}
+
+// bucket fills with so much a minute, up to a minute's worth. It may be in debt.
+// The one without a measure never runs dry.
+type bucket struct {
+	minute, level float64
+	at            time.Time
+}
+
+func newBucket(minute float64, now time.Time) bucket { return bucket{minute, minute, now} }
+
+func (b *bucket) fill(now time.Time) {
+	if d := now.Sub(b.at); d > 0 {
+		b.level, b.at = min(b.minute, b.level+b.minute*d.Minutes()), now
+	}
+}
+
+// until is how long it takes until n are there; what is more than a minute's
+// worth goes when the bucket is full.
+func (b *bucket) until(n float64, now time.Time) time.Duration {
+	if b.minute == 0 {
+		return 0
+	}
+	b.fill(now)
+	short := min(n, b.minute) - b.level
+	if short <= 0 {
+		return 0
+	}
+	// Rounded up, so that whoever has waited need not wait again.
+	return time.Duration(short/b.minute*float64(time.Minute)) + time.Nanosecond
+}
+
+// take takes n, or gives them back where n is negative.
+func (b *bucket) take(n float64, now time.Time) {
+	b.fill(now)
+	b.level = min(b.minute, b.level-n)
+}
+
+// What is not text is taken for so many tokens: an image of middling size, a
+// page or two.
+const tokensOfMedia = 1600
+
+// estimate is about how many tokens a request has: one for four bytes.
+func estimate(req *braid.ModelRequest) int64 {
+	bytes, media := len(req.Instructions), 0
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	for i := range req.Messages {
+		b, m := sizes(req.Messages[i].Content)
+		bytes, media = bytes+b, media+m
+	}
+	return int64(bytes/4) + int64(media)*tokensOfMedia + 1
+}
+
+func sizes(blocks []event.Block) (bytes, media int) {
+	for _, block := range blocks {
+		switch b := block.(type) {
+		case *event.Text:
+			bytes += len(b.Text)
+		case *event.Thinking:
+			bytes += len(b.Text) + len(b.Signature)
+		case *event.ToolCall:
+			bytes += len(b.Name) + len(b.Args)
+		case *event.ToolResult:
+			n, m := sizes(b.Content)
+			bytes, media = bytes+n, media+m
+		default:
+			media++
+		}
+	}
+	return bytes, media
+}
