@@ -30,6 +30,8 @@ const (
 	// Media is sound and film.
 	Media      Feature = "media"
 	ToolChoice Feature = "tool choice"
+	// SerialCalls is a choice of at most one call in an answer.
+	SerialCalls Feature = "one call at a time"
 	// StructuredOutput is an answer that the vendor holds to a schema.
 	StructuredOutput Feature = "structured output"
 	StopWords        Feature = "stop words"
@@ -71,7 +73,7 @@ const (
 // optional lists what can stand in Without.
 var optional = []Feature{
 	SeveralTexts, ParallelCalls, InterleavedCalls, ArgumentPieces, Thinking, SignedThinking, RedactedThinking, Images, ImageURLs, ImageLimit,
-	Documents, Media, ToolChoice, StructuredOutput, StopWords, UnknownStops, CacheUsage, CacheWrites, HourWrites, ReasoningUsage,
+	Documents, Media, ToolChoice, SerialCalls, StructuredOutput, StopWords, UnknownStops, CacheUsage, CacheWrites, HourWrites, ReasoningUsage,
 	LateUsage, GuardrailRedaction, PromptCache, RetryAfter,
 }
 
@@ -96,7 +98,7 @@ func Features() []Feature {
 		texts, SeveralTexts, slowly, textThenCall, ParallelCalls, InterleavedCalls, ArgumentPieces,
 		Thinking, SignedThinking, RedactedThinking, thinkingKept,
 		Images, ImageURLs, ImageLimit, Documents, Media, told,
-		ToolChoice, toolsNamed, schemas, StructuredOutput, StopWords,
+		ToolChoice, SerialCalls, toolsNamed, schemas, StructuredOutput, StopWords,
 	}
 	for _, r := range reasons {
 		list = append(list, stopRow(r))

@@ -329,7 +329,15 @@ func toolChoice(t *testing.T, p *Provider) {
 		m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: counted})
 		req := request()
 		req.Tools, req.ToolChoice, req.Options.Thinking = []braid.ToolSpec{tool("add"), tool("add.more")}, c, 2000
-		mustAnswer(t, Call(t.Context(), m, req))
+		r := Call(t.Context(), m, req)
+		if c.Serial && !p.has(SerialCalls) {
+			mustFail(t, r, event.ErrUnsupported)
+			continue
+		}
+		mustAnswer(t, r)
+	}
+	if p.has(SerialCalls) {
+		p.shows(t, SerialCalls)
 	}
 	m, peer := p.Open(t)
 	req := request()
