@@ -98,7 +98,9 @@ func read(dir fs.FS) ([]modeltest.Seen, error) {
 		if err := json.Unmarshal(b, &s); err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		if s.Provider != "" {
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }

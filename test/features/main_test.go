@@ -30,6 +30,7 @@ func TestWhatWasSeenIsRead(t *testing.T) {
 	files := fstest.MapFS{
 		"a.json": {Data: []byte(`{"provider":"A","features":{"images":"held"}}`)},
 		"b.json": {Data: []byte(`{"provider":"B","features":{"images":"absent"}}`)},
+		"n.json": {Data: []byte(`{"features":{"images":"held"}}`)},
 		"c.txt":  {Data: []byte("no")},
 	}
 	seen, err := read(files)
