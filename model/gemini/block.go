@@ -1,0 +1,564 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/wirename"
+)
+
+// encoder writes messages as the API takes them. It never fails: what the API
+// does not take is turned into something that it does, by the rules that stand
+// beside each kind, so that a history that was written under another provider
+// goes on here. Whether the newest input can be sent is asked before, of
+// [unsupported].
+type encoder struct {
+	head encoded.Head[[]byte]
+
+	// sees is set for models that see images in results, signs for those that
+	// refuse calls without a signature.
+	sees, signs bool
+	ids         callIDs
+
+	dst []byte
+	// parts counts what was written of the message, signed says that a call of it
+	// was; aside holds what results have and their parts cannot.
+	parts  int
+	signed bool
+	aside  []event.Block
+}
+
+// callIDs are the ids and names of calls: a result says both.
+type callIDs struct {
+	wirename.IDs
+
+	// names maps the ids of the last answer's calls to the tools' names on the wire.
+	names map[string]string
+	// bare is set for Vertex, which knows no ids: results stand in the order of
+	// their calls.
+	bare bool
+}
+
+
+
+// Mark implements [encoded.Encoder].
+func (e *encoder) Mark() encoded.Mark {
+	return encoded.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.parts}
+}
+
+// Cut implements [encoded.Encoder].
+func (e *encoder) Cut(to encoded.Mark) {
+	e.dst = e.dst[:to.End]
+	e.ids.Cut(to.IDs)
+}
+
+// Size implements [encoded.Encoder].
+func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) }
+
+// Encode implements [encoded.Encoder]: it writes a message and a comma.
+func (e *encoder) Encode(m *event.Message) {
+	e.parts, e.signed, e.aside = 0, false, e.aside[:0]
+	if m.Role == event.RoleAssistant {
+		e.raw(`{"role":"model","parts":[`)
+		e.answer(m.Content)
+	} else {
+		e.raw(`{"role":"user","parts":[`)
+		e.input(m.Content)
+	}
+	if e.parts == 0 {
+		// The API takes no message without parts, and no empty text.
+		e.text("[nothing]")
+	}
+	e.dst = append(e.dst[:len(e.dst)-1], `]},`...)
+}
+
+// own is how the signatures that the vendor gave, and the names of kinds that only
+// it knows, begin in our events. Both go back to it as they came; what does not
+// begin so is another provider's, and stays here.
+const own = "gemini."
+
+// mine is a signature as the vendor gave it; "" is none, or a foreign one.
+func mine(signature string) string {
+	s, ok := strings.CutPrefix(signature, own)
+	if !ok {
+		return ""
+	}
+	return s
+}
+
+// answer writes what the model said. Its thoughts are summaries for people, which
+// the vendor does not want back, unless it signed them.
+func (e *encoder) answer(content []event.Block) {
+	e.ids.Answer()
+	clear(e.ids.names)
+	for _, b := range content {
+		switch b := b.(type) {
+		case *event.Text:
+			if s := mine(b.Signature); s != "" {
+				e.begin(`{"text":`)
+				e.str(b.Text)
+				e.sign(s)
+				e.end()
+				continue
+			}
+			e.text(b.Text)
+		case *event.Thinking:
+			if s := mine(b.Signature); s != "" {
+				e.begin(`{"thought":true,"text":`)
+				e.str(b.Text)
+				e.sign(s)
+				e.end()
+			}
+		case *event.ToolCall:
+			e.call(b)
+		case *event.UnknownBlock:
+			e.vendors(b)
+		case *event.Document, *event.Media:
+			// What the model makes is text and images.
+			e.text("[" + string(b.BlockKind()) + "]")
+		case *event.CodeResult:
+			e.text(strings.TrimSpace("[" + b.Outcome + "] " + b.Output))
+		case *event.Image, *event.Code:
+			e.content(b)
+		default: // a citation repeats what the text says
+		}
+	}
+}
+
+// input writes what came from people and tools. The API wants the results of an
+// answer's calls behind it, as many and in that order.
+func (e *encoder) input(content []event.Block) {
+	for _, b := range content {
+		if r, ok := b.(*event.ToolResult); ok {
+			e.result(r)
+		}
+	}
+	for _, b := range e.aside {
+		e.content(b)
+	}
+	for _, b := range content {
+		if _, ok := b.(*event.ToolResult); !ok {
+			e.content(b)
+		}
+	}
+}
+
+// content writes a block that a person's message may hold.
+func (e *encoder) content(b event.Block) {
+	switch b := b.(type) {
+	case *event.Text:
+		e.text(b.Text)
+	case *event.Image:
+		e.image(b)
+	case *event.Document:
+		e.document(b)
+	case *event.Media:
+		if b.URL == "" {
+			e.text("[" + b.Media + "]")
+			return
+		}
+		e.file(mediaKind(b), b.URL)
+	case *event.Code:
+		e.text("```" + b.Language + "\n" + b.Code + "\n```")
+	case *event.CodeResult:
+		e.text(b.Output)
+	case *event.Citation:
+		e.text(strings.TrimSpace(b.Quote + " " + b.URL))
+	default: // thinking and calls are the model's; nobody else knows the rest
+	}
+}
+
+// text writes a text, unless it is blank.
+func (e *encoder) text(s string) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	e.begin(`{"text":`)
+	e.str(s)
+	e.end()
+}
+
+// plainKind is a MIME type without its parameters.
+func plainKind(mime string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(mime), ";")
+	return strings.TrimSpace(kind)
+}
+
+// The kinds of images that the API reads (docs/image-understanding).
+var imageKinds = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
+
+// imageKind is an image's kind, from its first bytes or its address where nobody
+// says it.
+func imageKind(b *event.Image) string {
+	switch kind := plainKind(b.MIME); {
+	case kind == "image/jpg":
+		return "image/jpeg"
+	case kind != "":
+		return kind
+	case len(b.Data) > 0:
+		return http.DetectContentType(b.Data)
+	default:
+		return kindOf(b.URL)
+	}
+}
+
+// kindOf tells the kind of a file by the end of its address; "" is unknown, which
+// the API finds out by itself.
+func kindOf(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	at := strings.LastIndexByte(address, '.')
+	if at < 0 {
+		return ""
+	}
+	switch strings.ToLower(address[at+1:]) {
+	case "png":
+		return "image/png"
+	case "jpg", "jpeg":
+		return "image/jpeg"
+	case "webp":
+		return "image/webp"
+	case "heic":
+		return "image/heic"
+	case "pdf":
+		return "application/pdf"
+	case "mp3":
+		return "audio/mpeg"
+	case "wav":
+		return "audio/wav"
+	case "flac":
+		return "audio/flac"
+	case "ogg":
+		return "audio/ogg"
+	case "mp4":
+		return "video/mp4"
+	case "webm":
+		return "video/webm"
+	case "mov":
+		return "video/quicktime"
+	default:
+		return ""
+	}
+}
+
+func mediaKind(b *event.Media) string {
+	if kind := plainKind(b.MIME); kind != "" {
+		return kind
+	}
+	return kindOf(b.URL)
+}
+
+func (e *encoder) image(b *event.Image) {
+	switch kind := imageKind(b); {
+	case len(b.Data) == 0 && b.URL != "":
+		e.file(kind, b.URL)
+	case len(b.Data) > 0 && slices.Contains(imageKinds, kind):
+		e.inline(kind, b.Data)
+	default:
+		e.text("[an image that cannot be shown]")
+	}
+}
+
+// documentKind is "pdf", "text", "url" or "" for one that the API cannot read
+// (docs/document-processing: of PDF it sees the pages, of the others the text).
+func documentKind(b *event.Document) string {
+	switch kind := plainKind(b.MIME); {
+	case b.Text != "":
+		return "text"
+	case len(b.Data) > 0 && (kind == "application/pdf" || kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-"))):
+		return "pdf"
+	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
+		return "text"
+	case len(b.Data) == 0 && b.URL != "" && (kind == "" || kind == "application/pdf" || strings.HasPrefix(kind, "text/")):
+		return "url"
+	default:
+		return ""
+	}
+}
+
+func (e *encoder) document(b *event.Document) {
+	switch documentKind(b) {
+	case "text":
+		text := b.Text
+		if text == "" {
+			text = strings.ToValidUTF8(string(b.Data), "\uFFFD")
+		}
+		if b.Name != "" && strings.TrimSpace(text) != "" {
+			text = b.Name + ":\n\n" + text
+		}
+		e.text(text)
+	case "pdf":
+		e.inline("application/pdf", b.Data)
+	case "url":
+		kind := plainKind(b.MIME)
+		if kind == "" {
+			kind = kindOf(b.URL)
+		}
+		e.file(kind, b.URL)
+	default:
+		e.text(strings.TrimSpace("[a document that cannot be shown " + b.Name + "]"))
+	}
+}
+
+// placeholder is what the vendor takes in the place of a signature that there is
+// none of, because another model called (docs/thought-signatures, FAQ).
+const placeholder = "skip_thought_signature_validator"
+
+// call writes a tool call. Its arguments must be an object: others, and those
+// that nobody could read, are put into one. Of the calls of an answer the first
+// one has the signature.
+func (e *encoder) call(b *event.ToolCall) {
+	id, name := e.ids.Give(b.ID, wirename.IDRule{Max: 64, Visible: true}), toolNames.Wire(b.Name)
+	if e.ids.names == nil {
+		e.ids.names = make(map[string]string)
+	}
+	e.ids.names[b.ID] = name
+	e.begin(`{"functionCall":{`)
+	if !e.ids.bare {
+		e.raw(`"id":`)
+		e.str(id)
+		e.raw(`,`)
+	}
+	e.raw(`"name":`)
+	e.str(name)
+	e.raw(`,"args":`)
+	e.arguments(b)
+	e.raw(`}`)
+	if s := mine(b.Signature); s != "" {
+		e.sign(s)
+	} else if e.signs && !e.signed {
+		e.sign(placeholder)
+	}
+	e.signed = true
+	e.end()
+}
+
+func (e *encoder) arguments(b *event.ToolCall) {
+	at := len(e.dst)
+	if args := bytes.TrimSpace(b.Args); len(args) > 0 && args[0] == '{' {
+		if dst, err := strictjson.AppendCompact(e.dst, args, strictjson.DefaultDepth); err == nil {
+			e.dst = dst
+			return
+		}
+	} else if len(args) > 0 && b.Fault == "" {
+		if dst, err := strictjson.AppendCompact(append(e.dst, `{"value":`...), args, strictjson.DefaultDepth); err == nil {
+			e.dst = append(dst, '}')
+			return
+		}
+	}
+	e.dst = append(e.dst[:at], '{')
+	if b.Invalid != "" {
+		e.raw(`"unreadable":`)
+		e.str(b.Invalid)
+	}
+	e.raw(`}`)
+}
+
+// result writes a tool's result: an object that says what came out under output,
+// or under error (api/caching#FunctionResponse). What is no text stands in parts
+// of its own, which models before Gemini 3 do not see: there it follows behind.
+func (e *encoder) result(b *event.ToolResult) {
+	name, ok := e.ids.names[b.Call]
+	if !ok {
+		name = toolNames.Wire(b.Name) // the API will say what it thinks of it
+	}
+	e.begin(`{"functionResponse":{`)
+	if !e.ids.bare {
+		e.raw(`"id":`)
+		e.str(e.ids.Of(b.Call))
+		e.raw(`,`)
+	}
+	e.raw(`"name":`)
+	e.str(name)
+	if b.IsError {
+		e.raw(`,"response":{"error":`)
+	} else {
+		e.raw(`,"response":{"output":`)
+	}
+	e.outcome(b)
+	e.raw(`}`)
+	files := 0
+	for _, c := range b.Content {
+		if _, text := inWords(c); text {
+			continue
+		}
+		kind, data := inResult(c)
+		if !e.sees || data == nil {
+			e.aside = append(e.aside, c)
+			continue
+		}
+		if files++; files == 1 {
+			e.raw(`,"parts":[`)
+		}
+		e.raw(`{"inlineData":{"mimeType":`)
+		e.str(kind)
+		e.data(data)
+		e.raw(`}},`)
+	}
+	if files > 0 {
+		e.dst[len(e.dst)-1] = ']'
+	}
+	e.raw(`}`)
+	e.end()
+}
+
+// outcome writes the text of a result, or its JSON where it has no other content.
+func (e *encoder) outcome(b *event.ToolResult) {
+	if len(b.Content) == 0 && len(b.Structured) > 0 {
+		if dst, err := strictjson.AppendCompact(e.dst, b.Structured, strictjson.DefaultDepth); err == nil {
+			e.dst = dst
+			return
+		}
+	}
+	text := ""
+	for _, c := range b.Content {
+		if s, ok := inWords(c); ok && strings.TrimSpace(s) != "" {
+			if text != "" {
+				text += "\n"
+			}
+			text += s
+		}
+	}
+	switch {
+	case text != "":
+	case len(b.Content) > 0 && !slices.ContainsFunc(b.Content, isText):
+		text = "[shown apart]"
+	default:
+		text = "[nothing]"
+	}
+	e.str(text)
+}
+
+func isText(b event.Block) bool {
+	_, ok := inWords(b)
+	return ok
+}
+
+// inWords is a block of a result that is text.
+func inWords(b event.Block) (string, bool) {
+	switch b := b.(type) {
+	case *event.Text:
+		return b.Text, true
+	case *event.Code:
+		return "```" + b.Language + "\n" + b.Code + "\n```", true
+	case *event.CodeResult:
+		return b.Output, true
+	case *event.Citation:
+		return strings.TrimSpace(b.Quote + " " + b.URL), true
+	default:
+		return "", false
+	}
+}
+
+// inResult is a file that may stand in a result (docs/function-calling,
+// multimodal function responses).
+func inResult(b event.Block) (kind string, data []byte) {
+	switch b := b.(type) {
+	case *event.Image:
+		switch kind := imageKind(b); kind {
+		case "image/png", "image/jpeg", "image/webp":
+			return kind, b.Data
+		}
+	case *event.Document:
+		if documentKind(b) == "pdf" {
+			return "application/pdf", b.Data
+		}
+	}
+	return "", nil
+}
+
+// vendors writes a part of the vendor's own back as it came.
+func (e *encoder) vendors(b *event.UnknownBlock) {
+	if !strings.HasPrefix(string(b.Name), own) {
+		return
+	}
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(b.Raw, &members) != nil {
+		return
+	}
+	delete(members, "kind")
+	raw, err := json.Marshal(members)
+	if err != nil || len(members) == 0 {
+		return
+	}
+	e.begin(string(raw[:len(raw)-1]))
+	e.end()
+}
+
+// file writes a reference; a kind that is not known is left to the API.
+func (e *encoder) file(kind, address string) {
+	e.begin(`{"fileData":{`)
+	if kind != "" {
+		e.raw(`"mimeType":`)
+		e.str(kind)
+		e.raw(`,`)
+	}
+	e.raw(`"fileUri":`)
+	e.str(address)
+	e.raw(`}`)
+	e.end()
+}
+
+// inline writes a file's data.
+func (e *encoder) inline(kind string, data []byte) {
+	e.begin(`{"inlineData":{"mimeType":`)
+	e.str(kind)
+	e.data(data)
+	e.raw(`}`)
+	e.end()
+}
+
+// begin writes the beginning of a part, end its end and a comma.
+func (e *encoder) begin(s string) {
+	e.dst = append(e.dst, s...)
+	e.parts++
+}
+
+func (e *encoder) end()         { e.dst = append(e.dst, '}', ',') }
+func (e *encoder) raw(s string) { e.dst = append(e.dst, s...) }
+func (e *encoder) str(s string) { e.dst = strictjson.AppendString(e.dst, s) }
+
+func (e *encoder) sign(s string) {
+	e.raw(`,"thoughtSignature":`)
+	e.str(s)
+}
+
+func (e *encoder) data(b []byte) {
+	e.dst = append(e.dst, `,"data":"`...)
+	e.dst = base64.StdEncoding.AppendEncode(e.dst, b)
+	e.dst = append(e.dst, '"')
+}
+
+// unsupported says what is wrong with new input that the API cannot read. What
+// is older has been answered, by this model or another, and is told in words.
+func unsupported(messages []event.Message) error {
+	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
+		return nil
+	}
+	for _, b := range messages[len(messages)-1].Content {
+		switch b := b.(type) {
+		case *event.Image:
+			if kind := imageKind(b); len(b.Data) > 0 && !slices.Contains(imageKinds, kind) {
+				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q.", "send PNG, JPEG, WebP, HEIC or HEIF", kind)
+			}
+			if len(b.Data) == 0 && b.URL == "" {
+				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+			}
+		case *event.Document:
+			if documentKind(b) == "" {
+				return notSent(event.ErrUnsupported, "Gemini does not read documents of the kind %q.", "send PDF or text", b.MIME)
+			}
+		case *event.Media:
+			if b.URL == "" || (b.Media != "audio" && b.Media != "video") {
+				return notSent(event.ErrUnsupported, "Gemini takes sound and film by their address alone.", "give an address")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,587 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// decoder makes chunks of the events of an answer (api/generate-content). Each
+// event is a response of its own that holds what is new of the content, and all
+// of the rest once more. Members and parts of kinds that it does not know are
+// passed over or kept as they are: the API may add some at any time.
+type decoder struct {
+	// names maps names of tools that were changed for the wire back.
+	names map[string]string
+	yield func(braid.Chunk, error) bool
+	// left is set when nobody reads on.
+	left bool
+
+	r strictjson.Reader
+	e answerEvent
+
+	// Each part is a block, but texts and thoughts that follow each other are one:
+	// open is the kind of the last one, which goes on unless it is signed.
+	blocks int
+	open   braid.ChunkKind
+	sealed bool
+
+	calls     int
+	citations []event.Citation
+	id, model string
+	usage     event.Usage
+	counted   bool
+	// reason is why the answer ended, in the API's word; blocked why there is none.
+	reason, blocked string
+}
+
+// answerEvent is what the decoder takes from one event. Byte strings are parts of
+// the event's data.
+type answerEvent struct {
+	parts             []part
+	reason, blocked   []byte
+	id, model         []byte
+	usage             event.Usage
+	counted           bool
+	citations         []event.Citation
+	ended, hasContent bool
+}
+
+// part is one part of the content.
+type part struct {
+	kind braid.ChunkKind
+	text []byte
+	// signature belongs to the part, whatever it is.
+	signature []byte
+	// id, text and args are those of a call.
+	id, args []byte
+	// block is a whole one.
+	block event.Block
+}
+
+// citation blocks need indexes that no block of the answer has.
+const firstCitation = 1 << 20
+
+var errUnreadable = errors.New("an event of the answer cannot be read")
+
+// send hands a chunk over.
+func (d *decoder) send(c braid.Chunk) {
+	if !d.left && !d.yield(c, nil) {
+		d.left = true
+	}
+}
+
+// event takes the data of one event.
+func (d *decoder) event(data []byte) error {
+	e := &d.e
+	*e = answerEvent{parts: e.parts[:0]}
+	if !d.quick(data) {
+		*e = answerEvent{parts: e.parts[:0]}
+		if err := d.whole(data); err != nil {
+			return err
+		}
+	}
+	d.take(e)
+	return nil
+}
+
+// quick is the short way of the events that come most: texts, thoughts, calls,
+// and the counts beside them. It reports false for everything else and for what
+// it does not understand, and then nothing of it counts.
+func (d *decoder) quick(data []byte) bool {
+	const nested = 64
+	r, e := &d.r, &d.e
+	r.Reset(data, nested)
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "candidates":
+			n := 0
+			for a := r.Array(); a.Next(); {
+				if n++; n > 1 || !d.candidate() {
+					return false
+				}
+			}
+		case "usageMetadata":
+			d.usageOf()
+		case "modelVersion":
+			e.model = r.Bytes()
+		case "responseId":
+			e.id = r.Bytes()
+		case "createTime", "modelStatus":
+			r.Skip()
+		default: // an error, a prompt that was blocked
+			return false
+		}
+	}
+	return r.End() == nil
+}
+
+// candidate reads one; false where it goes the long way.
+func (d *decoder) candidate() bool {
+	r, e := &d.r, &d.e
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "content":
+			for in := r.Object(); in.Next(); {
+				switch string(in.Key) {
+				case "parts":
+					for a := r.Array(); a.Next(); {
+						if !d.part() {
+							return false
+						}
+					}
+				default:
+					r.Skip()
+				}
+			}
+		case "finishReason":
+			e.reason = r.Bytes()
+		case "citationMetadata", "groundingMetadata":
+			return false
+		default:
+			r.Skip()
+		}
+	}
+	return r.Err() == nil
+}
+
+// part reads a part; false where it goes the long way.
+func (d *decoder) part() bool {
+	r := &d.r
+	p := part{}
+	thought, members := false, 0
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "text":
+			p.kind, p.text = braid.ChunkText, r.Bytes()
+			members++
+		case "functionCall":
+			p.kind = braid.ChunkCall
+			members++
+			for c := r.Object(); c.Next(); {
+				switch string(c.Key) {
+				case "name":
+					p.text = r.Bytes()
+				case "id":
+					p.id = r.Bytes()
+				case "args":
+					if r.Peek() != '{' {
+						return false
+					}
+					p.args = r.Raw(strictjson.DefaultDepth)
+				default:
+					return false
+				}
+			}
+		case "thought":
+			thought = r.Bool()
+		case "thoughtSignature":
+			p.signature = r.Bytes()
+		default:
+			return false
+		}
+	}
+	if r.Err() != nil || members != 1 || (thought && p.kind != braid.ChunkText) {
+		return false
+	}
+	if thought {
+		p.kind = braid.ChunkThinking
+	}
+	d.e.parts = append(d.e.parts, p)
+	return true
+}
+
+// usageOf reads the counts.
+func (d *decoder) usageOf() {
+	r := &d.r
+	var u wireUsage
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "promptTokenCount":
+			u.Prompt = r.Int64()
+		case "cachedContentTokenCount":
+			u.Cached = r.Int64()
+		case "candidatesTokenCount":
+			u.Candidates = r.Int64()
+		case "thoughtsTokenCount":
+			u.Thoughts = r.Int64()
+		case "toolUsePromptTokenCount":
+			u.ToolUse = r.Int64()
+		case "totalTokenCount":
+			u.Total = r.Int64()
+		default:
+			r.Skip()
+		}
+	}
+	d.e.usage, d.e.counted = u.ours(), true
+}
+
+type wireUsage struct {
+	Prompt     int64 `json:"promptTokenCount"`
+	Cached     int64 `json:"cachedContentTokenCount"`
+	Candidates int64 `json:"candidatesTokenCount"`
+	Thoughts   int64 `json:"thoughtsTokenCount"`
+	ToolUse    int64 `json:"toolUsePromptTokenCount"`
+	Total      int64 `json:"totalTokenCount"`
+}
+
+// ours counts as Braid does: the vendor's prompt includes what came from its
+// cache, and its candidates do not include the thoughts.
+func (u *wireUsage) ours() event.Usage {
+	o := event.Usage{
+		Input: max(u.Prompt-u.Cached, 0) + u.ToolUse, CacheRead: u.Cached,
+		Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts, Total: u.Total,
+	}
+	if o.Total == 0 {
+		o.Total = o.Input + o.CacheRead + o.Output
+	}
+	return o
+}
+
+// wireEvent is any event.
+type wireEvent struct {
+	Candidates []struct {
+		Index   int `json:"index"`
+		Content struct {
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"content"`
+		Reason    string         `json:"finishReason"`
+		Citations *wireCitations `json:"citationMetadata"`
+		Grounding *wireGrounding `json:"groundingMetadata"`
+	} `json:"candidates"`
+	Usage    *wireUsage      `json:"usageMetadata"`
+	Model    string          `json:"modelVersion"`
+	ID       string          `json:"responseId"`
+	Feedback wireFeedback    `json:"promptFeedback"`
+	Error    *genai.APIError `json:"error"`
+}
+
+type wireFeedback struct {
+	Reason string `json:"blockReason"`
+}
+
+// wireCitations are sources of what the model recites; Vertex has another name
+// for the list.
+type wireCitations struct {
+	Sources   []wireSource `json:"citationSources"`
+	Citations []wireSource `json:"citations"`
+}
+
+type wireSource struct {
+	URI   string `json:"uri"`
+	Title string `json:"title"`
+}
+
+// wireGrounding are sources that the vendor searched for.
+type wireGrounding struct {
+	Chunks []struct {
+		Web       *wireSource `json:"web"`
+		Retrieved *wireSource `json:"retrievedContext"`
+		Maps      *wireSource `json:"maps"`
+	} `json:"groundingChunks"`
+}
+
+// wirePart is a part of any kind.
+type wirePart struct {
+	Text      *string `json:"text"`
+	Thought   bool    `json:"thought"`
+	Signature string  `json:"thoughtSignature"`
+	Call      *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+	Inline *struct {
+		MIME string `json:"mimeType"`
+		Data string `json:"data"`
+	} `json:"inlineData"`
+	Code *struct {
+		Language string `json:"language"`
+		Code     string `json:"code"`
+	} `json:"executableCode"`
+	Result *struct {
+		Outcome string `json:"outcome"`
+		Output  string `json:"output"`
+	} `json:"codeExecutionResult"`
+}
+
+// whole takes an event of any kind.
+func (d *decoder) whole(data []byte) error {
+	var w wireEvent
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if w.Error != nil {
+		return *w.Error
+	}
+	e := &d.e
+	e.model, e.id, e.blocked = []byte(w.Model), []byte(w.ID), []byte(w.Feedback.Reason)
+	if w.Usage != nil {
+		e.usage, e.counted = w.Usage.ours(), true
+	}
+	for i := range w.Candidates {
+		c := &w.Candidates[i]
+		if c.Index != 0 {
+			continue // one is asked for
+		}
+		for _, raw := range c.Content.Parts {
+			p, err := readPart(raw)
+			if err != nil {
+				return fmt.Errorf("%w: %w", errUnreadable, err)
+			}
+			e.parts = append(e.parts, p)
+		}
+		if c.Reason != "" {
+			e.reason = []byte(c.Reason)
+		}
+		e.citations = append(e.citations, c.Citations.ours()...)
+		e.citations = append(e.citations, c.Grounding.ours()...)
+	}
+	return nil
+}
+
+// readPart reads a part of any kind.
+func readPart(raw json.RawMessage) (part, error) {
+	var w wirePart
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return part{}, err
+	}
+	p := part{signature: []byte(w.Signature)}
+	switch {
+	case w.Call != nil:
+		p.kind, p.id, p.text, p.args = braid.ChunkCall, []byte(w.Call.ID), []byte(w.Call.Name), w.Call.Args
+		if string(p.args) == "null" {
+			p.args = nil
+		}
+	case w.Text != nil && w.Thought:
+		p.kind, p.text = braid.ChunkThinking, []byte(*w.Text)
+	case w.Text != nil:
+		p.kind, p.text = braid.ChunkText, []byte(*w.Text)
+	case w.Code != nil:
+		p.kind, p.block = braid.ChunkBlock, &event.Code{Language: strings.ToLower(w.Code.Language), Code: w.Code.Code}
+	case w.Result != nil:
+		p.kind, p.block = braid.ChunkBlock, &event.CodeResult{Outcome: outcome(w.Result.Outcome), Output: w.Result.Output}
+	case w.Inline != nil && strings.HasPrefix(w.Inline.MIME, "image/"):
+		data, err := base64.StdEncoding.DecodeString(w.Inline.Data)
+		if err != nil {
+			return part{}, err
+		}
+		p.kind, p.block = braid.ChunkBlock, &event.Image{MIME: w.Inline.MIME, Data: data}
+	default:
+		p.kind, p.block = braid.ChunkBlock, keep(raw)
+	}
+	return p, nil
+}
+
+// outcome is the API's word in ours.
+func outcome(s string) string {
+	switch s {
+	case "OUTCOME_OK":
+		return "ok"
+	case "OUTCOME_FAILED":
+		return "failed"
+	case "OUTCOME_DEADLINE_EXCEEDED":
+		return "timeout"
+	default:
+		return s
+	}
+}
+
+// keep is a part of a kind that is the vendor's own, with its kind in front as the
+// log wants it; nil where there is nothing in it.
+func keep(raw json.RawMessage) event.Block {
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(raw, &members) != nil || len(members) == 0 {
+		return nil
+	}
+	kinds := make([]string, 0, len(members))
+	for k := range members {
+		if k != "thought" && k != "thoughtSignature" {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.Sort(kinds)
+	kind := own + "part"
+	if len(kinds) > 0 {
+		kind = own + kinds[0]
+	}
+	members["kind"] = strictjson.AppendString(nil, kind)
+	kept, err := json.Marshal(members)
+	if err != nil || strictjson.Check(kept, strictjson.DefaultDepth) != nil {
+		return nil
+	}
+	return &event.UnknownBlock{Name: event.BlockKind(kind), Raw: kept}
+}
+
+func (c *wireCitations) ours() []event.Citation {
+	if c == nil {
+		return nil
+	}
+	var out []event.Citation
+	for _, s := range append(c.Sources, c.Citations...) {
+		out = append(out, event.Citation{Title: s.Title, URL: s.URI})
+	}
+	return out
+}
+
+func (g *wireGrounding) ours() []event.Citation {
+	if g == nil {
+		return nil
+	}
+	var out []event.Citation
+	for _, c := range g.Chunks {
+		for _, s := range []*wireSource{c.Web, c.Retrieved, c.Maps} {
+			if s != nil {
+				out = append(out, event.Citation{Title: s.Title, URL: s.URI})
+			}
+		}
+	}
+	return out
+}
+
+// take hands an event over.
+func (d *decoder) take(e *answerEvent) {
+	if string(e.id) != d.id || string(e.model) != d.model {
+		if d.id == "" && d.model == "" {
+			d.id, d.model = string(e.id), string(e.model)
+			d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: d.model})
+		}
+	}
+	for i := range e.parts {
+		d.takePart(&e.parts[i])
+	}
+	for _, c := range e.citations {
+		// They are told once more in every event behind them.
+		if c.URL == "" && c.Title == "" || slices.Contains(d.citations, c) {
+			continue
+		}
+		d.citations = append(d.citations, c)
+		d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + len(d.citations), Block: &c})
+	}
+	if e.counted {
+		d.usage, d.counted = e.usage, true
+	}
+	if len(e.reason) > 0 && string(e.reason) != d.reason {
+		d.reason = string(e.reason)
+	}
+	if len(e.blocked) > 0 {
+		d.blocked = string(e.blocked)
+	}
+}
+
+func (d *decoder) takePart(p *part) {
+	switch p.kind {
+	case braid.ChunkText, braid.ChunkThinking:
+		d.piece(p)
+	case braid.ChunkCall:
+		d.open = 0
+		name := string(p.text)
+		if changed, ok := d.names[name]; ok {
+			name = changed
+		}
+		index := d.blocks
+		d.blocks++
+		d.calls++
+		d.send(braid.Chunk{Kind: braid.ChunkCall, Index: index, ID: string(p.id), Text: name})
+		if len(p.args) > 2 { // more than {}
+			d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: index, Text: string(p.args)})
+		}
+		d.signed(index, p)
+	default:
+		if p.block != nil {
+			d.open = 0
+			d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: d.blocks, Block: p.block})
+			d.blocks++
+		}
+	}
+}
+
+// piece takes a text or a thought, which goes on with the one before it. A
+// signature ends it: it may come with the last piece, or behind it with none.
+func (d *decoder) piece(p *part) {
+	if len(p.text) == 0 && len(p.signature) == 0 {
+		return
+	}
+	if d.open != p.kind || d.sealed {
+		if len(p.text) == 0 && p.kind == braid.ChunkText {
+			// Nobody keeps an empty text, but one that is whole.
+			d.open = 0
+			d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: d.blocks, Block: &event.Text{Signature: own + string(p.signature)}})
+			d.blocks++
+			return
+		}
+		d.open, d.sealed = p.kind, false
+		d.blocks++
+	}
+	index := d.blocks - 1
+	if len(p.text) > 0 {
+		d.send(braid.Chunk{Kind: p.kind, Index: index, Text: string(p.text)})
+	}
+	d.signed(index, p)
+}
+
+// signed hands the signature of a block over.
+func (d *decoder) signed(index int, p *part) {
+	if len(p.signature) > 0 {
+		d.sealed = true
+		d.send(braid.Chunk{Kind: braid.ChunkSignature, Index: index, Text: own + string(p.signature)})
+	}
+}
+
+// whole says that the answer has told why it ended, which it does in its last
+// event, but may do in others before.
+func (d *decoder) ended() bool { return d.reason != "" || d.blocked != "" }
+
+// finish hands over what is told once, at the end: the counts, and why the answer
+// ended where it did.
+func (d *decoder) finish(whole bool) {
+	if d.counted {
+		sent := d.usage
+		d.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &sent})
+	}
+	if whole {
+		d.send(braid.Chunk{Kind: braid.ChunkStop, Stop: d.stop()})
+	}
+}
+
+// stop is why the answer ended, in our word; one that nobody has heard of stays as
+// it is (api/generate-content#FinishReason).
+func (d *decoder) stop() event.StopReason {
+	if d.reason == "" {
+		return blockedBy(d.blocked)
+	}
+	switch d.reason {
+	case "STOP":
+		if d.calls > 0 {
+			return event.StopToolUse
+		}
+		return event.StopEndTurn
+	case "MAX_TOKENS":
+		return event.StopMaxTokens
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return event.StopContentFiltered
+	case "MODEL_ARMOR":
+		return event.StopGuardrail
+	default:
+		return event.StopReason(d.reason)
+	}
+}
+
+// blockedBy is why a prompt was not answered: Model Armor is a guardrail of the
+// user's own, the rest the vendor's filters.
+func blockedBy(reason string) event.StopReason {
+	if reason == "MODEL_ARMOR" {
+		return event.StopGuardrail
+	}
+	return event.StopContentFiltered
+}

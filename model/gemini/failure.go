@@ -1,0 +1,244 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"google.golang.org/genai"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/stall"
+)
+
+// apiError is what the API said, for operators.
+type apiError struct {
+	status  int
+	kind    string
+	reason  string
+	message string
+}
+
+// Error implements error.
+func (e *apiError) Error() string {
+	s := e.kind
+	if e.reason != "" {
+		s += " (" + e.reason + ")"
+	}
+	if e.status != 0 {
+		s = strconv.Itoa(e.status) + " " + s
+	}
+	return s
+}
+
+// failure makes an error of ours out of anything that ended a call.
+func (m *Model) failure(g *stall.Guard, x *exchange, err error) error {
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e
+	}
+	if g.Outer().Err() != nil {
+		return ended(g.Outer())
+	}
+	if g.Stalled() {
+		return &event.Error{
+			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
+			Message: "The Gemini API sent nothing for " + g.After().String() + ".",
+			Hint:    "try again; a longer time can be allowed where the model is made",
+		}
+	}
+	if e, ok := errors.AsType[genai.APIError](err); ok {
+		return m.refusal(&e, x.header)
+	}
+	broken := func(kind event.ErrorKind, message, hint string) error {
+		return &event.Error{Op: op, Kind: kind, Message: message, Hint: hint, Err: err}
+	}
+	_, noToken := errors.AsType[*tokenError](err)
+	switch {
+	case noToken:
+		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at the credentials of Google Cloud")
+	case errors.Is(err, errNoStream):
+		return broken(event.ErrModel, "What answered is not the Gemini API: its answer is no stream of events.",
+			"look at the base URL, "+BaseVariable)
+	case errors.Is(err, errUnreadable), isTooLarge(err):
+		return broken(event.ErrStreamCut, "The Gemini API sent something that cannot be read.", "try again")
+	case g.Begun():
+		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
+	default:
+		return broken(event.ErrUnavailable, "The Gemini API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)
+	}
+}
+
+// ended is the error of a call whose caller has had enough.
+func ended(ctx context.Context) error {
+	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind, e.Message = event.ErrTimeout, "The time was over before the model's answer was."
+	}
+	return e
+}
+
+var (
+	// overflow is how the API says that a conversation is too long. There is no
+	// status of its own for it.
+	overflow = regexp.MustCompile(`(?i)(input )?token count.{0,40}exceeds the maximum|exceeds the maximum number of (input )?tokens|` +
+		`input (context )?is too long|context (length|window).{0,40}exceed`)
+	// badKey is how it says that a key is none, with the status of a bad request.
+	badKey = regexp.MustCompile(`(?i)api key (not valid|not found|expired)|api_key_invalid|pass a valid api key`)
+	// spent tells a limit of money from one of requests: waiting does not help.
+	spent = regexp.MustCompile(`(?i)credits? (are|is|have been) depleted|billing (account|has)[^.]{0,60}(disabled|closed|not)|` +
+		`requires billing|enable billing|account has been suspended`)
+	// tooBig is a request that is too large, with the status of a bad request.
+	tooBig = regexp.MustCompile(`(?i)(payload|request|content|file) size exceeds|payload is too large`)
+	// busy is a model that has too much to do.
+	busy = regexp.MustCompile(`(?i)overloaded|high demand|no capacity|currently unavailable`)
+	// placed is a country or a network that the vendor does not serve.
+	placed = regexp.MustCompile(`(?i)user location is not supported`)
+)
+
+// refusal maps what the API said (docs/troubleshooting).
+func (m *Model) refusal(said *genai.APIError, header http.Header) error {
+	a := unwrapped(said)
+	after := retryAfter(said, header, time.Now())
+	e := &event.Error{Op: op, Code: a.kind, RetryAfter: after, Err: a}
+	text := m.presentable(a.message)
+	tell := func(kind event.ErrorKind, message, hint string) error {
+		e.Kind, e.Message, e.Hint = kind, message, hint
+		if text != "" {
+			e.Message = strings.TrimSuffix(message, ".") + ": " + text
+		}
+		return e
+	}
+	is := func(status int, kind string) bool { return a.kind == kind || a.status == status }
+	switch {
+	case a.reason == "BILLING_DISABLED" || spent.MatchString(a.message):
+		e.RetryAfter = 0
+		return tell(event.ErrModel, "The Gemini API does not serve this account now.", "look at plan, credit and billing in Google AI Studio")
+	case a.reason == "API_KEY_INVALID" || badKey.MatchString(a.message) || is(http.StatusUnauthorized, "UNAUTHENTICATED"):
+		return tell(event.ErrModelAuth, "The Gemini API refused the key.", "look at "+KeyVariable)
+	case is(http.StatusForbidden, "PERMISSION_DENIED"):
+		return tell(event.ErrModelAuth, "The Gemini API does not allow this to the key.", "look at what the key's project may use")
+	case placed.MatchString(a.message):
+		return tell(event.ErrModel, "The Gemini API does not serve this place.", "see the vendor's list of regions, or use Vertex AI")
+	case is(http.StatusNotFound, "NOT_FOUND"):
+		return tell(event.ErrModelNotFound, "The Gemini API has no model "+strconv.Quote(m.name)+".",
+			"look at the vendor's list of models, or at "+BaseVariable)
+	case overflow.MatchString(a.message):
+		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+	case a.status == http.StatusRequestEntityTooLarge || tooBig.MatchString(a.message):
+		return tell(event.ErrTooLarge, "The request is too large for the Gemini API.", "send smaller or fewer files and images")
+	case is(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"):
+		return tell(event.ErrThrottled, "The Gemini API is throttling.", "wait, or ask the vendor for a larger quota")
+	case is(http.StatusServiceUnavailable, "UNAVAILABLE") && busy.MatchString(a.message):
+		return tell(event.ErrOverloaded, "The model is overloaded.", "try again later, or take another model")
+	case a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusConflict ||
+		a.status == statusCancelled || transient(a.kind):
+		return tell(event.ErrUnavailable, "The Gemini API failed.", "try again; the vendor's status page may say more")
+	case is(http.StatusBadRequest, "INVALID_ARGUMENT") || a.kind == "FAILED_PRECONDITION" || a.kind == "OUT_OF_RANGE" ||
+		(a.status > http.StatusBadRequest && a.status < http.StatusInternalServerError):
+		return tell(event.ErrInvalid, "The Gemini API refused the request.", "the model, its options or the conversation do not fit each other")
+	default:
+		return tell(event.ErrModel, "The Gemini API gave an error.", "look at the base URL, "+BaseVariable)
+	}
+}
+
+// statusCancelled is the vendor's own.
+const statusCancelled = 499
+
+// transient are the statuses of failures that pass.
+func transient(kind string) bool {
+	switch kind {
+	case "INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "CANCELLED", "UNKNOWN", "DATA_LOSS":
+		return true
+	default:
+		return false
+	}
+}
+
+// unwrapped is what was said in the SDK's error. Where the API answers with an
+// array of one error, the SDK leaves it as text.
+func unwrapped(said *genai.APIError) *apiError {
+	if strings.HasPrefix(strings.TrimSpace(said.Message), "[") {
+		var list []struct {
+			Error *genai.APIError `json:"error"`
+		}
+		if json.Unmarshal([]byte(said.Message), &list) == nil && len(list) > 0 && list[0].Error != nil {
+			*said = *list[0].Error
+		}
+	}
+	a := &apiError{status: said.Code, kind: said.Status, message: said.Message}
+	if strings.ContainsAny(a.kind, " \t") {
+		a.kind = "" // the status line of something that is not the API
+		if strings.HasPrefix(strings.TrimSpace(a.message), "<") {
+			a.message = ""
+		}
+	}
+	for _, d := range said.Details {
+		if is(d, "google.rpc.ErrorInfo") {
+			a.reason, _ = d["reason"].(string)
+		}
+	}
+	return a
+}
+
+// is reports whether a detail of an error is of this type.
+func is(detail map[string]any, kind string) bool {
+	s, _ := detail["@type"].(string)
+	return strings.HasSuffix(s, "/"+kind)
+}
+
+var looksLikeKey = regexp.MustCompile(`\b(AIza|AQ\.|ya29\.)[A-Za-z0-9_.-]{10,}`)
+
+// presentable is what the API said, fit for people: one short line that repeats
+// no key.
+func (m *Model) presentable(s string) string {
+	s = looksLikeKey.ReplaceAllString(m.key.Hide(s), "[redacted]")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	const most = 300
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}
+
+// retryAfter reads how long the API asks to wait: a detail of the error
+// (google.rpc.RetryInfo), or the header in seconds or as a date.
+func retryAfter(said *genai.APIError, header http.Header, now time.Time) time.Duration {
+	const most = 24 * time.Hour
+	bound := func(seconds float64) time.Duration {
+		if math.IsNaN(seconds) || seconds <= 0 {
+			return 0
+		}
+		return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
+	}
+	for _, d := range said.Details {
+		if !is(d, "google.rpc.RetryInfo") {
+			continue
+		}
+		if s, ok := d["retryDelay"].(string); ok {
+			if delay, err := time.ParseDuration(s); err == nil {
+				return bound(delay.Seconds())
+			}
+		}
+	}
+	after := header.Get("Retry-After")
+	if s, err := strconv.ParseFloat(after, 64); err == nil {
+		return bound(s)
+	}
+	if t, err := http.ParseTime(after); err == nil {
+		return bound(t.Sub(now).Seconds())
+	}
+	return 0
+}
+
+// notSent is the error of a request that the API would refuse.
+func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
+	return &event.Error{Op: op, Kind: kind, Message: fmt.Sprintf(message, args...), Hint: hint}
+}

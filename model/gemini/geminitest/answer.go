@@ -1,0 +1,236 @@
+package geminitest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// Error is an error of the API (docs/troubleshooting), as it comes instead of a
+// stream. Details are objects of google.rpc, such as [RetryIn] and [Reason].
+func Error(status int, kind, message string, details ...string) Answer {
+	return Answer{
+		Status: status, Header: map[string]string{"Content-Type": "application/json; charset=UTF-8"},
+		Body: errorBody(status, kind, message, details),
+	}
+}
+
+func errorBody(status int, kind, message string, details []string) string {
+	b := "{\n  \"error\": {\n    \"code\": " + strconv.Itoa(status) + ",\n    \"message\": " + quote(message) + ",\n    \"status\": " + quote(kind)
+	if len(details) > 0 {
+		b += ",\n    \"details\": [\n      " + strings.Join(details, ",\n      ") + "\n    ]"
+	}
+	return b + "\n  }\n}\n"
+}
+
+// RetryIn is the detail that asks to wait.
+func RetryIn(d time.Duration) string {
+	return fmt.Sprintf(`{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "%gs"}`, d.Seconds())
+}
+
+// Reason is the detail that names an error's reason.
+func Reason(reason string) string {
+	return fmt.Sprintf(`{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": %q, "domain": "googleapis.com", `+
+		`"metadata": {"service": "generativelanguage.googleapis.com"}}`, reason)
+}
+
+// Text is an answer of one text that ends the turn.
+func Text(pieces ...string) Answer {
+	chunks := make([]braid.Chunk, len(pieces))
+	for i, p := range pieces {
+		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+	}
+	return Stream(chunks, "STOP", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
+}
+
+// Stream is a whole answer. The chunks come as they would in a stream of the API:
+// each in an event of its own, but a call, which comes whole with its last chunk.
+// Signatures are without the mark that Braid puts on them. The reason is the API's
+// word for why the answer ended.
+func Stream(chunks []braid.Chunk, reason string, u event.Usage) Answer {
+	return Answer{Body: Begun(chunks, u) + End(reason, u)}
+}
+
+// End is the event that says why an answer ended, the last of a stream.
+func End(reason string, u event.Usage) string {
+	return say(`"candidates": [{"content": {"parts": [{"text": ""}],"role": "model"},"finishReason": `+quote(reason)+`,"index": 0}]`, u)
+}
+
+// Blocked is the only event of an answer to a prompt that was blocked.
+func Blocked(reason string, u event.Usage) string {
+	return say(`"promptFeedback": {"blockReason": `+quote(reason)+`}`, event.Usage{Input: u.Input, Total: u.Input})
+}
+
+// Begun is the beginning of a stream, up to and with these chunks.
+func Begun(chunks []braid.Chunk, u event.Usage) string {
+	b := &strings.Builder{}
+	last := map[int]int{}
+	calls := map[int]*called{}
+	kinds := map[int]braid.ChunkKind{}
+	for i, c := range chunks {
+		last[c.Index] = i
+	}
+	for i, c := range chunks {
+		if k, ok := kinds[c.Index]; !ok || (k == braid.ChunkSignature && c.Kind != braid.ChunkSignature) {
+			kinds[c.Index] = c.Kind
+		}
+		if call := calls[c.Index]; call != nil || c.Kind == braid.ChunkCall {
+			if call == nil {
+				call = &called{}
+				calls[c.Index] = call
+			}
+			call.take(c)
+			if last[c.Index] == i {
+				b.WriteString(said(call.part(), u))
+			}
+			continue
+		}
+		if p := partOf(c, kinds[c.Index]); p != "" {
+			b.WriteString(said(p, u))
+		}
+	}
+	return b.String()
+}
+
+// called is a call as far as it has been told.
+type called struct{ id, name, args, signature string }
+
+func (c *called) take(k braid.Chunk) {
+	switch k.Kind {
+	case braid.ChunkCall:
+		c.id, c.name = k.ID, k.Text
+	case braid.ChunkCallInput:
+		c.args += k.Text
+	case braid.ChunkSignature:
+		c.signature += k.Text
+	default:
+	}
+}
+
+func (c *called) part() string {
+	args := c.args
+	if args == "" {
+		args = "{}"
+	}
+	p := `{"functionCall": {"name": ` + quote(c.name) + `,"args": ` + args
+	if c.id != "" {
+		p += `,"id": ` + quote(c.id)
+	}
+	return p + `}` + signature(c.signature) + `}`
+}
+
+func signature(s string) string {
+	if s == "" {
+		return ""
+	}
+	return `,"thoughtSignature": ` + quote(s)
+}
+
+// partOf is a chunk as a part; kind is that of its block.
+func partOf(c braid.Chunk, kind braid.ChunkKind) string {
+	switch c.Kind {
+	case braid.ChunkText:
+		return `{"text": ` + quote(c.Text) + `}`
+	case braid.ChunkThinking:
+		return `{"text": ` + quote(c.Text) + `,"thought": true}`
+	case braid.ChunkSignature:
+		if kind == braid.ChunkText {
+			return `{"text": ""` + signature(c.Text) + `}`
+		}
+		return `{"text": "","thought": true` + signature(c.Text) + `}`
+	case braid.ChunkBlock:
+		switch k := c.Block.(type) {
+		case *event.Code:
+			return `{"executableCode": {"language": ` + quote(strings.ToUpper(k.Language)) + `,"code": ` + quote(k.Code) + `}}`
+		case *event.CodeResult:
+			return `{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": ` + quote(k.Output) + `}}`
+		case *event.Image:
+			return `{"inlineData": {"mimeType": ` + quote(k.MIME) + `,"data": "` + base64.StdEncoding.EncodeToString(k.Data) + `"}}`
+		}
+	default:
+	}
+	return ""
+}
+
+func said(part string, u event.Usage) string {
+	return say(`"candidates": [{"content": {"parts": [`+part+`],"role": "model"},"index": 0}]`, u)
+}
+
+// say is an event: what it says, and the counts beside it.
+func say(members string, u event.Usage) string {
+	total := u.Total
+	prompt := u.Input + u.CacheRead
+	if total == 0 {
+		total = prompt + u.Output
+	}
+	counts := fmt.Sprintf(`{"promptTokenCount": %d,"candidatesTokenCount": %d,"totalTokenCount": %d`, prompt, u.Output-u.Reasoning, total)
+	if u.CacheRead > 0 {
+		counts += fmt.Sprintf(`,"cachedContentTokenCount": %d`, u.CacheRead)
+	}
+	counts += fmt.Sprintf(`,"promptTokensDetails": [{"modality": "TEXT","tokenCount": %d}]`, prompt)
+	if u.Reasoning > 0 {
+		counts += fmt.Sprintf(`,"thoughtsTokenCount": %d`, u.Reasoning)
+	}
+	return "data: {" + members + `,"usageMetadata": ` + counts + `},"modelVersion": "gemini-test","responseId": "resp-test"}` + "\r\n\r\n"
+}
+
+// ErrorEvent is an error in the middle of a stream, as an event; ErrorText is one
+// that is none, as the API also ends a stream.
+func ErrorEvent(status int, kind, message string) string {
+	return fmt.Sprintf("data: {\"error\": {\"code\": %d,\"message\": %s,\"status\": %q}}\r\n\r\n", status, quote(message), kind)
+}
+
+// ErrorText is an error at the end of a stream that is no event.
+func ErrorText(status int, kind, message string, details ...string) string {
+	return errorBody(status, kind, message, details)
+}
+
+// quote is s in JSON, as the API writes it: what is no ASCII stays.
+func quote(s string) string { return string(strictjson.AppendString(nil, s)) }
+
+// learn remembers the signatures in a stream, because no others are taken back.
+func (s *Server) learn(a Answer) {
+	for line := range bytes.Lines([]byte(a.Body)) {
+		data, ok := bytes.CutPrefix(line, []byte("data: "))
+		var e struct {
+			Candidates []struct {
+				Content struct {
+					Parts []struct {
+						Text      string `json:"text"`
+						Thought   bool   `json:"thought"`
+						Signature string `json:"thoughtSignature"`
+						Call      *struct {
+							Name string `json:"name"`
+						} `json:"functionCall"`
+					} `json:"parts"`
+				} `json:"content"`
+			} `json:"candidates"`
+		}
+		if !ok || json.Unmarshal(data, &e) != nil {
+			continue
+		}
+		for _, c := range e.Candidates {
+			for _, p := range c.Content.Parts {
+				if p.Signature == "" {
+					continue
+				}
+				switch {
+				case p.Call != nil:
+					s.Trust(p.Signature, "call "+p.Call.Name)
+				case p.Thought:
+					s.Trust(p.Signature, "thought")
+				default:
+					s.Trust(p.Signature, "text")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package gemini
+
+import (
+	"context"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/secret"
+)
+
+const op = "model gemini"
+
+// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// was last asked about, 64 MiB at most: a block that has been sent once must not
+// be changed, which the loop never does. It is safe for concurrent use.
+type Model struct {
+	kept encoded.Histories[encoder, *encoder]
+
+	name       string
+	generation int
+	key        secret.Secret
+	base       string
+	stall      time.Duration
+	client     *http.Client
+	sdk        *genai.Client
+
+	level    genai.ThinkingLevel
+	thoughts *bool
+	safety   []genai.SafetySetting
+	cached   string
+
+	project, location string
+	token             TokenSource
+}
+
+var _ braid.ModelChecker = (*Model)(nil)
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
+
+// New makes a model of the name that the vendor gives it, such as
+// "gemini-3.6-flash". It makes no connection, and nothing in the environment
+// changes what it does; package models looks there. The error is an
+// [*event.Error]: ErrInvalid for a name or an option that cannot be, ErrModelAuth
+// for no key.
+func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
+	if !names.MatchString(name) || strings.Contains(name, "..") {
+		return nil, wrong("Google has no model of such a name.", "name one as the vendor does, such as "+Default)
+	}
+	m := &Model{name: name, generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{}}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	if key.Empty() && m.token == nil {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for the Gemini API.",
+			Hint: "set " + KeyVariable + ", or give a key",
+		}
+	}
+	if m.level != "" && m.generation < levels {
+		return nil, wrong("This model does not think by a level.", "leave the level out, or take Gemini 3 or later")
+	}
+	var err error
+	if m.sdk, err = genai.NewClient(context.Background(), m.config()); err != nil {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrInvalid, Err: err,
+			Message: "The client of Google's SDK cannot be made.", Hint: "look at the model's options",
+		}
+	}
+	return m, nil
+}
+
+// Names and variables that others need to know.
+const (
+	// Default is the model that is used where somebody has a key and names none:
+	// the vendor's newest stable one for agents.
+	Default = "gemini-3.6-flash"
+	// KeyVariable is the environment variable that usually holds the key,
+	// OtherKeyVariable another one that the vendor's tools read first; BaseVariable
+	// is the one with another address. Nothing here reads them.
+	KeyVariable      = "GEMINI_API_KEY"
+	OtherKeyVariable = "GOOGLE_API_KEY"
+	BaseVariable     = "GOOGLE_GEMINI_BASE_URL"
+)
+
+// config gives the SDK everything that it would look for in the environment.
+func (m *Model) config() *genai.ClientConfig {
+	c := &genai.ClientConfig{
+		Backend: genai.BackendGeminiAPI,
+		HTTPOptions: genai.HTTPOptions{
+			BaseURL: "https://generativelanguage.googleapis.com/", APIVersion: "v1beta",
+			Headers: http.Header{"User-Agent": {"braid"}, "Accept": {"text/event-stream"}},
+		},
+	}
+	if m.location != "" {
+		c.Backend, c.Project, c.Location = genai.BackendVertexAI, m.project, m.location
+		c.HTTPOptions.BaseURL, c.HTTPOptions.APIVersion = vertexURL(m.location), "v1beta1"
+	}
+	if m.token == nil {
+		c.APIKey = m.key.Reveal()
+	}
+	if m.base != "" {
+		c.HTTPOptions.BaseURL = m.base
+	}
+	next := m.client.Transport
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	c.HTTPClient = &http.Client{
+		Transport: &transport{next: next, token: m.token}, Jar: m.client.Jar,
+		// A key goes to the address that was given, or nowhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c
+}
+
+// vertexURL is the address of a location; two of them are groups of regions.
+func vertexURL(location string) string {
+	switch location {
+	case "global":
+		return "https://aiplatform.googleapis.com/"
+	case "us", "eu":
+		return "https://aiplatform." + location + ".rep.googleapis.com/"
+	default:
+		return "https://" + location + "-aiplatform.googleapis.com/"
+	}
+}
+
+// Info implements [braid.Model]: the name is "gemini:" and the vendor's. Models
+// before Gemini 3 take a schema for their answer too, but not beside tools, so
+// they are told of it in words.
+func (m *Model) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "gemini:" + m.name, ContextWindow: window(m.name), Output: m.generation >= levels}
+}
+
+// Check implements [braid.ModelChecker].
+func (m *Model) Check(req *braid.ModelRequest) error {
+	if req == nil {
+		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a request")
+	}
+	if _, err := m.appendHead(nil, req); err != nil {
+		return err
+	}
+	_, err := m.tail(req)
+	return err
+}
+
+// Stream implements [braid.Model].
+func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		body, back, err := m.body(req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		g := stall.New(ctx, m.stall)
+		defer g.End()
+		x := exchange{body: body}
+		if err := m.post(g, &x); err != nil {
+			yield(braid.Chunk{}, m.failure(g, &x, err))
+			return
+		}
+		defer x.answer.Body.Close()
+		s := stream{decoder: decoder{names: back, yield: yield}, in: g.Reading(x.answer.Body), end: g.Cancel}
+		if err := s.run(); err != nil && !s.left {
+			yield(braid.Chunk{}, m.failure(g, &x, err))
+		}
+	}
+}
+
+// post sends a request and gives the answer, once it has begun to come, to x.
+func (m *Model) post(g *stall.Guard, x *exchange) error {
+	if err := g.Context().Err(); err != nil {
+		return err
+	}
+	g.Arm()
+	defer g.Rest()
+	for _, err := range m.sdk.Models.GenerateContentStream(x.in(g.Context()), m.name, nil, nil) {
+		if err != nil {
+			return err
+		}
+	}
+	if x.answer == nil {
+		return errNoStream
+	}
+	kind, _, err := mime.ParseMediaType(x.answer.Header.Get("Content-Type"))
+	if x.answer.StatusCode != http.StatusOK || err != nil || kind != "text/event-stream" {
+		_, _ = io.CopyN(io.Discard, x.answer.Body, 4<<10)
+		x.answer.Body.Close()
+		return errNoStream
+	}
+	return nil
+}

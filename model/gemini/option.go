@@ -1,0 +1,141 @@
+package gemini
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Option changes how a model is called, not what it is asked.
+type Option func(*Model) error
+
+// BaseURL sends the calls to another address: a gateway, or a test. It stands
+// before "/v1beta"; "" keeps the vendor's own.
+func BaseURL(address string) Option {
+	return func(m *Model) error {
+		if address == "" {
+			return nil
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return wrong("The base URL of the Gemini API is no address.", "write it as https://host, without a user, and without /v1beta")
+		}
+		m.base = address
+		return nil
+	}
+}
+
+// HTTPClient sends the calls through c instead of one of the package's own. Of c
+// its transport and its cookies are used: redirects are never followed, because
+// the key would go with them, and how long may be waited is for [Stall] and the
+// caller's context to say. The transport should not repeat calls.
+func HTTPClient(c *http.Client) Option {
+	return func(m *Model) error {
+		if c == nil {
+			return wrong("There is no HTTP client.", "leave the option out, or give a client")
+		}
+		m.client = c
+		return nil
+	}
+}
+
+// DefaultStall is how long the API may send nothing before a call is given up. It
+// sends nothing while it thinks, unless its thoughts are shown.
+const DefaultStall = 5 * time.Minute
+
+// Stall sets how long the API may send nothing at all, from the request on,
+// before the call fails with a kind that is repeated; 0 means for ever.
+func Stall(d time.Duration) Option {
+	return func(m *Model) error {
+		if d < 0 {
+			return wrong("The time of a stall is negative.", "give a duration, or 0 to wait for ever")
+		}
+		m.stall = d
+		return nil
+	}
+}
+
+// ThinkingLevel says how much the model thinks where a request names no budget:
+// MINIMAL, LOW, MEDIUM or HIGH, as far as the model knows them. It is for Gemini
+// 3 and later (docs/thinking).
+func ThinkingLevel(level genai.ThinkingLevel) Option {
+	return func(m *Model) error {
+		switch level {
+		case genai.ThinkingLevelMinimal, genai.ThinkingLevelLow, genai.ThinkingLevelMedium, genai.ThinkingLevelHigh:
+			m.level = level
+			return nil
+		default:
+			return wrong("There is no such level of thinking.", "use MINIMAL, LOW, MEDIUM or HIGH")
+		}
+	}
+}
+
+// IncludeThoughts shows summaries of the model's thinking, or never does. Without
+// it they are shown where a request gives a budget for thinking.
+func IncludeThoughts(yes bool) Option {
+	return func(m *Model) error {
+		m.thoughts = &yes
+		return nil
+	}
+}
+
+// Safety sets what is blocked, a category at a time; what is not named stays as
+// the vendor has it (docs/safety-settings).
+func Safety(settings ...genai.SafetySetting) Option {
+	return func(m *Model) error {
+		for _, s := range settings {
+			if s.Category == "" || s.Threshold == "" {
+				return wrong("A safety setting names no category or no threshold.", "give both, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH")
+			}
+		}
+		m.safety = append(m.safety, settings...)
+		return nil
+	}
+}
+
+var cacheNames = regexp.MustCompile(`^(projects/[^/\s]+/locations/[^/\s]+/)?cachedContents/[A-Za-z0-9_-]{1,128}$`)
+
+// CachedContent begins each request with a prompt that was cached by name before
+// (docs/caching, explicit caching). The cache holds instructions and tools of its
+// own, and the API takes no others beside it: those of the agent are not sent, so
+// they should be the same.
+func CachedContent(name string) Option {
+	return func(m *Model) error {
+		if !cacheNames.MatchString(name) {
+			return wrong("There is no cached content of such a name.", "name it as the vendor does: cachedContents/…")
+		}
+		m.cached = name
+		return nil
+	}
+}
+
+// TokenSource gives an OAuth access token with the scope
+// https://www.googleapis.com/auth/cloud-platform, and keeps it as long as it is
+// good. It is safe for concurrent use.
+type TokenSource func(context.Context) (string, error)
+
+var places = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,62}$`)
+
+// Vertex calls the model on Vertex AI in a project and a location, such as
+// "global" or "europe-west4". Calls are made with the tokens; where token is nil,
+// with the key that [New] is given (Vertex's express mode).
+func Vertex(project, location string, token TokenSource) Option {
+	return func(m *Model) error {
+		if !places.MatchString(project) || !places.MatchString(location) {
+			return wrong("Vertex AI has no such project or location.", `name both, such as "my-project" and "global"`)
+		}
+		m.project, m.location, m.token = project, location, token
+		return nil
+	}
+}
+
+// wrong is an error of whoever sets the model up.
+func wrong(message, hint string) error {
+	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: message, Hint: hint}
+}
