@@ -1,7 +1,6 @@
 package cassette
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -217,11 +216,9 @@ func (h *hider) data(said string) (string, bool) {
 		hidden := h.text(string(data))
 		return base64.StdEncoding.EncodeToString([]byte(hidden)), hidden != string(data)
 	}
-	kept := data
-	for _, n := range h.needles {
-		kept = bytes.ReplaceAll(kept, []byte(n), []byte(secret.Redacted))
-	}
-	return base64.StdEncoding.EncodeToString(kept), !bytes.Equal(kept, data)
+	pieces := []string{string(data)}
+	mend(pieces, patches(h.places(pieces[0])))
+	return base64.StdEncoding.EncodeToString([]byte(pieces[0])), pieces[0] != string(data)
 }
 
 // stringEnd finds the quote that ends a string; without one it is the text's end.
