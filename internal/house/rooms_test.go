@@ -79,7 +79,7 @@ var rooms = []room{
 	{dir: "model/demo", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/modeltest"}},
 	{dir: "model/modeltest", own: []string{"", "event"}, from: testLibraries},
 	{
-		dir: "model/*", own: []string{"", "event", "secret", "internal/encoded", "internal/wirename"}, tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
+		dir: "model/*", own: []string{"", "event", "secret", "internal/encoded", "internal/wirename", "internal/schemaform"}, tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
 		from: []string{
 			"github.com/anthropics/anthropic-sdk-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"github.com/openai/openai-go", "google.golang.org/genai",
@@ -131,6 +131,7 @@ var rooms = []room{
 	{dir: "internal/awsframes", tests: []string{"internal/recordings"}},
 	{dir: "internal/sigv4"},
 	{dir: "internal/recordings", from: []string{"go.yaml.in/yaml"}},
+	{dir: "internal/schemaform", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/wirename", own: []string{""}},
 	{dir: "internal/encoded", own: []string{"", "event"}, tests: []string{"internal/wirename"}},
 	{dir: "internal/testsum"},
