@@ -41,9 +41,12 @@ func (m *random) Info() braid.ModelInfo {
 	return info
 }
 
+// seq is what a model answers.
+type seq = iter.Seq2[braid.Chunk, error]
+
 var words = []string{"It ", "is ", "8", "。", "日本", "\n", "é", `"quoted"`, "\u2028", "<b>", " ", "", "a long word that goes on "}
 
-func (m *random) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+func (m *random) Stream(ctx context.Context, req *braid.ModelRequest) seq {
 	h := fnv.New64a()
 	fmt.Fprint(h, m.seed, "|", req.Scope, "|", req.Cycle, "|", req.Attempt, "|", len(req.Messages))
 	r := rand.New(rand.NewPCG(m.seed, h.Sum64()))
