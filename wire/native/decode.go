@@ -42,6 +42,8 @@ func empty(name string) Frame {
 		return new(Snapshot)
 	case "retry":
 		return new(Retry)
+	case "redacted":
+		return new(Redacted)
 	case "init":
 		return new(Init)
 	case "user_message":

@@ -11,7 +11,7 @@
 // The seed's are init, text_delta, thinking, tool_use, tool_progress, tool_result,
 // question, title, result and error. Ours stand beside them, and a client that
 // knows only the seed's passes over them: message, user_message, snapshot, retry,
-// answered, notice. More will come: what a reader does not know it skips.
+// answered, redacted, notice. More will come: what a reader does not know it skips.
 //
 // A run begins with init and ends with exactly one terminal frame, which is its
 // last: error where the run failed, otherwise result, which also says what there
@@ -27,7 +27,10 @@
 //   - message replaces them too: it is the whole answer, and the step is over. With
 //     piece set it is the beginning of the answer: what was shown stays where
 //     it begins so. When a log is read again, it is all that is left of the deltas.
-//   - retry makes its attempt's text void; another attempt follows.
+//   - retry makes its attempt's text void; another attempt follows, with a model on that
+//     model.
+//   - redacted takes back what the frames of the event target said: its text is shown
+//     instead, and a log that is read again has nothing else.
 //   - with the terminal frame, the text of every step that has no message is void.
 //   - tool_progress replaces the progress of its call before.
 //

@@ -29,11 +29,13 @@ type Encoder struct {
 	session      string
 	turn         int
 	simulated    bool
-	// answer is the root's last one; said the last of them that had text.
-	answer, said string
-	scopes       []scope
-	steps        []step
-	frames       []Frame
+	// answer is the root's last one; said the last of them that had text. The numbers
+	// are those of their events.
+	answer, said     string
+	answered, saidAt int64
+	scopes           []scope
+	steps            []step
+	frames           []Frame
 	// silent is set while an event is taken in and nothing is sent.
 	silent bool
 }
@@ -47,11 +49,47 @@ type step struct {
 	attempt int
 	// text and thinking are what an answer that comes in pieces has committed.
 	text, thinking string
-	// sentText and sentThinking count the bytes that were sent as deltas.
-	sentText, sentThinking int
+	// sentText and sentThinking are what was sent as deltas.
+	sentText, sentThinking sent
 	// whole means that the stream has seen the attempt begin; cut that no delta of
 	// it is sent any more, because it would not join on.
 	whole, cut bool
+}
+
+// sent is a text that a reader has, by its length and a sum, which is kept only where
+// it must be known whether another text begins with it.
+type sent struct {
+	n   int
+	sum uint64
+}
+
+// The numbers of FNV-1a.
+const sumBasis, sumPrime = 14695981039346656037, 1099511628211
+
+// add takes in more of the text.
+func (s *sent) add(text string, sums bool) {
+	s.n += len(text)
+	if sums {
+		s.sum = sumOf(s.sum, text)
+	}
+}
+
+// differs reports whether text does not begin with what was sent. With behind it may
+// also be the beginning of that.
+func (s *sent) differs(text string, behind bool) bool {
+	if s.n > len(text) {
+		return !behind
+	}
+	return sumOf(0, text[:s.n]) != s.sum
+}
+
+// sumOf goes on from a sum; that of nothing is 0.
+func sumOf(sum uint64, text string) uint64 {
+	sum ^= sumBasis
+	for i := range len(text) {
+		sum = (sum ^ uint64(text[i])) * sumPrime
+	}
+	return sum ^ sumBasis
 }
 
 // NewEncoder begins at the beginning of a conversation.
@@ -90,18 +128,20 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 	// The frame stays on the stack: hence one call for each.
 	switch b := e.Body.(type) {
 	case *event.TextDelta:
-		if enc.grow(e, len(b.Text), 0) {
+		if enc.grow(e, b.Text, "") {
 			f := TextDelta{Text: b.Text, Place: enc.place(e)}
 			return sse.Close(f.append(appendHead(dst, CursorOf(e, enc.last), "text_delta")))
 		}
 	case *event.ThinkingDelta:
-		if enc.grow(e, 0, len(b.Text)) {
+		if enc.grow(e, "", b.Text) {
 			f := Thinking{Text: b.Text, Place: enc.place(e)}
 			return sse.Close(f.append(appendHead(dst, CursorOf(e, enc.last), "thinking")))
 		}
 	case *event.ToolProgress:
 		f := enc.progress(e, b)
 		return sse.Close(f.append(appendHead(dst, CursorOf(e, enc.last), "tool_progress")))
+	case *event.AnswerReplaced:
+		return appendAll(dst, CursorOf(e, enc.last), enc.Frames(e))
 	}
 	return dst
 }
@@ -170,17 +210,42 @@ func (enc *Encoder) send(f Frame) {
 func (enc *Encoder) speak(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.TextDelta:
-		if enc.grow(e, len(b.Text), 0) {
+		if enc.grow(e, b.Text, "") {
 			enc.send(&TextDelta{Text: b.Text, Place: enc.place(e)})
 		}
 	case *event.ThinkingDelta:
-		if enc.grow(e, 0, len(b.Text)) {
+		if enc.grow(e, "", b.Text) {
 			enc.send(&Thinking{Text: b.Text, Place: enc.place(e)})
 		}
 	case *event.ToolProgress:
 		f := enc.progress(e, b)
 		enc.send(&f)
+	case *event.AnswerReplaced:
+		enc.replace(e, b)
 	}
+}
+
+// replace takes an answer's text back: a snapshot says what is shown of it now. A
+// reader that may know deltas only is sent the new text as one.
+func (enc *Encoder) replace(e *event.Event, b *event.AnswerReplaced) {
+	f := &Snapshot{Text: b.Text, Place: enc.place(e)}
+	s := enc.step(e.Step)
+	if s == nil || s.attempt != e.Attempt {
+		enc.send(f)
+		return
+	}
+	f.Thinking, s.cut = s.thinking, false
+	s.sentText, s.sentThinking = sent{}, sent{}
+	s.sentText.add(s.text, enc.Complete)
+	s.sentThinking.add(s.thinking, enc.Complete)
+	s.sentText.add(b.Text, enc.Complete)
+	if f.Text = s.text + b.Text; !enc.Complete || !s.whole {
+		enc.send(f)
+		return
+	}
+	f.Text = s.text
+	enc.send(f)
+	enc.send(&TextDelta{Text: b.Text, Place: f.Place})
 }
 
 func (enc *Encoder) progress(e *event.Event, b *event.ToolProgress) ToolProgress {
@@ -188,7 +253,7 @@ func (enc *Encoder) progress(e *event.Event, b *event.ToolProgress) ToolProgress
 }
 
 // grow counts a delta, and says whether it is to be sent.
-func (enc *Encoder) grow(e *event.Event, text, thinking int) bool {
+func (enc *Encoder) grow(e *event.Event, text, thinking string) bool {
 	s := enc.step(e.Step)
 	if s == nil || s.attempt != e.Attempt {
 		return true // a stream that began in the middle: the bus knows that the step is in flight
@@ -196,8 +261,8 @@ func (enc *Encoder) grow(e *event.Event, text, thinking int) bool {
 	if s.cut {
 		return false
 	}
-	s.sentText += text
-	s.sentThinking += thinking
+	s.sentText.add(text, enc.Complete)
+	s.sentThinking.add(thinking, enc.Complete)
 	return true
 }
 
@@ -271,9 +336,29 @@ func (enc *Encoder) take(e *event.Event) {
 		enc.send(&Notice{Code: err.Code, Message: err.Message, Place: enc.place(e)})
 	case *event.Notice:
 		enc.send(&Notice{Code: b.Code, Message: b.Text, Place: enc.place(e)})
+	case *event.Redacted:
+		enc.redact(b)
 	case *event.RunEnded:
 		enc.finish(b)
 	}
+}
+
+// redact says that what an event said is shown no more. A run's last answer is not
+// repeated at its end either.
+func (enc *Encoder) redact(b *event.Redacted) {
+	text := event.TextOf(b.Replacement)
+	if len(b.Replacement) == 0 {
+		text = "[redacted]"
+	}
+	if b.Target > 0 {
+		if enc.answered == b.Target {
+			enc.answer = text
+		}
+		if enc.saidAt == b.Target {
+			enc.said = text
+		}
+	}
+	enc.send(&Redacted{Target: b.Target, Text: text})
 }
 
 // reserved begins the keys of metadata that are the service's own.
@@ -283,6 +368,7 @@ func (enc *Encoder) begin(e *event.Event, b *event.RunStarted) {
 	enc.run, enc.turn, enc.simulated = e.Run, b.Turn, e.Simulated
 	enc.session = enc.conversation + "." + strconv.Itoa(b.Session)
 	enc.answer, enc.said = "", ""
+	enc.answered, enc.saidAt = 0, 0
 	enc.scopes, enc.steps = enc.scopes[:0], enc.steps[:0]
 	f := &Init{
 		SessionID: enc.session, Model: b.Model, Turn: b.Turn, Tools: b.Tools, RunID: e.Run, Agent: b.Agent, Simulated: e.Simulated,
@@ -313,7 +399,7 @@ func (enc *Encoder) message(e *event.Event, b *event.AssistantMessage) {
 		s.thinking += thinking
 		text, thinking = s.text, s.thinking
 		if enc.Complete && s.whole {
-			enc.rest(s, e, text, thinking)
+			enc.rest(s, e, text, thinking, b.Piece)
 		}
 	} else if b.Piece {
 		enc.drop(e.Step)
@@ -323,9 +409,9 @@ func (enc *Encoder) message(e *event.Event, b *event.AssistantMessage) {
 		enc.drop(e.Step)
 	}
 	if e.Scope == "" && e.Step != "" && e.Audience == event.Everyone {
-		enc.answer = text
+		enc.answer, enc.answered = text, e.Seq
 		if text != "" {
-			enc.said = text
+			enc.said, enc.saidAt = text, e.Seq
 		}
 	}
 	place := enc.place(e)
@@ -346,15 +432,21 @@ func (enc *Encoder) message(e *event.Event, b *event.AssistantMessage) {
 	}
 }
 
-// rest sends as deltas what of a step's text was not sent so.
-func (enc *Encoder) rest(s *step, e *event.Event, text, thinking string) {
-	if n := s.sentThinking; n < len(thinking) {
-		enc.send(&Thinking{Text: thinking[n:], Place: enc.place(e)})
-		s.sentThinking = len(thinking)
+// rest sends as deltas what of a step's text was not sent so. Where the text is another
+// one by now, because a guardrail took it back while the reader was too slow, all of it
+// is. behind says that what was streamed may be ahead of it.
+func (enc *Encoder) rest(s *step, e *event.Event, text, thinking string, behind bool) {
+	if s.sentText.differs(text, behind) || s.sentThinking.differs(thinking, behind) {
+		enc.send(&Snapshot{Place: enc.place(e)})
+		s.sentText, s.sentThinking = sent{}, sent{}
 	}
-	if n := s.sentText; n < len(text) {
+	if n := s.sentThinking.n; n < len(thinking) {
+		enc.send(&Thinking{Text: thinking[n:], Place: enc.place(e)})
+		s.sentThinking.add(thinking[n:], true)
+	}
+	if n := s.sentText.n; n < len(text) {
 		enc.send(&TextDelta{Text: text[n:], Place: enc.place(e)})
-		s.sentText = len(text)
+		s.sentText.add(text[n:], true)
 	}
 }
 
@@ -365,7 +457,7 @@ func (enc *Encoder) ended(e *event.Event, b *event.StepEnded) {
 		if b.RetryAt.IsZero() && b.Outcome != event.OutcomeLost {
 			return
 		}
-		f := &Retry{RetryAt: b.RetryAt, Place: enc.place(e)}
+		f := &Retry{RetryAt: b.RetryAt, Model: b.Fallback, Place: enc.place(e)}
 		if b.Err != nil {
 			err := enc.wire(b.Err)
 			f.Error = &Error{Code: err.Code, Message: err.Message}
@@ -472,9 +564,9 @@ func (enc *Encoder) SnapshotFrames(s *event.Snapshot) []Frame {
 		if enc.Complete && known.whole {
 			return enc.frames // the message brings the rest
 		}
-	case enc.Complete && known.whole && len(f.Text) >= known.sentText && len(f.Thinking) >= known.sentThinking:
+	case enc.Complete && known.whole:
 		h := event.Event{Header: s.Header}
-		enc.rest(known, &h, f.Text, f.Thinking)
+		enc.rest(known, &h, f.Text, f.Thinking, false)
 		return enc.frames
 	}
 	known.whole = false

@@ -177,7 +177,17 @@ type Retry struct {
 	Error *Error `json:"error,omitempty"`
 	// RetryAt is when; zero means at once.
 	RetryAt time.Time `json:"retry_at,omitzero"`
+	// Model is the model that is asked instead; empty where it is the same one.
+	Model string `json:"model,omitempty"`
 	Place
+}
+
+// Redacted says that what an earlier event of the conversation said is not to be shown
+// any more, and what is shown instead.
+type Redacted struct {
+	// Target is the number of that event: the id of the last of its frames.
+	Target int64  `json:"target"`
+	Text   string `json:"text"`
 }
 
 // Notice tells about the machinery, or of an error that did not end the run.
@@ -285,6 +295,9 @@ func (*Snapshot) FrameName() string { return "snapshot" }
 
 // FrameName implements [Frame].
 func (*Retry) FrameName() string { return "retry" }
+
+// FrameName implements [Frame].
+func (*Redacted) FrameName() string { return "redacted" }
 
 // FrameName implements [Frame].
 func (*Notice) FrameName() string { return "notice" }

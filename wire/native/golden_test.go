@@ -228,6 +228,36 @@ var stories = map[string]func() *story{
 		s.end(func(b *event.RunEnded) { b.CostNanoUSD = nil })
 		return s
 	},
+	"fallback": func() *story {
+		s := newStory()
+		s.begin("m1", 1)
+		s.say("m1", 1, "3 + ")
+		s.durable("m1", 1, &event.StepEnded{
+			Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Fallback: "sonnet",
+			Err: &event.Error{Kind: event.ErrOverloaded, Message: "busy"},
+		})
+		s.durable("m1", 2, &event.StepBegun{Step: event.StepModel, Why: event.WhyFallback, Model: "sonnet"})
+		s.say("m1", 2, "8")
+		s.answer("m1", 2, &event.Text{Text: "8"})
+		s.end(func(b *event.RunEnded) {
+			none, some := int64(0), int64(1)
+			b.CostNanoUSD = &some
+			b.Models = []event.ModelUsage{{Model: "haiku", CostNanoUSD: &none}, {Model: "other", Usage: b.Usage}, {Model: "sonnet", CostNanoUSD: &some}}
+		})
+		return s
+	},
+	"guardrail": func() *story {
+		s := newStory()
+		s.begin("m1", 1)
+		s.live("m1", 1, &event.ThinkingDelta{Text: "how does one"})
+		s.live("m1", 1, &event.TextDelta{Text: "Take the ", Block: 1})
+		s.live("m1", 1, &event.AnswerReplaced{Text: "[blocked]", Block: 1})
+		s.live("m1", 1, &event.TextDelta{Text: " Ask another.", Block: 1})
+		s.durable("m1", 1, &event.Redacted{Target: 2, Replacement: text("(hidden)"), Reason: "guardrail"})
+		s.answer("m1", 1, &event.Text{Text: "[blocked] Ask another."})
+		s.end(func(b *event.RunEnded) { b.Stop, b.Why = event.StopGuardrail, event.WhyModelStop })
+		return s
+	},
 	"limit": func() *story {
 		s := newStory()
 		s.begin("m1", 1)

@@ -284,7 +284,15 @@ func (f *Retry) append(dst []byte) []byte {
 	o := open(dst)
 	o.errorOpt(f.Error)
 	o.timeOpt(`"retry_at":`, f.RetryAt)
+	o.strOpt(`"model":`, f.Model)
 	o.place(&f.Place)
+	return o.close()
+}
+
+func (f *Redacted) append(dst []byte) []byte {
+	o := open(dst)
+	o.int(`"target":`, f.Target)
+	o.str(`"text":`, f.Text)
 	return o.close()
 }
 
