@@ -75,7 +75,9 @@ type Watcher interface {
 
 // Item is what a watcher gets: exactly one of the two.
 type Item struct {
-	// Event is a durable or a live event.
+	// Event is a durable or a live event. It may be the watcher's own memory, which
+	// its next Read uses again: who keeps an event longer copies it. What it points
+	// to, its body above all, is shared and stays.
 	Event *event.Event
 	// Sync stands for what the watcher was not given.
 	Sync *Sync

@@ -23,8 +23,9 @@ type FollowOptions struct {
 	// Current says that the log had nothing after After shortly before: the journal is
 	// asked only where the bus tells of something that is missing.
 	Current bool
-	// Poll is how long to wait for the bus before the journal is asked whether
-	// the bus has missed something; 0 means [DefaultPoll], less means never.
+	// Poll is how long to wait for the bus, at most, before the journal is asked
+	// whether the bus has missed something; 0 means [DefaultPoll], less means never.
+	// Where something came meanwhile it may be half of that.
 	Poll time.Duration
 	// Page is how many events are read from the journal at a time; 0 or less
 	// means [DefaultPage].
@@ -55,6 +56,11 @@ type Follower struct {
 	// A context with a deadline for each wait would cost as much as sending an event.
 	timer *time.Timer
 	armed time.Time
+	// asks is when the journal is asked, unless the bus has moved since it was set: what
+	// comes does not put it off, because asking for the time costs a part of what an event
+	// does.
+	asks  time.Time
+	moved bool
 
 	// inbox is what the bus gave and has not been looked at.
 	inbox []Item
@@ -276,21 +282,27 @@ func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err erro
 		f.read, f.behind = page, len(page) >= f.page
 		return false, nil
 	}
-	due, look := by, time.Time{}
-	if f.poll > 0 && !planted.Is("no look at the journal") {
-		if look = time.Now().Add(f.poll); due.IsZero() || look.Before(due) {
-			due = look
-		}
+	looks := f.poll > 0 && !planted.Is("no look at the journal")
+	if looks && f.asks.IsZero() {
+		f.asks, f.moved = time.Now().Add(f.poll), false
 	}
 	for {
+		due := by
+		if looks && (due.IsZero() || f.asks.Before(due)) {
+			due = f.asks
+		}
 		n, err := f.wait(ctx, due)
 		if n > 0 || err != nil {
-			f.inbox = f.room[:n]
+			f.inbox, f.moved = f.room[:n], true
 			return false, err
 		}
 		now := time.Now()
-		if !look.IsZero() && !now.Before(look) {
-			f.behind = true
+		switch {
+		case !looks || now.Before(f.asks):
+		case f.moved:
+			f.asks, f.moved = now.Add(f.poll/2), false
+		default:
+			f.behind, f.asks = true, time.Time{}
 			return false, nil
 		}
 		if !by.IsZero() && !now.Before(by) {

@@ -2,9 +2,11 @@ package live_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/braidrun/braid/event"
@@ -107,7 +109,8 @@ func TestHubKeepsSoMuchOfAStep(t *testing.T) {
 	}
 }
 
-// Events that everybody has read, or that nobody is to read, are let go of.
+// Events that everybody has read, or that nobody is to read, are let go of once their
+// readers wait for more.
 func TestHubLetsGoOfEvents(t *testing.T) {
 	t.Parallel()
 	hub := new(live.Hub)
@@ -127,10 +130,20 @@ func TestHubLetsGoOfEvents(t *testing.T) {
 			t.Errorf("%s: is let go of: %v, want %v", what, got, want)
 		}
 	}
+	waits := func(w live.Watcher) {
+		t.Helper()
+		ctx, stop := context.WithTimeout(t.Context(), time.Millisecond)
+		defer stop()
+		if _, err := w.Read(ctx, make([]live.Item, 1)); !errors.Is(err, event.ErrTimeout) {
+			t.Fatalf("waiting for more gave %v, want %v", err, event.ErrTimeout)
+		}
+	}
 	one := send()
 	read(t, quick)
 	gone("read by one of two", one, false)
 	read(t, stuck)
+	waits(quick)
+	waits(stuck)
 	gone("read by both", one, true)
 	two := send()
 	for range live.DefaultEvents {
@@ -141,6 +154,7 @@ func TestHubLetsGoOfEvents(t *testing.T) {
 	last := send()
 	stuck.Close()
 	read(t, quick)
+	waits(quick)
 	gone("read by all who are left", last, true)
 	quick.Close()
 	gone("published to nobody", send(), true)

@@ -5,9 +5,15 @@ import "github.com/braidrun/braid/event"
 // line is the events of a conversation that some watcher has still to read: one
 // ring for all of them, in which each has its own place. An event is there
 // once, however many wait for it, and goes when the last of them has read it.
+//
+// It is there by value, and what follows an empty line takes the place of what
+// was there last: with many conversations at a slow pace nothing costs as much as
+// memory that was not touched for a while.
 type line struct {
-	// slots is a ring whose length is a power of two.
+	// slots is a ring whose length is a power of two; base is a place that its
+	// first slot has.
 	slots []slot
+	base  int64
 	// head and tail are the places of the first event and behind the last
 	// one. Places only rise.
 	head, tail int64
@@ -16,7 +22,7 @@ type line struct {
 }
 
 type slot struct {
-	event *event.Event
+	event event.Event
 	size  int
 	// left counts the watchers that have still to read it.
 	left int
@@ -24,12 +30,12 @@ type slot struct {
 
 const (
 	// firstSlots is how many slots a line begins with.
-	firstSlots = 8
+	firstSlots = 2
 	// keptSlots is how many it keeps when nothing waits: 2 KiB.
-	keptSlots = 64
+	keptSlots = 8
 )
 
-func (l *line) at(place int64) *slot { return &l.slots[place&int64(len(l.slots)-1)] }
+func (l *line) at(place int64) *slot { return &l.slots[(place-l.base)&int64(len(l.slots)-1)] }
 
 func (l *line) len() int { return int(l.tail - l.head) }
 
@@ -38,12 +44,16 @@ func (l *line) push(e *event.Event, size, left int) {
 	if l.len() == len(l.slots) {
 		bigger := make([]slot, max(firstSlots, 2*len(l.slots)))
 		for p := l.head; p < l.tail; p++ {
-			bigger[p&int64(len(bigger)-1)] = *l.at(p)
+			bigger[p-l.head] = *l.at(p)
 		}
-		l.slots = bigger
+		l.slots, l.base = bigger, l.head
 	}
+	if l.len() == 0 {
+		l.base = l.tail
+	}
+	s := l.at(l.tail)
+	s.event, s.size, s.left = *e, size, left
 	l.tail++
-	*l.at(l.tail - 1) = slot{event: e, size: size, left: left}
 	l.bytes += size
 }
 
@@ -69,7 +79,7 @@ func (l *line) trim() {
 			return
 		}
 		l.bytes -= s.size
-		*s = slot{}
+		s.event = event.Event{}
 		l.head++
 	}
 	if len(l.slots) > keptSlots {

@@ -167,8 +167,7 @@ func (t *topic) push(e *event.Event) {
 		t.line.skip()
 		return
 	}
-	shared := *e
-	t.line.push(&shared, size, t.inLine)
+	t.line.push(e, size, t.inLine)
 }
 
 // cut takes the watchers out of line that stand at a place or before it.

@@ -19,6 +19,10 @@ type watcher struct {
 	// the one who has reading.
 	bound   context.Context //nolint:containedctx // the reader's, while it reads
 	release func() bool
+	// given is where the events of the last Read are, if they were few. Its first
+	// room is part of the watcher.
+	given []event.Event
+	few   [1]event.Event
 
 	// What follows is the topic's to guard.
 
@@ -111,6 +115,7 @@ func (w *watcher) take(items []Item) (int, error) {
 		items[0] = Item{Sync: t.sync(w)}
 		return 1, nil
 	}
+	clear(w.given) // an event must not be kept for as long as nothing comes
 	n := min(len(items), int(t.line.tail-w.place))
 	if n == 0 {
 		if !w.waiting {
@@ -119,8 +124,14 @@ func (w *watcher) take(items []Item) (int, error) {
 		}
 		return 0, nil
 	}
-	for i := range n {
-		items[i] = Item{Event: t.line.at(w.place + int64(i)).event}
+	if n > len(w.few) {
+		w.given = make([]event.Event, n)
+	} else {
+		w.given = w.few[:n]
+	}
+	for i := range w.given {
+		w.given[i] = t.line.at(w.place + int64(i)).event
+		items[i] = Item{Event: &w.given[i]}
 	}
 	t.line.leave(w.place, w.place+int64(n))
 	w.place += int64(n)

@@ -144,6 +144,9 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // a proxy that buffers would hold back what is there
 	w.WriteHeader(http.StatusOK)
+	if a, ok := w.(*answer); ok {
+		w = a.ResponseWriter // what there was to remember has been said
+	}
 	control := http.NewResponseController(w)
 	out := writer{w: w, control: control, time: s.options.WriteTime, metrics: s.metrics}
 	defer out.count()
