@@ -47,13 +47,12 @@ type decoder struct {
 // answerEvent is what the decoder takes from one event. Byte strings are parts of
 // the event's data.
 type answerEvent struct {
-	parts             []part
-	reason, blocked   []byte
-	id, model         []byte
-	usage             event.Usage
-	counted           bool
-	citations         []event.Citation
-	ended, hasContent bool
+	parts           []part
+	reason, blocked []byte
+	id, model       []byte
+	usage           event.Usage
+	counted         bool
+	citations       []event.Citation
 }
 
 // part is one part of the content.
@@ -145,6 +144,10 @@ func (d *decoder) candidate() bool {
 			}
 		case "finishReason":
 			e.reason = r.Bytes()
+		case "index":
+			if r.Int64() != 0 {
+				return false
+			}
 		case "citationMetadata", "groundingMetadata":
 			return false
 		default:
@@ -537,8 +540,8 @@ func (d *decoder) signed(index int, p *part) {
 	}
 }
 
-// whole says that the answer has told why it ended, which it does in its last
-// event, but may do in others before.
+// ended reports whether the answer has told why it ended, which it does in its
+// last event, but may do in others before.
 func (d *decoder) ended() bool { return d.reason != "" || d.blocked != "" }
 
 // finish hands over what is told once, at the end: the counts, and why the answer

@@ -20,8 +20,8 @@ var (
 // largestEvent bounds one event of a stream, far above what the API sends.
 const largestEvent = 64 << 20
 
-// patience is how long the end of a stream may take once the answer has said why
-// it ended: that is no end signal, more may come behind it.
+// patience is how long an answer that has said why it ended may keep silent before
+// it counts as whole: that is no end signal, more may come behind it.
 const patience = 2 * time.Second
 
 // stream reads the events of an answer.
@@ -33,54 +33,59 @@ type stream struct {
 	end func()
 }
 
-// run reads until the answer is whole. An error is what broke it off; left says
-// that the reader of the chunks has gone, which is none. What the answer has told
-// about itself by then is handed over in any case.
+// run reads until the answer is whole, and hands over what is told at its end. An
+// error is what broke it off; left says that the reader of the chunks has gone,
+// which is none.
 func (s *stream) run() error {
 	last := tail{r: s.in}
-	events := sse.NewReader(&last, sse.Limits{Line: largestEvent, Event: largestEvent})
-	var timer *time.Timer
+	err := s.read(&last)
+	if s.left {
+		return nil
+	}
+	_, told := errors.AsType[genai.APIError](err)
+	whole := s.ended() && !told && !errors.Is(err, errUnreadable) && !isTooLarge(err)
+	s.finish(whole)
+	switch {
+	case whole:
+		return nil
+	case errors.Is(err, io.EOF):
+		if said, ok := last.failure(); ok {
+			return said
+		}
+		return errCut
+	default:
+		return err
+	}
+}
+
+// read takes events until there are no more.
+func (s *stream) read(from io.Reader) error {
+	events := sse.NewReader(from, sse.Limits{Line: largestEvent, Event: largestEvent})
+	var silence *time.Timer
 	defer func() {
-		if timer != nil {
-			timer.Stop()
+		if silence != nil {
+			silence.Stop()
 		}
 	}()
-	err := error(nil)
-	for !s.left && err == nil {
-		var e sse.Event
-		if e, err = events.Next(); err != nil {
-			break
+	for !s.left {
+		e, err := events.Next()
+		if err != nil {
+			return err
 		}
 		if len(e.Data) == 0 {
 			continue
 		}
-		if err = s.event(e.Data); err == nil && timer == nil && s.ended() {
-			timer = time.AfterFunc(patience, s.end)
+		if err := s.event(e.Data); err != nil {
+			return err
+		}
+		switch {
+		case silence != nil:
+			silence.Reset(patience)
+		case s.ended():
+			silence = time.AfterFunc(patience, s.end)
 		}
 	}
-	if s.left {
-		return nil
-	}
-	if told, ok := errors.AsType[genai.APIError](err); ok {
-		s.finish(false)
-		return told
-	}
-	if errors.Is(err, errUnreadable) || isTooLarge(err) {
-		s.finish(false)
-		return err
-	}
-	if s.ended() {
-		s.finish(true)
-		return nil
-	}
-	s.finish(false)
-	if errors.Is(err, io.EOF) {
-		if told, ok := last.failure(); ok {
-			return told
-		}
-		return errCut
-	}
-	return err
+	return nil
 }
 
 func isTooLarge(err error) bool {
@@ -97,6 +102,7 @@ type tail struct {
 
 const keptTail = 4 << 10
 
+// Read implements [io.Reader].
 func (t *tail) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	if n >= keptTail {
@@ -110,30 +116,17 @@ func (t *tail) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failure is the error that stands at the end, an object or an array of one.
+// failure is the error that stands at the end: an object, or an array of one,
+// which begins where a line does.
 func (t *tail) failure() (genai.APIError, bool) {
-	rest := t.kept
-	for {
-		at := bytes.Index(rest, []byte("\n{"))
-		if bytes.HasPrefix(rest, []byte("{")) {
-			at = -1
-		}
-		if at >= 0 {
-			rest = rest[at+1:]
-		}
-		var said struct {
-			Error *genai.APIError `json:"error"`
-		}
-		if json.NewDecoder(bytes.NewReader(rest)).Decode(&said) == nil && said.Error != nil {
-			return *said.Error, true
-		}
-		next := bytes.IndexByte(rest, '\n')
-		if next < 0 {
-			return genai.APIError{}, false
-		}
-		rest = rest[next:]
-		if !bytes.Contains(rest, []byte("\n{")) {
-			return genai.APIError{}, false
-		}
+	at := max(bytes.LastIndex(t.kept, []byte("\n{")), bytes.LastIndex(t.kept, []byte("\n[")))
+	rest := bytes.TrimSpace(t.kept[at+1:])
+	rest = bytes.TrimPrefix(rest, []byte("["))
+	var said struct {
+		Error *genai.APIError `json:"error"`
 	}
+	if json.NewDecoder(bytes.NewReader(rest)).Decode(&said) != nil || said.Error == nil {
+		return genai.APIError{}, false
+	}
+	return *said.Error, true
 }

@@ -1,0 +1,507 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/recordings"
+	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model/modeltest"
+	"github.com/braidrun/braid/secret"
+)
+
+// The recordings are real exchanges with the API. A plain answer is a response,
+// and so is each event of a stream: as the only event of one it says the same.
+
+func exchanges(t *testing.T) []recordings.Exchange {
+	t.Helper()
+	return recordings.Of(t, 50, "TestGoogle*/*/*.yaml", "TestImageUpload*/gemini*.yaml")
+}
+
+// streamed is the answer as a stream: its own, or one of one event.
+func streamed(t *testing.T, x *recordings.Exchange) string {
+	t.Helper()
+	if x.Stream {
+		return x.Answer
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(x.Answer)); err != nil {
+		t.Fatal(err)
+	}
+	return "data: " + b.String() + "\r\n\r\n"
+}
+
+// said is what an answer says, whoever read it.
+type said struct {
+	Text, Thoughts string
+	Calls          []saidCall
+	// Signatures stand in order; texts have theirs at their end.
+	Signatures []string
+	Reason     genai.FinishReason
+	Usage      event.Usage
+	ID, Model  string
+}
+
+type saidCall struct{ ID, Name, Args string }
+
+// bySDK is what the vendor's SDK reads.
+func bySDK(t *testing.T, body string) said {
+	t.Helper()
+	var out said
+	for line := range strings.Lines(body) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		var r genai.GenerateContentResponse
+		if err := json.Unmarshal([]byte(data), &r); err != nil {
+			t.Fatal(err)
+		}
+		out.ID, out.Model = r.ResponseID, r.ModelVersion
+		if u := r.UsageMetadata; u != nil {
+			out.Usage = event.Usage{
+				Input:     int64(u.PromptTokenCount - u.CachedContentTokenCount + u.ToolUsePromptTokenCount),
+				CacheRead: int64(u.CachedContentTokenCount), Output: int64(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+				Reasoning: int64(u.ThoughtsTokenCount), Total: int64(u.TotalTokenCount),
+			}
+		}
+		for _, c := range r.Candidates {
+			if c.FinishReason != "" {
+				out.Reason = c.FinishReason
+			}
+			for _, p := range c.Content.Parts {
+				switch {
+				case p.FunctionCall != nil:
+					out.Calls = append(out.Calls, saidCall{p.FunctionCall.ID, p.FunctionCall.Name, object(t, p.FunctionCall.Args)})
+				case p.Thought:
+					out.Thoughts += p.Text
+				default:
+					out.Text += p.Text
+				}
+				if len(p.ThoughtSignature) > 0 {
+					out.Signatures = append(out.Signatures, base64.StdEncoding.EncodeToString(p.ThoughtSignature))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// object is a value as JSON of one form.
+func object(t *testing.T, v any) string {
+	t.Helper()
+	if raw, ok := v.(json.RawMessage); ok {
+		var any map[string]any
+		if err := json.Unmarshal(raw, &any); err != nil {
+			t.Fatal(err)
+		}
+		v = any
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// byUs is what was decoded.
+func byUs(t *testing.T, r modeltest.Read) said {
+	t.Helper()
+	out := said{Usage: r.Usage, ID: r.ID, Model: r.Model}
+	sign := func(s string) {
+		if s != "" {
+			out.Signatures = append(out.Signatures, mine(s))
+		}
+	}
+	for _, b := range r.Content {
+		switch b := b.(type) {
+		case *event.Text:
+			out.Text += b.Text
+			sign(b.Signature)
+		case *event.Thinking:
+			out.Thoughts += b.Text
+			sign(b.Signature)
+		case *event.ToolCall:
+			out.Calls = append(out.Calls, saidCall{b.ID, b.Name, object(t, b.Args)})
+			sign(b.Signature)
+		default:
+			t.Errorf("a block of %s", b.BlockKind())
+		}
+	}
+	switch r.Stop {
+	case event.StopEndTurn, event.StopToolUse:
+		out.Reason = "STOP"
+	default:
+		out.Reason = genai.FinishReason(r.Stop)
+	}
+	return out
+}
+
+// decode reads a stream without a network.
+func decode(in io.Reader) (modeltest.Read, error) {
+	var chunks []braid.Chunk
+	s := stream{in: in, end: func() {}}
+	s.yield = func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+	err := s.run()
+	return modeltest.Put(chunks, err), err
+}
+
+func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
+	t.Parallel()
+	streams, calls, thoughts, signatures := 0, 0, 0, 0
+	for _, x := range exchanges(t) {
+		body := streamed(t, &x)
+		got, err := decode(strings.NewReader(body))
+		if err != nil {
+			t.Errorf("%s: %v", x.File, err)
+			continue
+		}
+		want := bySDK(t, body)
+		if d := cmp.Diff(want, byUs(t, got)); d != "" {
+			t.Errorf("%s -SDK +ours:\n%s", x.File, d)
+		}
+		if (got.Stop == event.StopToolUse) != (len(want.Calls) > 0) || got.Stops != 1 {
+			t.Errorf("%s: stop %q", x.File, got.Stop)
+		}
+		if got.Usage.Output == 0 || got.Usage.Input == 0 {
+			t.Errorf("%s: usage %+v", x.File, got.Usage)
+		}
+		if x.Stream {
+			streams++
+		}
+		calls += len(want.Calls)
+		signatures += len(want.Signatures)
+		if want.Thoughts != "" {
+			thoughts++
+		}
+	}
+	if streams < 25 || calls < 20 || thoughts < 4 || signatures < 20 {
+		t.Errorf("only %d streams, %d calls, %d thoughts, %d signatures", streams, calls, thoughts, signatures)
+	}
+}
+
+// A stream says in its form what its plain twin says: the same tools are called,
+// answers to a schema have the same members, and they end for the same reason.
+func TestRecordedStreamsAndTheirTwins(t *testing.T) {
+	t.Parallel()
+	type shape struct {
+		Calls, Members []string
+		Stop           event.StopReason
+	}
+	all := map[string][]shape{}
+	for _, x := range exchanges(t) {
+		got, err := decode(strings.NewReader(streamed(t, &x)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shape{Stop: got.Stop}
+		for _, c := range event.CallsOf(got.Content) {
+			s.Calls = append(s.Calls, c.Name)
+		}
+		var members map[string]any
+		if json.Unmarshal([]byte(event.TextOf(got.Content)), &members) == nil {
+			for _, k := range []string{"title", "author", "genres", "published_year", "name", "age", "city"} {
+				if _, ok := members[k]; ok {
+					s.Members = append(s.Members, k)
+				}
+			}
+		}
+		name := strings.NewReplacer("_streaming", "", "-streaming", "", "-stream", "", "Streaming", "").Replace(x.File)
+		if x.Stream {
+			name += " stream"
+		}
+		all[name] = append(all[name], s)
+	}
+	n := 0
+	for name, streams := range all {
+		twin, ok := strings.CutSuffix(name, " stream")
+		if !ok {
+			continue
+		}
+		n++
+		if d := cmp.Diff(all[twin], streams); d != "" {
+			t.Errorf("%s -plain +streamed:\n%s", path.Base(twin), d)
+		}
+	}
+	if n < 18 {
+		t.Errorf("only %d twins", n)
+	}
+}
+
+// The recorder sent each answer back in its next request: that is what it
+// expected to have heard. It numbered the calls that came without an id.
+func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, x := range exchanges(t) {
+		if x.Next == "" {
+			continue
+		}
+		var next struct {
+			Contents []struct {
+				Role  string           `json:"role"`
+				Parts []map[string]any `json:"parts"`
+			} `json:"contents"`
+		}
+		if err := json.Unmarshal([]byte(x.Next), &next); err != nil {
+			t.Fatal(err)
+		}
+		i := len(next.Contents) - 2
+		if i < 0 || next.Contents[i].Role != "model" {
+			continue
+		}
+		got, err := decode(strings.NewReader(streamed(t, &x)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if d := cmp.Diff(withoutIDs(next.Contents[i].Parts), withoutIDs(shape(t, got.Content))); d != "" {
+			t.Errorf("%s -recorder +ours:\n%s", x.File, d)
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d answers went back", n)
+	}
+}
+
+// withoutIDs takes the ids of calls and results away.
+func withoutIDs(parts []map[string]any) []map[string]any {
+	for _, p := range parts {
+		for _, k := range []string{"functionCall", "functionResponse"} {
+			if m, ok := p[k].(map[string]any); ok {
+				delete(m, "id")
+			}
+		}
+	}
+	return parts
+}
+
+// shape is content as the API takes it back.
+func shape(t *testing.T, content []event.Block) []map[string]any {
+	t.Helper()
+	e := encoder{}
+	e.Encode(&event.Message{Role: event.RoleAssistant, Content: content})
+	var m struct {
+		Parts []map[string]any `json:"parts"`
+	}
+	if err := json.Unmarshal(bytes.TrimSuffix(e.dst, []byte(",")), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m.Parts
+}
+
+func TestRecordingsComeTheSameByTheByte(t *testing.T) {
+	t.Parallel()
+	for _, x := range exchanges(t) {
+		body := streamed(t, &x)
+		want, err := decode(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways := recordings.Ways(body)
+		for how, in := range recordings.Ways(strings.ReplaceAll(body, "\r\n", "\n")) {
+			ways[how+" with LF"] = in
+		}
+		for how, in := range recordings.Ways(strings.ReplaceAll(body, `,"usageMetadata":`, ",\r\ndata: \"usageMetadata\":")) {
+			ways[how+" in two lines"] = in
+		}
+		for how, in := range ways {
+			got, err := decode(in)
+			if d := cmp.Diff(want, got); err != nil || d != "" {
+				t.Errorf("%s, %s: %v\n%s", x.File, how, err, d)
+			}
+		}
+	}
+}
+
+// A recording that is cut anywhere is an error of a kind that is repeated, and
+// what had come is a beginning of what would have. Only the last line end may be
+// missing.
+func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
+	t.Parallel()
+	m, err := New(Default, secret.New("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range exchanges(t) {
+		body := streamed(t, &x)
+		whole, err := decode(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range len(body) - len("\n") {
+			got, err := decode(strings.NewReader(body[:n]))
+			if err == nil || got.Stops != 0 {
+				t.Fatalf("%s cut at %d of %d is an answer", x.File, n, len(body))
+			}
+			if !strings.HasPrefix(event.TextOf(whole.Content), event.TextOf(got.Content)) {
+				t.Fatalf("%s cut at %d: %q", x.File, n, event.TextOf(got.Content))
+			}
+			g := stall.New(t.Context(), 0)
+			g.Reading(nil)
+			if e := m.failure(g, &exchange{}, err); !errors.Is(e, event.ErrStreamCut) {
+				t.Fatalf("%s cut at %d: %v", x.File, n, e)
+			}
+			g.End()
+		}
+	}
+}
+
+// What the recorder sent, and the API took, is what is sent here: the messages,
+// the instructions, the tools and the schema of the answer. Only the words in
+// which results, and the fields in which schemas stand, are others.
+func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
+	t.Parallel()
+	schemas := 0
+	for _, x := range exchanges(t) {
+		req := fromWire(t, x.Request)
+		name, _, _ := strings.Cut(path.Base(x.URL), ":")
+		m, err := New(name, secret.New("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _, err := m.body(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got map[string]any
+		if json.Unmarshal([]byte(x.Request), &want) != nil || json.Unmarshal(body, &got) != nil {
+			t.Fatalf("%s: no JSON: %s", x.File, body)
+		}
+		for _, k := range []string{"contents", "systemInstruction", "tools"} {
+			if d := cmp.Diff(normal(want[k]), normal(got[k])); d != "" {
+				t.Errorf("%s, %s -recorded +ours:\n%s", x.File, k, d)
+			}
+		}
+		if c, ok := want["generationConfig"].(map[string]any); ok && c["responseJsonSchema"] != nil {
+			schemas++
+			ours, _ := got["generationConfig"].(map[string]any)
+			for _, k := range []string{"responseJsonSchema", "responseMimeType", "maxOutputTokens"} {
+				if d := cmp.Diff(c[k], ours[k]); d != "" {
+					t.Errorf("%s, %s -recorded +ours:\n%s", x.File, k, d)
+				}
+			}
+		}
+	}
+	if schemas < 10 {
+		t.Errorf("only %d schemas of answers", schemas)
+	}
+}
+
+// normal gives a recorded value the names and words that are used here.
+func normal(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if p, ok := v["parameters"]; ok {
+			v["parametersJsonSchema"] = p
+			delete(v, "parameters")
+		}
+		if r, ok := v["functionResponse"].(map[string]any); ok {
+			if out, ok := r["response"].(map[string]any); ok {
+				if s, ok := out["result"]; ok {
+					r["response"] = map[string]any{"output": s}
+				}
+			}
+		}
+		if s, ok := v["type"].(string); ok {
+			v["type"] = strings.ToLower(s)
+		}
+		if _, instructions := v["parts"]; instructions && v["role"] == "user" {
+			delete(v, "role")
+		}
+		for _, x := range v {
+			normal(x)
+		}
+	case []any:
+		for _, x := range v {
+			normal(x)
+		}
+	}
+	return v
+}
+
+// fromWire is a recorded request in our words.
+func fromWire(t *testing.T, body string) *braid.ModelRequest {
+	t.Helper()
+	var sent struct {
+		Contents []struct {
+			Role  string       `json:"role"`
+			Parts []genai.Part `json:"parts"`
+		} `json:"contents"`
+		System struct {
+			Parts []genai.Part `json:"parts"`
+		} `json:"systemInstruction"`
+		Tools []struct {
+			Functions []struct {
+				Name        string          `json:"name"`
+				Description string          `json:"description"`
+				Parameters  json.RawMessage `json:"parameters"`
+			} `json:"functionDeclarations"`
+		} `json:"tools"`
+		Config struct {
+			Most   int             `json:"maxOutputTokens"`
+			Schema json.RawMessage `json:"responseJsonSchema"`
+		} `json:"generationConfig"`
+	}
+	if err := json.Unmarshal([]byte(body), &sent); err != nil {
+		t.Fatal(err)
+	}
+	req := &braid.ModelRequest{}
+	req.Options.MaxTokens = sent.Config.Most
+	if len(sent.Config.Schema) > 0 {
+		req.Output = &braid.OutputSchema{Name: "answer", Schema: sent.Config.Schema}
+	}
+	for _, p := range sent.System.Parts {
+		req.Instructions += p.Text
+	}
+	for _, x := range sent.Tools {
+		for _, f := range x.Functions {
+			lower := bytes.NewBuffer(nil)
+			lower.WriteString(strings.NewReplacer(`"STRING"`, `"string"`, `"OBJECT"`, `"object"`, `"INTEGER"`, `"integer"`).Replace(string(f.Parameters)))
+			req.Tools = append(req.Tools, braid.ToolSpec{Name: f.Name, Description: f.Description, Schema: lower.Bytes()})
+		}
+	}
+	for _, c := range sent.Contents {
+		m := event.Message{Role: event.RoleUser}
+		if c.Role == "model" {
+			m.Role = event.RoleAssistant
+		}
+		for _, p := range c.Parts {
+			m.Content = append(m.Content, blockOf(t, &p))
+		}
+		req.Messages = append(req.Messages, m)
+	}
+	return req
+}
+
+func blockOf(t *testing.T, p *genai.Part) event.Block {
+	t.Helper()
+	signature := ""
+	if len(p.ThoughtSignature) > 0 {
+		signature = own + base64.StdEncoding.EncodeToString(p.ThoughtSignature)
+	}
+	switch {
+	case p.FunctionCall != nil:
+		return &event.ToolCall{
+			ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Args: json.RawMessage(object(t, p.FunctionCall.Args)), Signature: signature,
+		}
+	case p.FunctionResponse != nil:
+		text, _ := p.FunctionResponse.Response["result"].(string)
+		return &event.ToolResult{Call: p.FunctionResponse.ID, Name: p.FunctionResponse.Name, Content: []event.Block{&event.Text{Text: text}}}
+	case p.InlineData != nil:
+		return &event.Image{MIME: p.InlineData.MIMEType, Data: p.InlineData.Data}
+	default:
+		return &event.Text{Text: p.Text, Signature: signature}
+	}
+}
