@@ -19,10 +19,10 @@ import (
 // what is said to it and what it answers. It is safe for concurrent use.
 //
 // A request is written before the model is asked, its answer when it is over, each by one
-// Write. Where that fails, the call fails with [event.ErrUnavailable], or
-// [event.ErrStorageFull] where the disk is full, and so do all later calls, without
-// asking the model: a recording with holes would be of no use. A failure after the caller has left a
-// call is told by the next one and by [Recorder.Err].
+// Write. Where that fails, the call fails, and so do all later ones, without asking
+// the model: a recording with holes would be of no use. The kind is then [event.ErrInternal], because trying
+// again would not help; that of [Recorder.Err] says more. A failure after the caller
+// has left a call is told by the next one and by Err.
 type Recorder struct {
 	model braid.Model
 	id    int
@@ -59,7 +59,9 @@ func (r *Recorder) Info() braid.ModelInfo { return r.model.Info() }
 // Unwrap gives the model that is recorded.
 func (r *Recorder) Unwrap() braid.Model { return r.model }
 
-// Err says why the recording is not whole; nil as long as it is.
+// Err says why the recording is not whole; nil as long as it is. Its kind is
+// [event.ErrStorageFull] where there is no space, [event.ErrUnavailable] where it cannot be
+// written otherwise, and [event.ErrInvalid] for what has no written form.
 func (r *Recorder) Err() error {
 	r.tape.mu.Lock()
 	defer r.tape.mu.Unlock()
@@ -209,7 +211,7 @@ func (t *tape) begin(model int, req *braid.ModelRequest) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
-		return 0, t.err
+		return 0, t.ended()
 	}
 	if _, known := t.runs[req.Run]; !known && req.Run != "" {
 		t.runs[req.Run] = len(t.runs) + 1
@@ -243,7 +245,19 @@ func (t *tape) begin(model int, req *braid.ModelRequest) (int, error) {
 	}
 	t.n++
 	t.write(lines)
-	return line.N, t.err
+	return line.N, t.ended()
+}
+
+// ended is the error of a call that is not recorded; nil as long as all are. It is of
+// a kind that nobody tries again.
+func (t *tape) ended() error {
+	e, ok := errors.AsType[*event.Error](t.err)
+	if !ok {
+		return t.err
+	}
+	told := *e
+	told.Kind, told.Err = event.ErrInternal, e
+	return &told
 }
 
 // before finds the earlier request that begins as this one does, and says how many
@@ -330,7 +344,7 @@ func (t *tape) end(x *exchanged, left string, failed error) error {
 		t.err = unwritable("the answer", err)
 	}
 	t.write(lines)
-	return t.err
+	return t.ended()
 }
 
 // plainKind is what an error of nobody's kind says of itself.
