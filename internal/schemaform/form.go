@@ -91,6 +91,11 @@ func (f *former) alone(keyword string) bool { return slices.Contains(f.rules.Alo
 
 func (f *former) add(p Problem) {
 	f.count++
+	for _, o := range f.problems { // where a schema stands twice
+		if o.Kind == p.Kind && o.At == p.At && o.Keyword == p.Keyword && o.Text == p.Text && bytes.Equal(o.Schema, p.Schema) {
+			return
+		}
+	}
 	if len(f.problems) < maxProblems || p.Kind == Fatal && len(f.problems) < 2*maxProblems {
 		f.problems = append(f.problems, p)
 	}
@@ -108,6 +113,17 @@ func (f *former) tell(n *node, keyword string, value *node, text string) {
 		}
 	}
 	f.add(p)
+}
+
+// tellTogether tells keywords that mean nothing without each other.
+func (f *former) tellTogether(w *node, keys ...string) {
+	told := object()
+	for _, key := range keys {
+		if s := w.get(key); s != nil {
+			told.set(key, s)
+		}
+	}
+	f.add(Problem{Kind: Told, Keyword: keys[0], At: w.pointer(), Schema: f.shown(told)})
 }
 
 func (f *former) narrow(n *node, keyword, text string) {
@@ -258,7 +274,14 @@ func shaped(out *node) bool {
 // keyword writes one keyword of a schema.
 func (f *former) keyword(out, w *node, key string, v *node) {
 	if !f.knows(key) && key != "nullable" {
-		if constrains(key) {
+		switch {
+		case key == "if":
+			f.tellTogether(w, key, "then", "else")
+		case key == "then", key == "else":
+		case key == "contains":
+			f.tellTogether(w, key, "minContains", "maxContains")
+		case key == "minContains", key == "maxContains":
+		case constrains(key):
 			f.tell(w, key, v, "")
 		}
 		return
@@ -380,20 +403,14 @@ func (f *former) conditions(out, w *node, v *node) {
 		}
 		return
 	}
-	told := object()
-	for _, key := range []string{"if", "then", "else"} {
-		if s := w.get(key); s != nil {
-			told.set(key, s)
-		}
-	}
-	f.add(Problem{Kind: Told, Keyword: "if", At: w.pointer(), Schema: f.shown(told)})
+	f.tellTogether(w, "if", "then", "else")
 }
 
 func (f *former) contained(out, w *node, v *node) {
 	if w.has("maxContains") {
 		form, ok := f.exactly(func() *node { return f.schema(v) })
 		if !ok {
-			f.tell(w, "contains", v, "")
+			f.tellTogether(w, "contains", "minContains", "maxContains")
 			return
 		}
 		out.set("contains", form)

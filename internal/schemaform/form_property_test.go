@@ -28,7 +28,7 @@ func schemas(t *rapid.T, depth int, top, beside bool) map[string]any {
 		switch {
 		case pick(12, "true"):
 			return true
-		case pick(30, "false"):
+		case pick(16, "false"):
 			return false
 		}
 		return schemas(t, depth-1, false, beside)

@@ -157,18 +157,11 @@ func (f *former) both(w, b *node, key string, old, v *node) {
 	case "then", "else", "minContains", "maxContains":
 		return // told with if and contains
 	case "if", "contains":
-		told := object()
-		for _, k := range []string{"if", "then", "else"} {
-			if s := b.get(k); s != nil && key == "if" {
-				told.set(k, s)
-			}
+		if key == "if" {
+			f.tellTogether(b, key, "then", "else")
+		} else {
+			f.tellTogether(b, key, "minContains", "maxContains")
 		}
-		for _, k := range []string{"contains", "minContains", "maxContains"} {
-			if s := b.get(k); s != nil && key == "contains" {
-				told.set(k, s)
-			}
-		}
-		f.add(Problem{Kind: Told, Keyword: key, At: b.pointer(), Schema: f.shown(told)})
 		return
 	}
 	f.tell(b, key, v, "")

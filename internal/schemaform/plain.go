@@ -35,6 +35,7 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 	}
 	if all := w.get("allOf"); all != nil && (!f.knows("allOf") || top && !f.atTop("allOf")) {
 		w.drop("allOf")
+		own := w
 		if !all.isArray() {
 			f.fatal(n, "allOf", "The schema has an allOf that is no list.")
 			return w
@@ -45,6 +46,12 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 				break
 			}
 			w = f.merge(w, f.fold(s, top, true, opened))
+		}
+		w = w.copied()
+		for i, key := range own.keys {
+			if annotates(key) {
+				w.set(key, own.vals[i])
+			}
 		}
 	}
 	return f.settled(w)

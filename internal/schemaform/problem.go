@@ -54,7 +54,8 @@ func Words(problems []Problem) string {
 	var top []byte
 	var below strings.Builder
 	for _, p := range problems {
-		if p.Kind != Told || (len(p.Schema) == 0 && p.Text == "") {
+		if p.Kind != Told || (len(p.Schema) == 0 && p.Text == "") || string(p.Schema) == `{"additionalProperties":false}` {
+			// Models name few properties that do not stand there.
 			continue
 		}
 		switch {

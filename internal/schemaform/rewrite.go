@@ -424,18 +424,29 @@ func (f *former) arrays(w *node) *node {
 	}
 	if v := w.get("items"); v.isFalse() && (f.rules.Items || !f.knows("not")) {
 		w = w.copied()
-		w.set("items", truth(true))
-		if f.knows("maxItems") {
-			w.set("maxItems", number(0))
-		} else {
+		w.set("items", everything(w))
+		first := len(orEmpty(w.get("prefixItems")).vals)
+		most, bounded := whole(w.get("maxItems"))
+		switch {
+		case bounded && most <= first:
+		case f.knows("maxItems"):
+			w.set("maxItems", number(first))
+		default:
 			f.tell(w, "items", v, "")
 		}
 	}
 	if f.rules.Items && allows(w, "array") && !w.has("items") {
 		w = w.copied()
-		w.set("items", truth(true))
+		w.set("items", everything(w))
 	}
 	return w
+}
+
+// everything is a schema that allows everything, in the place of w.
+func everything(w *node) *node {
+	t := truth(true)
+	t.up, t.step = w.up, w.step
+	return t
 }
 
 // objects says which properties objects have as the vendor does.
@@ -506,7 +517,7 @@ func (f *former) defined(w *node) *node {
 	}
 	rest := w.get("additionalProperties")
 	if rest == nil || rest.isFalse() {
-		rest = truth(true)
+		rest = everything(w)
 	}
 	for _, name := range missing {
 		f.made++

@@ -150,12 +150,32 @@ func (f *former) offer(w, props *node, alternatives []*node) {
 			}
 			schema := variants.vals[0]
 			if len(variants.vals) > 1 {
-				schema = object()
-				schema.set("anyOf", variants)
+				schema = oneOfAll(variants)
 			}
 			props.keys, props.vals = append(props.keys, name), append(props.vals, schema)
 		}
 	}
+}
+
+// oneOfAll is a schema that allows what one of several does.
+func oneOfAll(variants *node) *node {
+	all := array()
+	for _, s := range variants.vals {
+		values := listed(s)
+		if values == nil || slices.ContainsFunc(s.keys, func(k string) bool { return k != "const" && k != "enum" && constrains(k) }) {
+			out := object()
+			out.set("anyOf", variants)
+			return out
+		}
+		for _, v := range values.vals {
+			if !slices.ContainsFunc(all.vals, func(o *node) bool { return same(o, v) }) {
+				all.vals = append(all.vals, v)
+			}
+		}
+	}
+	out := object()
+	out.set("enum", all)
+	return out
 }
 
 func (n *node) names() []string {
