@@ -264,7 +264,7 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 	if err != nil {
 		return Conversation{}, err
 	}
-	past := &past{Store: s.options.Journal, at: at}
+	past := &past{Store: s.options.Journal, view: s.view(id), at: at}
 	history, err := braid.Open(past, id).Messages(ctx)
 	if err != nil {
 		return Conversation{}, err
@@ -286,17 +286,18 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 	return Conversation{Row: fork}, nil
 }
 
-// past is a journal that ends with an event.
+// past is a journal that ends with an event. What is redacted after it is so in it.
 type past struct {
 	journal.Store
+	view *view
 
 	// at is where it ends, 0 for no end; last is what was read.
 	at, last int64
 }
 
 // Read implements [journal.Store].
-func (p *past) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
-	events, err := p.Store.Read(ctx, conversation, after, limit)
+func (p *past) Read(ctx context.Context, _ string, after int64, limit int) ([]*event.Event, error) {
+	events, err := p.view.read(ctx, after, limit)
 	for i, e := range events {
 		if p.at > 0 && e.Seq > p.at {
 			events = events[:i:i]
@@ -307,20 +308,21 @@ func (p *past) Read(ctx context.Context, conversation string, after int64, limit
 	return events, err
 }
 
-// Events reads the log after seq. What is internal is the caller's to hide.
+// Events reads the log after seq, with what stands in place of what was redacted. What is
+// internal is the caller's to hide.
 func (s *Service) Events(ctx context.Context, p Principal, id string, after int64, limit int) ([]*event.Event, error) {
 	if _, err := s.row(ctx, p, "events", id); err != nil {
 		return nil, err
 	}
-	return s.options.Journal.Read(ctx, id, after, limit)
+	return s.view(id).read(ctx, after, limit)
 }
 
-// Export gives the whole log.
+// Export gives the whole log, with what stands in place of what was redacted.
 func (s *Service) Export(ctx context.Context, p Principal, id string) (iter.Seq2[*event.Event, error], error) {
 	if _, err := s.row(ctx, p, "export", id); err != nil {
 		return nil, err
 	}
-	return braid.Open(s.options.Journal, id).Events(ctx, 0), nil
+	return s.view(id).all(ctx), nil
 }
 
 func checkTitle(op, title string) error {

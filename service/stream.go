@@ -49,8 +49,9 @@ func (s *Service) follow(ctx context.Context, p Principal, conversation string, 
 	if s.alone {
 		o.Poll = quietPoll
 	}
+	view := s.view(conversation)
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-		events, err := s.options.Journal.Read(ctx, conversation, after, limit)
+		events, err := view.read(ctx, after, limit)
 		if err == nil && len(events) == 0 && s.removed.Load() > 0 {
 			_, err = s.options.Rows.Get(ctx, p.Tenant, conversation) // nobody waits for a conversation that has gone
 		}
@@ -84,7 +85,7 @@ func (s *Service) Title(ctx context.Context, p Principal, conversation string) (
 }
 
 func (s *Service) firstWords(ctx context.Context, conversation string) (string, error) {
-	events, err := s.options.Journal.Read(ctx, conversation, 0, 64)
+	events, err := s.view(conversation).read(ctx, 0, 64)
 	if err != nil {
 		return "", err
 	}
