@@ -23,9 +23,19 @@ func BenchmarkDelta(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			s := stream{in: strings.NewReader(body)}
-			s.yield = func(braid.Chunk, error) bool { return true }
-			if err := s.run(); err != nil {
+			d := decoder{yield: func(braid.Chunk, error) bool { return true }}
+			if err := d.run(newLines(strings.NewReader(body))); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
+	})
+	b.Run("bedrock", func(b *testing.B) {
+		b.ReportAllocs()
+		body := framed(body)
+		for range b.N {
+			d := decoder{yield: func(braid.Chunk, error) bool { return true }}
+			if err := d.run(newFrames(strings.NewReader(body))); err != nil {
 				b.Fatal(err)
 			}
 		}

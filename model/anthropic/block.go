@@ -18,7 +18,7 @@ import (
 // does not take is turned into something that it does, by the rules that stand
 // beside each kind, so that a history that was written under another provider
 // goes on here. Whether the newest input can be sent is asked before, of
-// [unsupported].
+// [Model.unsupported].
 type encoder struct {
 	dst []byte
 	ids wirename.IDs
@@ -28,6 +28,8 @@ type encoder struct {
 	// results that failed.
 	blocks int
 	aside  []event.Block
+	// files says that pictures and documents must be sent, and not their addresses.
+	files bool
 }
 
 // Mark, Cut and Size are those of [encoded.Encoder].
@@ -68,7 +70,7 @@ func (e *encoder) answer(content []event.Block) {
 			e.text(b.Text)
 		case *event.Thinking:
 			// Without its signature it is not the model's any more, and is refused.
-			if b.Signature != "" {
+			if ours(b.Signature) {
 				e.begin(`{"type":"thinking","thinking":`)
 				e.str(b.Text)
 				e.key(`,"signature":`)
@@ -76,7 +78,7 @@ func (e *encoder) answer(content []event.Block) {
 				e.end()
 			}
 		case *event.RedactedThinking:
-			if b.Data != "" {
+			if ours(b.Data) {
 				e.begin(`{"type":"redacted_thinking","data":`)
 				e.str(b.Data)
 				e.end()
@@ -163,6 +165,8 @@ func imageKind(b *event.Image) string {
 
 func (e *encoder) image(b *event.Image) {
 	switch kind := imageKind(b); {
+	case len(b.Data) == 0 && b.URL != "" && e.files:
+		e.text("[an image at " + b.URL + "]")
 	case len(b.Data) == 0 && b.URL != "":
 		e.begin(`{"type":"image","source":{"type":"url","url":`)
 		e.str(b.URL)
@@ -213,6 +217,10 @@ func (e *encoder) document(b *event.Document) {
 		e.begin(`{"type":"document","source":{"type":"base64","media_type":"application/pdf"`)
 		e.data(b.Data)
 	case "url":
+		if e.files {
+			e.text("[a document at " + b.URL + "]")
+			return
+		}
 		e.begin(`{"type":"document","source":{"type":"url","url":`)
 		e.str(b.URL)
 		e.key(`}`)
@@ -326,7 +334,7 @@ func (e *encoder) data(b []byte) {
 
 // unsupported says what is wrong with new input that the API cannot read. What
 // is older has been answered, by this model or another, and is told in words.
-func unsupported(messages []event.Message) error {
+func (m *Model) unsupported(messages []event.Message) error {
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil
 	}
@@ -339,13 +347,38 @@ func unsupported(messages []event.Message) error {
 			if len(b.Data) == 0 && b.URL == "" {
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
 			}
+			if len(b.Data) == 0 && m.aws != nil {
+				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch images from an address.", "give the image's bytes")
+			}
+			if most := m.largestImage(); len(b.Data) > most {
+				return notSent(event.ErrTooLarge, "An image of %.1f MB is too large: the model takes %.1f MB.", "make it smaller, or send it as JPEG",
+					float64(len(b.Data))/1e6, float64(most)/1e6)
+			}
 		case *event.Document:
 			if documentKind(b) == "" {
 				return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
+			}
+			if m.aws != nil && documentKind(b) == "url" {
+				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch documents from an address.", "give the document's bytes")
 			}
 		case *event.Media:
 			return notSent(event.ErrUnsupported, "Claude does not take %s.", "send text, images, PDF or a transcript", b.Media)
 		}
 	}
 	return nil
+}
+
+// ours reports whether a signature, or the data of thinking that was redacted, is
+// Anthropic's: theirs are base64, wherever Claude runs. Other providers put a mark
+// in front of theirs, which ends with a dot; what they thought is left out.
+func ours(signature string) bool { return signature != "" && !strings.Contains(signature, ".") }
+
+// largestImage is how many bytes an image may have: the vendor counts them in
+// base64, and allows 10 MiB, and 5 MiB on Bedrock (build-with-claude/vision).
+func (m *Model) largestImage() int {
+	most := 10 << 20
+	if m.aws != nil {
+		most = 5 << 20
+	}
+	return most / 4 * 3
 }

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/braidrun/braid"
@@ -43,8 +42,6 @@ type openBlock struct {
 
 // citation blocks need indexes that no block of the answer has.
 const firstCitation = 1 << 20
-
-var errUnreadable = errors.New("an event of the answer cannot be read")
 
 // send hands a chunk over.
 func (d *decoder) send(c braid.Chunk) {
@@ -360,7 +357,10 @@ type wireUsage struct {
 	Output     *int64 `json:"output_tokens"`
 	CacheWrite *int64 `json:"cache_creation_input_tokens"`
 	CacheRead  *int64 `json:"cache_read_input_tokens"`
-	Details    *struct {
+	Writes     *struct {
+		Hour *int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Details *struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }
@@ -380,6 +380,9 @@ func (d *decoder) used(u *wireUsage) {
 	set(&d.usage.Output, u.Output)
 	set(&d.usage.CacheWrite, u.CacheWrite)
 	set(&d.usage.CacheRead, u.CacheRead)
+	if u.Writes != nil {
+		set(&d.usage.CacheWriteHour, u.Writes.Hour)
+	}
 	if u.Details != nil {
 		set(&d.usage.Reasoning, u.Details.Thinking)
 	}

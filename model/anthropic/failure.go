@@ -56,9 +56,12 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: "Anthropic's API sent nothing for " + g.After().String() + ".",
+			Message: m.title() + " sent nothing for " + g.After().String() + ".",
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
+	}
+	if e, ok := errors.AsType[*sdk.Error](err); ok && m.aws != nil {
+		return m.denial(awsError(e, time.Now()))
 	}
 	if e, ok := errors.AsType[*sdk.Error](err); ok {
 		return m.refusal(&apiError{
@@ -67,6 +70,9 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 		})
 	}
 	if e, ok := errors.AsType[*apiError](err); ok {
+		if m.aws != nil && !strings.HasSuffix(e.kind, "_error") { // those are Claude's own, inside a chunk
+			return m.denial(e)
+		}
 		return m.refusal(e)
 	}
 	broken := func(kind event.ErrorKind, message, hint string) error {
@@ -74,15 +80,34 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 	}
 	switch {
 	case errors.Is(err, errNoStream):
-		return broken(event.ErrModel, "What answered is not Anthropic's API: its answer is no stream of events.",
-			"look at the base URL, "+BaseVariable)
+		return broken(event.ErrModel, "What answered is not "+m.title()+": its answer is no stream of events.", "look at the base URL, "+m.where())
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
-		return broken(event.ErrStreamCut, "Anthropic's API sent something that cannot be read.", "try again")
+		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read.", "try again")
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
-		return broken(event.ErrUnavailable, "Anthropic's API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)
+		hint := "look at the network, a proxy, and " + m.where()
+		if m.aws != nil {
+			hint += "; is there Bedrock in the region " + m.aws.cfg.Region + "?"
+		}
+		return broken(event.ErrUnavailable, m.title()+" cannot be reached.", hint)
 	}
+}
+
+// title is what answers.
+func (m *Model) title() string {
+	if m.aws != nil {
+		return "Amazon Bedrock"
+	}
+	return "Anthropic's API"
+}
+
+// where is the variable that says where that is.
+func (m *Model) where() string {
+	if m.aws != nil {
+		return BedrockBaseVariable
+	}
+	return BaseVariable
 }
 
 // ended is the error of a call whose caller has had enough.
@@ -102,6 +127,9 @@ var overflow = regexp.MustCompile(`(?i)prompt is too long|exceeds? (the )?contex
 // spent tells a limit of money from one of requests: waiting does not help.
 var spent = regexp.MustCompile(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
 
+// imageTooLarge is how it says that of an image.
+var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions exceed`)
+
 // refusal maps what the API said (api/errors).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: a.after, Err: a}
@@ -117,6 +145,8 @@ func (m *Model) refusal(a *apiError) error {
 		strings.Contains(a.code, "spend_limit") || strings.HasPrefix(a.code, "linked_organization_")
 	money = money || (a.kind == "invalid_request_error" && spent.MatchString(a.message))
 	switch {
+	case imageTooLarge.MatchString(a.message):
+		return tell(event.ErrTooLarge, "An image is too large for the model.", "make it smaller, or send it as JPEG")
 	case money:
 		e.RetryAfter = 0
 		return tell(
@@ -151,12 +181,18 @@ func (m *Model) refusal(a *apiError) error {
 // statusOverloaded is the API's own.
 const statusOverloaded = 529
 
-var looksLikeKey = regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{6,}`)
+var looksLikeKey = regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{6,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bABSK[A-Za-z0-9+/=]{8,}|\bbedrock-api-key-[A-Za-z0-9+/=_-]{8,}`)
+
+// account is the number of an AWS account, which ARNs hold.
+var account = regexp.MustCompile(`\b[0-9]{12}\b`)
 
 // presentable is what the API said, fit for people: one short line that repeats
 // no key.
 func (m *Model) presentable(s string) string {
 	s = looksLikeKey.ReplaceAllString(m.key.Hide(s), "[redacted]")
+	if m.aws != nil {
+		s = account.ReplaceAllString(s, "[account]")
+	}
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	const most = 300
 	if r := []rune(s); len(r) > most {

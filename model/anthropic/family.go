@@ -29,6 +29,10 @@ func budgeted(model string) bool {
 	return g > 0 && g < 406
 }
 
+// schematic reports whether the model's answers can be held to a schema
+// (build-with-claude/structured-outputs).
+func schematic(model string) bool { return generation(model) >= 405 }
+
 // answerTokens is max_tokens where nobody says otherwise: the API demands a
 // number, and every model that is served takes this one.
 func answerTokens(model string) int {

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/awsframes"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
 )
@@ -321,10 +323,10 @@ func TestSchemas(t *testing.T) {
 	const anything = `{"type":"object","properties":{}}`
 	for in, want := range map[string]string{
 		``: anything, `{}`: anything, ` { } `: anything, `true`: anything,
-		`{"properties":{"a":{}}}`:                              `{"type":"object","properties":{"a":{}}}`,
-		`{ "x": 1, "type" : "object" }`:                        `{"type":"object","x":1}`,
-		`{"$defs":{"n":{"$ref":"#/$defs/n"}},"type":"object"}`: `{"type":"object","$defs":{"n":{"$ref":"#/$defs/n"}}}`,
-		`{"type":["object","null"]}`:                           ``, `{"type":"string"}`: ``, `[]`: ``, `{"type":`: ``, `{"a":1,"a":2}`: ``, `false`: ``,
+		`{"properties":{"a":{}}}`:       `{"type":"object","properties":{"a":{}}}`,
+		`{ "x": 1, "type" : "object" }`: `{"type":"object","x":1,"properties":{}}`,
+		`{"$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"}}},"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}}`: `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"}}}}`,
+		`{"type":["object","null"]}`: ``, `{"type":"string"}`: ``, `[]`: ``, `{"type":`: ``, `{"a":1,"a":2}`: ``, `false`: ``,
 	} {
 		tool := braid.ToolSpec{Name: "f", Schema: json.RawMessage(in)}
 		body, _, err := model(t).body(&braid.ModelRequest{Messages: []event.Message{question("q")}, Tools: []braid.ToolSpec{tool}})
@@ -340,11 +342,11 @@ func TestSchemas(t *testing.T) {
 	}
 	tool := braid.ToolSpec{
 		Name: "f", Description: "Does.",
-		Schema: json.RawMessage(`{"oneOf":[{"required":["a"]}],"properties":{"a":{"oneOf":[]}},"anyOf":[]}`),
+		Schema: json.RawMessage(`{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{}}}`),
 	}
 	b, err := appendTool(nil, &tool)
-	want := `{"name":"f","description":"Does.\n\nThe input must also match this JSON schema: {\"oneOf\":[{\"required\":[\"a\"]}],\"anyOf\":[]}",` +
-		`"input_schema":{"type":"object","properties":{"a":{"oneOf":[]}}}`
+	want := `{"name":"f","description":"Does.\n\nThe input must also match this JSON schema: {\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}",` +
+		`"input_schema":{"type":"object","properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{}}}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s, %v, want\n%s", b, err, want)
 	}
@@ -385,18 +387,37 @@ func deltas(n int) string {
 func TestADeltaCostsOneAllocation(t *testing.T) { //nolint:paralleltest // it counts
 	const n = 500
 	short, long := deltas(0), deltas(n)
-	count := func(body string) float64 {
-		return testing.AllocsPerRun(10, func() {
-			s := stream{in: strings.NewReader(body)}
-			s.yield = func(braid.Chunk, error) bool { return true }
-			if err := s.run(); err != nil {
-				t.Fatal(err)
-			}
-		})
+	for name, form := range map[string]struct {
+		body func(string) string
+		read func(string) events
+	}{
+		"the API's": {func(s string) string { return s }, func(s string) events { return newLines(strings.NewReader(s)) }},
+		"Bedrock's": {framed, func(s string) events { return newFrames(strings.NewReader(s)) }},
+	} {
+		count := func(body string) float64 {
+			body = form.body(body)
+			return testing.AllocsPerRun(10, func() {
+				d := decoder{yield: func(braid.Chunk, error) bool { return true }}
+				if err := d.run(form.read(body)); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if per := (count(long) - count(short)) / n; per > 1.3 { // escapes need a second one
+			t.Errorf("%s: %.2f allocations a delta", name, per)
+		}
 	}
-	if per := (count(long) - count(short)) / n; per > 1.3 { // escapes need a second one
-		t.Errorf("%.2f allocations a delta", per)
+}
+
+// framed is a stream of the API as Bedrock sends it.
+func framed(body string) string {
+	var b []byte
+	for line := range strings.Lines(body) {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			b = awsframes.Append(b, "event", "chunk", fmt.Appendf(nil, `{"bytes":%q,"p":"abcdefgh"}`, base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(data)))))
+		}
 	}
+	return string(b)
 }
 
 func TestKindsOfUsageAreEqual(t *testing.T) {

@@ -27,19 +27,22 @@ const op = "model anthropic"
 type Model struct {
 	kept encoded.Histories[encoder, *encoder]
 
-	name    string
+	name string
+	// key is for Anthropic's API, aws for Amazon Bedrock: one of them is there.
 	key     secret.Secret
+	aws     *cloud
 	base    string
 	version string
 	stall   time.Duration
 	cache   CachePoints
+	hour    bool
 	client  *http.Client
 	sdk     sdk.Client
 }
 
-var _ braid.Model = (*Model)(nil)
+var _ braid.ModelChecker = (*Model)(nil)
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 
 // New makes a model of the name that the vendor gives it, such as
 // "claude-sonnet-5-5". It reads nothing from the environment and makes no
@@ -85,13 +88,16 @@ func ownClient() *http.Client {
 func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
-		option.WithAPIKey(m.key.Reveal()),
 		option.WithHTTPClient(m.client),
 		option.WithMaxRetries(0),
 		option.WithHeader("User-Agent", "braid"),
-		option.WithHeader("Accept", "text/event-stream"),
 		// The server's own telemetry decides what is traced.
 		option.WithoutOpenTelemetry(), option.WithOpenTelemetryPropagation(false),
+	}
+	if m.aws != nil {
+		opts = append(opts, m.aws.options()...)
+	} else {
+		opts = append(opts, option.WithAPIKey(m.key.Reveal()), option.WithHeader("Accept", eventsType))
 	}
 	if m.base != "" {
 		opts = append(opts, option.WithBaseURL(m.base))
@@ -102,9 +108,14 @@ func (m *Model) options() []option.RequestOption {
 	return opts
 }
 
-// Info implements [braid.Model]: the name is "anthropic:" and the vendor's.
+// Info implements [braid.Model]: the name is "anthropic:" or "bedrock:", and the
+// vendor's.
 func (m *Model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "anthropic:" + m.name, ContextWindow: window(m.name)}
+	prefix := "anthropic:"
+	if m.aws != nil {
+		prefix = "bedrock:"
+	}
+	return braid.ModelInfo{Name: prefix + m.name, ContextWindow: window(m.name), Output: schematic(m.name)}
 }
 
 // Stream implements [braid.Model].
@@ -123,15 +134,28 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			return
 		}
 		defer answer.Body.Close()
-		s := stream{decoder: decoder{names: back, yield: yield}, in: g.Reading(answer.Body)}
-		switch err := s.run(); {
-		case s.left:
+		in := g.Reading(answer.Body)
+		d := decoder{names: back, yield: yield}
+		events := m.events(in)
+		switch err := d.run(events); {
+		case d.left:
 		case err != nil:
 			yield(braid.Chunk{}, m.failure(g, err))
 		default:
-			g.Drain(s.in)
+			g.Drain(in)
 		}
 	}
+}
+
+// eventsType is the content type of a stream of the API.
+const eventsType = "text/event-stream"
+
+// events reads an answer in the form in which it comes.
+func (m *Model) events(in io.Reader) events {
+	if m.aws != nil {
+		return newFrames(in)
+	}
+	return newLines(in)
 }
 
 // post sends a request and gives the answer once it has begun to come.
@@ -146,7 +170,11 @@ func (m *Model) post(g *stall.Guard, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	if answer.StatusCode != http.StatusOK || err != nil || kind != "text/event-stream" {
+	want := eventsType
+	if m.aws != nil {
+		want = framesRead
+	}
+	if answer.StatusCode != http.StatusOK || err != nil || kind != want {
 		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
 		answer.Body.Close()
 		return nil, errNoStream

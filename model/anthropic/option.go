@@ -87,6 +87,16 @@ func Cache(points CachePoints) Option {
 	}
 }
 
+// CacheHour keeps what is cached for an hour instead of five minutes after it was
+// last read, for conversations whose people think longer. Writing costs twice the
+// price of input then, instead of 1.25 times.
+func CacheHour() Option {
+	return func(m *Model) error {
+		m.hour = true
+		return nil
+	}
+}
+
 // Version sends another version of the API than the SDK's, which is 2026-10-21:
 // "2023-06-01" is the one that still takes a temperature, on the models that do,
 // and the one that older gateways know.

@@ -97,9 +97,8 @@ func (r *recording) body(t *testing.T) string {
 // decode reads a stream without a network.
 func decode(in io.Reader) (modeltest.Read, error) {
 	var chunks []braid.Chunk
-	s := stream{in: in}
-	s.yield = func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
-	err := s.run()
+	d := decoder{yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+	err := d.run(newLines(in))
 	return modeltest.Put(chunks, err), err
 }
 

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/wirename"
 )
@@ -23,7 +23,7 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 	if req == nil || len(req.Messages) == 0 {
 		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
-	if err := unsupported(req.Messages); err != nil {
+	if err := m.unsupported(req.Messages); err != nil {
 		return nil, nil, err
 	}
 	tail, err := m.tail(req)
@@ -36,10 +36,12 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 	if err != nil {
 		return nil, nil, err
 	}
+	h.Encoder.files = m.aws != nil
 	h.Update(req.Messages)
 	dst := h.Encoder.dst
 	points := m.points(h)
-	body := make([]byte, 0, len(head)+len(dst)+len(tail)+len(points)*len(cacheMember)+8)
+	point := m.cachePoint()
+	body := make([]byte, 0, len(head)+len(dst)+len(tail)+len(points)*(len(point)+1)+8)
 	body = append(body, head...)
 	from := 0
 	for _, at := range points {
@@ -47,7 +49,7 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 		last := at - len("}]},")
 		body = append(body, dst[from:last]...)
 		body = append(body, ',')
-		body = append(body, cacheMember...)
+		body = append(body, point...)
 		from = last
 	}
 	body = append(body, dst[from:len(dst)-1]...)
@@ -61,7 +63,13 @@ var toolNames = wirename.Usual
 // callIDs are the ids of calls that it takes: ^[a-zA-Z0-9_-]+$.
 var callIDs = wirename.IDRule{}
 
-const cacheMember = `"cache_control":{"type":"ephemeral"}`
+// cachePoint is the member that makes a block, or a request, a cache point.
+func (m *Model) cachePoint() string {
+	if m.hour {
+		return `"cache_control":{"type":"ephemeral","ttl":"1h"}`
+	}
+	return `"cache_control":{"type":"ephemeral"}`
+}
 
 // points gives the ends of the messages that carry a cache point, in order: at
 // most three, because the instructions have one and the API counts the
@@ -121,7 +129,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 				return nil, err
 			}
 			if i == len(req.Tools)-1 && !instructions && m.cache != CacheOff {
-				b = append(append(b, ','), cacheMember...)
+				b = append(append(b, ','), m.cachePoint()...)
 			}
 			b = append(b, '}', ',')
 		}
@@ -130,7 +138,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 	if instructions {
 		b = strictjson.AppendString(append(b, `,"system":[{"type":"text","text":`...), req.Instructions)
 		if m.cache != CacheOff {
-			b = append(append(b, ','), cacheMember...)
+			b = append(append(b, ','), m.cachePoint()...)
 		}
 		b = append(b, `}]`...)
 	}
@@ -139,15 +147,12 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 
 // appendTool writes what the model is told about a tool, without its end.
 func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	schema, rest, err := wireSchema(t)
+	schema, words, err := toolSchema(t)
 	if err != nil {
 		return nil, err
 	}
 	b = strictjson.AppendString(append(b, `{"name":`...), toolNames.Wire(t.Name))
-	description := strings.TrimSpace(t.Description)
-	if rest != "" {
-		description = strings.TrimSpace(description + "\n\nThe input must also match this JSON schema: " + rest)
-	}
+	description := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n\n" + words)
 	if description != "" {
 		b = strictjson.AppendString(append(b, `,"description":`...), description)
 	}
@@ -155,56 +160,15 @@ func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 	return append(b, schema...), nil
 }
 
-// wireSchema is a tool's schema as the API takes it: that of an object, with
-// none of oneOf, anyOf and allOf at its top. Those are given apart, to be told in
-// words; that they hold is checked by the tool anyway.
-func wireSchema(t *braid.ToolSpec) (schema []byte, rest string, err error) {
-	given := bytes.TrimSpace(t.Schema)
-	if len(given) == 0 || string(given) == "true" {
-		given = []byte("{}")
+// toolSchema is a tool's schema as the API takes it, and what it does not take in
+// words. That those hold is checked by the tool anyway.
+func toolSchema(t *braid.ToolSpec) (schema []byte, words string, err error) {
+	form, problems := schemaform.Form(t.Schema, schemaform.AnthropicTools)
+	if p, fatal := schemaform.Worst(problems, schemaform.Fatal); fatal {
+		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be given to Claude: %s",
+			"give the tool a schema with \"type\": \"object\"", t.Name, p.Text)
 	}
-	const anything = `{"type":"object","properties":{}}`
-	if given, err = strictjson.AppendCompact(nil, given, strictjson.DefaultDepth); err != nil || given[0] != '{' {
-		return nil, "", noSchema(t)
-	}
-	if string(given) == "{}" {
-		return []byte(anything), "", nil
-	}
-	var r strictjson.Reader
-	r.Reset(given, strictjson.DefaultDepth)
-	schema = []byte(`{"type":"object"`)
-	apart := []byte{'{'}
-	o := r.Object()
-	for o.Next() {
-		key := string(o.Key)
-		value := r.Verbatim(strictjson.DefaultDepth)
-		to := &schema
-		switch key {
-		case "type":
-			if string(value) != `"object"` {
-				return nil, "", noSchema(t)
-			}
-			continue
-		case "oneOf", "anyOf", "allOf":
-			to = &apart
-		}
-		if len(*to) > 1 {
-			*to = append(*to, ',')
-		}
-		*to = append(append(strictjson.AppendString(*to, key), ':'), value...)
-	}
-	if r.End() != nil {
-		return nil, "", noSchema(t)
-	}
-	if len(apart) > 1 {
-		rest = string(apart) + "}"
-	}
-	return append(schema, '}'), rest, nil
-}
-
-func noSchema(t *braid.ToolSpec) error {
-	return notSent(event.ErrInvalid, "The parameters of the tool %q are no JSON schema of an object.",
-		"give the tool a schema with \"type\": \"object\"", t.Name)
+	return form, schemaform.Words(problems), nil
 }
 
 // tail is what stands behind the messages, without the bracket that closes them.
@@ -222,8 +186,7 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 		budget := max(o.Thinking, least)
 		switch {
 		case !budgeted(m.name):
-			// It decides how much; without being asked it would not show any.
-			b = append(b, `,"thinking":{"type":"adaptive","display":"summarized"}`...)
+			b = m.appendAdaptive(b)
 		case midTurnWithoutThinking(req.Messages):
 		case o.MaxTokens <= 0:
 			most = max(most, budget+answerTokens(m.name)/4)
@@ -238,8 +201,11 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 	b = strconv.AppendInt(append(b, `,"max_tokens":`...), int64(most), 10)
 	if o.Temperature != nil {
 		if !m.knowsTemperature() {
-			return nil, notSent(event.ErrUnsupported, "Anthropic's API takes no temperature any more.",
-				"leave it out, or ask for the version 2023-06-01 where the model is made, which the older models still have")
+			hint := "leave it out, or ask for the version 2023-06-01 where the model is made, which the older models still have"
+			if m.aws != nil {
+				hint = "leave it out, or take an older model"
+			}
+			return nil, notSent(event.ErrUnsupported, m.title()+" takes no temperature any more.", hint)
 		}
 		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
 	}
@@ -248,15 +214,37 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 	if b, err = appendChoice(b, req); err != nil {
 		return nil, err
 	}
+	if b, err = m.appendOutput(b, req.Output); err != nil {
+		return nil, err
+	}
+	if m.aws != nil {
+		b = append(b, `,"anthropic_version":"`+bedrockVersion+`"`...)
+	}
 	if m.cache == CacheAuto {
-		b = append(append(b, ','), cacheMember...)
+		b = append(append(b, ','), m.cachePoint()...)
 	}
 	return append(b, `,"stream":true}`...), nil
 }
 
 // knowsTemperature reports whether the version of the API has it: those before
-// api/migration-2026-10-21.
-func (m *Model) knowsTemperature() bool { return m.version != "" && m.version < "2026-10-21" }
+// api/migration-2026-10-21. Bedrock has an old version; there it is the newer
+// models that take none.
+func (m *Model) knowsTemperature() bool {
+	if m.aws != nil {
+		return generation(m.name) < 407
+	}
+	return m.version != "" && m.version < "2026-10-21"
+}
+
+// appendAdaptive lets the model decide how much it thinks. The newer ones would not
+// show any of it without being asked; the older ones always do, and those on
+// Bedrock do not know the question.
+func (m *Model) appendAdaptive(b []byte) []byte {
+	if g := generation(m.name); m.aws != nil && g > 0 && g < 407 {
+		return append(b, `,"thinking":{"type":"adaptive"}`...)
+	}
+	return append(b, `,"thinking":{"type":"adaptive","display":"summarized"}`...)
+}
 
 func appendBudget(b []byte, n int) []byte {
 	b = strconv.AppendInt(append(b, `,"thinking":{"type":"enabled","budget_tokens":`...), int64(n), 10)
@@ -274,9 +262,9 @@ func midTurnWithoutThinking(messages []event.Message) bool {
 	for _, b := range messages[n-2].Content {
 		switch b := b.(type) {
 		case *event.Thinking:
-			return b.Signature == ""
+			return !ours(b.Signature)
 		case *event.RedactedThinking:
-			return false
+			return !ours(b.Data)
 		}
 	}
 	return true

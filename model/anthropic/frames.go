@@ -1,0 +1,86 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// frames reads Bedrock's binary event stream: each chunk has an event of the API in
+// base64, {"bytes":"…"}, and an exception ends it. The SDK would make server-sent
+// events of it, with some thirty allocations for each; here there are none.
+type frames struct {
+	*awsframes.Reader
+
+	r   strictjson.Reader
+	buf []byte
+}
+
+func newFrames(in io.Reader) *frames { return &frames{Reader: awsframes.NewReader(in)} }
+
+func (f *frames) next() ([]byte, error) {
+	for {
+		m, err := f.Next()
+		switch {
+		case errors.Is(err, awsframes.ErrCut):
+			return nil, errCut
+		case errors.Is(err, awsframes.ErrTooLong):
+			return nil, errTooLong
+		case errors.Is(err, awsframes.ErrUnreadable), errors.Is(err, awsframes.ErrChecksum):
+			return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+		case err != nil:
+			return nil, err
+		}
+		switch string(m.Kind) {
+		case "event":
+			if string(m.Name) != "chunk" {
+				continue // of a kind that came later
+			}
+			return f.data(m.Payload)
+		case "exception":
+			return nil, exception(string(m.Name), m.Payload)
+		case "error":
+			return nil, &apiError{kind: string(m.Name), message: string(m.Message)}
+		}
+	}
+}
+
+// data takes the event out of a chunk. Beside it stands padding, which hides how
+// long it is from those who see the network.
+func (f *frames) data(payload []byte) ([]byte, error) {
+	const nested = 4
+	r := &f.r
+	r.Reset(payload, nested)
+	f.buf = f.buf[:0]
+	var bad error
+	o := r.Object()
+	for o.Next() {
+		if string(o.Key) != "bytes" {
+			r.Skip()
+			continue
+		}
+		f.buf, bad = base64.StdEncoding.AppendDecode(f.buf, r.Bytes())
+	}
+	if err := r.End(); err != nil || bad != nil || len(f.buf) == 0 {
+		return nil, fmt.Errorf("%w: a chunk without an event", errUnreadable)
+	}
+	return f.buf, nil
+}
+
+// exception is what ended a stream: its name begins with a small letter there.
+func exception(name string, payload []byte) error {
+	var said struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(payload, &said) // the name says most of it
+	if name != "" {
+		name = strings.ToUpper(name[:1]) + name[1:]
+	}
+	return &apiError{kind: name, message: said.Message}
+}
