@@ -87,7 +87,7 @@ func TestCalls(t *testing.T) {
 				list, err := c.Runs(ctx, "c1")
 				return fmt.Sprintf("%d %s %s %s", len(list), list[0].ID, list[0].Status, list[0].Result.Result), err
 			},
-			`GET /base/v1/conversations/c1/runs `, `{"data":[{"id":"r1","turn":1,"status":"completed","result":{"result":"8"}}]}`, `1 r1 completed 8`,
+			`GET /base/v1/conversations/c1/runs?after=0&limit=1000 `, `{"data":[{"id":"r1","turn":1,"status":"completed","result":{"result":"8"}}]}`, `1 r1 completed 8`,
 		},
 		{
 			"run", func(ctx context.Context, c *client.Client) (any, error) {
@@ -154,10 +154,17 @@ func TestPages(t *testing.T) {
 			return answer(200, "application/json", `{"data":[{"seq":4,"kind":"escalated","body":{}}],"last":6,"has_more":true}`), nil
 		case "/base/v1/conversations/c1/events?after=6&limit=1000":
 			return answer(200, "application/json", `{"data":[],"last":6,"has_more":true}`), nil
+		case "/base/v1/conversations/c1/runs?after=0&limit=1000":
+			return answer(200, "application/json", `{"data":[{"id":"r1","turn":1},{"id":"r2","turn":2}],"last":2,"has_more":true}`), nil
+		case "/base/v1/conversations/c1/runs?after=2&limit=1000":
+			return answer(200, "application/json", `{"data":[{"id":"r3","turn":3}],"last":3,"has_more":false}`), nil
 		}
 		return nil, fmt.Errorf("request %d: %s", n, r.path)
 	}}
 	c := f.client(t, client.Options{})
+	if runs, err := c.Runs(t.Context(), "c1"); err != nil || len(runs) != 3 || runs[2].ID != "r3" {
+		t.Errorf("the runs are %+v, %v", runs, err)
+	}
 	got := ""
 	for conv, err := range c.List(t.Context(), true) {
 		if err != nil {
@@ -177,7 +184,7 @@ func TestPages(t *testing.T) {
 		}
 		got += fmt.Sprint(e.Seq)
 	}
-	if got != "c1 c2 c3 4" || len(f.seen) != 5 {
+	if got != "c1 c2 c3 4" || len(f.seen) != 7 {
 		t.Errorf("got %s in %d requests", got, len(f.seen))
 	}
 	for _, err := range c.List(t.Context(), false) {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -224,11 +226,25 @@ func (c *Client) Start(ctx context.Context, conversation, input string, o RunOpt
 	return s.start()
 }
 
-// Runs lists a conversation's runs by their turn.
+// Runs lists all of a conversation's runs by their turn. It asks for a page at a time.
 func (c *Client) Runs(ctx context.Context, conversation string) ([]Run, error) {
-	var out data[Run]
-	err := c.to(ctx, http.MethodGet, nil, nil, &out, conversation, "runs")
-	return out.Data, err
+	var all []Run
+	for after := 0; ; {
+		var page struct {
+			data[Run]
+			Last    int  `json:"last"`
+			HasMore bool `json:"has_more"`
+		}
+		query := url.Values{"after": {strconv.Itoa(after)}, "limit": {"1000"}}
+		if err := c.to(ctx, http.MethodGet, query, nil, &page, conversation, "runs"); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Data...)
+		if !page.HasMore || page.Last <= after {
+			return all, nil
+		}
+		after = page.Last
+	}
 }
 
 // GetRun gives a run, with its result once it has ended.

@@ -42,7 +42,7 @@ func (m *Memory) Conversations(ctx context.Context, tenant, after string, limit 
 }
 
 // Runs implements [Lister].
-func (m *Memory) Runs(ctx context.Context, id string) ([]Run, error) {
+func (m *Memory) Runs(ctx context.Context, id string, after, limit int) ([]Run, error) {
 	const op = "journal runs"
 	if err := alive(ctx, op); err != nil {
 		return nil, err
@@ -56,8 +56,16 @@ func (m *Memory) Runs(ctx context.Context, id string) ([]Run, error) {
 	if c == nil {
 		return nil, nil
 	}
-	runs := make([]Run, len(c.runs))
-	for i, r := range c.runs {
+	from, _ := slices.BinarySearchFunc(c.runs, after+1, func(r *run, turn int) int { return cmp.Compare(r.row.Turn, turn) })
+	found := c.runs[from:]
+	if limit > 0 && limit < len(found) {
+		found = found[:limit]
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	runs := make([]Run, len(found))
+	for i, r := range found {
 		runs[i] = handOut(r.row)
 	}
 	return runs, nil

@@ -624,7 +624,7 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			got, err := m.Conversations(ctx, tenant, s.ID, 1)
 			kind("conversations", err, "")
 			equal("conversation after "+s.ID, got, want[i+1:min(i+2, len(want))])
-			runs, err := m.Runs(ctx, s.ID)
+			runs, err := m.Runs(ctx, s.ID, 0, 0)
 			kind("runs", err, "")
 			var rows []journal.Run
 			for _, r := range p.all(s.ID) {

@@ -62,8 +62,9 @@ type Lister interface {
 	// last first. after is the ID of the last one of the page before, empty for
 	// the first page; one that is not the tenant's is ErrNotFound. limit ≤ 0 means all.
 	Conversations(ctx context.Context, tenant, after string, limit int) ([]Summary, error)
-	// Runs lists a conversation's by their turn. An unknown conversation has none.
-	Runs(ctx context.Context, conversation string) ([]Run, error)
+	// Runs lists a conversation's by their turn, those whose turn is above after.
+	// limit ≤ 0 means all. An unknown conversation has none.
+	Runs(ctx context.Context, conversation string, after, limit int) ([]Run, error)
 }
 
 // Summary is what a list says about a conversation.

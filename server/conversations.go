@@ -57,6 +57,14 @@ type eventPage struct {
 	HasMore bool              `json:"has_more"`
 }
 
+// runPage is a part of a conversation's runs, as [eventPage] is of its log: Last is the
+// turn to ask for runs after.
+type runPage struct {
+	Data    []runBody `json:"data"`
+	Last    int       `json:"last"`
+	HasMore bool      `json:"has_more"`
+}
+
 type runBrief struct {
 	ID     string          `json:"id"`
 	Turn   int             `json:"turn"`

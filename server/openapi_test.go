@@ -98,7 +98,11 @@ var operations = map[string]operation{
 			502: {"The run failed.", typeOf[native.ErrorBody](), ""}, 504: {"The run's time was over; this is what there is.", typeOf[native.Result](), ""},
 		},
 	},
-	"GET /v1/conversations/{id}/runs":               {id: "listRuns", summary: "Lists the runs by their turn.", answers: map[int]answered{200: {"The runs.", typeOf[list[runBody]](), ""}}},
+	"GET /v1/conversations/{id}/runs": {
+		id: "listRuns", summary: "Lists the runs by their turn.",
+		query:   map[string]string{"after": "The turn of the last run that the reader has.", "limit": "How many, at most 1000; 100 where it is left out."},
+		answers: map[int]answered{200: {"A page.", typeOf[runPage](), ""}},
+	},
 	"GET /v1/conversations/{id}/runs/{run}":         {id: "getRun", summary: "Gives a run, with its result once it has ended.", answers: map[int]answered{200: {"The run.", typeOf[runBody](), ""}}},
 	"POST /v1/conversations/{id}/runs/{run}/cancel": {id: "cancelRun", summary: "Asks for a run to end.", answers: map[int]answered{202: {"It was asked.", typeOf[cancelBody](), ""}, 409: {"It has ended.", typeOf[native.ErrorBody](), ""}}},
 	"GET /v1/conversations/{id}/runs/{run}/stream": {
@@ -131,7 +135,7 @@ func framesOf() []native.Frame {
 	return []native.Frame{
 		new(native.Init), new(native.TextDelta), new(native.Thinking), new(native.ToolUse), new(native.ToolProgress), new(native.ToolResult),
 		new(native.Question), new(native.Title), new(native.Result), new(native.Error), new(native.Message), new(native.UserMessage),
-		new(native.Snapshot), new(native.Retry), new(native.Answered), new(native.Notice),
+		new(native.Snapshot), new(native.Retry), new(native.Redacted), new(native.Answered), new(native.Notice),
 	}
 }
 

@@ -250,12 +250,28 @@ func bodyOfRun(run *journal.Run) runBody {
 }
 
 func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) error {
-	runs, err := s.service.ListRuns(r.Context(), who(r), r.PathValue("id"))
+	values, err := query(r, "after", "limit")
 	if err != nil {
 		return err
 	}
-	out := list[runBody]{Data: []runBody{}}
-	for i := range runs {
+	after, err := number(values, "after", math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	limit, err := number(values, "limit", 1000)
+	if err != nil {
+		return err
+	}
+	if limit == 0 {
+		limit = 100
+	}
+	runs, err := s.service.ListRuns(r.Context(), who(r), r.PathValue("id"), int(after), int(limit)+1)
+	if err != nil {
+		return err
+	}
+	out := runPage{Data: []runBody{}, Last: int(after), HasMore: len(runs) > int(limit)}
+	for i := range runs[:min(len(runs), int(limit))] {
+		out.Last = runs[i].Turn
 		out.Data = append(out.Data, bodyOfRun(&runs[i]))
 	}
 	writeJSON(w, http.StatusOK, out)

@@ -153,7 +153,7 @@ func (s *Service) again(ctx context.Context, run journal.Run, refused error) (St
 	if !ok {
 		return Started{}, refused
 	}
-	runs, err := lister.Runs(ctx, run.Conversation)
+	runs, err := lister.Runs(ctx, run.Conversation, 0, 0)
 	if err != nil {
 		return Started{}, err
 	}
@@ -463,7 +463,7 @@ func (s *Service) GetRun(ctx context.Context, p Principal, conversation, run str
 		open[i].Metadata = hidden(open[i].Metadata)
 		return open[i], nil
 	}
-	runs, err := s.ListRuns(ctx, p, conversation)
+	runs, err := s.ListRuns(ctx, p, conversation, 0, 0)
 	if err != nil {
 		return journal.Run{}, err
 	}
@@ -474,8 +474,9 @@ func (s *Service) GetRun(ctx context.Context, p Principal, conversation, run str
 	return runs[i], nil
 }
 
-// ListRuns lists a conversation's runs by their turn.
-func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string) ([]journal.Run, error) {
+// ListRuns lists a conversation's runs by their turn: those behind the turn after, at
+// most limit of them; limit ≤ 0 means all.
+func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string, after, limit int) ([]journal.Run, error) {
 	if _, err := s.row(ctx, p, "runs", conversation); err != nil {
 		return nil, err
 	}
@@ -483,7 +484,7 @@ func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string
 	if !ok {
 		return nil, &event.Error{Op: "runs", Kind: event.ErrUnsupported, Message: "this journal cannot list runs"}
 	}
-	runs, err := lister.Runs(ctx, conversation)
+	runs, err := lister.Runs(ctx, conversation, after, limit)
 	for i := range runs {
 		runs[i].Metadata = hidden(runs[i].Metadata)
 	}

@@ -167,7 +167,7 @@ func TestARun(t *testing.T) {
 		if err != nil || c.Title != "hello there you" || c.Status != "" {
 			t.Errorf("%+v: %v", c, err)
 		}
-		runs, err := h.ListRuns(t.Context(), ann, conv)
+		runs, err := h.ListRuns(t.Context(), ann, conv, 0, 0)
 		if err != nil || len(runs) != 1 || len(runs[0].Metadata) != 1 || runs[0].Metadata["page"] != "7" {
 			t.Errorf("%+v: %v", runs, err)
 		}
@@ -318,7 +318,7 @@ func TestAnotherTenant(t *testing.T) {
 			"export":    func() error { _, err := h.Export(ctx, eve, conv); return err },
 			"follow":    func() error { _, err := h.Follow(ctx, eve, conv, 0); return err },
 			"run":       func() error { _, err := h.StartRun(ctx, eve, conv, service.RunRequest{Input: "x"}); return err },
-			"runs":      func() error { _, err := h.ListRuns(ctx, eve, conv); return err },
+			"runs":      func() error { _, err := h.ListRuns(ctx, eve, conv, 0, 0); return err },
 			"get run":   func() error { _, err := h.GetRun(ctx, eve, conv, started.Run.ID); return err },
 			"cancel":    func() error { return h.CancelRun(ctx, eve, conv, started.Run.ID) },
 			"questions": func() error { _, err := h.Questions(ctx, eve, conv); return err },
@@ -433,7 +433,7 @@ func TestResetForkArchiveAndDelete(t *testing.T) {
 		if left, err := h.store.Read(ctx, conv, 0, 0); err != nil || len(left) > 0 {
 			t.Errorf("%d events are left: %v", len(left), err)
 		}
-		if runs, err := h.store.Runs(ctx, conv); err != nil || len(runs) > 0 {
+		if runs, err := h.store.Runs(ctx, conv, 0, 0); err != nil || len(runs) > 0 {
 			t.Errorf("%d runs are left: %v", len(runs), err)
 		}
 	})

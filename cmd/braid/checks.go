@@ -323,7 +323,7 @@ func (d *diagnosis) lookIntoData(ctx context.Context, dir string) {
 		c := &found[i]
 		_, err := a.Read(ctx, c.ID, 0, 0)
 		if err == nil {
-			_, err = a.Runs(ctx, c.ID)
+			_, err = a.Runs(ctx, c.ID, 0, 0)
 		}
 		if err != nil {
 			message, _ := describe(storeError(err))

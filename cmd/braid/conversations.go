@@ -160,7 +160,7 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 		return row, nil
 	}
 	// It was asked something and has not begun.
-	runs, err := a.Runs(ctx, c.ID)
+	runs, err := a.Runs(ctx, c.ID, 0, 0)
 	if err != nil {
 		return row, storeError(err)
 	}

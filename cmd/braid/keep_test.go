@@ -35,7 +35,7 @@ func (l lister) Conversations(_ context.Context, _, _ string, limit int) ([]jour
 	return found, nil
 }
 
-func (lister) Runs(context.Context, string) ([]journal.Run, error) { return nil, nil }
+func (lister) Runs(context.Context, string, int, int) ([]journal.Run, error) { return nil, nil }
 
 func TestFindConversation(t *testing.T) {
 	t.Parallel()

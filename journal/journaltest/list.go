@@ -104,7 +104,7 @@ func listCases() []testCase {
 			p.admit(journal.Run{ID: next, Conversation: other})
 			p.take(first).end(event.RunFailed)
 			p.take("9").park(time.Unix(1000, 0))
-			got, err := p.lister().Runs(p.ctx, talk)
+			got, err := p.lister().Runs(p.ctx, talk, 0, 0)
 			p.ok("Runs", err)
 			for i := range got {
 				equal(p, "turn", got[i].Turn, i+1)
@@ -113,14 +113,25 @@ func listCases() []testCase {
 			equal(p, "the first", got[0], p.row(r))
 			equal(p, "when the second wakes", got[1].WakeAt.Unix(), int64(1000))
 			got[1].Metadata["n"] = "2"
-			again, err := p.lister().Runs(p.ctx, talk)
+			again, err := p.lister().Runs(p.ctx, talk, 0, 0)
 			p.ok("Runs", err)
 			equal(p, "a label that the caller changed", again[1].Metadata["n"], "1")
 
-			none, err := p.lister().Runs(p.ctx, "nowhere")
+			for _, page := range []struct{ after, limit, first, many int }{
+				{0, 3, 1, 3}, {3, 3, 4, 3}, {9, 3, 10, 1}, {8, 0, 9, 2}, {10, 3, 0, 0}, {-1, 1, 1, 1}, {99, 0, 0, 0},
+			} {
+				part, err := p.lister().Runs(p.ctx, talk, page.after, page.limit)
+				p.ok("a page of Runs", err)
+				equal(p, fmt.Sprintf("how many after %d", page.after), len(part), page.many)
+				if len(part) > 0 {
+					equal(p, fmt.Sprintf("the first after %d", page.after), part[0].Turn, page.first)
+				}
+			}
+
+			none, err := p.lister().Runs(p.ctx, "nowhere", 0, 0)
 			p.ok("Runs of nowhere", err)
 			equal(p, "runs of nowhere", none, nil)
-			_, err = p.lister().Runs(p.ctx, "")
+			_, err = p.lister().Runs(p.ctx, "", 0, 0)
 			p.refused("Runs of no name", err, event.ErrInvalid)
 		}},
 		{"a run that was made for mail is listed", func(p *probe) {
@@ -128,7 +139,7 @@ func listCases() []testCase {
 			p.startIn(other, next).release()
 			p.post(letter("a", first))
 			w.end(event.RunCompleted)
-			got, err := p.lister().Runs(p.ctx, talk)
+			got, err := p.lister().Runs(p.ctx, talk, 0, 0)
 			p.ok("Runs", err)
 			equal(p, "runs", len(got), 2)
 			equal(p, "the second", got[1].ID, first+"+")

@@ -34,8 +34,8 @@ func listMutants() []mutant {
 	}
 	rows := func(f func(runs []journal.Run) []journal.Run) func(b *bent) {
 		return func(b *bent) {
-			b.runs = func(ctx context.Context, conversation string) ([]journal.Run, error) {
-				runs, err := b.Memory.Runs(ctx, conversation)
+			b.runs = func(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
+				runs, err := b.Memory.Runs(ctx, conversation, after, limit)
 				return f(runs), err
 			}
 		}
@@ -138,7 +138,11 @@ func listMutants() []mutant {
 		},
 		{
 			name: "runs that have ended are queued", catcher: queue,
-			plant: func(b *bent) { b.queue = b.Memory.Runs },
+			plant: func(b *bent) {
+				b.queue = func(ctx context.Context, conversation string) ([]journal.Run, error) {
+					return b.Memory.Runs(ctx, conversation, 0, 0)
+				}
+			},
 		},
 		{
 			name: "who waits is not queued", catcher: queue,
@@ -193,7 +197,7 @@ func removeMutants() []mutant {
 			plant: func(b *bent) {
 				removed := map[string]bool{}
 				b.remove = func(ctx context.Context, tenant, conversation string) error {
-					runs, _ := b.Memory.Runs(ctx, conversation)
+					runs, _ := b.Memory.Runs(ctx, conversation, 0, 0)
 					err := b.Memory.Remove(ctx, tenant, conversation)
 					b.mu.Lock()
 					defer b.mu.Unlock()

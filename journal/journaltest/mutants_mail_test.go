@@ -457,7 +457,7 @@ func aloneMutants() []mutant {
 		{
 			name: "those that have ended count", catcher: "alone/one that is to be alone is admitted where none is open",
 			plant: guard(func(b *bent, r journal.Run) bool {
-				runs, _ := b.Memory.Runs(context.Background(), r.Conversation)
+				runs, _ := b.Memory.Runs(context.Background(), r.Conversation, 0, 0)
 				return len(runs) > 0
 			}),
 		},

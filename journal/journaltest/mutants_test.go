@@ -95,7 +95,7 @@ type bent struct {
 	due     func(context.Context, int) ([]journal.Run, error)
 
 	conversations func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
-	runs          func(context.Context, string) ([]journal.Run, error)
+	runs          func(context.Context, string, int, int) ([]journal.Run, error)
 	queue         func(context.Context, string) ([]journal.Run, error)
 	remove        func(ctx context.Context, tenant, conversation string) error
 
@@ -176,11 +176,11 @@ func (b *bent) Conversations(ctx context.Context, tenant, after string, limit in
 	return b.Memory.Conversations(ctx, tenant, after, limit)
 }
 
-func (b *bent) Runs(ctx context.Context, conversation string) ([]journal.Run, error) {
+func (b *bent) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
 	if b.runs != nil {
-		return b.runs(ctx, conversation)
+		return b.runs(ctx, conversation, after, limit)
 	}
-	return b.Memory.Runs(ctx, conversation)
+	return b.Memory.Runs(ctx, conversation, after, limit)
 }
 
 func (b *bent) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {

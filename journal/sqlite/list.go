@@ -19,7 +19,7 @@ const (
 		WHERE c.tenant = ? AND c.newest < ? ORDER BY c.newest DESC LIMIT ?`
 
 	selectRuns = `SELECT ` + runColumns + ` FROM conversation c JOIN run r ON r.conversation = c.key
-		WHERE c.id = ? ORDER BY r.turn`
+		WHERE c.id = ? AND r.turn > ? ORDER BY r.turn LIMIT ?`
 )
 
 // Conversations implements [journal.Lister].
@@ -28,8 +28,8 @@ func (s *Store) Conversations(ctx context.Context, tenant, after string, limit i
 }
 
 // Runs implements [journal.Lister].
-func (s *Store) Runs(ctx context.Context, conversation string) ([]journal.Run, error) {
-	return runs(ctx, s.look, conversation)
+func (s *Store) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
+	return runs(ctx, s.look, conversation, after, limit)
 }
 
 // looker is one of the two that look.
@@ -97,7 +97,7 @@ func summaries(ask asker, tenant string, before int64, limit int) ([]journal.Sum
 	return list, rows.Err()
 }
 
-func runs(ctx context.Context, look looker, conversation string) ([]journal.Run, error) {
+func runs(ctx context.Context, look looker, conversation string, after, limit int) ([]journal.Run, error) {
 	const op = "journal runs"
 	if err := alive(ctx, op); err != nil {
 		return nil, err
@@ -105,9 +105,12 @@ func runs(ctx context.Context, look looker, conversation string) ([]journal.Run,
 	if conversation == "" {
 		return nil, noID(op, "a conversation needs an id")
 	}
+	if limit <= 0 {
+		limit = -1
+	}
 	var found []runRow
 	err := look(ctx, op, func(ask asker) (err error) {
-		found, err = runRows(ask(selectRuns, conversation))
+		found, err = runRows(ask(selectRuns, conversation, after, limit))
 		return err
 	})
 	if err != nil {

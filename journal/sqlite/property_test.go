@@ -231,9 +231,9 @@ func (p *pair) lists() {
 		}
 	}
 	for _, c := range conversations {
-		want, err := p.memory.Runs(ctx, c)
+		want, err := p.memory.Runs(ctx, c, 0, 0)
 		p.must(err)
-		got, err := p.store.Runs(ctx, c)
+		got, err := p.store.Runs(ctx, c, 0, 0)
 		p.must(err)
 		p.equal("runs of "+c, got, want)
 		queue, err := p.memory.Queue(ctx, c)

@@ -112,8 +112,8 @@ func (r *Reader) Conversations(ctx context.Context, tenant, after string, limit 
 }
 
 // Runs implements [journal.Lister].
-func (r *Reader) Runs(ctx context.Context, conversation string) ([]journal.Run, error) {
-	return runs(ctx, r.reader.look, conversation)
+func (r *Reader) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
+	return runs(ctx, r.reader.look, conversation, after, limit)
 }
 
 // Close waits for the calls that are under way and refuses all others. It may be

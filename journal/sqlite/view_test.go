@@ -54,8 +54,8 @@ func alike(t testing.TB, got, want lister, tenant string) {
 	wanted, errWant := want.Conversations(ctx, tenant, "", 0)
 	same("conversations", list, wanted, errGot, errWant)
 	for _, c := range wanted {
-		a, errGot := got.Runs(ctx, c.ID)
-		b, errWant := want.Runs(ctx, c.ID)
+		a, errGot := got.Runs(ctx, c.ID, 0, 0)
+		b, errWant := want.Runs(ctx, c.ID, 0, 0)
 		same("runs of "+c.ID, a, b, errGot, errWant)
 		x, errGot := got.Tail(ctx, c.ID)
 		y, errWant := want.Tail(ctx, c.ID)
@@ -157,7 +157,7 @@ func TestViewOfAnotherProcess(t *testing.T) {
 			}
 		}
 		for run, conversation := range told.runs {
-			runs, err := r.Runs(t.Context(), conversation)
+			runs, err := r.Runs(t.Context(), conversation, 0, 0)
 			if err != nil || !slices.ContainsFunc(runs, func(o journal.Run) bool { return o.ID == run }) {
 				t.Errorf("run %s was acknowledged and is not seen: %v", run, err)
 			}

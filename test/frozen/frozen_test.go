@@ -91,7 +91,7 @@ func sameEvents(t *testing.T, folder string, today []byte) {
 
 func rowOf(t *testing.T, store *sqlite.Store, r *frozenRun) journal.Run {
 	t.Helper()
-	rows, err := store.Runs(t.Context(), r.talk())
+	rows, err := store.Runs(t.Context(), r.talk(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

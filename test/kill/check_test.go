@@ -58,7 +58,7 @@ func (w *world) record() (*record, error) {
 	}
 	for i := range list {
 		t := talk{id: list[i].ID}
-		if t.runs, err = store.Runs(ctx, t.id); err != nil {
+		if t.runs, err = store.Runs(ctx, t.id, 0, 0); err != nil {
 			return nil, err
 		}
 		if t.events, err = store.Read(ctx, t.id, 0, 0); err != nil {

@@ -94,7 +94,7 @@ func (d *disks) close() {
 
 // whole reads the journal as it is in the end.
 func whole(base journal.Store) (map[string]journal.Run, error) {
-	rows, err := base.(journal.Lister).Runs(context.Background(), talk)
+	rows, err := base.(journal.Lister).Runs(context.Background(), talk, 0, 0)
 	if err != nil {
 		return nil, err
 	}

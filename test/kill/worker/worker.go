@@ -148,7 +148,7 @@ func (w *worker) open(ctx context.Context) (*Begun, error) {
 		if talks[i].Open == 0 {
 			continue
 		}
-		runs, err := w.store.Runs(ctx, talks[i].ID)
+		runs, err := w.store.Runs(ctx, talks[i].ID, 0, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +283,7 @@ func (w *worker) watch(ctx context.Context, o *Order) {
 
 // wake has the engine look at all that is open in a conversation.
 func (w *worker) wake(ctx context.Context, conversation string) error {
-	runs, err := w.store.Runs(ctx, conversation)
+	runs, err := w.store.Runs(ctx, conversation, 0, 0)
 	if err != nil {
 		return err
 	}
