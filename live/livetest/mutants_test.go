@@ -318,6 +318,14 @@ func mutants() []mutant {
 				}
 			})
 		}},
+		{"what is taken back stays", []string{"snapshot/what is taken back is kept no more"}, func(b *bent) {
+			b.publish = func(e event.Event, _ int) *event.Event {
+				if r, ok := e.Body.(*event.AnswerReplaced); ok {
+					e.Body = &event.TextDelta{Text: r.Text, Block: r.Block}
+				}
+				return &e
+			}
+		}},
 		{"the first progress is kept", []string{"snapshot/of a tool's progress the last is kept"}, func(b *bent) {
 			first := &event.ToolProgress{}
 			b.publish = func(e event.Event, _ int) *event.Event {

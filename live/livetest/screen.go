@@ -165,6 +165,11 @@ func (s *Screen) live(e *event.Event) error {
 	}
 	s.epoch, s.n = e.Epoch, e.N
 	step := &s.Steps[i]
+	if b, ok := e.Body.(*event.AnswerReplaced); ok {
+		step.Blocks, step.Truncated = nil, false
+		grow(step, live.Block{Block: b.Block, Kind: event.BlockText, Text: b.Text})
+		return nil
+	}
 	if step.Truncated {
 		return nil // it does not join on
 	}

@@ -65,6 +65,23 @@ func snapshotCases() []testCase {
 				},
 			}})
 		}},
+		{"what is taken back is kept no more", func(p *probe) {
+			d := p.drive(theRun)
+			begin := d.Begin("m1", 1)
+			early := p.watch()
+			early.synced(0)
+			d.send(
+				begin,
+				d.Live("m1", 1, &event.ThinkingDelta{Text: "hm", Block: 0}), d.Live("m1", 1, &event.TextDelta{Text: "the secret", Block: 1}),
+				d.Live("m1", 1, &event.AnswerReplaced{Text: "[no]", Block: 1}), d.Live("m1", 1, &event.TextDelta{Text: " Bye.", Block: 1}),
+			)
+			equal(p, "snapshots", p.watch().synced(1).Steps, []live.Snapshot{{
+				Header: head(begin, 1, 4), Kind: event.StepModel, Blocks: []live.Block{{Block: 1, Kind: event.BlockText, Text: "[no] Bye."}},
+			}})
+			early.says("m1", "[no] Bye.")
+			d.send(d.Answer("m1", 1, "[no] Bye."))
+			early.reach(d.Seq)
+		}},
 		{"of a tool's progress the last is kept", func(p *probe) {
 			d := p.drive(theRun)
 			begin := d.BeginTool("t1", 1, "c1", "add")
