@@ -154,6 +154,9 @@ func (p *process) saySimulated(s *settings, c *crew) error {
 // modelWords says which model answers.
 func modelWords(info braid.ModelInfo) string {
 	name := cleanLine(info.Name)
+	if info.Replay {
+		name += ", a replay: its words were recorded"
+	}
 	if info.Simulated {
 		return name + ", simulated: its words follow a script"
 	}

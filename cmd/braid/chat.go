@@ -37,7 +37,7 @@ in the conversation:
 			{"braid chat --server http://127.0.0.1:7421", "talk to a braid serve"},
 		},
 		options: true,
-		flags:   append(append(outputFlags(), continueFlag()), serverFlags()...),
+		flags:   append(append(append(outputFlags(), continueFlag()), tapeFlags()...), serverFlags()...),
 		run:     chat,
 	}
 }
@@ -62,6 +62,7 @@ type chatState struct {
 	ui    *ui
 	talk  *talk
 	ints  *interrupts
+	tape  *tape
 	// far is set where a server keeps the conversation; crew, place and talk are
 	// nil then.
 	far *remote
@@ -90,12 +91,16 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	ints := p.watchSignals(2)
 	defer ints.stop()
 	if _, far := in.flags["server"]; far {
+		if err := in.noTape(); err != nil {
+			return err
+		}
 		return p.chatFar(ctx, cfg, in, ints)
 	}
-	model, err := p.openModel(cfg.Model)
+	tape, model, err := p.openTape(cfg, in)
 	if err != nil {
 		return err
 	}
+	defer tape.done()
 	place, err := p.takePlace(ctx, cfg, in)
 	if err != nil {
 		return err
@@ -105,9 +110,12 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints}
+	c := &chatState{p: p, in: in, cfg: cfg, place: place, crew: crew, ints: ints, tape: tape}
 	defer func() { c.crew.close() }()
 	if err := p.saySimulated(&cfg.settings, crew); err != nil {
+		return err
+	}
+	if err := tape.say(&cfg.settings); err != nil {
 		return err
 	}
 	c.ui = p.newUI(cfg, in)
@@ -133,7 +141,7 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	if c.turns > 0 && c.talk.kept && c.ui.screen.terminal && isTerminal(p.stdin) {
 		c.say("(braid chat --continue " + cleanLine(shortID(c.place.conv.ID())) + " goes on from here)")
 	}
-	return err
+	return tape.end(err, in.on("quiet"))
 }
 
 // chatFar is the command against a server.
@@ -310,7 +318,7 @@ func (c *chatState) model(ref string) {
 	}
 	next := c.cfg.settings
 	next.Model = ref
-	model, err := c.p.openModel(ref)
+	model, err := c.tape.open(ref)
 	if err != nil {
 		writeError(c.p.stderr, err)
 		return

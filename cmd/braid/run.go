@@ -30,10 +30,11 @@ right behind --continue is an ID if a conversation's begins with it and it has
 			{`yes | braid run "…"`, "say yes to whatever a tool asks"},
 			{`braid run --continue "And in dollars?"`, "go on with the newest conversation"},
 			{`braid run --continue`, "finish what was interrupted"},
+			{`braid run --record talk.jsonl "…"`, "record what the model says; --replay talk.jsonl plays it again"},
 			{`braid run --server http://127.0.0.1:7421 "…"`, "let a braid serve answer"},
 		},
 		options: true,
-		flags:   append(append(outputFlags(), continueFlag()), serverFlags()...),
+		flags:   append(append(append(outputFlags(), continueFlag()), tapeFlags()...), serverFlags()...),
 		run:     runOnce,
 	}
 }
@@ -51,21 +52,32 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	if _, far := in.flags["server"]; far {
+		if err := in.noTape(); err != nil {
+			return err
+		}
 		return p.runFar(ctx, cfg, in)
 	}
 	_, goesOn := in.flags["continue"]
+	_, replays := in.flags["replay"]
 	var prompt string
 	var fromStdin bool
-	if !goesOn {
+	if !goesOn && (!replays || len(in.args) > 0) {
 		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
 			return err
 		}
 	}
 	ints := p.watchSignals(1)
 	defer ints.stop()
-	model, err := p.openModel(cfg.Model)
+	tape, model, err := p.openTape(cfg, in)
 	if err != nil {
 		return err
+	}
+	defer tape.done()
+	asks := tape.inputs()
+	if replays && prompt == "" && asks == nil {
+		if prompt, fromStdin, err = p.readPrompt(in.args); err != nil {
+			return err
+		}
 	}
 	place, err := p.takePlace(ctx, cfg, in)
 	if err != nil {
@@ -89,6 +101,9 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	if err := p.saySimulated(&cfg.settings, crew); err != nil {
 		return err
 	}
+	if err := tape.say(&cfg.settings); err != nil {
+		return err
+	}
 
 	ui := p.newUI(cfg, in)
 	t := &talk{
@@ -101,10 +116,15 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 		t.ask.lines = &lateLines{open: func() lineReader { return p.newLineReader(ui.asks, ints) }}
 		defer t.ask.lines.close()
 	}
-	if err := t.finishOpen(ctx, place, ui); err != nil || prompt == "" {
-		return err
+	err = t.finishOpen(ctx, place, ui)
+	switch {
+	case err != nil:
+	case prompt != "":
+		err = t.turn(ctx, prompt)
+	case replays:
+		err = t.replayed(ctx, asks)
 	}
-	return t.turn(ctx, prompt)
+	return tape.end(err, in.on("quiet"))
 }
 
 // runFar is the command against a server.

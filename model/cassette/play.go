@@ -130,7 +130,8 @@ func (p *Player) Err() error {
 }
 
 // Inputs are the texts with which the recorded runs began, as far as they are known from
-// what the model was shown: one for each run, in order; empty for input without text.
+// what the model was shown: one for each run, in order, the last text where there were
+// several; empty for input without text.
 func (p *Player) Inputs() []string {
 	inputs := make([]string, p.tape.runs)
 	seen := 0
@@ -144,7 +145,11 @@ func (p *Player) Inputs() []string {
 			continue
 		}
 		if m, err := event.DecodeMessage(all[len(all)-1]); err == nil && m.Role == event.RoleUser {
-			inputs[seen-1] = m.Text()
+			for _, b := range m.Content { // what was left of earlier runs stands before it
+				if text, ok := b.(*event.Text); ok {
+					inputs[seen-1] = text.Text
+				}
+			}
 		}
 	}
 	return inputs

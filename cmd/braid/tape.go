@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/cassette"
+	"github.com/braidrun/braid/secret"
+)
+
+// tapeFlags are those of the commands that record and replay model calls.
+func tapeFlags() []flagSpec {
+	return []flagSpec{
+		{name: "record", value: "FILE", help: "record the model's answers in a new file, keys hidden, to replay them later"},
+		{name: "overwrite", help: "let --record take the place of a file that is there"},
+		{
+			name: "replay", value: "FILE",
+			help: "let a recording answer: no key, no network, nothing kept; tools run really; without a prompt it asks what was asked then",
+		},
+	}
+}
+
+// tape is what a command records to or replays from; the zero value does neither.
+type tape struct {
+	p   *process
+	rec *cassette.Recorder
+	// player answers at a replay; plays is the recording's name.
+	player *cassette.Player
+	plays  string
+	file   *os.File
+	name   string
+	done   func()
+}
+
+// openTape opens what --record or --replay names, and the model: the one that is
+// recorded, or the recorded one.
+func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, error) {
+	t := &tape{p: p, done: func() {}}
+	to, records := in.flags["record"]
+	from, replays := in.flags["replay"]
+	_, goesOn := in.flags["continue"]
+	switch {
+	case records && replays:
+		return nil, nil, invalid("leave one of them out", "--record and --replay do not go together")
+	case in.on("overwrite") && !records:
+		return nil, nil, invalid("give --record FILE as well", "--overwrite is about a recording, and there is none")
+	case replays && goesOn:
+		return nil, nil, invalid("leave one of them out", "a replay is kept nowhere, so it cannot go on with a conversation")
+	case replays:
+		// What was said before is no new conversation of this person's.
+		cfg.Ephemeral = true
+		return t.replay(cfg, in, from)
+	}
+	model, err := p.openModel(cfg.Model)
+	if err != nil || !records {
+		return t, model, err
+	}
+	create := cassette.Create
+	if in.on("overwrite") {
+		create = cassette.Overwrite
+	}
+	if t.file, err = create(to); err != nil {
+		if kindOf(err) == event.ErrConflict {
+			err = invalid("give another name, or --overwrite as well", "there is a file already where --record is to write, and it is left as it is")
+		}
+		return nil, nil, err
+	}
+	t.name = to
+	t.rec = cassette.Record(model, t.file, cassette.Secrets(p.secrets()...))
+	t.done = p.onExit(func() {
+		_ = t.file.Close() // what counts has been written
+		if t.rec.Calls() == 0 {
+			_ = os.Remove(to)
+		}
+	})
+	return t, t.rec, nil
+}
+
+// replay opens a recording.
+func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Model, error) {
+	var err error
+	var mu sync.Mutex
+	told := 0
+	t.player, err = cassette.Open(from, cassette.Secrets(t.p.secrets()...), cassette.Drifting(func(d cassette.Drift) {
+		mu.Lock()
+		defer mu.Unlock()
+		if told++; told <= 5 {
+			fmt.Fprintf(t.p.stderr, "braid: the tool %s gave %s, and %s when it was recorded; the recorded answers go on\n",
+				cleanLine(d.Tool), cleanLine(d.Is), cleanLine(d.Was))
+		}
+	}))
+	if err != nil {
+		return nil, nil, err
+	}
+	t.plays = from
+	model := t.player
+	if ref, named := in.options["model"]; named && strings.TrimSpace(ref) != "" {
+		if model, err = t.player.Model(strings.TrimSpace(ref)); err != nil {
+			return nil, nil, err
+		}
+	}
+	cfg.Model = model.Info().Name
+	return t, model, nil
+}
+
+// open gives another model for the same conversation.
+func (t *tape) open(ref string) (braid.Model, error) {
+	if t.player != nil {
+		return t.player.Model(ref)
+	}
+	model, err := t.p.openModel(ref)
+	if err == nil && t.rec != nil {
+		model = t.rec.Also(model)
+	}
+	return model, err
+}
+
+// inputs are what a replay asks where nobody says: nil if it is none, or if that is not known.
+func (t *tape) inputs() []string {
+	if t.player == nil {
+		return nil
+	}
+	inputs := t.player.Inputs()
+	for _, text := range inputs {
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+	}
+	return inputs
+}
+
+// say tells on standard error that this is a replay, before the first word of it.
+func (t *tape) say(s *settings) error {
+	if t.player == nil {
+		return nil
+	}
+	words := "This is a replay of " + cleanLine(t.plays) + ": " + cleanLine(t.player.Info().Name) + " is not asked, its recorded answers come again; tools run really."
+	if t.player.Truncated() {
+		words += "\n  The end of the recording is missing."
+	}
+	screen := t.p.newScreen(t.p.stderr, s.Color)
+	_, err := t.p.stderr.Write(append(screen.paint(nil, yellow, words), '\n'))
+	return outputError(err)
+}
+
+// end tells what came of it, once nothing is said any more. err is how the command
+// ended.
+func (t *tape) end(err error, quiet bool) error {
+	switch {
+	case t.rec != nil:
+		lost := t.rec.Err()
+		t.done()
+		if lost != nil {
+			if err == nil {
+				return lost
+			}
+			return err
+		}
+		if n := t.rec.Calls(); !quiet && n > 0 {
+			fmt.Fprintf(t.p.stderr, "(recorded %s in %s; braid run --replay plays it)\n", plural(n, "model call", "model calls"), cleanLine(t.name))
+		}
+	case t.player != nil && err == nil:
+		if n := t.player.Left(); n > 0 {
+			fmt.Fprintf(t.p.stderr, "braid: the recording has %s more that nobody asked for\n", plural(n, "model call", "model calls"))
+		}
+	}
+	return err
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
+// far refuses what a server cannot do for its clients.
+func (in *invocation) noTape() error {
+	for _, name := range []string{"record", "replay"} {
+		if _, given := in.flags[name]; given {
+			return invalid("leave --server out, so that the model is asked from here, or leave out --"+name,
+				"--%s does not go with --server: the model's answers are the server's", name)
+		}
+	}
+	if in.on("overwrite") {
+		return invalid("leave it out", "--overwrite is about a recording, and there is none")
+	}
+	return nil
+}
+
+// secrets are the values of the environment whose names say that they are keys.
+func (p *process) secrets() []secret.Secret {
+	var found []secret.Secret
+	for _, pair := range p.environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
+			switch word {
+			case "KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS":
+				if len(value) >= 8 {
+					found = append(found, secret.New(value))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// replayed runs the turns of a recording.
+func (t *talk) replayed(ctx context.Context, inputs []string) error {
+	for _, input := range inputs {
+		if err := t.turn(ctx, input); err != nil {
+			return err
+		}
+	}
+	return nil
+}
