@@ -46,8 +46,6 @@ type callIDs struct {
 	bare bool
 }
 
-
-
 // Mark implements [encoded.Encoder].
 func (e *encoder) Mark() encoded.Mark {
 	return encoded.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.parts}

@@ -361,9 +361,13 @@ func readPart(raw json.RawMessage) (part, error) {
 	p := part{signature: []byte(w.Signature)}
 	switch {
 	case w.Call != nil:
-		p.kind, p.id, p.text, p.args = braid.ChunkCall, []byte(w.Call.ID), []byte(w.Call.Name), w.Call.Args
-		if string(p.args) == "null" {
-			p.args = nil
+		p.kind, p.id, p.text = braid.ChunkCall, []byte(w.Call.ID), []byte(w.Call.Name)
+		if string(w.Call.Args) == "null" {
+			break
+		}
+		var err error
+		if p.args, err = strictjson.AppendCompact(nil, w.Call.Args, strictjson.DefaultDepth); err != nil {
+			p.args = w.Call.Args // whoever runs the call will say what is wrong with it
 		}
 	case w.Text != nil && w.Thought:
 		p.kind, p.text = braid.ChunkThinking, []byte(*w.Text)

@@ -1,0 +1,249 @@
+package gemini
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+)
+
+// deltas is a stream of n texts, as the API sends them: each event tells the
+// counts, the model and the id again.
+func deltas(n int) string {
+	var b strings.Builder
+	for i := range n {
+		end := ""
+		if i == n-1 {
+			end = `"finishReason": "STOP",`
+		}
+		fmt.Fprintf(&b, `data: {"candidates": [{"content": {"parts": [{"text": " piece %d"}],"role": "model"},%s"index": 0}],"usageMetadata": `+
+			`{"promptTokenCount": 218,"candidatesTokenCount": %d,"totalTokenCount": %d,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 218}]},`+
+			`"modelVersion": "gemini-2.5-flash","responseId": "XgCzaazDItHRz7IPmsmB4Qk"}`+"\r\n\r\n", i, end, i, 218+i)
+	}
+	return b.String()
+}
+
+// memory answers each request with a body.
+type memory string
+
+func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(string(m))), Request: r, ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
+
+func plainSDK(tb testing.TB, answer string) *genai.Client {
+	tb.Helper()
+	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{
+		Backend: genai.BackendGeminiAPI, APIKey: "k", HTTPClient: &http.Client{Transport: memory(answer)},
+		HTTPOptions: genai.HTTPOptions{BaseURL: "http://127.0.0.1:1"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
+// own stream.
+func BenchmarkDelta(b *testing.B) {
+	const n = 500
+	body := deltas(n)
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			s := stream{in: strings.NewReader(body), end: func() {}}
+			s.yield = func(braid.Chunk, error) bool { return true }
+			if err := s.run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
+	})
+	b.Run("sdk", func(b *testing.B) {
+		b.ReportAllocs()
+		c := plainSDK(b, body)
+		for range b.N {
+			for r, err := range c.Models.GenerateContentStream(b.Context(), Default, genai.Text("x"), nil) {
+				if err != nil {
+					b.Fatal(err)
+				}
+				_ = r.Text()
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
+	})
+}
+
+func question(s string) event.Message {
+	return event.Message{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: s}}}
+}
+
+// turn is a call and its result.
+func turn(id string) []event.Message {
+	return []event.Message{
+		{Role: event.RoleAssistant, Content: []event.Block{
+			&event.Text{Text: "I look at " + id + ", which is what the question is about, and then at the next."},
+			&event.ToolCall{ID: id, Name: "add", Args: []byte(`{"a":1,"b":2}`), Signature: own + "c2lnbmF0dXJl"},
+		}},
+		{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{
+			Call: id, Name: "add", Content: []event.Block{&event.Text{Text: "the sum of what was asked for is three"}},
+		}}},
+	}
+}
+
+// long is a conversation of 1,000 messages and one.
+func long() []event.Message {
+	messages := []event.Message{question("Go.")}
+	for i := range 500 {
+		messages = append(messages, turn(fmt.Sprint("t", i))...)
+	}
+	return messages
+}
+
+var add = []braid.ToolSpec{{Name: "add", Description: "Adds.", Schema: []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
+
+// typed is the same conversation in the SDK's types.
+func typed(messages []event.Message) []*genai.Content {
+	out := make([]*genai.Content, 0, len(messages))
+	for _, m := range messages {
+		c := &genai.Content{Role: "user"}
+		if m.Role == event.RoleAssistant {
+			c.Role = "model"
+		}
+		for _, b := range m.Content {
+			switch b := b.(type) {
+			case *event.Text:
+				c.Parts = append(c.Parts, &genai.Part{Text: b.Text})
+			case *event.ToolCall:
+				c.Parts = append(c.Parts, &genai.Part{
+					FunctionCall:     &genai.FunctionCall{ID: b.ID, Name: b.Name, Args: map[string]any{"a": 1, "b": 2}},
+					ThoughtSignature: []byte("signature"),
+				})
+			case *event.ToolResult:
+				c.Parts = append(c.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
+					ID: b.Call, Name: b.Name, Response: map[string]any{"output": event.TextOf(b.Content)},
+				}})
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// BenchmarkRequest is what a body costs in the middle of a conversation of 1,000
+// messages: afresh, when all but the last turn was sent before, and by the SDK from
+// its own types, which were made before. The last one also sends it, to memory.
+func BenchmarkRequest(b *testing.B) {
+	messages := long()
+	req := func(n int) *braid.ModelRequest {
+		return &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
+	}
+	fresh := func() *Model { return &Model{name: Default, generation: levels} }
+	b.Run("afresh", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			if _, _, err := fresh().body(req(len(messages))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("warm", func(b *testing.B) {
+		b.ReportAllocs()
+		m := fresh()
+		for i := range b.N {
+			if _, _, err := m.body(req(len(messages) - 2*(i%2))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("warm, through the SDK", func(b *testing.B) {
+		b.ReportAllocs()
+		m, err := New(Default, secret.New("k"), HTTPClient(&http.Client{Transport: memory(deltas(1))}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range b.N {
+			for _, err := range m.Stream(b.Context(), req(len(messages)-2*(i%2))) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("sdk", func(b *testing.B) {
+		b.ReportAllocs()
+		c, contents := plainSDK(b, deltas(1)), typed(messages)
+		for range b.N {
+			for _, err := range c.Models.GenerateContentStream(b.Context(), Default, contents, nil) {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// A turn on 1,000 messages encodes at most a quarter of what it would afresh.
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+	messages := long()
+	best := func(m func() *Model) time.Duration {
+		least := time.Hour
+		for range 30 {
+			one := m()
+			begun := time.Now()
+			if _, _, err := one.body(&braid.ModelRequest{Tools: add, Messages: messages}); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, time.Since(begun))
+		}
+		return least
+	}
+	kept := &Model{name: Default, generation: levels}
+	afresh := best(func() *Model { return &Model{name: Default, generation: levels} })
+	warm := best(func() *Model {
+		// All but the last turn was sent before.
+		if _, _, err := kept.body(&braid.ModelRequest{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	})
+	if ratio := float64(warm) / float64(afresh); ratio > 0.25 {
+		t.Errorf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+	} else {
+		t.Logf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+	}
+}
+
+// A delta of text costs one allocation, the text.
+func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+	const few, many = 100, 600
+	count := func(n int) float64 {
+		body := deltas(n)
+		return testing.AllocsPerRun(10, func() {
+			s := stream{in: strings.NewReader(body), end: func() {}}
+			s.yield = func(braid.Chunk, error) bool { return true }
+			if err := s.run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if each := (count(many) - count(few)) / (many - few); each > 1.05 {
+		t.Errorf("%.2f allocations a delta", each)
+	}
+}
