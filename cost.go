@@ -27,15 +27,15 @@ func priceOfFailure(info *ModelInfo, u event.Usage, begun bool, err error) (int6
 	return priceOf(info, u, false)
 }
 
-// refused reports whether a provider has said no. The kinds that are left out may also
-// mean that it answered and nobody heard it.
+// refused reports whether a provider has said no, or was not there. The kinds that are
+// left out may also mean that it was at work and nobody heard it.
 func refused(err error) bool {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
 		return false
 	}
 	switch e.Kind {
-	case "", event.ErrInternal, event.ErrStreamCut, event.ErrTimeout, event.ErrCancelled, event.ErrUnavailable:
+	case "", event.ErrInternal, event.ErrStreamCut, event.ErrTimeout, event.ErrCancelled:
 		return false
 	default:
 		return true

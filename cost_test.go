@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 // priced is a model of a price, 3 nano-dollars a token, that says what it is given.
@@ -56,7 +57,7 @@ func TestWhatARunCosts(t *testing.T) {
 		{"refused as too long", nil, fault(event.ErrContextOverflow), false, false, nano(0), nano(45)},
 		{"refused, by a model of no known price", nil, fault(event.ErrThrottled), true, false, nano(0), nil},
 		{"an error that nobody knows", nil, errors.New("reset"), false, false, nil, nil},
-		{"not reached", nil, fault(event.ErrUnavailable), false, false, nil, nil},
+		{"not reached", nil, fault(event.ErrUnavailable), false, false, nano(0), nano(45)},
 		{"silent", nil, fault(event.ErrStreamCut), false, false, nil, nil},
 		{"cut in the middle", text, fault(event.ErrStreamCut), false, false, nil, nil},
 		{"overloaded in the middle", text, fault(event.ErrOverloaded), false, false, nil, nil},
@@ -111,6 +112,42 @@ func TestWhatARunCosts(t *testing.T) {
 				t.Errorf("the result's cost (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What a call cost that was in flight when its driver died: unknown, but for a model
+// that follows a script.
+func TestTheCostOfALostCall(t *testing.T) {
+	t.Parallel()
+	for _, simulated := range []bool{false, true} {
+		store := journal.NewMemory(journal.MemoryOptions{})
+		row, err := store.Admit(t.Context(), journal.Run{ID: "run", Conversation: "c", Agent: "root"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := store.Acquire(t.Context(), row.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := journal.Batch{Release: true}
+		for i, body := range []event.Body{
+			&event.RunStarted{Agent: "root", Turn: 1, Session: 1}, &event.UserMessage{Content: []event.Block{&event.Text{Text: "go"}}},
+			&event.StepBegun{Step: event.StepModel, Model: "p:m"},
+		} {
+			e := &event.Event{Header: event.Header{Seq: int64(i + 1), Conversation: "c", Run: "run"}, Body: body}
+			if i == 2 {
+				e.Cycle, e.Step, e.Attempt = 1, "m1", 1
+			}
+			b.Events = append(b.Events, e)
+		}
+		if err := store.Commit(t.Context(), opened.Lease, b); err != nil {
+			t.Fatal(err)
+		}
+		agent := braid.New("root", &priced{name: "p:m", script: answers(says("hi")), simulated: simulated})
+		r, err := agent.Resume(t.Context(), braid.Open(store, "c"))
+		if err != nil || (r.CostNanoUSD == nil) == simulated || simulated && *r.CostNanoUSD != 45 {
+			t.Errorf("simulated %v: it cost %v, %v", simulated, r.CostNanoUSD, err)
+		}
 	}
 }
 
