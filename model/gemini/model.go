@@ -108,8 +108,11 @@ func (m *Model) config() *genai.ClientConfig {
 		c.Backend, c.Project, c.Location = genai.BackendVertexAI, m.project, m.location
 		c.HTTPOptions.BaseURL, c.HTTPOptions.APIVersion = vertexURL(m.location), "v1beta1"
 	}
-	if m.token == nil {
-		c.APIKey = m.key.Reveal()
+	c.APIKey = m.key.Reveal()
+	if m.token != nil {
+		// The SDK would look for a key in the environment. This one goes nowhere:
+		// [transport] has tokens instead.
+		c.APIKey = "none"
 	}
 	if m.base != "" {
 		c.HTTPOptions.BaseURL = m.base

@@ -55,6 +55,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, &tokenError{err}
 		}
+		out.Header.Del("X-Goog-Api-Key")
 		out.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := t.next.RoundTrip(out)

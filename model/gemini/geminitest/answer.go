@@ -33,7 +33,7 @@ func errorBody(status int, kind, message string, details []string) string {
 
 // RetryIn is the detail that asks to wait.
 func RetryIn(d time.Duration) string {
-	return fmt.Sprintf(`{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "%gs"}`, d.Seconds())
+	return `{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "` + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + `s"}`
 }
 
 // Reason is the detail that names an error's reason.
