@@ -1,0 +1,507 @@
+package bedrocktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/internal/standin"
+)
+
+// check says what the API would refuse a request for.
+func (s *Server) check(r *http.Request, body []byte) *standin.Refusal {
+	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), "/model/")
+	id, operation, _ := strings.Cut(escaped, "/")
+	id, err := url.PathUnescape(id)
+	switch {
+	case !ok || err != nil || (operation != "converse" && operation != "converse-stream"):
+		return refusal(http.StatusNotFound, "UnknownOperationException", "Unknown operation")
+	case r.Method != http.MethodPost:
+		return refusal(http.StatusMethodNotAllowed, "UnknownOperationException", "Unknown operation")
+	case r.Header.Get("Content-Type") != "application/json":
+		return invalid("Unable to parse the request: its content type is not application/json")
+	}
+	v, plain, profile, found := modelOf(id)
+	switch {
+	case !found:
+		return invalid("The provided model identifier is invalid.")
+	case v.profile && !profile:
+		return invalid("Invocation of model ID " + id + " with on-demand throughput isn’t supported. " +
+			"Retry your request with the ID or ARN of an inference profile that contains this model.")
+	}
+	c := &checker{server: s, vendor: v, model: plain, stream: operation == "converse-stream", ids: map[string]bool{}, names: map[string]bool{}}
+	body = shorten(body)
+	c.request(body)
+	if c.problem != "" {
+		return invalid(c.problem)
+	}
+	window := s.Window
+	if window == 0 {
+		window = 1_000_000
+	}
+	if n := len(body) / 4; n > window {
+		if v.claude {
+			return invalid(fmt.Sprintf("The model returned the following errors: prompt is too long: %d tokens > %d maximum", n, window))
+		}
+		return invalid("Input is too long for requested model.")
+	}
+	return nil
+}
+
+// shorten puts "#" and its length in the place of each long file, so that looking
+// through a request does not take as long as its files are. Files do not count as
+// tokens either.
+func shorten(body []byte) []byte {
+	const long = 4 << 10
+	mark := []byte(`"bytes":"`)
+	var short []byte
+	for {
+		i := bytes.Index(body, mark)
+		if i < 0 {
+			return append(short, body...)
+		}
+		i += len(mark)
+		short = append(short, body[:i]...)
+		body = body[i:]
+		n := bytes.IndexByte(body, '"')
+		if n < long || n%4 != 0 || len(bytes.Trim(body[:n], base64Letters)) > 0 {
+			continue
+		}
+		short = strconv.AppendInt(append(short, '#'), int64(n), 10)
+		body = body[n:]
+	}
+}
+
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+func invalid(message string) *standin.Refusal {
+	return refusal(http.StatusBadRequest, "ValidationException", message)
+}
+
+// checker looks through one request and keeps the first thing that is wrong.
+type checker struct {
+	server  *Server
+	vendor  vendor
+	model   string
+	stream  bool
+	problem string
+
+	caches int
+	ids    map[string]bool
+	names  map[string]bool // of documents
+	tools  map[string]bool
+	most   int64
+	forced bool
+	// greedy says that only the likeliest token is taken.
+	topK, temperature string
+	// budget is set where the model is to think by one; calls and thought say
+	// whether the last answer called a tool, and whether it began with thinking.
+	budget  bool
+	calls   bool
+	thought bool
+}
+
+func (c *checker) fail(format string, args ...any) {
+	if c.problem == "" {
+		c.problem = fmt.Sprintf(format, args...)
+	}
+}
+
+type object = map[string]json.RawMessage
+
+// object reads an object whose members must be among known.
+func (c *checker) object(raw []byte, at string, known ...string) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil || o == nil {
+		c.fail("Unable to parse the request: %s is no object", at)
+		return object{}
+	}
+	for k := range o {
+		if !slices.Contains(known, k) {
+			c.fail("Malformed input request: #/%s: extraneous key [%s] is not permitted, please reformat your input and try again.", at, k)
+		}
+	}
+	return o
+}
+
+// union reads an object of exactly one member.
+func (c *checker) union(raw []byte, at string, known ...string) (kind string, value json.RawMessage) {
+	o := c.object(raw, at, known...)
+	if len(o) != 1 {
+		c.fail("%s must have exactly one member set", at)
+	}
+	for k, v := range o {
+		kind, value = k, v
+	}
+	return kind, value
+}
+
+func (c *checker) str(o object, at, key string) string {
+	var s string
+	if raw, ok := o[key]; !ok {
+		c.fail("1 validation error detected: Value at '%s.%s' failed to satisfy constraint: Member must not be null", at, key)
+	} else if json.Unmarshal(raw, &s) != nil {
+		c.fail("Unable to parse the request: %s.%s is no string", at, key)
+	}
+	return s
+}
+
+func (c *checker) list(raw []byte, at string) []json.RawMessage {
+	var l []json.RawMessage
+	if json.Unmarshal(raw, &l) != nil {
+		c.fail("Unable to parse the request: %s is no list", at)
+	}
+	return l
+}
+
+func (c *checker) request(body []byte) {
+	if !json.Valid(body) {
+		c.fail("Unable to parse the request: no JSON")
+		return
+	}
+	o := c.object(body, "", "messages", "system", "inferenceConfig", "toolConfig", "guardrailConfig", "additionalModelRequestFields",
+		"additionalModelResponseFieldPaths", "requestMetadata", "performanceConfig", "serviceTier", "outputConfig", "promptVariables")
+	c.inference(o)
+	c.toolConfig(o)
+	c.additional(o)
+	c.system(o)
+	c.guardrail(o)
+	c.output(o)
+	c.rest(o)
+	c.messages(o)
+	if c.caches > 4 {
+		c.fail("A maximum of 4 cache points may be provided. Found %d.", c.caches)
+	}
+	if c.vendor.nova && len(c.tools) > 0 && c.topK != "1" {
+		// The API itself takes it, and fails to write calls then.
+		c.fail("The stand-in wants greedy decoding of Nova where there are tools: topK is %q", c.topK)
+	}
+}
+
+func (c *checker) inference(o object) {
+	raw, ok := o["inferenceConfig"]
+	if !ok {
+		return
+	}
+	in := c.object(raw, "inferenceConfig", "maxTokens", "temperature", "topP", "stopSequences")
+	if raw, ok := in["maxTokens"]; ok && (json.Unmarshal(raw, &c.most) != nil || c.most < 1) {
+		c.fail("1 validation error detected: Value at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value greater than or equal to 1")
+	}
+	if c.most > 128_000 {
+		c.fail("The maximum tokens you requested exceeds the model limit of 128000. Try again with a maximum tokens value that is lower than 128000.")
+	}
+	c.temperature = string(in["temperature"])
+	for i, raw := range c.optional(in, "stopSequences", "inferenceConfig.stopSequences") {
+		var word string
+		if json.Unmarshal(raw, &word) != nil || strings.TrimSpace(word) == "" {
+			c.fail("The stop sequence at inferenceConfig.stopSequences.%d is blank", i)
+		}
+	}
+}
+
+func (c *checker) optional(o object, key, at string) []json.RawMessage {
+	if raw, ok := o[key]; ok {
+		return c.list(raw, at)
+	}
+	return nil
+}
+
+// cached counts a cache point.
+func (c *checker) cached(raw []byte, at string) {
+	c.caches++
+	p := c.object(raw, at+".cachePoint", "type", "ttl")
+	if c.str(p, at+".cachePoint", "type") != "default" {
+		c.fail("Value at '%s.cachePoint.type' failed to satisfy constraint: Member must satisfy enum value set: [default]", at)
+	}
+	if ttl := string(p["ttl"]); ttl != "" && ttl != `"1h"` && ttl != `"5m"` {
+		c.fail("Value at '%s.cachePoint.ttl' failed to satisfy constraint: Member must satisfy enum value set: [5m, 1h]", at)
+	}
+	if !c.vendor.caches {
+		c.fail("You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more information.")
+	}
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+func (c *checker) toolConfig(o object) {
+	raw, ok := o["toolConfig"]
+	if !ok {
+		return
+	}
+	switch {
+	case c.vendor.noTools:
+		c.fail("This model doesn't support tool use.")
+	case c.vendor.noToolStream && c.stream:
+		c.fail("This model doesn't support tool use in streaming mode.")
+	}
+	config := c.object(raw, "toolConfig", "tools", "toolChoice")
+	c.tools = map[string]bool{}
+	for i, raw := range c.optional(config, "tools", "toolConfig.tools") {
+		at := fmt.Sprintf("toolConfig.tools.%d", i)
+		kind, value := c.union(raw, at, "toolSpec", "cachePoint", "systemTool")
+		if kind == "cachePoint" {
+			if c.vendor.nova {
+				c.fail("Malformed input request: #/toolConfig/tools/%d: extraneous key [cachePoint] is not permitted, please reformat your input and try again.", i)
+			}
+			if i == 0 {
+				c.fail("There is nothing available to cache.")
+			}
+			c.cached(value, at)
+			continue
+		}
+		c.tool(value, at+".toolSpec")
+	}
+	if len(c.tools) == 0 {
+		c.fail("1 validation error detected: Value at 'toolConfig.tools' failed to satisfy constraint: Member must have length greater than or equal to 1")
+	}
+	if raw, ok := config["toolChoice"]; ok {
+		c.choice(raw)
+	}
+}
+
+func (c *checker) tool(raw []byte, at string) {
+	t := c.object(raw, at, "name", "description", "inputSchema", "strict")
+	name := c.str(t, at, "name")
+	switch {
+	case !toolName.MatchString(name):
+		c.fail("1 validation error detected: Value '%s' at '%s.name' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", name, at)
+	case len(name) > 64:
+		c.fail("1 validation error detected: Value '%s' at '%s.name' failed to satisfy constraint: Member must have length less than or equal to 64", name, at)
+	case c.vendor.nova && strings.Contains(name, "-"):
+		c.fail("The model returned the following errors: Malformed input request: a tool's name has a hyphen: %s", name)
+	case c.tools[name]:
+		c.fail("The tool %s is already defined at toolConfig.tools.", name)
+	}
+	c.tools[name] = true
+	if d, ok := t["description"]; ok && string(d) == `""` {
+		c.fail("1 validation error detected: Value '' at '%s.description' failed to satisfy constraint: Member must have length greater than or equal to 1", at)
+	}
+	_, value := c.union(t["inputSchema"], at+".inputSchema", "json")
+	var schema object
+	if json.Unmarshal(value, &schema) != nil || string(schema["type"]) != `"object"` {
+		c.fail("The value at %s.inputSchema.json.type must be one of the following: object.", at)
+	}
+	for k := range schema {
+		switch {
+		case c.vendor.nova && !slices.Contains([]string{"type", "properties", "required"}, k):
+			c.fail("The model returned the following errors: Malformed input request: #/toolConfig/tools/inputSchema: extraneous key [%s] is not permitted", k)
+		case slices.Contains([]string{"oneOf", "allOf", "anyOf"}, k):
+			c.fail("The model returned the following errors: tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level")
+		}
+	}
+	if _, ok := schema["properties"]; !ok && c.vendor.nova {
+		c.fail("The model returned the following errors: Malformed input request: #/toolConfig/tools/inputSchema: required key [properties] not found")
+	}
+	if strings.Contains(string(value), `"$ref":"`) && !c.vendor.claude {
+		c.fail("The model returned the following errors: Invalid tool schema: references are not supported")
+	}
+}
+
+func (c *checker) choice(raw []byte) {
+	kind, value := c.union(raw, "toolConfig.toolChoice", "auto", "any", "tool")
+	allowed := []string{"auto", "any", "tool"}[:1+c.vendor.choices]
+	if !slices.Contains(allowed, kind) {
+		c.fail("This model doesn't support the toolConfig.toolChoice.%s field. Remove toolConfig.toolChoice.%s and try again.", kind, kind)
+	}
+	c.forced = kind != "auto"
+	if kind != "tool" {
+		c.object(value, "toolConfig.toolChoice."+kind)
+		return
+	}
+	if name := c.str(c.object(value, "toolConfig.toolChoice.tool", "name"), "toolConfig.toolChoice.tool", "name"); !c.tools[name] {
+		c.fail("The tool %s at toolConfig.toolChoice is not defined at toolConfig.tools.", name)
+	}
+}
+
+// additional are parameters of the model's own.
+func (c *checker) additional(o object) {
+	raw, ok := o["additionalModelRequestFields"]
+	if !ok {
+		return
+	}
+	var fields object
+	if json.Unmarshal(raw, &fields) != nil {
+		c.fail("Unable to parse the request: additionalModelRequestFields is no object")
+	}
+	switch {
+	case c.vendor.nova:
+		in := c.object(orEmpty(fields["inferenceConfig"]), "additionalModelRequestFields.inferenceConfig", "topK")
+		c.topK = string(in["topK"])
+		if r, ok := fields["reasoningConfig"]; ok {
+			p := c.object(r, "reasoningConfig", "type", "maxReasoningEffort")
+			c.topK = "1" // it decodes in its own way
+			if string(p["maxReasoningEffort"]) == `"high"` && (c.most > 0 || c.temperature != "") {
+				c.fail("The model returned the following errors: temperature, topP and maxTokens cannot be used with maxReasoningEffort high")
+			}
+		}
+	case c.vendor.claude:
+		c.thinking(fields)
+	}
+}
+
+func orEmpty(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+const returned = "The model returned the following errors: "
+
+func (c *checker) thinking(fields object) {
+	raw, ok := fields["thinking"]
+	if !ok {
+		return
+	}
+	t := c.object(raw, "thinking", "type", "budget_tokens", "display")
+	var budget int64
+	switch kind := c.str(t, "thinking", "type"); {
+	case kind == "enabled" && !thinksByBudget(c.model):
+		c.fail(returned + `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".`)
+	case kind == "adaptive" && thinksByBudget(c.model):
+		c.fail(returned + "adaptive thinking is not supported on this model")
+	case kind == "enabled" && (json.Unmarshal(t["budget_tokens"], &budget) != nil || budget < 1024):
+		c.fail(returned + "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+	case kind == "enabled" && c.most > 0 && budget >= c.most:
+		c.fail(returned + "`max_tokens` must be greater than `thinking.budget_tokens`")
+	}
+	c.budget = budget > 0
+	if c.forced {
+		c.fail(returned + "Thinking may not be enabled when tool_choice forces tool use.")
+	}
+	if c.temperature != "" && c.temperature != "1" {
+		c.fail(returned + "`temperature` may only be set to 1 when thinking is enabled.")
+	}
+}
+
+func (c *checker) system(o object) {
+	parts := c.optional(o, "system", "system")
+	if len(parts) > 0 && c.vendor.noSystem {
+		c.fail("This model doesn't support system messages. Try again without a system message or use a model that supports system messages.")
+	}
+	texts := 0
+	for i, raw := range parts {
+		at := fmt.Sprintf("system.%d", i)
+		switch kind, value := c.union(raw, at, "text", "cachePoint", "guardContent"); kind {
+		case "text":
+			if texts++; texts > 1 && c.vendor.nova {
+				c.fail("Malformed input request: #/system: expected maxItems: 1, actual: 2")
+			}
+			c.text(value, at, "SystemContentBlock")
+		case "cachePoint":
+			if i == 0 {
+				c.fail("There is nothing available to cache.")
+			}
+			c.cached(value, at)
+		}
+	}
+}
+
+func (c *checker) text(raw []byte, at, in string) {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		c.fail("Unable to parse the request: %s.text is no string", at)
+	}
+	if strings.TrimSpace(s) == "" {
+		c.fail("The text field in the %s object at %s is blank. Add text to the text field, and try again.", in, at)
+	}
+}
+
+func (c *checker) guardrail(o object) {
+	raw, ok := o["guardrailConfig"]
+	if !ok {
+		return
+	}
+	known := []string{"guardrailIdentifier", "guardrailVersion", "trace"}
+	if c.stream {
+		known = append(known, "streamProcessingMode")
+	}
+	g := c.object(raw, "guardrailConfig", known...)
+	if c.str(g, "guardrailConfig", "guardrailIdentifier") == "" || c.str(g, "guardrailConfig", "guardrailVersion") == "" {
+		c.fail("The guardrail identifier or version is not valid.")
+	}
+	if t := string(g["trace"]); t != "" && t != `"enabled"` && t != `"disabled"` && t != `"enabled_full"` {
+		c.fail("Value at 'guardrailConfig.trace' failed to satisfy constraint: Member must satisfy enum value set: [enabled, disabled, enabled_full]")
+	}
+	if t := string(g["streamProcessingMode"]); t != "" && t != `"sync"` && t != `"async"` {
+		c.fail("Value at 'guardrailConfig.streamProcessingMode' failed to satisfy constraint: Member must satisfy enum value set: [sync, async]")
+	}
+}
+
+func (c *checker) output(o object) {
+	raw, ok := o["outputConfig"]
+	if !ok {
+		return
+	}
+	if !c.vendor.schemas {
+		c.fail("This model doesn't support the outputConfig field. Remove outputConfig and try again.")
+	}
+	format := c.object(c.object(raw, "outputConfig", "textFormat", "effort")["textFormat"], "outputConfig.textFormat", "type", "structure")
+	if c.str(format, "outputConfig.textFormat", "type") != "json_schema" {
+		c.fail("Value at 'outputConfig.textFormat.type' failed to satisfy constraint: Member must satisfy enum value set: [json_schema]")
+	}
+	_, structure := c.union(format["structure"], "outputConfig.textFormat.structure", "jsonSchema")
+	s := c.object(structure, "outputConfig.textFormat.structure.jsonSchema", "schema", "name", "description")
+	var schema any
+	if json.Unmarshal([]byte(c.str(s, "jsonSchema", "schema")), &schema) != nil {
+		c.fail("The JSON schema in outputConfig is no JSON.")
+	}
+	c.closed(schema)
+}
+
+// closed looks through the schema of an answer: what the page structured-output
+// says is not supported.
+func (c *checker) closed(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, in := range v {
+			c.closed(in)
+		}
+	case map[string]any:
+		if v["type"] == "object" && v["additionalProperties"] != false {
+			c.fail("The JSON schema in outputConfig is not supported: For 'object' type, 'additionalProperties' must be explicitly set to false")
+		}
+		for k, in := range v {
+			switch k {
+			case "minimum", "maximum", "multipleOf", "minLength", "maxLength", "maxItems", "not", "if", "prefixItems", "patternProperties":
+				if _, named := in.(map[string]any); !named || k == "not" || k == "if" || k == "patternProperties" {
+					c.fail("The JSON schema in outputConfig is not supported: property '%s' is not supported", k)
+				}
+			case "properties", "$defs":
+				named, _ := in.(map[string]any)
+				for _, one := range named {
+					c.closed(one)
+				}
+				continue
+			case "enum", "const", "default":
+				continue
+			}
+			c.closed(in)
+		}
+	}
+}
+
+func (c *checker) rest(o object) {
+	if raw, ok := o["performanceConfig"]; ok {
+		if l := c.str(c.object(raw, "performanceConfig", "latency"), "performanceConfig", "latency"); l != "standard" && l != "optimized" {
+			c.fail("Value at 'performanceConfig.latency' failed to satisfy constraint: Member must satisfy enum value set: [standard, optimized]")
+		}
+	}
+	if raw, ok := o["serviceTier"]; ok {
+		if t := c.str(c.object(raw, "serviceTier", "type"), "serviceTier", "type"); !slices.Contains([]string{"priority", "default", "flex", "reserved"}, t) {
+			c.fail("Value at 'serviceTier.type' failed to satisfy constraint: Member must satisfy enum value set: [priority, default, flex, reserved]")
+		}
+	}
+	if raw, ok := o["requestMetadata"]; ok {
+		var pairs map[string]string
+		if json.Unmarshal(raw, &pairs) != nil || len(pairs) > 16 {
+			c.fail("Value at 'requestMetadata' failed to satisfy constraint: Member must have length less than or equal to 16")
+		}
+	}
+}

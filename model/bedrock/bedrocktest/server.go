@@ -1,0 +1,152 @@
+package bedrocktest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/auth/bearer"
+
+	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/internal/standin"
+)
+
+// What the server takes: one pair of keys with the token of a session, one key of
+// Bedrock's, and one region.
+const (
+	Region = "us-east-1"
+	KeyID  = "AKIDEXAMPLE000000000"
+	Secret = "example/secret/of/the/stand-in/00000000"
+	Token  = "example-session-token"
+	Key    = "bedrock-api-key-example-of-the-stand-in"
+)
+
+// Config has credentials that the server takes.
+func Config() aws.Config {
+	return aws.Config{
+		Region: Region,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: KeyID, SecretAccessKey: Secret, SessionToken: Token}, nil
+		}),
+	}
+}
+
+// KeyConfig has a key of Bedrock's that the server takes.
+func KeyConfig() aws.Config {
+	return aws.Config{
+		Region: Region,
+		BearerAuthTokenProvider: bearer.TokenProviderFunc(func(context.Context) (bearer.Token, error) {
+			return bearer.Token{Value: Key}, nil
+		}),
+	}
+}
+
+// Server is the API. Its methods are safe for concurrent use: Close, Add, Client,
+// Asked (the requests so far) and Left (whether a client went away from an answer
+// that had not ended). URL is what goes in [bedrock.BaseURL].
+type Server struct {
+	*standin.Server
+
+	// Window is how many tokens a request may have, four bytes each; 0 is a million.
+	Window int
+
+	mu   sync.Mutex
+	said map[string]string // signatures that were given, and the thinking that they are of
+}
+
+// Request is a request as it came, accepted or refused: its Path, Header, Body,
+// and Refused, what the server would not take.
+type Request = standin.Request
+
+// Answer is what the server says to one request that it takes: Status, Header and
+// Body, all of it at once or Slow; Cut (the connection breaks after so many
+// bytes), Short (it ends there in good order), Stall (nothing more comes behind
+// Body) and Silent (nothing comes at all).
+type Answer = standin.Answer
+
+// largest is how long a request may be: 25 MB (API_runtime_InvokeModel).
+const largest = 40 << 20
+
+// Start starts a server that gives these answers, one to each request.
+func Start(answers ...Answer) *Server {
+	s := &Server{said: map[string]string{}}
+	s.Server = standin.Start(standin.Rules{
+		Type: streamType, ID: "X-Amzn-Requestid", Largest: largest, Check: s.refuse, Learn: s.learn,
+		Unprepared: Error(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
+	}, answers...)
+	return s
+}
+
+// Bodies gives the bodies of the requests as they came.
+func (s *Server) Bodies() [][]byte {
+	var all [][]byte
+	for _, r := range s.Asked() {
+		all = append(all, r.Body)
+	}
+	return all
+}
+
+func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
+	if len(body) > largest {
+		return refusal(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "Request size limit exceeded")
+	}
+	if code, message := authorized(r, body); code != "" {
+		return refusal(http.StatusForbidden, code, message)
+	}
+	return s.check(r, body)
+}
+
+func refusal(status int, code, message string) *standin.Refusal {
+	return &standin.Refusal{Why: message, Answer: Error(status, code, message)}
+}
+
+// authorized verifies a signature, or a key.
+func authorized(r *http.Request, body []byte) (code, message string) {
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		if key != Key {
+			return "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid."
+		}
+		return "", ""
+	}
+	return sigv4.Check(r, body, sigv4.Keys{ID: KeyID, Secret: Secret, Token: Token}, Region, "bedrock", time.Now())
+}
+
+// learn remembers the signatures in a stream, because no others are taken back.
+func (s *Server) learn(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	thinking := map[int]string{}
+	r := awsframes.NewReader(strings.NewReader(a.Body))
+	for {
+		f, err := r.Next()
+		if err != nil {
+			return // it ends, or is no stream
+		}
+		e, ok := readDelta(f.Payload)
+		if !ok {
+			continue
+		}
+		thinking[e.Index] += e.Delta.Reasoning.Text
+		if sig := e.Delta.Reasoning.Signature; sig != "" {
+			s.said[sig] = thinking[e.Index]
+		}
+	}
+}
+
+// Trust makes the server take a signature that it has not given itself.
+func (s *Server) Trust(signature, thinking string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said[signature] = thinking
+}
+
+func (s *Server) signed(signature string) (thinking string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	thinking, ok = s.said[signature]
+	return thinking, ok
+}

@@ -1,0 +1,596 @@
+package bedrock
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// decoder makes chunks of the events of an answer
+// (API_runtime_ConverseStreamOutput). Events and blocks of kinds that it does not
+// know are passed over or kept as they are: the API may add some at any time.
+type decoder struct {
+	family *family
+	guard  *Guardrail
+	// id is that of the request, as AWS counts them.
+	id string
+	// names maps names of tools that were changed for the wire back. serial keeps
+	// the first call of an answer only.
+	names  map[string]string
+	serial bool
+	yield  func(braid.Chunk, error) bool
+	// left is set when nobody reads on.
+	left bool
+
+	r    strictjson.Reader
+	open []openBlock
+	// blocks counts those that were begun, cited the citations, calls the calls.
+	blocks, cited, calls int
+
+	stop          string
+	stopped, told bool // a stop reason has come, and what follows it
+	blocked       verdict
+}
+
+// blockKind is what an open block holds.
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota + 1
+	thinkingBlock
+	redactedBlock
+	callBlock
+	imageBlock
+	otherBlock
+	droppedBlock
+)
+
+// openBlock is a block between its first piece and its stop. The API's numbers of
+// blocks are not unique with every model, so blocks are numbered here.
+type openBlock struct {
+	wire, index int
+	kind        blockKind
+	// signed is set once a piece of its signature has come.
+	signed bool
+	// tags takes a text of Nova's apart; aside says that its last piece was thinking.
+	tags  *splitter
+	aside bool
+	// data is what has been collected, format that of an image.
+	data   []byte
+	format string
+	// other is a block of a kind of the vendor's own: its name, and its members.
+	name  string
+	other map[string]json.RawMessage
+	parts []json.RawMessage
+}
+
+// Citations are blocks of their own, behind all others.
+const firstCitation = 1 << 28
+
+// own is how the names of kinds begin that only the vendor knows, and the
+// signatures of models that are not Claude. Blocks of them go back to it as they
+// came.
+const own = "bedrock."
+
+func (d *decoder) send(c braid.Chunk) {
+	if !d.left && !d.yield(c, nil) {
+		d.left = true
+	}
+}
+
+// event takes one event.
+func (d *decoder) event(name string, data []byte) error {
+	switch name {
+	case "contentBlockDelta":
+		if d.delta(data) {
+			return nil
+		}
+		var e struct {
+			Index int                        `json:"contentBlockIndex"`
+			Delta map[string]json.RawMessage `json:"delta"`
+		}
+		if err := read(data, &e); err != nil {
+			return err
+		}
+		return d.more(e.Index, e.Delta)
+	case "contentBlockStart":
+		var e struct {
+			Index int                        `json:"contentBlockIndex"`
+			Start map[string]json.RawMessage `json:"start"`
+		}
+		if err := read(data, &e); err != nil {
+			return err
+		}
+		return d.begin(e.Index, e.Start)
+	case "contentBlockStop":
+		var e struct {
+			Index int `json:"contentBlockIndex"`
+		}
+		if err := read(data, &e); err != nil {
+			return err
+		}
+		d.close(e.Index)
+	case "messageStop":
+		var e struct {
+			Stop string `json:"stopReason"`
+		}
+		if err := read(data, &e); err != nil {
+			return err
+		}
+		if e.Stop == "" {
+			return errUnreadable // nobody said why it ended
+		}
+		d.end(e.Stop)
+	case "metadata":
+		var e metadata
+		if err := read(data, &e); err != nil {
+			return err
+		}
+		d.metadata(&e)
+	}
+	return nil
+}
+
+func read(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
+}
+
+// delta is the short way of the events that come most: pieces of text, thinking
+// and arguments. It reports false, having done nothing, for everything else and
+// for what it does not understand.
+func (d *decoder) delta(data []byte) bool {
+	const nested = 8
+	r := &d.r
+	r.Reset(data, nested)
+	wire := -1
+	var kind blockKind
+	var text []byte
+	o := r.Object()
+	for o.Next() {
+		switch string(o.Key) {
+		case "contentBlockIndex":
+			wire = r.Int()
+		case "delta":
+			in := r.Object()
+			for in.Next() {
+				if kind != 0 {
+					return false
+				}
+				switch string(in.Key) {
+				case "text":
+					kind, text = textBlock, r.Bytes()
+				case "toolUse":
+					kind, text = callBlock, d.only("input")
+				case "reasoningContent":
+					kind, text = thinkingBlock, d.only("text")
+				default:
+					return false
+				}
+			}
+		default: // "p" is there to hide how long a piece is
+			r.Skip()
+		}
+	}
+	if r.End() != nil || wire < 0 || text == nil {
+		return false
+	}
+	d.piece(wire, kind, string(text))
+	return true
+}
+
+// only reads the one member of an object; nil where there is another.
+func (d *decoder) only(key string) []byte {
+	var text []byte
+	in := d.r.Object()
+	for in.Next() {
+		if text != nil || string(in.Key) != key {
+			d.r.Skip()
+			text = nil
+			for in.Next() {
+				d.r.Skip()
+			}
+			return nil
+		}
+		text = d.r.Bytes()
+	}
+	return text
+}
+
+// block finds the open block of a number; a block of another kind is over.
+func (d *decoder) block(wire int, kind blockKind) *openBlock {
+	for i := range d.open {
+		b := &d.open[i]
+		if b.wire != wire {
+			continue
+		}
+		if b.kind == kind || b.kind == droppedBlock || kind == callBlock && b.kind == otherBlock {
+			return b
+		}
+		d.close(wire)
+		break
+	}
+	return d.add(wire, kind)
+}
+
+func (d *decoder) add(wire int, kind blockKind) *openBlock {
+	d.open = append(d.open, openBlock{wire: wire, index: d.blocks, kind: kind})
+	d.blocks++
+	b := &d.open[len(d.open)-1]
+	if kind == textBlock && d.family.nova {
+		b.tags = &splitter{}
+	}
+	return b
+}
+
+// piece hands a piece of a block over.
+func (d *decoder) piece(wire int, kind blockKind, text string) {
+	if kind == callBlock && !d.has(wire) {
+		return // of a call that nobody began
+	}
+	b := d.block(wire, kind)
+	switch {
+	case text == "" || b.kind == droppedBlock:
+	case b.kind == otherBlock:
+		b.data = append(b.data, text...)
+	case b.tags != nil:
+		b.tags.take(text, func(s string, thinking bool) { d.tagged(b, s, thinking) })
+	case kind == textBlock:
+		d.send(braid.Chunk{Kind: braid.ChunkText, Index: b.index, Text: text})
+	case kind == thinkingBlock:
+		d.send(braid.Chunk{Kind: braid.ChunkThinking, Index: b.index, Text: text})
+	case kind == callBlock:
+		d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: b.index, Text: text})
+	}
+}
+
+func (d *decoder) has(wire int) bool {
+	for i := range d.open {
+		if d.open[i].wire == wire {
+			return true
+		}
+	}
+	return false
+}
+
+// tagged hands over a piece of a text of Nova's.
+func (d *decoder) tagged(b *openBlock, text string, thinking bool) {
+	if thinking != b.aside {
+		b.aside = thinking
+		b.index = d.blocks
+		d.blocks++
+	}
+	kind := braid.ChunkText
+	if thinking {
+		kind = braid.ChunkThinking
+	}
+	d.send(braid.Chunk{Kind: kind, Index: b.index, Text: text})
+}
+
+// more takes a piece of a block that went the long way.
+func (d *decoder) more(wire int, delta map[string]json.RawMessage) error {
+	for key, raw := range delta {
+		var err error
+		switch key {
+		case "text":
+			err = d.string(raw, func(s string) { d.piece(wire, textBlock, s) })
+		case "toolUse":
+			var p struct {
+				Input string `json:"input"`
+			}
+			if err = read(raw, &p); err == nil {
+				d.piece(wire, callBlock, p.Input)
+			}
+		case "reasoningContent":
+			err = d.reasoning(wire, raw)
+		case "citation":
+			err = d.cite(raw)
+		case "image":
+			err = d.picture(wire, raw)
+		case "toolResult":
+			var parts []json.RawMessage
+			if err = read(raw, &parts); err == nil && d.has(wire) {
+				b := d.block(wire, otherBlock)
+				b.parts = append(b.parts, parts...)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) string(raw []byte, use func(string)) error {
+	var s string
+	if err := read(raw, &s); err != nil {
+		return err
+	}
+	use(s)
+	return nil
+}
+
+// reasoning takes a piece of thinking: text, its signature, or what the vendor
+// shows to nobody.
+func (d *decoder) reasoning(wire int, raw []byte) error {
+	var p struct {
+		Text      string `json:"text"`
+		Signature string `json:"signature"`
+		Redacted  string `json:"redactedContent"`
+	}
+	if err := read(raw, &p); err != nil {
+		return err
+	}
+	if p.Text != "" {
+		d.piece(wire, thinkingBlock, p.Text)
+	}
+	if p.Signature != "" {
+		d.sign(d.block(wire, thinkingBlock), p.Signature)
+	}
+	if p.Redacted != "" {
+		data, err := base64.StdEncoding.DecodeString(p.Redacted)
+		if err != nil {
+			return errUnreadable
+		}
+		b := d.block(wire, redactedBlock)
+		b.data = append(b.data, data...)
+	}
+	return nil
+}
+
+func (d *decoder) sign(b *openBlock, signature string) {
+	if !d.family.claude && !b.signed {
+		signature = own + signature
+	}
+	b.signed = true
+	d.send(braid.Chunk{Kind: braid.ChunkSignature, Index: b.index, Text: signature})
+}
+
+type wireCitation struct {
+	Title   string `json:"title"`
+	Source  string `json:"source"`
+	Content []struct {
+		Text string `json:"text"`
+	} `json:"sourceContent"`
+	Location map[string]struct {
+		URL   string `json:"url"`
+		Start int    `json:"start"`
+		End   int    `json:"end"`
+	} `json:"location"`
+}
+
+// cite hands a citation over.
+func (d *decoder) cite(raw []byte) error {
+	var c wireCitation
+	if err := read(raw, &c); err != nil {
+		return err
+	}
+	b := &event.Citation{Title: c.Title, URL: c.Source}
+	for _, s := range c.Content {
+		b.Quote += s.Text
+	}
+	for kind, at := range c.Location {
+		if at.URL != "" {
+			b.URL = at.URL
+		}
+		if kind == "documentChar" { // the others count pages and pieces
+			b.Start, b.End = at.Start, at.End
+		}
+	}
+	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + d.cited, Block: b})
+	d.cited++
+	return nil
+}
+
+// picture takes a piece of an image that the model makes.
+func (d *decoder) picture(wire int, raw []byte) error {
+	var p struct {
+		Format string `json:"format"`
+		Source struct {
+			Bytes []byte `json:"bytes"`
+		} `json:"source"`
+	}
+	if err := read(raw, &p); err != nil {
+		return err
+	}
+	b := d.block(wire, imageBlock)
+	if p.Format != "" {
+		b.format = p.Format
+	}
+	b.data = append(b.data, p.Source.Bytes...)
+	return nil
+}
+
+// begin opens a block.
+func (d *decoder) begin(wire int, start map[string]json.RawMessage) error {
+	for kind, raw := range start {
+		if kind == "image" {
+			return d.picture(wire, raw)
+		}
+		members := map[string]json.RawMessage{}
+		if kind != "toolUse" {
+			if json.Unmarshal(raw, &members) == nil {
+				d.close(wire)
+				b := d.add(wire, otherBlock)
+				b.name, b.other = kind, members
+			}
+			return nil
+		}
+		var call struct {
+			ID   string `json:"toolUseId"`
+			Name string `json:"name"`
+			Type string `json:"type"`
+		}
+		if err := read(raw, &call); err != nil {
+			return err
+		}
+		d.close(wire)
+		if call.Type != "" {
+			// The vendor calls a tool of its own, and answers it.
+			b := d.add(wire, otherBlock)
+			b.name, b.other = kind, members
+			return read(raw, &b.other)
+		}
+		d.call(wire, call.ID, call.Name)
+	}
+	return nil
+}
+
+// call begins a call, unless it is one too many.
+func (d *decoder) call(wire int, id, name string) {
+	if own, ok := d.names[name]; ok {
+		name = own
+	}
+	if name == noTool || d.serial && d.calls > 0 {
+		d.add(wire, droppedBlock)
+		return
+	}
+	d.calls++
+	b := d.add(wire, callBlock)
+	d.send(braid.Chunk{Kind: braid.ChunkCall, Index: b.index, ID: id, Text: name})
+}
+
+// close ends a block.
+func (d *decoder) close(wire int) {
+	for i := range d.open {
+		b := &d.open[i]
+		if b.wire != wire {
+			continue
+		}
+		switch b.kind {
+		case textBlock:
+			if b.tags != nil {
+				b.tags.end(func(s string, thinking bool) { d.tagged(b, s, thinking) })
+			}
+		case redactedBlock:
+			data := base64.StdEncoding.EncodeToString(b.data)
+			if !d.family.claude {
+				data = own + data
+			}
+			d.whole(b.index, &event.RedactedThinking{Data: data})
+		case imageBlock:
+			if len(b.data) > 0 {
+				d.whole(b.index, &event.Image{MIME: "image/" + b.format, Data: b.data})
+			}
+		case otherBlock:
+			d.keep(b)
+		default:
+		}
+		d.open = append(d.open[:i], d.open[i+1:]...)
+		return
+	}
+}
+
+func (d *decoder) whole(index int, b event.Block) {
+	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: index, Block: b})
+}
+
+// keep hands over a block of a kind that is the vendor's own, such as a search
+// that it ran, with its kind in front as the log wants it.
+func (d *decoder) keep(b *openBlock) {
+	if len(b.data) > 0 && json.Valid(b.data) {
+		b.other["input"] = b.data
+	}
+	if len(b.parts) > 0 {
+		b.other["content"], _ = json.Marshal(b.parts) // it was JSON
+	}
+	members, err := json.Marshal(b.other)
+	if err != nil {
+		return
+	}
+	d.keepRaw(b.index, b.name, members)
+}
+
+func (d *decoder) keepRaw(index int, name string, members []byte) {
+	raw := strictjson.AppendString([]byte(`{"kind":`), own+name)
+	raw = append(strictjson.AppendString(append(raw, ','), name), ':')
+	raw = append(append(raw, members...), '}')
+	if name == "kind" || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
+		return
+	}
+	d.whole(index, &event.UnknownBlock{Name: event.BlockKind(own + name), Raw: raw})
+}
+
+// end takes the reason for which the answer ended. What follows it belongs to it,
+// so it is not handed over yet.
+func (d *decoder) end(reason string) {
+	for len(d.open) > 0 {
+		d.close(d.open[0].wire)
+	}
+	d.stop, d.stopped = reason, true
+}
+
+// metadata is what follows the stop: what was counted, and what a guardrail says.
+type metadata struct {
+	Usage *struct {
+		Input      int64 `json:"inputTokens"`
+		Output     int64 `json:"outputTokens"`
+		Total      int64 `json:"totalTokens"`
+		CacheRead  int64 `json:"cacheReadInputTokens"`
+		CacheWrite int64 `json:"cacheWriteInputTokens"`
+		Details    []struct {
+			TTL   string `json:"ttl"`
+			Input int64  `json:"inputTokens"`
+		} `json:"cacheDetails"`
+	} `json:"usage"`
+	Trace *struct {
+		Guardrail *guardrailTrace `json:"guardrail"`
+		Router    *struct {
+			Model string `json:"invokedModelId"`
+		} `json:"promptRouter"`
+	} `json:"trace"`
+}
+
+func (d *decoder) metadata(e *metadata) {
+	d.told = true
+	if t := e.Trace; t != nil {
+		if t.Guardrail != nil {
+			d.blocked = t.Guardrail.verdict()
+		}
+		if t.Router != nil && t.Router.Model != "" {
+			d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: t.Router.Model})
+		}
+	}
+	u := e.Usage
+	if u == nil {
+		return
+	}
+	used := &event.Usage{Input: u.Input, Output: u.Output, Total: u.Total, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	for _, c := range u.Details {
+		if c.TTL == "1h" {
+			used.CacheWriteHour += c.Input
+		}
+	}
+	if used.Total == 0 {
+		used.Total = used.Input + used.Output + used.CacheRead + used.CacheWrite
+	}
+	d.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: used})
+}
+
+// finish hands over the guardrail's verdict and the end signal.
+func (d *decoder) finish() {
+	d.redact()
+	reason := stopReason(d.stop)
+	switch {
+	case reason == event.StopEndTurn && d.calls > 0:
+		reason = event.StopToolUse // some models say so
+	case reason == event.StopToolUse && d.calls == 0:
+		reason = event.StopEndTurn // what was called cannot be
+	}
+	d.send(braid.Chunk{Kind: braid.ChunkStop, Stop: reason})
+}
+
+// stopReason is the API's word in ours. Only one differs; one that nobody has
+// heard of stays as it is.
+func stopReason(s string) event.StopReason {
+	if s == "model_context_window_exceeded" {
+		return event.StopContextOverflow
+	}
+	return event.StopReason(s)
+}

@@ -1,0 +1,202 @@
+package bedrock
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/internal/schemaform"
+	"github.com/braidrun/braid/internal/wirename"
+)
+
+// What the models of each vendor can and cannot by the Converse API. It is told
+// by their ids alone, and the zero value of a field means that nothing is known
+// against it: the API itself then says what it thinks of a request.
+//
+// The table follows the user guide of Amazon Bedrock: the page
+// conversation-inference-supported-models-features for what is supported,
+// prompt-caching for cache points, structured-output for schemas of answers, the
+// API's reference for ToolResultBlock.status and ToolChoice; of Nova the pages
+// prompting-tool-troubleshooting, tool-choice and extended-thinking; and what the
+// API has answered users of Strands (its file models/bedrock.py).
+
+// family is what is known of a group of models.
+type family struct {
+	// noSystem says that there is no place for instructions: they go in front of
+	// the first message.
+	noSystem bool
+	// noTools says that there are no tools; noToolStream that an answer does not
+	// stream where there are some; noStream that none does.
+	noTools, noToolStream, noStream bool
+	// choice is what can be said about tools.
+	choice choice
+	// status says that a result tells whether it went well.
+	status bool
+	// noImages, noDocuments and video say what can be shown, resultFiles whether
+	// images and documents may stand in results, and stored whether files may lie
+	// in S3.
+	noImages, noDocuments, video, resultFiles, stored bool
+	// largestImage is in bytes; 0 is the usual bound.
+	largestImage int
+	// split says that results and what people say may not stand in one turn.
+	split bool
+	// textResults says that JSON in results is better told as text.
+	textResults bool
+	// names is what a tool's name may be, schema what its parameters.
+	names  wirename.Rule
+	schema *schemaform.Rules
+	// cache says where cache points may stand.
+	cache cacheKind
+	// thinks says how the model is told to think; claude that its thinking bears
+	// signatures that it takes back.
+	thinks thinking
+	claude bool
+	// nova says that the model writes its thinking into its text and takes none
+	// back, decodes greedily where there are tools, and may fail to write a call.
+	nova bool
+	// output says that an answer can be held to a schema.
+	output bool
+	// window is the context window in tokens; 0 is unknown.
+	window int
+}
+
+type choice uint8
+
+const (
+	anyChoice  choice = iota // auto, any, and one by its name
+	someChoice               // auto and any
+	noChoice                 // auto
+)
+
+type cacheKind uint8
+
+const (
+	noCache    cacheKind = iota
+	textCache            // behind instructions, and messages of text
+	wholeCache           // behind tools and results as well
+)
+
+// How large an image may be, in bytes: 3.75 MB, and for Nova a whole request of
+// 25 MB (API_runtime_Message; nova/latest/userguide/modalities-image).
+const (
+	usualLargest = 3_932_160
+	novaLargest  = 25_000_000
+)
+
+type thinking uint8
+
+const (
+	unasked       thinking = iota
+	claudeBudget           // by a budget of tokens
+	claudeDecides          // adaptive
+	novaEffort             // reasoningConfig
+	wordEffort             // reasoning_effort
+)
+
+// table is looked through from the top; the first line that fits counts. The
+// expressions are matched against an id without its region: anthropic.claude-….
+var table = []struct {
+	id *regexp.Regexp
+	is family
+}{
+	{regexp.MustCompile(`^anthropic\.claude-(v2|instant)`), family{
+		noTools: true, noImages: true, window: 100_000,
+	}},
+	{regexp.MustCompile(`^anthropic\.claude`), family{
+		claude: true, status: true, resultFiles: true, cache: wholeCache, thinks: claudeDecides, output: true,
+	}},
+	{regexp.MustCompile(`^amazon\.nova-(micro)`), nova(family{noImages: true, noDocuments: true, window: 128_000})},
+	{regexp.MustCompile(`^amazon\.nova-(lite|pro)`), nova(family{video: true, window: 300_000})},
+	{regexp.MustCompile(`^amazon\.nova-premier`), nova(family{video: true, window: 1_000_000})},
+	{regexp.MustCompile(`^amazon\.nova`), nova(family{video: true, thinks: novaEffort, window: 1_000_000})},
+	{regexp.MustCompile(`^amazon\.titan-text-premier`), family{noSystem: true, noTools: true, noImages: true, noDocuments: true, window: 32_000}},
+	{regexp.MustCompile(`^amazon\.titan`), family{noSystem: true, noTools: true, noImages: true, window: 8_000}},
+	{regexp.MustCompile(`^ai21\.jamba-instruct`), family{noTools: true, noImages: true, noDocuments: true, window: 256_000}},
+	{regexp.MustCompile(`^ai21\.`), family{choice: noChoice, noImages: true, split: true, window: 256_000}},
+	{regexp.MustCompile(`^cohere\.command-r`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
+	{regexp.MustCompile(`^cohere\.command`), family{noSystem: true, noTools: true, noImages: true, window: 4_000}},
+	{regexp.MustCompile(`^meta\.llama(2|3-(8|70)b|3-2-(1|3)b)`), family{noTools: true, noImages: true}},
+	{regexp.MustCompile(`^meta\.llama3-(1|3)`), family{choice: noChoice, noToolStream: true, noImages: true, split: true, window: 128_000}},
+	{regexp.MustCompile(`^meta\.llama`), family{choice: noChoice, noToolStream: true, split: true}},
+	{regexp.MustCompile(`^mistral\.(mistral-7b|mixtral)`), family{noSystem: true, noTools: true, noImages: true, window: 32_000}},
+	{regexp.MustCompile(`^mistral\.mistral-(large-24|small-24)`), family{choice: someChoice, noToolStream: true, noImages: true, split: true}},
+	{regexp.MustCompile(`^mistral\.pixtral`), family{choice: someChoice, noToolStream: true, split: true, window: 128_000}},
+	{regexp.MustCompile(`^mistral\.`), family{split: true, output: true}},
+	{regexp.MustCompile(`^deepseek\.r1`), family{noTools: true, noImages: true, window: 128_000}},
+	{regexp.MustCompile(`^deepseek\.`), family{noImages: true, split: true, output: true}},
+	{regexp.MustCompile(`^openai\.gpt-oss`), family{thinks: wordEffort, noImages: true, split: true, output: true, window: 128_000}},
+	{regexp.MustCompile(`^(qwen|minimax|moonshot(ai)?|google|nvidia|zai)\.`), family{split: true, output: true}},
+	{regexp.MustCompile(`^writer\.`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
+}
+
+func nova(f family) family {
+	f.nova, f.status, f.resultFiles, f.stored, f.textResults = true, true, !f.noImages, true, true
+	f.cache, f.schema, f.largestImage = textCache, schemaform.NovaTools, novaLargest
+	f.names = wirename.Rule{Max: 64, Letter: true}
+	return f
+}
+
+// familyOf finds what is known of a model.
+func familyOf(id string) family {
+	id = plainModel(id)
+	var f family
+	for i := range table {
+		if table[i].id.MatchString(id) {
+			f = table[i].is
+			break
+		}
+	}
+	if f.names.Max == 0 {
+		f.names = wirename.Usual
+	}
+	if f.schema == nil {
+		f.schema = schemaform.BedrockTools
+	}
+	if f.largestImage == 0 {
+		f.largestImage = usualLargest
+	}
+	if f.claude {
+		g := generation(id)
+		if g > 0 && g < 406 {
+			f.thinks = claudeBudget
+			f.window = 200_000
+		}
+		if g > 0 && g < 307 {
+			f.thinks = unasked
+			if !strings.Contains(id, "claude-3-5-haiku") {
+				f.cache = noCache
+			}
+		}
+		f.output = g == 0 || g >= 405
+		if g >= 505 || g == 501 || g == 502 {
+			f.window = 1_000_000
+		}
+	}
+	return f
+}
+
+// vendors finds a model's own id in one of an inference profile, which has a
+// region in front of it, or in an ARN.
+var vendors = regexp.MustCompile(`(?:^|[./])((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|` +
+	`qwen|stability|writer|zai)\..+)$`)
+
+func plainModel(id string) string {
+	if g := vendors.FindStringSubmatch(id); g != nil {
+		return g[1]
+	}
+	return id
+}
+
+var generations = regexp.MustCompile(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+
+// generation reads 405 from anthropic.claude-sonnet-4-5-20250929-v1:0 and 307
+// from anthropic.claude-3-7-sonnet-20250219-v1:0; 0 is an id that tells nothing.
+func generation(id string) int {
+	g := generations.FindStringSubmatch(id)
+	if g == nil {
+		return 0
+	}
+	major, _ := strconv.Atoi(g[1]) // digits by the expression
+	minor, _ := strconv.Atoi(g[2])
+	return major*100 + minor
+}

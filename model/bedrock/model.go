@@ -1,0 +1,225 @@
+package bedrock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"regexp"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/stall"
+)
+
+const op = "model bedrock"
+
+// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// was last asked about, 64 MiB at most: a block that has been sent once must not
+// be changed, which the loop never does. It is safe for concurrent use.
+type Model struct {
+	histories encoded.Histories[encoder, *encoder]
+
+	name      string
+	region    string
+	base      string
+	family    family
+	stall     time.Duration
+	cache     CachePoints
+	streaming Streaming
+	guard     *Guardrail
+	fields    map[string]json.RawMessage
+	metadata  []byte
+	tier      string
+	latency   string
+	client    *http.Client
+	sdk       *bedrockruntime.Client
+}
+
+var _ braid.ModelChecker = (*Model)(nil)
+
+// names of models, inference profiles and ARNs of either.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
+
+// longest is how long an id may be, says the API.
+const longest = 2048
+
+// Names and variables that others need to know.
+const (
+	// Default is the model that is used where somebody has credentials and names
+	// none. It runs wherever there is room, whatever the region.
+	Default = "global.anthropic.claude-sonnet-4-6"
+	// KeyVariable is the environment variable that usually holds a key of Bedrock's;
+	// the other credentials of AWS have their own. RegionVariable holds the region.
+	// Nothing here reads them.
+	KeyVariable    = "AWS_BEARER_TOKEN_BEDROCK"
+	RegionVariable = "AWS_REGION"
+)
+
+// New makes a model of the id that AWS gives it, such as "amazon.nova-pro-v1:0",
+// "us.meta.llama4-scout-17b-instruct-v1:0" or the ARN of an inference profile. The
+// credentials, or a provider of keys of Bedrock's, and the region come from cfg,
+// which package models makes of the environment; here nothing is read from it, and
+// no connection is made. The error is an [*event.Error]: ErrInvalid for an id, a
+// region or an option that cannot be, ErrModelAuth for no credentials.
+func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
+	if len(name) > longest || !names.MatchString(name) {
+		return nil, wrong("Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
+	}
+	m := &Model{
+		name: name, region: cfg.Region, family: familyOf(name), stall: DefaultStall, cache: CacheAuto, streaming: StreamAuto,
+	}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Region == "" {
+		return nil, wrong("Nobody says in which region Amazon Bedrock is to be asked.", "set "+RegionVariable+", or name a region")
+	}
+	if cfg.Credentials == nil && cfg.BearerAuthTokenProvider == nil {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
+			Hint: "set " + KeyVariable + ", or AWS credentials in any of the usual ways",
+		}
+	}
+	m.sdk = m.newClient(cfg)
+	return m, nil
+}
+
+// Info implements [braid.Model]: the name is "bedrock:" and AWS's.
+func (m *Model) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "bedrock:" + m.name, ContextWindow: m.family.window, Output: m.family.output}
+}
+
+// whole reports whether the answer to req comes at once.
+func (m *Model) whole(req *braid.ModelRequest) bool {
+	switch m.streaming {
+	case Stream:
+		return false
+	case Whole:
+		return true
+	default:
+		return m.family.noStream || m.family.noToolStream && (len(req.Tools) > 0 || called(req.Messages))
+	}
+}
+
+// called reports whether a tool was ever called: then the API wants tools to be
+// described.
+func called(messages []event.Message) bool {
+	for i := range messages {
+		for _, b := range messages[i].Content {
+			if _, ok := b.(*event.ToolCall); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Stream implements [braid.Model].
+func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		body, err := m.body(req)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		x := &exchange{body: body}
+		g := stall.New(ctx, m.stall)
+		defer g.End()
+		whole := m.whole(req)
+		g.Arm()
+		err = m.post(g.Context(), x, whole)
+		g.Rest()
+		if err != nil {
+			yield(braid.Chunk{}, m.failure(g, x, req, err))
+			return
+		}
+		d := decoder{
+			family: &m.family, guard: m.guard, id: x.resp.Header.Get("X-Amzn-Requestid"), names: m.family.names.Back(req.Tools), serial: req.ToolChoice.Serial, yield: yield,
+		}
+		d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: m.name})
+		if whole {
+			err = d.answer(x.whole)
+		} else {
+			defer x.resp.Body.Close()
+			err = d.run(g, x.resp.Body)
+		}
+		if err != nil && !d.left {
+			yield(braid.Chunk{}, m.failure(g, x, req, err))
+		}
+	}
+}
+
+var (
+	errCut        = errors.New("the answer ended before its end signal")
+	errUnreadable = errors.New("an event of the answer cannot be read")
+)
+
+// metadataWait bounds how long is waited for what follows the end signal of an
+// answer. It comes at once, or not at all.
+const metadataWait = 5 * time.Second
+
+// run reads a stream until the answer is whole. An error is what broke it off;
+// left says that the reader of the chunks has gone, which is none.
+func (d *decoder) run(g *stall.Guard, body io.Reader) error {
+	in := g.Reading(body)
+	f := awsframes.NewReader(in)
+	var late *time.Timer
+	var over atomic.Bool
+	defer func() {
+		if late != nil {
+			late.Stop()
+		}
+	}()
+	for !d.left && !d.told {
+		m, err := f.Next()
+		switch {
+		case err == nil:
+			err = d.message(&m)
+		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):
+			// Nothing follows the end signal: nobody knows what was counted.
+			d.finish()
+			return nil
+		case errors.Is(err, io.EOF):
+			err = errCut
+		}
+		if err != nil {
+			return err
+		}
+		if d.stopped && late == nil {
+			late = time.AfterFunc(metadataWait, func() { over.Store(true); g.Cancel() })
+		}
+	}
+	if !d.left {
+		d.finish()
+	}
+	if !d.left {
+		g.Drain(in)
+	}
+	return nil
+}
+
+// message takes one message of a stream.
+func (d *decoder) message(m *awsframes.Frame) error {
+	switch string(m.Kind) {
+	case "event":
+		return d.event(string(m.Name), m.Payload)
+	case "exception", "error":
+		a := &apiError{kind: string(m.Name), message: string(m.Message), inStream: true}
+		a.read(m.Payload)
+		return a
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,377 @@
+package bedrock
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// history is a conversation as it was sent.
+type history = encoded.History[encoder, *encoder]
+
+// head is what stands before the messages: the list of tools without its bracket,
+// and the instructions.
+type head struct{ tools, system []byte }
+
+// body gives a request's body.
+//
+// Members stand in an order of their own: the tools, the instructions and the
+// messages first, in the order in which models cache them, and then what may
+// change from call to call. So the body of the next request begins with the bytes
+// of this one, but for the cache points that have moved.
+func (m *Model) body(req *braid.ModelRequest) ([]byte, error) {
+	if req == nil || len(req.Messages) == 0 {
+		return nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+	}
+	if err := m.unsupported(req.Messages); err != nil {
+		return nil, err
+	}
+	if err := m.possible(req); err != nil {
+		return nil, err
+	}
+	h := m.histories.Take(req)
+	defer m.histories.Put(h)
+	h.Encoder.family = &m.family
+	h.Update(req.Messages)
+	asked, choose := m.choice(req, h.Encoder.ids.Len() > 0)
+	top, err := h.Encoder.head.Of(&asked, func(head) (head, error) { return m.newHead(&asked) })
+	if err != nil {
+		return nil, err
+	}
+	tail, err := m.tail(req)
+	if err != nil {
+		return nil, err
+	}
+	system := top.system
+	var front []byte
+	if m.family.noSystem && strings.TrimSpace(req.Instructions) != "" {
+		front = append(strictjson.AppendString([]byte(`{"text":`), req.Instructions), `},`...)
+	}
+	points, latest := m.points(h), m.latest(h)
+	e := &h.Encoder
+	b := make([]byte, 0, len(top.tools)+len(choose)+len(system)+len(front)+len(e.dst)+len(tail)+len(points)*48+len(latest)*32+64)
+	b = append(b, '{')
+	if len(top.tools) > 0 {
+		b = append(append(append(append(b, `"toolConfig":{`...), top.tools...), choose...), `},`...)
+	}
+	b = append(b, system...)
+	b = append(b, `"messages":[`...)
+	from := 0
+	if len(front) > 0 {
+		b = append(append(b, userOpen...), front...)
+		from = len(userOpen)
+	}
+	for len(points) > 0 || len(latest) > 0 {
+		if len(latest) > 0 && (len(points) == 0 || latest[0].to < points[0]) {
+			s := latest[0]
+			latest = latest[1:]
+			b = append(b, e.dst[from:s.from]...)
+			b = append(append(append(b, `{"guardContent":{"text":`...), e.dst[s.from:s.to]...), `}}`...)
+			from = s.to
+			continue
+		}
+		at := points[0] - len(shut)
+		points = points[1:]
+		b = append(append(append(b, e.dst[from:at]...), ','), m.point()...)
+		from = at
+	}
+	b = append(b, e.dst[from:len(e.dst)-1]...)
+	b = append(b, ']')
+	return append(b, tail...), nil
+}
+
+// point is a cache point (API_runtime_CachePointBlock).
+func (m *Model) point() string {
+	if m.cache == CacheHour {
+		return `{"cachePoint":{"type":"default","ttl":"1h"}}`
+	}
+	return `{"cachePoint":{"type":"default"}}`
+}
+
+// caches reports whether requests carry cache points.
+func (m *Model) caches() bool { return m.cache != CacheOff && m.family.cache != noCache }
+
+// points gives the ends of the messages that carry a cache point, in order: three
+// at most, because the instructions have one. The newest message ends this
+// request, and each one of a user's before it ended one: so what was cached is
+// found however long the turn between them is.
+func (m *Model) points(h *history) []int {
+	if !m.caches() {
+		return nil
+	}
+	const most = 3
+	var points []int
+	for i := h.Len() - 1; i >= 0 && len(points) < most; i-- {
+		role, at := h.At(i)
+		if role != event.RoleAssistant && h.Encoder.said[i].cacheable {
+			points = append(points, at.End)
+		}
+	}
+	slices.Reverse(points)
+	return points
+}
+
+// latest gives the places of the texts that the guardrail is shown alone.
+func (m *Model) latest(h *history) []span {
+	if m.guard == nil || !m.guard.Latest {
+		return nil
+	}
+	for i := h.Len() - 1; i >= 0; i-- {
+		if s := h.Encoder.said[i]; s.asks {
+			return s.spans
+		}
+	}
+	return nil
+}
+
+// noTool is the name of a tool that stands where there is none: the API wants one
+// described as soon as one was called. A call of it is not handed over.
+const noTool = "no_tool_here"
+
+var placeholder = []braid.ToolSpec{{Name: noTool, Description: "There is no tool any more. Do not call this one."}}
+
+// choice gives the request with the tools that the model is to know, and says what
+// it must do about them (API_runtime_ToolChoice). What cannot be said is done with
+// the list of tools.
+func (m *Model) choice(req *braid.ModelRequest, called bool) (asked braid.ModelRequest, choose string) {
+	asked = *req
+	asked.Messages = nil
+	if m.family.noSystem {
+		asked.Instructions = ""
+	}
+	c := &req.ToolChoice
+	switch {
+	case len(req.Tools) == 0 || c.Mode == braid.ToolsNone:
+		asked.Tools = nil
+		if called && !m.family.noTools {
+			asked.Tools = placeholder
+		}
+	case c.Mode == braid.ToolsAny:
+		choose = `,"toolChoice":{"any":{}}`
+	case c.Mode == braid.ToolsOne && m.family.choice == someChoice:
+		for _, t := range req.Tools {
+			if t.Name == c.Tool {
+				asked.Tools = []braid.ToolSpec{t}
+			}
+		}
+		choose = `,"toolChoice":{"any":{}}`
+	case c.Mode == braid.ToolsOne:
+		b := strictjson.AppendString([]byte(`,"toolChoice":{"tool":{"name":`), m.family.names.Wire(c.Tool))
+		choose = string(append(b, `}}`...))
+	}
+	return asked, choose
+}
+
+// forced reports whether the model must call a tool.
+func forced(req *braid.ModelRequest) bool {
+	return len(req.Tools) > 0 && (req.ToolChoice.Mode == braid.ToolsAny || req.ToolChoice.Mode == braid.ToolsOne)
+}
+
+// newHead writes tools and instructions, and the cache point behind both.
+func (m *Model) newHead(req *braid.ModelRequest) (head, error) {
+	var h head
+	instructions := strings.TrimSpace(req.Instructions) != ""
+	if len(req.Tools) > 0 {
+		h.tools = append(h.tools, `"tools":[`...)
+		for i := range req.Tools {
+			var err error
+			if h.tools, err = m.appendTool(h.tools, &req.Tools[i]); err != nil {
+				return head{}, err
+			}
+			h.tools = append(h.tools, ',')
+		}
+		if !instructions && m.caches() && m.family.cache == wholeCache {
+			h.tools = append(append(h.tools, m.point()...), ',')
+		}
+		h.tools[len(h.tools)-1] = ']'
+	}
+	if instructions {
+		h.system = append(strictjson.AppendString(append(h.system, `"system":[{"text":`...), req.Instructions), '}')
+		if m.caches() {
+			h.system = append(append(h.system, ','), m.point()...)
+		}
+		h.system = append(h.system, `],`...)
+	}
+	return h, nil
+}
+
+// tail is what follows the messages.
+func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+	b := make([]byte, 0, 256)
+	fields, most, err := m.additional(req)
+	if err != nil {
+		return nil, err
+	}
+	b = m.appendInference(b, req, most)
+	if len(fields) > 0 {
+		raw, err := json.Marshal(fields)
+		if err != nil {
+			return nil, notSent(event.ErrInvalid, "The model's own parameters cannot be written.", "look at them where the model is made")
+		}
+		b = append(append(b, `,"additionalModelRequestFields":`...), raw...)
+	}
+	if req.Output != nil {
+		b = appendOutput(b, req.Output)
+	}
+	if g := m.guard; g != nil {
+		b = strictjson.AppendString(append(b, `,"guardrailConfig":{"guardrailIdentifier":`...), g.ID)
+		b = strictjson.AppendString(append(b, `,"guardrailVersion":`...), g.Version)
+		b = append(append(append(b, `,"trace":"`...), g.Trace...), '"')
+		if !m.whole(req) {
+			mode := "sync"
+			if g.Async {
+				mode = "async"
+			}
+			b = append(append(append(b, `,"streamProcessingMode":"`...), mode...), '"')
+		}
+		b = append(b, '}')
+	}
+	if m.latency != "" {
+		b = append(append(append(b, `,"performanceConfig":{"latency":"`...), m.latency...), `"}`...)
+	}
+	if len(m.metadata) > 0 {
+		b = append(append(b, `,"requestMetadata":`...), m.metadata...)
+	}
+	if m.tier != "" {
+		b = append(append(append(b, `,"serviceTier":{"type":"`...), m.tier...), `"}`...)
+	}
+	return append(b, '}'), nil
+}
+
+// appendInference writes what all models understand.
+func (m *Model) appendInference(b []byte, req *braid.ModelRequest, most int) []byte {
+	o := &req.Options
+	at := len(b)
+	b = append(b, `,"inferenceConfig":{`...)
+	empty := len(b)
+	if most > 0 {
+		b = append(strconv.AppendInt(append(b, `"maxTokens":`...), int64(most), 10), ',')
+	}
+	switch {
+	case o.Temperature != nil:
+		b = append(strconv.AppendFloat(append(b, `"temperature":`...), *o.Temperature, 'g', -1, 64), ',')
+	case m.greedy(req):
+		b = append(b, `"temperature":0,`...)
+	}
+	n := 0
+	for _, w := range o.StopWords {
+		if strings.TrimSpace(w) == "" {
+			continue // the API refuses blank ones, and nobody means one
+		}
+		if n++; n == 1 {
+			b = append(b, `"stopSequences":[`...)
+		}
+		b = append(strictjson.AppendString(b, w), ',')
+	}
+	if n > 0 {
+		b = append(b[:len(b)-1], `],`...)
+	}
+	if len(b) == empty {
+		return b[:at]
+	}
+	return append(b[:len(b)-1], '}')
+}
+
+// greedy reports whether the model must decode greedily to write its calls well
+// (nova/latest/userguide/prompting-tool-troubleshooting).
+func (m *Model) greedy(req *braid.ModelRequest) bool {
+	reasons := m.family.thinks == novaEffort && req.Options.Thinking > 0 && !forced(req)
+	return m.family.nova && len(req.Tools) > 0 && !reasons
+}
+
+// additional gives the parameters of the model's own, and the bound of the answer,
+// of which thinking is a part.
+func (m *Model) additional(req *braid.ModelRequest) (fields map[string]json.RawMessage, most int, err error) {
+	o := &req.Options
+	most = o.MaxTokens
+	set := func(key, value string) {
+		if fields == nil {
+			fields = make(map[string]json.RawMessage)
+		}
+		fields[key] = json.RawMessage(value)
+	}
+	if m.greedy(req) {
+		set("inferenceConfig", `{"topK":1}`)
+	}
+	// A tool that must be called leaves no room for thinking.
+	if o.Thinking > 0 && !forced(req) {
+		switch m.family.thinks {
+		case claudeBudget:
+			const least = 1024 // says the API
+			budget := max(o.Thinking, least)
+			switch {
+			case m.midTurnWithoutThinking(req.Messages):
+			case most > 0 && budget >= most:
+				return nil, 0, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
+					"allow more tokens for the answer: thinking counts as part of it", budget, most)
+			default:
+				if most <= 0 {
+					most = budget + answerTokens
+				}
+				set("thinking", `{"type":"enabled","budget_tokens":`+strconv.Itoa(budget)+`}`)
+			}
+		case claudeDecides:
+			set("thinking", `{"type":"adaptive"}`)
+		case novaEffort:
+			set("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+effort(o.Thinking)+`"}`)
+			if effort(o.Thinking) == "high" {
+				most = 0 // the two exclude each other
+			}
+		case wordEffort:
+			set("reasoning_effort", `"`+effort(o.Thinking)+`"`)
+		default: // it decides for itself
+		}
+	}
+	for key, value := range m.fields {
+		set(key, string(value))
+	}
+	return fields, most, nil
+}
+
+// answerTokens is what is left for an answer behind its thinking, where nobody
+// says how long it may be.
+const answerTokens = 8192
+
+// effort is a budget of tokens in the words of models that have no budgets.
+func effort(budget int) string {
+	const little, some = 4_000, 16_000
+	switch {
+	case budget <= little:
+		return "low"
+	case budget <= some:
+		return "medium"
+	default:
+		return "high"
+	}
+}
+
+// midTurnWithoutThinking reports whether the model is in the middle of a turn that
+// it, or another, began without thinking. Those with a budget refuse to begin with
+// it there.
+func (m *Model) midTurnWithoutThinking(messages []event.Message) bool {
+	n := len(messages)
+	isResult := func(b event.Block) bool { _, ok := b.(*event.ToolResult); return ok }
+	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
+		return false
+	}
+	e := encoder{family: &m.family}
+	for _, b := range messages[n-2].Content {
+		switch b := b.(type) {
+		case *event.Thinking:
+			if _, mine := e.mine(b.Signature); mine {
+				return false
+			}
+		case *event.RedactedThinking:
+			if _, mine := e.mine(b.Data); mine {
+				return false
+			}
+		}
+	}
+	return true
+}

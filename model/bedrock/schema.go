@@ -1,0 +1,90 @@
+package bedrock
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemaform"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// Check implements [braid.ModelChecker]: tools that the model does not have, a
+// choice of them that cannot be made, schemas that have no form.
+func (m *Model) Check(req *braid.ModelRequest) error {
+	if req == nil {
+		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+	}
+	if err := m.possible(req); err != nil {
+		return err
+	}
+	for i := range req.Tools {
+		if _, err := m.appendTool(nil, &req.Tools[i]); err != nil {
+			return err
+		}
+	}
+	_, _, err := m.additional(req)
+	return err
+}
+
+// possible says what the model cannot be asked at all.
+func (m *Model) possible(req *braid.ModelRequest) error {
+	c := &req.ToolChoice
+	switch c.Mode {
+	case braid.ToolsFree, braid.ToolsAny, braid.ToolsNone, braid.ToolsOne:
+	default:
+		return notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+	}
+	switch {
+	case len(req.Tools) > 0 && m.family.noTools:
+		return notSent(event.ErrUnsupported, "The model %q has no tools on Amazon Bedrock.", "take another model, or no tools", m.name)
+	case forced(req) && m.family.choice == noChoice:
+		return notSent(event.ErrUnsupported, "The model %q cannot be made to call a tool.", "leave the choice to the model, or take another one", m.name)
+	case len(req.Tools) > 0 && c.Mode == braid.ToolsOne &&
+		!slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }):
+		return notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+	case req.Output != nil && !m.family.output:
+		return notSent(event.ErrUnsupported, "The model %q cannot be held to a schema.", "ask for it in words, or take another model", m.name)
+	}
+	if req.Output != nil {
+		if _, problems := schemaform.Form(req.Output.Schema, schemaform.AnthropicOutput); true {
+			if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
+				return notSent(event.ErrUnsupported, "The schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
+			}
+		}
+	}
+	return nil
+}
+
+const schemaHint = "write the schema in other words; the message says what stands in the way"
+
+// appendTool writes what the model is told about a tool (API_runtime_ToolSpecification).
+func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+	form, problems := schemaform.Form(t.Schema, m.family.schema)
+	if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
+		return nil, notSent(event.ErrInvalid, "The parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
+	}
+	b = strictjson.AppendString(append(b, `{"toolSpec":{"name":`...), m.family.names.Wire(t.Name))
+	description := strings.TrimSpace(t.Description)
+	if words := schemaform.Words(problems); words != "" {
+		description = strings.TrimSpace(description + "\n\n" + words)
+	}
+	if description != "" {
+		b = strictjson.AppendString(append(b, `,"description":`...), description)
+	}
+	b = append(append(b, `,"inputSchema":{"json":`...), form...)
+	return append(b, `}}}`...), nil
+}
+
+// appendOutput holds an answer to a schema, which is told as text
+// (API_runtime_JsonSchemaDefinition).
+func appendOutput(b []byte, o *braid.OutputSchema) []byte {
+	form, _ := schemaform.Form(o.Schema, schemaform.AnthropicOutput) // its problems were looked at
+	b = append(b, `,"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
+	if o.Name != "" {
+		b = append(strictjson.AppendString(append(b, `"name":`...), o.Name), ',')
+	}
+	b = strictjson.AppendString(append(b, `"schema":`...), string(form))
+	return append(b, `}}}}`...)
+}
