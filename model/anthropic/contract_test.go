@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"testing"
@@ -26,9 +27,67 @@ func open(tb testing.TB, name string, opts []anthropic.Option, answers ...anthro
 	return m, server
 }
 
+// openBedrock makes a model that asks a server that is Amazon Bedrock.
+func openBedrock(tb testing.TB, name string, opts []anthropic.Option, answers ...anthropictest.Answer) (*anthropic.Model, *anthropictest.Server) {
+	tb.Helper()
+	server := anthropictest.StartBedrock(answers...)
+	tb.Cleanup(server.Close)
+	m, err := anthropic.NewBedrock(name, server.Signed(), append([]anthropic.Option{anthropic.HTTPClient(server.Client())}, opts...)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m, server
+}
+
 type peer struct{ *anthropictest.Server }
 
 func (p peer) Asked() int { return len(p.Server.Asked()) }
+
+func (p peer) Bodies() (b [][]byte) {
+	for _, r := range p.Server.Asked() {
+		b = append(b, r.Body)
+	}
+	return b
+}
+
+// prompt is a body as the API caches it: without the cache points, which stand
+// behind what they are of. The automatic one stands behind the last message.
+func prompt(body []byte, auto bool) (out []byte, points []int) {
+	const point = `,"cache_control":{"type":"ephemeral"}`
+	for {
+		i := bytes.Index(body, []byte(point))
+		if i < 0 {
+			break
+		}
+		out = append(out, body[:i]...)
+		points = append(points, len(out))
+		body = body[i+len(point):]
+	}
+	out = append(out, body...)
+	end := bytes.LastIndex(out, []byte(`]}],`))
+	if auto {
+		points[len(points)-1] = end
+	}
+	return out, points
+}
+
+// provider is what both have.
+func provider(name string, cache anthropic.CachePoints) modeltest.Provider {
+	p := modeltest.Provider{
+		Name: name,
+		// None of them is there: usage behind the stop, guardrails, sound and film.
+		Without: []modeltest.Feature{modeltest.LateUsage, modeltest.GuardrailRedaction, modeltest.Media},
+		Prompt:  func(body []byte) ([]byte, []int) { return prompt(body, cache == anthropic.CacheAuto) },
+		Stops: []event.StopReason{
+			event.StopEndTurn, event.StopToolUse, event.StopSequence, event.StopMaxTokens, event.StopRefusal, event.StopPause,
+			event.StopContextOverflow, "something_new",
+		},
+	}
+	if cache == anthropic.CacheOff {
+		p.Without = append(p.Without, modeltest.PromptCache)
+	}
+	return p
+}
 
 func TestContract(t *testing.T) {
 	t.Parallel()
@@ -36,21 +95,42 @@ func TestContract(t *testing.T) {
 		for _, cache := range []anthropic.CachePoints{anthropic.CacheAuto, anthropic.CacheExplicit, anthropic.CacheOff} {
 			t.Run(name+" "+string(cache), func(t *testing.T) {
 				t.Parallel()
-				modeltest.Run(t, modeltest.Provider{
-					Stops: []event.StopReason{
-						event.StopEndTurn, event.StopToolUse, event.StopSequence, event.StopMaxTokens, event.StopRefusal, event.StopPause,
-						event.StopContextOverflow, "something_new",
-					},
-					Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
-						tb.Helper()
-						list := make([]anthropictest.Answer, len(answers))
-						for i := range answers {
-							list[i] = onWire(&answers[i])
-						}
-						m, server := open(tb, name, []anthropic.Option{anthropic.Stall(modeltest.Silence), anthropic.Cache(cache)}, list...)
-						return m, peer{server}
-					},
-				})
+				p := provider("Anthropic", cache)
+				p.LargestImage = 10 << 20 / 4 * 3
+				p.Open = func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+					tb.Helper()
+					list := make([]anthropictest.Answer, len(answers))
+					for i := range answers {
+						list[i] = onWire(&answers[i])
+					}
+					m, server := open(tb, name, []anthropic.Option{anthropic.Stall(modeltest.Silence), anthropic.Cache(cache)}, list...)
+					return m, peer{server}
+				}
+				modeltest.Run(t, p)
+			})
+		}
+	}
+}
+
+func TestBedrockContract(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{anthropic.BedrockDefault, "global.anthropic.claude-opus-4-6-v1"} {
+		for _, cache := range []anthropic.CachePoints{anthropic.CacheExplicit, anthropic.CacheOff} {
+			t.Run(name+" "+string(cache), func(t *testing.T) {
+				t.Parallel()
+				p := provider("Claude on Bedrock", cache)
+				p.Without = append(p.Without, modeltest.ImageURLs, modeltest.ReasoningUsage)
+				p.LargestImage = 5 << 20 / 4 * 3
+				p.Open = func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+					tb.Helper()
+					list := make([]anthropictest.Answer, len(answers))
+					for i := range answers {
+						list[i] = onBedrock(&answers[i])
+					}
+					m, server := openBedrock(tb, name, []anthropic.Option{anthropic.Stall(modeltest.Silence), anthropic.Cache(cache)}, list...)
+					return m, peer{server}
+				}
+				modeltest.Run(t, p)
 			})
 		}
 	}
@@ -89,6 +169,7 @@ func onWire(a *modeltest.Answer) anthropictest.Answer {
 		return e
 	}
 	s := anthropictest.Stream(a.Chunks, stop, a.Usage)
+	s.Slow = a.Slow
 	events := anthropictest.Events(a.Chunks, stop, a.Usage)
 	begun := anthropictest.Begun(a.Chunks, a.Usage)
 	switch a.Fault {
@@ -104,6 +185,59 @@ func onWire(a *modeltest.Answer) anthropictest.Answer {
 		s.Body = begun + anthropictest.ErrorEvent("overloaded_error", "Overloaded")
 	case modeltest.FailsLater:
 		s.Body = begun + anthropictest.ErrorEvent("api_error", "Internal server error")
+	default:
+	}
+	return s
+}
+
+// Bedrock's words for the same (its page troubleshooting-api-error-codes, and what
+// its users have published).
+var awsFaults = map[modeltest.Fault]struct {
+	status        int
+	kind, message string
+}{
+	modeltest.Throttled:       {http.StatusTooManyRequests, "ThrottlingException", "Too many requests, please wait before trying again."},
+	modeltest.Overloaded:      {http.StatusServiceUnavailable, "ServiceUnavailableException", "Bedrock is unable to process your request."},
+	modeltest.Unavailable:     {http.StatusInternalServerError, "InternalServerException", "The system encountered an unexpected error during processing. Try your request again."},
+	modeltest.ContextOverflow: {http.StatusBadRequest, "ValidationException", "Input is too long for requested model."},
+	modeltest.Unauthenticated: {http.StatusForbidden, "UnrecognizedClientException", "The security token included in the request is invalid."},
+	modeltest.Forbidden:       {http.StatusForbidden, "AccessDeniedException", "You don't have access to the model with the specified model ID."},
+	modeltest.UnknownModel:    {http.StatusBadRequest, "ValidationException", "The provided model identifier is invalid."},
+	modeltest.Refused:         {http.StatusBadRequest, "ValidationException", "messages.1.content.0.text.text: Field required"},
+	modeltest.TooLarge: {
+		http.StatusBadRequest, "ValidationException",
+		"1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to 25000000",
+	},
+}
+
+func onBedrock(a *modeltest.Answer) anthropictest.Answer {
+	stop := string(a.Stop)
+	if a.Stop == event.StopContextOverflow {
+		stop = "model_context_window_exceeded"
+	}
+	if f, ok := awsFaults[a.Fault]; ok {
+		e := anthropictest.BedrockError(f.status, f.kind, f.message)
+		if a.RetryAfter > 0 {
+			e.Header["Retry-After"] = strconv.Itoa(int(a.RetryAfter.Seconds()))
+		}
+		return e
+	}
+	s := anthropictest.BedrockStream(a.Chunks, stop, a.Usage)
+	s.Slow = a.Slow
+	begun := anthropictest.Frames(anthropictest.Begun(a.Chunks, a.Usage))
+	switch a.Fault {
+	case modeltest.Silent:
+		s.Silent = true
+	case modeltest.Cut:
+		s.Cut = len(begun)
+	case modeltest.NoEnd:
+		s.Body = anthropictest.Frames(anthropictest.Events(a.Chunks, stop, a.Usage))
+	case modeltest.Stalled:
+		s.Body, s.Stall = begun, true
+	case modeltest.Overloads:
+		s.Body = begun + anthropictest.Exception("serviceUnavailableException", "Bedrock is unable to process your request.")
+	case modeltest.FailsLater:
+		s.Body = begun + anthropictest.Exception("internalServerException", "The system encountered an unexpected error during processing.")
 	default:
 	}
 	return s

@@ -68,7 +68,9 @@ func (m *Model) denial(a *apiError) error {
 		}
 		return tell(event.ErrThrottled, "Amazon Bedrock is throttling.", "wait, or ask AWS for more in Service Quotas")
 	case "ModelNotReadyException":
-		return tell(event.ErrOverloaded, "The model is not ready at Amazon Bedrock.", "try again later")
+		return tell(event.ErrUnavailable, "The model is not ready at Amazon Bedrock.", "try again in a while")
+	case "ServiceUnavailableException", "ServiceUnavailable":
+		return tell(event.ErrOverloaded, "Amazon Bedrock is overloaded.", "try again later, or take an inference profile, which has more regions")
 	case "ServiceQuotaExceededException":
 		return tell(event.ErrModel, "The account's quota at Amazon Bedrock is used up.", "ask AWS for more in Service Quotas")
 	case "ExpiredTokenException", "ExpiredToken", "RequestExpired":
@@ -86,8 +88,7 @@ func (m *Model) denial(a *apiError) error {
 		return tell(event.ErrModelNotFound, "Amazon Bedrock has no model "+model+" in "+region+".", "look at the models of the region in the Bedrock console")
 	case "ValidationException":
 		return m.invalid(a, tell)
-	case "ModelErrorException", "ModelStreamErrorException", "ModelTimeoutException", "InternalServerException", "InternalFailure",
-		"ServiceUnavailableException", "ServiceUnavailable":
+	case "ModelErrorException", "ModelStreamErrorException", "ModelTimeoutException", "InternalServerException", "InternalFailure":
 		return tell(event.ErrUnavailable, "Amazon Bedrock failed.", "try again; the AWS Health Dashboard may say more")
 	}
 	switch {
@@ -99,6 +100,8 @@ func (m *Model) denial(a *apiError) error {
 		return tell(event.ErrModelNotFound, "Amazon Bedrock has no model "+model+" in "+region+".", "look at the models of the region, or at "+BedrockBaseVariable)
 	case a.status == http.StatusRequestEntityTooLarge:
 		return tell(event.ErrTooLarge, "The request is too large for Amazon Bedrock.", "send smaller or fewer files and images")
+	case a.status == http.StatusServiceUnavailable:
+		return tell(event.ErrOverloaded, "Amazon Bedrock is overloaded.", "try again later")
 	case a.status == http.StatusRequestTimeout || a.status == http.StatusFailedDependency || a.status >= http.StatusInternalServerError:
 		return tell(event.ErrUnavailable, "Amazon Bedrock failed.", "try again; the AWS Health Dashboard may say more")
 	case a.status >= http.StatusBadRequest:

@@ -41,14 +41,17 @@ const stopEvent = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
 // Events is the body of [Stream] without its end signal.
 func Events(chunks []braid.Chunk, stop string, u event.Usage) string {
+	return events(chunks, stop, u, fmt.Sprintf(`,"output_tokens_details":{"thinking_tokens":%d}`, u.Reasoning))
+}
+
+func events(chunks []braid.Chunk, stop string, u event.Usage, details string) string {
 	b := &strings.Builder{}
 	begin(b, u)
 	body(b, chunks)
 	say(b, "message_delta", fmt.Sprintf(`{"type":"message_delta",`+
 		`"delta":{"container":null,"stop_reason":%s,"stop_sequence":null,"stop_details":null},`+
-		`"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,`+
-		`"output_tokens_details":{"thinking_tokens":%d}}}`,
-		quote(stop), u.Input, u.CacheWrite, u.CacheRead, u.Output, u.Reasoning))
+		`"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d%s}}`,
+		quote(stop), u.Input, u.CacheWrite, u.CacheRead, u.Output, details))
 	return b.String()
 }
 
@@ -70,7 +73,8 @@ func ErrorEvent(kind, message string) string {
 func begin(b *strings.Builder, u event.Usage) {
 	say(b, "message_start", fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_test","type":"message","role":"assistant","content":[],`+
 		`"model":"claude-test","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,`+
-		`"cache_read_input_tokens":%d,"output_tokens":1,"service_tier":"standard"}}}`, u.Input, u.CacheWrite, u.CacheRead))
+		`"cache_read_input_tokens":%d,"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d},`+
+		`"output_tokens":1,"service_tier":"standard"}}}`, u.Input, u.CacheWrite, u.CacheRead, u.CacheWrite-u.CacheWriteHour, u.CacheWriteHour))
 }
 
 func body(b *strings.Builder, chunks []braid.Chunk) {

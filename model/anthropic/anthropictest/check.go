@@ -51,7 +51,7 @@ func (s *Server) check(r *http.Request, body []byte) (status int, kind, message 
 	if window == 0 {
 		window = 1_000_000
 	}
-	if n := len(body) / 4; n > window {
+	if n := (len(body) - c.files) / 4; n > window {
 		return http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", n, window)
 	}
 	return 0, "", ""
@@ -66,10 +66,14 @@ type checker struct {
 	model   string
 	problem string
 	caches  int
-	ids     map[string]bool
-	tools   map[string]bool
-	most    int64
-	forced  bool
+	// files are the bytes of pictures and documents, which are no tokens.
+	files int
+	// short is set behind a cache point of five minutes.
+	short  bool
+	ids    map[string]bool
+	tools  map[string]bool
+	most   int64
+	forced bool
 	// budget is set where the model is to think by one; calls and thought say
 	// whether the last answer called a tool, and whether it began with thinking.
 	budget  bool
@@ -131,8 +135,20 @@ func (c *checker) request(body []byte) {
 	if c.version != latest {
 		known = append(known, "temperature", "top_p", "top_k")
 	}
+	if c.server.bedrock {
+		// It knows neither the automatic cache point nor what stands in the path.
+		known = slices.DeleteFunc(known, func(k string) bool { return k == "model" || k == "stream" || k == "cache_control" })
+		known = append(known, "anthropic_version", "anthropic_beta")
+	}
 	o := c.object(body, "", known...)
-	c.model = c.str(o, "", "model")
+	if c.server.bedrock {
+		c.bodyVersion(o)
+	} else {
+		c.model = c.str(o, "", "model")
+		if string(o["stream"]) != "true" {
+			c.fail("stream: this server answers streams only")
+		}
+	}
 	if c.problem == "" && !strings.HasPrefix(c.model, "claude-") {
 		c.fail(unknownModel)
 	}
@@ -142,10 +158,11 @@ func (c *checker) request(body []byte) {
 	if c.most > 128_000 {
 		c.fail("max_tokens: %d > 128000, which is the maximum allowed number of output tokens for %s", c.most, c.model)
 	}
-	if string(o["stream"]) != "true" {
-		c.fail("stream: this server answers streams only")
+	if _, ok := o["temperature"]; ok && late(c.model) >= 407 {
+		c.fail("`temperature` is deprecated for this model.")
 	}
 	c.cached(o, "")
+	c.output(o)
 	c.allTools(o)
 	c.thinking(o)
 	c.system(o)
@@ -179,7 +196,18 @@ func (c *checker) cached(o object, at string) {
 	if c.str(p, at+".cache_control", "type") != "ephemeral" {
 		c.fail("%s.cache_control.type: Input should be 'ephemeral'", at)
 	}
+	ttl := strings.Trim(string(p["ttl"]), `"`)
+	switch {
+	case ttl != "" && ttl != "5m" && ttl != "1h":
+		c.fail("%s.cache_control.ttl: Input should be '5m' or '1h'", at)
+	case ttl == "1h" && c.short:
+		c.fail("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.", at)
+	case ttl != "1h" && at != "":
+		c.short = true
+	}
 }
+
+var propertyName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
@@ -200,6 +228,14 @@ func (c *checker) allTools(o object) {
 		var schema object
 		if json.Unmarshal(t["input_schema"], &schema) != nil || string(schema["type"]) != `"object"` {
 			c.fail("%s.input_schema.type: Field required", at)
+		}
+		var properties object
+		if json.Unmarshal(schema["properties"], &properties) == nil {
+			for k := range properties {
+				if !propertyName.MatchString(k) {
+					c.fail("%s.input_schema.properties: Property keys should match pattern '%s'", at, propertyName)
+				}
+			}
 		}
 		for _, k := range []string{"oneOf", "allOf", "anyOf"} {
 			if _, ok := schema[k]; ok {
@@ -467,10 +503,22 @@ func (c *checker) source(raw []byte, at string, kinds ...string) {
 		if m := c.str(s, at+".base64", "media_type"); !slices.Contains(kinds, m) {
 			c.fail("%s.base64.media_type: Input should be %s", at, strings.Join(kinds, ", "))
 		}
-		if d, err := base64.StdEncoding.DecodeString(c.str(s, at+".base64", "data")); err != nil || len(d) == 0 {
+		data := c.str(s, at+".base64", "data")
+		c.files += len(data)
+		if d, err := base64.StdEncoding.DecodeString(data); err != nil || len(d) == 0 {
 			c.fail("%s.base64.data: invalid base64 data", at)
 		}
+		most := 10
+		if c.server.bedrock {
+			most = 5
+		}
+		if len(data) > most<<20 && slices.Contains(kinds, "image/png") {
+			c.fail("%s.base64: image exceeds %d MB maximum: %d bytes > %d bytes", at, most, len(data), most<<20)
+		}
 	case "url":
+		if c.server.bedrock {
+			c.fail("%s: Input tag 'url' found using 'type' does not match any of the expected tags: 'base64'", at)
+		}
 		if u := c.str(s, at, "url"); !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
 			c.fail("%s.url: Only HTTPS URLs are supported.", at)
 		}

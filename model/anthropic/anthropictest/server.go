@@ -20,6 +20,9 @@ type Server struct {
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
 
+	// bedrock is set where it is Amazon Bedrock.
+	bedrock bool
+
 	mu   sync.Mutex
 	said map[string]string // signatures that were given, and the thinking that they are of
 }
@@ -60,7 +63,11 @@ func (s *Server) learn(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	thinking := map[int]string{}
-	for line := range bytes.Lines([]byte(a.Body)) {
+	said := []byte(a.Body)
+	if s.bedrock {
+		said = unframed(a.Body)
+	}
+	for line := range bytes.Lines(said) {
 		e, ok := readEvent(line)
 		if !ok {
 			continue

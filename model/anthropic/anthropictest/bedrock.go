@@ -1,0 +1,200 @@
+package anthropictest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go/auth/bearer"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/internal/standin"
+)
+
+// What the server of Bedrock takes: the API key, or requests that are signed with
+// the one key for the one region.
+const (
+	BedrockKey = "ABSKtest0000000000000000000000000000"
+	Region     = "us-east-1"
+)
+
+var awsKeys = sigv4.Keys{ID: "AKIATEST000000000000", Secret: "test/secret/0000000000000000000000000000", Token: "session-token"}
+
+// Keyed is a configuration that asks the server with its API key.
+func (s *Server) Keyed() aws.Config {
+	return aws.Config{Region: Region, BaseEndpoint: &s.URL, BearerAuthTokenProvider: bearer.StaticTokenProvider{Token: bearer.Token{Value: BedrockKey}}}
+}
+
+// Signed is a configuration that signs what it asks the server.
+func (s *Server) Signed() aws.Config {
+	return aws.Config{Region: Region, BaseEndpoint: &s.URL, Credentials: aws.CredentialsProviderFunc(
+		func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: awsKeys.ID, SecretAccessKey: awsKeys.Secret, SessionToken: awsKeys.Token}, nil
+		},
+	)}
+}
+
+// StartBedrock starts a server that is Amazon Bedrock with Claude: the operation
+// InvokeModelWithResponseStream (AWS's page model-parameters-anthropic-claude-messages
+// and the API reference). It verifies signatures. Answers are those of
+// [BedrockStream], [BedrockText] and [BedrockError].
+func StartBedrock(answers ...Answer) *Server {
+	s := &Server{said: map[string]string{}, bedrock: true}
+	s.Server = standin.Start(standin.Rules{
+		Type: "application/vnd.amazon.eventstream", ID: "X-Amzn-RequestId", Largest: largestBedrock, Check: s.deny, Learn: s.learn,
+		Unprepared: BedrockError(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
+	}, answers...)
+	return s
+}
+
+// BedrockError is an error of Bedrock, as it comes instead of a stream.
+func BedrockError(status int, kind, message string) Answer {
+	return Answer{
+		Status: status, Body: fmt.Sprintf(`{"message":%s}`, quote(message)),
+		Header: map[string]string{
+			"Content-Type": "application/json", "X-Amzn-ErrorType": kind + ":http://internal.amazon.com/coral/com.amazon.bedrock/",
+		},
+	}
+}
+
+// BedrockText is an answer of one text that ends the turn.
+func BedrockText(pieces ...string) Answer {
+	chunks := make([]braid.Chunk, len(pieces))
+	for i, p := range pieces {
+		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+	}
+	return BedrockStream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
+}
+
+// BedrockStream is a whole answer, as [Stream] is. Bedrock tells nothing of the
+// tokens of thinking, and something of its own at the end.
+func BedrockStream(chunks []braid.Chunk, stop string, u event.Usage) Answer {
+	end := fmt.Sprintf("data: "+`{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":%d,"outputTokenCount":%d,`+
+		`"invocationLatency":1200,"firstByteLatency":300}}`+"\n\n", u.Input, u.Output)
+	return Answer{Body: Frames(events(chunks, stop, u, "") + end)}
+}
+
+// Frames are the server-sent events of the API in the form in which Bedrock sends
+// them: base64 in the messages of a binary event stream, beside padding.
+func Frames(events string) string {
+	const padding = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	var b []byte
+	n := 0
+	for line := range strings.Lines(events) {
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		n = (n*31 + len(data)) % len(padding)
+		b = awsframes.Append(b, "event", "chunk", fmt.Appendf(nil, `{"bytes":"%s","p":"%s"}`,
+			base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(data))), padding[:n]))
+	}
+	return string(b)
+}
+
+// Exception ends a stream of Bedrock with an error, such as "throttlingException".
+func Exception(name, message string) string {
+	return string(awsframes.Append(nil, "exception", name, fmt.Appendf(nil, `{"message":%s}`, quote(message))))
+}
+
+// unframed are the server-sent events in a stream of Bedrock.
+func unframed(body string) []byte {
+	var out []byte
+	r := awsframes.NewReader(strings.NewReader(body))
+	for {
+		f, err := r.Next()
+		if err != nil {
+			return out
+		}
+		var chunk struct {
+			Bytes []byte `json:"bytes"`
+		}
+		if json.Unmarshal(f.Payload, &chunk) == nil {
+			out = fmt.Appendf(out, "data: %s\n", chunk.Bytes)
+		}
+	}
+}
+
+// largestBedrock is how long a body of InvokeModel may be.
+const largestBedrock = 25_000_000
+
+// The ids of models, and of profiles of groups of regions.
+var (
+	modelIDs = regexp.MustCompile(`^(?:(us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\d+)?)?$`)
+	invoked  = regexp.MustCompile(`^/model/([^/]+)/invoke-with-response-stream$`)
+	// alone are the models that are served without a profile.
+	alone = regexp.MustCompile(`^claude-3-(haiku|sonnet|opus|5)`)
+)
+
+// deny says what Bedrock would refuse a request for.
+func (s *Server) deny(r *http.Request, body []byte) *standin.Refusal {
+	no := func(status int, kind, message string) *standin.Refusal {
+		return &standin.Refusal{Why: message, Answer: BedrockError(status, kind, message)}
+	}
+	invalid := func(format string, args ...any) *standin.Refusal {
+		return no(http.StatusBadRequest, "ValidationException", fmt.Sprintf(format, args...))
+	}
+	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		if key != BedrockKey {
+			return no(http.StatusForbidden, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid.")
+		}
+	} else if code, message := sigv4.Check(r, body, awsKeys, Region, "bedrock", time.Now()); code != "" {
+		return no(http.StatusForbidden, code, message)
+	}
+	path := invoked.FindStringSubmatch(r.URL.EscapedPath())
+	switch {
+	case path == nil || r.URL.RawQuery != "":
+		return no(http.StatusNotFound, "UnknownOperationException", "")
+	case r.Method != http.MethodPost:
+		return no(http.StatusMethodNotAllowed, "UnknownOperationException", "")
+	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
+		return invalid("The provided Content Type is invalid or not supported for this model")
+	case r.Header.Get("Anthropic-Version") != "":
+		return invalid("anthropic-version: the version belongs in the body") // this server's own words
+	case len(body) > largestBedrock:
+		return invalid("1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to %d", largestBedrock)
+	}
+	id, err := url.PathUnescape(path[1])
+	known := modelIDs.FindStringSubmatch(id)
+	if err != nil || known == nil {
+		return invalid("The provided model identifier is invalid.")
+	}
+	if known[1] == "" && !alone.MatchString(known[2]) {
+		return invalid("Invocation of model ID %s with on-demand throughput isn\u2019t supported. "+
+			"Retry your request with the ID or ARN of an inference profile that contains this model.", id)
+	}
+	c := &checker{server: s, model: known[2], ids: map[string]bool{}}
+	c.request(body)
+	window := s.Window
+	if window == 0 {
+		window = 1_000_000
+	}
+	switch {
+	case c.problem != "":
+		return invalid("%s", c.problem)
+	case (len(body)-c.files)/4 > window:
+		return invalid("Input is too long for requested model.")
+	}
+	return nil
+}
+
+// version checks the version of the API, which Bedrock wants in the body.
+func (c *checker) bodyVersion(o object) {
+	if v := c.str(o, "", "anthropic_version"); v != "bedrock-2023-05-31" {
+		c.fail("anthropic_version: %q is not a valid version", v)
+	}
+	if bytes.Contains(o["thinking"], []byte(`"display"`)) && late(c.model) < 407 {
+		c.fail("thinking.adaptive.display: Extra inputs are not permitted")
+	}
+}
