@@ -14,7 +14,7 @@ import (
 //
 // The form never shares memory with schema.
 func Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems []Problem) {
-	f := &former{rules: rules, open: make(map[*node]int), names: make(map[*node]string), taken: make(map[string]int)}
+	f := &former{rules: rules, open: make(map[*node]int), names: make(map[*node]string), taken: make(map[string]int), always: make(map[string]bool)}
 	given := bytes.TrimSpace(schema)
 	if len(given) == 0 {
 		given = []byte("{}")
@@ -34,6 +34,7 @@ func Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems 
 	if rules.Refs {
 		f.addDefinitions(top)
 	}
+	f.nameNulls()
 	f.measure(top)
 	if _, none := Worst(f.problems, Fatal); none {
 		return nil, f.problems
@@ -72,8 +73,12 @@ type former struct {
 	ids, found map[string]*node
 	// names and kept are the definitions of a form that has references.
 	names map[*node]string
-	taken map[string]int
-	kept  []*node
+	// always are the names of properties that must be there and may be null; lost is
+	// set where a property that became null is among the problems no more.
+	always map[string]bool
+	lost   bool
+	taken  map[string]int
+	kept   []*node
 }
 
 // knows reports whether the vendor takes a keyword.
@@ -92,13 +97,15 @@ func (f *former) alone(keyword string) bool { return slices.Contains(f.rules.Alo
 func (f *former) add(p Problem) {
 	f.count++
 	for _, o := range f.problems { // where a schema stands twice
-		if o.Kind == p.Kind && o.At == p.At && o.Keyword == p.Keyword && o.Text == p.Text && bytes.Equal(o.Schema, p.Schema) {
+		if o.Kind == p.Kind && o.Name == p.Name && o.At == p.At && o.Keyword == p.Keyword && o.Text == p.Text && bytes.Equal(o.Schema, p.Schema) {
 			return
 		}
 	}
 	if len(f.problems) < maxProblems || p.Kind == Fatal && len(f.problems) < 2*maxProblems {
 		f.problems = append(f.problems, p)
+		return
 	}
+	f.lost = f.lost || p.Kind == Nulled
 }
 
 // tell says that the form does not hold a constraint of n's.

@@ -18,6 +18,10 @@ type Problem struct {
 	// Schema is what a model is told of it: a schema that holds at that place. It
 	// is empty where Text says all, or where there is too much of it.
 	Schema json.RawMessage
+	// Name is the name of a property that is [Nulled], where null under that name
+	// never means null: whoever reads an answer can take such members out. It is
+	// empty where a property of that name must be there and may be null.
+	Name string
 }
 
 // Kind says what a problem does to the form.

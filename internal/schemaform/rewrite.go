@@ -561,13 +561,14 @@ func (f *former) complete(out, w *node, v *node) {
 	into, all := object(), array()
 	for i, name := range v.keys {
 		form := f.schema(v.vals[i])
-		if !slices.Contains(required, name) {
-			if !nulls(form) {
-				f.add(Problem{
-					Kind: Nulled, Keyword: "required", At: v.vals[i].pointer(), Text: "A property that may be missing is null instead.",
-				})
-				form = orNull(form)
-			}
+		switch {
+		case slices.Contains(required, name):
+			f.always[name] = f.always[name] || mayNull(form)
+		case !nulls(form):
+			f.add(Problem{
+				Kind: Nulled, Keyword: "required", At: v.vals[i].pointer(), Text: "A property that may be missing is null instead.", Name: name,
+			})
+			form = orNull(form)
 		}
 		into.keys, into.vals = append(into.keys, name), append(into.vals, form)
 		all.vals = append(all.vals, word(name))
@@ -585,6 +586,26 @@ func nulls(form *node) bool {
 		return (!form.has("type") || allows(form, "null")) && slices.ContainsFunc(either.vals, nulls)
 	}
 	return allows(form, "null")
+}
+
+// mayNull reports whether a form allows null, or does not say.
+func mayNull(form *node) bool {
+	if form.has("$ref") {
+		return true
+	}
+	if either := form.get("anyOf"); either != nil {
+		return slices.ContainsFunc(either.vals, mayNull)
+	}
+	return !form.has("type") || allows(form, "null")
+}
+
+// nameNulls says under which names null means that a property is missing.
+func (f *former) nameNulls() {
+	for i := range f.problems {
+		if p := &f.problems[i]; p.Name != "" && (f.lost || f.always[p.Name]) {
+			p.Name = ""
+		}
+	}
 }
 
 // orNull is a form that allows null as well.

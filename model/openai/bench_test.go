@@ -25,7 +25,7 @@ func BenchmarkDelta(b *testing.B) {
 		b.Run(string(api)+"/ours", func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				s := stream{in: strings.NewReader(body), events: (&Model{api: api}).decoder(nil, func(braid.Chunk, error) bool { return true })}
+				s := stream{in: strings.NewReader(body), events: (&Model{api: api}).decoder(back{}, func(braid.Chunk, error) bool { return true })}
 				if err := s.run(); err != nil {
 					b.Fatal(err)
 				}

@@ -27,6 +27,8 @@ type encoder struct {
 	ids wirename.IDs
 	// head is what stands before the messages.
 	head encoded.Head[[]byte]
+	// output is how the last answer was held to a schema.
+	output output
 	// parts are those of the content that is being written, count how many they
 	// are; only is the text of a single one. aside holds what a result has and
 	// its message cannot.
@@ -44,7 +46,9 @@ func (e *encoder) Cut(to encoded.Mark) {
 	e.dst = e.dst[:to.End]
 }
 
-func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) }
+func (e *encoder) Size() int {
+	return cap(e.dst) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
+}
 
 // Encode writes a message, as one or several of the API's, and a comma.
 func (e *encoder) Encode(m *event.Message) {

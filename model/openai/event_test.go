@@ -177,7 +177,7 @@ func FuzzDelta(f *testing.F) {
 			to := func(list *[]braid.Chunk) func(braid.Chunk, error) bool {
 				return func(c braid.Chunk, _ error) bool { *list = append(*list, c); return true }
 			}
-			a, b := (&Model{api: api}).decoder(nil, to(&short)), (&Model{api: api}).decoder(nil, to(&long))
+			a, b := (&Model{api: api}).decoder(back{}, to(&short)), (&Model{api: api}).decoder(back{}, to(&long))
 			took := false
 			var err error
 			switch a := a.(type) {

@@ -39,12 +39,16 @@ type Model struct {
 	api     API
 	thinks  bool
 	effort  string
-	stall   time.Duration
-	client  *http.Client
-	sdk     sdk.ResponseService
+	// outputs says that answers can be held to a schema.
+	outputs  bool
+	schemas  *bool
+	cacheKey string
+	stall    time.Duration
+	client   *http.Client
+	sdk      sdk.ResponseService
 }
 
-var _ braid.Model = (*Model)(nil)
+var _ braid.ModelChecker = (*Model)(nil)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
@@ -65,6 +69,11 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 		if err := o(m); err != nil {
 			return nil, err
 		}
+	}
+	if m.schemas == nil {
+		m.outputs = m.vendors && holds(name)
+	} else {
+		m.outputs = *m.schemas
 	}
 	if m.vendors && m.key.Empty() {
 		return nil, &event.Error{
@@ -130,17 +139,27 @@ func (m *Model) options() []option.RequestOption {
 // Info implements [braid.Model]: the name is "openai:", or what [Named] says,
 // and the server's own.
 func (m *Model) Info() braid.ModelInfo {
-	info := braid.ModelInfo{Name: m.prefix + ":" + m.name}
+	info := braid.ModelInfo{Name: m.prefix + ":" + m.name, Output: m.outputs}
 	if m.vendors {
 		info.ContextWindow = window(m.name)
 	}
 	return info
 }
 
+// Check implements [braid.ModelChecker]: it puts a request together and throws it
+// away.
+func (m *Model) Check(req *braid.ModelRequest) error {
+	if req == nil {
+		return nil
+	}
+	_, err := m.around(req, nil)
+	return err
+}
+
 // Stream implements [braid.Model].
 func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {
-		body, back, err := m.body(req)
+		body, way, err := m.body(req)
 		if err != nil {
 			yield(braid.Chunk{}, err)
 			return
@@ -153,7 +172,7 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			return
 		}
 		defer answer.Body.Close()
-		s := stream{in: g.Reading(answer.Body), events: m.decoder(back, yield)}
+		s := stream{in: g.Reading(answer.Body), events: m.decoder(way, yield)}
 		switch err := s.run(); {
 		case s.sender().left:
 		case err != nil:
@@ -164,9 +183,20 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 	}
 }
 
+// back is what an answer needs to know of its request.
+type back struct {
+	// names maps names of tools that were changed.
+	names map[string]string
+	// absent are the members that are null where they are missing.
+	absent map[string]bool
+}
+
 // decoder makes the decoder of an answer.
-func (m *Model) decoder(back map[string]string, yield func(braid.Chunk, error) bool) events {
-	s := sender{names: back, yield: yield}
+func (m *Model) decoder(way back, yield func(braid.Chunk, error) bool) events {
+	s := sender{names: way.names, yield: yield}
+	if len(way.absent) > 0 {
+		s.absent = &filter{names: way.absent}
+	}
 	if m.api == Responses {
 		return &responsesDecoder{to: s}
 	}

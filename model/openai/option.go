@@ -77,6 +77,33 @@ func Effort(word string) Option {
 	}
 }
 
+// Schemas says whether answers can be held to a schema where that does not follow
+// from address and name: servers other than the vendor's are told in words unless
+// it is set. vLLM, Ollama, LM Studio and llama.cpp can be, and many models behind
+// OpenRouter.
+func Schemas(yes bool) Option {
+	return func(m *Model) error {
+		m.schemas = &yes
+		return nil
+	}
+}
+
+var cacheKeys = regexp.MustCompile(`^[!-~]{1,64}$`)
+
+// CacheKey groups calls that begin alike, so that the vendor sends them to where
+// the beginning is cached: the name of an agent, say, or of a tenant's share of
+// its calls. It goes to the vendor as it is (guides/prompt-caching,
+// prompt_cache_key).
+func CacheKey(key string) Option {
+	return func(m *Model) error {
+		if !cacheKeys.MatchString(key) {
+			return wrong("The key of a prompt cache has 64 letters at most, and no spaces.", "give a short one, such as the agent's name")
+		}
+		m.cacheKey = key
+		return nil
+	}
+}
+
 var prefixes = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
 // Named sets what stands before the colon in the model's name: "ollama" for a

@@ -207,7 +207,7 @@ func (r *recording) body(t *testing.T) string {
 func decode(api API, in io.Reader) (modeltest.Read, error) {
 	var chunks []braid.Chunk
 	yield := func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
-	s := stream{in: in, events: (&Model{api: api}).decoder(nil, yield)}
+	s := stream{in: in, events: (&Model{api: api}).decoder(back{}, yield)}
 	err := s.run()
 	return modeltest.Put(chunks, err), err
 }

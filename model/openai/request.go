@@ -1,47 +1,82 @@
 package openai
 
 import (
-	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/wirename"
 )
 
-// body gives a request's body, and the names of tools that were changed in it.
+// body gives a request's body, and what its answer needs to know of it.
 //
 // Members stand in an order of their own: the model, the tools, the
 // instructions and the messages first, in the order in which the vendor caches
 // them, and then what may change from call to call. So the body of the next
 // request begins with the bytes of this one, up to the end of its messages.
-func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error) {
+func (m *Model) body(req *braid.ModelRequest) ([]byte, back, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return nil, back{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
 	if err := m.unsupported(req.Messages); err != nil {
-		return nil, nil, err
-	}
-	tail, err := m.tail(req)
-	if err != nil {
-		return nil, nil, err
+		return nil, back{}, err
 	}
 	h := m.kept.Take(req)
 	defer m.kept.Put(h)
 	e := &h.Encoder
-	head, err := e.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
+	frame, err := m.around(req, e)
 	if err != nil {
-		return nil, nil, err
+		return nil, back{}, err
 	}
 	e.api, e.vendors, e.thinks = m.api, m.vendors, m.thinks
 	h.Update(req.Messages)
-	body := make([]byte, 0, len(head)+len(e.dst)+len(tail))
-	body = append(body, head...)
+	body := make([]byte, 0, len(frame.head)+len(e.dst)+len(frame.tail))
+	body = append(body, frame.head...)
 	body = append(body, e.dst[:len(e.dst)-1]...)
-	return append(body, tail...), toolNames.Back(req.Tools), nil
+	body = append(body, frame.tail...)
+	if m.vendors && len(body) > largest {
+		return nil, back{}, notSent(event.ErrTooLarge, "The request is larger than the 50 MiB that OpenAI takes.", "send smaller or fewer files and images")
+	}
+	return body, back{names: toolNames.Back(req.Tools), absent: frame.absent}, nil
+}
+
+// largest is how long a request may be (guides/images-vision, file limits).
+const largest = 50 << 20
+
+// frame is what stands around the messages.
+type frame struct {
+	head, tail []byte
+	absent     map[string]bool
+}
+
+// around makes it, with what e has kept of the request before; nil keeps nothing.
+func (m *Model) around(req *braid.ModelRequest, e *encoder) (f frame, err error) {
+	if e == nil {
+		e = &encoder{}
+	}
+	if f.tail, err = m.tail(req); err != nil {
+		return f, err
+	}
+	if req.Output != nil {
+		if err := e.output.update(m, req.Output); err != nil {
+			return f, err
+		}
+		f.tail = append(f.tail[:len(f.tail)-1], e.output.member...)
+		f.tail = append(f.tail, '}')
+		f.absent = e.output.absent
+		if e.output.words != "" {
+			worded := *req
+			worded.Instructions = strings.TrimSpace(req.Instructions + "\n\n" + e.output.words)
+			req = &worded
+		}
+	}
+	f.head, err = e.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
+	return f, err
 }
 
 // toolNames are those that the APIs take: ^[a-zA-Z0-9_-]{1,64}$.
@@ -80,7 +115,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 
 // appendTool writes what the model is told about a tool, and a comma.
 func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	schema, rest, err := wireSchema(t)
+	schema, words, err := toolSchema(t)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +126,8 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 	}
 	b = strictjson.AppendString(b, toolNames.Wire(t.Name))
 	description := strings.TrimSpace(t.Description)
-	if rest != "" {
-		description = strings.TrimSpace(description + "\n\nThe input must also match this JSON schema: " + rest)
+	if words != "" {
+		description = strings.TrimSpace(description + "\n\n" + words)
 	}
 	if description != "" {
 		b = strictjson.AppendString(append(b, `,"description":`...), description)
@@ -106,60 +141,19 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 	return append(b, `}},`...), nil
 }
 
-// apart are the keywords that the APIs do not take at the top of a tool's schema.
-var apart = []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"}
-
-// wireSchema is a tool's schema as the APIs take it: that of an object, with
-// properties, and with none of the keywords apart at its top. Those are told in
-// words; that they hold is checked by the tool anyway.
-func wireSchema(t *braid.ToolSpec) (schema []byte, rest string, err error) {
-	given := bytes.TrimSpace(t.Schema)
-	if len(given) == 0 || string(given) == "true" {
-		given = []byte("{}")
-	}
-	if given, err = strictjson.AppendCompact(nil, given, strictjson.DefaultDepth); err != nil || given[0] != '{' {
-		return nil, "", noSchema(t)
-	}
-	var r strictjson.Reader
-	r.Reset(given, strictjson.DefaultDepth)
-	schema = []byte(`{"type":"object"`)
-	others := []byte{'{'}
-	properties := false
-	for o := r.Object(); o.Next(); {
-		key := string(o.Key)
-		value := r.Verbatim(strictjson.DefaultDepth)
-		to := &schema
-		switch {
-		case key == "type":
-			if string(value) != `"object"` {
-				return nil, "", noSchema(t)
-			}
-			continue
-		case key == "properties":
-			properties = true
-		case slices.Contains(apart, key):
-			to = &others
+// toolSchema is a tool's schema as the APIs take it, and what of it is told in
+// words; that it holds is checked by the tool anyway.
+func toolSchema(t *braid.ToolSpec) (schema json.RawMessage, words string, err error) {
+	schema, problems := schemaform.Form(t.Schema, schemaform.OpenAITools)
+	if p, none := schemaform.Worst(problems, schemaform.Fatal); none {
+		where := ""
+		if p.At != "" {
+			where = " It stands at " + p.At + "."
 		}
-		if len(*to) > 1 {
-			*to = append(*to, ',')
-		}
-		*to = append(append(strictjson.AppendString(*to, key), ':'), value...)
+		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be told to OpenAI's models. %s%s",
+			"give the tool a JSON schema with \"type\": \"object\"", t.Name, p.Text, where)
 	}
-	if r.End() != nil {
-		return nil, "", noSchema(t)
-	}
-	if !properties {
-		schema = append(schema, `,"properties":{}`...)
-	}
-	if len(others) > 1 {
-		rest = string(others) + "}"
-	}
-	return append(schema, '}'), rest, nil
-}
-
-func noSchema(t *braid.ToolSpec) error {
-	return notSent(event.ErrInvalid, "The parameters of the tool %q are no JSON schema of an object.",
-		"give the tool a schema with \"type\": \"object\"", t.Name)
+	return schema, schemaform.Words(problems), nil
 }
 
 // tail is what stands behind the messages, with the bracket that closes them.
@@ -178,6 +172,9 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 	}
 	if b, err = m.appendChoice(b, req); err != nil {
 		return nil, err
+	}
+	if m.cacheKey != "" {
+		b = strictjson.AppendString(append(b, `,"prompt_cache_key":`...), m.cacheKey)
 	}
 	effort := m.effortOf(o.Thinking)
 	if m.api == Responses {

@@ -123,11 +123,13 @@ func TestSchemas(t *testing.T) {
 		`{"properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"oneOf":[{"type":"null"}]}}}`: {
 			`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"oneOf":[{"type":"null"}]}}}`, ``,
 		},
-		`{"type":"object","oneOf":[{"required":["a"]}],"properties":{},"not":{"required":["b"]}}`: {
-			`{"type":"object","properties":{}}`, `{"oneOf":[{"required":["a"]}],"not":{"required":["b"]}}`,
+		`{"type":"object","oneOf":[{"required":["a"]},{"required":["c"]}],"properties":{},"not":{"required":["b"]}}`: {
+			`{"type":"object","properties":{}}`,
+			`The input must also match this JSON schema: {"oneOf":[{"required":["a"]},{"required":["c"]}],"not":{"required":["b"]}}`,
 		},
+		`{"type":"object","properties":{"a":{"type":"array"},"b":true}}`: {`{"type":"object","properties":{"a":{"type":"array","items":{}},"b":{}}}`, ``},
 	} {
-		schema, rest, err := wireSchema(&braid.ToolSpec{Schema: json.RawMessage(given)})
+		schema, rest, err := toolSchema(&braid.ToolSpec{Schema: json.RawMessage(given)})
 		if err != nil || string(schema) != want[0] || rest != want[1] {
 			t.Errorf("%s: %s, %s, %v", given, schema, rest, err)
 		}

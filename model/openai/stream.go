@@ -29,11 +29,28 @@ type sender struct {
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
 	yield func(braid.Chunk, error) bool
+	// absent takes nulls out of texts that stand for what is missing; nil takes none.
+	absent *filter
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 }
 
 func (s *sender) send(c braid.Chunk) {
+	if s.absent != nil {
+		switch c.Kind {
+		case braid.ChunkText:
+			if c.Text = s.absent.text(c.Index, c.Text); c.Text == "" {
+				return
+			}
+		case braid.ChunkStop:
+			s.absent.end(s.pass)
+		default:
+		}
+	}
+	s.pass(c)
+}
+
+func (s *sender) pass(c braid.Chunk) {
 	if !s.left && !s.yield(c, nil) {
 		s.left = true
 	}

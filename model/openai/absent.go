@@ -1,0 +1,247 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/braidrun/braid"
+)
+
+// A strict schema must require every property; one that may be missing is null
+// instead. So an answer has nulls that its schema does not know, and they are
+// taken out while it streams: what is held back is a key, until its value begins.
+
+// absent takes members of some names out of a JSON text where they are null. What
+// is no JSON object goes through as it is.
+type absent struct {
+	names map[string]bool
+
+	out  []byte
+	held []byte // what goes out, or not, with the next member
+	key  []byte // as it is written, with its quotes
+	open []level
+	at   place
+	// quoted and escaped are about the string that is being read, null counts the
+	// letters of the word.
+	quoted, escaped bool
+	null            int
+	plain           bool // nothing is looked at any more
+}
+
+// level is an array or object that is open.
+type level struct {
+	object bool
+	some   bool // a member has gone out
+	comma  bool // one is to go out before the next member
+}
+
+// place is what may come next.
+type place uint8
+
+const (
+	beforeText place = iota
+	beforeKey
+	inKey
+	beforeColon
+	beforeValue
+	inNull
+	elsewhere // in a value, or behind it
+)
+
+// write takes a piece of the text and gives what can go out. It stays valid until
+// the next call.
+func (a *absent) write(piece string) []byte {
+	a.out = a.out[:0]
+	for i := 0; i < len(piece); i++ {
+		if a.plain {
+			a.out = append(a.out, piece[i:]...)
+			break
+		}
+		a.take(piece[i])
+	}
+	return a.out
+}
+
+// rest gives what is held back at the end.
+func (a *absent) rest() []byte {
+	a.out = a.out[:0]
+	if !a.plain {
+		a.release()
+	}
+	return a.out
+}
+
+// release lets out what is held, with the comma that belongs before it.
+func (a *absent) release() {
+	if n := len(a.open); n > 0 && a.open[n-1].comma {
+		a.out = append(a.out, ',')
+		a.open[n-1].comma = false
+	}
+	a.out = append(a.out, a.held...)
+	a.held = a.held[:0]
+}
+
+func (a *absent) take(c byte) {
+	if a.at == inKey || a.at == elsewhere && a.quoted {
+		a.inString(c)
+		return
+	}
+	blank := c == ' ' || c == '\n' || c == '\r' || c == '\t'
+	switch a.at {
+	case beforeText:
+		a.out = append(a.out, c)
+		if c == '{' {
+			a.open, a.at = append(a.open, level{object: true}), beforeKey
+		} else if !blank {
+			a.plain = true
+		}
+	case beforeKey:
+		switch {
+		case blank:
+			a.held = append(a.held, c)
+		case c == '"':
+			a.held, a.key, a.at = append(a.held, c), append(a.key[:0], c), inKey
+		case c == '}':
+			a.open[len(a.open)-1].comma = false
+			a.release()
+			a.shut(c)
+		default:
+			a.giveUp(c)
+		}
+	case beforeColon:
+		a.held = append(a.held, c)
+		if c == ':' {
+			a.at = beforeValue
+		} else if !blank {
+			a.giveUp(0)
+		}
+	case beforeValue:
+		switch {
+		case blank:
+			a.held = append(a.held, c)
+		case c == 'n' && a.drops():
+			a.held, a.at, a.null = append(a.held, c), inNull, 1
+		default:
+			a.emit()
+			a.value(c)
+		}
+	case inNull:
+		a.held = append(a.held, c)
+		if c != "null"[a.null] {
+			a.giveUp(0)
+		} else if a.null++; a.null == len("null") {
+			a.held, a.at = a.held[:0], elsewhere
+			a.open[len(a.open)-1].comma = false
+		}
+	default:
+		a.value(c)
+	}
+}
+
+// emit lets a member begin.
+func (a *absent) emit() {
+	a.release()
+	a.open[len(a.open)-1].some = true
+	a.at = elsewhere
+}
+
+func (a *absent) inString(c byte) {
+	into := &a.out
+	if a.at == inKey {
+		into = &a.held
+		a.key = append(a.key, c)
+	}
+	*into = append(*into, c)
+	switch {
+	case a.escaped:
+		a.escaped = false
+	case c == '\\':
+		a.escaped = true
+	case c != '"':
+	case a.at == inKey:
+		a.at = beforeColon
+	default:
+		a.quoted = false
+	}
+}
+
+// drops reports whether the key is one of those that are null where they are
+// missing.
+func (a *absent) drops() bool {
+	if bytes.IndexByte(a.key, '\\') < 0 {
+		return a.names[string(a.key[1:len(a.key)-1])]
+	}
+	var name string
+	return json.Unmarshal(a.key, &name) == nil && a.names[name]
+}
+
+// value takes what is in a value, or behind it.
+func (a *absent) value(c byte) {
+	switch c {
+	case '"':
+		a.quoted = true
+	case '{':
+		a.open, a.at = append(a.open, level{object: true}), beforeKey
+	case '[':
+		a.open = append(a.open, level{})
+	case '}', ']':
+		a.shut(c)
+		return
+	case ',':
+		if n := len(a.open); n > 0 && a.open[n-1].object {
+			a.open[n-1].comma = a.open[n-1].some
+			a.at = beforeKey
+			return
+		}
+	}
+	a.out = append(a.out, c)
+}
+
+// shut closes an array or object.
+func (a *absent) shut(c byte) {
+	n := len(a.open)
+	if n == 0 || a.open[n-1].object != (c == '}') {
+		a.giveUp(c)
+		return
+	}
+	a.out = append(a.out, c)
+	a.open, a.at = a.open[:n-1], elsewhere
+	a.plain = n == 1
+}
+
+// giveUp lets everything through from here on; 0 has been taken already.
+func (a *absent) giveUp(c byte) {
+	a.release()
+	if a.plain = true; c != 0 {
+		a.out = append(a.out, c)
+	}
+}
+
+// filter takes absent members out of the texts of an answer.
+type filter struct {
+	names map[string]bool
+	texts map[int]*absent
+}
+
+// text gives what goes out of a piece of the text at index.
+func (f *filter) text(index int, piece string) string {
+	a := f.texts[index]
+	if a == nil {
+		if f.texts == nil {
+			f.texts = make(map[int]*absent)
+		}
+		a = &absent{names: f.names}
+		f.texts[index] = a
+	}
+	return string(a.write(piece))
+}
+
+// end gives what is left of texts that broke off.
+func (f *filter) end(yield func(braid.Chunk)) {
+	for index, a := range f.texts {
+		if rest := a.rest(); len(rest) > 0 {
+			yield(braid.Chunk{Kind: braid.ChunkText, Index: index, Text: string(rest)})
+		}
+	}
+	f.texts = nil
+}

@@ -1,0 +1,114 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemaform"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// output is how an answer is held to a schema (guides/structured-outputs). It is
+// made once for each schema of a conversation.
+type output struct {
+	name   string
+	schema json.RawMessage
+
+	// member asks for it, words do so where the API cannot.
+	member []byte
+	words  string
+	// absent are the members that are null where they are missing.
+	absent map[string]bool
+}
+
+// update makes the output that of o, unless it is already.
+func (u *output) update(m *Model, o *braid.OutputSchema) error {
+	if !m.outputs {
+		return notSent(event.ErrUnsupported, "The model cannot be held to a schema.", "ask for it in words, or take another model")
+	}
+	if u.name == o.Name && len(u.schema) > 0 && bytes.Equal(u.schema, o.Schema) {
+		return nil
+	}
+	*u = output{}
+	form, problems := schemaform.Form(o.Schema, schemaform.OpenAIOutput)
+	absent, known := missing(problems)
+	strict := form != nil && known
+	if !strict {
+		// What cannot be held strictly can still be asked for.
+		form, problems = schemaform.Form(o.Schema, schemaform.OpenAITools)
+		absent = nil
+	}
+	if p, none := schemaform.Worst(problems, schemaform.Fatal); none {
+		if !aside(o.Schema) {
+			return notSent(event.ErrInvalid, "The schema of the answer cannot be told to OpenAI's models. %s",
+				"give a JSON schema of an object", p.Text)
+		}
+		u.words = "Answer with JSON alone, without anything around it. It must be valid under this JSON schema: " + string(o.Schema)
+	} else {
+		u.member = m.appendOutput(nil, o.Name, form, answerWords(problems), strict)
+		u.absent = absent
+	}
+	u.name, u.schema = o.Name, slices.Clone(o.Schema)
+	return nil
+}
+
+// answerWords is what an answer's schema does not say.
+func answerWords(problems []schemaform.Problem) string {
+	return strings.Replace(schemaform.Words(problems), "The input must", "The answer must", 1)
+}
+
+// missing are the names of members that are null where they are missing; known is
+// false where null under one of the names can mean something else.
+func missing(problems []schemaform.Problem) (names map[string]bool, known bool) {
+	for i := range problems {
+		p := &problems[i]
+		if p.Kind != schemaform.Nulled {
+			continue
+		}
+		if p.Name == "" {
+			return nil, false
+		}
+		if names == nil {
+			names = make(map[string]bool)
+		}
+		names[p.Name] = true
+	}
+	return names, true
+}
+
+// aside reports whether a schema is one of something else than an object, which
+// the API has no member for: it is told in words.
+func aside(schema json.RawMessage) bool {
+	rules := *schemaform.OpenAITools
+	rules.Object, rules.NotTop = false, nil
+	form, _ := schemaform.Form(schema, &rules)
+	return form != nil
+}
+
+// appendOutput writes the member that asks for a schema, with a comma before it.
+func (m *Model) appendOutput(b []byte, name string, schema json.RawMessage, words string, strict bool) []byte {
+	if name == "" {
+		name = "answer"
+	}
+	end := `}}`
+	if m.api == Responses {
+		b = append(b, `,"text":{"format":{"type":"json_schema","name":`...)
+	} else {
+		b = append(b, `,"response_format":{"type":"json_schema","json_schema":{"name":`...)
+	}
+	b = strictjson.AppendString(b, toolNames.Wire(name))
+	if words != "" {
+		b = strictjson.AppendString(append(b, `,"description":`...), words)
+	}
+	b = append(append(b, `,"schema":`...), schema...)
+	if strict {
+		b = append(b, `,"strict":true`...)
+	} else {
+		b = append(b, `,"strict":false`...)
+	}
+	return append(b, end...)
+}
