@@ -89,6 +89,8 @@ func (s *story) outer(e *event.Event) {
 	case *event.ThinkingDelta:
 		s.streamed = e.Step
 		s.think(b.Text)
+	case *event.AnswerReplaced:
+		s.takenBack(e, b)
 	case *event.AssistantMessage:
 		s.message(e, b)
 	default:
@@ -101,7 +103,7 @@ func (s *story) outer(e *event.Event) {
 func (s *story) inner(e *event.Event) {
 	depth := max(s.scopes[e.Scope].depth, 1)
 	switch b := e.Body.(type) {
-	case *event.TextDelta, *event.ThinkingDelta:
+	case *event.TextDelta, *event.ThinkingDelta, *event.AnswerReplaced:
 	case *event.AssistantMessage:
 		if text := event.TextOf(b.Content); text != "" {
 			s.begin(partNote)
@@ -149,6 +151,8 @@ func (s *story) common(e *event.Event, depth int) {
 		s.note(depth, dim, "saved %s, version %d (%d bytes)", cleanLine(b.Name), b.Version, b.Size)
 	case *event.Compacted:
 		s.note(depth, dim, "the conversation became long: its beginning is now a summary for the model")
+	case *event.Redacted:
+		s.note(depth, dim, "the model's provider takes back what was asked: %s", oneLine(clean(event.TextOf(b.Shown()))))
 	case *event.Fault:
 		message, _ := describe(b.Err)
 		s.note(depth, red, "%s", oneLine(message))
@@ -189,6 +193,16 @@ func (s *story) message(e *event.Event, b *event.AssistantMessage) {
 	if b.Stop == event.StopMaxTokens {
 		s.note(0, yellow, "the answer was cut at its token limit")
 	}
+}
+
+// takenBack says that what was streamed of an answer does not stand. It cannot be taken off
+// the paper.
+func (s *story) takenBack(e *event.Event, b *event.AnswerReplaced) {
+	if s.streamed == e.Step {
+		s.note(0, yellow, "the model's provider takes this back; instead:")
+	}
+	s.streamed = e.Step
+	s.say(b.Text)
 }
 
 // begin goes to another part of the story: on a fresh line, with an empty one
@@ -287,6 +301,10 @@ func (s *story) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
 	}
 	message, _ := describe(b.Err)
 	message = strings.TrimSuffix(message, ".")
+	if b.Fallback != "" {
+		s.note(depth, yellow, "%s: asking %s instead (attempt %d)", oneLine(message), cleanLine(b.Fallback), e.Attempt+1)
+		return
+	}
 	wait := max(b.RetryAt.Sub(e.Time), 0).Round(100 * time.Millisecond)
 	s.note(depth, yellow, "%s: trying again in %s (attempt %d)", oneLine(message), wait, e.Attempt+1)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -291,6 +292,10 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 		add(&f.Place, &event.ThinkingDelta{Text: f.Text})
 	case *native.Snapshot:
 		// What was shown cannot be taken back on paper; what is new goes on from it.
+		if change.Replaced && change.Thinking == "" && !f.Truncated {
+			add(&f.Place, &event.AnswerReplaced{Text: change.Text})
+			break
+		}
 		if change.Text != "" {
 			add(&f.Place, &event.TextDelta{Text: change.Text})
 		}
@@ -332,11 +337,13 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 			},
 		})
 	case *native.Retry:
-		ended := &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: f.RetryAt}
+		ended := &event.StepEnded{Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: f.RetryAt, Fallback: f.Model}
 		if f.Error != nil {
 			ended.Err = f.Error.Err()
 		}
 		add(&f.Place, ended)
+	case *native.Redacted:
+		add(nil, &event.Redacted{Target: f.Target, Replacement: []event.Block{&event.Text{Text: f.Text}}})
 	case *native.Notice:
 		add(&f.Place, &event.Notice{Code: f.Code, Text: f.Message})
 	case *native.Result:
@@ -352,12 +359,21 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 func (t *translation) ended(end *native.End, err *native.Error) *event.RunEnded {
 	b := &event.RunEnded{
 		Status: end.Status, Stop: end.StopReason, Cycles: end.NumTurns, Duration: time.Duration(end.DurationMS) * time.Millisecond,
-		Usage: usageOf(&end.Usage),
+		Usage: usageOf(&end.Usage), CostNanoUSD: nanoOf(end.TotalCostUSD),
 	}
 	if err != nil {
 		b.Err = err.Err()
 	}
 	return b
+}
+
+// nanoOf is a cost in 1e-9 dollars; nil where it is not known.
+func nanoOf(dollars *float64) *int64 {
+	if dollars == nil {
+		return nil
+	}
+	nano := int64(math.Round(*dollars * 1e9))
+	return &nano
 }
 
 func usageOf(u *native.Usage) event.Usage {
@@ -385,9 +401,11 @@ func (t *translation) fill(s *summary, f native.Frame) {
 		}
 	case *native.Result:
 		s.Text, s.Stop, s.Cycles, s.Usage = f.Result, f.StopReason, f.NumTurns, usageOf(&f.Usage)
+		s.Cost = nanoOf(f.TotalCostUSD)
 	case *native.Error:
 		if f.Run != nil {
 			s.Stop, s.Cycles, s.Usage = f.Run.StopReason, f.Run.NumTurns, usageOf(&f.Run.Usage)
+			s.Cost = nanoOf(f.Run.TotalCostUSD)
 		}
 	}
 }

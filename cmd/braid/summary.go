@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,20 +15,24 @@ type summary struct {
 	Conversation string `json:"conversation,omitempty"`
 	Run          string `json:"run,omitempty"`
 	// Kept says that the conversation can be gone on with later.
-	Kept       bool             `json:"kept"`
-	Model      string           `json:"model"`
-	Simulated  bool             `json:"simulated"`
-	Stop       event.StopReason `json:"stop,omitempty"`
-	Why        event.Why        `json:"why,omitempty"`
-	Text       string           `json:"text"`
-	Usage      event.Usage      `json:"usage"`
-	Cycles     int              `json:"cycles"`
-	ModelCalls int              `json:"model_calls"`
-	ToolCalls  int              `json:"tool_calls"`
-	ToolErrors int              `json:"tool_errors"`
-	Duration   time.Duration    `json:"duration_ns"`
-	ModelTime  time.Duration    `json:"model_time_ns"`
-	FirstByte  time.Duration    `json:"time_to_first_byte_ns"`
+	Kept      bool   `json:"kept"`
+	Model     string `json:"model"`
+	Simulated bool   `json:"simulated"`
+	// Replay says that the model's words were recorded before.
+	Replay bool             `json:"replay,omitempty"`
+	Stop   event.StopReason `json:"stop,omitempty"`
+	Why    event.Why        `json:"why,omitempty"`
+	Text   string           `json:"text"`
+	Usage  event.Usage      `json:"usage"`
+	// Cost is in 1e-9 US dollars; null where it is not known.
+	Cost       *int64        `json:"cost_nano_usd"`
+	Cycles     int           `json:"cycles"`
+	ModelCalls int           `json:"model_calls"`
+	ToolCalls  int           `json:"tool_calls"`
+	ToolErrors int           `json:"tool_errors"`
+	Duration   time.Duration `json:"duration_ns"`
+	ModelTime  time.Duration `json:"model_time_ns"`
+	FirstByte  time.Duration `json:"time_to_first_byte_ns"`
 	// Error is set unless the turn went well, Exit is the exit code that goes with it.
 	Error *event.Error `json:"error,omitempty"`
 	Exit  int          `json:"exit"`
@@ -36,8 +41,11 @@ type summary struct {
 // line is the summary for people.
 func (s *summary) line() string {
 	var words []string
+	if s.Replay {
+		words = append(words, "replay") // first, so that it is never cut
+	}
 	if s.Simulated {
-		words = append(words, "simulated, not charged") // first, so that it is never cut
+		words = append(words, "simulated, not charged")
 	}
 	add := func(n int, one, many string) {
 		switch {
@@ -52,8 +60,34 @@ func (s *summary) line() string {
 	if s.ToolErrors > 0 {
 		words = append(words, fmt.Sprintf("%d failed", s.ToolErrors))
 	}
-	words = append(words, fmt.Sprintf("%d + %d tokens", s.Usage.Input, s.Usage.Output), short(s.Duration))
+	words = append(words, fmt.Sprintf("%d + %d tokens", s.Usage.Input, s.Usage.Output))
+	switch {
+	case s.Simulated: // said already
+	case s.Cost == nil:
+		words = append(words, "cost unknown")
+	default:
+		words = append(words, dollars(*s.Cost)+" USD")
+	}
+	words = append(words, short(s.Duration))
 	return strings.Join(words, " · ")
+}
+
+// dollars writes an amount of 1e-9 US dollars as a decimal: all of a small one, and
+// of one above a cent four places.
+func dollars(nano int64) string {
+	const cent = 1e7
+	if nano >= cent || nano <= -cent {
+		return strconv.FormatFloat(float64(nano)/1e9, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64)
+}
+
+// costWord is a cost that may be unknown.
+func costWord(nano *int64) string {
+	if nano == nil {
+		return "unknown"
+	}
+	return dollars(*nano)
 }
 
 // answerOnly shows nothing but the answer, when the turn is over: the form

@@ -142,7 +142,7 @@ func (t *talk) abandon(ctx context.Context) error {
 func (t *talk) summary(res *braid.Result, err error) *summary {
 	info := t.agent.Model().Info()
 	s := &summary{
-		Kind: "result", Conversation: t.conv.ID(), Kept: t.kept, Model: info.Name, Simulated: info.Simulated,
+		Kind: "result", Conversation: t.conv.ID(), Kept: t.kept, Model: info.Name, Simulated: info.Simulated, Replay: info.Replay,
 		Exit: kindOf(err).Info().Exit,
 	}
 	if err == nil {
@@ -153,7 +153,7 @@ func (t *talk) summary(res *braid.Result, err error) *summary {
 	if res == nil {
 		return s
 	}
-	s.Run, s.Stop, s.Why, s.Text, s.Usage = res.Run, res.Stop, res.Why, res.Text(), res.Usage
+	s.Run, s.Stop, s.Why, s.Text, s.Usage, s.Cost = res.Run, res.Stop, res.Why, res.Text(), res.Usage, res.CostNanoUSD
 	m := res.Metrics
 	s.Cycles, s.ModelCalls, s.ToolCalls, s.ToolErrors = m.Cycles, m.ModelCalls, m.ToolCalls, m.ToolErrors
 	s.Duration, s.ModelTime, s.FirstByte = m.Duration, m.ModelTime, m.TimeToFirstByte

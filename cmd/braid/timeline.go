@@ -58,7 +58,7 @@ func (t *timeline) title(c *journal.Summary) {
 // event implements [teller].
 func (t *timeline) event(e *event.Event) error {
 	if r := t.hidden[e.Seq]; r != nil {
-		e = redacted(e, r)
+		e = r.Cover(e)
 	}
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
@@ -88,35 +88,6 @@ func (t *timeline) event(e *event.Event) error {
 		t.other(e)
 	}
 	return nil
-}
-
-// redacted is the event as it may be shown.
-func redacted(e *event.Event, r *event.Redacted) *event.Event {
-	instead := r.Replacement
-	if instead == nil {
-		instead = []event.Block{&event.Text{Text: "[redacted]"}}
-	}
-	shown := *e
-	switch b := e.Body.(type) {
-	case *event.UserMessage:
-		shown.Body = &event.UserMessage{Content: instead, Mail: b.Mail}
-	case *event.AssistantMessage:
-		body := *b
-		body.Content = instead
-		shown.Body = &body
-	case *event.StepEnded:
-		body := *b
-		if b.Result != nil {
-			result := *b.Result
-			result.Content, result.Structured = instead, nil
-			body.Result = &result
-		}
-		shown.Body = &body
-	case *event.StepBegun, *event.RunStarted, *event.RunEnded:
-	default:
-		shown.Body = &event.Notice{Text: contentText(instead)}
-	}
-	return &shown
 }
 
 func (t *timeline) runStarted(e *event.Event, b *event.RunStarted) {
@@ -153,12 +124,10 @@ func (t *timeline) runEnded(e *event.Event, b *event.RunEnded) {
 	t.line(e, st, "%s", traceLine(e, t.tools.of))
 	if len(b.Models) > 1 {
 		for _, m := range b.Models {
-			t.line(e, dim, "[run] model=%s %s", cleanLine(m.Model), usageWords(m.Usage))
+			t.line(e, dim, "[run] model=%s %s cost_usd=%s", cleanLine(m.Model), usageWords(m.Usage), costWord(m.CostNanoUSD))
 		}
 	}
-	if b.CostNanoUSD != nil {
-		t.line(e, dim, "[run] cost=%.6f USD", float64(*b.CostNanoUSD)/1e9)
-	}
+	t.line(e, dim, "[run] cost_usd=%s", costWord(b.CostNanoUSD))
 	t.failure(e, b.Err)
 }
 

@@ -67,7 +67,10 @@ func stepWords(e *event.Event, b *event.StepEnded, number func(string) int) stri
 	if b.EndTurn {
 		words = append(words, "end_turn=true")
 	}
-	if !b.RetryAt.IsZero() {
+	switch {
+	case b.Fallback != "":
+		words = append(words, "fallback="+cleanLine(b.Fallback))
+	case !b.RetryAt.IsZero():
 		words = append(words, "retry_in="+short(max(b.RetryAt.Sub(e.Time), 0)))
 	}
 	return strings.Join(append(words, "duration="+short(b.Duration)), " ")
