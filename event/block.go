@@ -74,7 +74,8 @@ type Media struct {
 
 // ToolCall is the model's request to run a tool.
 type ToolCall struct {
-	// ID pairs the call with its result; it is unique within a conversation's session.
+	// ID pairs the call with its result. It is unique within its message; a model may give
+	// it again in a later one, and providers that mind are sent another one then.
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Args is a JSON value, normally an object; nil where the model sent
