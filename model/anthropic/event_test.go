@@ -55,7 +55,7 @@ data: {"type":"message_stop"}
 
 func TestWhatTheVendorDoesItself(t *testing.T) {
 	t.Parallel()
-	got, err := decode(strings.NewReader(searched))
+	got, err := decode(newLines(strings.NewReader(searched)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(deltas(3))
 	f.Add("data:\n\nid: 1\ndata: {}\n\n: comment\nevent: x\r\ndata: [\r\n\r\n")
 	f.Fuzz(func(t *testing.T, body string) {
-		got, err := decode(strings.NewReader(body))
+		got, err := decode(newLines(strings.NewReader(body)))
 		if (err == nil) != (got.Stops == 1) || got.Stops > 1 {
 			t.Fatalf("%d end signals and %v", got.Stops, err)
 		}

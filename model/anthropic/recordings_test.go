@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
@@ -22,13 +25,21 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-type recording struct{ recordings.Exchange }
+// recording is an exchange with Anthropic's API or with Amazon Bedrock.
+type recording struct {
+	recordings.Exchange
+
+	bedrock bool
+}
 
 func recorded(t *testing.T) []recording {
 	t.Helper()
 	var out []recording
 	for _, x := range recordings.Of(t, 30, "TestAnthropic*/*/*.yaml", "TestImageUpload*/anthropic*.yaml") {
-		out = append(out, recording{x})
+		out = append(out, recording{Exchange: x})
+	}
+	for _, x := range recordings.Of(t, 15, "TestBedrock*/*.yaml", "TestBedrock*/*/*.yaml") {
+		out = append(out, recording{Exchange: x, bedrock: true})
 	}
 	return out
 }
@@ -43,13 +54,9 @@ func (r *recording) bySDK(t *testing.T) sdk.Message {
 		}
 		return m
 	}
-	for line := range strings.Lines(r.Answer) {
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
+	for _, data := range r.events(t) {
 		var e sdk.MessageStreamEventUnion
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
+		if err := json.Unmarshal(data, &e); err != nil {
 			t.Fatal(err)
 		}
 		if e.Type == "ping" {
@@ -60,6 +67,33 @@ func (r *recording) bySDK(t *testing.T) sdk.Message {
 		}
 	}
 	return m
+}
+
+// events are those of a stream, by the SDK's reader of Bedrock's frames.
+func (r *recording) events(t *testing.T) (out [][]byte) {
+	t.Helper()
+	if !r.bedrock {
+		for line := range strings.Lines(r.Answer) {
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
+				out = append(out, []byte(data))
+			}
+		}
+		return out
+	}
+	for in := strings.NewReader(r.Answer); in.Len() > 0; {
+		m, err := eventstream.NewDecoder().Decode(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var chunk struct {
+			Bytes []byte `json:"bytes"`
+		}
+		if err := json.Unmarshal(m.Payload, &chunk); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, chunk.Bytes)
+	}
+	return out
 }
 
 // body is the answer as a stream: its own, or one that says the same.
@@ -91,14 +125,24 @@ func (r *recording) body(t *testing.T) string {
 		Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens, CacheRead: m.Usage.CacheReadInputTokens,
 		CacheWrite: m.Usage.CacheCreationInputTokens,
 	}
+	if r.bedrock {
+		return anthropictest.BedrockStream(chunks, string(m.StopReason), u).Body
+	}
 	return anthropictest.Stream(chunks, string(m.StopReason), u).Body
 }
 
 // decode reads a stream without a network.
-func decode(in io.Reader) (modeltest.Read, error) {
+func (r *recording) decode(in io.Reader) (modeltest.Read, error) {
+	if r.bedrock {
+		return decode(newFrames(in))
+	}
+	return decode(newLines(in))
+}
+
+func decode(from events) (modeltest.Read, error) {
 	var chunks []braid.Chunk
 	d := decoder{yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
-	err := d.run(newLines(in))
+	err := d.run(from)
 	return modeltest.Put(chunks, err), err
 }
 
@@ -108,7 +152,7 @@ func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 	for _, r := range recorded(t) {
 		want := r.bySDK(t)
 		body := r.body(t)
-		got, err := decode(strings.NewReader(body))
+		got, err := r.decode(strings.NewReader(body))
 		if err != nil {
 			t.Errorf("%s: %v", r.File, err)
 			continue
@@ -134,7 +178,7 @@ func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
 			t.Errorf("%s: stop %q, want %q", r.File, got.Stop, want.StopReason)
 		}
 	}
-	if streams < 15 {
+	if streams < 22 {
 		t.Errorf("only %d streams", streams)
 	}
 }
@@ -164,7 +208,7 @@ func TestRecordingsSayWhatTheRecorderHeard(t *testing.T) {
 		for _, b := range next.Messages[i].Content {
 			delete(b, "cache_control")
 		}
-		got, err := decode(strings.NewReader(r.body(t)))
+		got, err := r.decode(strings.NewReader(r.body(t)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,20 +262,24 @@ func TestRecordingsComeTheSameByTheByte(t *testing.T) {
 	t.Parallel()
 	for _, r := range recorded(t) {
 		body := r.body(t)
-		want, err := decode(strings.NewReader(body))
+		want, err := r.decode(strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ways := recordings.Ways(body)
-		for how, other := range map[string]string{
+		others := map[string]string{
 			"CRLF": strings.ReplaceAll(body, "\n", "\r\n"), "data in two lines": strings.ReplaceAll(body, `,"index":`, ",\ndata: \"index\":"),
-		} {
+		}
+		if r.bedrock {
+			clear(others)
+		}
+		for how, other := range others {
 			for by, in := range recordings.Ways(other) {
 				ways[how+", "+by] = in
 			}
 		}
 		for how, in := range ways {
-			got, err := decode(in)
+			got, err := r.decode(in)
 			if d := cmp.Diff(want, got); err != nil || d != "" {
 				t.Errorf("%s, %s: %v\n%s", r.File, how, err, d)
 			}
@@ -250,7 +298,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 	for _, r := range recorded(t) {
 		body := r.body(t)
 		for n := range len(body) {
-			got, err := decode(strings.NewReader(body[:n]))
+			got, err := r.decode(strings.NewReader(body[:n]))
 			if err == nil || got.Stops != 0 {
 				t.Fatalf("%s cut at %d of %d is an answer", r.File, n, len(body))
 			}
@@ -297,9 +345,15 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 		for _, x := range sent.Tools {
 			req.Tools = append(req.Tools, braid.ToolSpec{Name: x.Name, Description: x.Description, Schema: x.Schema})
 		}
-		m, err := New(sent.Model, secret.New("k"), Cache(CacheOff))
+		m, err := New(Default, secret.New("k"), Cache(CacheOff))
+		if r.bedrock {
+			m, err = NewBedrock(modelIn(t, r.URL), aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}}, Cache(CacheOff))
+		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !r.bedrock {
+			m.name = sent.Model
 		}
 		body, _, err := m.body(req)
 		if err != nil {
@@ -309,7 +363,10 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 		if json.Unmarshal([]byte(r.Request), &want) != nil || json.Unmarshal(body, &got) != nil {
 			t.Fatalf("%s: no JSON: %s", r.File, body)
 		}
-		for _, k := range []string{"model", "messages", "system", "tools"} {
+		if r.bedrock {
+			delete(got, "model") // stands in the path
+		}
+		for _, k := range []string{"model", "messages", "system", "tools", "anthropic_version"} {
 			if d := cmp.Diff(plain(want[k]), plain(got[k])); d != "" {
 				t.Errorf("%s, %s -recorded +ours:\n%s", r.File, k, d)
 			}
@@ -371,4 +428,14 @@ func fromWire(t *testing.T, content []json.RawMessage) []event.Block {
 		}
 	}
 	return slices.Clip(out)
+}
+
+// modelIn is the model in the path of a request to Bedrock.
+func modelIn(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(u.Path, "/")[2]
 }
