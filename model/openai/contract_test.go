@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"testing"
@@ -70,10 +71,33 @@ type peer struct{ *openaitest.Server }
 
 func (p peer) Asked() int { return len(p.Server.Asked()) }
 
+func (p peer) Bodies() (bodies [][]byte) {
+	for _, r := range p.Server.Asked() {
+		bodies = append(bodies, r.Body)
+	}
+	return bodies
+}
+
+// prompt is a request as the vendor's cache sees it, which keeps the beginnings of
+// prompts by itself.
+func prompt(body []byte) (before []byte, points []int) {
+	end := bytes.LastIndex(body, []byte("}],"))
+	return body, []int{end + 1}
+}
+
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, k := range []kind{reasoner, talker, chatting, thinking, local} {
-		without := []modeltest.Feature{modeltest.RedactedThinking}
+		without := []modeltest.Feature{
+			modeltest.RedactedThinking, modeltest.ImageLimit, modeltest.Media, modeltest.HourWrites, modeltest.LateUsage, modeltest.GuardrailRedaction,
+		}
+		name := "OpenAI Responses"
+		switch {
+		case k.compatible:
+			name = "compatible servers"
+		case k.api == openaitest.Chat:
+			name = "OpenAI Chat Completions"
+		}
 		stops := []event.StopReason{
 			event.StopEndTurn, event.StopToolUse, event.StopMaxTokens, event.StopRefusal, event.StopContentFiltered, "something_new",
 		}
@@ -82,6 +106,9 @@ func TestContract(t *testing.T) {
 		}
 		if k.api == openaitest.Responses || k == thinking {
 			without = append(without, modeltest.StopWords)
+		}
+		if k == talker {
+			without = append(without, modeltest.SignedThinking) // it does not reason, and takes no reasoning
 		}
 		if k.compatible {
 			without = append(without, modeltest.Documents)
@@ -92,7 +119,7 @@ func TestContract(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Without: without, Stops: stops,
+				Name: name, Without: without, Stops: stops, Own: "openai.", Prompt: prompt,
 				Signature: func(given string) string { return "openai.rs_0." + given },
 				Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
 					tb.Helper()
@@ -100,7 +127,11 @@ func TestContract(t *testing.T) {
 					for i := range answers {
 						list[i] = onWire(k.api, &answers[i])
 					}
-					m, server := open(tb, k, []openai.Option{openai.Stall(modeltest.Silence)}, list...)
+					opts := []openai.Option{openai.Stall(modeltest.Silence)}
+					if k.compatible {
+						opts = append(opts, openai.Schemas(true))
+					}
+					m, server := open(tb, k, opts, list...)
 					return m, peer{server}
 				},
 			})
@@ -155,6 +186,7 @@ func onWire(api openaitest.API, a *modeltest.Answer) openaitest.Answer {
 		return e
 	}
 	s := openaitest.Stream(api, a.Chunks, a.Stop, a.Usage)
+	s.Slow = a.Slow
 	begun := openaitest.Begun(api, a.Chunks, a.Stop)
 	switch a.Fault {
 	case modeltest.Silent:

@@ -174,6 +174,7 @@ func (c *checker) tool(o object, at string) {
 				"at the top level.", name)
 		}
 	}
+	c.loose(o["parameters"], name, nil)
 }
 
 func (c *checker) name(o object, at string) string {

@@ -10,7 +10,7 @@ import (
 // chat checks a request of Chat Completions (api-reference/chat/create).
 func (c *checker) chat(body []byte) {
 	o := c.object(body, "", "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "stop", "max_tokens",
-		"max_completion_tokens", "reasoning_effort", "stream", "stream_options", "response_format", "top_p", "seed", "store", "metadata")
+		"max_completion_tokens", "reasoning_effort", "stream", "stream_options", "response_format", "top_p", "seed", "store", "metadata", "prompt_cache_key")
 	for i, raw := range c.list(o["tools"], "tools") {
 		at := fmt.Sprintf("tools[%d]", i)
 		t := c.object(raw, at, "type", "function")
@@ -45,6 +45,7 @@ func (c *checker) chat(body []byte) {
 			c.fail("Invalid value: '%s'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', and 'xhigh'.", word)
 		}
 	}
+	c.output(o["response_format"], "response_format")
 	c.chatMessages(c.list(o["messages"], "messages"))
 }
 

@@ -44,6 +44,9 @@ func (c *checker) responses(body []byte) {
 	if string(o["store"]) != "false" {
 		c.fail("store: nothing may be kept here")
 	}
+	if raw, ok := o["text"]; ok {
+		c.output(c.object(raw, "text", "format", "verbosity")["format"], "text.format")
+	}
 	c.input(c.list(o["input"], "input"))
 }
 
