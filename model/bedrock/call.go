@@ -82,14 +82,11 @@ func ownClient() *http.Client {
 // ownSteps leaves out of the SDK's steps what reads streams and environment, and
 // says who calls.
 func ownSteps(stack *middleware.Stack) error {
-	for _, id := range []string{"OperationEventStreamDeserializer", "RecursionDetection", "UserAgent"} {
-		for _, remove := range []func(string) (interface{}, error){
-			func(id string) (interface{}, error) { return stack.Deserialize.Remove(id) },
-			func(id string) (interface{}, error) { return stack.Build.Remove(id) },
-		} {
-			_, _ = remove(id) // it is not in the other step
-		}
-	}
+	// Only a call that streams has the first, and an SDK that does without the
+	// others has nothing to be left out.
+	_, _ = stack.Deserialize.Remove("OperationEventStreamDeserializer")
+	_, _ = stack.Build.Remove("RecursionDetection")
+	_, _ = stack.Build.Remove("UserAgent")
 	return nil
 }
 
@@ -149,7 +146,9 @@ const (
 	maxWhole = 64 << 20
 )
 
-func (p protocol) DeserializeResponse(ctx context.Context, op *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+func (p protocol) DeserializeResponse(
+	ctx context.Context, op *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable,
+) error {
 	x := exchangeOf(ctx)
 	if x == nil {
 		return p.ClientProtocol.DeserializeResponse(ctx, op, types, resp, out)

@@ -185,20 +185,20 @@ func (d *decoder) delta(data []byte) bool {
 	return true
 }
 
-// only reads the one member of an object; nil where there is another.
-func (d *decoder) only(key string) []byte {
-	var text []byte
+// only reads the member of an object that has no other; nil where it has.
+func (d *decoder) only(key string) (text []byte) {
+	others := false
 	in := d.r.Object()
 	for in.Next() {
-		if text != nil || string(in.Key) != key {
-			d.r.Skip()
-			text = nil
-			for in.Next() {
-				d.r.Skip()
-			}
-			return nil
+		if string(in.Key) == key {
+			text = d.r.Bytes()
+			continue
 		}
-		text = d.r.Bytes()
+		others = true
+		d.r.Skip()
+	}
+	if others {
+		return nil
 	}
 	return text
 }
@@ -498,7 +498,11 @@ func (d *decoder) keep(b *openBlock) {
 		b.other["input"] = b.data
 	}
 	if len(b.parts) > 0 {
-		b.other["content"], _ = json.Marshal(b.parts) // it was JSON
+		content, err := json.Marshal(b.parts)
+		if err != nil {
+			return
+		}
+		b.other["content"] = content
 	}
 	members, err := json.Marshal(b.other)
 	if err != nil {

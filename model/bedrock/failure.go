@@ -70,7 +70,8 @@ func (m *Model) failure(g *stall.Guard, x *exchange, req *braid.ModelRequest, er
 	switch {
 	case errors.Is(err, errNoAnswer):
 		return broken(event.ErrModel, "What answered is not Amazon Bedrock: its answer is none of the API's.", "look at the base URL")
-	case errors.Is(err, errUnreadable), errors.Is(err, awsframes.ErrUnreadable), errors.Is(err, awsframes.ErrTooLong), errors.Is(err, awsframes.ErrChecksum):
+	case errors.Is(err, errUnreadable), errors.Is(err, awsframes.ErrUnreadable), errors.Is(err, awsframes.ErrTooLong),
+		errors.Is(err, awsframes.ErrChecksum):
 		return broken(event.ErrStreamCut, "Amazon Bedrock sent something that cannot be read.", "try again")
 	case x.resp != nil:
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
@@ -103,10 +104,11 @@ var (
 	// invalidCall is how Nova says that it could not write a call
 	// (nova/latest/userguide/prompting-tool-troubleshooting).
 	invalidCall = regexp.MustCompile(`(?i)invalid sequence as part of ToolUse`)
-	unknown     = regexp.MustCompile(`(?i)model identifier is invalid|could not resolve the foundation model|model .*not (found|supported in this region)|` +
-		`end of its life|is marked .*legacy`)
+	unknown     = regexp.MustCompile(`(?i)model identifier is invalid|could not resolve the foundation model|` +
+		`model .*not (found|supported in this region)|end of its life|is marked .*legacy`)
 	onDemand = regexp.MustCompile(`(?i)on-demand throughput isn.t supported`)
-	tooLarge = regexp.MustCompile(`(?i)(image|document|file|video|payload|request body).{0,80}(exceeds?|too (large|big)|larger than|maximum (allowed )?size)`)
+	tooLarge = regexp.MustCompile(`(?i)(image|document|file|video|payload|request body).{0,80}` +
+		`(exceeds?|too (large|big)|larger than|maximum (allowed )?size)`)
 	noAccess = regexp.MustCompile(`(?i)don.t have access to the model|model access`)
 	badKey   = regexp.MustCompile(`(?i)api key|bearer token`)
 )

@@ -177,8 +177,8 @@ func familyOf(id string) family {
 
 // vendors finds a model's own id in one of an inference profile, which has a
 // region in front of it, or in an ARN.
-var vendors = regexp.MustCompile(`(?:^|[./])((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|` +
-	`qwen|stability|writer|zai)\..+)$`)
+var vendors = regexp.MustCompile(`(?:^|[./])((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|` +
+	`nvidia|openai|qwen|stability|writer|zai)\..+)$`)
 
 func plainModel(id string) string {
 	if g := vendors.FindStringSubmatch(id); g != nil {

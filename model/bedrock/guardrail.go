@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -42,11 +43,7 @@ func blocked(v any) bool {
 			}
 		}
 	case []any:
-		for _, in := range v {
-			if blocked(in) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, blocked)
 	}
 	return false
 }

@@ -146,7 +146,8 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			return
 		}
 		d := decoder{
-			family: &m.family, guard: m.guard, id: x.resp.Header.Get("X-Amzn-Requestid"), names: m.family.names.Back(req.Tools), serial: req.ToolChoice.Serial, yield: yield,
+			family: &m.family, guard: m.guard, id: x.resp.Header.Get("X-Amzn-Requestid"),
+			names: m.family.names.Back(req.Tools), serial: req.ToolChoice.Serial, yield: yield,
 		}
 		d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: m.name})
 		if whole {

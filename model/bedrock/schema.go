@@ -40,7 +40,8 @@ func (m *Model) possible(req *braid.ModelRequest) error {
 	case len(req.Tools) > 0 && m.family.noTools:
 		return notSent(event.ErrUnsupported, "The model %q has no tools on Amazon Bedrock.", "take another model, or no tools", m.name)
 	case forced(req) && m.family.choice == noChoice:
-		return notSent(event.ErrUnsupported, "The model %q cannot be made to call a tool.", "leave the choice to the model, or take another one", m.name)
+		return notSent(event.ErrUnsupported, "The model %q cannot be made to call a tool.",
+			"leave the choice to the model, or take another one", m.name)
 	case len(req.Tools) > 0 && c.Mode == braid.ToolsOne &&
 		!slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }):
 		return notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
@@ -48,10 +49,9 @@ func (m *Model) possible(req *braid.ModelRequest) error {
 		return notSent(event.ErrUnsupported, "The model %q cannot be held to a schema.", "ask for it in words, or take another model", m.name)
 	}
 	if req.Output != nil {
-		if _, problems := schemaform.Form(req.Output.Schema, schemaform.AnthropicOutput); true {
-			if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
-				return notSent(event.ErrUnsupported, "The schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
-			}
+		_, problems := schemaform.Form(req.Output.Schema, schemaform.AnthropicOutput)
+		if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
+			return notSent(event.ErrUnsupported, "The schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
 		}
 	}
 	return nil

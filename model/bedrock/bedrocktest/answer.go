@@ -20,8 +20,10 @@ const streamType = "application/vnd.amazon.eventstream"
 func Error(status int, exception, message string) Answer {
 	return Answer{
 		Status: status,
-		Header: map[string]string{"Content-Type": "application/json", "X-Amzn-Errortype": exception + ":http://internal.amazon.com/coral/com.amazon.bedrock/"},
-		Body:   `{"message":` + quote(message) + `}`,
+		Header: map[string]string{
+			"Content-Type": "application/json", "X-Amzn-Errortype": exception + ":http://internal.amazon.com/coral/com.amazon.bedrock/",
+		},
+		Body: `{"message":` + quote(message) + `}`,
 	}
 }
 
@@ -87,7 +89,8 @@ func delta(c *braid.Chunk) string {
 		case *event.RedactedThinking:
 			return `{"reasoningContent":{"redactedContent":` + quote(b.Data) + `}}`
 		case *event.Citation:
-			return fmt.Sprintf(`{"citation":{"title":%s,"sourceContent":[{"text":%s}],"location":{"web":{"url":%s}}}}`, quote(b.Title), quote(b.Quote), quote(b.URL))
+			return fmt.Sprintf(`{"citation":{"title":%s,"sourceContent":[{"text":%s}],"location":{"web":{"url":%s}}}}`,
+				quote(b.Title), quote(b.Quote), quote(b.URL))
 		}
 	default:
 	}
@@ -112,7 +115,8 @@ func counted(u event.Usage) string {
 	s := fmt.Sprintf(`"usage":{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d,"cacheReadInputTokens":%d,"cacheWriteInputTokens":%d`,
 		u.Input, u.Output, u.Total, u.CacheRead, u.CacheWrite)
 	if u.CacheWriteHour > 0 {
-		s += fmt.Sprintf(`,"cacheDetails":[{"ttl":"1h","inputTokens":%d},{"ttl":"5m","inputTokens":%d}]`, u.CacheWriteHour, u.CacheWrite-u.CacheWriteHour)
+		s += fmt.Sprintf(`,"cacheDetails":[{"ttl":"1h","inputTokens":%d},{"ttl":"5m","inputTokens":%d}]`,
+			u.CacheWriteHour, u.CacheWrite-u.CacheWriteHour)
 	}
 	return s + "}"
 }
@@ -140,7 +144,8 @@ func trace(chunks []braid.Chunk) string {
 func Watched(u event.Usage) string {
 	b := &strings.Builder{}
 	say(b, "metadata", `{"metrics":{"latencyMs":551},`+counted(u)+`,"trace":{"guardrail":{"inputAssessment":{"gr-1":{"sensitiveInformationPolicy":`+
-		`{"piiEntities":[{"action":"ANONYMIZED","match":"x","type":"NAME","detected":true},{"action":"BLOCKED","match":"y","type":"AGE","detected":false}]}}}}}}`)
+		`{"piiEntities":[{"action":"ANONYMIZED","match":"x","type":"NAME","detected":true},`+
+		`{"action":"BLOCKED","match":"y","type":"AGE","detected":false}]}}}}}}`)
 	return b.String()
 }
 
@@ -232,7 +237,7 @@ func readDelta(payload []byte) (d wireDelta, ok bool) {
 }
 
 // decodes reports whether s is base64, as blobs are in JSON.
-func decodes(s string) ([]byte, bool) {
+func decodes(s string) bool {
 	b, err := base64.StdEncoding.DecodeString(s)
-	return b, err == nil
+	return err == nil && len(b) > 0
 }

@@ -113,6 +113,18 @@ func (c *checker) fail(format string, args ...any) {
 	}
 }
 
+// constraint fails as the API does for a value that it can check by itself.
+func (c *checker) constraint(value, at, rule string) {
+	c.fail("1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: %s", value, at, rule)
+}
+
+const (
+	extraneous = "Malformed input request: #/%s: extraneous key [%s] is not permitted, please reformat your input and try again."
+
+	pattern  = "Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+"
+	tooShort = "Member must have length greater than or equal to 1"
+)
+
 type object = map[string]json.RawMessage
 
 // object reads an object whose members must be among known.
@@ -124,7 +136,7 @@ func (c *checker) object(raw []byte, at string, known ...string) object {
 	}
 	for k := range o {
 		if !slices.Contains(known, k) {
-			c.fail("Malformed input request: #/%s: extraneous key [%s] is not permitted, please reformat your input and try again.", at, k)
+			c.fail(extraneous, at, k)
 		}
 	}
 	return o
@@ -145,7 +157,7 @@ func (c *checker) union(raw []byte, at string, known ...string) (kind string, va
 func (c *checker) str(o object, at, key string) string {
 	var s string
 	if raw, ok := o[key]; !ok {
-		c.fail("1 validation error detected: Value at '%s.%s' failed to satisfy constraint: Member must not be null", at, key)
+		c.constraint("null", at+"."+key, "Member must not be null")
 	} else if json.Unmarshal(raw, &s) != nil {
 		c.fail("Unable to parse the request: %s.%s is no string", at, key)
 	}
@@ -191,10 +203,11 @@ func (c *checker) inference(o object) {
 	}
 	in := c.object(raw, "inferenceConfig", "maxTokens", "temperature", "topP", "stopSequences")
 	if raw, ok := in["maxTokens"]; ok && (json.Unmarshal(raw, &c.most) != nil || c.most < 1) {
-		c.fail("1 validation error detected: Value at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value greater than or equal to 1")
+		c.constraint(string(raw), "inferenceConfig.maxTokens", "Member must have value greater than or equal to 1")
 	}
 	if c.most > 128_000 {
-		c.fail("The maximum tokens you requested exceeds the model limit of 128000. Try again with a maximum tokens value that is lower than 128000.")
+		c.fail("The maximum tokens you requested exceeds the model limit of 128000. " +
+			"Try again with a maximum tokens value that is lower than 128000.")
 	}
 	c.temperature = string(in["temperature"])
 	for i, raw := range c.optional(in, "stopSequences", "inferenceConfig.stopSequences") {
@@ -217,10 +230,10 @@ func (c *checker) cached(raw []byte, at string) {
 	c.caches++
 	p := c.object(raw, at+".cachePoint", "type", "ttl")
 	if c.str(p, at+".cachePoint", "type") != "default" {
-		c.fail("Value at '%s.cachePoint.type' failed to satisfy constraint: Member must satisfy enum value set: [default]", at)
+		c.constraint("", at+".cachePoint.type", "Member must satisfy enum value set: [default]")
 	}
 	if ttl := string(p["ttl"]); ttl != "" && ttl != `"1h"` && ttl != `"5m"` {
-		c.fail("Value at '%s.cachePoint.ttl' failed to satisfy constraint: Member must satisfy enum value set: [5m, 1h]", at)
+		c.constraint("", at+".cachePoint.ttl", "Member must satisfy enum value set: [5m, 1h]")
 	}
 	if !c.vendor.caches {
 		c.fail("You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more information.")
@@ -247,7 +260,7 @@ func (c *checker) toolConfig(o object) {
 		kind, value := c.union(raw, at, "toolSpec", "cachePoint", "systemTool")
 		if kind == "cachePoint" {
 			if c.vendor.nova {
-				c.fail("Malformed input request: #/toolConfig/tools/%d: extraneous key [cachePoint] is not permitted, please reformat your input and try again.", i)
+				c.fail(extraneous, fmt.Sprint("toolConfig/tools/", i), "cachePoint")
 			}
 			if i == 0 {
 				c.fail("There is nothing available to cache.")
@@ -258,7 +271,7 @@ func (c *checker) toolConfig(o object) {
 		c.tool(value, at+".toolSpec")
 	}
 	if len(c.tools) == 0 {
-		c.fail("1 validation error detected: Value at 'toolConfig.tools' failed to satisfy constraint: Member must have length greater than or equal to 1")
+		c.constraint("[]", "toolConfig.tools", tooShort)
 	}
 	if raw, ok := config["toolChoice"]; ok {
 		c.choice(raw)
@@ -270,9 +283,9 @@ func (c *checker) tool(raw []byte, at string) {
 	name := c.str(t, at, "name")
 	switch {
 	case !toolName.MatchString(name):
-		c.fail("1 validation error detected: Value '%s' at '%s.name' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", name, at)
+		c.constraint(name, at+".name", pattern)
 	case len(name) > 64:
-		c.fail("1 validation error detected: Value '%s' at '%s.name' failed to satisfy constraint: Member must have length less than or equal to 64", name, at)
+		c.constraint(name, at+".name", "Member must have length less than or equal to 64")
 	case c.vendor.nova && strings.Contains(name, "-"):
 		c.fail("The model returned the following errors: Malformed input request: a tool's name has a hyphen: %s", name)
 	case c.tools[name]:
@@ -280,7 +293,7 @@ func (c *checker) tool(raw []byte, at string) {
 	}
 	c.tools[name] = true
 	if d, ok := t["description"]; ok && string(d) == `""` {
-		c.fail("1 validation error detected: Value '' at '%s.description' failed to satisfy constraint: Member must have length greater than or equal to 1", at)
+		c.constraint("", at+".description", tooShort)
 	}
 	_, value := c.union(t["inputSchema"], at+".inputSchema", "json")
 	var schema object
@@ -290,13 +303,13 @@ func (c *checker) tool(raw []byte, at string) {
 	for k := range schema {
 		switch {
 		case c.vendor.nova && !slices.Contains([]string{"type", "properties", "required"}, k):
-			c.fail("The model returned the following errors: Malformed input request: #/toolConfig/tools/inputSchema: extraneous key [%s] is not permitted", k)
+			c.fail(returned+extraneous, "toolConfig/tools/inputSchema", k)
 		case slices.Contains([]string{"oneOf", "allOf", "anyOf"}, k):
-			c.fail("The model returned the following errors: tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level")
+			c.fail(returned + "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level")
 		}
 	}
 	if _, ok := schema["properties"]; !ok && c.vendor.nova {
-		c.fail("The model returned the following errors: Malformed input request: #/toolConfig/tools/inputSchema: required key [properties] not found")
+		c.fail(returned + "Malformed input request: #/toolConfig/tools/inputSchema: required key [properties] not found")
 	}
 	if strings.Contains(string(value), `"$ref":"`) && !c.vendor.claude {
 		c.fail("The model returned the following errors: Invalid tool schema: references are not supported")
@@ -383,7 +396,8 @@ func (c *checker) thinking(fields object) {
 func (c *checker) system(o object) {
 	parts := c.optional(o, "system", "system")
 	if len(parts) > 0 && c.vendor.noSystem {
-		c.fail("This model doesn't support system messages. Try again without a system message or use a model that supports system messages.")
+		c.fail("This model doesn't support system messages. " +
+			"Try again without a system message or use a model that supports system messages.")
 	}
 	texts := 0
 	for i, raw := range parts {
@@ -427,10 +441,10 @@ func (c *checker) guardrail(o object) {
 		c.fail("The guardrail identifier or version is not valid.")
 	}
 	if t := string(g["trace"]); t != "" && t != `"enabled"` && t != `"disabled"` && t != `"enabled_full"` {
-		c.fail("Value at 'guardrailConfig.trace' failed to satisfy constraint: Member must satisfy enum value set: [enabled, disabled, enabled_full]")
+		c.constraint("", "guardrailConfig.trace", "Member must satisfy enum value set: [enabled, disabled, enabled_full]")
 	}
 	if t := string(g["streamProcessingMode"]); t != "" && t != `"sync"` && t != `"async"` {
-		c.fail("Value at 'guardrailConfig.streamProcessingMode' failed to satisfy constraint: Member must satisfy enum value set: [sync, async]")
+		c.constraint("", "guardrailConfig.streamProcessingMode", "Member must satisfy enum value set: [sync, async]")
 	}
 }
 
@@ -444,7 +458,7 @@ func (c *checker) output(o object) {
 	}
 	format := c.object(c.object(raw, "outputConfig", "textFormat", "effort")["textFormat"], "outputConfig.textFormat", "type", "structure")
 	if c.str(format, "outputConfig.textFormat", "type") != "json_schema" {
-		c.fail("Value at 'outputConfig.textFormat.type' failed to satisfy constraint: Member must satisfy enum value set: [json_schema]")
+		c.constraint("", "outputConfig.textFormat.type", "Member must satisfy enum value set: [json_schema]")
 	}
 	_, structure := c.union(format["structure"], "outputConfig.textFormat.structure", "jsonSchema")
 	s := c.object(structure, "outputConfig.textFormat.structure.jsonSchema", "schema", "name", "description")
@@ -465,7 +479,8 @@ func (c *checker) closed(v any) {
 		}
 	case map[string]any:
 		if v["type"] == "object" && v["additionalProperties"] != false {
-			c.fail("The JSON schema in outputConfig is not supported: For 'object' type, 'additionalProperties' must be explicitly set to false")
+			c.fail("The JSON schema in outputConfig is not supported: " +
+				"For 'object' type, 'additionalProperties' must be explicitly set to false")
 		}
 		for k, in := range v {
 			switch k {
@@ -490,18 +505,19 @@ func (c *checker) closed(v any) {
 func (c *checker) rest(o object) {
 	if raw, ok := o["performanceConfig"]; ok {
 		if l := c.str(c.object(raw, "performanceConfig", "latency"), "performanceConfig", "latency"); l != "standard" && l != "optimized" {
-			c.fail("Value at 'performanceConfig.latency' failed to satisfy constraint: Member must satisfy enum value set: [standard, optimized]")
+			c.constraint("", "performanceConfig.latency", "Member must satisfy enum value set: [standard, optimized]")
 		}
 	}
 	if raw, ok := o["serviceTier"]; ok {
-		if t := c.str(c.object(raw, "serviceTier", "type"), "serviceTier", "type"); !slices.Contains([]string{"priority", "default", "flex", "reserved"}, t) {
-			c.fail("Value at 'serviceTier.type' failed to satisfy constraint: Member must satisfy enum value set: [priority, default, flex, reserved]")
+		t := c.str(c.object(raw, "serviceTier", "type"), "serviceTier", "type")
+		if !slices.Contains([]string{"priority", "default", "flex", "reserved"}, t) {
+			c.constraint("", "serviceTier.type", "Member must satisfy enum value set: [priority, default, flex, reserved]")
 		}
 	}
 	if raw, ok := o["requestMetadata"]; ok {
 		var pairs map[string]string
 		if json.Unmarshal(raw, &pairs) != nil || len(pairs) > 16 {
-			c.fail("Value at 'requestMetadata' failed to satisfy constraint: Member must have length less than or equal to 16")
+			c.constraint("", "requestMetadata", "Member must have length less than or equal to 16")
 		}
 	}
 }

@@ -23,11 +23,12 @@ func (c *checker) messages(o object) {
 		role = c.str(m, at, "role")
 		switch {
 		case role != "user" && role != "assistant":
-			c.fail("1 validation error detected: Value '%s' at '%s.member.role' failed to satisfy constraint: Member must satisfy enum value set: [user, assistant]", role, at)
+			c.constraint(role, at+".member.role", "Member must satisfy enum value set: [user, assistant]")
 		case i == 0 && role != "user":
 			c.fail("A conversation must start with a user message. Try again with a conversation that starts with a user message.")
 		case role == before:
-			c.fail("A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.")
+			c.fail("A conversation must alternate between user and assistant roles. " +
+				"Make sure the conversation alternates between user and assistant roles and try again.")
 		}
 		content := c.list(m["content"], at+".content")
 		if len(content) == 0 {
@@ -48,6 +49,11 @@ func (c *checker) messages(o object) {
 	}
 }
 
+// said are the kinds of blocks.
+var said = []string{
+	"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "citationsContent", "cachePoint", "guardContent",
+}
+
 var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // answer looks at what the model said, and gives the ids of its calls.
@@ -55,7 +61,7 @@ func (c *checker) answer(content []json.RawMessage, at string) (calls []string) 
 	c.calls, c.thought = false, false
 	for j, raw := range content {
 		at := fmt.Sprintf("%s.content.%d", at, j)
-		switch kind, value := c.union(raw, at, "text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "citationsContent", "cachePoint"); kind {
+		switch kind, value := c.union(raw, at, said...); kind {
 		case "text":
 			c.text(value, at, "ContentBlock")
 		case "toolUse":
@@ -69,14 +75,14 @@ func (c *checker) answer(content []json.RawMessage, at string) (calls []string) 
 			id := c.str(u, at+".toolUse", "toolUseId")
 			switch {
 			case !callID.MatchString(id):
-				c.fail("1 validation error detected: Value '%s' at '%s.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", id, at)
+				c.constraint(id, at+".toolUse.toolUseId", pattern)
 			case c.ids[id]:
 				c.fail(returned+"messages: `tool_use` ids must be unique: %s", id)
 			}
 			c.ids[id] = true
 			name := c.str(u, at+".toolUse", "name")
 			if !toolName.MatchString(name) || len(name) > 64 || c.vendor.nova && strings.Contains(name, "-") {
-				c.fail("1 validation error detected: Value '%s' at '%s.toolUse.name' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", name, at)
+				c.constraint(name, at+".toolUse.name", pattern)
 			}
 			var input object
 			if json.Unmarshal(u["input"], &input) != nil || input == nil {
@@ -100,20 +106,18 @@ func (c *checker) reasoning(raw []byte, at string) {
 		c.fail("This model doesn't support the reasoningContent field. Remove reasoningContent and try again.")
 	}
 	if kind == "redactedContent" {
-		var s string
-		if data, ok := []byte(nil), false; json.Unmarshal(value, &s) == nil {
-			if data, ok = decodes(s); !ok || len(data) == 0 {
-				c.fail("Unable to parse the request: %s.reasoningContent.redactedContent is no base64", at)
-			}
+		var data []byte
+		if json.Unmarshal(value, &data) != nil || len(data) == 0 {
+			c.fail("Unable to parse the request: %s.reasoningContent.redactedContent is no base64", at)
 		}
 		return
 	}
 	t := c.object(value, at+".reasoningContent.reasoningText", "text", "signature")
 	text, signature := c.str(t, at, "text"), c.str(t, at, "signature")
-	switch said, ok := c.server.signed(signature); {
+	switch given, ok := c.server.signed(signature); {
 	case !ok:
 		c.fail(returned+"%s: Invalid `signature` in `thinking` block", at)
-	case said != text:
+	case given != text:
 		c.fail(returned+"%s: `thinking` blocks in the latest assistant message cannot be modified.", at)
 	}
 }
@@ -125,7 +129,7 @@ func (c *checker) input(content []json.RawMessage, at string, waiting []string) 
 	answered := map[string]bool{}
 	for j, raw := range content {
 		at := fmt.Sprintf("%s.content.%d", at, j)
-		kind, value := c.union(raw, at, "text", "toolResult", "image", "document", "video", "cachePoint", "guardContent", "toolUse", "reasoningContent")
+		kind, value := c.union(raw, at, said...)
 		switch kind {
 		case "text":
 			c.text(value, at, "ContentBlock")
@@ -165,7 +169,7 @@ func (c *checker) input(content []json.RawMessage, at string, waiting []string) 
 			case j == 0:
 				c.fail("There is nothing available to cache.")
 			case c.vendor.nova && last == "toolResult":
-				c.fail("Malformed input request: #/%s: extraneous key [cachePoint] is not permitted, please reformat your input and try again.", at)
+				c.fail(extraneous, at, "cachePoint")
 			case last == "document" && loose:
 				c.fail("%s: a cache point cannot follow a document that is no PDF", at)
 			}
@@ -206,7 +210,8 @@ func (c *checker) result(raw []byte, at string) string {
 	}
 	content := c.list(r["content"], at+".toolResult.content")
 	if len(content) == 0 {
-		c.fail("The content field in the ToolResultBlock object at %s is empty. Add a ToolResultContentBlock object to the content field and try again.", at)
+		c.fail("The content field in the ToolResultBlock object at %s is empty. "+
+			"Add a ToolResultContentBlock object to the content field and try again.", at)
 	}
 	for k, raw := range content {
 		at := fmt.Sprintf("%s.toolResult.content.%d", at, k)
@@ -240,7 +245,7 @@ func (c *checker) image(raw []byte, at string) {
 	}
 	i := c.object(raw, at+".image", "format", "source")
 	if f := c.str(i, at+".image", "format"); !slices.Contains([]string{"png", "jpeg", "gif", "webp"}, f) {
-		c.fail("1 validation error detected: Value '%s' at '%s.image.format' failed to satisfy constraint: Member must satisfy enum value set: [gif, jpeg, png, webp]", f, at)
+		c.constraint(f, at+".image.format", "Member must satisfy enum value set: [gif, jpeg, png, webp]")
 	}
 	const most = 5 << 20 // of base64
 	if n := c.source(i["source"], at+".image"); c.vendor.claude && n > most {
@@ -265,7 +270,7 @@ func (c *checker) source(raw []byte, at string) int {
 		size, _ := strconv.Atoi(n) // of our own making
 		return size
 	}
-	if data, ok := decodes(s); kind == "bytes" && (!ok || len(data) == 0) {
+	if kind == "bytes" && !decodes(s) {
 		c.fail("%s.source.bytes: no data, or no base64", at)
 	}
 	return len(s)
@@ -282,14 +287,15 @@ func (c *checker) document(raw []byte, at string) (loose bool) {
 	switch {
 	case len(name) > 200 || !documentName.MatchString(name):
 		c.fail("The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and square brackets. " +
-			"The name can't contain more than one consecutive whitespace character. Check that the file name conforms to these restrictions and retry your request.")
+			"The name can't contain more than one consecutive whitespace character. " +
+			"Check that the file name conforms to these restrictions and retry your request.")
 	case c.names[name]:
 		c.fail("Duplicate document file names found: %s", name)
 	}
 	c.names[name] = true
 	f := c.str(d, at+".document", "format")
 	if !slices.Contains([]string{"pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"}, f) {
-		c.fail("1 validation error detected: Value '%s' at '%s.document.format' failed to satisfy constraint: Member must satisfy enum value set", f, at)
+		c.constraint(f, at+".document.format", "Member must satisfy enum value set")
 	}
 	c.source(d["source"], at+".document")
 	return f != "pdf"
