@@ -2,6 +2,8 @@ package braid
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/planted"
@@ -51,15 +53,19 @@ func unheard(m Model) *int64 {
 	return nil
 }
 
-// count adds what a model call used and cost. The models' rows go by the names that
-// users write and steps begin with, one for each model: what a provider calls it in its
-// answer, which may be a dated version, stands in the message alone.
+// modelSum is what a run's calls of one model used and cost. It goes by the name that users
+// write and steps begin with: what a provider calls its model in an answer, which may be
+// a dated version, stands in the message alone.
+type modelSum struct {
+	name  string
+	usage event.Usage
+	cost  int64
+	// unpriced says that of one of the calls nobody knows what it cost.
+	unpriced bool
+}
+
+// count adds what a model call used and cost.
 func (r *runView) count(model string, u event.Usage, nano *int64) {
-	if nano == nil {
-		r.unpriced = true
-	} else {
-		r.cost += *nano
-	}
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {
 		return // a call that was refused
 	}
@@ -67,21 +73,38 @@ func (r *runView) count(model string, u event.Usage, nano *int64) {
 	if planted.Is("usage twice") {
 		r.usage = r.usage.Add(u)
 	}
-	row := r.row(model)
-	row.Usage = row.Usage.Add(u)
-	switch {
-	case nano == nil:
-		row.CostNanoUSD = nil
-	case row.CostNanoUSD != nil:
-		*row.CostNanoUSD += *nano
+	i, known := slices.BinarySearchFunc(r.models, model, func(m modelSum, name string) int { return strings.Compare(m.name, name) })
+	if !known {
+		r.models = slices.Insert(r.models, i, modelSum{name: model})
+	}
+	m := &r.models[i]
+	m.usage = m.usage.Add(u)
+	if nano == nil {
+		m.unpriced = true
+	} else {
+		m.cost += *nano
 	}
 }
 
-// total is what the run cost, nil where a part of it is not known.
-func (r *runView) total() *int64 {
-	if r.unpriced {
-		return nil
+// bill is what the run used and cost by model, and what it cost in all: nil where a part
+// of that is not known.
+func (r *runView) bill() (rows []event.ModelUsage, total *int64) {
+	n := len(r.models)
+	costs := make([]int64, n+1)
+	total = &costs[n]
+	if n > 0 {
+		rows = make([]event.ModelUsage, n)
 	}
-	sum := r.cost
-	return &sum
+	for i := range r.models {
+		m := &r.models[i]
+		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage}
+		if m.unpriced {
+			total = nil
+			continue
+		}
+		costs[i] = m.cost
+		costs[n] += m.cost
+		rows[i].CostNanoUSD = &costs[i]
+	}
+	return rows, total
 }

@@ -22,9 +22,9 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	r := d.view.run
 	ended := &event.RunEnded{
 		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
-		Usage: r.usage, Models: r.models, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
-		CostNanoUSD: r.total(),
+		Usage: r.usage, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
 	}
+	ended.Models, ended.CostNanoUSD = r.bill()
 	switch cmd.Why {
 	case event.WhyFailed:
 		ended.Status = event.RunFailed

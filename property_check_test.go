@@ -633,7 +633,7 @@ func dump(v *view) string {
 	if r == nil {
 		return sb.String()
 	}
-	line("run %s %s first %d usage %+v models %s cost %d %v metrics %+v", r.id, r.agent, r.first, r.usage, asJSON(r.models), r.cost, r.unpriced, r.metrics)
+	line("run %s %s first %d usage %+v models %+v metrics %+v", r.id, r.agent, r.first, r.usage, r.models, r.metrics)
 	line("last message %s", fingerprint([]event.Message{r.lastMessage}))
 	line("effects %s ended %s", asJSON(r.effects), asJSON(r.ended))
 	for _, q := range r.questions {

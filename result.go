@@ -28,7 +28,7 @@ type Result struct {
 	Message event.Message
 	Partial []event.Block
 	// Usage sums all model calls of the run. CostNanoUSD is what they cost in 1e-9 US
-	// dollars; nil where a part of it is not known: unknown is not zero.
+	// dollars; nil where a part of it is not known: unknown is not zero. It is read only.
 	Usage       event.Usage
 	CostNanoUSD *int64
 	Metrics     Metrics
@@ -70,14 +70,16 @@ type Question struct {
 func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
 	r.Run = run.id
 	r.Message = run.lastMessage
-	r.Usage, r.CostNanoUSD = run.usage, run.total()
+	r.Usage = run.usage
 	r.Metrics = run.metrics
 	r.Metrics.Duration = now.Sub(run.started)
 	r.State = state.run()
 	if run.ended != nil {
 		r.Status, r.Stop, r.Why = run.ended.Status, run.ended.Stop, run.ended.Why
+		r.CostNanoUSD = run.ended.CostNanoUSD
 		return
 	}
+	_, r.CostNanoUSD = run.bill()
 	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
 	r.Questions = run.openQuestions()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -47,12 +46,9 @@ type runView struct {
 	scopes []*Scope
 	byID   map[string]*Scope
 	usage  event.Usage
-	// models splits usage by model, sorted by name; cost is the sum of what the calls
-	// cost, unpriced that of one of them nobody knows it.
-	models   []event.ModelUsage
-	cost     int64
-	unpriced bool
-	metrics  Metrics
+	// models splits usage and cost by model, sorted by name.
+	models  []modelSum
+	metrics Metrics
 	// lastMessage is the root scope's last whole answer.
 	lastMessage event.Message
 	questions   []*question
@@ -510,17 +506,6 @@ func (r *runView) tick(e *event.Event) {
 	}
 	r.at = e.Time
 	r.flying = max(0, r.flying+begins)
-}
-
-// row is that of a model, made where there is none. Its cost is known until a call's is not.
-func (r *runView) row(model string) *event.ModelUsage {
-	i, known := slices.BinarySearchFunc(r.models, model, func(m event.ModelUsage, name string) int {
-		return strings.Compare(m.Model, name)
-	})
-	if !known {
-		r.models = slices.Insert(r.models, i, event.ModelUsage{Model: model, CostNanoUSD: new(int64)})
-	}
-	return &r.models[i]
 }
 
 func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
