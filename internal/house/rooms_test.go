@@ -77,6 +77,7 @@ var rooms = []room{
 		from: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server"},
 	},
 	{dir: "model/demo", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/modeltest"}},
+	{dir: "model/cassette", own: []string{"", "event", "secret"}, tests: []string{"journal", "model/demo", "model/modeltest"}},
 	{dir: "model/modeltest", own: []string{"", "event"}, from: testLibraries},
 	{
 		dir: "model/*", own: []string{"", "event", "secret", "internal/encoded", "internal/wirename", "internal/schemaform"}, tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
@@ -88,7 +89,7 @@ var rooms = []room{
 	},
 	{
 		dir: "models", own: []string{"", "event", "model/*", "secret", "pricing"},
-		from: []string{"github.com/aws/aws-sdk-go-v2", "golang.org/x/sync"},
+		from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/sync"},
 	},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{

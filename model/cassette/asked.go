@@ -68,22 +68,41 @@ func unwritable(what string, err error) error {
 	}
 }
 
-// runs numbers runs by their ids, because at a replay they have others. The loop
-// puts a run's id into the names of calls to which a model gives none.
+// runs numbers runs by their ids, because at a replay they have others.
 type runs map[string]int
 
+// number takes the ids out of the names that the loop gives to calls to which a model
+// gives none.
 func (r runs) number(raw []byte) []byte {
 	text := string(raw)
 	if !strings.Contains(text, callName) {
 		return raw
 	}
-	for id, n := range r {
-		if id != "" {
-			text = strings.ReplaceAll(text, callName+id+"_", callName+"run"+strconv.Itoa(n)+"_")
-		}
+	for id := range r {
+		text = strings.ReplaceAll(text, callName+id+"_", callName+"run_")
 	}
 	return []byte(text)
 }
 
 // callName begins the names that the loop gives to calls.
 const callName = "call_"
+
+// beginnings tells runs of one id apart: conversations that are kept nowhere each
+// count theirs from one.
+type beginnings map[beginning]bool
+
+type beginning struct {
+	run   string
+	model int
+}
+
+// again reports whether a request begins another run of an id that was seen before.
+func (b beginnings) again(model int, req *braid.ModelRequest) bool {
+	if req.Run == "" || req.Scope != "" || req.Cycle > 1 || req.Attempt > 1 {
+		return false
+	}
+	at := beginning{req.Run, model}
+	seen := b[at]
+	b[at] = true
+	return seen
+}

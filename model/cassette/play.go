@@ -23,10 +23,9 @@ const Patience = time.Second
 // Player is a [braid.Model] that answers from a recording. Its Info is that of the
 // model which was recorded, with Replay set. It is safe for concurrent use.
 //
-// Each answer is given once. A call is found by its run (runs are counted in the
-// order in which they come, and go with the recorded run whose first request theirs
-// is), scope, cycle and attempt; among equals, as in calls that no loop makes,
-// the first that fits. Where none fits, the call fails with
+// Each answer is given once. A call is found by its run (one goes with the first
+// recorded run that begins as it does), scope, cycle and attempt; among equals, as in calls that
+// no loop makes, it is the first that was asked the same. Where none fits, the call fails with
 // [event.ErrConflict] and says what differs, and so do all later calls of that run; what
 // the recording does not hold is [event.ErrNotFound]. Neither is ever tried again by the loop.
 //
@@ -48,6 +47,8 @@ type progress struct {
 	left   int
 	// runs numbers the runs that play; taken are the recorded ones that do.
 	runs  runs
+	ids   runs // of all runs so far
+	begun beginnings
 	taken map[int]bool
 	// broken holds, by run, the error that ended its replay.
 	broken map[string]error
@@ -69,7 +70,7 @@ func Replay(r io.Reader, opts ...Option) (*Player, error) {
 	return &Player{
 		tape: tape, opts: configure(opts), model: 1,
 		progress: &progress{
-			played: make([]bool, len(tape.calls)), left: len(tape.calls), runs: runs{}, taken: map[int]bool{},
+			played: make([]bool, len(tape.calls)), left: len(tape.calls), runs: runs{}, ids: runs{}, begun: beginnings{}, taken: map[int]bool{},
 			broken: map[string]error{}, told: map[string]bool{},
 		},
 	}, nil
@@ -327,8 +328,15 @@ func (p *Player) failed(run string, err error) error {
 func (p *Player) find(req *braid.ModelRequest) (*call, []Drift, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.begun.again(p.model, req) {
+		delete(p.broken, req.Run)
+		delete(p.runs, req.Run)
+	}
 	if err := p.broken[req.Run]; err != nil {
 		return nil, nil, err
+	}
+	if req.Run != "" {
+		p.ids[req.Run] = 0
 	}
 	var c *call
 	var drifts []Drift
@@ -352,19 +360,6 @@ func (p *Player) find(req *braid.ModelRequest) (*call, []Drift, error) {
 	}), nil
 }
 
-// ask puts a request into the form of the recording, as one of the run with this number.
-func (p *Player) ask(req *braid.ModelRequest, run int) (*asked, error) {
-	numbers := p.runs
-	if _, known := p.runs[req.Run]; !known && req.Run != "" {
-		numbers = make(runs, len(p.runs)+1)
-		for id, n := range p.runs {
-			numbers[id] = n
-		}
-		numbers[req.Run] = run
-	}
-	return askedOf(req, &p.opts.hide, numbers)
-}
-
 // next is the call that comes next in the file, if the request is for it.
 func (p *Player) next(req *braid.ModelRequest) (*call, []Drift, error) {
 	n := slices.Index(p.played, false)
@@ -384,7 +379,7 @@ func (p *Player) next(req *braid.ModelRequest) (*call, []Drift, error) {
 			Hint: "replay without the option InOrder where calls may come in another order, or record it anew",
 		}
 	}
-	a, err := p.ask(req, run)
+	a, err := askedOf(req, &p.opts.hide, p.ids)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -396,11 +391,25 @@ func (p *Player) next(req *braid.ModelRequest) (*call, []Drift, error) {
 	return c, drifts, nil
 }
 
-// fitting is the call with the request's place and content.
+// fitting is the call with the request's place and content: in the recorded run that
+// its run plays, or in another one, which was asked the same.
 func (p *Player) fitting(req *braid.ModelRequest) (*call, []Drift, error) {
+	a, err := askedOf(req, &p.opts.hide, p.ids)
+	if err != nil {
+		return nil, nil, err
+	}
 	run, known := p.runs[req.Run]
 	if known || req.Run == "" {
-		return p.inRun(req, run)
+		c, drifts, missed := p.among(p.spot(req, run), a)
+		if c == nil {
+			if c, drifts, _ = p.among(p.spot(req, anyRun), a); c == nil && missed == nil {
+				missed = p.nowhere(req, run)
+			}
+		}
+		if c != nil {
+			return c, drifts, nil
+		}
+		return nil, nil, missed
 	}
 	// A run that is new: it is the first recorded one that begins like it.
 	var first error
@@ -408,14 +417,20 @@ func (p *Player) fitting(req *braid.ModelRequest) (*call, []Drift, error) {
 		if p.taken[run] {
 			continue
 		}
-		c, drifts, err := p.inRun(req, run)
-		if err == nil {
+		c, drifts, missed := p.among(p.spot(req, run), a)
+		if c != nil {
 			p.bind(req.Run, run)
 			return c, drifts, nil
 		}
-		if first == nil {
-			first = err
+		if missed == nil {
+			missed = p.nowhere(req, run)
 		}
+		if first == nil {
+			first = missed
+		}
+	}
+	if c, drifts, _ := p.among(p.spot(req, anyRun), a); c != nil {
+		return c, drifts, nil
 	}
 	if first == nil {
 		first = p.over()
@@ -423,21 +438,13 @@ func (p *Player) fitting(req *braid.ModelRequest) (*call, []Drift, error) {
 	return nil, nil, first
 }
 
-// inRun is the call of a recorded run with the request's place and content.
-func (p *Player) inRun(req *braid.ModelRequest, run int) (*call, []Drift, error) {
-	var a *asked
-	var missed error
-	again := false
-	for _, c := range p.tape.byPlace[p.spot(req, run)] {
+// among is the first call at a spot that was asked the same and was not played.
+// Where there is none, missed says how the first one differs; nil if there is not
+// even that.
+func (p *Player) among(at spot, a *asked) (c *call, drifts []Drift, missed error) {
+	for _, c := range p.tape.byPlace[at] {
 		if p.played[c.N-1] {
-			again = true
 			continue
-		}
-		if a == nil {
-			var err error
-			if a, err = p.ask(req, run); err != nil {
-				return nil, nil, err
-			}
 		}
 		g, drifts := p.compare(c, a, p.opts.drifted != nil)
 		if g == nil {
@@ -447,21 +454,24 @@ func (p *Player) inRun(req *braid.ModelRequest, run int) (*call, []Drift, error)
 			missed = differs(c, g)
 		}
 	}
-	if missed != nil {
-		return nil, nil, missed
+	return nil, nil, missed
+}
+
+// nowhere is the error of a request at whose place nothing is left.
+func (p *Player) nowhere(req *braid.ModelRequest, run int) error {
+	e := &event.Error{
+		Op: op, Kind: event.ErrNotFound, Message: "the recording has no " + placeOf(req, p.name(), run),
+		Hint: "record it anew; a replay asks only what was asked then",
 	}
-	e := &event.Error{Op: op, Kind: event.ErrNotFound, Message: "the recording has no " + placeOf(req, p.name(), run)}
 	switch {
 	case p.tape.cut:
 		e.Message += ": its end is missing"
 		e.Hint = "what wrote it was killed; record it anew"
-	case again:
+	case len(p.tape.byPlace[p.spot(req, run)]) > 0:
 		e.Message = "the recording's " + placeOf(req, p.name(), run) + " was replayed already"
 		e.Hint = "open the recording again for another replay"
-	default:
-		e.Hint = "record it anew; a replay asks only what was asked then"
 	}
-	return nil, nil, e
+	return e
 }
 
 // spot is where a request stands if its run is the recorded one of this number.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model/cassette"
 	"github.com/braidrun/braid/model/demo"
 )
@@ -219,6 +220,45 @@ func TestRunsAtTheSameTime(t *testing.T) {
 	all(player, 7, -1)
 	if player.Left() != 0 || player.Err() != nil {
 		t.Errorf("%d are left, %v", player.Left(), player.Err())
+	}
+}
+
+// Conversations that are kept nowhere count their runs each from one, and those of a
+// store name them at random: one's recording is the other's.
+func TestRunsOfOneName(t *testing.T) {
+	t.Parallel()
+	unnamed := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+		if req.Cycle == 1 { // the loop names the call, after the run
+			return []braid.Chunk{{Kind: braid.ChunkCall, Text: "clock"}, stop}, nil
+		}
+		return echo(req)
+	})
+	talk := func(m braid.Model, conv func() *braid.Conversation) {
+		for range 3 {
+			c := conv()
+			for _, input := range []string{"one", "two"} {
+				if _, err := braid.New("a", m, clock("noon")).Run(t.Context(), input, braid.In(c)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	own := braid.NewConversation
+	store, n := journal.NewMemory(journal.MemoryOptions{}), 0
+	kept := func() *braid.Conversation {
+		n++
+		return braid.Open(store, fmt.Sprint("c", n))
+	}
+	for name, c := range map[string][2]func() *braid.Conversation{
+		"both by counting": {own, own}, "recorded by counting": {own, kept}, "replayed by counting": {kept, own}, "neither": {kept, kept},
+	} {
+		for _, opts := range [][]cassette.Option{nil, {cassette.InOrder()}} {
+			player := open(t, recording(t, unnamed, func(m braid.Model) { talk(m, c[0]) }), opts...)
+			talk(player, c[1])
+			if player.Left() != 0 {
+				t.Errorf("%s: %d are left", name, player.Left())
+			}
+		}
 	}
 }
 

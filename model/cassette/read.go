@@ -72,6 +72,15 @@ type spot struct {
 
 func (c *call) spot() spot { return spot{c.Model, c.Run, c.Scope, c.Cycle, c.Attempt} }
 
+// anyRun is the run of a spot that is looked for in all.
+const anyRun = -1
+
+// inAny is the spot in any run.
+func (s spot) inAny() spot {
+	s.run = anyRun
+	return s
+}
+
 // reader reads a file line by line.
 type reader struct {
 	recording
@@ -271,7 +280,9 @@ func (d *reader) request(line []byte) error {
 	}
 	d.runs = max(d.runs, c.Run)
 	d.calls = append(d.calls, c)
-	d.byPlace[c.spot()] = append(d.byPlace[c.spot()], c)
+	for _, s := range []spot{c.spot(), c.spot().inAny()} {
+		d.byPlace[s] = append(d.byPlace[s], c)
+	}
 	return nil
 }
 

@@ -34,7 +34,7 @@ var _ braid.Model = (*Recorder)(nil)
 // Record records calls of model to w, which the caller closes when all runs have ended.
 func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
 	t := &tape{
-		w: w, opts: configure(opts), runs: runs{}, setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{},
+		w: w, opts: configure(opts), runs: runs{}, begun: beginnings{}, setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{},
 	}
 	header := headerLine{Kind: lineHeader, Version: Version}
 	if !t.opts.timeless {
@@ -84,6 +84,8 @@ type tape struct {
 	err    error
 	n      int
 	runs   runs
+	count  int // of runs
+	begun  beginnings
 	models map[string]int
 	setups map[[32]byte]int
 	// last holds the last request of each scope, and of each scope of a run.
@@ -213,8 +215,10 @@ func (t *tape) begin(model int, req *braid.ModelRequest) (int, error) {
 	if t.err != nil {
 		return 0, t.ended()
 	}
-	if _, known := t.runs[req.Run]; !known && req.Run != "" {
-		t.runs[req.Run] = len(t.runs) + 1
+	again := t.begun.again(model, req)
+	if _, known := t.runs[req.Run]; again || !known && req.Run != "" {
+		t.count++
+		t.runs[req.Run] = t.count
 	}
 	a, err := askedOf(req, &t.opts.hide, t.runs)
 	if err != nil {
