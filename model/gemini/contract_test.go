@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -171,6 +170,3 @@ func reason(stop event.StopReason) string {
 		return string(stop)
 	}
 }
-
-// soon is far more than anything here needs.
-const soon = 10 * time.Second

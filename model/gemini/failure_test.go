@@ -222,7 +222,7 @@ func TestACallThatIsTooLong(t *testing.T) {
 
 // Nothing but what was given goes out: no other key or project of the
 // environment, no other address, no backend.
-func TestTheEnvironmentChangesNothing(t *testing.T) {
+func TestTheEnvironmentChangesNothing(t *testing.T) { //nolint:paralleltest // it sets the environment
 	for name, value := range map[string]string{
 		"GOOGLE_API_KEY": "AIzaEnvironment-00000000", "GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_GENAI_USE_ENTERPRISE": "1",
 		"GOOGLE_CLOUD_PROJECT": "other", "GOOGLE_CLOUD_LOCATION": "other", "GOOGLE_CLOUD_REGION": "other",

@@ -102,11 +102,11 @@ func bySDK(t *testing.T, body string) said {
 func object(t *testing.T, v any) string {
 	t.Helper()
 	if raw, ok := v.(json.RawMessage); ok {
-		var any map[string]any
-		if err := json.Unmarshal(raw, &any); err != nil {
+		var members map[string]any
+		if err := json.Unmarshal(raw, &members); err != nil {
 			t.Fatal(err)
 		}
-		v = any
+		v = members
 	}
 	out, err := json.Marshal(v)
 	if err != nil {

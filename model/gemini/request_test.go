@@ -70,15 +70,18 @@ func TestOptionsOnTheWire(t *testing.T) {
 		{made(t, "gemini-2.5-flash"), braid.ModelRequest{Output: output}, ``, `,"generationConfig":{` + schema + `}}`},
 		{made(t, "gemini-3.6-flash"), braid.ModelRequest{Output: output, Tools: tools}, declared, `,"generationConfig":{` + schema + `}}`},
 		{
-			made(t, "gemini-3.6-flash"), braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}},
+			made(t, "gemini-3.6-flash"),
+			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}},
 			declared, `,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`,
 		},
 		{
-			made(t, "gemini-3.6-flash"), braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "g h"}},
+			made(t, "gemini-3.6-flash"),
+			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "g h"}},
 			declared, `,"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["` + toolNames.Wire("g h") + `"]}}}`,
 		},
 		{
-			made(t, "gemini-3.6-flash"), braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsNone, Serial: true}},
+			made(t, "gemini-3.6-flash"),
+			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsNone, Serial: true}},
 			declared, `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}`,
 		},
 		{made(t, "gemini-3.6-flash"), braid.ModelRequest{ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}}, ``, `}`},
@@ -88,7 +91,8 @@ func TestOptionsOnTheWire(t *testing.T) {
 			``, `,"generationConfig":{"maxOutputTokens":1},"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_ONLY_HIGH"}]}`,
 		},
 		{
-			made(t, "gemini-3.6-flash", CachedContent("cachedContents/abc")), braid.ModelRequest{Instructions: "Be brief.", Tools: tools},
+			made(t, "gemini-3.6-flash", CachedContent("cachedContents/abc")),
+			braid.ModelRequest{Instructions: "Be brief.", Tools: tools},
 			`"cachedContent":"cachedContents/abc",`, `}`,
 		},
 	} {

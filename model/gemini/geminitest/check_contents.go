@@ -151,7 +151,10 @@ func (c *checker) part(t *turn, raw []byte, at string, n int) {
 	case "functionResponse":
 		c.response(t, p[kind], at+".function_response")
 	case "inlineData":
-		c.blob(p[kind], at+".inline_data", "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf", "text/", "audio/", "video/")
+		c.blob(
+			p[kind], at+".inline_data", "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf",
+			"text/", "audio/", "video/",
+		)
 	case "fileData":
 		f := c.object(p[kind], at+".file_data", "fileUri", "mimeType")
 		if c.str(f, at, "fileUri") == "" {
