@@ -151,6 +151,26 @@ func TestTheCostOfALostCall(t *testing.T) {
 	}
 }
 
+// A call that is cancelled before anybody hears of it.
+func TestTheCostOfACancelledCall(t *testing.T) {
+	t.Parallel()
+	for _, simulated := range []bool{false, true} {
+		var r braid.Result
+		agent := braid.New("root", &priced{name: "p:m", script: answers(says("hi")), simulated: simulated})
+		for e, err := range agent.Stream(t.Context(), "go", braid.Into(&r)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := e.Body.(*event.StepBegun); ok {
+				break
+			}
+		}
+		if r.Status != event.RunCancelled || (r.CostNanoUSD == nil) == simulated || simulated && *r.CostNanoUSD != 0 {
+			t.Errorf("simulated %v: it is %s and cost %v", simulated, r.Status, r.CostNanoUSD)
+		}
+	}
+}
+
 // An answer without usage has no price, and one row stands for each model, by the name
 // that users write, whatever the provider calls it.
 func TestCostByModel(t *testing.T) {

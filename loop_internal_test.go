@@ -283,6 +283,56 @@ func TestNextIsPure(t *testing.T) {
 	}
 }
 
+// An agent that the scope is handed to begins with its own first model.
+func TestATransferForgetsTheModel(t *testing.T) {
+	t.Parallel()
+	h := asked().add(1, "m1", 1, &event.StepBegun{Step: event.StepModel, Model: "other"})
+	v := newView(h.log)
+	if s := v.run.scopes[0]; s.asks != "other" {
+		t.Errorf("it stays with %q", s.asks)
+	}
+	v = newView(h.add(1, "", 0, &event.Transferred{To: "sub"}).log)
+	if s := v.run.scopes[0]; s.asks != "" || s.agent != "sub" {
+		t.Errorf("%s stays with %q", s.agent, s.asks)
+	}
+}
+
+// A driver replaces the newest message where it stands, and nothing else: for the rest the
+// log is folded anew.
+func TestWhatIsRedactedInPlace(t *testing.T) {
+	t.Parallel()
+	more := func() *history {
+		return asked().add(0, "", 0, &event.UserMessage{Content: TextOutput("and this").Content, Mail: "m"})
+	}
+	for _, c := range []struct {
+		name   string
+		log    *history
+		target int64
+		stale  bool
+		shown  string
+	}{
+		{"the newest", more(), 3, false, "go[redacted]"},
+		{"the one before", more(), 2, true, "goand this"},
+		{"nothing", more(), 0, true, "goand this"},
+		{"one that brought results", asked().calls(1, "a").add(0, "", 0, &event.UserMessage{Content: []event.Block{
+			&event.ToolResult{Call: "c0", Content: TextOutput("r").Content}, &event.Text{Text: "so"},
+		}}), 5, true, "so"},
+	} {
+		v := newView(nil)
+		for _, e := range c.log.log {
+			v.fold(e)
+		}
+		before := v.run.scopes[0].talk.shared()
+		prints := fingerprint(before)
+		c.log.add(0, "", 0, &event.Redacted{Target: c.target})
+		v.fold(c.log.log[len(c.log.log)-1])
+		msgs := v.run.scopes[0].talk.msgs
+		if got := msgs[len(msgs)-1].Text(); v.stale != c.stale || got != c.shown || fingerprint(before) != prints {
+			t.Errorf("%s: stale %v, the model is shown %q", c.name, v.stale, got)
+		}
+	}
+}
+
 // The list of reasons is closed: package event has no reason that Next does not give.
 func TestEveryWhyIsGiven(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,31 @@ func TestAnAnswerThatIsTakenBackIsShownNoMore(t *testing.T) {
 	}
 }
 
+// A reader who was told that something is missing is told all again once it is taken back.
+func TestWhatIsTakenBackIsWholeAgain(t *testing.T) {
+	t.Parallel()
+	s := newStory()
+	s.begin("m1", 1)
+	s.live("m1", 1, &event.AnswerReplaced{Text: "[no]"})
+	s.say("m1", 1, " Bye.")
+	enc := native.NewEncoder("c1")
+	var screen native.Screen
+	for i := range s.events {
+		if s.events[i].Live() && s.n > 0 {
+			s.n = 0
+			for _, f := range enc.SnapshotFrames(&event.Snapshot{Header: s.header("m1", 1), Kind: event.StepModel, Truncated: true}) {
+				screen.Apply(f)
+			}
+		}
+		for _, f := range enc.Frames(&s.events[i]) {
+			screen.Apply(f)
+		}
+	}
+	if got := screen.Text("m1"); got != "[no] Bye." {
+		t.Errorf("%q is shown", got)
+	}
+}
+
 // inFlight is what a bus says of the step after it was taken back.
 func inFlight(events []event.Event, instead string) []event.Snapshot {
 	list := wiretest.InFlight(events, 1<<20)
