@@ -3,7 +3,7 @@ package demo
 import (
 	"testing"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
 )
 
 func TestBuiltInScriptsAreValid(t *testing.T) {
@@ -20,8 +20,12 @@ func TestBuiltInScriptsAreValid(t *testing.T) {
 		if m.Prompt("en") == "" || m.About() == "" {
 			t.Errorf("%s has no prompt or does not say what it is about", name)
 		}
-		if want := (braid.ModelInfo{Name: "demo:" + name, Simulated: true}); m.Info() != want {
-			t.Errorf("Info = %+v, want %+v", m.Info(), want)
+		info := m.Info()
+		if info.Name != "demo:"+name || !info.Simulated || info.ContextWindow != 0 || info.Output {
+			t.Errorf("Info = %+v", info)
+		}
+		if nano, known := info.Cost(event.Usage{Input: 1, Total: 1}); nano != 0 || !known {
+			t.Errorf("%s costs %d, known %v", name, nano, known)
 		}
 	}
 }
