@@ -19,9 +19,9 @@ import (
 )
 
 // openDemo opens "", "tour", "./file.yaml", each with settings behind a "?".
-func openDemo(rest string) (braid.Model, error) {
-	name, query, _ := strings.Cut(rest, "?")
-	opts, err := demoOptions(query)
+func openDemo(g *opening) (braid.Model, error) {
+	name := g.name
+	opts, err := demoOptions(g.query)
 	if err != nil {
 		return nil, err
 	}

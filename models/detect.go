@@ -51,14 +51,18 @@ func Detect(env func(string) string, ref string) Detection {
 		return d
 	}
 	d.Source, d.Model = FromNothing, "demo"
-	var found []provider
+	var found []string // what each of the keys is not enough for
 	for _, p := range providers() {
 		for _, key := range p.keys {
 			if strings.TrimSpace(env(key)) == "" {
 				continue
 			}
-			d.Keys, found = append(d.Keys, key), append(found, p)
-			if d.Source == FromNothing && p.open != nil {
+			missing := ""
+			if p.needs != nil {
+				missing = p.needs(env)
+			}
+			d.Keys, found = append(d.Keys, key), append(found, missing)
+			if d.Source == FromNothing && missing == "" {
 				d.Source, d.Model = FromKey, p.model
 			}
 			break // one key of a provider is enough
@@ -68,10 +72,10 @@ func Detect(env func(string) string, ref string) Detection {
 	if d.Source == FromNothing {
 		using = "using the simulated model"
 	}
-	for i, p := range found {
+	for i, missing := range found {
 		note := d.Keys[i] + " is set"
-		if p.open == nil {
-			note += ", but this build has no " + p.title + " provider yet"
+		if missing != "" {
+			note += ", but " + missing
 		}
 		d.Notes = append(d.Notes, note+"; "+using)
 	}

@@ -349,7 +349,7 @@ func TestRetryAfterIsForAll(t *testing.T) {
 			l := limiter(t, Limits{Concurrency: 4})
 			start := time.Now()
 			_ = ask(t.Context(), l.Wrap(refuses(tc.kind, tc.after)), nil)
-			l.refused(&event.Error{Kind: event.ErrThrottled, RetryAfter: tc.after / 2}) // does not shorten it
+			l.refused(&event.Error{Kind: tc.kind, RetryAfter: tc.after / 2}) // does not shorten it
 			err := ask(t.Context(), l.Wrap(answers("a:y", 0, nil)), nil)
 			var e *event.Error
 			if tc.failed > 0 && (!errors.As(err, &e) || e.Kind != event.ErrThrottled || e.RetryAfter != tc.failed || e.Hint == "") || tc.failed == 0 && err != nil {

@@ -43,20 +43,32 @@ const (
 // Offers and Servers. All usual ports are asked at once, each for at most 150 ms.
 // Nothing is chosen: that is for a person.
 func (d *Detection) Offer(ctx context.Context) {
+	for _, s := range LocalServers(ctx) {
+		d.Servers = append(d.Servers, s)
+		d.Offers = append(d.Offers, s.Offer())
+	}
+}
+
+// LocalServers looks for model servers on this machine: all usual ports are asked
+// at once, each for at most 150 ms, and nobody else is.
+func LocalServers(ctx context.Context) []Server {
 	addresses := make([]string, len(usual))
 	for i := range usual {
 		addresses[i] = usual[i].address
 	}
-	for _, s := range probe(ctx, addresses) {
+	found := probe(ctx, addresses)
+	for i := range found {
 		for _, u := range usual {
-			if u.address == s.Address {
-				s.Name = u.name
+			if u.address == found[i].Address {
+				found[i].Name = u.name
 			}
 		}
-		d.Servers = append(d.Servers, s)
-		d.Offers = append(d.Offers, s.String()+"; "+s.use())
 	}
+	return found
 }
+
+// Offer says that the server is there, and how it is used.
+func (s Server) Offer() string { return s.String() + "; " + s.use() }
 
 // use says how the server's models are used.
 func (s Server) use() string {
@@ -64,10 +76,7 @@ func (s Server) use() string {
 	if len(s.Models) > 0 {
 		name, _, _ = strings.Cut(s.Models[0], " ")
 	}
-	if s.Name == "Ollama" {
-		return "use it with --model ollama:" + name
-	}
-	return "use it with OPENAI_BASE_URL=http://" + s.Address + "/v1 and --model openai:" + name
+	return "use it with --model " + s.ref(name)
 }
 
 // String describes the server in half a sentence.

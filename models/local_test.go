@@ -90,9 +90,9 @@ func TestServersInWords(t *testing.T) {
 func TestServersAreUsedByAName(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]Server{
-		"use it with --model ollama:qwen3:8b":                                                   {Name: "Ollama", Address: "127.0.0.1:11434", Models: []string{"qwen3:8b and 5 more"}},
-		"use it with --model ollama:NAME":                                                       {Name: "Ollama", Address: "127.0.0.1:11434"},
-		"use it with OPENAI_BASE_URL=http://127.0.0.1:8000/v1 and --model openai:Qwen/Qwen3-8B": {Name: "vLLM", Address: "127.0.0.1:8000", Models: []string{"Qwen/Qwen3-8B"}},
+		"use it with --model ollama:qwen3:8b":                                    {Name: "Ollama", Address: "127.0.0.1:11434", Models: []string{"qwen3:8b and 5 more"}},
+		"use it with --model ollama:NAME":                                        {Name: "Ollama", Address: "127.0.0.1:11434"},
+		"use it with --model openai:Qwen/Qwen3-8B?base=http://127.0.0.1:8000/v1": {Name: "vLLM", Address: "127.0.0.1:8000", Models: []string{"Qwen/Qwen3-8B"}},
 	} {
 		if s.use() != want {
 			t.Errorf("%q, want %q", s.use(), want)

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -19,40 +18,26 @@ const op = "model"
 //
 //   - ErrModelNotFound: the reference means nothing; the hint says what was
 //     probably meant and what there is.
-//   - ErrUnsupported: the provider is known, but not in this build.
+//   - ErrUnsupported: the provider cannot do what a setting asks for.
 //   - ErrModelAuth: the provider needs a key; the hint names its variable.
-//   - ErrInvalid: a setting or a script is wrong.
+//   - ErrInvalid: a setting, a region or a script is wrong.
 //
-// "demo:./file.yaml" and other paths read a script from a file, so a
-// reference must come from whoever runs the program, never from its users.
+// What the model's calls cost stands in its Info, from pricing.Default(). For
+// prices of one's own, and for limits, there is [Opener].
+//
+// "demo:./file.yaml" reads a script from a file, and settings name addresses, so
+// a reference must come from whoever runs the program, never from its users:
+// those have [Opener.OpenNamed].
 func Open(ref string) (braid.Model, error) {
 	return openIn(os.Getenv, ref)
 }
 
 func openIn(env func(string) string, ref string) (braid.Model, error) {
-	d := Detect(env, ref)
-	m, err := open(env, d.Model)
-	if e := new(event.Error); d.Source == FromEnvironment && errors.As(err, &e) {
-		e.Op = "model (from " + Variable + ")"
+	o, err := NewOpener(Options{Env: env})
+	if err != nil {
+		return nil, err
 	}
-	return m, err
-}
-
-func open(env func(string) string, ref string) (braid.Model, error) {
-	name, rest := ref, ""
-	if i := strings.IndexAny(ref, ":?"); i >= 0 {
-		name, rest = ref[:i], strings.TrimPrefix(ref[i:], ":")
-	}
-	p, known := providerOf(name)
-	switch {
-	case !known:
-		return nil, unknown(ref)
-	case p.open == nil:
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "This build has no " + p.title + " provider yet.", Hint: have(),
-		}
-	}
-	return p.open(env, rest)
+	return o.Open(ref)
 }
 
 // unknown is the error for a reference that means nothing.

@@ -45,7 +45,7 @@ func TestOpenFindsDemoModels(t *testing.T) {
 		}
 	}
 	for _, name := range Names() {
-		if _, err := openIn(env("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k"), name); err != nil {
+		if _, err := openIn(env("ANTHROPIC_API_KEY", "k", "OPENAI_API_KEY", "k", "GEMINI_API_KEY", "k", "AWS_BEARER_TOKEN_BEDROCK", "k", "AWS_REGION", "us-east-1"), name); err != nil {
 			t.Errorf("%s is listed and cannot be opened: %v", name, err)
 		}
 	}
@@ -77,16 +77,18 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		{"anthropic:claude-sonnet-4-5", "no key for Anthropic", "set ANTHROPIC_API_KEY", event.ErrModelAuth},
 		{"anthropic", "no key for Anthropic", "set ANTHROPIC_API_KEY", event.ErrModelAuth},
 		{"anthropic:claude sonnet", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
-		{"anthropic:claude-sonnet-5-5?thinking=1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
+		{"anthropic:claude-sonnet-5-5?thinking=1", "there is no setting of that name; there are base, cache, key, stall", "anthropic:claude-sonnet-5-5?stall=3m", event.ErrInvalid},
 		{"anthropic:sk-ant-1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"anthropic:" + secret, "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"openai:gpt-5", "no key for OpenAI", "set OPENAI_API_KEY", event.ErrModelAuth},
 		{"openai:sk-proj-1", "no model of such a name", "openai:gpt-5.4", event.ErrModelNotFound},
 		{"openai:gpt 5", "no model of such a name", "openai:gpt-5.4", event.ErrModelNotFound},
-		{"gemini:gemini-3", "no Gemini provider", "demo", event.ErrUnsupported},
-		{"bedrock:amazon.nova-pro", "no Bedrock provider", "demo", event.ErrUnsupported},
+		{"gemini:gemini-3", "no key for Gemini", "set GEMINI_API_KEY", event.ErrModelAuth},
+		{"gemini:a b", "no model of such a name", "gemini:gemini-3", event.ErrModelNotFound},
+		{"bedrock:amazon.nova-pro-v1:0", "in which AWS region", "set AWS_REGION", event.ErrInvalid},
+		{"bedrock:a b", "no model of such a name", "as AWS does, such as bedrock:", event.ErrModelNotFound},
 		{"ollama", "Ollama has no model of such a name", "ollama:qwen3", event.ErrModelNotFound},
-		{"ollama:qwen3?x=1", "Ollama has no model of such a name", "ollama:qwen3", event.ErrModelNotFound},
+		{"ollama:qwen3?x=1", "there is no setting of that name; there are api, base", "ollama:qwen3?stall=10m", event.ErrInvalid},
 		{"openai", "no key for OpenAI", "set OPENAI_API_KEY", event.ErrModelAuth},
 		{"dmeo", `no model "dmeo"`, "did you mean demo?", event.ErrModelNotFound},
 		{"demoo:tour", `no model "demoo:tour"`, "did you mean demo:tour?", event.ErrModelNotFound},
@@ -204,10 +206,7 @@ func TestSettingsReachTheModel(t *testing.T) {
 
 func TestDetectInOrder(t *testing.T) {
 	t.Parallel()
-	note := func(key, provider string) string {
-		return key + " is set, but this build has no " + provider + " provider yet; using the simulated model"
-	}
-	const claude = "anthropic:claude-sonnet-5-5"
+	const claude, nova = "anthropic:claude-sonnet-5-5", "bedrock:global.anthropic.claude-sonnet-4-6"
 	for _, tc := range []struct {
 		name string
 		env  func(string) string
@@ -220,15 +219,26 @@ func TestDetectInOrder(t *testing.T) {
 		{"a key", env("OPENAI_API_KEY", "sk-1234"), "", Detection{
 			Model: "openai:gpt-5.4", Source: FromKey, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{"OPENAI_API_KEY is set; using openai:gpt-5.4"},
 		}},
-		{"a key without a provider", env("GEMINI_API_KEY", "x"), "", Detection{
-			Model: "demo", Source: FromNothing, Keys: []string{"GEMINI_API_KEY"}, Notes: []string{note("GEMINI_API_KEY", "Gemini")},
+		{"a key of Google", env("GOOGLE_API_KEY", "x"), "", Detection{
+			Model: "gemini:gemini-3.6-flash", Source: FromKey, Keys: []string{"GOOGLE_API_KEY"},
+			Notes: []string{"GOOGLE_API_KEY is set; using gemini:gemini-3.6-flash"},
+		}},
+		{"a profile that may be for anything", env("AWS_PROFILE", "p"), "", Detection{
+			Model: "demo", Source: FromNothing, Keys: []string{"AWS_PROFILE"},
+			Notes: []string{"AWS_PROFILE is set, but no AWS region is named: set AWS_REGION; using the simulated model"},
+		}},
+		{"a profile and a region", env("AWS_PROFILE", "p", "AWS_DEFAULT_REGION", "eu-west-1"), "", Detection{
+			Model: nova, Source: FromKey, Keys: []string{"AWS_PROFILE"}, Notes: []string{"AWS_PROFILE is set; using " + nova},
+		}},
+		{"a key of Bedrock", env("AWS_BEARER_TOKEN_BEDROCK", "t"), "", Detection{
+			Model: nova, Source: FromKey, Keys: []string{"AWS_BEARER_TOKEN_BEDROCK"}, Notes: []string{"AWS_BEARER_TOKEN_BEDROCK is set; using " + nova},
 		}},
 		{"several keys", env("GOOGLE_API_KEY", "x", "GEMINI_API_KEY", "y", "ANTHROPIC_API_KEY", "z", "AWS_PROFILE", "p"), "", Detection{
 			Model: claude, Source: FromKey, Keys: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AWS_PROFILE"},
 			Notes: []string{
 				"ANTHROPIC_API_KEY is set; using " + claude,
-				"GEMINI_API_KEY is set, but this build has no Gemini provider yet; using " + claude,
-				"AWS_PROFILE is set, but this build has no Bedrock provider yet; using " + claude,
+				"GEMINI_API_KEY is set; using " + claude,
+				"AWS_PROFILE is set, but no AWS region is named: set AWS_REGION; using " + claude,
 			},
 		}},
 		{"a key of Anthropic", env("ANTHROPIC_API_KEY", " sk-ant-1234\n"), "", Detection{

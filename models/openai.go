@@ -1,11 +1,10 @@
 package models
 
 import (
-	"errors"
-	"strings"
+	"cmp"
+	"time"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/secret"
 )
@@ -13,34 +12,88 @@ import (
 // openOpenAI opens "", which is the vendor's model for most work, or a model by
 // its server's name. The key is OPENAI_API_KEY; OPENAI_BASE_URL, where it is
 // set, is the address of another server, which may need no key.
-func openOpenAI(env func(string) string, name string) (braid.Model, error) {
-	if name == "" {
-		name = openai.Default
-	} else if presentable(name) == "" || strings.Contains(name, "?") {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "OpenAI has no model of such a name.",
-			Hint: "name one as its server does, such as openai:" + openai.Default,
-		}
+func openOpenAI(g *opening) (braid.Model, error) {
+	name := cmp.Or(g.name, openai.Default)
+	if presentable(name) == "" {
+		return nil, g.noSuch(openai.Default)
 	}
-	base := strings.TrimSpace(env(openai.BaseVariable))
-	m, err := openai.New(name, secret.New(env(openai.KeyVariable)), openai.BaseURL(base))
-	if e := new(event.Error); errors.As(err, &e) {
-		if base != "" && e.Kind == event.ErrInvalid {
-			e.Op = "model (from " + openai.BaseVariable + ")"
-		}
-		return nil, e
+	s := chatSettings{}
+	if err := g.settings(openai.Default+"?effort=high", s.known()); err != nil {
+		return nil, err
 	}
-	return m, err
+	asked := s.base != ""
+	if !asked {
+		s.base = g.variable(openai.BaseVariable)
+	}
+	g.place = host(s.base, "api.openai.com")
+	key := g.secretOf(s.key, openai.KeyVariable, asked && g.place != "")
+	if s.key != "" && key.Empty() || key.Empty() && g.place == "" {
+		return nil, g.noKey(openai.KeyVariable, asked)
+	}
+	m, err := openai.New(name, key, s.options()...)
+	if err != nil {
+		if asked {
+			return nil, err
+		}
+		return nil, from(err, openai.BaseVariable, s.base)
+	}
+	return m, nil
 }
 
 // openOllama opens a model of the Ollama on this machine. It has no key, and
 // none of its models is everybody's.
-func openOllama(_ func(string) string, name string) (braid.Model, error) {
-	if name == "" || presentable(name) == "" || strings.Contains(name, "?") {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "Ollama has no model of such a name.",
-			Hint: "name one that \"ollama list\" shows, such as ollama:qwen3",
+func openOllama(g *opening) (braid.Model, error) {
+	if g.name == "" || presentable(g.name) == "" {
+		return nil, g.noSuch("qwen3")
+	}
+	s := chatSettings{base: openai.Ollama}
+	if err := g.settings("qwen3?stall=10m", s.known()); err != nil {
+		return nil, err
+	}
+	g.place = host(s.base, "")
+	key := secret.Secret{}
+	if s.key != "" {
+		if key = g.secretOf(s.key, "", true); key.Empty() {
+			return nil, g.noKey("", true)
 		}
 	}
-	return openai.New(name, secret.Secret{}, openai.BaseURL(openai.Ollama), openai.Named("ollama"))
+	m, err := openai.New(g.name, key, append(s.options(), openai.Named("ollama"))...)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// chatSettings are those of every server that speaks OpenAI's protocols.
+type chatSettings struct {
+	base, key, api, effort, reasons string
+	stall                           *time.Duration
+}
+
+func (s *chatSettings) known() map[string]setting {
+	return map[string]setting{
+		"base": address(&s.base), "key": keyIn(&s.key), "stall": patience(&s.stall),
+		"api": word(&s.api, "responses", "chat"), "reasons": word(&s.reasons, "yes", "no"),
+		"effort": word(&s.effort, "none", "minimal", "low", "medium", "high", "xhigh"),
+	}
+}
+
+func (s *chatSettings) options() []openai.Option {
+	opts := []openai.Option{openai.BaseURL(s.base)}
+	switch s.api {
+	case "responses":
+		opts = append(opts, openai.Use(openai.Responses))
+	case "chat":
+		opts = append(opts, openai.Use(openai.ChatCompletions))
+	}
+	if s.effort != "" {
+		opts = append(opts, openai.Effort(s.effort))
+	}
+	if s.reasons != "" {
+		opts = append(opts, openai.Reasons(s.reasons == "yes"))
+	}
+	if s.stall != nil {
+		opts = append(opts, openai.Stall(*s.stall))
+	}
+	return opts
 }

@@ -5,23 +5,37 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/model/anthropic"
+	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/model/gemini"
 	"github.com/braidrun/braid/model/openai"
 )
 
-// provider is who makes models. One without open is known, but not in this build.
+// provider is who makes models.
 type provider struct {
-	// name stands before the colon, title in sentences.
-	name  string
-	title string
+	// name stands before the colon, title in sentences, names in a sentence about
+	// who names its models.
+	name, title, names string
 	// keys are the environment variables that say that somebody has access.
 	keys []string
 	// families are how the names of its models begin, for those who leave the
 	// provider out.
 	families []string
-	open     func(env func(string) string, rest string) (braid.Model, error)
+	open     func(*opening) (braid.Model, error)
 	// model is what is used where somebody has a key and names nothing.
 	model string
+	// needs says what else is missing before a key is enough to be chosen by; nil
+	// is nothing. AWS's credentials are there for other things too.
+	needs func(env func(string) string) string
+}
+
+func anySet(env func(string) string, names ...string) bool {
+	for _, name := range names {
+		if strings.TrimSpace(env(name)) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // providers in the order in which a key is looked for.
@@ -34,22 +48,29 @@ func providers() []provider {
 		{
 			name: "openai", title: "OpenAI", keys: []string{openai.KeyVariable},
 			families: []string{"gpt", "chatgpt", "o1", "o3", "o4"}, open: openOpenAI, model: "openai:" + openai.Default,
+			names: "its server does",
 		},
 		{
-			name: "gemini", title: "Gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-			families: []string{"gemini"},
+			name: "gemini", title: "Gemini", keys: []string{gemini.KeyVariable, gemini.OtherKeyVariable},
+			families: []string{"gemini"}, open: openGemini, model: "gemini:" + gemini.Default,
 		},
 		{
-			name: "bedrock", title: "Bedrock", keys: []string{"AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE", "AWS_ACCESS_KEY_ID"},
-			families: []string{"amazon.", "anthropic.", "meta.", "us.", "eu.", "apac.", "global."},
+			name: "bedrock", title: "Bedrock", names: "AWS does", keys: []string{bedrock.KeyVariable, awsProfile, awsKeyID},
+			families: []string{"amazon.", "anthropic.", "meta.", "us.", "eu.", "jp.", "au.", "apac.", "global."},
+			open:     openBedrock, model: "bedrock:" + bedrock.Default,
+			needs: func(env func(string) string) string {
+				if anySet(env, bedrock.KeyVariable, awsRegion, awsDefaultRegion) {
+					return ""
+				}
+				return "no AWS region is named: set " + awsRegion
+			},
 		},
 		{
-			name: "ollama", title: "Ollama",
+			name: "ollama", title: "Ollama", names: "\"ollama list\" does",
 			families: []string{"llama", "qwen", "mistral", "gemma", "phi", "deepseek"}, open: openOllama,
 		},
 		{
-			name: "demo", title: "demo",
-			open: func(_ func(string) string, rest string) (braid.Model, error) { return openDemo(rest) },
+			name: "demo", title: "demo", open: openDemo,
 		},
 	}
 }
@@ -70,7 +91,7 @@ func Names() []string {
 	for _, s := range demo.Scripts() {
 		names = append(names, "demo:"+s)
 	}
-	return append(names, "anthropic", "openai")
+	return append(names, "anthropic", "openai", "gemini", "bedrock")
 }
 
 func have() string {

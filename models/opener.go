@@ -1,0 +1,206 @@
+package models
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/pricing"
+)
+
+// Options say how an [Opener] opens models. The zero Options are those of [Open].
+type Options struct {
+	// Env is where keys, addresses and regions are looked up; nil is os.Getenv.
+	// What the AWS SDK finds by itself, such as files of a profile and the roles of
+	// a machine, it looks up in the process's own environment.
+	Env func(string) string
+	// Prices give models their costs; nil is pricing.Default(). A table of one's
+	// own is laid over that with its With.
+	Prices *pricing.Table
+	// Limits are for each provider's key.
+	Limits Limits
+}
+
+// Opener opens models that share what belongs together: the prices, and the
+// limits of each key. It is safe for concurrent use.
+type Opener struct {
+	env    func(string) string
+	prices *pricing.Table
+	limits Limits
+
+	mu       sync.Mutex
+	limiters map[string]*Limiter
+}
+
+// NewOpener makes an opener. The error is of kind ErrInvalid, for limits that
+// cannot be.
+func NewOpener(o Options) (*Opener, error) {
+	if _, err := NewLimiter(o.Limits); err != nil {
+		return nil, err
+	}
+	opener := &Opener{env: o.Env, prices: o.Prices, limits: o.Limits, limiters: map[string]*Limiter{}}
+	if opener.env == nil {
+		opener.env = os.Getenv
+	}
+	if opener.prices == nil {
+		opener.prices = pricing.Default()
+	}
+	return opener, nil
+}
+
+// Open gives the model that ref names, as [Open] does, with the opener's prices
+// and limits. A reference may name files, addresses and variables, so it must
+// come from whoever runs the program.
+func (o *Opener) Open(ref string) (braid.Model, error) {
+	d := Detect(o.env, ref)
+	m, err := o.open(d.Model, true)
+	if e := new(event.Error); d.Source == FromEnvironment && errors.As(err, &e) {
+		e.Op = "model (from " + Variable + ")"
+	}
+	return m, err
+}
+
+// OpenNamed is Open for a reference that comes from a user of the program: a
+// provider and a model, without settings and without a file.
+func (o *Opener) OpenNamed(ref string) (braid.Model, error) {
+	return o.open(strings.TrimSpace(ref), false)
+}
+
+// Detect is [Detect] in the opener's environment.
+func (o *Opener) Detect(ref string) Detection { return Detect(o.env, ref) }
+
+func (o *Opener) open(ref string, trusted bool) (braid.Model, error) {
+	name, rest := ref, ""
+	if i := strings.IndexAny(ref, ":?"); i >= 0 {
+		name, rest = ref[:i], strings.TrimPrefix(ref[i:], ":")
+	}
+	p, known := providerOf(name)
+	if !known {
+		return nil, unknown(ref)
+	}
+	g := &opening{env: o.env, provider: p}
+	g.name, g.query, g.asked = strings.Cut(rest, "?")
+	if !trusted && (g.asked || p.name == "demo" && isPath(g.name) || len(ref) > maxNamed) {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelNotFound, Message: "A model cannot be asked for by settings or by a file here.",
+			Hint: "name a provider and a model, such as anthropic:claude-sonnet-5-5",
+		}
+	}
+	m, err := p.open(g)
+	if err != nil {
+		return nil, err
+	}
+	if m.Info().Simulated {
+		return m, nil
+	}
+	if m, err = o.limit(m, g); err != nil {
+		return nil, err
+	}
+	return withCost(m, o.prices, g.place), nil
+}
+
+// maxNamed bounds what users name.
+const maxNamed = 200
+
+// limit makes a model keep to the limits that its key has.
+func (o *Opener) limit(m braid.Model, g *opening) (braid.Model, error) {
+	if o.limits == (Limits{}) {
+		return m, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := g.provider.name + " " + g.key + " " + g.place
+	l := o.limiters[key]
+	if l == nil {
+		var err error
+		if l, err = NewLimiter(o.limits); err != nil {
+			return nil, err
+		}
+		o.limiters[key] = l
+	}
+	return l.Wrap(m), nil
+}
+
+// opening is one reference being opened.
+type opening struct {
+	env      func(string) string
+	provider provider
+	// name is what stands behind the colon, query what stands behind a "?",
+	// and asked says that there is one.
+	name, query string
+	asked       bool
+	// place is where the model is served: "" for the vendor's usual address, a
+	// region, or a host. Opening it sets it.
+	place string
+	// key is the variable with the key.
+	key string
+}
+
+// variable reads one, without the blanks that come with a file.
+func (g *opening) variable(name string) string { return strings.TrimSpace(g.env(name)) }
+
+// noSuch is the error for a name that cannot be one; example is one that can.
+func (g *opening) noSuch(example string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrModelNotFound, Message: g.provider.title + " has no model of such a name.",
+		Hint: "name one as " + cmp.Or(g.provider.names, "the vendor does") + ", such as " + g.provider.name + ":" + example,
+	}
+}
+
+// from names the variable whose value was wrong.
+func from(err error, variable, value string) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok {
+		return err
+	}
+	if value != "" && e.Kind == event.ErrInvalid {
+		e.Op = "model (from " + variable + ")"
+	}
+	return e
+}
+
+// host is the place of an address that is not the vendor's own: a key's limits,
+// and a price, belong to it.
+func host(address, vendors string) string {
+	u, err := url.Parse(address)
+	if err != nil || address == "" || strings.EqualFold(u.Host, vendors) {
+		return ""
+	}
+	if region, ok := strings.CutSuffix(strings.ToLower(u.Host), "."+vendors); ok {
+		return region
+	}
+	return strings.ToLower(u.Host)
+}
+
+// priced is a model whose costs are known, as far as they are.
+type priced struct {
+	braid.Model
+	info   braid.ModelInfo
+	prices *pricing.Table
+	place  string
+}
+
+// withCost gives a model its costs.
+func withCost(m braid.Model, prices *pricing.Table, place string) braid.Model {
+	p := &priced{m, m.Info(), prices, place}
+	p.info.Cost = func(u event.Usage) (int64, bool) { return prices.Cost(p.info.Name, place, time.Now(), u) }
+	return p
+}
+
+// price is the model's on a day; nil where it is not known.
+func (m *priced) price(at time.Time) *pricing.Price {
+	p, _ := m.prices.Find(m.info.Name, m.place, at)
+	return p
+}
+
+// Info implements [braid.Model].
+func (m *priced) Info() braid.ModelInfo { return m.info }
+
+// Unwrap gives the model that is priced.
+func (m *priced) Unwrap() braid.Model { return m.Model }

@@ -1,0 +1,216 @@
+package models
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/bedrock"
+	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/pricing"
+)
+
+// Standing says what a provider offers here and now.
+type Standing struct {
+	// Provider stands before the colon of a reference.
+	Provider string
+	// Ready says that its models can be called, as far as that can be told without
+	// calling one: whether a key is good, only a call tells.
+	Ready bool
+	// Why says what makes it ready, or what is missing; Next what to do then.
+	Why, Next string
+	// Key is the variable that holds the key; "" where there is none.
+	Key string
+	// Usual is the model that is used where a key is there and none is named; "" for
+	// providers without such a one.
+	Usual string
+	// Region is where its models are asked for, for providers that have regions.
+	Region string
+	// Models are those that are known by name. The provider has others: any can be
+	// named. The one that is used where none is named comes first.
+	Models []Known
+}
+
+// Known is a model with what is known of it.
+type Known struct {
+	// Ref is for [Open].
+	Ref string
+	// Usual is set for the one that is used where nobody names one.
+	Usual     bool
+	Simulated bool
+	// ContextWindow is in tokens; 0 is not known.
+	ContextWindow int
+	// Price is nil where it is not known.
+	Price *pricing.Price
+}
+
+// Survey says of every provider whether it can be used, and the same of the model
+// servers that [LocalServers] has found. It makes no network connection. The order
+// is that of detection, the simulated models last.
+func (o *Opener) Survey(servers []Server) []Standing {
+	var list []Standing
+	for _, p := range providers() {
+		switch p.name {
+		case "demo":
+			s := Standing{Provider: p.name, Ready: true, Why: "simulated: its words follow a script, nothing is charged"}
+			for _, name := range demo.Scripts() {
+				s.Models = append(s.Models, o.known("demo:"+name, name == "assistant"))
+			}
+			list = append(list, s)
+		case "ollama":
+			list = append(list, o.local(p, servers)...)
+		default:
+			list = append(list, o.standing(p))
+		}
+	}
+	return list
+}
+
+// standing looks at a provider that has a key.
+func (o *Opener) standing(p provider) Standing {
+	s := Standing{Provider: p.name, Usual: p.model}
+	for _, key := range p.keys {
+		if strings.TrimSpace(o.env(key)) != "" {
+			s.Key = key
+			break
+		}
+	}
+	g := &opening{env: o.env, provider: p}
+	_, name, _ := strings.Cut(p.model, ":")
+	g.name = name
+	if _, err := p.open(g); err != nil {
+		s.Why, s.Next = "it cannot be opened", "braid doctor tells more"
+		if e, ok := errors.AsType[*event.Error](err); ok {
+			s.Why, s.Next = strings.TrimSuffix(lowerFirst(e.Message), "."), e.Hint
+		}
+		return s
+	}
+	s.Ready = true
+	switch {
+	case p.name == "bedrock":
+		o.bedrock(&s, g)
+	case s.Key != "":
+		s.Why = s.Key + " is set"
+	default:
+		s.Why = "its address is " + g.place + ", without a key"
+	}
+	if !s.Ready {
+		return s
+	}
+	refs := []string{p.model}
+	if p.name == "bedrock" {
+		for _, id := range bedrockKnown {
+			refs = append(refs, "bedrock:"+beginningIn(g.place)+id)
+		}
+	} else if g.place == "" {
+		for _, ref := range o.prices.Models() {
+			if strings.HasPrefix(ref, p.name+":") {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	for i, ref := range refs {
+		if slices.Index(refs, ref) == i {
+			s.Models = append(s.Models, o.known(ref, i == 0))
+		}
+	}
+	return s
+}
+
+// bedrockKnown are models that profiles of several geographies have, as their
+// names go on behind them.
+var bedrockKnown = []string{
+	"anthropic.claude-opus-5-5", "anthropic.claude-sonnet-5-5", "anthropic.claude-haiku-5-5", "anthropic.claude-sonnet-4-6",
+	"anthropic.claude-haiku-4-5-20251001-v1:0", "amazon.nova-2-lite-v1:0", "amazon.nova-pro-v1:0", "amazon.nova-lite-v1:0", "amazon.nova-micro-v1:0",
+}
+
+// bedrock says who asks. Where nobody is named, the role of a machine of AWS may
+// still be there: that is asked over the network, and only by a call.
+func (o *Opener) bedrock(s *Standing, g *opening) {
+	s.Region = g.place
+	cfg, err := g.aws(bedrock.Default, g.place, "", "")
+	switch {
+	case s.Key != "":
+		s.Why = s.Key + " is set"
+	case err == nil && !aws.IsCredentialsProvider(cfg.Credentials, (*ec2rolecreds.Provider)(nil)):
+		s.Why = "AWS's own files name credentials"
+	default:
+		s.Ready, s.Why = false, "no AWS credentials are named here"
+		s.Next = "set " + bedrock.KeyVariable + ", or " + awsProfile + ", or " + awsKeyID + " and " + awsKey + "; on a machine of AWS its role counts without them"
+		return
+	}
+	s.Why += ", and the region is " + s.Region
+}
+
+// local lists the servers on this machine: Ollama by its own name, whether it is
+// there or not, the others by their address.
+func (o *Opener) local(p provider, servers []Server) []Standing {
+	ollama := Standing{Provider: p.name, Why: "no Ollama answers on this machine", Next: "install it from ollama.com and start it with \"ollama serve\""}
+	var others []Standing
+	for _, server := range servers {
+		s := Standing{Provider: "openai", Ready: true, Why: server.String()}
+		if server.Name == "Ollama" {
+			s.Provider = p.name
+		}
+		for _, name := range server.Models {
+			name, _, _ = strings.Cut(name, " ")
+			s.Models = append(s.Models, o.known(server.ref(name), false))
+		}
+		if s.Provider == p.name {
+			ollama = s
+		} else {
+			others = append(others, s)
+		}
+	}
+	return append([]Standing{ollama}, others...)
+}
+
+// known looks at one model.
+func (o *Opener) known(ref string, usual bool) Known {
+	k := Known{Ref: ref, Usual: usual}
+	m, err := o.open(ref, true)
+	if err != nil {
+		return k
+	}
+	info := m.Info()
+	k.Simulated, k.ContextWindow = info.Simulated, info.ContextWindow
+	k.Price = PriceOf(m)
+	return k
+}
+
+// PriceOf gives the price of a model that an [Opener] has opened, today. It is
+// nil where none is known.
+func PriceOf(m braid.Model) *pricing.Price {
+	for m != nil {
+		if p, ok := m.(*priced); ok {
+			return p.price(time.Now())
+		}
+		w, ok := m.(interface{ Unwrap() braid.Model })
+		if !ok {
+			return nil
+		}
+		m = w.Unwrap()
+	}
+	return nil
+}
+
+func lowerFirst(s string) string {
+	if s == "" || strings.HasPrefix(s, "AWS") {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// ref is a reference to a model of the server.
+func (s Server) ref(model string) string {
+	if s.Name == "Ollama" {
+		return "ollama:" + model
+	}
+	return "openai:" + model + "?base=http://" + s.Address + "/v1"
+}
