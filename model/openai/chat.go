@@ -199,12 +199,15 @@ type chatEvent struct {
 	Choices []chatChoice    `json:"choices"`
 	Usage   *chatUsage      `json:"usage"`
 	Error   json.RawMessage `json:"error"`
+	// Some servers put an error where an event should be.
+	Object  string `json:"object"`
+	Message string `json:"message"`
 }
 
 type chatChoice struct {
 	Index int `json:"index"`
 	Delta struct {
-		Content   string         `json:"content"`
+		Content   chatContent    `json:"content"`
 		Refusal   string         `json:"refusal"`
 		Thought   string         `json:"reasoning_content"`
 		Reasoning string         `json:"reasoning"`
@@ -212,6 +215,37 @@ type chatChoice struct {
 	} `json:"delta"`
 	Finish *string         `json:"finish_reason"`
 	Stop   json.RawMessage `json:"stop_reason"`
+}
+
+// chatContent is a text, or what Mistral's models that reason send: a list of texts
+// and thoughts.
+type chatContent struct{ text, thought string }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *chatContent) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, &c.text)
+	}
+	var parts []struct {
+		Type    string          `json:"type"`
+		Text    string          `json:"text"`
+		Thought json.RawMessage `json:"thinking"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for i := range parts {
+		p := &parts[i]
+		c.text += p.Text
+		if len(p.Thought) > 0 {
+			var inner chatContent
+			if err := inner.UnmarshalJSON(p.Thought); err != nil {
+				return err
+			}
+			c.thought += inner.text
+		}
+	}
+	return nil
 }
 
 type chatCallPart struct {
@@ -229,7 +263,7 @@ func (d *chatDecoder) whole(data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	if len(e.Error) > 0 && string(e.Error) != "null" {
+	if len(e.Error) > 0 && string(e.Error) != "null" || e.Object == "error" && e.Message != "" {
 		return errorOf(data)
 	}
 	if !d.begun && e.Model != "" {
@@ -253,8 +287,8 @@ func (d *chatDecoder) choice(c *chatChoice) {
 	if thought == "" { // some send both, the same
 		thought = c.Delta.Reasoning
 	}
-	d.say(braid.ChunkThinking, thought)
-	d.say(braid.ChunkText, c.Delta.Content)
+	d.say(braid.ChunkThinking, thought+c.Delta.Content.thought)
+	d.say(braid.ChunkText, c.Delta.Content.text)
 	if c.Delta.Refusal != "" {
 		d.refused = true
 		d.say(braid.ChunkText, c.Delta.Refusal)
@@ -354,18 +388,27 @@ func (d *chatDecoder) end() error {
 // reason is the API's word for the end in ours; one that nobody has heard of
 // stays as it is.
 func (d *chatDecoder) reason() event.StopReason {
-	switch {
-	case d.stop == "stop" && len(d.calls) > 0, d.stop == "tool_calls", d.stop == "function_call":
-		return event.StopToolUse
-	case d.stop == "stop" && d.refused:
-		return event.StopRefusal
-	case d.stop == "stop" && d.word:
+	word := d.stop
+	switch word { // the same in the words of servers that pass their engine's on
+	case "eos", "eos_token", "end_turn":
+		word = "stop"
+	case "stop_sequence":
 		return event.StopSequence
-	case d.stop == "stop":
+	case "model_length", "max_tokens":
+		word = "length"
+	}
+	switch {
+	case word == "stop" && len(d.calls) > 0, word == "tool_calls", word == "function_call":
+		return event.StopToolUse
+	case word == "stop" && d.refused:
+		return event.StopRefusal
+	case word == "stop" && d.word:
+		return event.StopSequence
+	case word == "stop":
 		return event.StopEndTurn
-	case d.stop == "length":
+	case word == "length":
 		return event.StopMaxTokens
-	case d.stop == "content_filter":
+	case word == "content_filter":
 		return event.StopContentFiltered
 	default:
 		return event.StopReason(d.stop)

@@ -62,6 +62,10 @@ func readError(answer *http.Response) error {
 		return err
 	}
 	e := errorOf(data)
+	if answer.StatusCode < http.StatusMultipleChoices {
+		e.requestID = answer.Header.Get("X-Request-ID")
+		return e
+	}
 	e.status, e.requestID = answer.StatusCode, answer.Header.Get("X-Request-ID")
 	if after := retryAfter(answer.Header, time.Now()); after > 0 {
 		e.after = after
@@ -188,6 +192,9 @@ var (
 	spent = regexp.MustCompile(`(?i)exceeded your current quota|billing|insufficient (credits|balance|quota)|requires more credits`)
 	// crowded is how servers say that they are too busy.
 	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|server busy|maximum pending requests`)
+	// misplaced is how LM Studio says that an address is none of its own, with a
+	// status of success.
+	misplaced = regexp.MustCompile(`(?i)unexpected endpoint or method`)
 	// unheard is how servers say that they have no such model, with other
 	// statuses than 404.
 	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found)|invalid model|not a valid model|no such model|unknown model`)
@@ -213,6 +220,8 @@ func (m *Model) refusal(a *apiError) error {
 		return false
 	}
 	switch {
+	case misplaced.MatchString(a.message):
+		return tell(event.ErrModel, m.title+" does not have this API at this address.", "look at the base URL, "+BaseVariable+": it mostly ends with /v1")
 	case is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") || a.status == http.StatusPaymentRequired ||
 		(a.status == http.StatusTooManyRequests && spent.MatchString(a.message)):
 		e.RetryAfter = 0

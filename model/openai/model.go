@@ -2,7 +2,7 @@ package openai
 
 import (
 	"context"
-	"io"
+	"errors"
 	"iter"
 	"mime"
 	"net/http"
@@ -223,8 +223,11 @@ func (m *Model) post(g *stall.Guard, body []byte) (*http.Response, error) {
 	}
 	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if err != nil || kind != "text/event-stream" {
-		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
-		answer.Body.Close()
+		defer answer.Body.Close()
+		// Some servers begin with a status of success before they know better.
+		if e, ok := errors.AsType[*apiError](readError(answer)); ok && (e.message != "" || e.word() != "") {
+			return nil, e
+		}
 		return nil, errNoStream
 	}
 	return answer, nil

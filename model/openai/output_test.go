@@ -209,6 +209,7 @@ func TestNullsThatMeanNothing(t *testing.T) {
 		`{"a":nul`:             `{"a":nul`,
 		`{"b":1,"a":nu`:        `{"b":1,"a":nu`,
 		`{"b":1,`:              `{"b":1,`,
+		`{"b":1,"a":null`:      `{"b":1`,
 		`{"b":1,"a"`:           `{"b":1,"a"`,
 		`I cannot. {"a":null}`: `I cannot. {"a":null}`,
 		`[{"a":null}]`:         `[{"a":null}]`,
