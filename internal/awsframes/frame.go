@@ -123,7 +123,7 @@ func (m *Frame) read(h []byte) bool {
 		}
 		name, kind := h[1:1+n], int(h[1+n])
 		h = h[2+n:]
-		size := 0
+		var size int
 		switch {
 		case kind == bytesValue || kind == stringValue:
 			if len(h) < 2 {

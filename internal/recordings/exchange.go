@@ -56,7 +56,7 @@ var streams = []string{"text/event-stream", "application/vnd.amazon.eventstream"
 
 func read(tb testing.TB, root, file string) []Exchange {
 	tb.Helper()
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(file) //nolint:gosec // it is one of the fixtures
 	if err != nil {
 		tb.Fatal(err)
 	}

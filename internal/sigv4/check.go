@@ -70,7 +70,8 @@ func Check(r *http.Request, body []byte, keys Keys, region, service string, now 
 		return Invalid, "Signature not yet current: " + date + " is still later than " + now.Add(skew).UTC().Format(stamp)
 	}
 	if !hmac.Equal([]byte(parts["Signature"]), []byte(sign(r, body, keys.Secret, date, scope, signed))) {
-		return Invalid, "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method."
+		return Invalid, "The request signature we calculated does not match the signature you provided. " +
+			"Check your AWS Secret Access Key and signing method."
 	}
 	return "", ""
 }

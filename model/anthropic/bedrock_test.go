@@ -129,7 +129,7 @@ func TestBedrockFailuresInTheStream(t *testing.T) {
 
 // Who asks is what was given, in both ways, and nobody else: not even the key that
 // the environment holds, which the SDK would take.
-func TestBedrockAsksAsItWasTold(t *testing.T) {
+func TestBedrockAsksAsItWasTold(t *testing.T) { //nolint:paralleltest // it sets the environment
 	for _, set := range []string{"", "ABSKother"} {
 		t.Setenv("AWS_BEARER_TOKEN_BEDROCK", set)
 		t.Setenv("AWS_ACCESS_KEY_ID", "AKIAOTHER")

@@ -38,7 +38,7 @@ func awsError(e *sdk.Error, now time.Time) *apiError {
 // troubleshooting-api-error-codes, and what its users have published).
 var (
 	onDemand  = regexp.MustCompile(`(?i)on-demand throughput isn.t supported`)
-	noModel   = regexp.MustCompile(`(?i)model identifier is invalid|could not resolve the foundation model|end of its life|marked by provider as legacy`)
+	noModel   = regexp.MustCompile(`(?i)model identifier is invalid|not resolve the foundation model|end of its life|by provider as legacy`)
 	ofADay    = regexp.MustCompile(`(?i)too many tokens per day`)
 	noAccess  = regexp.MustCompile(`(?i)don.t have access to the model|model access is denied|not available for this account`)
 	noPolicy  = regexp.MustCompile(`(?i)not authorized to perform`)
@@ -58,7 +58,7 @@ func (m *Model) denial(a *apiError) error {
 		}
 		return e
 	}
-	model, region := strconv.Quote(m.name), m.aws.cfg.Region
+	unknown := "Amazon Bedrock has no model " + strconv.Quote(m.name) + " in " + m.aws.cfg.Region + "."
 	const keys = "look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or at AWS_PROFILE"
 	switch a.kind {
 	case "ThrottlingException", "TooManyRequestsException":
@@ -85,7 +85,7 @@ func (m *Model) denial(a *apiError) error {
 	case "AccessDeniedException", "AccessDenied", "OptInRequired":
 		return m.accessDenied(a, tell)
 	case "ResourceNotFoundException":
-		return tell(event.ErrModelNotFound, "Amazon Bedrock has no model "+model+" in "+region+".", "look at the models of the region in the Bedrock console")
+		return tell(event.ErrModelNotFound, unknown, "look at the models of the region in the Bedrock console")
 	case "ValidationException":
 		return m.invalid(a, tell)
 	case "ModelErrorException", "ModelStreamErrorException", "ModelTimeoutException", "InternalServerException", "InternalFailure":
@@ -97,7 +97,7 @@ func (m *Model) denial(a *apiError) error {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
 		return m.accessDenied(a, tell)
 	case a.status == http.StatusNotFound:
-		return tell(event.ErrModelNotFound, "Amazon Bedrock has no model "+model+" in "+region+".", "look at the models of the region, or at "+BedrockBaseVariable)
+		return tell(event.ErrModelNotFound, unknown, "look at the models of the region, or at "+BedrockBaseVariable)
 	case a.status == http.StatusRequestEntityTooLarge:
 		return tell(event.ErrTooLarge, "The request is too large for Amazon Bedrock.", "send smaller or fewer files and images")
 	case a.status == http.StatusServiceUnavailable:

@@ -181,7 +181,7 @@ func (m *Model) refusal(a *apiError) error {
 // statusOverloaded is the API's own.
 const statusOverloaded = 529
 
-var looksLikeKey = regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{6,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\bABSK[A-Za-z0-9+/=]{8,}|\bbedrock-api-key-[A-Za-z0-9+/=_-]{8,}`)
+var looksLikeKey = regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{6,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\b(?:ABSK|bedrock-api-key-)[A-Za-z0-9+/=_-]{8,}`)
 
 // account is the number of an AWS account, which ARNs hold.
 var account = regexp.MustCompile(`\b[0-9]{12}\b`)

@@ -26,7 +26,8 @@ func (m *Model) appendOutput(b []byte, o *braid.OutputSchema) ([]byte, error) {
 	}
 	form, problems := schemaform.Form(o.Schema, schemaform.AnthropicOutput)
 	if p, fatal := schemaform.Worst(problems, schemaform.Fatal); fatal {
-		return nil, notSent(event.ErrUnsupported, "The schema of the answer cannot be given to Claude: %s", "change the schema, or ask for it in words", p.Text)
+		return nil, notSent(event.ErrUnsupported, "The schema of the answer cannot be given to Claude: %s",
+			"change the schema, or ask for it in words", p.Text)
 	}
 	return append(append(append(b, `,"output_config":{"format":{"type":"json_schema","schema":`...), form...), `}}`...), nil
 }

@@ -33,7 +33,8 @@ var awsKeys = sigv4.Keys{ID: "AKIATEST000000000000", Secret: "test/secret/000000
 
 // Keyed is a configuration that asks the server with its API key.
 func (s *Server) Keyed() aws.Config {
-	return aws.Config{Region: Region, BaseEndpoint: &s.URL, BearerAuthTokenProvider: bearer.StaticTokenProvider{Token: bearer.Token{Value: BedrockKey}}}
+	key := bearer.StaticTokenProvider{Token: bearer.Token{Value: BedrockKey}}
+	return aws.Config{Region: Region, BaseEndpoint: &s.URL, BearerAuthTokenProvider: key}
 }
 
 // Signed is a configuration that signs what it asks the server.
@@ -163,7 +164,8 @@ func (s *Server) deny(r *http.Request, body []byte) *standin.Refusal {
 	case r.Header.Get("Anthropic-Version") != "":
 		return invalid("anthropic-version: the version belongs in the body") // this server's own words
 	case len(body) > largestBedrock:
-		return invalid("1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to %d", largestBedrock)
+		return invalid("1 validation error detected: Value at 'body' failed to satisfy constraint: "+
+			"Member must have length less than or equal to %d", largestBedrock)
 	}
 	id, err := url.PathUnescape(path[1])
 	known := modelIDs.FindStringSubmatch(id)

@@ -150,3 +150,107 @@ func post(t *testing.T, server *anthropictest.Server, body string, header map[st
 	}
 	return string(out)
 }
+
+// A schema that an answer is held to, and what of it the vendor refuses.
+func TestItRefusesSchemas(t *testing.T) {
+	t.Parallel()
+	server := anthropictest.Start()
+	t.Cleanup(server.Close)
+	body := func(model, schema string) string {
+		return `{"model":"` + model + `","max_tokens":100,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}],` +
+			`"output_config":{"format":{"type":"json_schema","schema":` + schema + `}}}`
+	}
+	const good = `{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"$ref":"#/$defs/n"}},"required":["a"],"additionalProperties":false,` +
+		`"$defs":{"n":{"type":"integer","enum":[1,2]}}}`
+	server.Add(anthropictest.Text("{}"))
+	if got := post(t, server, body("claude-sonnet-4-5", good), nil); !strings.Contains(got, "message_stop") {
+		t.Errorf("%s", got)
+	}
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{}}`:                       "additionalProperties",
+		`{"type":"integer","minimum":1}`:                          "minimum",
+		`{"type":"string","format":"color"}`:                      "color",
+		`{"type":"array","items":{"type":"string"},"minItems":2}`: "minItems",
+		`{"oneOf":[{"type":"string"}]}`:                           "'type'",
+		`{}`:                                                      "'type'",
+		`[]`:                                                      "valid dictionary",
+		`{"type":"thing"}`:                                        "thing",
+		`{"$defs":{"n":{"anyOf":[{"$ref":"#/$defs/n"}]}},"$ref":"#/$defs/n"}`:     "Circular",
+		`{"type":"array","items":{"anyOf":[{"type":"string","maxLength":1}]}}`:    "maxLength",
+		`{"type":"object","additionalProperties":false,"properties":{"a":false}}`: "valid dictionary",
+	} {
+		if got := post(t, server, body("claude-sonnet-5-5", schema), nil); !strings.Contains(got, `"type":"error"`) || !strings.Contains(got, want) {
+			t.Errorf("%s\n is answered with %s\n want %s", schema, got, want)
+		}
+	}
+	if got := post(t, server, body("claude-3-7-sonnet", good), nil); !strings.Contains(got, "does not support output format") {
+		t.Errorf("%s", got)
+	}
+}
+
+// What Amazon Bedrock refuses otherwise than the API does.
+func TestBedrockRefuses(t *testing.T) {
+	t.Parallel()
+	server := anthropictest.StartBedrock()
+	t.Cleanup(server.Close)
+	const haiku = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+	const question = `"max_tokens":100,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]`
+	with := func(more string) string { return `{"anthropic_version":"bedrock-2023-05-31",` + question + more + `}` }
+	large := with(`,"system":[{"type":"text","text":"` + strings.Repeat("x", 25_000_000) + `"}]`)
+	for name, tc := range map[string]struct{ model, body, want string }{
+		"no version":       {haiku, `{` + question + `}`, "anthropic_version: Field required"},
+		"another version":  {haiku, strings.Replace(with(""), "bedrock-2023-05-31", "2026-10-21", 1), "is not a valid version"},
+		"a model":          {haiku, with(`,"model":"claude-haiku-4-5"`), "model: Extra inputs"},
+		"a stream":         {haiku, with(`,"stream":true`), "stream: Extra inputs"},
+		"automatic points": {haiku, with(`,"cache_control":{"type":"ephemeral"}`), "cache_control: Extra inputs"},
+		"a display":        {"us.anthropic.claude-opus-4-6-v1", with(`,"thinking":{"type":"adaptive","display":"summarized"}`), "display"},
+		"a temperature":    {"us.anthropic.claude-opus-4-7-v1", with(`,"temperature":1`), "deprecated"},
+		"an address":       {haiku, strings.Replace(with(""), `{"type":"text","text":"q"}`, `{"type":"image","source":{"type":"url","url":"https://e"}}`, 1), "'url'"},
+		"an hour behind five minutes": {
+			haiku, strings.Replace(with(`,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]`), `"text":"q"`,
+				`"text":"q","cache_control":{"type":"ephemeral","ttl":"1h"}`, 1), "must not come after",
+		},
+		"no model":   {"us.anthropic.opus", with(""), "identifier is invalid"},
+		"no profile": {"anthropic.claude-haiku-4-5-20251001-v1:0", with(""), "on-demand throughput"},
+		"too much":   {haiku, large, "less than or equal to 25000000"},
+	} {
+		got, status := invoke(t, server, tc.model, tc.body, "Bearer "+anthropictest.BedrockKey)
+		if status != http.StatusBadRequest || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %d %.300s, want %s", name, status, got, tc.want)
+		}
+	}
+	for key, want := range map[string]string{"": "Missing Authentication Token", "Bearer other": "valid", "Basic eA==": "algorithm"} {
+		if got, status := invoke(t, server, haiku, with(""), key); status != http.StatusForbidden || !strings.Contains(got, want) {
+			t.Errorf("%q: %d %s", key, status, got)
+		}
+	}
+	server.Add(anthropictest.BedrockText("Hello."))
+	if got, status := invoke(t, server, haiku, with(`,"temperature":1`), "Bearer "+anthropictest.BedrockKey); status != http.StatusOK || got != anthropictest.BedrockText("Hello.").Body {
+		t.Errorf("%d %s", status, got)
+	}
+	if got, status := invoke(t, server, haiku, with(""), "Bearer "+anthropictest.BedrockKey); status != http.StatusInternalServerError || !strings.Contains(got, "no answer") {
+		t.Errorf("%d %s", status, got)
+	}
+}
+
+func invoke(t *testing.T, server *anthropictest.Server, model, body, key string) (answer string, status int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/model/"+model+"/invoke-with-response-stream", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", key)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), resp.StatusCode
+}
