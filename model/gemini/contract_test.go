@@ -42,7 +42,7 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	without := []modeltest.Feature{
 		modeltest.SeveralTexts, modeltest.InterleavedCalls, modeltest.ArgumentPieces, modeltest.RedactedThinking, modeltest.ImageLimit,
-		modeltest.CacheWrites, modeltest.HourWrites, modeltest.LateUsage, modeltest.GuardrailRedaction, modeltest.SerialCalls,
+		modeltest.CacheWrites, modeltest.HourWrites, modeltest.LateUsage, modeltest.GuardrailRedaction,
 	}
 	for _, tc := range []struct {
 		name    string

@@ -23,6 +23,8 @@ type decoder struct {
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
 	yield func(braid.Chunk, error) bool
+	// serial leaves out the calls behind the first: the API cannot be told to.
+	serial bool
 	// left is set when nobody reads on.
 	left bool
 
@@ -40,15 +42,17 @@ type decoder struct {
 	id, model string
 	usage     event.Usage
 	counted   bool
-	// reason is why the answer ended, in the API's word; blocked why there is none.
-	reason, blocked string
+	// reason is why the answer ended, in the API's word, and message says more of
+	// it; blocked is why there is none.
+	reason, message, blocked string
 }
 
 // answerEvent is what the decoder takes from one event. Byte strings are parts of
 // the event's data.
 type answerEvent struct {
 	parts           []part
-	reason, blocked []byte
+	reason, message []byte
+	blocked         []byte
 	id, model       []byte
 	usage           event.Usage
 	counted         bool
@@ -144,6 +148,8 @@ func (d *decoder) candidate() bool {
 			}
 		case "finishReason":
 			e.reason = r.Bytes()
+		case "finishMessage":
+			e.message = r.Bytes()
 		case "index":
 			if r.Int64() != 0 {
 				return false
@@ -258,6 +264,7 @@ type wireEvent struct {
 			Parts []json.RawMessage `json:"parts"`
 		} `json:"content"`
 		Reason    string         `json:"finishReason"`
+		Message   string         `json:"finishMessage"`
 		Citations *wireCitations `json:"citationMetadata"`
 		Grounding *wireGrounding `json:"groundingMetadata"`
 	} `json:"candidates"`
@@ -344,7 +351,7 @@ func (d *decoder) whole(data []byte) error {
 			e.parts = append(e.parts, p)
 		}
 		if c.Reason != "" {
-			e.reason = []byte(c.Reason)
+			e.reason, e.message = []byte(c.Reason), []byte(c.Message)
 		}
 		e.citations = append(e.citations, c.Citations.ours()...)
 		e.citations = append(e.citations, c.Grounding.ours()...)
@@ -478,7 +485,7 @@ func (d *decoder) take(e *answerEvent) {
 		d.usage, d.counted = e.usage, true
 	}
 	if len(e.reason) > 0 && string(e.reason) != d.reason {
-		d.reason = string(e.reason)
+		d.reason, d.message = string(e.reason), string(e.message)
 	}
 	if len(e.blocked) > 0 {
 		d.blocked = string(e.blocked)
@@ -491,6 +498,9 @@ func (d *decoder) takePart(p *part) {
 		d.piece(p)
 	case braid.ChunkCall:
 		d.open = 0
+		if d.serial && d.calls > 0 {
+			return
+		}
 		name := string(p.text)
 		if changed, ok := d.names[name]; ok {
 			name = changed
@@ -547,6 +557,12 @@ func (d *decoder) signed(index int, p *part) {
 // ended reports whether the answer has told why it ended, which it does in its
 // last event, but may do in others before.
 func (d *decoder) ended() bool { return d.reason != "" || d.blocked != "" }
+
+// malformed reports whether the answer ended because the model could not write a
+// call: there is nothing to run, and nothing to show.
+func (d *decoder) malformed() bool {
+	return d.calls == 0 && d.reason == "MALFORMED_FUNCTION_CALL"
+}
 
 // finish hands over what is told once, at the end: the counts, and why the answer
 // ended where it did.

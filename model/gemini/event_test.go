@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/modeltest"
 )
 
 // An answer in which the vendor searched and ran code by itself, thought, made an
@@ -141,7 +142,7 @@ func TestReasons(t *testing.T) {
 		finish("RECITATION"): event.StopContentFiltered, finish("BLOCKLIST"): event.StopContentFiltered,
 		finish("PROHIBITED_CONTENT"): event.StopContentFiltered, finish("SPII"): event.StopContentFiltered,
 		finish("IMAGE_SAFETY"): event.StopContentFiltered, finish("MODEL_ARMOR"): event.StopGuardrail,
-		finish("LANGUAGE"): "LANGUAGE", finish("OTHER"): "OTHER", finish("MALFORMED_FUNCTION_CALL"): "MALFORMED_FUNCTION_CALL",
+		finish("LANGUAGE"): "LANGUAGE", finish("OTHER"): "OTHER",
 		finish("UNEXPECTED_TOOL_CALL"): "UNEXPECTED_TOOL_CALL", finish("BRAND_NEW"): "BRAND_NEW",
 		// Some models say it in every event.
 		finish("STOP") + finish("STOP"): event.StopEndTurn, finish("STOP") + finish("MAX_TOKENS"): event.StopMaxTokens,
@@ -153,6 +154,26 @@ func TestReasons(t *testing.T) {
 		}
 		if n := strings.Count(body, "finishReason"); event.TextOf(got.Content) != strings.Repeat("a", n) {
 			t.Errorf("%s: text %q", body, event.TextOf(got.Content))
+		}
+	}
+}
+
+// Where the model may call one tool alone, the first call is the answer's only one,
+// and has its signature.
+func TestOneCallAtATime(t *testing.T) {
+	t.Parallel()
+	const body = `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"MQ=="},` +
+		`{"functionCall":{"name":"g"}}]}}]}` + "\n\n" + `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"h"}}]},"finishReason":"STOP"}]}` + "\n\n"
+	for serial, want := range map[bool]int{false: 3, true: 1} {
+		var chunks []braid.Chunk
+		s := stream{in: strings.NewReader(body), end: func() {}}
+		s.serial = serial
+		s.yield = func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+		err := s.run()
+		got := modeltest.Put(chunks, err)
+		calls := event.CallsOf(got.Content)
+		if err != nil || len(calls) != want || calls[0].Name != "f" || calls[0].Signature != own+"MQ==" || got.Stop != event.StopToolUse {
+			t.Errorf("serial %t: %d calls, stop %q, %v", serial, len(calls), got.Stop, err)
 		}
 	}
 }

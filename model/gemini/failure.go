@@ -67,6 +67,16 @@ func (m *Model) failure(g *stall.Guard, x *exchange, err error) error {
 	case errors.Is(err, errNoStream):
 		return broken(event.ErrModel, "What answered is not the Gemini API: its answer is no stream of events.",
 			"look at the base URL, "+BaseVariable)
+	case errors.Is(err, errMalformed):
+		e := &event.Error{
+			Op: op, Kind: event.ErrStreamCut, Code: "MALFORMED_FUNCTION_CALL", Err: err,
+			Message: "The model could not write a call of a tool.", Hint: "try again",
+		}
+		if x.attempt >= callAttempts {
+			e.Kind, e.Message = event.ErrModel, "The model could not write a call of a tool, twice."
+			e.Hint = "make the tools' parameters simpler, or take another model"
+		}
+		return e
 	case errors.Is(err, errUnreadable), isTooLarge(err):
 		return broken(event.ErrStreamCut, "The Gemini API sent something that cannot be read.", "try again")
 	case g.Begun():
@@ -75,6 +85,10 @@ func (m *Model) failure(g *stall.Guard, x *exchange, err error) error {
 		return broken(event.ErrUnavailable, "The Gemini API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)
 	}
 }
+
+// callAttempts is how often a call of the model is made, in all, when it cannot
+// write the call of a tool: with the same request it may fail for ever.
+const callAttempts = 2
 
 // ended is the error of a call whose caller has had enough.
 func ended(ctx context.Context) error {

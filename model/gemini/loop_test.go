@@ -31,6 +31,16 @@ func TestTheLoopRepeats(t *testing.T) {
 		"overload and a cut": {[]geminitest.Answer{overloaded, cut, whole}, 3, nil},
 		"for ever":           {[]geminitest.Answer{overloaded, overloaded, overloaded, overloaded, whole}, 4, event.ErrOverloaded},
 		"a stall":            {[]geminitest.Answer{{Silent: true}, whole}, 2, nil},
+		"a call that cannot be written": {
+			[]geminitest.Answer{{Body: geminitest.End("MALFORMED_FUNCTION_CALL", event.Usage{})}, whole}, 2, nil,
+		},
+		"a call that cannot be written, twice": {
+			[]geminitest.Answer{
+				{Body: geminitest.End("MALFORMED_FUNCTION_CALL", event.Usage{})},
+				{Body: geminitest.Begun([]braid.Chunk{{Kind: braid.ChunkText, Text: "I"}}, event.Usage{}) + geminitest.End("MALFORMED_FUNCTION_CALL", event.Usage{})},
+				whole,
+			}, 2, event.ErrModel,
+		},
 		"a wrong key": {
 			[]geminitest.Answer{geminitest.Error(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), whole},
 			1, event.ErrModelAuth,

@@ -170,13 +170,13 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 		}
 		g := stall.New(ctx, m.stall)
 		defer g.End()
-		x := exchange{body: body}
+		x := exchange{body: body, attempt: req.Attempt}
 		if err := m.post(g, &x); err != nil {
 			yield(braid.Chunk{}, m.failure(g, &x, err))
 			return
 		}
 		defer x.answer.Body.Close()
-		s := stream{decoder: decoder{names: back, yield: yield}, in: g.Reading(x.answer.Body), end: g.Cancel}
+		s := stream{decoder: decoder{names: back, yield: yield, serial: req.ToolChoice.Serial}, in: g.Reading(x.answer.Body), end: g.Cancel}
 		if err := s.run(); err != nil && !s.left {
 			yield(braid.Chunk{}, m.failure(g, &x, err))
 		}

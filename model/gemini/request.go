@@ -242,6 +242,7 @@ func levelOf(budget int) string {
 }
 
 // appendChoice writes what the model must do about tools (docs/function-calling).
+// That it should call one alone cannot be said: see [decoder].
 func (m *Model) appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools) == 0 {
@@ -261,9 +262,6 @@ func (m *Model) appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) 
 		mode, only = "ANY", toolNames.Wire(c.Tool)
 	default:
 		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
-	}
-	if c.Serial && c.Mode != braid.ToolsNone {
-		return nil, notSent(event.ErrUnsupported, "Gemini cannot be kept from calling several tools at once.", "allow it, or take another model")
 	}
 	if mode == "" {
 		return b, nil

@@ -119,7 +119,6 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	}{
 		"nothing":                {made(t, Default), nil, event.ErrInvalid},
 		"too many words":         {made(t, Default), &braid.ModelRequest{Options: braid.ModelOptions{StopWords: strings.Split("123456", "")}}, event.ErrInvalid},
-		"one call at a time":     {made(t, Default), &braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Serial: true}}, event.ErrUnsupported},
 		"a choice of a cache":    {cached, &braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}}, event.ErrUnsupported},
 		"no schema":              {made(t, Default), &braid.ModelRequest{Tools: []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}}, event.ErrInvalid},
 		"half a schema":          {made(t, Default), &braid.ModelRequest{Output: &braid.OutputSchema{Schema: json.RawMessage(`{"type":`)}}, event.ErrInvalid},

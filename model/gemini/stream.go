@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 var (
 	errCut      = errors.New("the answer ended before it said why")
 	errNoStream = errors.New("the answer is no stream of events")
+	// errMalformed is a call that the model could not write.
+	errMalformed = errors.New("the model could not write a call")
 )
 
 // largestEvent bounds one event of a stream, far above what the API sends.
@@ -44,8 +47,10 @@ func (s *stream) run() error {
 	}
 	_, told := errors.AsType[genai.APIError](err)
 	whole := s.ended() && !told && !errors.Is(err, errUnreadable) && !isTooLarge(err)
-	s.finish(whole)
+	s.finish(whole && !s.malformed())
 	switch {
+	case whole && s.malformed():
+		return fmt.Errorf("%w: %s", errMalformed, s.message)
 	case whole:
 		return nil
 	case errors.Is(err, io.EOF):

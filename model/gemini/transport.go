@@ -13,6 +13,8 @@ import (
 type exchange struct {
 	body []byte
 	sent bool
+	// attempt is which one of the loop's it is.
+	attempt int
 	// answer is one that is no error, header that of any.
 	answer *http.Response
 	header http.Header
