@@ -250,7 +250,7 @@ func TestAnswerComputesReplies(t *testing.T) {
 		}
 		return demo.Rule{Reply: say("end"), Usage: &event.Usage{Input: 1}, Fault: &demo.Fault{Kind: "throttled", Attempts: 1}}
 	})
-	if m.Info() != (braid.ModelInfo{Name: "demo:echo", Simulated: true}) {
+	if m.Info().Name != "demo:echo" || !m.Info().Simulated {
 		t.Errorf("Info %+v", m.Info())
 	}
 	req := request(user("go"))
