@@ -1,0 +1,351 @@
+package bedrock
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/schemas"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/model/modeltest"
+)
+
+const (
+	claude = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+	novaID = "us.amazon.nova-pro-v1:0"
+	llama  = "us.meta.llama4-scout-17b-instruct-v1:0"
+	titan  = "amazon.titan-text-express-v1"
+	point  = `{"cachePoint":{"type":"default"}}`
+)
+
+func config() aws.Config {
+	return aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}}
+}
+
+func model(tb testing.TB, name string, opts ...Option) *Model {
+	tb.Helper()
+	m, err := New(name, config(), opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+func ask(tb testing.TB, m *Model, req *braid.ModelRequest) []byte {
+	tb.Helper()
+	body, err := m.body(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if !json.Valid(body) {
+		tb.Fatalf("no JSON: %s", body)
+	}
+	return body
+}
+
+func msg(role event.Role, b ...event.Block) event.Message {
+	return event.Message{Role: role, Content: b}
+}
+
+func question(s string) event.Message { return msg(event.RoleUser, &event.Text{Text: s}) }
+
+// turn is an answer with n calls, and their results.
+func turn(id string, n int) []event.Message {
+	a := msg(event.RoleAssistant, &event.Text{Text: "I look."})
+	r := msg(event.RoleUser)
+	for i := range n {
+		c := fmt.Sprintf("%s_%d", id, i)
+		a.Content = append(a.Content, &event.ToolCall{ID: c, Name: "add", Args: json.RawMessage(`{"a":1,"b":"two"}`)})
+		r.Content = append(r.Content, &event.ToolResult{Call: c, Name: "add", Content: []event.Block{&event.Text{Text: "three"}}})
+	}
+	return []event.Message{a, r}
+}
+
+var add = []braid.ToolSpec{{
+	Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`),
+}}
+
+// Over 20 turns the next request begins with the bytes of the one before, up to
+// its last cache point; there are never more than four.
+func TestCachedBytesStay(t *testing.T) {
+	t.Parallel()
+	m := model(t, claude)
+	req := &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
+	var before []byte
+	for n := range 20 {
+		body := ask(t, m, req)
+		points := bytes.Count(body, []byte(point))
+		if want := min(n+2, 4); points != want {
+			t.Fatalf("turn %d: %d cache points, want %d", n, points, want)
+		}
+		// The cache compares what is asked, not where points were.
+		last := bytes.LastIndex(body, []byte(","+point))
+		seen := bytes.ReplaceAll(body[:last], []byte(","+point), nil)
+		if !bytes.HasPrefix(seen, before) {
+			t.Fatalf("turn %d: the request does not begin as the one before:\n%s\n%s", n, before, seen)
+		}
+		before = seen
+		req.Messages = append(req.Messages, turn(fmt.Sprint("t", n), 2)...)
+	}
+}
+
+func TestWhereCachePointsStand(t *testing.T) {
+	t.Parallel()
+	csv := &event.Document{Name: "a.csv", MIME: "text/csv", Data: []byte("a")}
+	call := &event.ToolCall{ID: "x", Name: "add"}
+	done := &event.ToolResult{Call: "x", Content: []event.Block{&event.Text{Text: "3"}}}
+	for _, tc := range []struct {
+		name, model string
+		opts        []Option
+		req         braid.ModelRequest
+		want        string // the body, with | for a point and without anything else
+	}{
+		{"instructions", claude, nil, braid.ModelRequest{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
+		{"tools alone", claude, nil, braid.ModelRequest{Tools: add, Messages: []event.Message{question("q")}}, "tools | q |"},
+		{"for an hour", claude, []Option{Cache(CacheHour)}, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system 1h| q 1h|"},
+		{"off", claude, []Option{Cache(CacheOff)}, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
+		{"an old model", "anthropic.claude-3-haiku-20240307-v1:0", nil, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
+		{"another vendor", llama, nil, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
+		{"nova", novaID, nil, braid.ModelRequest{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
+		{"nova with tools alone", novaID, nil, braid.ModelRequest{Tools: add, Messages: []event.Message{question("q")}}, "tools q |"},
+		{
+			"nova behind results", novaID, nil,
+			braid.ModelRequest{Tools: add, Messages: []event.Message{question("q"), msg(event.RoleAssistant, call), msg(event.RoleUser, done)}},
+			"tools q | call result",
+		},
+		{
+			"behind a document", claude, nil,
+			braid.ModelRequest{Messages: []event.Message{msg(event.RoleUser, &event.Text{Text: "q"}, csv)}}, "q document",
+		},
+	} {
+		body := string(ask(t, model(t, tc.model, tc.opts...), &tc.req))
+		var got []string
+		for rest := body; rest != ""; rest = rest[1:] {
+			for mark, word := range map[string]string{
+				`{"toolConfig":`: "tools", `"system":`: "system", `{"text":"q"}`: "q", `{"toolUse":`: "call", `{"toolResult":`: "result",
+				`{"document":`: "document", point: "|", `{"cachePoint":{"type":"default","ttl":"1h"}}`: "1h|",
+			} {
+				if strings.HasPrefix(rest, mark) {
+					got = append(got, word)
+				}
+			}
+		}
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("%s: %v, want %s\n%s", tc.name, got, tc.want, body)
+		}
+	}
+}
+
+// What is sent from a warm history is what would be sent afresh, whatever
+// happened to the conversation in between.
+func TestWarmIsAsCold(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{claude, novaID, llama}).Draw(t, "model")
+		fresh := func() *Model {
+			m, err := New(name, config(), Guard(Guardrail{ID: "g", Version: "1", Latest: true}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		warm := fresh()
+		id := rapid.SampledFrom([]string{"a", "a_2", "b", "c/d", ""})
+		branches := [][]event.Message{{question("Go.")}}
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			k := rapid.IntRange(0, len(branches)-1).Draw(t, "branch")
+			b := branches[k]
+			switch rapid.SampledFrom([]string{"turn", "turn", "say", "file", "steer", "rewind", "fork", "replace"}).Draw(t, "what") {
+			case "turn":
+				c := id.Draw(t, "id")
+				b = append(slices.Clip(b), msg(
+					event.RoleAssistant, &event.Thinking{Text: "hm", Signature: "s"}, &event.ToolCall{ID: c, Name: "add", Args: json.RawMessage(`{"a":1}`)},
+				), msg(event.RoleUser, &event.ToolResult{Call: c, Content: []event.Block{&event.Text{Text: "r"}}}))
+			case "say":
+				b = append(slices.Clip(b), msg(event.RoleAssistant, &event.Text{Text: "ok"}), question("more"))
+			case "file":
+				b = append(slices.Clip(b), msg(event.RoleAssistant, &event.Text{Text: "ok"}),
+					msg(event.RoleUser, &event.Document{Name: "a.txt", MIME: "text/plain", Data: []byte("x")}))
+			case "steer":
+				last := b[len(b)-1]
+				b = append(b[:len(b)-1:len(b)-1], msg(last.Role, append(slices.Clip(last.Content), &event.Text{Text: "now"})...))
+			case "rewind":
+				n := 1 + 2*rapid.IntRange(0, (len(b)-1)/2).Draw(t, "to")
+				b = b[:n:n]
+			case "fork":
+				branches = append(branches, b)
+			case "replace": // compacted: it begins with something else
+				b = append([]event.Message{question("summary")}, b[min(len(b), 3):]...)
+				if len(b) > 1 && b[1].Role == event.RoleUser {
+					b = b[1:]
+				}
+			}
+			branches[k] = b
+			req := &braid.ModelRequest{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
+			got, err := warm.body(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := fresh().body(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("warm\n%s\ncold\n%s", got, want)
+			}
+		}
+	})
+}
+
+// The SDK's types read our messages and write the same again: nothing in them is
+// unknown to the API's description.
+func TestTheSDKWouldSendTheSame(t *testing.T) {
+	t.Parallel()
+	p := restjson1.New(schemas.AmazonBedrockFrontendService)
+	converse := smithy.NewOperationSchema(schemas.Converse, schemas.ConverseRequest, schemas.ConverseResponse)
+	list := modeltest.Histories()
+	list["films"] = []event.Message{msg(event.RoleUser, &event.Media{Media: "video", URL: "s3://b/a.mp4"}, &event.Image{URL: "s3://b/a.png"},
+		&event.Document{Name: "x", URL: "s3://b/a.pdf"}, &event.Text{Text: "See."})}
+	for _, name := range []string{claude, novaID, llama} {
+		for title, messages := range list {
+			if title == "films" && name != novaID {
+				continue
+			}
+			var sent struct {
+				Messages []json.RawMessage `json:"messages"`
+			}
+			if err := json.Unmarshal(ask(t, model(t, name), &braid.ModelRequest{Tools: add, Messages: messages}), &sent); err != nil {
+				t.Fatal(err)
+			}
+			for i, raw := range sent.Messages {
+				var out bedrockruntime.ConverseOutput
+				resp := &http.Response{
+					StatusCode: http.StatusOK, Header: http.Header{},
+					Body: io.NopCloser(strings.NewReader(`{"output":{"message":` + string(raw) + `}}`)),
+				}
+				if err := p.DeserializeResponse(t.Context(), converse, bedrockruntime.TypeRegistry, &smithyhttp.Response{Response: resp}, &out); err != nil {
+					t.Fatalf("%s, %s: %v\n%s", name, title, err, raw)
+				}
+				again := serialized(t, p, converse, &out)
+				var want, got any
+				if json.Unmarshal(raw, &want) != nil || json.Unmarshal(again, &got) != nil {
+					t.Fatalf("%s, %s, message %d: no JSON: %s", name, title, i, again)
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("%s, %s, message %d: -ours +SDK:\n%s", name, title, i, d)
+				}
+			}
+		}
+	}
+}
+
+// serialized is a message of the SDK's in its own JSON.
+func serialized(t *testing.T, p smithyhttp.ClientProtocol, op *smithy.OperationSchema, out *bedrockruntime.ConverseOutput) []byte {
+	t.Helper()
+	in := &bedrockruntime.ConverseInput{ModelId: aws.String("x"), Messages: messagesOf(out)}
+	req, ok := smithyhttp.NewStackRequest().(*smithyhttp.Request)
+	if !ok {
+		t.Fatal("no request")
+	}
+	if err := p.SerializeRequest(context.Background(), op, in, req); err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(req.GetStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(body, &sent); err != nil || len(sent.Messages) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return sent.Messages[0]
+}
+
+// messagesOf gives the message of an answer of the SDK's.
+func messagesOf(out *bedrockruntime.ConverseOutput) []types.Message {
+	if m, ok := out.Output.(*types.ConverseOutputMemberMessage); ok {
+		return []types.Message{m.Value}
+	}
+	return nil
+}
+
+// A turn on 1,000 messages encodes at most a quarter of what it would afresh.
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+	messages := long()
+	best := func(m func() *Model) time.Duration {
+		least := time.Hour
+		for range 30 {
+			one := m()
+			begun := time.Now()
+			if _, err := one.body(&braid.ModelRequest{Tools: add, Messages: messages}); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, time.Since(begun))
+		}
+		return least
+	}
+	kept := model(t, claude)
+	afresh := best(func() *Model { return model(t, claude) })
+	warm := best(func() *Model {
+		// All but the last turn was sent before.
+		if _, err := kept.body(&braid.ModelRequest{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	})
+	if ratio := float64(warm) / float64(afresh); ratio > 0.25 {
+		t.Errorf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+	} else {
+		t.Logf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+	}
+}
+
+// long is a conversation of 1,000 messages.
+func long() []event.Message {
+	messages := []event.Message{question("Go.")}
+	for i := range 500 {
+		messages = append(messages, turn(fmt.Sprint("t", i), 1)...)
+	}
+	return messages
+}
+
+// An encoder goes back to where it was.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	f := familyOf(claude)
+	e := encoder{family: &f}
+	file := func() event.Block { return &event.Document{Name: "a.txt", MIME: "text/plain", Data: []byte("x")} }
+	var marks []encoded.Mark
+	var states []string
+	for range 4 {
+		marks, states = append(marks, e.Mark()), append(states, string(e.dst))
+		m := msg(event.RoleUser, file(), file())
+		e.Encode(&m)
+	}
+	for i := len(marks) - 1; i >= 0; i-- {
+		e.Cut(marks[i])
+		if string(e.dst) != states[i] || len(e.said) != i || len(e.names) != 2*i {
+			t.Errorf("cut to %d: %d messages, %d names", i, len(e.said), len(e.names))
+		}
+	}
+}
