@@ -135,6 +135,7 @@ var rooms = []room{
 	{dir: "internal/schemaform", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/wirename", own: []string{""}},
 	{dir: "internal/encoded", own: []string{"", "event"}, tests: []string{"internal/wirename"}},
+	{dir: "internal/mediatype", own: []string{"event"}},
 	{dir: "internal/testsum"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
