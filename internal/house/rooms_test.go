@@ -80,7 +80,7 @@ var rooms = []room{
 	{dir: "model/cassette", own: []string{"", "event", "secret"}, tests: []string{"journal", "model/demo", "model/modeltest"}},
 	{dir: "model/modeltest", own: []string{"", "event"}, from: testLibraries},
 	{
-		dir: "model/*", own: []string{"", "event", "secret", "internal/encoded", "internal/wirename", "internal/schemaform"}, tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
+		dir: "model/*", own: []string{"", "event", "secret", "internal/encoded", "internal/wirename", "internal/schemaform", "internal/mediatype"}, tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
 		from: []string{
 			"github.com/anthropics/anthropic-sdk-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"github.com/openai/openai-go", "google.golang.org/genai",
