@@ -37,8 +37,6 @@ func breaks(list []braid.Chunk, err error) iter.Seq2[braid.Chunk, error] {
 	}
 }
 
-func nano(n int64) *int64 { return &n }
-
 // What a run cost, by how its first model call ends; the second one uses 15 tokens.
 func TestWhatARunCosts(t *testing.T) {
 	t.Parallel()
@@ -52,18 +50,18 @@ func TestWhatARunCosts(t *testing.T) {
 		simulated bool
 		step, run *int64
 	}{
-		{"refused for its rate", nil, fault(event.ErrThrottled), false, false, nano(0), nano(45)},
-		{"refused for its key", nil, fault(event.ErrModelAuth), false, false, nano(0), nano(45)},
-		{"refused as too long", nil, fault(event.ErrContextOverflow), false, false, nano(0), nano(45)},
-		{"refused, by a model of no known price", nil, fault(event.ErrThrottled), true, false, nano(0), nil},
+		{"refused for its rate", nil, fault(event.ErrThrottled), false, false, new(int64(0)), new(int64(45))},
+		{"refused for its key", nil, fault(event.ErrModelAuth), false, false, new(int64(0)), new(int64(45))},
+		{"refused as too long", nil, fault(event.ErrContextOverflow), false, false, new(int64(0)), new(int64(45))},
+		{"refused, by a model of no known price", nil, fault(event.ErrThrottled), true, false, new(int64(0)), nil},
 		{"an error that nobody knows", nil, errors.New("reset"), false, false, nil, nil},
-		{"not reached", nil, fault(event.ErrUnavailable), false, false, nano(0), nano(45)},
+		{"not reached", nil, fault(event.ErrUnavailable), false, false, new(int64(0)), new(int64(45))},
 		{"silent", nil, fault(event.ErrStreamCut), false, false, nil, nil},
 		{"cut in the middle", text, fault(event.ErrStreamCut), false, false, nil, nil},
 		{"overloaded in the middle", text, fault(event.ErrOverloaded), false, false, nil, nil},
 		{"cut after a part of its usage", usage, fault(event.ErrOverloaded), false, false, nil, nil},
-		{"cut, and simulated", text, fault(event.ErrStreamCut), false, true, nano(0), nano(45)},
-		{"cut after usage, and simulated", usage, fault(event.ErrStreamCut), false, true, nano(21), nano(66)},
+		{"cut, and simulated", text, fault(event.ErrStreamCut), false, true, new(int64(0)), new(int64(45))},
+		{"cut after usage, and simulated", usage, fault(event.ErrStreamCut), false, true, new(int64(21)), new(int64(66))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -198,13 +196,13 @@ func TestCostByModel(t *testing.T) {
 	root := &priced{name: "p:large", script: answers(own("large-1", asksFor("child", `{"input":"x"}`)), own("large-2", says("done")))}
 	end := ends(root, braid.AsTool(child, ""))
 	want := []event.ModelUsage{
-		{Model: "p:large", Usage: event.Usage{Input: 30, Output: 10, Total: 40}, CostNanoUSD: nano(120)},
-		{Model: "p:small", Usage: event.Usage{Input: 10, Output: 5, Total: 15}, CostNanoUSD: nano(45)},
+		{Model: "p:large", Usage: event.Usage{Input: 30, Output: 10, Total: 40}, CostNanoUSD: new(int64(120))},
+		{Model: "p:small", Usage: event.Usage{Input: 10, Output: 5, Total: 15}, CostNanoUSD: new(int64(45))},
 	}
 	if diff := cmp.Diff(want, end.Models); diff != "" {
 		t.Errorf("by model (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(nano(165), end.CostNanoUSD); diff != "" {
+	if diff := cmp.Diff(new(int64(165)), end.CostNanoUSD); diff != "" {
 		t.Errorf("in all (-want +got):\n%s", diff)
 	}
 

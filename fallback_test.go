@@ -87,14 +87,27 @@ func TestAFailureGoesToTheNextModel(t *testing.T) {
 		{"attempts are counted for each model", []event.ErrorKind{event.ErrModelAuth}, [3][]error{
 			{throttled, throttled, auth}, {throttled, throttled},
 		}, "input a 1, retry a 2, retry a 3, fallback b 4, retry b 5, retry b 6", "", 6 * time.Second},
-		{"and are used up on the second", []event.ErrorKind{event.ErrModelAuth}, [3][]error{{auth}, {throttled, throttled, throttled}},
-			"input a 1, fallback b 2, retry b 3, retry b 4", event.ErrThrottled, 3 * time.Second},
-		{"the last one keeps to the policy", all, [3][]error{{throttled}, {throttled}, {throttled}},
-			"input a 1, fallback b 2, fallback c 3, retry c 4", "", time.Second},
-		{"the last one fails for good", all, [3][]error{{throttled}, {throttled}, {auth}},
-			"input a 1, fallback b 2, fallback c 3", event.ErrModelAuth, 0},
-		{"the last one does not hold it either", all, [3][]error{{overflow}, {overflow}, {overflow}},
-			"input a 1, fallback b 2, fallback c 3", event.ErrContextOverflow, 0},
+		{
+			"and are used up on the second",
+			[]event.ErrorKind{event.ErrModelAuth},
+			[3][]error{{auth}, {throttled, throttled, throttled}},
+			"input a 1, fallback b 2, retry b 3, retry b 4", event.ErrThrottled, 3 * time.Second,
+		},
+		{
+			"the last one keeps to the policy", all,
+			[3][]error{{throttled}, {throttled}, {throttled}},
+			"input a 1, fallback b 2, fallback c 3, retry c 4", "", time.Second,
+		},
+		{
+			"the last one fails for good", all,
+			[3][]error{{throttled}, {throttled}, {auth}},
+			"input a 1, fallback b 2, fallback c 3", event.ErrModelAuth, 0,
+		},
+		{
+			"the last one does not hold it either", all,
+			[3][]error{{overflow}, {overflow}, {overflow}},
+			"input a 1, fallback b 2, fallback c 3", event.ErrContextOverflow, 0,
+		},
 		{"a plain error", []event.ErrorKind{event.ErrModel}, [3][]error{{errors.New("bad gateway")}}, "input a 1, fallback b 2", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -331,16 +331,16 @@ func (w *encoder) modelsOpt(key string, list []ModelUsage) {
 		w.buf = append(w.buf, '{')
 		w.str(`"model":`, list[i].Model)
 		w.usage(`"usage":`, list[i].Usage)
-		w.costOpt(`"cost_nano_usd":`, list[i].CostNanoUSD)
+		w.costOpt(list[i].CostNanoUSD)
 		w.end()
 	}
 	w.trim()
 	w.buf = append(w.buf, ']', ',')
 }
 
-func (w *encoder) costOpt(key string, cost *int64) {
+func (w *encoder) costOpt(cost *int64) {
 	if cost != nil {
-		w.int(key, *cost)
+		w.int(`"cost_nano_usd":`, *cost)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/braidrun/braid/live"
 )
 
-// head is the header of a step's beginning with the number of what is covered.
-func head(e event.Event, epoch, n int64) event.Header {
-	e.Epoch, e.N = epoch, n
+// head is the header of a step's beginning with the number of what is covered, in epoch 1.
+func head(e event.Event, n int64) event.Header {
+	e.Epoch, e.N = 1, n
 	return e.Header
 }
 
@@ -22,7 +22,7 @@ func snapshotCases() []testCase {
 			v := p.watch()
 			s := v.synced(1)
 			equal(p, "snapshots", s.Steps, []live.Snapshot{{
-				Header: head(begin, 1, 2), Kind: event.StepModel,
+				Header: head(begin, 2), Kind: event.StepModel,
 				Blocks: []live.Block{{Kind: event.BlockText, Text: "one two "}},
 			}})
 			equal(p, "missed", s.Missed, 0)
@@ -56,7 +56,7 @@ func snapshotCases() []testCase {
 				d.Live("m1", 1, &event.ToolInputDelta{Call: "c1", Tool: "add", JSON: `:1}`, Block: 2}),
 			)
 			equal(p, "snapshots", p.watch().synced(1).Steps, []live.Snapshot{{
-				Header: head(begin, 1, 8), Kind: event.StepModel,
+				Header: head(begin, 8), Kind: event.StepModel,
 				Blocks: []live.Block{
 					{Block: 0, Kind: event.BlockThinking, Text: "hm…"},
 					{Block: 1, Kind: event.BlockText, Text: "I add them."},
@@ -76,7 +76,7 @@ func snapshotCases() []testCase {
 				d.Live("m1", 1, &event.AnswerReplaced{Text: "[no]", Block: 1}), d.Live("m1", 1, &event.TextDelta{Text: " Bye.", Block: 1}),
 			)
 			equal(p, "snapshots", p.watch().synced(1).Steps, []live.Snapshot{{
-				Header: head(begin, 1, 4), Kind: event.StepModel, Blocks: []live.Block{{Block: 1, Kind: event.BlockText, Text: "[no] Bye."}},
+				Header: head(begin, 4), Kind: event.StepModel, Blocks: []live.Block{{Block: 1, Kind: event.BlockText, Text: "[no] Bye."}},
 			}})
 			early.says("m1", "[no] Bye.")
 			d.send(d.Answer("m1", 1, "[no] Bye."))
@@ -88,7 +88,7 @@ func snapshotCases() []testCase {
 			last := &event.ToolProgress{Call: "c1", Tool: "add", Text: "half", Data: json.RawMessage(`0.5`)}
 			d.send(begin, d.Progress("t1", 1, "c1", "add", "begun"), d.Live("t1", 1, last))
 			equal(p, "snapshots", p.watch().synced(1).Steps, []live.Snapshot{{
-				Header: head(begin, 1, 2), Kind: event.StepTool, Call: "c1", Tool: "add", Progress: last,
+				Header: head(begin, 2), Kind: event.StepTool, Call: "c1", Tool: "add", Progress: last,
 			}})
 		}},
 		{"every step in flight has one", func(p *probe) {
