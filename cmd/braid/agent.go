@@ -25,12 +25,13 @@ type crew struct {
 
 // buildAgent makes the agent that the settings describe. Where they name no folder
 // for files, scratch is it, and is made.
-func (p *process) buildAgent(s *settings, model braid.Model, scratch string) (*crew, error) {
+func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Model, scratch string) (*crew, error) {
 	info := model.Info()
 	parts := []braid.Part{
 		braid.Limit(braid.Limits{Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, TotalTokens: s.MaxTotalTokens}),
 		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
 	}
+	parts = append(parts, fallbackParts(s, others)...)
 	if err := checkText("the option instructions", s.Instructions); s.Instructions != "" && err != nil {
 		return nil, err
 	}
@@ -66,12 +67,12 @@ const readingPace = "?first_byte=400ms&rate=40"
 
 // openModel resolves a reference. A scripted model is paced where somebody
 // watches, unless the reference says how, and goes as fast as it can elsewhere.
-func (p *process) openModel(ref string) (braid.Model, error) {
+func (p *process) openModel(s *settings, ref string) (braid.Model, error) {
 	ref = models.Detect(p.getenv, ref).Model
 	if provider, _, _ := strings.Cut(ref, ":"); provider == "demo" && isTerminal(p.stdout) && !strings.Contains(ref, "?") {
 		ref += readingPace
 	}
-	return p.openRef(ref)
+	return p.openAs(s, ref)
 }
 
 // toolsFor lists the tools that the option names; "auto" gives a demo model
@@ -144,7 +145,7 @@ func (p *process) saySimulated(s *settings, c *crew) error {
 		if len(found.Keys) == 0 {
 			lines = append(lines, "No provider's key was found, so it stands in for a real model.")
 		}
-		lines = append(lines, "braid help models tells what this build can use.")
+		lines = append(lines, "braid models lists what can be used.")
 	}
 	screen := p.newScreen(p.stderr, s.Color)
 	_, err := p.stderr.Write(append(screen.paint(nil, yellow, strings.Join(lines, "\n  ")), '\n'))

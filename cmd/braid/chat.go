@@ -106,7 +106,11 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	defer place.close()
-	crew, err := p.buildAgent(&cfg.settings, model, place.scratch)
+	others, err := p.fallbacks(&cfg.settings, model, tape)
+	if err != nil {
+		return err
+	}
+	crew, err := p.buildAgent(&cfg.settings, model, others, place.scratch)
 	if err != nil {
 		return err
 	}
@@ -323,8 +327,13 @@ func (c *chatState) model(ref string) {
 		writeError(c.p.stderr, err)
 		return
 	}
+	others, err := c.p.fallbacks(&next, model, c.tape)
+	if err != nil {
+		writeError(c.p.stderr, err)
+		return
+	}
 	// The files of the conversation stay where they are.
-	crew, err := c.p.buildAgent(&next, model, c.place.scratch)
+	crew, err := c.p.buildAgent(&next, model, others, c.place.scratch)
 	if err != nil {
 		writeError(c.p.stderr, err)
 		return

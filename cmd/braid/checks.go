@@ -112,7 +112,7 @@ func checkEnvironment(_ context.Context, d *diagnosis) {
 }
 
 func checkModel(_ context.Context, d *diagnosis) {
-	model, err := d.p.openModel(d.cfg.Model)
+	model, err := d.p.openModel(&d.cfg.settings, d.cfg.Model)
 	if err != nil {
 		d.brokenBy(err, "braid help models tells how a model is named")
 		return
@@ -120,12 +120,23 @@ func checkModel(_ context.Context, d *diagnosis) {
 	info := model.Info()
 	switch {
 	case !info.Simulated:
-		d.ok("%s answers", modelWords(info))
+		d.ok("%s is ready; whether its key is good, only a call tells", modelWords(info))
 	case d.cfg.Model == "":
-		d.note("braid help models tells what this build can use; name it with --model",
+		d.note("braid models lists what can be used; name it with --model",
 			"no model is chosen, so a simulated one answers: %s", info.Name)
 	default:
 		d.ok("%s", modelWords(info))
+	}
+	others, err := d.p.fallbacks(&d.cfg.settings, model, nil)
+	if err != nil {
+		d.brokenBy(err, "braid models lists what can be used")
+		return
+	}
+	for _, m := range others {
+		d.ok("%s is asked where that one fails", cleanLine(m.Info().Name))
+	}
+	if err := d.p.trial(&d.cfg.settings, model, others); err != nil {
+		d.brokenBy(err, "braid help options tells the form")
 	}
 }
 
@@ -142,7 +153,7 @@ func checkKeys(_ context.Context, d *diagnosis) {
 			d.warn("set it again without them", "%s begins or ends with blanks or a line break", key)
 		}
 		if i < len(found.Notes) {
-			d.note("braid help models tells what this build can use", "%s", found.Notes[i])
+			d.note("braid models lists what can be used", "%s", found.Notes[i])
 		}
 	}
 	switch {
@@ -156,11 +167,11 @@ func checkKeys(_ context.Context, d *diagnosis) {
 // checkLocal looks for model servers on this machine. They are offered, never
 // chosen.
 func checkLocal(ctx context.Context, d *diagnosis) {
-	offers := d.p.localServers(ctx)
-	for _, offer := range offers {
-		d.note("braid help models tells whether this build can use it", "%s", offer)
+	servers := d.p.localServers(ctx)
+	for _, s := range servers {
+		d.note("braid models lists its models", "%s", s.Offer())
 	}
-	if len(offers) == 0 {
+	if len(servers) == 0 {
 		d.ok("no model server answers on this machine's usual ports")
 	}
 }

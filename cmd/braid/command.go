@@ -64,8 +64,8 @@ func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 // commands lists what braid can do, in the order of help.
 func commands() []command {
 	return []command{
-		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), doctorCommand(), configCommand(),
-		versionCommand(), helpCommand(),
+		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), modelsCommand(), doctorCommand(),
+		configCommand(), versionCommand(), helpCommand(),
 	}
 }
 
@@ -113,11 +113,21 @@ type textValue struct {
 	to             map[string]string
 	name           string
 	bool, optional bool
+	// list says that it may stand several times: the values are joined by commas.
+	list bool
 }
 
-func (t *textValue) String() string     { return "" }
-func (t *textValue) Set(s string) error { t.to[t.name] = s; return nil }
-func (t *textValue) IsBoolFlag() bool   { return t.bool }
+func (t *textValue) String() string { return "" }
+
+func (t *textValue) Set(s string) error {
+	if before, given := t.to[t.name]; given && t.list {
+		s = before + "," + s
+	}
+	t.to[t.name] = s
+	return nil
+}
+
+func (t *textValue) IsBoolFlag() bool { return t.bool }
 
 // flagsOf is every flag that a command takes.
 func flagsOf(c *command) []flagSpec {
@@ -151,7 +161,7 @@ func parseFlags(c *command, args []string) (*invocation, error) {
 		v := &textValue{to: in.flags, name: spec.name, bool: spec.value == "", optional: spec.optional}
 		for i := range options {
 			if o := &options[i]; o.flag() == spec.name && c.takes(o.name) {
-				v.to, v.name = in.options, o.name
+				v.to, v.name, v.list = in.options, o.name, o.list
 			}
 		}
 		names = append(names, spec.name)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
 )
 
 // testProcess has no surroundings but those that a test gives it.
@@ -36,7 +37,7 @@ func testProcess(t *testing.T, env map[string]string, args ...string) (*process,
 		dataDir:      func() (string, error) { return filepath.Join(dir, "data"), nil },
 		freeSpace:    func(string) (uint64, error) { return 1 << 40, nil },
 		openRef:      openTestModel,
-		localServers: func(context.Context) []string { return nil },
+		localServers: func(context.Context) []models.Server { return nil },
 	}
 	return p, &out, &errs
 }
@@ -69,6 +70,7 @@ func TestConfigLayers(t *testing.T) {
 	want := settings{
 		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Tools: "clock,calculator",
 		Trace: true, Thinking: true, Color: "never", Data: c.Data,
+		FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
 	}
 	if !reflect.DeepEqual(c.settings, want) {
 		t.Errorf("settings %+v, want %+v", c.settings, want)
@@ -90,11 +92,14 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"data": "there", "ephemeral": "yes", "mcp": "mcp.json",
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
+		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml",
+		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
 	}
 	bad := map[string]string{
 		"tools": "clok", "timeout": "5 minutes", "max_cycles": "-1", "max_tool_calls": "x", "max_total_tokens": "1.5",
 		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
 		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
+		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
 	}
 	for i := range options {
 		o := &options[i]

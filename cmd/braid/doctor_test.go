@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/models"
 )
 
 // report is what braid doctor --json writes.
@@ -163,7 +164,9 @@ func TestDoctorFindsFaults(t *testing.T) {
 		{
 			name: "local server",
 			spoil: func(_ *testing.T, p *process) {
-				p.localServers = func(context.Context) []string { return []string{"a model server answers at 127.0.0.1:11434"} }
+				p.localServers = func(context.Context) []models.Server {
+					return []models.Server{{Name: "Ollama", Address: "127.0.0.1:11434"}}
+				}
 			},
 			check: "local", level: levelNote, text: "127.0.0.1:11434",
 		},

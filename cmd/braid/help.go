@@ -219,18 +219,39 @@ it: --model demo:tour, BRAID_MODEL=demo:tour, or "model: demo:tour" in a file.
 
 Where no model is named, a provider's key in the environment decides, if this
 build has that provider; otherwise a simulated model answers, and says so. A
-local model server is never chosen without being asked for: braid doctor tells
-whether there is one.
+local model server is never chosen without being asked for.
 
 this build has:
   ` + strings.Join(models.Names(), "\n  ") + `
 
-anthropic:NAME is Claude by the vendor's name, such as anthropic:claude-sonnet-5-5.
-Its key is ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL sends the calls to a gateway.
+and any name of a provider behind its colon:
+  anthropic:NAME   Claude; its key is ANTHROPIC_API_KEY
+  openai:NAME      OpenAI, and servers that speak the same; OPENAI_API_KEY
+  gemini:NAME      Gemini; GEMINI_API_KEY or GOOGLE_API_KEY
+  bedrock:ID       Amazon Bedrock by AWS's id, such as bedrock:us.amazon.nova-pro-v1:0;
+                   AWS_BEARER_TOKEN_BEDROCK, or AWS's usual credentials, and a region
+  ollama:NAME      this machine's Ollama; no key
+braid models lists what can be used now, with prices, and why the rest cannot.
 
-openai:NAME is OpenAI's, such as openai:gpt-5.4, and its key is OPENAI_API_KEY.
-OPENAI_BASE_URL names another server that speaks the same, such as vLLM or LM
-Studio, which may need no key. ollama:NAME is a model of this machine's Ollama.
+Settings stand behind a "?", each as name=value, joined by "&":
+  openai:Qwen/Qwen3-8B?base=http://127.0.0.1:8000/v1     vLLM, LM Studio, llama.cpp
+  openai:NAME?base=https://openrouter.ai/api/v1&key=OPENROUTER_API_KEY
+  bedrock:amazon.nova-pro-v1:0?region=eu-west-1          or AWS_REGION, or a profile's
+  anthropic:claude-sonnet-5-5?stall=5m                   how long it may be silent
+A key goes to the address that it is for: with base, key names the variable that
+holds the other one. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and
+AWS_ENDPOINT_URL_BEDROCK_RUNTIME name a gateway for the usual key.
+
+--fallback names more models, to be asked in this order where a call fails;
+--fallback-on says for which kinds of errors.
+
+--model-requests, --model-tokens and --model-concurrency keep all calls with one
+provider's key within its limits; a Retry-After counts for all of them.
+
+What a call costs comes from a built-in table, or from --prices FILE, which goes
+before it; a cost that is not known is called unknown, never zero:
+  prices:
+    - {model: "openai:Qwen/Qwen3-8B", input: 0.05, output: 0.10, cache_read: 0.01}
 
 A demo model follows a script: it needs no key and no network and costs nothing.
 Its words are canned; the loop, the tools and their results are real. A script

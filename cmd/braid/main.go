@@ -28,14 +28,16 @@ type process struct {
 	dataDir func() (string, error)
 	// freeSpace is how many bytes a person may still write in a folder.
 	freeSpace func(dir string) (uint64, error)
-	// openRef resolves a model's reference; "" looks for one.
+	// openRef, where a test sets it, stands in for the models that there are.
 	openRef func(ref string) (braid.Model, error)
-	// localServers describes the model servers on this machine.
-	localServers func(context.Context) []string
+	// localServers finds the model servers on this machine.
+	localServers func(context.Context) []models.Server
 
 	// undo is what must happen before the program ends; see onExit.
 	mu   sync.Mutex
 	undo []func()
+	// opened is the opener of the configuration; see opener.
+	opened *models.Opener
 }
 
 func main() {
@@ -43,16 +45,11 @@ func main() {
 		args:  os.Args[1:],
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		getenv: os.Getenv, environ: os.Environ,
-		now:       time.Now,
-		configDir: os.UserConfigDir,
-		dataDir:   func() (string, error) { return dataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
-		freeSpace: freeSpace,
-		openRef:   models.Open,
-		localServers: func(ctx context.Context) []string {
-			var d models.Detection
-			d.Offer(ctx)
-			return d.Offers
-		},
+		now:          time.Now,
+		configDir:    os.UserConfigDir,
+		dataDir:      func() (string, error) { return dataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
+		freeSpace:    freeSpace,
+		localServers: models.LocalServers,
 	}
 	os.Exit(p.run(context.Background()))
 }

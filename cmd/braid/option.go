@@ -7,11 +7,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
 )
 
 // settings is the configuration in force: what the options below set.
 type settings struct {
 	Model        string
+	Fallback     []string
+	FallbackOn   []event.ErrorKind
+	Prices       string
+	Limits       models.Limits
 	Instructions string
 	Tools        string
 	Scratch      string
@@ -46,6 +53,8 @@ type option struct {
 	help  string
 	// def is the value where nobody says anything.
 	def string
+	// list is set where the flag may stand several times.
+	list bool
 	// set parses a value. Its error ends the sentence that begins with the value.
 	set func(*settings, string) error
 }
@@ -62,6 +71,31 @@ var options = []option{
 	{
 		name: "model", short: "m", value: "REF", help: "model to use, such as demo:tour; empty looks for one (braid help models)",
 		set: func(s *settings, v string) error { s.Model = strings.TrimSpace(v); return nil },
+	},
+	{
+		name: "fallback", value: "LIST", list: true, help: "models to ask in this order where a call of the one before fails; may stand several times",
+		set: func(s *settings, v string) error { s.Fallback = words(v); return nil },
+	},
+	{
+		name: "fallback_on", value: "LIST", list: true, def: "throttled,overloaded,unavailable",
+		help: "kinds of errors (braid help exit-codes) on which the next model is asked at once",
+		set:  func(s *settings, v string) (err error) { s.FallbackOn, err = parseKinds(v); return err },
+	},
+	{
+		name: "prices", value: "FILE", help: "table of prices that goes before the built-in one (braid help models); empty is none",
+		set: func(s *settings, v string) error { s.Prices = v; return nil },
+	},
+	{
+		name: "model_requests", value: "N", def: "0", help: "most model calls a minute with one provider's key; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.Limits.Requests, v) },
+	},
+	{
+		name: "model_tokens", value: "N", def: "0", help: "most tokens a minute with one provider's key; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.Limits.Tokens, v) },
+	},
+	{
+		name: "model_concurrency", value: "N", def: "0", help: "most model calls at once with one provider's key; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.Limits.Concurrency, v) },
 	},
 	{
 		name: "instructions", value: "TEXT", help: "what the agent is told to be (its system prompt)",
@@ -171,6 +205,24 @@ func parseTools(v string) (string, error) {
 		}
 	}
 	return strings.Join(names, ","), nil
+}
+
+// parseKinds reads kinds of errors by their names.
+func parseKinds(v string) ([]event.ErrorKind, error) {
+	var names []string
+	for _, k := range event.Kinds() {
+		names = append(names, string(k.Kind))
+	}
+	var kinds []event.ErrorKind
+	for _, name := range words(strings.ToLower(v)) {
+		if !slices.Contains(names, name) {
+			return nil, errors.New("is not a list of kinds of errors: " + didYouMean(name, names, "", "braid help exit-codes lists them"))
+		}
+		if kind := event.ErrorKind(name); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
 }
 
 func parseTime(v string) (time.Duration, error) {

@@ -84,7 +84,11 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	defer place.close()
-	crew, err := p.buildAgent(&cfg.settings, model, place.scratch)
+	others, err := p.fallbacks(&cfg.settings, model, tape)
+	if err != nil {
+		return err
+	}
+	crew, err := p.buildAgent(&cfg.settings, model, others, place.scratch)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ GET /openapi.json describes the API.`,
 		},
 		options: true,
 		some: []string{
-			"model", "instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
+			"model", "fallback", "fallback_on", "prices", "model_requests", "model_tokens", "model_concurrency", "instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
 			"max_tokens", "temperature", "thinking_budget", "mcp",
 		},
 		flags: []flagSpec{
@@ -267,6 +267,9 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 func (h *house) greet(p *process, cfg *config, addr string) error {
 	info := h.agents.info
 	lines := []string{"braid serves on http://" + addr, "  token  " + h.token.Reveal(), "  model  " + modelWords(info), "  data   " + cfg.Data}
+	for _, m := range h.agents.others {
+		lines = append(lines, "  then   "+modelWords(m.Info()))
+	}
 	for _, s := range h.agents.servers() {
 		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
 	}
@@ -371,8 +374,10 @@ func words(list string) []string {
 // that is no file of this machine, and has no settings.
 func modelAllowed(ref string) bool {
 	provider, name, ok := strings.Cut(ref, ":")
-	return ok && provider != "" && name != "" && len(ref) <= 200 && !strings.ContainsAny(name, `/\?`) &&
-		!strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml") || ref == "demo"
+	if provider == "demo" && (strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
+		return false
+	}
+	return ok && provider != "" && name != "" && len(ref) <= 200 && !strings.ContainsAny(ref, `\?`) || ref == "demo"
 }
 
 // detected is the server's own model.

@@ -27,6 +27,10 @@ type agents struct {
 	mcp    *mcpServers
 	ref    string
 	info   braid.ModelInfo
+	// others are asked where the server's own model fails.
+	others []braid.Model
+	// known are the models that a run may name, as far as their names are known.
+	known []service.Model
 	// scratch holds a folder for each conversation that has files.
 	scratch string
 
@@ -43,6 +47,12 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		return nil, err
 	}
 	a.info = model.Info()
+	if a.others, err = p.fallbacks(&cfg.settings, model, nil); err != nil {
+		return nil, err
+	}
+	if a.known, err = p.nameable(&cfg.settings, a.ref, a.info.Simulated); err != nil {
+		return nil, err
+	}
 	names := toolsFor(cfg.Tools, a.info)
 	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "files" })
 	if a.tools, a.sealed, err = p.openTools(others, "", ""); err != nil {
@@ -108,7 +118,7 @@ func (a *agents) model(ref string) (braid.Model, error) {
 	if m := a.models[ref]; m != nil {
 		return m, nil
 	}
-	m, err := a.p.openRef(ref)
+	m, err := a.p.openAs(&a.cfg.settings, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +168,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())
 	}
+	parts = append(parts, fallbackParts(s, otherThan(model, a.others))...)
 	if r.OutputSchema != nil {
 		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
 	}
@@ -176,14 +187,6 @@ func least[N int | int64](a, b N) N {
 }
 
 // list says what a run may name as its model.
-func (a *agents) list(context.Context) []service.Model {
-	list := []service.Model{{Name: a.ref, Simulated: a.info.Simulated}}
-	for _, ref := range []string{"demo", "demo:tour", "demo:approval"} {
-		if ref != a.ref {
-			list = append(list, service.Model{Name: ref, Simulated: true})
-		}
-	}
-	return list
-}
+func (a *agents) list(context.Context) []service.Model { return a.known }
 
 func (a *agents) servers() []event.ToolServer { return a.mcp.status() }

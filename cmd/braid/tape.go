@@ -27,8 +27,9 @@ func tapeFlags() []flagSpec {
 
 // tape is what a command records to or replays from; the zero value does neither.
 type tape struct {
-	p   *process
-	rec *cassette.Recorder
+	p        *process
+	settings *settings
+	rec      *cassette.Recorder
 	// player answers at a replay; plays is the recording's name.
 	player *cassette.Player
 	plays  string
@@ -56,7 +57,8 @@ func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, err
 		cfg.Ephemeral = true
 		return t.replay(cfg, in, from)
 	}
-	model, err := p.openModel(cfg.Model)
+	t.settings = &cfg.settings
+	model, err := p.openModel(&cfg.settings, cfg.Model)
 	if err != nil || !records {
 		return t, model, err
 	}
@@ -113,7 +115,7 @@ func (t *tape) open(ref string) (braid.Model, error) {
 	if t.player != nil {
 		return t.player.Model(ref)
 	}
-	model, err := t.p.openModel(ref)
+	model, err := t.p.openModel(t.settings, ref)
 	if err == nil && t.rec != nil {
 		model = t.rec.Also(model)
 	}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/service"
+)
+
+// opener is what opens the models of a configuration: one for the whole program,
+// because all its models share the limits of their keys.
+func (p *process) opener(s *settings) (*models.Opener, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.opened != nil {
+		return p.opened, nil
+	}
+	prices, err := readPrices(s.Prices)
+	if err != nil {
+		return nil, err
+	}
+	o, err := models.NewOpener(models.Options{Env: p.getenv, Prices: prices, Limits: s.Limits})
+	if err == nil {
+		p.opened = o
+	}
+	return o, err
+}
+
+// openAs opens one model of a configuration by its whole reference.
+func (p *process) openAs(s *settings, ref string) (braid.Model, error) {
+	if p.openRef != nil {
+		return p.openRef(ref)
+	}
+	o, err := p.opener(s)
+	if err != nil {
+		return nil, err
+	}
+	return o.Open(ref)
+}
+
+// readPrices lays a person's table of prices over the one that is built in.
+func readPrices(file string) (*pricing.Table, error) {
+	if file == "" {
+		return pricing.Default(), nil
+	}
+	data, err := readLimited(file, pricing.MaxTable)
+	if err != nil && !errors.Is(err, errTooLarge) {
+		e := &event.Error{
+			Kind: event.ErrInvalid, Message: "the table of prices cannot be read", Hint: "name a file with --prices, such as prices.yaml", Err: err,
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			e.Kind, e.Message = event.ErrNotFound, "there is no such table of prices"
+		}
+		return nil, e
+	}
+	if err != nil {
+		return nil, &event.Error{
+			Kind: event.ErrTooLarge, Message: "the table of prices is larger than 1 MiB", Hint: "check that --prices names the right file", Err: err,
+		}
+	}
+	table, err := pricing.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return pricing.Default().With(table), nil
+}
+
+// fallbacks opens the models that are asked where the first one fails. At a replay
+// they are those that were recorded.
+func (p *process) fallbacks(s *settings, first braid.Model, t *tape) ([]braid.Model, error) {
+	var others []braid.Model
+	for _, ref := range s.Fallback {
+		open := func(ref string) (braid.Model, error) { return p.openModel(s, ref) }
+		if t != nil {
+			open = t.open
+		}
+		m, err := open(ref)
+		if err != nil {
+			if t != nil && t.player != nil {
+				continue
+			}
+			e, ok := errors.AsType[*event.Error](err)
+			if !ok {
+				return nil, err
+			}
+			told := *e
+			told.Op = strings.TrimPrefix(e.Op+" (from fallback)", " ")
+			return nil, &told
+		}
+		others = append(others, m)
+	}
+	return otherThan(first, others), nil
+}
+
+// otherThan leaves out the model itself, and each one but its first time.
+func otherThan(first braid.Model, list []braid.Model) []braid.Model {
+	names := []string{first.Info().Name}
+	var others []braid.Model
+	for _, m := range list {
+		if name := m.Info().Name; !slices.Contains(names, name) {
+			names, others = append(names, name), append(others, m)
+		}
+	}
+	return others
+}
+
+// fallbackParts are what an agent is told of the models that are asked next.
+func fallbackParts(s *settings, others []braid.Model) []braid.Part {
+	if len(others) == 0 {
+		return nil
+	}
+	return []braid.Part{braid.Fallback(s.FallbackOn, others...)}
+}
+
+// trial makes an agent of the models and throws it away: what they cannot be asked
+// is told now.
+func (p *process) trial(s *settings, model braid.Model, others []braid.Model) error {
+	return braid.New(agentName, model, fallbackParts(s, others)...).Err()
+}
+
+// nameable lists what a run of the server may name as its model: the server's own,
+// those of the providers that are ready, and why the others are not.
+func (p *process) nameable(s *settings, own string, simulated bool) ([]service.Model, error) {
+	list := []service.Model{{Name: own, Simulated: simulated}}
+	add := func(m service.Model) {
+		if !slices.ContainsFunc(list, func(o service.Model) bool { return o.Name == m.Name }) {
+			list = append(list, m)
+		}
+	}
+	for _, ref := range []string{"demo", "demo:tour", "demo:approval"} {
+		add(service.Model{Name: ref, Simulated: true})
+	}
+	if p.openRef != nil {
+		return list, nil
+	}
+	o, err := p.opener(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, standing := range o.Survey(nil) {
+		for _, m := range standing.Models {
+			if !m.Simulated && modelAllowed(m.Ref) {
+				add(service.Model{Name: m.Ref})
+			}
+		}
+		if !standing.Ready && standing.Usual != "" {
+			add(service.Model{Name: standing.Usual, Why: standing.Why})
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/pricing"
+)
+
+func modelsCommand() command {
+	return command{
+		name: "models", args: "[PROVIDER]", short: "list the models that can be used now, and why others cannot",
+		about: `Prices are list prices in US dollars for a million tokens, from a table whose
+date is shown; a model without one can be used, and its cost is unknown. A
+provider has more models than are listed: any can be named. Keys are named,
+never shown; no provider is called, so whether a key is good, only a run tells.
+Model servers on this machine are asked for their models.`,
+		examples: []example{
+			{"braid models", "every provider, with its usual models"},
+			{"braid models anthropic", "all that is known of one"},
+			{"braid models --json | jq -r '.providers[]|select(.ready).models[].ref'", "for programs"},
+		},
+		options: true,
+		some:    []string{"model", "prices", "color"},
+		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
+		run:     listModels,
+	}
+}
+
+func listModels(ctx context.Context, p *process, in *invocation) error {
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	o, err := p.opener(&cfg.settings)
+	if err != nil {
+		return err
+	}
+	list := o.Survey(p.localServers(ctx))
+	if len(in.args) > 1 {
+		return invalid("braid models --help shows its form", "braid models takes one provider at most")
+	}
+	narrow := len(in.args) == 1
+	if narrow {
+		name := strings.TrimSuffix(in.args[0], ":")
+		var known []string
+		for i := range list {
+			if !slices.Contains(known, list[i].Provider) {
+				known = append(known, list[i].Provider)
+			}
+		}
+		if !slices.Contains(known, name) {
+			return &event.Error{
+				Kind: event.ErrNotFound, Message: fmt.Sprintf("there is no provider %q", fit(name, 40)),
+				Hint: didYouMean(name, known, "braid models ", "there are "+strings.Join(known, ", ")),
+			}
+		}
+		list = slices.DeleteFunc(list, func(s models.Standing) bool { return s.Provider != name })
+	}
+	chosen := o.Detect(cfg.Model)
+	if in.on("json") {
+		return p.printModelsJSON(chosen, list)
+	}
+	return p.print(p.modelsText(cfg, chosen, list, narrow))
+}
+
+// mostModels is how many of a provider's models are shown where nobody asks for
+// that provider alone.
+const mostModels = 6
+
+// modelsText is the list for people.
+func (p *process) modelsText(cfg *config, chosen models.Detection, list []models.Standing, narrow bool) string {
+	s := p.newScreen(p.stdout, cfg.Color)
+	wide := 0
+	for i := range list {
+		for _, m := range shown(&list[i], narrow) {
+			wide = max(wide, textWidth(m.Ref))
+		}
+	}
+	wide = min(wide, 60)
+	var b []byte
+	b = fmt.Appendf(b, "%-*s  %7s  %7s  %8s  %8s\n", wide+2, "model", "context", "input", "output", "cached")
+	for _, ready := range []bool{true, false} {
+		for i := range list {
+			if list[i].Ready == ready {
+				b = appendStanding(b, s, &list[i], wide, narrow)
+			}
+		}
+	}
+	date := pricing.Default().Date()
+	b = fmt.Appendf(b, "\nUSD for a million tokens, list prices as this build's table of %s has them; - is unknown\n", date)
+	b = fmt.Appendf(b, "%s is used where none is named%s\n", cleanLine(redact(chosen.Model)), because(chosen))
+	return string(b)
+}
+
+// because says why a model is the one that is used.
+func because(d models.Detection) string {
+	switch d.Source {
+	case models.FromEnvironment:
+		return ": " + models.Variable + " names it"
+	case models.FromArgument:
+		return ": the configuration names it"
+	case models.FromKey:
+		return ": a key for it is set"
+	}
+	return ", because there is no key"
+}
+
+// shown are the models of a provider that are listed.
+func shown(s *models.Standing, narrow bool) []models.Known {
+	if narrow || len(s.Models) <= mostModels+1 {
+		return s.Models
+	}
+	return s.Models[:mostModels]
+}
+
+func appendStanding(b []byte, s screen, st *models.Standing, wide int, narrow bool) []byte {
+	how := green
+	if !st.Ready {
+		how = yellow
+	}
+	b = append(b, '\n')
+	b = s.paint(b, how, st.Provider)
+	b = fmt.Appendf(b, "  %s\n", cleanLine(st.Why))
+	if !st.Ready {
+		return fmt.Appendf(b, "  next: %s\n", cleanLine(st.Next))
+	}
+	list := shown(st, narrow)
+	for i := range list {
+		b = appendModel(b, &list[i], wide, narrow)
+	}
+	if n := len(st.Models) - len(list); n > 0 {
+		b = fmt.Appendf(b, "  and %d more: braid models %s\n", n, st.Provider)
+	}
+	return b
+}
+
+func appendModel(b []byte, m *models.Known, wide int, narrow bool) []byte {
+	ref := cleanLine(m.Ref)
+	line := fmt.Sprintf("  %s%s  %7s", ref, strings.Repeat(" ", max(wide-textWidth(ref), 0)), tokensWord(m.ContextWindow))
+	switch {
+	case m.Simulated:
+		line += "     free"
+	case m.Price == nil:
+		line += fmt.Sprintf("  %7s  %8s  %8s", "-", "-", "-")
+	default:
+		line += priceColumns(&m.Price.Rates)
+	}
+	if m.Usual {
+		line += "  usual"
+	}
+	b = append(append(b, strings.TrimRight(line, " ")...), '\n')
+	if m.Price == nil || !narrow {
+		return b
+	}
+	if m.Price.LongOver > 0 {
+		b = fmt.Appendf(b, "  %-*s  %7s%s\n", wide, "  prompts over", tokensWord(int(m.Price.LongOver)), priceColumns(&m.Price.Long))
+	}
+	return b
+}
+
+func priceColumns(r *pricing.Rates) string {
+	word := func(rate pricing.Rate) string {
+		if s := rate.String(); s != "" {
+			return s
+		}
+		return "-"
+	}
+	return fmt.Sprintf("  %7s  %8s  %8s", word(r.Input), word(r.Output), word(r.CacheRead))
+}
+
+// tokensWord is a number of tokens in three or four letters.
+func tokensWord(n int) string {
+	switch {
+	case n == 0:
+		return "-"
+	case n >= 1_000_000:
+		return strings.TrimSuffix(strconv.FormatFloat(float64(n/10_000)/100, 'f', -1, 64), ".0") + "M"
+	case n >= 1000:
+		return strconv.Itoa(n/1000) + "K"
+	}
+	return strconv.Itoa(n)
+}
+
+// The list for programs.
+type (
+	modelsJSON struct {
+		// Model is the one that is used where none is named, Source where it comes from.
+		Model  string        `json:"model"`
+		Source models.Source `json:"source"`
+		// PricesDate is the date of the built-in table of prices.
+		PricesDate string         `json:"prices_date"`
+		Providers  []standingJSON `json:"providers"`
+	}
+	standingJSON struct {
+		Provider string      `json:"provider"`
+		Ready    bool        `json:"ready"`
+		Why      string      `json:"why"`
+		Next     string      `json:"next,omitempty"`
+		Key      string      `json:"key,omitempty"`
+		Region   string      `json:"region,omitempty"`
+		Models   []knownJSON `json:"models"`
+	}
+	knownJSON struct {
+		Ref           string `json:"ref"`
+		Usual         bool   `json:"usual,omitempty"`
+		Simulated     bool   `json:"simulated,omitempty"`
+		ContextWindow int    `json:"context_window,omitempty"`
+		// Price is null where it is not known.
+		Price *priceJSON `json:"price"`
+	}
+	// priceJSON has whole numbers of micro-dollars for a million tokens; what is not
+	// known is left out.
+	priceJSON struct {
+		ratesJSON
+		Long     *ratesJSON `json:"long,omitempty"`
+		LongOver int64      `json:"long_over,omitempty"`
+		Page     string     `json:"page,omitempty"`
+		Read     string     `json:"read,omitempty"`
+	}
+	ratesJSON struct {
+		Input          *int64 `json:"input,omitempty"`
+		Output         *int64 `json:"output,omitempty"`
+		CacheWrite     *int64 `json:"cache_write,omitempty"`
+		CacheWriteHour *int64 `json:"cache_write_hour,omitempty"`
+		CacheRead      *int64 `json:"cache_read,omitempty"`
+	}
+)
+
+func ratesOf(r *pricing.Rates) ratesJSON {
+	number := func(rate pricing.Rate) *int64 {
+		if v, known := rate.MicroUSD(); known {
+			return &v
+		}
+		return nil
+	}
+	return ratesJSON{number(r.Input), number(r.Output), number(r.CacheWrite), number(r.CacheWriteHour), number(r.CacheRead)}
+}
+
+func (p *process) printModelsJSON(chosen models.Detection, list []models.Standing) error {
+	out := modelsJSON{Model: redact(chosen.Model), Source: chosen.Source, PricesDate: pricing.Default().Date(), Providers: []standingJSON{}}
+	for i := range list {
+		s := &list[i]
+		st := standingJSON{
+			Provider: s.Provider, Ready: s.Ready, Why: cleanLine(s.Why), Next: cleanLine(s.Next), Key: s.Key, Region: s.Region, Models: []knownJSON{},
+		}
+		for _, m := range s.Models {
+			k := knownJSON{Ref: m.Ref, Usual: m.Usual, Simulated: m.Simulated, ContextWindow: m.ContextWindow}
+			if m.Price != nil {
+				k.Price = &priceJSON{ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, Page: m.Price.Source.Page, Read: m.Price.Source.Read}
+				if m.Price.LongOver > 0 {
+					long := ratesOf(&m.Price.Long)
+					k.Price.Long = &long
+				}
+			}
+			st.Models = append(st.Models, k)
+		}
+		out.Providers = append(out.Providers, st)
+	}
+	line, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	return p.print(string(cleanJSON(nil, line)) + "\n")
+}
