@@ -559,6 +559,9 @@ func (f *former) closed(w *node) *node {
 func (f *former) complete(out, w *node, v *node) {
 	required := w.get("required").texts()
 	into, all := object(), array()
+	for _, name := range required {
+		all.vals = append(all.vals, word(name))
+	}
 	for i, name := range v.keys {
 		form := f.schema(v.vals[i])
 		switch {
@@ -569,9 +572,11 @@ func (f *former) complete(out, w *node, v *node) {
 				Kind: Nulled, Keyword: "required", At: v.vals[i].pointer(), Text: "A property that may be missing is null instead.", Name: name,
 			})
 			form = orNull(form)
+			fallthrough
+		default:
+			all.vals = append(all.vals, word(name))
 		}
 		into.keys, into.vals = append(into.keys, name), append(into.vals, form)
-		all.vals = append(all.vals, word(name))
 	}
 	out.set("properties", into)
 	out.set("required", all)

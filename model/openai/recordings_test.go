@@ -404,10 +404,17 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 // the names of two members and what is the default anyway.
 func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 	t.Parallel()
+	formats := 0
 	for _, r := range recorded(t) {
 		var sent struct {
 			Model           string
 			Messages, Input []json.RawMessage
+			Format          struct {
+				JSON *struct {
+					Name   string
+					Schema json.RawMessage
+				} `json:"json_schema"`
+			} `json:"response_format"`
 			Tools           []struct {
 				Name, Description string
 				Parameters        json.RawMessage
@@ -429,6 +436,10 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 			}
 			req.Tools = append(req.Tools, braid.ToolSpec{Name: f.Name, Description: f.Description, Schema: f.Parameters})
 		}
+		if f := sent.Format.JSON; f != nil {
+			formats++
+			req.Output = &braid.OutputSchema{Name: f.Name, Schema: f.Schema}
+		}
 		opts := []Option{Use(r.api)}
 		if !r.vendors {
 			opts = append(opts, BaseURL("https://example.com/v1"))
@@ -445,6 +456,9 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 			t.Errorf("%s -recorded +ours:\n%s", r.File, d)
 		}
 	}
+	if formats < 16 {
+		t.Errorf("only %d answers were held to a schema", formats)
+	}
 }
 
 // plain is what a request says, in one form.
@@ -455,6 +469,12 @@ func plain(t *testing.T, body []byte) map[string]any {
 		t.Fatalf("%v: %s", err, body)
 	}
 	out := map[string]any{"model": all["model"], "messages": all["messages"], "tools": all["tools"]}
+	if f, ok := all["response_format"].(map[string]any); ok {
+		if inner, ok := f["json_schema"].(map[string]any); ok {
+			delete(inner, "description") // the recorder's own words
+		}
+		out["format"] = f
+	}
 	if input, ok := all["input"].([]any); ok {
 		if s, ok := all["instructions"]; ok {
 			input = append([]any{map[string]any{"role": "developer", "content": s}}, input...)
