@@ -15,7 +15,7 @@ import (
 // Create makes a new file for a recording, which only its owner may read. A file
 // that is there already is left alone: the error is [event.ErrConflict].
 func Create(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the caller's own file
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -46,7 +46,7 @@ func Overwrite(path string) (*os.File, error) {
 
 // Open reads the recording in a file; see [Replay].
 func Open(path string, opts ...Option) (*Player, error) {
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // the caller's own file
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -59,7 +59,7 @@ func Open(path string, opts ...Option) (*Player, error) {
 
 // fileError words what the file system says, without its path.
 func fileError(err error) error {
-	e := &event.Error{Op: op, Kind: event.ErrUnavailable, Message: "the file of the recording cannot be opened", Hint: "check its name and folder", Err: err}
+	e := &event.Error{Op: op, Kind: event.ErrUnavailable, Message: "the recording cannot be opened", Hint: "check its name and folder", Err: err}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		e.Kind, e.Message = event.ErrConflict, "there is a file of that name already, and it is left as it is"
@@ -67,7 +67,7 @@ func fileError(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Message = event.ErrNotFound, "there is no such file or folder"
 	case errors.Is(err, fs.ErrPermission):
-		e.Kind, e.Message, e.Hint = event.ErrPermission, "the file of the recording may not be opened", "check whose it is"
+		e.Kind, e.Message, e.Hint = event.ErrPermission, "the recording may not be opened", "check whose it is"
 	case errors.Is(err, syscall.ENOSPC):
 		e.Kind, e.Message, e.Hint = event.ErrStorageFull, "there is no space left for the recording", "free some space, or write elsewhere"
 	}

@@ -107,7 +107,7 @@ func TestACutRecording(t *testing.T) {
 		}
 	})
 	readable := bytes.Index(tape, []byte(`"kind":"setup"`)) // header and model are whole
-	for n := range len(tape) {
+	for n := range tape {
 		player, err := cassette.Replay(bytes.NewReader(tape[:n]))
 		if n < readable-2 {
 			if err == nil && n < readable-3 {
@@ -172,8 +172,11 @@ func FuzzRoundTrip(f *testing.F) {
 			return // what looks like a secret is hidden
 		}
 		chunks := []braid.Chunk{
-			{Kind: braid.ChunkText, Text: a, Index: n}, {Kind: braid.ChunkThinking, Text: b}, {Kind: braid.ChunkCall, ID: strings.ToValidUTF8(c, "."), Text: b},
-			{Kind: braid.ChunkCallInput, Text: c}, {Kind: braid.ChunkStop, Stop: event.StopReason(strings.ToValidUTF8(a, "."))},
+			{Kind: braid.ChunkText, Text: a, Index: n},
+			{Kind: braid.ChunkThinking, Text: b},
+			{Kind: braid.ChunkCall, ID: strings.ToValidUTF8(c, "."), Text: b},
+			{Kind: braid.ChunkCallInput, Text: c},
+			{Kind: braid.ChunkStop, Stop: event.StopReason(strings.ToValidUTF8(a, "."))},
 		}
 		m := said(func(*braid.ModelRequest) ([]braid.Chunk, error) { return chunks, nil })
 		hear := func(m braid.Model) (got []braid.Chunk) {
@@ -238,7 +241,10 @@ func TestWhatCannotBeWrittenFailsTheRun(t *testing.T) {
 	w := &full{writes: 3, err: errors.New("gone")}
 	rec := cassette.Record(echo, w)
 	req := &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser}}}
-	for range rec.Stream(t.Context(), req) {
+	for _, err := range rec.Stream(t.Context(), req) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	for _, err := range rec.Stream(t.Context(), req) {
@@ -323,7 +329,7 @@ func TestKilledWhileRecording(t *testing.T) {
 		return
 	}
 	name := filepath.Join(t.TempDir(), "talk.jsonl")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWhileRecording$") //nolint:gosec // this program
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWhileRecording$")
 	cmd.Env = append(os.Environ(), path+"="+name)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,10 @@ func (h *hider) know(s secret.Secret) {
 		return
 	}
 	quoted := strictjson.AppendString(nil, value)
-	html, _ := json.Marshal(value) // a string always has a form
+	html, err := json.Marshal(value)
+	if err != nil { // a string always has a form
+		html = quoted
+	}
 	for _, form := range []string{
 		value, string(quoted[1 : len(quoted)-1]), string(html[1 : len(html)-1]), url.QueryEscape(value), url.PathEscape(value),
 		base64.StdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value)),

@@ -33,11 +33,11 @@ const Patience = time.Second
 // that its caller ended gives what it had given and then waits, for [Patience] at most,
 // that its caller ends it again.
 type Player struct {
+	// The players of one recording have its progress in common.
+	*progress
 	tape  *recording
 	opts  options
 	model int
-	// shared is what the players of one recording have in common.
-	*progress
 }
 
 // progress is how far a recording has been played.
@@ -180,11 +180,11 @@ func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, erro
 	if end == nil {
 		end = &endLine{}
 	}
-	pace := pacer{ctx: ctx, speed: p.opts.speed, began: time.Now()}
+	pace := pacer{speed: p.opts.speed, began: time.Now()}
 	defer pace.stop()
 	for i := range c.chunks {
 		// What was heard before its caller went is given also if he is quicker now.
-		if !pace.wait(c.chunks[i].at) && end.Left == "" {
+		if !pace.wait(ctx, c.chunks[i].at) && end.Left == "" {
 			yield(braid.Chunk{}, gone(ctx))
 			return
 		}
@@ -197,7 +197,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, erro
 			return
 		}
 	}
-	pace.wait(time.Duration(end.At))
+	pace.wait(ctx, time.Duration(end.At))
 	switch {
 	case c.end == nil:
 		yield(braid.Chunk{}, p.fail("", &event.Error{
@@ -276,14 +276,13 @@ func gone(ctx context.Context) error {
 
 // pacer waits until a chunk's time has come.
 type pacer struct {
-	ctx   context.Context
 	speed float64
 	began time.Time
 	timer *time.Timer
 }
 
 // wait reports whether the caller is still there.
-func (p *pacer) wait(at time.Duration) bool {
+func (p *pacer) wait(ctx context.Context, at time.Duration) bool {
 	if p.speed > 0 {
 		if d := time.Duration(float64(at)/p.speed) - time.Since(p.began); d > 0 {
 			if p.timer == nil {
@@ -293,11 +292,11 @@ func (p *pacer) wait(at time.Duration) bool {
 			}
 			select {
 			case <-p.timer.C:
-			case <-p.ctx.Done():
+			case <-ctx.Done():
 			}
 		}
 	}
-	return p.ctx.Err() == nil
+	return ctx.Err() == nil
 }
 
 func (p *pacer) stop() {
@@ -491,7 +490,9 @@ func (p *Player) name() string { return p.tape.models[p.model-1].Name }
 
 // over is the error of a run that the recording does not have.
 func (p *Player) over() error {
-	e := &event.Error{Op: op, Kind: event.ErrNotFound, Message: "the recording is over", Hint: "record it anew; a replay asks only what was asked then"}
+	e := &event.Error{
+		Op: op, Kind: event.ErrNotFound, Message: "the recording is over", Hint: "record it anew; a replay asks only what was asked then",
+	}
 	if p.tape.cut {
 		e.Message += ": its end is missing"
 		e.Hint = "what wrote it was killed; record it anew"

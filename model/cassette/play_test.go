@@ -83,13 +83,17 @@ func TestAnotherRequestIsAnError(t *testing.T) {
 			[]string{`message 1 (user), block 1, text is "What is 6 times 8?", the recording has "What is 6 times 7?"`, "call (run 1, cycle 1) (request 1, line 4)", "record it anew"},
 		},
 		"other instructions": {
-			"What is 6 times 7?", []braid.Part{base[0], braid.Instructions("You follow."), base[2]}, event.ErrConflict,
+			"What is 6 times 7?",
+			[]braid.Part{base[0], braid.Instructions("You follow."), base[2]},
+			event.ErrConflict,
 			[]string{`the instructions is "You follow.", the recording has "You lead."`},
 		},
 		"other tools":   {"What is 6 times 7?", base[1:], event.ErrConflict, []string{`the list of tools is "", the recording has "clock"`}},
 		"other options": {"What is 6 times 7?", base[:2], event.ErrConflict, []string{`the model's options`, "max_tokens"}},
 		"another result": {
-			"What is 6 times 7?", []braid.Part{clock("one"), base[1], base[2]}, event.ErrConflict,
+			"What is 6 times 7?",
+			[]braid.Part{clock("one"), base[1], base[2]},
+			event.ErrConflict,
 			[]string{`message 3 (user), block 1, content[0], text is "one", the recording has "noon"`, "request 2"},
 		},
 	} {
@@ -424,7 +428,8 @@ func TestRedactedInTheLog(t *testing.T) {
 		if strings.Contains(req.Messages[len(req.Messages)-1].Text(), "bomb") {
 			return []braid.Chunk{
 				{Kind: braid.ChunkText, Text: "Well, "},
-				{Kind: braid.ChunkRedactInput, Text: "[blocked]"}, {Kind: braid.ChunkRedactOutput, Text: "I cannot."},
+				{Kind: braid.ChunkRedactInput, Text: "[blocked]"},
+				{Kind: braid.ChunkRedactOutput, Text: "I cannot."},
 				{Kind: braid.ChunkStop, Stop: event.StopGuardrail},
 			}, nil
 		}

@@ -159,7 +159,9 @@ func (d *reader) wrong(err error) error {
 	if d.line == 1 {
 		hint = "give a file that was written by a recording"
 	}
-	return &event.Error{Op: op, Kind: event.ErrInvalid, Message: fmt.Sprintf("line %d of the recording is wrong: %s", d.line, text), Hint: hint, Err: err}
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: fmt.Sprintf("line %d of the recording is wrong: %s", d.line, text), Hint: hint, Err: err,
+	}
 }
 
 // take reads one line.
@@ -309,7 +311,7 @@ func (d *reader) chunk(line []byte) error {
 	out := chunk{at: time.Duration(l.At), Chunk: braid.Chunk{Index: l.Index, ID: l.ID, Text: l.Text, Usage: l.Usage, Stop: l.Stop}}
 	for i, name := range chunkNames {
 		if name == l.Chunk && name != "" {
-			out.Kind = braid.ChunkKind(i) //nolint:gosec // the table is short
+			out.Kind = braid.ChunkKind(i)
 		}
 	}
 	if out.Kind == 0 {

@@ -34,7 +34,8 @@ var _ braid.Model = (*Recorder)(nil)
 // Record records calls of model to w, which the caller closes when all runs have ended.
 func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
 	t := &tape{
-		w: w, opts: configure(opts), runs: runs{}, begun: beginnings{}, setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{},
+		w: w, opts: configure(opts), runs: runs{}, begun: beginnings{},
+		setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{},
 	}
 	header := headerLine{Kind: lineHeader, Version: Version}
 	if !t.opts.timeless {
@@ -120,7 +121,8 @@ func lost(err error) error {
 		Hint: "check where it is written to, or run without it",
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		e.Kind, e.Message, e.Hint = event.ErrStorageFull, "the recording cannot be written: there is no space left", "free some space, or write elsewhere"
+		e.Kind, e.Hint = event.ErrStorageFull, "free some space, or write elsewhere"
+		e.Message += ": there is no space left"
 	}
 	return e
 }
