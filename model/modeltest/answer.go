@@ -171,7 +171,7 @@ func (p *Provider) raw(content []event.Block) string {
 // stops are the reasons for which an answer ends.
 func stops(t *testing.T, p *Provider) {
 	list := p.stops()
-	if p.Name != "" && p.has(UnknownStops) && !slices.Contains(list, unknownStop) {
+	if p.has(UnknownStops) && !slices.Contains(list, unknownStop) {
 		list = append(slices.Clone(list), unknownStop)
 	}
 	for _, stop := range list {
@@ -220,9 +220,6 @@ func usage(t *testing.T, p *Provider) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if p.Name == "" && slices.ContainsFunc(tc.need, func(f Feature) bool { return f == HourWrites || f == LateUsage }) {
-				t.Skip("only of a provider with a name")
-			}
 			p.shows(t, tc.need...)
 			m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: tc.want, LateUsage: tc.late})
 			r := mustAnswer(t, Call(t.Context(), m, request()))

@@ -17,9 +17,6 @@ const maxPoints = 4
 // has sent: each request begins with those of the one before, up to its last cache
 // point, so that the vendor finds them. A compaction moves them once.
 func promptCache(t *testing.T, p *Provider) {
-	if p.Name == "" {
-		t.Skip("only of a provider with a name")
-	}
 	p.shows(t, PromptCache)
 	if p.Prompt == nil {
 		t.Fatal("nobody says how the cache sees a request: set Prompt, or name PromptCache in Without")

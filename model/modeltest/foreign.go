@@ -37,9 +37,6 @@ func (p *Provider) foreign() map[string][]event.Message {
 			), user(result("c1", "add", done)),
 		},
 	}
-	if p.Name == "" {
-		return list
-	}
 	for mark, signature := range signatures {
 		if mark == p.Own && p.has(SignedThinking) {
 			continue
@@ -72,9 +69,6 @@ func (p *Provider) foreign() map[string][]event.Message {
 
 // tooLarge is an image above the vendor's limit: it is told with the next step.
 func tooLarge(t *testing.T, p *Provider) {
-	if p.Name == "" {
-		t.Skip("only of a provider with a name")
-	}
 	p.shows(t, Images, ImageLimit)
 	if p.LargestImage == 0 {
 		t.Fatal("nobody says how large an image may be: set LargestImage, or name ImageLimit in Without")

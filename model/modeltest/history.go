@@ -193,9 +193,6 @@ func histories(t *testing.T, p *Provider) {
 			}},
 		} {
 			t.Run(string(tc.feature), func(t *testing.T) {
-				if p.Name == "" && tc.feature == Media {
-					t.Skip("only of a provider with a name")
-				}
 				p.shows(t, tc.feature)
 				try(t, nil, user(tc.input...))
 			})
@@ -265,9 +262,6 @@ func thinkingBack(t *testing.T, p *Provider) {
 	b := mustAnswer(t, Call(t.Context(), m, req))
 	req.Messages = append(req.Messages, assistant(b.Content...), user(text("And one more?")))
 	mustAnswer(t, Call(t.Context(), m, req))
-	if p.Name == "" {
-		return
-	}
 	// In the middle of a turn nothing may be missing.
 	second := string(bodies(t, peer)[1])
 	for f, want := range map[Feature]string{SignedThinking: "c2lnbmF0dXJl", RedactedThinking: "c2VjcmV0"} {
@@ -286,7 +280,7 @@ func unsupported(t *testing.T, p *Provider) {
 		"image":    &event.Image{MIME: "image/tiff", Data: []byte("II*")},
 		"document": &event.Document{Name: "a.zip", MIME: "application/zip", Data: []byte("PK")},
 	}
-	if p.Name == "" || !p.has(Media) {
+	if !p.has(Media) {
 		input["sound"] = &event.Media{Media: "audio", MIME: "audio/wav", URL: "https://example.com/a.wav"}
 	}
 	if !p.has(Images) {
@@ -295,7 +289,7 @@ func unsupported(t *testing.T, p *Provider) {
 	if !p.has(ImageURLs) {
 		input["address of a picture"] = &event.Image{MIME: "image/png", URL: "https://example.com/x.png"}
 	}
-	if p.Name != "" && !p.has(Documents) {
+	if !p.has(Documents) {
 		input["PDF"] = &event.Document{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.4")}
 	}
 	for name, b := range input {

@@ -12,9 +12,6 @@ import (
 
 // structuredOutput is an answer that the vendor holds to a schema.
 func structuredOutput(t *testing.T, p *Provider) {
-	if p.Name == "" {
-		t.Skip("only of a provider with a name")
-	}
 	if !p.has(StructuredOutput) {
 		if m, _ := p.Open(t); m.Info().Output {
 			t.Error("Info says that the model takes a schema, and the vendor has none")
@@ -63,9 +60,6 @@ func structuredOutput(t *testing.T, p *Provider) {
 
 // guardrails take input and output out.
 func guardrails(t *testing.T, p *Provider) {
-	if p.Name == "" {
-		t.Skip("only of a provider with a name")
-	}
 	p.shows(t, GuardrailRedaction)
 	said := pieces(braid.ChunkText, 0, "I cannot ", "say that.")
 	in := braid.Chunk{Kind: braid.ChunkRedactInput, Text: "[taken out]"}

@@ -8,6 +8,9 @@ import (
 // Run holds the provider to the contract. Its subtests run in parallel.
 func Run(t *testing.T, p Provider) {
 	t.Helper()
+	if p.Name == "" {
+		t.Fatal("the provider needs a name")
+	}
 	for _, f := range p.Without {
 		if !slices.Contains(optional, f) {
 			t.Fatalf("%q is no feature that a vendor can be without", f)

@@ -63,9 +63,6 @@ var keywords = []struct {
 // toolSchemas are the schemas that tools may have: the vendor takes them, or their
 // maker is told when the agent is made.
 func toolSchemas(t *testing.T, p *Provider) {
-	if p.Name == "" {
-		t.Skip("only of a provider with a name")
-	}
 	p.shows(t, schemas)
 	for _, tc := range keywords {
 		t.Run(tc.name, func(t *testing.T) {
