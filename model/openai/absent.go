@@ -52,7 +52,7 @@ const (
 // the next call.
 func (a *absent) write(piece string) []byte {
 	a.out = a.out[:0]
-	for i := 0; i < len(piece); i++ {
+	for i := range len(piece) {
 		if a.plain {
 			a.out = append(a.out, piece[i:]...)
 			break

@@ -25,6 +25,8 @@
 //   - api-reference/chat and api-reference/chat-streaming.
 //   - guides/reasoning: encrypted reasoning for requests that are not stored.
 //   - guides/function-calling: calls and results, strict mode.
+//   - guides/structured-outputs: answers that are held to a schema.
+//   - guides/prompt-caching: what is cached, and the key that groups calls.
 //   - guides/images-vision and guides/pdf-files: what may be sent.
 //   - guides/error-codes and guides/rate-limits: errors.
 package openai

@@ -221,7 +221,8 @@ func (m *Model) refusal(a *apiError) error {
 	}
 	switch {
 	case misplaced.MatchString(a.message):
-		return tell(event.ErrModel, m.title+" does not have this API at this address.", "look at the base URL, "+BaseVariable+": it mostly ends with /v1")
+		return tell(event.ErrModel, m.title+" does not have this API at this address.",
+			"look at the base URL, "+BaseVariable+": it mostly ends with /v1")
 	case is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") || a.status == http.StatusPaymentRequired ||
 		(a.status == http.StatusTooManyRequests && spent.MatchString(a.message)):
 		e.RetryAfter = 0

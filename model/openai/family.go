@@ -23,7 +23,7 @@ var (
 	// Models that can be held to a schema, and those of the same families that
 	// cannot (guides/structured-outputs).
 	holding = regexp.MustCompile(`^(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-[1-9]\d|o\d|codex)`)
-	free    = regexp.MustCompile(`^(gpt-4o-2024-05-13|gpt-4o-(audio|realtime|transcribe|mini-audio|mini-realtime|mini-transcribe|mini-tts)|o1-(preview|mini))`)
+	free    = regexp.MustCompile(`^(gpt-4o-2024-05-13|gpt-4o-(mini-)?(audio|realtime|transcribe|tts)|o1-(preview|mini))`)
 )
 
 // holds reports whether a model of this name can be held to a schema.

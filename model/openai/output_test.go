@@ -38,7 +38,8 @@ func TestOutputOnTheWire(t *testing.T) {
 		"what may be missing": {
 			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":["string","null"]}}}`,
 			`"schema":{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","null"]}},"required":["a","b"],` +
-				`"additionalProperties":false},"strict":true`, map[string]bool{"a": true},
+				`"additionalProperties":false},"strict":true`,
+			map[string]bool{"a": true},
 		},
 		"null that means two things": {
 			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"object","properties":{"a":{"type":"null"}},"required":["a"]}}}`,

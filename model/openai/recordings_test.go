@@ -415,7 +415,7 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 					Schema json.RawMessage
 				} `json:"json_schema"`
 			} `json:"response_format"`
-			Tools           []struct {
+			Tools []struct {
 				Name, Description string
 				Parameters        json.RawMessage
 				Function          struct {

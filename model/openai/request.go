@@ -40,7 +40,8 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, back, error) {
 	body = append(body, e.dst[:len(e.dst)-1]...)
 	body = append(body, frame.tail...)
 	if m.vendors && len(body) > largest {
-		return nil, back{}, notSent(event.ErrTooLarge, "The request is larger than the 50 MiB that OpenAI takes.", "send smaller or fewer files and images")
+		return nil, back{}, notSent(event.ErrTooLarge, "The request is larger than the 50 MiB that OpenAI takes.",
+			"send smaller or fewer files and images")
 	}
 	return body, back{names: toolNames.Back(req.Tools), absent: frame.absent}, nil
 }

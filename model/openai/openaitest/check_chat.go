@@ -10,7 +10,8 @@ import (
 // chat checks a request of Chat Completions (api-reference/chat/create).
 func (c *checker) chat(body []byte) {
 	o := c.object(body, "", "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "stop", "max_tokens",
-		"max_completion_tokens", "reasoning_effort", "stream", "stream_options", "response_format", "top_p", "seed", "store", "metadata", "prompt_cache_key")
+		"max_completion_tokens", "reasoning_effort", "stream", "stream_options", "response_format", "top_p", "seed", "store", "metadata",
+		"prompt_cache_key")
 	for i, raw := range c.list(o["tools"], "tools") {
 		at := fmt.Sprintf("tools[%d]", i)
 		t := c.object(raw, at, "type", "function")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -89,7 +90,7 @@ func (c *checker) schemasIn(s map[string]json.RawMessage, path []string, visit f
 				c.fail("Invalid schema: In context=%s, '%s' is no list of schemas.", where(path), key)
 			}
 			for i, sub := range list {
-				visit(sub, at(key, fmt.Sprint(i)))
+				visit(sub, at(key, strconv.Itoa(i)))
 			}
 		}
 	}
@@ -139,7 +140,7 @@ func (c *checker) strictly(raw json.RawMessage, name string, path []string) {
 		return
 	}
 	_, typed := s["type"]
-	if _, any := s["anyOf"]; !typed && !any {
+	if _, either := s["anyOf"]; !typed && !either {
 		no("schema must have a 'type' key.")
 	}
 	types := string(s["type"])
