@@ -5,8 +5,8 @@
 //
 //	go run ./examples/providers
 //
-// Only the model changes from one to the next. Outside of an example that is one
-// string, such as models.Open("anthropic:claude-sonnet-5-5").
+// From one to the next one string changes, the model's name. Outside of an example
+// the keys stand in the environment, and models.Open takes the same string.
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/braidrun/braid"
 )
@@ -31,12 +32,13 @@ func main() {
 
 // run tells the story of each provider.
 func run(ctx context.Context, out io.Writer) error {
-	for _, p := range providers {
+	for i := range providers {
+		p := &providers[i]
 		lines, err := story(ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
-		if _, err := fmt.Fprintln(out, p.name); err != nil {
+		if _, err := fmt.Fprintln(out, strings.TrimSpace(p.name+" "+p.model)); err != nil {
 			return err
 		}
 		for _, line := range lines {
@@ -67,8 +69,8 @@ func calculator(m braid.Model) *braid.Agent {
 }
 
 // story asks one question of one provider and says what happened.
-func story(ctx context.Context, p provider) ([]string, error) {
-	m, end, err := p.open()
+func story(ctx context.Context, p *provider) ([]string, error) {
+	m, end, err := p.open(script)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +36,7 @@ func TestTheSameEvents(t *testing.T) {
 	for _, p := range providers {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := story(t.Context(), p)
+			got, err := story(t.Context(), &p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,8 +54,59 @@ func TestRunPrintsEachProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range providers {
-		if !strings.Contains(out.String(), p.name+"\n    run_started\n") {
+		if !strings.Contains(out.String(), strings.TrimSpace(p.name+" "+p.model)+"\n    run_started\n") {
 			t.Errorf("nothing of %s in\n%s", p.name, out.String())
+		}
+	}
+}
+
+// thoughtful is a turn that holds what only its own provider can read again:
+// thinking with its signature, and the id of a call.
+var thoughtful = []answer{
+	{
+		chunks: []braid.Chunk{
+			{Kind: braid.ChunkThinking, Text: "A sum. "},
+			{Kind: braid.ChunkThinking, Text: "I have a tool."},
+			{Kind: braid.ChunkSignature, Text: "c2lnbmVk"},
+			{Kind: braid.ChunkText, Index: 1, Text: "I add."},
+			{Kind: braid.ChunkCall, Index: 2, ID: "call_1", Text: "add"},
+			{Kind: braid.ChunkCallInput, Index: 2, Text: `{"a":3,"b":5}`},
+		},
+		stop: event.StopToolUse, usage: event.Usage{Input: 40, Output: 20, Total: 60},
+	},
+	{
+		chunks: []braid.Chunk{{Kind: braid.ChunkText, Text: "It is 8."}},
+		stop:   event.StopEndTurn, usage: event.Usage{Input: 75, Output: 9, Total: 84},
+	},
+}
+
+// A conversation that one provider's model began goes on with every other's, and
+// comes back: each server refuses what its vendor does.
+func TestAConversationGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
+	for i := range providers {
+		for k := range providers {
+			first, second := &providers[i], &providers[k]
+			t.Run(first.name+" to "+second.name, func(t *testing.T) {
+				t.Parallel()
+				conversation := braid.NewConversation()
+				begun, end, err := first.open(append(slices.Clone(thoughtful), thoughtful...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer end()
+				other, end, err := second.open(thoughtful)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer end()
+				for turn, m := range []braid.Model{begun, other, begun} {
+					result, err := calculator(m).Run(t.Context(), question, braid.In(conversation))
+					if err != nil || result.Text() != "It is 8." {
+						t.Fatalf("turn %d: %q, %v", turn, result.Text(), err)
+					}
+				}
+			})
 		}
 	}
 }
