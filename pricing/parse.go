@@ -244,6 +244,9 @@ func (r *reader) row(n *yaml.Node) error {
 				return wrong(n.Line, "%s has two prices on the same day", name)
 			}
 		}
+		if r.table.rows[name] == nil {
+			r.table.names = append(r.table.names, name)
+		}
 		r.table.rows[name] = append(r.table.rows[name], row)
 	}
 	return nil

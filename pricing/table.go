@@ -23,6 +23,8 @@ var Default = sync.OnceValue(func() *Table {
 type Table struct {
 	date string
 	rows map[string][]row
+	// names are those of rows, in the order of the table.
+	names []string
 }
 
 // row is a price with where and when it is in force.
@@ -46,12 +48,12 @@ func (t *Table) Date() string {
 	return t.date
 }
 
-// Models lists the names that have a row, sorted.
+// Models lists the names that have a row, in the order of the table.
 func (t *Table) Models() []string {
 	if t == nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(t.rows))
+	return slices.Clone(t.names)
 }
 
 // With lays another table over this one: a model that stands there has its
@@ -68,6 +70,12 @@ func (t *Table) With(over *Table) *Table {
 		merged.date = t.date
 	}
 	maps.Copy(merged.rows, over.rows)
+	merged.names = slices.Clone(t.names)
+	for _, name := range over.names {
+		if _, below := t.rows[name]; !below {
+			merged.names = append(merged.names, name)
+		}
+	}
 	return merged
 }
 

@@ -158,8 +158,8 @@ func TestATableOverAnother(t *testing.T) {
 	if _, known := none.Cost("openai:gpt-5.4", "", today, u); known || none.Date() != "" || none.Models() != nil {
 		t.Error("no table has prices")
 	}
-	if !slices.Contains(both.Models(), "ollama:qwen3:8b") {
-		t.Errorf("models %v", both.Models())
+	if names := both.Models(); !slices.Equal(names, append(Default().Models(), "openai:Qwen/Qwen3-8B", "ollama:qwen3:8b")) {
+		t.Errorf("models %v", names)
 	}
 }
 

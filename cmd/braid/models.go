@@ -181,7 +181,7 @@ func tokensWord(n int) string {
 	case n == 0:
 		return "-"
 	case n >= 1_000_000:
-		return strings.TrimSuffix(strconv.FormatFloat(float64(n/10_000)/100, 'f', -1, 64), ".0") + "M"
+		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
 	case n >= 1000:
 		return strconv.Itoa(n/1000) + "K"
 	}

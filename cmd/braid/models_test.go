@@ -143,7 +143,7 @@ func TestAWrongTableOfPricesIsTold(t *testing.T) {
 
 func TestWordsForTokens(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]string{0: "-", 500: "500", 8192: "8K", 200_000: "200K", 1_000_000: "1M", 1_047_576: "1.04M", 2_500_000: "2.5M"} {
+	for n, want := range map[int]string{0: "-", 500: "500", 8192: "8K", 200_000: "200K", 1_000_000: "1M", 1_047_576: "1M", 2_500_000: "2.5M"} {
 		if got := tokensWord(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
