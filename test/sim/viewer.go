@@ -154,7 +154,8 @@ func (v *viewer) durable(e *event.Event) {
 		v.fail("P5", "was shown event %d after %d", e.Seq, v.have())
 		return
 	}
-	v.seen = append(v.seen, sight{e, time.Now()})
+	own := *e // the item's memory is the watcher's
+	v.seen = append(v.seen, sight{&own, time.Now()})
 	key := e.Run + "/" + e.Step
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
