@@ -81,7 +81,11 @@ var rooms = []room{
 	{dir: "model/cassette", own: []string{"", "event", "secret"}, tests: []string{"journal", "model/demo", "model/modeltest"}},
 	{dir: "model/modeltest", own: []string{"", "event"}, from: testLibraries},
 	{
-		dir: "model/*", own: []string{"", "event", "secret", "internal/encoded", "internal/wirename", "internal/schemaform", "internal/mediatype"}, tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
+		dir: "model/*", own: []string{
+			"", "event", "secret", "internal/encoded", "internal/wirename", "internal/schemaform", "internal/mediatype", "internal/upstream",
+			"internal/awsrefusal",
+		},
+		tests: []string{"model/modeltest", "model/cassette", "internal/recordings"},
 		from: []string{
 			"github.com/anthropics/anthropic-sdk-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"github.com/openai/openai-go", "google.golang.org/genai",
@@ -135,6 +139,8 @@ var rooms = []room{
 	{dir: "internal/recordings", from: []string{"go.yaml.in/yaml"}},
 	{dir: "internal/schemaform"},
 	{dir: "internal/wirename", own: []string{""}},
+	{dir: "internal/upstream", own: []string{"event", "secret"}},
+	{dir: "internal/awsrefusal", own: []string{"event", "secret", "internal/upstream"}},
 	{dir: "internal/encoded", own: []string{"", "event"}, tests: []string{"internal/wirename"}},
 	{dir: "internal/mediatype", own: []string{"event"}},
 	{dir: "internal/testsum"},

@@ -31,7 +31,7 @@ func TestBedrockFailures(t *testing.T) {
 	}{
 		{429, "ThrottlingException", "Too many tokens, please wait before trying again.", event.ErrThrottled, "Too many tokens", "Service Quotas"},
 		{429, "ThrottlingException", "Too many tokens per day, please wait before trying again.", event.ErrModel, "used up", "Service Quotas"},
-		{400, "ServiceQuotaExceededException", "Your request exceeds the service quota for your account.", event.ErrModel, "quota", "Service Quotas"},
+		{400, "ServiceQuotaExceededException", "Your request exceeds the service quota for your account.", event.ErrThrottled, "quota", "Service Quotas"},
 		{429, "ModelNotReadyException", "Model is not ready for inference.", event.ErrUnavailable, "not ready", "again"},
 		{408, "ModelTimeoutException", "The request took too long to process.", event.ErrUnavailable, "too long", "again"},
 		{424, "ModelErrorException", "The request failed due to an error while processing the model.", event.ErrUnavailable, "failed", "again"},
@@ -39,23 +39,23 @@ func TestBedrockFailures(t *testing.T) {
 		{503, "ServiceUnavailableException", "Bedrock is unable to process your request.", event.ErrOverloaded, "unable", "inference profile"},
 		{
 			403, "AccessDeniedException", "You don't have access to the model with the specified model ID.", event.ErrModelAuth,
-			haiku, "console, in us-east-1",
+			"this model", `console of the region "us-east-1"`,
 		},
 		{
 			403, "AccessDeniedException", "User: arn:aws:iam::123456789012:user/eve is not authorized to perform: bedrock:InvokeModelWithResponseStream",
-			event.ErrModelAuth, "iam::[account]:user/eve", "bedrock:InvokeModelWithResponseStream",
+			event.ErrModelAuth, "User: [arn] is not", "bedrock:InvokeModelWithResponseStream",
 		},
-		{403, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid.", event.ErrModelAuth, "API key", "AWS_BEARER_TOKEN_BEDROCK"},
+		{403, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid.", event.ErrModelAuth, "API Key", "AWS_BEARER_TOKEN_BEDROCK"},
 		{403, "ExpiredTokenException", "The security token included in the request is expired", event.ErrModelAuth, "expired", "sign in again"},
 		{403, "UnrecognizedClientException", "The security token included in the request is invalid.", event.ErrModelAuth, "does not know", "AWS_ACCESS_KEY_ID"},
 		{403, "InvalidSignatureException", "Signature expired: 20261121T000000Z is now earlier than 20261121T001000Z", event.ErrModelAuth, "signature", "clock"},
-		{404, "FTUFormNotFilled", "Model use case details have not been submitted for this account.", event.ErrModelAuth, "uses Claude for", "form"},
-		{404, "ResourceNotFoundException", "Could not resolve the foundation model from the provided model identifier.", event.ErrModelNotFound, "us-east-1", "region"},
+		{404, "FTUFormNotFilled", "Model use case details have not been submitted for this account.", event.ErrModelAuth, "uses the model for", "form"},
+		{404, "ResourceNotFoundException", "Could not resolve the foundation model from the provided model identifier.", event.ErrModelNotFound, "us-east-1", "inference profiles"},
 		{400, "ValidationException", "The provided model identifier is invalid.", event.ErrModelNotFound, "no model", "AWS_REGION"},
 		{
 			400, "ValidationException", "Invocation of model ID anthropic.claude-sonnet-4-5-20250929-v1:0 with on-demand throughput isn\u2019t supported. " +
 				"Retry your request with the ID or ARN of an inference profile that contains this model.",
-			event.ErrModelNotFound, "inference profile", "us., eu.",
+			event.ErrModelNotFound, "inference profile", "bedrock:us.anthropic.claude",
 		},
 		{400, "ValidationException", "Input is too long for requested model.", event.ErrContextOverflow, "too long", "shorten"},
 		{400, "ValidationException", "prompt is too long: 207791 tokens > 200000 maximum", event.ErrContextOverflow, "207791", "shorten"},
@@ -202,7 +202,7 @@ func TestBedrockRefusals(t *testing.T) {
 		"another region":    {haiku, elsewhere, event.ErrModelAuth, "AWS_ACCESS_KEY_ID"},
 		"a wrong API key":   {haiku, key, event.ErrModelAuth, "AWS_BEARER_TOKEN_BEDROCK"},
 		"no API key":        {haiku, noKey, event.ErrModelAuth, "AWS_BEARER_TOKEN_BEDROCK"},
-		"no profile":        {"anthropic.claude-haiku-4-5-20251001-v1:0", server.Signed(), event.ErrModelNotFound, "us., eu."},
+		"no profile":        {"anthropic.claude-haiku-4-5-20251001-v1:0", server.Signed(), event.ErrModelNotFound, "bedrock:us.anthropic.claude"},
 		"no such model":     {"us.anthropic.sonnet", server.Signed(), event.ErrModelNotFound, "AWS_REGION"},
 		"nobody at the end": {haiku, nobody, event.ErrUnavailable, "us-east-1"},
 	} {

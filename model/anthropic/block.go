@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/wirename"
 )
@@ -150,22 +150,10 @@ func (e *encoder) text(s string) {
 // The kinds of images that the API reads (build-with-claude/vision).
 var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// imageKind is an image's kind, from its first bytes where nobody says it.
-func imageKind(b *event.Image) string {
-	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
-	switch kind = strings.TrimSpace(kind); kind {
-	case "":
-		return http.DetectContentType(b.Data)
-	case "image/jpg":
-		return "image/jpeg"
-	default:
-		return kind
-	}
-}
-
 func (e *encoder) image(b *event.Image) {
-	switch kind := imageKind(b); {
-	case len(b.Data) == 0 && b.URL != "" && e.files:
+	b = mediatype.Image(b)
+	switch kind := b.MIME; {
+	case len(b.Data) == 0 && b.URL != "" && (e.files || !mediatype.Web(b.URL)):
 		e.text("[an image at " + b.URL + "]")
 	case len(b.Data) == 0 && b.URL != "":
 		e.begin(`{"type":"image","source":{"type":"url","url":`)
@@ -185,11 +173,10 @@ func (e *encoder) image(b *event.Image) {
 // documentKind is "pdf", "text", "url" or "" for one that the API cannot read
 // (build-with-claude/pdf-support).
 func documentKind(b *event.Document) string {
-	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
-	switch kind = strings.TrimSpace(kind); {
+	switch kind := b.MIME; {
 	case b.Text != "":
 		return "text"
-	case len(b.Data) > 0 && (kind == "application/pdf" || kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-"))):
+	case len(b.Data) > 0 && kind == "application/pdf":
 		return "pdf"
 	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
 		return "text"
@@ -201,6 +188,7 @@ func documentKind(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
+	b = mediatype.Document(b)
 	switch documentKind(b) {
 	case "text":
 		text := b.Text
@@ -217,7 +205,7 @@ func (e *encoder) document(b *event.Document) {
 		e.begin(`{"type":"document","source":{"type":"base64","media_type":"application/pdf"`)
 		e.data(b.Data)
 	case "url":
-		if e.files {
+		if e.files || !mediatype.Web(b.URL) {
 			e.text("[a document at " + b.URL + "]")
 			return
 		}
@@ -341,8 +329,9 @@ func (m *Model) unsupported(messages []event.Message) error {
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			if kind := imageKind(b); len(b.Data) > 0 && !slices.Contains(imageKinds, kind) {
-				return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", kind)
+			b = mediatype.Image(b)
+			if len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME) {
+				return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
 			}
 			if len(b.Data) == 0 && b.URL == "" {
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
@@ -350,16 +339,23 @@ func (m *Model) unsupported(messages []event.Message) error {
 			if len(b.Data) == 0 && m.aws != nil {
 				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch images from an address.", "give the image's bytes")
 			}
+			if len(b.Data) == 0 && !mediatype.Web(b.URL) {
+				return notSent(event.ErrUnsupported, "Claude fetches images from the web only.", "give the image's bytes")
+			}
 			if most := m.largestImage(); len(b.Data) > most {
 				return notSent(event.ErrTooLarge, "An image of %.1f MB is too large: the model takes %.1f MB.", "make it smaller, or send it as JPEG",
 					float64(len(b.Data))/1e6, float64(most)/1e6)
 			}
 		case *event.Document:
+			b = mediatype.Document(b)
 			if documentKind(b) == "" {
 				return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
 			}
 			if m.aws != nil && documentKind(b) == "url" {
 				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch documents from an address.", "give the document's bytes")
+			}
+			if documentKind(b) == "url" && !mediatype.Web(b.URL) {
+				return notSent(event.ErrUnsupported, "Claude fetches documents from the web only.", "give the document's bytes")
 			}
 		case *event.Media:
 			return notSent(event.ErrUnsupported, "Claude does not take %s.", "send text, images, PDF or a transcript", b.Media)

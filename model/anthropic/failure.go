@@ -1,21 +1,19 @@
 package anthropic
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/awsrefusal"
 	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 var errNoStream = errors.New("the answer is no stream of events")
@@ -51,7 +49,7 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return ended(g.Outer())
+		return upstream.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -60,19 +58,23 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
-	if e, ok := errors.AsType[*sdk.Error](err); ok && m.aws != nil {
-		return m.denial(awsError(e, time.Now()))
-	}
 	if e, ok := errors.AsType[*sdk.Error](err); ok {
+		var header http.Header
+		if e.Response != nil {
+			header = e.Response.Header
+		}
+		if m.aws != nil {
+			return m.denial(awsrefusal.Before(e.StatusCode, header, []byte(e.RawJSON()), time.Now()))
+		}
 		return m.refusal(&apiError{
 			status: e.StatusCode, kind: string(e.Type()), code: string(e.ErrorCode()), message: e.Message, requestID: e.RequestID,
-			after: retryAfter(e.Response, time.Now()),
+			after: upstream.RetryAfter(header, time.Now()),
 		})
 	}
+	if said, ok := errors.AsType[*awsrefusal.Said](err); ok {
+		return m.denial(said)
+	}
 	if e, ok := errors.AsType[*apiError](err); ok {
-		if m.aws != nil && !strings.HasSuffix(e.kind, "_error") { // those are Claude's own, inside a chunk
-			return m.denial(e)
-		}
 		return m.refusal(e)
 	}
 	broken := func(kind event.ErrorKind, message, hint string) error {
@@ -94,6 +96,13 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 	}
 }
 
+// denial maps what Bedrock said; what Claude said there stands in a chunk.
+func (m *Model) denial(said *awsrefusal.Said) error {
+	return said.Failure(awsrefusal.Asked{
+		Op: op, Model: m.name, Region: m.aws.cfg.Region, Keyed: m.aws.cfg.BearerAuthTokenProvider != nil, Variable: BedrockKeyVariable,
+	})
+}
+
 // title is what answers.
 func (m *Model) title() string {
 	if m.aws != nil {
@@ -110,15 +119,6 @@ func (m *Model) where() string {
 	return BaseVariable
 }
 
-// ended is the error of a call whose caller has had enough.
-func ended(ctx context.Context) error {
-	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Kind, e.Message = event.ErrTimeout, "The time was over before the model's answer was."
-	}
-	return e
-}
-
 // overflow is how the API says that a conversation is too long; its page of
 // errors has no type of its own for it.
 var overflow = regexp.MustCompile(`(?i)prompt is too long|exceeds? (the )?context (limit|window)|context window (is )?exceeded|` +
@@ -133,12 +133,9 @@ var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions excee
 // refusal maps what the API said (api/errors).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: a.after, Err: a}
-	said := m.presentable(a.message)
+	said := upstream.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, message, hint
-		if said != "" {
-			e.Message = strings.TrimSuffix(message, ".") + ": " + said
-		}
+		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, said), hint
 		return e
 	}
 	money := a.kind == "billing_error" || a.status == http.StatusPaymentRequired ||
@@ -181,53 +178,7 @@ func (m *Model) refusal(a *apiError) error {
 // statusOverloaded is the API's own.
 const statusOverloaded = 529
 
-var looksLikeKey = regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{6,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|\b(?:ABSK|bedrock-api-key-)[A-Za-z0-9+/=_-]{8,}`)
-
-// account is the number of an AWS account, which ARNs hold.
-var account = regexp.MustCompile(`\b[0-9]{12}\b`)
-
-// presentable is what the API said, fit for people: one short line that repeats
-// no key.
-func (m *Model) presentable(s string) string {
-	s = looksLikeKey.ReplaceAllString(m.key.Hide(s), "[redacted]")
-	if m.aws != nil {
-		s = account.ReplaceAllString(s, "[account]")
-	}
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	const most = 300
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
-}
-
-// retryAfter reads how long the API asks to wait: seconds, a date, or the
-// milliseconds that some gateways send.
-func retryAfter(resp *http.Response, now time.Time) time.Duration {
-	if resp == nil {
-		return 0
-	}
-	const most = 24 * time.Hour
-	bound := func(seconds float64) time.Duration {
-		if math.IsNaN(seconds) || seconds <= 0 {
-			return 0
-		}
-		return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
-	}
-	if ms, err := strconv.ParseFloat(resp.Header.Get("Retry-After-Ms"), 64); err == nil {
-		return bound(ms / 1000)
-	}
-	after := resp.Header.Get("Retry-After")
-	if s, err := strconv.ParseFloat(after, 64); err == nil {
-		return bound(s)
-	}
-	if t, err := http.ParseTime(after); err == nil {
-		return bound(t.Sub(now).Seconds())
-	}
-	return 0
-}
-
 // notSent is the error of a request that the API would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return &event.Error{Op: op, Kind: kind, Message: fmt.Sprintf(message, args...), Hint: hint}
+	return upstream.NotSent(op, kind, message, hint, args...)
 }

@@ -2,13 +2,12 @@ package anthropic
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/awsrefusal"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -44,9 +43,9 @@ func (f *frames) next() ([]byte, error) {
 			}
 			return f.data(m.Payload)
 		case "exception":
-			return nil, exception(string(m.Name), m.Payload)
+			return nil, awsrefusal.Exception(string(m.Name), m.Payload)
 		case "error":
-			return nil, &apiError{kind: string(m.Name), message: string(m.Message)}
+			return nil, &awsrefusal.Said{Kind: string(m.Name), Message: string(m.Message)}
 		}
 	}
 }
@@ -71,16 +70,4 @@ func (f *frames) data(payload []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: a chunk without an event", errUnreadable)
 	}
 	return f.buf, nil
-}
-
-// exception is what ended a stream: its name begins with a small letter there.
-func exception(name string, payload []byte) error {
-	var said struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(payload, &said) // the name says most of it
-	if name != "" {
-		name = strings.ToUpper(name[:1]) + name[1:]
-	}
-	return &apiError{kind: name, message: said.Message}
 }

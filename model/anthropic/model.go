@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/internal/upstream"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -58,7 +59,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
-	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: ownClient()}
+	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: upstream.Client()}
 	for _, o := range opts {
 		if err := o(m); err != nil {
 			return nil, err
@@ -78,12 +79,6 @@ const (
 	KeyVariable  = "ANTHROPIC_API_KEY"
 	BaseVariable = "ANTHROPIC_BASE_URL"
 )
-
-// ownClient follows no redirect: a key goes to the address that was given, or
-// nowhere.
-func ownClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
 
 func (m *Model) options() []option.RequestOption {
 	opts := []option.RequestOption{

@@ -2,10 +2,10 @@ package anthropic
 
 import (
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -18,8 +18,7 @@ func BaseURL(address string) Option {
 		if address == "" {
 			return nil
 		}
-		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if !upstream.Address(address) {
 			return wrong("The base URL of Anthropic's API is no address.", "write it as https://host, without a user, and without /v1")
 		}
 		m.base = address
