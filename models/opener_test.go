@@ -301,6 +301,8 @@ func TestWhereBedrockIsAsked(t *testing.T) {
 
 // Opening asks nobody over the network, not even the machine's metadata service;
 // and a call without credentials says what is missing.
+//
+//nolint:paralleltest // it sets the environment
 func TestOpeningAsksNobody(t *testing.T) {
 	l, url := listen(t)
 	for name, value := range map[string]string{

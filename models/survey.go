@@ -142,7 +142,8 @@ func (o *Opener) bedrock(s *Standing, g *opening) {
 		s.Why = "AWS's own files name credentials"
 	default:
 		s.Ready, s.Why = false, "no AWS credentials are named here"
-		s.Next = "set " + bedrock.KeyVariable + ", or " + awsProfile + ", or " + awsKeyID + " and " + awsKey + "; on a machine of AWS its role counts without them"
+		s.Next = "set " + bedrock.KeyVariable + ", or " + awsProfile + ", or " + awsKeyID + " and " + awsKey +
+			"; on a machine of AWS its role counts without them"
 		return
 	}
 	s.Why += ", and the region is " + s.Region
@@ -151,7 +152,9 @@ func (o *Opener) bedrock(s *Standing, g *opening) {
 // local lists the servers on this machine: Ollama by its own name, whether it is
 // there or not, the others by their address.
 func (o *Opener) local(p provider, servers []Server) []Standing {
-	ollama := Standing{Provider: p.name, Why: "no Ollama answers on this machine", Next: "install it from ollama.com and start it with \"ollama serve\""}
+	ollama := Standing{
+		Provider: p.name, Why: "no Ollama answers on this machine", Next: "install it from ollama.com and start it with \"ollama serve\"",
+	}
 	var others []Standing
 	for _, server := range servers {
 		s := Standing{Provider: "openai", Ready: true, Why: server.String()}

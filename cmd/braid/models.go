@@ -253,7 +253,8 @@ func (p *process) printModelsJSON(chosen models.Detection, list []models.Standin
 		for _, m := range s.Models {
 			k := knownJSON{Ref: m.Ref, Usual: m.Usual, Simulated: m.Simulated, ContextWindow: m.ContextWindow}
 			if m.Price != nil {
-				k.Price = &priceJSON{ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, Page: m.Price.Source.Page, Read: m.Price.Source.Read}
+				from := m.Price.Source
+				k.Price = &priceJSON{ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, Page: from.Page, Read: from.Read}
 				if m.Price.LongOver > 0 {
 					long := ratesOf(&m.Price.Long)
 					k.Price.Long = &long

@@ -187,8 +187,14 @@ func TestFallbackFlags(t *testing.T) {
 func TestDoctorAgreesWithModels(t *testing.T) {
 	t.Parallel()
 	for _, env := range []map[string]string{
-		{}, {"ANTHROPIC_API_KEY": "k"}, {"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"}, {"AWS_PROFILE": "p"}, {"AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "us-east-1"},
-		{"BRAID_MODEL": "gemini"}, {"BRAID_MODEL": "bedrock"}, {"BRAID_MODEL": "openai:gpt-5.4", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
+		{},
+		{"ANTHROPIC_API_KEY": "k"},
+		{"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k"},
+		{"AWS_PROFILE": "p"},
+		{"AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "us-east-1"},
+		{"BRAID_MODEL": "gemini"},
+		{"BRAID_MODEL": "bedrock"},
+		{"BRAID_MODEL": "openai:gpt-5.4", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
 	} {
 		p, out, _ := real(t, env, "models", "--json")
 		if code := p.run(t.Context()); code != 0 {

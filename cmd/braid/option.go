@@ -73,8 +73,9 @@ var options = []option{
 		set: func(s *settings, v string) error { s.Model = strings.TrimSpace(v); return nil },
 	},
 	{
-		name: "fallback", value: "LIST", list: true, help: "models to ask in this order where a call of the one before fails; may stand several times",
-		set: func(s *settings, v string) error { s.Fallback = words(v); return nil },
+		name: "fallback", value: "LIST", list: true,
+		help: "models to ask in this order where a call of the one before fails; may stand several times",
+		set:  func(s *settings, v string) error { s.Fallback = words(v); return nil },
 	},
 	{
 		name: "fallback_on", value: "LIST", list: true, def: "throttled,overloaded,unavailable",

@@ -57,7 +57,8 @@ GET /openapi.json describes the API.`,
 		},
 		options: true,
 		some: []string{
-			"model", "fallback", "fallback_on", "prices", "model_requests", "model_tokens", "model_concurrency", "instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
+			"model", "fallback", "fallback_on", "prices", "model_requests", "model_tokens", "model_concurrency",
+			"instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
 			"max_tokens", "temperature", "thinking_budget", "mcp",
 		},
 		flags: []flagSpec{
