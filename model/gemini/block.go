@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/wirename"
 )
@@ -158,11 +158,7 @@ func (e *encoder) content(b event.Block) {
 	case *event.Document:
 		e.document(b)
 	case *event.Media:
-		if b.URL == "" {
-			e.text("[" + b.Media + "]")
-			return
-		}
-		e.file(mediaKind(b), b.URL)
+		e.media(b)
 	case *event.Code:
 		e.text("```" + b.Language + "\n" + b.Code + "\n```")
 	case *event.CodeResult:
@@ -183,97 +179,49 @@ func (e *encoder) text(s string) {
 	e.end()
 }
 
-// plainKind is a MIME type without its parameters.
-func plainKind(mime string) string {
-	kind, _, _ := strings.Cut(strings.ToLower(mime), ";")
-	return strings.TrimSpace(kind)
-}
-
 // The kinds of images that the API reads (docs/image-understanding).
 var imageKinds = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
-// imageKind is an image's kind, from its first bytes or its address where nobody
-// says it.
-func imageKind(b *event.Image) string {
-	switch kind := plainKind(b.MIME); {
-	case kind == "image/jpg":
-		return "image/jpeg"
-	case kind != "":
-		return kind
-	case len(b.Data) > 0:
-		return http.DetectContentType(b.Data)
-	default:
-		return kindOf(b.URL)
-	}
+// fetched reports whether the API can get a file from an address: from the web, or
+// from Google's own storage.
+func fetched(address string) bool {
+	return mediatype.Web(address) || mediatype.Scheme(address) == "gs"
 }
 
-// kindOf tells the kind of a file by the end of its address; "" is unknown, which
-// the API finds out by itself.
-func kindOf(address string) string {
-	address, _, _ = strings.Cut(address, "?")
-	at := strings.LastIndexByte(address, '.')
-	if at < 0 {
-		return ""
+// imageTaken reports whether the API reads the image, which is in its normal form.
+// A kind that nobody knows of an address is left to it.
+func imageTaken(b *event.Image) bool {
+	if len(b.Data) == 0 {
+		return fetched(b.URL) && (b.MIME == "" || slices.Contains(imageKinds, b.MIME))
 	}
-	switch strings.ToLower(address[at+1:]) {
-	case "png":
-		return "image/png"
-	case "jpg", "jpeg":
-		return "image/jpeg"
-	case "webp":
-		return "image/webp"
-	case "heic":
-		return "image/heic"
-	case "pdf":
-		return "application/pdf"
-	case "mp3":
-		return "audio/mpeg"
-	case "wav":
-		return "audio/wav"
-	case "flac":
-		return "audio/flac"
-	case "ogg":
-		return "audio/ogg"
-	case "mp4":
-		return "video/mp4"
-	case "webm":
-		return "video/webm"
-	case "mov":
-		return "video/quicktime"
-	default:
-		return ""
-	}
-}
-
-func mediaKind(b *event.Media) string {
-	if kind := plainKind(b.MIME); kind != "" {
-		return kind
-	}
-	return kindOf(b.URL)
+	return slices.Contains(imageKinds, b.MIME)
 }
 
 func (e *encoder) image(b *event.Image) {
-	switch kind := imageKind(b); {
-	case len(b.Data) == 0 && b.URL != "":
-		e.file(kind, b.URL)
-	case len(b.Data) > 0 && slices.Contains(imageKinds, kind):
-		e.inline(kind, b.Data)
-	default:
+	b = mediatype.Image(b)
+	switch {
+	case !imageTaken(b):
 		e.text("[an image that cannot be shown]")
+	case len(b.Data) > 0:
+		e.inline(b.MIME, b.Data)
+	default:
+		e.file(b.MIME, b.URL)
 	}
 }
 
 // documentKind is "pdf", "text", "url" or "" for one that the API cannot read
-// (docs/document-processing: of PDF it sees the pages, of the others the text).
+// (docs/document-processing: of PDF it sees the pages, of the others the text). The
+// document is in its normal form.
 func documentKind(b *event.Document) string {
-	switch kind := plainKind(b.MIME); {
+	text := strings.HasPrefix(b.MIME, "text/") || b.MIME == "application/json" || b.MIME == "application/xml" || b.MIME == "application/yaml"
+	switch {
 	case b.Text != "":
 		return "text"
-	case len(b.Data) > 0 && (kind == "application/pdf" || kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-"))):
+	case len(b.Data) > 0 && b.MIME == "application/pdf":
 		return "pdf"
-	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
+	case len(b.Data) > 0 && text:
 		return "text"
-	case len(b.Data) == 0 && b.URL != "" && (kind == "" || kind == "application/pdf" || strings.HasPrefix(kind, "text/")):
+	case len(b.Data) == 0 && fetched(b.URL) && (text || b.MIME == "" || b.MIME == "application/pdf"):
 		return "url"
 	default:
 		return ""
@@ -281,6 +229,7 @@ func documentKind(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
+	b = mediatype.Document(b)
 	switch documentKind(b) {
 	case "text":
 		text := b.Text
@@ -292,16 +241,36 @@ func (e *encoder) document(b *event.Document) {
 		}
 		e.text(text)
 	case "pdf":
-		e.inline("application/pdf", b.Data)
+		e.inline(b.MIME, b.Data)
 	case "url":
-		kind := plainKind(b.MIME)
-		if kind == "" {
-			kind = kindOf(b.URL)
-		}
-		e.file(kind, b.URL)
+		e.file(b.MIME, b.URL)
 	default:
 		e.text(strings.TrimSpace("[a document that cannot be shown " + b.Name + "]"))
 	}
+}
+
+// media writes sound and film: by address, or as data that stands in the address.
+func (e *encoder) media(b *event.Media) {
+	b = mediatype.Media(b)
+	_, data, ok := mediatype.Data(b.URL)
+	switch {
+	case !mediaTaken(b):
+		e.text(strings.TrimSpace("[" + b.Media + " that cannot be heard or seen]"))
+	case ok:
+		e.inline(b.MIME, data)
+	default:
+		e.file(b.MIME, b.URL)
+	}
+}
+
+// mediaTaken reports whether the API takes sound or film (docs/audio and
+// docs/video-understanding), which is in its normal form.
+func mediaTaken(b *event.Media) bool {
+	known := strings.HasPrefix(b.MIME, "audio/") || strings.HasPrefix(b.MIME, "video/")
+	if _, data, ok := mediatype.Data(b.URL); ok {
+		return known && len(data) > 0
+	}
+	return fetched(b.URL) && (known || b.MIME == "")
 }
 
 // placeholder is what the vendor takes in the place of a signature that there is
@@ -459,13 +428,14 @@ func inWords(b event.Block) (string, bool) {
 func inResult(b event.Block) (kind string, data []byte) {
 	switch b := b.(type) {
 	case *event.Image:
-		switch kind := imageKind(b); kind {
+		b = mediatype.Image(b)
+		switch b.MIME {
 		case "image/png", "image/jpeg", "image/webp":
-			return kind, b.Data
+			return b.MIME, b.Data
 		}
 	case *event.Document:
-		if documentKind(b) == "pdf" {
-			return "application/pdf", b.Data
+		if b = mediatype.Document(b); documentKind(b) == "pdf" {
+			return b.MIME, b.Data
 		}
 	}
 	return "", nil
@@ -542,19 +512,21 @@ func unsupported(messages []event.Message) error {
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			if kind := imageKind(b); len(b.Data) > 0 && !slices.Contains(imageKinds, kind) {
-				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q.", "send PNG, JPEG, WebP, HEIC or HEIF", kind)
-			}
-			if len(b.Data) == 0 && b.URL == "" {
+			switch n := mediatype.Image(b); {
+			case len(n.Data) == 0 && n.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+			case len(n.Data) == 0 && !fetched(n.URL):
+				return notSent(event.ErrUnsupported, "Gemini does not get images from such an address.", "give the image's bytes, or an address of the web")
+			case !imageTaken(n):
+				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q.", "send PNG, JPEG, WebP, HEIC or HEIF", n.MIME)
 			}
 		case *event.Document:
-			if documentKind(b) == "" {
-				return notSent(event.ErrUnsupported, "Gemini does not read documents of the kind %q.", "send PDF or text", b.MIME)
+			if n := mediatype.Document(b); documentKind(n) == "" {
+				return notSent(event.ErrUnsupported, "Gemini does not read documents of the kind %q.", "send PDF or text", n.MIME)
 			}
 		case *event.Media:
-			if b.URL == "" || (b.Media != "audio" && b.Media != "video") {
-				return notSent(event.ErrUnsupported, "Gemini takes sound and film by their address alone.", "give an address")
+			if !mediaTaken(mediatype.Media(b)) {
+				return notSent(event.ErrUnsupported, "Gemini cannot take this %s.", "give sound or film, by an address of the web or as a data address", b.Media)
 			}
 		}
 	}

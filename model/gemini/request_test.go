@@ -149,7 +149,38 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// encoded are messages as they are sent, without the brackets around all.
+// Input that the API does not take is told; what is older is told to the model in
+// words.
+func TestInputThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	m := made(t, Default)
+	for _, tc := range []struct {
+		in   event.Block
+		want event.ErrorKind
+		old  string
+	}{
+		{&event.Image{MIME: "image/gif", Data: []byte("GIF89a")}, event.ErrUnsupported, "[an image that cannot be shown]"},
+		{&event.Image{URL: "https://e.com/x.gif"}, event.ErrUnsupported, "[an image that cannot be shown]"},
+		{&event.Image{URL: "file:///etc/x.png"}, event.ErrUnsupported, "[an image that cannot be shown]"},
+		{&event.Image{}, event.ErrInvalid, "[an image that cannot be shown]"},
+		{&event.Document{Name: "a.zip", Data: []byte("PK\x03\x04")}, event.ErrUnsupported, "[a document that cannot be shown a.zip]"},
+		{&event.Document{URL: "x.pdf"}, event.ErrUnsupported, "[a document that cannot be shown]"},
+		{&event.Media{Media: "audio"}, event.ErrUnsupported, "[audio that cannot be heard or seen]"},
+		{&event.Media{Media: "audio", MIME: "text/plain", URL: "https://e.com/a"}, event.ErrUnsupported, "[audio that cannot be heard or seen]"},
+		{&event.Media{Media: "video", URL: "data:video/mp4;base64,"}, event.ErrUnsupported, "[video that cannot be heard or seen]"},
+	} {
+		_, _, err := m.body(&braid.ModelRequest{Messages: []event.Message{user(tc.in)}})
+		var e *event.Error
+		if !errors.As(err, &e) || e.Kind != tc.want || e.Hint == "" {
+			t.Errorf("%+v: %v", tc.in, err)
+		}
+		if got, want := sent(t, m, user(tc.in), model(text("Well.")), user(text("Go on."))), `{"text":"`+tc.old+`"}`; !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// sent are messages as they are sent, without the brackets around all.
 func sent(t *testing.T, m *Model, messages ...event.Message) string {
 	t.Helper()
 	body, _, err := m.body(&braid.ModelRequest{Messages: messages})
@@ -227,6 +258,9 @@ func TestBlocksOnTheWire(t *testing.T) {
 		{now, []event.Block{&event.Document{URL: "gs://b/f.pdf"}}, `{"fileData":{"mimeType":"application/pdf","fileUri":"gs://b/f.pdf"}}`},
 		{now, []event.Block{&event.Document{Name: "n", Text: "t"}, &event.Document{MIME: "text/csv", Data: []byte("a\xff")}}, `{"text":"n:\n\nt"},{"text":"a` + "\uFFFD" + `"}`},
 		{now, []event.Block{&event.Media{Media: "audio", URL: "https://e.com/a.mp3"}}, `{"fileData":{"mimeType":"audio/mpeg","fileUri":"https://e.com/a.mp3"}}`},
+		{now, []event.Block{&event.Media{Media: "audio", URL: "data:audio/x-wav;base64,eA=="}}, `{"inlineData":{"mimeType":"audio/wav","data":"eA=="}}`},
+		{now, []event.Block{&event.Image{URL: "data:image/png;base64,iVBORw=="}}, pngPart},
+		{now, []event.Block{&event.Image{URL: "https://e.com/x", MIME: "PNG"}}, `{"fileData":{"mimeType":"image/png","fileUri":"https://e.com/x"}}`},
 		{now, []event.Block{&event.Media{Media: "video", MIME: "video/mp4", URL: "https://e.com/a"}}, `{"fileData":{"mimeType":"video/mp4","fileUri":"https://e.com/a"}}`},
 		{now, []event.Block{&event.Code{Language: "go", Code: "x"}, &event.CodeResult{Output: "y"}}, "{\"text\":\"```go\\nx\\n```\"},{\"text\":\"y\"}"},
 		{now, []event.Block{text(" ")}, `{"text":"[nothing]"}`},
