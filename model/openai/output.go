@@ -34,12 +34,12 @@ func (u *output) update(m *Model, o *braid.OutputSchema) error {
 		return nil
 	}
 	*u = output{}
-	form, problems := schemaform.Form(o.Schema, schemaform.OpenAIOutput)
+	form, problems := m.forms.Form(o.Schema, schemaform.OpenAIOutput)
 	absent, known := missing(problems)
 	strict := form != nil && known
 	if !strict {
 		// What cannot be held strictly can still be asked for.
-		form, problems = schemaform.Form(o.Schema, schemaform.OpenAITools)
+		form, problems = m.forms.Form(o.Schema, schemaform.OpenAITools)
 		absent = nil
 	}
 	if p, none := schemaform.Worst(problems, schemaform.Fatal); none {

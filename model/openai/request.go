@@ -116,7 +116,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 
 // appendTool writes what the model is told about a tool, and a comma.
 func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	schema, words, err := toolSchema(t)
+	schema, words, err := m.toolSchema(t)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 
 // toolSchema is a tool's schema as the APIs take it, and what of it is told in
 // words; that it holds is checked by the tool anyway.
-func toolSchema(t *braid.ToolSpec) (schema json.RawMessage, words string, err error) {
-	schema, problems := schemaform.Form(t.Schema, schemaform.OpenAITools)
+func (m *Model) toolSchema(t *braid.ToolSpec) (schema json.RawMessage, words string, err error) {
+	schema, problems := m.forms.Form(t.Schema, schemaform.OpenAITools)
 	if p, none := schemaform.Worst(problems, schemaform.Fatal); none {
 		where := ""
 		if p.At != "" {

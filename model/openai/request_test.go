@@ -129,7 +129,7 @@ func TestSchemas(t *testing.T) {
 		},
 		`{"type":"object","properties":{"a":{"type":"array"},"b":true}}`: {`{"type":"object","properties":{"a":{"type":"array","items":{}},"b":{}}}`, ``},
 	} {
-		schema, rest, err := toolSchema(&braid.ToolSpec{Schema: json.RawMessage(given)})
+		schema, rest, err := made(t, "gpt-4o").toolSchema(&braid.ToolSpec{Schema: json.RawMessage(given)})
 		if err != nil || string(schema) != want[0] || rest != want[1] {
 			t.Errorf("%s: %s, %s, %v", given, schema, rest, err)
 		}
