@@ -114,6 +114,52 @@ func TestAnotherRequestIsAnError(t *testing.T) {
 	}
 }
 
+// Where an agent's agent asks something else, the run says that, and not what came of
+// it in the agent above.
+func TestTheFirstDifferenceIsTold(t *testing.T) {
+	t.Parallel()
+	lead := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+		if req.Scope == "" && req.Cycle == 1 {
+			return []braid.Chunk{{Kind: braid.ChunkCall, ID: "c", Text: "inner"}, {Kind: braid.ChunkCallInput, Text: `{"input":"go"}`}, stop}, nil
+		}
+		return []braid.Chunk{{Kind: braid.ChunkText, Text: "fine"}, stop}, nil
+	})
+	run := func(m braid.Model, told string) error {
+		inner := braid.New("inner", m, braid.Instructions(told))
+		_, err := braid.New("outer", m, braid.AsTool(inner, "Helps.")).Run(t.Context(), "go")
+		return err
+	}
+	tape := recording(t, lead, func(m braid.Model) {
+		if err := run(m, "You help."); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := run(open(t, tape), "You help."); err != nil {
+		t.Errorf("the same: %v", err)
+	}
+	err := run(open(t, tape), "You do not.")
+	if event.KindOf(err) != event.ErrConflict || !strings.Contains(err.Error(), `the instructions is "You do not.", the recording has "You help."`) {
+		t.Errorf("another: %v", err)
+	}
+}
+
+// "[redacted]" fits what it may stand for, and nothing around it.
+func TestWhatRedactedFits(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]bool{
+		"a [redacted] b [redacted] c": true, "a x b y c": true, "a  b  c": true, "a \"q\" b \n c": true, "a b b b c": true,
+		"A x b y c": false, "a x b y C": false, "a x y c": false, "x": false, "a x b": false, "b x a x b y c": false,
+	} {
+		tape := header + model + setup +
+			`{"kind":"request","n":1,"model":1,"run":1,"cycle":1,"attempt":1,"setup":1,` +
+			`"messages":[{"role":"user","content":[{"kind":"text","text":"a [redacted] b [redacted] c"}]}]}` + "\n" + answer + over
+		_, err := braid.New("a", open(t, []byte(tape))).Run(t.Context(), asked)
+		if (err == nil) != want {
+			t.Errorf("%q: %v", asked, err)
+		}
+	}
+}
+
 // More than was recorded, and the same once more, are errors too.
 func TestARecordingIsPlayedOnce(t *testing.T) {
 	t.Parallel()
@@ -352,6 +398,28 @@ func (priced) Stream(ctx context.Context, req *braid.ModelRequest) seq {
 	}).Stream(ctx, req)
 }
 
+// picky cannot be asked for stop words.
+type picky struct{ said }
+
+func (picky) Check(req *braid.ModelRequest) error {
+	if len(req.Options.StopWords) > 0 {
+		return &event.Error{Kind: event.ErrUnsupported, Message: "no stop words"}
+	}
+	return nil
+}
+
+// What the recorded model knows beforehand is known of it while it is recorded.
+func TestChecksAreThoseOfTheModel(t *testing.T) {
+	t.Parallel()
+	stops := braid.Options(braid.ModelOptions{StopWords: []string{"x"}})
+	if err := braid.New("a", cassette.Record(picky{echo}, io.Discard), stops).Err(); event.KindOf(err) != event.ErrUnsupported {
+		t.Errorf("recorded: %v", err)
+	}
+	if err := braid.New("a", cassette.Record(picky{echo}, io.Discard)).Err(); err != nil {
+		t.Errorf("without them: %v", err)
+	}
+}
+
 // A replay is as fast as it can be, or keeps the time of the recording.
 func TestPace(t *testing.T) {
 	t.Parallel()
@@ -416,6 +484,23 @@ func TestACallThatWasCancelled(t *testing.T) {
 		begun = time.Now()
 		if text, _ = hear(ctx, open(t, tape), 0); text != "one" || time.Since(begun) != time.Millisecond {
 			t.Errorf("%q after %v", text, time.Since(begun))
+		}
+		// What a model still said to one who was gone is said again.
+		late := func(m braid.Model) (text string, err error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for c, e := range m.Stream(ctx, &braid.ModelRequest{}) {
+				text, err = text+c.Text, e
+				cancel()
+			}
+			return text, err
+		}
+		slow := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
+			return []braid.Chunk{{Kind: braid.ChunkText, Text: "one"}, {Kind: braid.ChunkText, Text: "two"}}, context.Canceled
+		})
+		tape = recording(t, slow, func(m braid.Model) { _, _ = late(m) })
+		if text, err := late(open(t, tape)); text != "onetwo" || !errors.Is(err, context.Canceled) {
+			t.Errorf("%q, %v", text, err)
 		}
 	})
 }
