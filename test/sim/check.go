@@ -36,6 +36,7 @@ func (w *world) check() {
 	w.checkTakeOver()
 	w.checkCancels()
 	w.checkUsage()
+	w.checkModels()
 	w.checkAnswers()
 	w.checkMessages(stalled)
 	w.checkDrain()
@@ -380,6 +381,41 @@ func (w *world) checkCancels() {
 	}
 }
 
+// checkModels: a run is with one model until a call of it falls back, which is written before
+// the next one is asked, and the one that the log names is the one that was asked (P2).
+func (w *world) checkModels() {
+	asked := map[string]string{}
+	for _, m := range w.record.models {
+		asked[fmt.Sprintf("%s/%s/%d", m.run, m.step, m.attempt)] = m.model
+	}
+	last, instead := map[string]string{}, map[string]string{}
+	for _, e := range w.g().entries {
+		scope := e.Run + "/" + e.Scope
+		name := fmt.Sprintf("%s/%d of %s", e.Step, e.Attempt, w.aliasLocked(e.Run))
+		switch b := e.Body.(type) {
+		case *event.StepBegun:
+			if b.Step != event.StepModel {
+				continue
+			}
+			want := last[scope]
+			if instead[scope] != "" {
+				want = instead[scope]
+			}
+			if want != "" && b.Model != want || (b.Why == event.WhyFallback) != (instead[scope] != "") {
+				w.failLocked("P2", "%s asks %s because of %s, and %s was to be asked", name, b.Model, b.Why, want)
+			}
+			if was := asked[fmt.Sprintf("%s/%s/%d", e.Run, e.Step, e.Attempt)]; was != "" && was != b.Model {
+				w.failLocked("P2", "%s is said to ask %s, and %s was asked", name, b.Model, was)
+			}
+			last[scope], instead[scope] = b.Model, ""
+		case *event.StepEnded:
+			if b.Step == event.StepModel {
+				instead[scope] = b.Fallback
+			}
+		}
+	}
+}
+
 // checkUsage: what a model call has used is recorded once, in every outcome (P10).
 func (w *world) checkUsage() {
 	total := map[string]event.Usage{}
@@ -420,6 +456,9 @@ func (w *world) checkUsage() {
 		}
 	}
 	for id, run := range w.record.runs {
+		if run.ended != nil && (run.ended.CostNanoUSD == nil || *run.ended.CostNanoUSD != 3*run.ended.Usage.Total) {
+			w.failLocked("P10", "%s is said to have cost %v for %d tokens", w.aliasLocked(id), run.ended.CostNanoUSD, run.ended.Usage.Total)
+		}
 		if run.ended != nil && run.ended.Usage != total[id] {
 			w.failLocked("P10", "%s is said to have used %d tokens, and its steps %d", w.aliasLocked(id), run.ended.Usage.Total, total[id].Total)
 		}

@@ -17,7 +17,7 @@ import (
 type modelCall struct {
 	begun, ended int
 	proc         *process
-	agent        string
+	agent, model string
 	run, scope   string
 	step         string
 	cycle        int
@@ -77,12 +77,17 @@ type want struct {
 type model struct {
 	agent  string
 	script []reply
+	// nth is its place in the agent's list of models.
+	nth int
 }
 
 // Info implements [braid.Model].
 func (m *model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "sim:" + m.agent, Simulated: true}
+	return braid.ModelInfo{Name: "sim:" + m.agent + strings.Repeat("+", m.nth), Simulated: true, Cost: priceOf}
 }
+
+// priceOf is what every model of a simulation costs.
+func priceOf(u event.Usage) (nanoUSD int64, known bool) { return 3 * u.Total, true }
 
 // Stream implements [braid.Model].
 func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
@@ -167,7 +172,7 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 
 func (m *model) begin(p *process, req *braid.ModelRequest) *modelCall {
 	c := &modelCall{
-		proc: p, agent: m.agent, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
+		proc: p, agent: m.agent, model: m.Info().Name, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
 		step: stepName(req.Scope, req.Cycle), results: map[string]string{},
 	}
 	for _, msg := range req.Messages {

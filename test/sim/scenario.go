@@ -42,7 +42,7 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 
 // scenarios are all of them by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), late(), drains(), mixed(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), falls(), late(), drains(), mixed(),
 )
 
 func index(list ...*scenario) map[string]*scenario {
@@ -344,7 +344,7 @@ func longAgo(w *world) {
 		w.committed(p, o.Lease, b, w.base.Commit(ctx, o.Lease, b))
 	}
 	said := func(text string) []event.Block { return []event.Block{&event.Text{Text: text}} }
-	end := &event.RunEnded{Status: event.RunCompleted, Stop: event.StopEndTurn, Why: event.WhyEndTurn}
+	end := &event.RunEnded{Status: event.RunCompleted, Stop: event.StopEndTurn, Why: event.WhyEndTurn, CostNanoUSD: new(int64)}
 	write("old", &event.RunStarted{Agent: w.scenario.root, Turn: 1, Session: 1},
 		&event.UserMessage{Content: said(forgotten)}, &event.AssistantMessage{Content: said("an old answer")}, end)
 	write("compact", &event.RunStarted{Agent: w.scenario.root, Turn: 2, Session: 1},
@@ -373,6 +373,36 @@ func retries() *scenario {
 		clients: func(w *world) {
 			w.viewer("eve")
 			w.client("ann", func(c *client) { c.submit("try hard") })
+		},
+	}
+}
+
+// falls is an agent with a list of models, of which the first and the second fail for
+// what they are not asked again for.
+func falls() *scenario {
+	fails := func(kind event.ErrorKind) *event.Error { return &event.Error{Op: "model", Kind: kind, Message: "no"} }
+	return &scenario{
+		name: "fallback", root: "worker",
+		scripts: map[string][]reply{"worker": {
+			{text: "pays", calls: []want{{"pay", "{}"}}, errs: []*event.Error{fails(event.ErrThrottled)}},
+			{text: "looks", calls: []want{{"look", "{}"}}, errs: []*event.Error{fails(event.ErrContextOverflow), fails(event.ErrThrottled)}},
+			{text: "done"},
+		}},
+		make: func(s *scenario) *braid.Agent {
+			var more []braid.Model
+			for n := range 2 {
+				more = append(more, &model{agent: s.root, script: s.scripts[s.root], nth: n + 1})
+			}
+			kinds := []event.ErrorKind{event.ErrThrottled, event.ErrContextOverflow}
+			return solo(kit)(s).Use(braid.Fallback(kinds, more...))
+		},
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) {
+				c.submit("whoever can")
+				c.see(ended(1))
+				c.submit("and again")
+			})
 		},
 	}
 }
