@@ -19,6 +19,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/awsrefusal"
 )
 
 // The SDK finds the address, the credentials and the signature. What it would do
@@ -184,42 +185,8 @@ const eventStream = "application/vnd.amazon.eventstream"
 
 // refused reads why the API gives no answer.
 func refused(resp *http.Response) error {
-	a := &apiError{
-		status: resp.StatusCode, kind: resp.Header.Get("X-Amzn-Errortype"), requestID: resp.Header.Get("X-Amzn-Requestid"),
-		after: retryAfter(resp.Header, time.Now()),
-	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what can be read of it will do
-	a.read(body)
-	return a
-}
-
-// read takes what a body says: API and gateways have several forms.
-func (a *apiError) read(body []byte) {
-	var e struct {
-		Message  string `json:"message"`
-		Upper    string `json:"Message"`
-		Type     string `json:"__type"`
-		Code     string `json:"code"`
-		Original string `json:"originalMessage"`
-		Status   int    `json:"originalStatusCode"`
-	}
-	if json.Unmarshal(body, &e) != nil {
-		return
-	}
-	for _, s := range []string{e.Message, e.Upper, e.Original} {
-		if a.message == "" {
-			a.message = s
-		}
-	}
-	for _, s := range []string{e.Type, e.Code} {
-		if a.kind == "" {
-			a.kind = s
-		}
-	}
-	// "ThrottlingException:http://internal.amazon.com/…" and "com.amazon#Throttling…"
-	a.kind, _, _ = strings.Cut(a.kind, ":")
-	a.kind = a.kind[strings.LastIndexByte(a.kind, '#')+1:]
-	a.original = e.Status
+	return awsrefusal.Before(resp.StatusCode, resp.Header, body, time.Now())
 }
 
 // post sends a request; the answer, or its beginning, stands in the exchange.

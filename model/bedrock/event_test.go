@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/awsrefusal"
 	"github.com/braidrun/braid/internal/recordings"
 	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/model/modeltest"
@@ -55,7 +56,7 @@ var topSong = frames(
 	"contentBlockDelta", `{"delta": {"toolUse": {"input": "WZPZ\"}"}},"contentBlockIndex": 1,"p":"abcd"}`,
 	"contentBlockStop", `{"contentBlockIndex": 1}`,
 	"messageStop", `{"stopReason": "tool_use"}`,
-	"metadata", `{"usage": {"inputTokens": 47,"outputTokens": 20,"totalTokens": 67},"metrics": {"latencyMs": 100.0}}`,
+	"metadata", `{"usage": {"inputTokens": 47,"outputTokens": 20,"totalTokens": 67},"metrics": {"latencyMs": 100}}`,
 )
 
 func TestTheExampleOfTheGuide(t *testing.T) {
@@ -80,7 +81,7 @@ func TestTheExampleOfTheGuide(t *testing.T) {
 // then not known.
 func TestCutAnywhere(t *testing.T) {
 	t.Parallel()
-	stop := len(topSong) - len(frames("metadata", `{"usage": {"inputTokens": 47,"outputTokens": 20,"totalTokens": 67},"metrics": {"latencyMs": 100.0}}`))
+	stop := len(topSong) - len(frames("metadata", `{"usage": {"inputTokens": 47,"outputTokens": 20,"totalTokens": 67},"metrics": {"latencyMs": 100}}`))
 	for n := range len(topSong) {
 		for _, broken := range []bool{false, true} {
 			var in io.Reader = strings.NewReader(topSong[:n])
@@ -133,7 +134,7 @@ func TestExceptionsInTheStream(t *testing.T) {
 	} {
 		for _, behind := range []string{"", frames("messageStop", `{"stopReason":"end_turn"}`)} {
 			_, err := decode(novaID, nil, strings.NewReader(begun+behind+string(awsframes.Append(nil, tc.kind, tc.name, []byte(tc.payload)))))
-			a := &apiError{}
+			a := &awsrefusal.Said{}
 			if !errors.As(err, &a) || a.Error() == "" {
 				t.Fatalf("%s: %v", tc.name, err)
 			}

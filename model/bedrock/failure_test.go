@@ -187,8 +187,10 @@ func TestNotTheAPI(t *testing.T) {
 func TestByteByByte(t *testing.T) {
 	t.Parallel()
 	chunks := []braid.Chunk{
-		{Kind: braid.ChunkText, Text: "Hello, 世界"}, {Kind: braid.ChunkCall, Index: 1, ID: "c1", Text: "add"},
-		{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a":`}, {Kind: braid.ChunkCallInput, Index: 1, Text: `1}`},
+		{Kind: braid.ChunkText, Text: "Hello, 世界"},
+		{Kind: braid.ChunkCall, Index: 1, ID: "c1", Text: "add"},
+		{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a":`},
+		{Kind: braid.ChunkCallInput, Index: 1, Text: `1}`},
 	}
 	a := bedrocktest.Stream(chunks, "tool_use", event.Usage{Input: 1, Output: 2, Total: 3})
 	slow := a
@@ -340,6 +342,7 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	none := aws.Config{Region: "us-east-1"}
+	anonymous := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}}
 	nowhere := bedrocktest.Config()
 	nowhere.Region = ""
 	for name, tc := range map[string]struct {
@@ -349,6 +352,7 @@ func TestNewRefuses(t *testing.T) {
 		want event.ErrorKind
 	}{
 		"no key":        {pro, none, nil, event.ErrModelAuth},
+		"nobody's key":  {pro, anonymous, nil, event.ErrModelAuth},
 		"no region":     {pro, nowhere, nil, event.ErrInvalid},
 		"no name":       {"", bedrocktest.Config(), nil, event.ErrInvalid},
 		"a strange one": {"nova\nx", bedrocktest.Config(), nil, event.ErrInvalid},

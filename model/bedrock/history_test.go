@@ -37,7 +37,12 @@ const (
 )
 
 func config() aws.Config {
-	return aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}}
+	return aws.Config{
+		Region: "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
+	}
 }
 
 func model(tb testing.TB, name string, opts ...Option) *Model {
@@ -133,7 +138,8 @@ func TestWhereCachePointsStand(t *testing.T) {
 		},
 		{
 			"behind a document", claude, nil,
-			braid.ModelRequest{Messages: []event.Message{msg(event.RoleUser, &event.Text{Text: "q"}, csv)}}, "q document",
+			braid.ModelRequest{Messages: []event.Message{msg(event.RoleUser, &event.Text{Text: "q"}, csv)}},
+			"q document",
 		},
 	} {
 		body := string(ask(t, model(t, tc.model, tc.opts...), &tc.req))

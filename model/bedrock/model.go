@@ -17,6 +17,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/internal/awsrefusal"
 	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/stall"
 )
@@ -86,7 +87,9 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if cfg.Region == "" {
 		return nil, wrong("Nobody says in which region Amazon Bedrock is to be asked.", "set "+RegionVariable+", or name a region")
 	}
-	if cfg.Credentials == nil && cfg.BearerAuthTokenProvider == nil {
+	// Where nobody is to sign, the SDK looks for a key, and panics without one.
+	anonymous := cfg.Credentials == nil || aws.IsCredentialsProvider(cfg.Credentials, aws.AnonymousCredentials{})
+	if anonymous && cfg.BearerAuthTokenProvider == nil {
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
 			Hint: "set " + KeyVariable + ", or AWS credentials in any of the usual ways",
@@ -217,9 +220,7 @@ func (d *decoder) message(m *awsframes.Frame) error {
 	case "event":
 		return d.event(string(m.Name), m.Payload)
 	case "exception", "error":
-		a := &apiError{kind: string(m.Name), message: string(m.Message), inStream: true}
-		a.read(m.Payload)
-		return a
+		return awsrefusal.Exception(string(m.Name), string(m.Message), m.Payload)
 	default:
 		return nil
 	}

@@ -3,12 +3,12 @@ package bedrock
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -22,8 +22,7 @@ func BaseURL(address string) Option {
 		if address == "" {
 			return nil
 		}
-		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if !upstream.Address(address) {
 			return wrong("The base URL of Amazon Bedrock is no address.", "write it as https://host, without a user")
 		}
 		m.base = strings.TrimSuffix(address, "/")

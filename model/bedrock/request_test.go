@@ -34,34 +34,41 @@ func TestWhatIsSent(t *testing.T) {
 				`{"role":"user","content":[{"toolResult":{"toolUseId":"x_2","content":[{"text":"[nothing]"}]}}]}]`,
 		},
 		{
-			"a failure with a picture", claude, []event.Message{question("q"), call, u(&event.Text{Text: "so?"}, failed)},
+			"a failure with a picture", claude,
+			[]event.Message{question("q"), call, u(&event.Text{Text: "so?"}, failed)},
 			`{"role":"user","content":[{"toolResult":{"toolUseId":"x","content":[{"text":"no"}],"status":"error"}},` +
 				`{"image":{"format":"png","source":{"bytes":"iVBORw0KGgoAAAANSUhEUgAAAAE="}}},{"text":"so?"}]}]`,
 		},
 		{
-			"the same in turns of their own", llama, []event.Message{question("q"), call, u(&event.Text{Text: "so?"}, failed)},
+			"the same in turns of their own", llama,
+			[]event.Message{question("q"), call, u(&event.Text{Text: "so?"}, failed)},
 			`{"role":"user","content":[{"toolResult":{"toolUseId":"x","content":[{"text":"no"}]}}]},` +
 				`{"role":"assistant","content":[{"text":"I have the results."}]},` +
 				`{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"iVBORw0KGgoAAAANSUhEUgAAAAE="}}},{"text":"so?"}]}]`,
 		},
 		{
-			"results and nothing to say", llama, []event.Message{question("q"), call, u(&event.ToolResult{Call: "x"}, &event.Text{Text: " "})},
+			"results and nothing to say", llama,
+			[]event.Message{question("q"), call, u(&event.ToolResult{Call: "x"}, &event.Text{Text: " "})},
 			`{"role":"user","content":[{"toolResult":{"toolUseId":"x","content":[{"text":"[nothing]"}]}}]}]`,
 		},
 		{
-			"a result for programs", claude, []event.Message{question("q"), call, u(&event.ToolResult{Call: "x", Structured: json.RawMessage(`{ "sum": 3 }`)})},
+			"a result for programs", claude,
+			[]event.Message{question("q"), call, u(&event.ToolResult{Call: "x", Structured: json.RawMessage(`{ "sum": 3 }`)})},
 			`"content":[{"json":{"sum":3}}]`,
 		},
 		{
-			"the same for Nova", novaID, []event.Message{question("q"), call, u(&event.ToolResult{Call: "x", Structured: json.RawMessage(`{"sum":3}`)})},
+			"the same for Nova", novaID,
+			[]event.Message{question("q"), call, u(&event.ToolResult{Call: "x", Structured: json.RawMessage(`{"sum":3}`)})},
 			`"content":[{"text":"{\"sum\":3}"}]`,
 		},
 		{
-			"a result that is no object", claude, []event.Message{question("q"), call, u(&event.ToolResult{Call: "x", Structured: json.RawMessage(`[3]`)})},
+			"a result that is no object", claude,
+			[]event.Message{question("q"), call, u(&event.ToolResult{Call: "x", Structured: json.RawMessage(`[3]`)})},
 			`"content":[{"text":"[3]"}]`,
 		},
 		{
-			"documents", claude, []event.Message{u(
+			"documents", claude,
+			[]event.Message{u(
 				&event.Document{Name: "dir/Ré sumé_1..pdf", MIME: "application/pdf", Data: []byte("%PDF")},
 				&event.Document{Name: "R sum 1.csv", MIME: "text/csv", Data: []byte("a\xff")}, &event.Document{Text: "t"}, &event.Document{Text: "t"},
 			)},
@@ -70,33 +77,39 @@ func TestWhatIsSent(t *testing.T) {
 				`{"text":"The files are attached."}`,
 		},
 		{
-			"a text for whom reads no documents", "amazon.nova-micro-v1:0", []event.Message{u(&event.Document{MIME: "text/markdown", Data: []byte("# t")})},
+			"a text for whom reads no documents", "amazon.nova-micro-v1:0",
+			[]event.Message{u(&event.Document{MIME: "text/markdown", Data: []byte("# t")})},
 			`"content":[{"text":"# t"}`,
 		},
 		{
-			"films", novaID, []event.Message{u(&event.Media{Media: "video", MIME: "video/quicktime", URL: "s3://b/a"}, &event.Text{Text: "q"})},
+			"films", novaID,
+			[]event.Message{u(&event.Media{Media: "video", MIME: "video/quicktime", URL: "s3://b/a"}, &event.Text{Text: "q"})},
 			`{"video":{"format":"mov","source":{"s3Location":{"uri":"s3://b/a"}}}}`,
 		},
 		{
-			"instructions for whom has no place for them", titan, []event.Message{question("q")},
+			"instructions for whom has no place for them", titan,
+			[]event.Message{question("q")},
 			`{"messages":[{"role":"user","content":[{"text":"Be brief."},{"text":"q"}]}]}`,
 		},
 		{
-			"calls for whom has no tools", titan, []event.Message{
+			"calls for whom has no tools", titan,
+			[]event.Message{
 				question("q"), a(&event.ToolCall{ID: "x", Name: "f", Args: json.RawMessage(`{"a":1}`)}),
 				u(&event.ToolResult{Call: "x", Name: "f", Content: []event.Block{&event.Text{Text: "3"}}}),
 			},
 			`{"role":"assistant","content":[{"text":"[call of f] {\"a\":1}"}]},{"role":"user","content":[{"text":"[result of f] 3"}]}]}`,
 		},
 		{
-			"arguments that are no object", claude, []event.Message{
+			"arguments that are no object", claude,
+			[]event.Message{
 				question("q"), a(&event.ToolCall{ID: "x", Name: "f", Args: json.RawMessage(` [1, 2] `)},
 					&event.ToolCall{ID: "y", Name: "f", Invalid: `{"a`, Fault: "cut"}), u(&event.ToolResult{Call: "x"}, &event.ToolResult{Call: "y"}),
 			},
 			`"input":{"value":[1,2]}}},{"toolUse":{"toolUseId":"y","name":"f","input":{"unreadable":"{\"a"}}}`,
 		},
 		{
-			"a tool that is gone", claude, []event.Message{question("q"), call, u(&event.ToolResult{Call: "x"})},
+			"a tool that is gone", claude,
+			[]event.Message{question("q"), call, u(&event.ToolResult{Call: "x"})},
 			`{"toolConfig":{"tools":[{"toolSpec":{"name":"no_tool_here","description":"There is no tool any more. Do not call this one.",` +
 				`"inputSchema":{"json":{"type":"object","properties":{}}}}}]},`,
 		},
@@ -138,16 +151,36 @@ func TestOptionsOfACall(t *testing.T) {
 		}, `}`},
 		{"Nova with tools", novaID, nil, tools, `,"inferenceConfig":{"temperature":0},"additionalModelRequestFields":{"inferenceConfig":{"topK":1}}}`},
 		{"Nova without", novaID, nil, nil, `}`},
-		{"fields", claude, []Option{Fields(json.RawMessage(`{"top_k":5,"thinking":{"type":"disabled"}}`))}, think(5000),
-			`,"inferenceConfig":{"maxTokens":13192},"additionalModelRequestFields":{"thinking":{"type":"disabled"},"top_k":5}}`},
-		{"a guardrail", claude, []Option{Guard(Guardrail{ID: "g", Version: "DRAFT"})}, nil,
-			`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"DRAFT","trace":"enabled","streamProcessingMode":"sync"}}`},
-		{"a guardrail beside", claude, []Option{Guard(Guardrail{ID: "g", Version: "1", Async: true, Trace: "enabled_full"})}, nil,
-			`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled_full","streamProcessingMode":"async"}}`},
-		{"a guardrail of a whole answer", claude, []Option{Guard(Guardrail{ID: "g", Version: "1", Trace: "disabled"}), Answers(Whole)}, nil,
-			`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"disabled"}}`},
-		{"the rest", claude, []Option{Latency("optimized"), Tier("flex"), Metadata(map[string]string{"team": "a"})}, nil,
-			`,"performanceConfig":{"latency":"optimized"},"requestMetadata":{"team":"a"},"serviceTier":{"type":"flex"}}`},
+		{
+			"fields", claude,
+			[]Option{Fields(json.RawMessage(`{"top_k":5,"thinking":{"type":"disabled"}}`))},
+			think(5000),
+			`,"inferenceConfig":{"maxTokens":13192},"additionalModelRequestFields":{"thinking":{"type":"disabled"},"top_k":5}}`,
+		},
+		{
+			"a guardrail", claude,
+			[]Option{Guard(Guardrail{ID: "g", Version: "DRAFT"})},
+			nil,
+			`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"DRAFT","trace":"enabled","streamProcessingMode":"sync"}}`,
+		},
+		{
+			"a guardrail beside", claude,
+			[]Option{Guard(Guardrail{ID: "g", Version: "1", Async: true, Trace: "enabled_full"})},
+			nil,
+			`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"enabled_full","streamProcessingMode":"async"}}`,
+		},
+		{
+			"a guardrail of a whole answer", claude,
+			[]Option{Guard(Guardrail{ID: "g", Version: "1", Trace: "disabled"}), Answers(Whole)},
+			nil,
+			`,"guardrailConfig":{"guardrailIdentifier":"g","guardrailVersion":"1","trace":"disabled"}}`,
+		},
+		{
+			"the rest", claude,
+			[]Option{Latency("optimized"), Tier("flex"), Metadata(map[string]string{"team": "a"})},
+			nil,
+			`,"performanceConfig":{"latency":"optimized"},"requestMetadata":{"team":"a"},"serviceTier":{"type":"flex"}}`,
+		},
 		{"an answer in a form", claude, nil, func(r *braid.ModelRequest) {
 			r.Output = &braid.OutputSchema{Name: "n", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 		}, `,"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"n","schema":` +
@@ -193,8 +226,11 @@ func TestToolChoice(t *testing.T) {
 		{claude, braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"}, `],"toolChoice":{"tool":{"name":"b-c"}}},"messages"`},
 		{novaID, braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"}, `],"toolChoice":{"tool":{"name":"b_c_`},
 		{claude, braid.ToolChoice{Mode: braid.ToolsNone}, `{"messages"`},
-		{"mistral.mistral-large-2402-v1:0", braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"},
-			`{"toolConfig":{"tools":[{"toolSpec":{"name":"b-c","inputSchema":{"json":{"type":"object","properties":{}}}}}],"toolChoice":{"any":{}}},`},
+		{
+			"mistral.mistral-large-2402-v1:0",
+			braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"},
+			`{"toolConfig":{"tools":[{"toolSpec":{"name":"b-c","inputSchema":{"json":{"type":"object","properties":{}}}}}],"toolChoice":{"any":{}}},`,
+		},
 	} {
 		body := ask(t, model(t, tc.model, Cache(CacheOff)), &braid.ModelRequest{Tools: two, ToolChoice: tc.choice, Messages: []event.Message{question("q")}})
 		if !bytes.Contains(body, []byte(tc.want)) {
