@@ -84,7 +84,7 @@ func provider(name string, cache anthropic.CachePoints) modeltest.Provider {
 		},
 	}
 	if cache == anthropic.CacheOff {
-		p.Without = append(p.Without, modeltest.PromptCache)
+		p.Without, p.Unlisted = append(p.Without, modeltest.PromptCache), true
 	}
 	return p
 }

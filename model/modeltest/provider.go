@@ -13,6 +13,9 @@ type Provider struct {
 	// Name is the provider's column in the table of features; several runs under
 	// one name, of models that differ, share it.
 	Name string
+	// Unlisted keeps a run out of the table: of a provider under settings that take
+	// features away.
+	Unlisted bool
 	// Open makes a model and the stand-in that it calls, which gives these
 	// answers, one to each request that it takes, in their order. Both end with
 	// the test. A call to the model may be silent for at most [Silence].
