@@ -27,6 +27,7 @@ var shapes = []shape{
 	{fits: regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{10,}`), marks: []string{"xox"}},
 	{fits: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), marks: []string{"AKIA", "ASIA"}},
 	{fits: regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), marks: []string{"AIza"}},
+	{fits: regexp.MustCompile(`\bya29\.[A-Za-z0-9_.-]{16,}`), marks: []string{"ya29."}}, // Google's access tokens
 	{fits: regexp.MustCompile(`\bABSK[A-Za-z0-9+/=]{20,}|\bbedrock-api-key-[A-Za-z0-9+/=_-]{20,}`), marks: []string{"ABSK", "bedrock-api-key-"}},
 	{fits: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), marks: []string{"eyJ"}},
 	{fits: regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), marks: []string{"PRIVATE KEY"}},

@@ -28,6 +28,7 @@ func TestFind(t *testing.T) {
 		"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- x": {
 			"-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
 		},
+		"of ya29.a0AfB_byC0123456789-x.y":     {"ya29.a0AfB_byC0123456789-x.y"},
 		"token=sk-ant-api03-AbCdEf0123456789": {"sk-ant-api03-AbCdEf0123456789"},
 	} {
 		var got []string

@@ -245,7 +245,7 @@ func (e *encoder) document(b *event.Document) {
 	case "url":
 		e.file(b.MIME, b.URL)
 	default:
-		e.text(strings.TrimSpace("[a document that cannot be shown " + b.Name + "]"))
+		e.text("[" + strings.TrimSpace("a document that cannot be shown "+b.Name) + "]")
 	}
 }
 
@@ -516,7 +516,8 @@ func unsupported(messages []event.Message) error {
 			case len(n.Data) == 0 && n.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
 			case len(n.Data) == 0 && !fetched(n.URL):
-				return notSent(event.ErrUnsupported, "Gemini does not get images from such an address.", "give the image's bytes, or an address of the web")
+				return notSent(event.ErrUnsupported, "Gemini does not get images from such an address.",
+					"give the image's bytes, or an address of the web")
 			case !imageTaken(n):
 				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q.", "send PNG, JPEG, WebP, HEIC or HEIF", n.MIME)
 			}
@@ -526,7 +527,8 @@ func unsupported(messages []event.Message) error {
 			}
 		case *event.Media:
 			if !mediaTaken(mediatype.Media(b)) {
-				return notSent(event.ErrUnsupported, "Gemini cannot take this %s.", "give sound or film, by an address of the web or as a data address", b.Media)
+				return notSent(event.ErrUnsupported, "Gemini cannot take this %s.",
+					"give sound or film, by an address of the web or as a data address", b.Media)
 			}
 		}
 	}

@@ -1,22 +1,19 @@
 package gemini
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"google.golang.org/genai"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 // apiError is what the API said, for operators.
@@ -45,7 +42,7 @@ func (m *Model) failure(g *stall.Guard, x *exchange, err error) error {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return ended(g.Outer())
+		return upstream.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -90,15 +87,6 @@ func (m *Model) failure(g *stall.Guard, x *exchange, err error) error {
 // write the call of a tool: with the same request it may fail for ever.
 const callAttempts = 2
 
-// ended is the error of a call whose caller has had enough.
-func ended(ctx context.Context) error {
-	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Kind, e.Message = event.ErrTimeout, "The time was over before the model's answer was."
-	}
-	return e
-}
-
 var (
 	// overflow is how the API says that a conversation is too long. There is no
 	// status of its own for it.
@@ -122,12 +110,9 @@ func (m *Model) refusal(said *genai.APIError, header http.Header) error {
 	a := unwrapped(said)
 	after := retryAfter(said, header, time.Now())
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: after, Err: a}
-	text := m.presentable(a.message)
+	text := upstream.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, message, hint
-		if text != "" {
-			e.Message = strings.TrimSuffix(message, ".") + ": " + text
-		}
+		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, text), hint
 		return e
 	}
 	is := func(status int, kind string) bool { return a.kind == kind || a.status == status }
@@ -208,51 +193,23 @@ func is(detail map[string]any, kind string) bool {
 	return strings.HasSuffix(s, "/"+kind)
 }
 
-var looksLikeKey = regexp.MustCompile(`\b(AIza|AQ\.|ya29\.)[A-Za-z0-9_.-]{10,}`)
-
-// presentable is what the API said, fit for people: one short line that repeats
-// no key.
-func (m *Model) presentable(s string) string {
-	s = looksLikeKey.ReplaceAllString(m.key.Hide(s), "[redacted]")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	const most = 300
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
-}
-
 // retryAfter reads how long the API asks to wait: a detail of the error
 // (google.rpc.RetryInfo), or the header in seconds or as a date.
 func retryAfter(said *genai.APIError, header http.Header, now time.Time) time.Duration {
-	const most = 24 * time.Hour
-	bound := func(seconds float64) time.Duration {
-		if math.IsNaN(seconds) || seconds <= 0 {
-			return 0
-		}
-		return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
-	}
 	for _, d := range said.Details {
 		if !is(d, "google.rpc.RetryInfo") {
 			continue
 		}
 		if s, ok := d["retryDelay"].(string); ok {
 			if delay, err := time.ParseDuration(s); err == nil {
-				return bound(delay.Seconds())
+				return upstream.Wait(delay.Seconds())
 			}
 		}
 	}
-	after := header.Get("Retry-After")
-	if s, err := strconv.ParseFloat(after, 64); err == nil {
-		return bound(s)
-	}
-	if t, err := http.ParseTime(after); err == nil {
-		return bound(t.Sub(now).Seconds())
-	}
-	return 0
+	return upstream.RetryAfter(header, now)
 }
 
 // notSent is the error of a request that the API would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return &event.Error{Op: op, Kind: kind, Message: fmt.Sprintf(message, args...), Hint: hint}
+	return upstream.NotSent(op, kind, message, hint, args...)
 }

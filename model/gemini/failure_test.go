@@ -83,7 +83,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		{409, "ABORTED", "x", nil, nil, event.ErrUnavailable, 0, "x"},
 		{418, "SOMETHING_NEW", "x", nil, nil, event.ErrInvalid, 0, "x"},
 		{
-			400, "INVALID_ARGUMENT", "the key " + geminitest.Key + " or AIzaSyOther-0123456789 or ya29.a0AfB_something is wrong", nil, nil,
+			400, "INVALID_ARGUMENT", "the key " + geminitest.Key + " or AIzaSyOther-0123456789012345678901234567 or ya29.a0AfB_something-0123456 is wrong", nil, nil,
 			event.ErrInvalid, 0, "the key [redacted] or [redacted] or [redacted] is wrong",
 		},
 		{400, "INVALID_ARGUMENT", "two\nlines\x1b[31m " + strings.Repeat("long ", 200), nil, nil, event.ErrInvalid, 0, "two lines [31m long"},

@@ -3,13 +3,13 @@ package gemini
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"regexp"
 	"time"
 
 	"google.golang.org/genai"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -22,8 +22,7 @@ func BaseURL(address string) Option {
 		if address == "" {
 			return nil
 		}
-		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if !upstream.Address(address) {
 			return wrong("The base URL of the Gemini API is no address.", "write it as https://host, without a user, and without /v1beta")
 		}
 		m.base = address
