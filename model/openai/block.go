@@ -3,12 +3,12 @@ package openai
 import (
 	"bytes"
 	"encoding/base64"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/wirename"
 )
@@ -207,22 +207,10 @@ func (e *encoder) part(s string) {
 // The kinds of images that the models read (guides/images-vision).
 var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// imageKind is an image's kind, from its first bytes where nobody says it.
-func imageKind(b *event.Image) string {
-	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
-	switch kind = strings.TrimSpace(kind); kind {
-	case "":
-		return http.DetectContentType(b.Data)
-	case "image/jpg":
-		return "image/jpeg"
-	default:
-		return kind
-	}
-}
-
 func (e *encoder) image(b *event.Image) {
-	kind := imageKind(b)
-	if (len(b.Data) == 0 && b.URL == "") || (len(b.Data) > 0 && !slices.Contains(imageKinds, kind)) {
+	b = mediatype.Image(b)
+	kind := b.MIME
+	if (len(b.Data) == 0 && !mediatype.Web(b.URL)) || (len(b.Data) > 0 && !slices.Contains(imageKinds, kind)) {
 		e.text("[an image that cannot be shown]")
 		return
 	}
@@ -252,16 +240,16 @@ func (e *encoder) data(kind string, b []byte) {
 // documentKind is "pdf", "text", "url" or "" for one that cannot be read
 // (guides/pdf-files). Other servers than the vendor's know no files.
 func (e *encoder) documentKind(b *event.Document) string {
-	kind, _, _ := strings.Cut(strings.ToLower(b.MIME), ";")
+	kind := b.MIME
 	files := e.vendors || e.api == Responses
-	switch kind = strings.TrimSpace(kind); {
+	switch {
 	case b.Text != "":
 		return "text"
-	case files && len(b.Data) > 0 && (kind == "application/pdf" || kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-"))):
+	case files && len(b.Data) > 0 && kind == "application/pdf":
 		return "pdf"
 	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
 		return "text"
-	case e.api == Responses && len(b.Data) == 0 && b.URL != "" && (kind == "" || kind == "application/pdf"):
+	case e.api == Responses && len(b.Data) == 0 && mediatype.Web(b.URL) && (kind == "" || kind == "application/pdf"):
 		return "url"
 	default:
 		return ""
@@ -269,6 +257,7 @@ func (e *encoder) documentKind(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
+	b = mediatype.Document(b)
 	name := b.Name
 	if name == "" {
 		name = "document.pdf"
@@ -336,13 +325,17 @@ func (m *Model) unsupported(messages []event.Message) error {
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			if kind := imageKind(b); len(b.Data) > 0 && !slices.Contains(imageKinds, kind) {
-				return notSent(event.ErrUnsupported, "The model does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", kind)
-			}
-			if len(b.Data) == 0 && b.URL == "" {
+			b = mediatype.Image(b)
+			switch {
+			case len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME):
+				return notSent(event.ErrUnsupported, "The model does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
+			case len(b.Data) == 0 && b.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+			case len(b.Data) == 0 && !mediatype.Web(b.URL):
+				return notSent(event.ErrUnsupported, "The model does not read images from such an address.", "give an address of the web, or the bytes")
 			}
 		case *event.Document:
+			b = mediatype.Document(b)
 			if e.documentKind(b) != "" {
 				continue
 			}

@@ -243,3 +243,33 @@ func TestWarmIsAsCold(t *testing.T) {
 		}
 	})
 }
+
+// What people say of a file is made sense of before anybody refuses it.
+func TestFilesAreMadeSenseOf(t *testing.T) {
+	t.Parallel()
+	png := []byte("\x89PNG\r\n\x1a\n0000")
+	for name, tc := range map[string]struct {
+		b    event.Block
+		want string
+		kind event.ErrorKind
+	}{
+		"a picture under another kind": {&event.Image{MIME: "IMAGE/JPG; q=1", Data: png}, `"image_url":"data:image/png;base64,iVBOR`, ""},
+		"data in an address":           {&event.Image{URL: "data:image/png;base64,iVBORw0KGgowMDAw"}, `"image_url":"data:image/png;base64,iVBOR`, ""},
+		"a picture in the web":         {&event.Image{URL: "https://example.com/a.png"}, `"image_url":"https://example.com/a.png"`, ""},
+		"a picture in a bucket":        {&event.Image{URL: "s3://bucket/a.png"}, "", event.ErrUnsupported},
+		"a document without a kind":    {&event.Document{Data: []byte("%PDF-1.7 x")}, `"file_data":"data:application/pdf;base64,`, ""},
+		"a document by its name":       {&event.Document{Name: "a.md", Data: []byte("# A")}, `# A`, ""},
+		"a document of no use":         {&event.Document{Name: "a.zip", Data: []byte("PK\x03\x04")}, "", event.ErrUnsupported},
+	} {
+		body, _, err := made(t, "gpt-5.4").body(&braid.ModelRequest{Messages: []event.Message{from(event.RoleUser, tc.b)}})
+		if tc.kind != "" {
+			if !errors.Is(err, tc.kind) {
+				t.Errorf("%s: %v, %s", name, err, body)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(string(body), tc.want) {
+			t.Errorf("%s: %v, %s", name, err, body)
+		}
+	}
+}
