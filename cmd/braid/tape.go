@@ -141,7 +141,8 @@ func (t *tape) say(s *settings) error {
 	if t.player == nil {
 		return nil
 	}
-	words := "This is a replay of " + cleanLine(t.plays) + ": " + cleanLine(t.player.Info().Name) + " is not asked, its recorded answers come again; tools run really."
+	words := "This is a replay of " + cleanLine(t.plays) + ": " + cleanLine(t.player.Info().Name) +
+		" is not asked, its recorded answers come again; tools run really."
 	if t.player.Truncated() {
 		words += "\n  The end of the recording is missing."
 	}
