@@ -21,10 +21,10 @@ func TestFailure(t *testing.T) {
 		want          event.ErrorKind
 		says, hint    string
 	}{
-		{429, "ThrottlingException", "Too many tokens, please wait before trying again.", event.ErrThrottled, "throttling", "Service Quotas"},
+		{429, "ThrottlingException", "Too many tokens, please wait before trying again.", event.ErrThrottled, "throttling", "quotas"},
 		{429, "ThrottlingException", "Too many tokens per day, please wait before trying again.", event.ErrModel, "today", "another model"},
 		{0, "throttlingException", "x", event.ErrThrottled, "throttling", "wait"},
-		{400, "ServiceQuotaExceededException", "x", event.ErrThrottled, "quota", "Service Quotas"},
+		{400, "ServiceQuotaExceededException", "x", event.ErrThrottled, "quota", "quotas"},
 		{503, "ServiceUnavailableException", "x", event.ErrOverloaded, "overloaded", "profile"},
 		{429, "ModelNotReadyException", "x", event.ErrUnavailable, "not ready", "again"},
 		{408, "ModelTimeoutException", "x", event.ErrUnavailable, "too long", "again"},
@@ -95,9 +95,14 @@ func TestWhatWasSaid(t *testing.T) {
 			*awsrefusal.Before(424, nil, []byte(`{"__type":"com.amazon#ModelErrorException:x","Message":"no","originalStatusCode":429}`), now),
 			awsrefusal.Said{Status: 424, Kind: "ModelErrorException", Message: "no", Original: 429},
 		},
+		"an error in a stream": {*awsrefusal.Exception("InternalError", "no", nil), awsrefusal.Said{Kind: "InternalError", Message: "no"}},
+		"of the model itself": {
+			*awsrefusal.Exception("modelStreamErrorException", "", []byte(`{"originalStatusCode":429,"originalMessage":"slow"}`)),
+			awsrefusal.Said{Kind: "modelStreamErrorException", Message: "slow", Original: 429},
+		},
 		"a page":       {*awsrefusal.Before(502, nil, []byte("<html>"), now), awsrefusal.Said{Status: 502}},
-		"in a stream":  {*awsrefusal.Exception("modelStreamErrorException", []byte(`{"message":"no"}`)), awsrefusal.Said{Kind: "modelStreamErrorException", Message: "no"}},
-		"without more": {*awsrefusal.Exception("x", nil), awsrefusal.Said{Kind: "x"}},
+		"in a stream":  {*awsrefusal.Exception("modelStreamErrorException", "", []byte(`{"message":"no"}`)), awsrefusal.Said{Kind: "modelStreamErrorException", Message: "no"}},
+		"without more": {*awsrefusal.Exception("x", "", nil), awsrefusal.Said{Kind: "x"}},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, tc.got, tc.want)

@@ -74,7 +74,7 @@ func (s *Said) Failure(asked Asked) *event.Error {
 const (
 	again    = "try again; the AWS Health Dashboard may say more"
 	smaller  = "send smaller or fewer files and images"
-	moreHint = "wait, or ask AWS for more of this model in Service Quotas"
+	moreHint = "wait, or ask AWS for higher quotas of this model"
 )
 
 // named goes by the exception's name; nil is one whose message says more.
@@ -87,7 +87,7 @@ func (t *teller) named() *event.Error {
 	case "ThrottlingException", "TooManyRequestsException":
 		if ofADay.MatchString(t.Message) {
 			t.e.RetryAfter = 0 // waiting does not help
-			return t.tell(event.ErrModel, "The account's tokens for today are used up.", "ask AWS for more in Service Quotas, or take another model")
+			return t.tell(event.ErrModel, "The account's tokens for today are used up.", "ask AWS for higher quotas, or take another model")
 		}
 		return t.tell(event.ErrThrottled, "Amazon Bedrock is throttling.", moreHint)
 	case "ServiceQuotaExceededException":
@@ -118,7 +118,7 @@ func (t *teller) named() *event.Error {
 
 // refused goes by the name of what is wrong with who asks.
 func (t *teller) refused(kind string) *event.Error {
-	const credentials = "look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or at AWS_PROFILE"
+	credentials := "look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, at AWS_PROFILE, or at " + t.Variable
 	switch kind {
 	case "UnrecognizedClientException", "InvalidClientTokenId", "MissingAuthenticationTokenException", "MissingAuthenticationToken",
 		"IncompleteSignatureException", "IncompleteSignature":

@@ -1,6 +1,7 @@
 package awsrefusal
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -37,27 +38,37 @@ func (s *Said) Error() string {
 
 // Before is what was said instead of a stream.
 func Before(status int, header http.Header, body []byte, now time.Time) *Said {
-	s := &Said{Status: status, RequestID: header.Get("X-Amzn-Requestid"), After: upstream.RetryAfter(header, now)}
-	// Behind the name may stand the address of its description.
-	s.Kind, _, _ = strings.Cut(header.Get("X-Amzn-Errortype"), ":")
-	var said members
-	_ = json.Unmarshal(body, &said) // a proxy's page has none of them
-	s.Message, s.Original = said.Message, said.Original
-	if s.Kind == "" {
-		s.Kind, _, _ = strings.Cut(said.Type[strings.LastIndexByte(said.Type, '#')+1:], ":")
+	s := &Said{
+		Status: status, Kind: header.Get("X-Amzn-Errortype"), RequestID: header.Get("X-Amzn-Requestid"), After: upstream.RetryAfter(header, now),
 	}
+	s.read(body)
 	return s
 }
 
-// Exception is what ended a stream. Its name begins with a small letter there.
-func Exception(name string, payload []byte) *Said {
-	var said members
-	_ = json.Unmarshal(payload, &said) // the name says most of it
-	return &Said{Kind: name, Message: said.Message, Original: said.Original}
+// Exception is what ended a stream: an exception, whose name begins with a small
+// letter there, or an error, whose message stands in a header.
+func Exception(name, message string, payload []byte) *Said {
+	s := &Said{Kind: name, Message: message}
+	s.read(payload)
+	return s
 }
 
-type members struct {
-	Message  string `json:"message"` // or Message: the case does not count
-	Type     string `json:"__type"`
-	Original int    `json:"originalStatusCode"`
+// read takes what a body says: the API and gateways have several forms, and a
+// proxy's page has none of them.
+func (s *Said) read(body []byte) {
+	var said struct {
+		Message string `json:"message"` // or Message: the case does not count
+		Type    string `json:"__type"`
+		Code    string `json:"code"`
+		Inner   string `json:"originalMessage"`
+		Status  int    `json:"originalStatusCode"`
+	}
+	if json.Unmarshal(body, &said) == nil {
+		s.Message = cmp.Or(s.Message, said.Message, said.Inner)
+		s.Kind = cmp.Or(s.Kind, said.Type, said.Code)
+		s.Original = said.Status
+	}
+	// "ThrottlingException:http://internal.amazon.com/…" and "com.amazon#Throttling…"
+	s.Kind, _, _ = strings.Cut(s.Kind, ":")
+	s.Kind = s.Kind[strings.LastIndexByte(s.Kind, '#')+1:]
 }

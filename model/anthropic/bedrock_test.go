@@ -29,9 +29,9 @@ func TestBedrockFailures(t *testing.T) {
 		want          event.ErrorKind
 		says, hint    string
 	}{
-		{429, "ThrottlingException", "Too many tokens, please wait before trying again.", event.ErrThrottled, "Too many tokens", "Service Quotas"},
-		{429, "ThrottlingException", "Too many tokens per day, please wait before trying again.", event.ErrModel, "used up", "Service Quotas"},
-		{400, "ServiceQuotaExceededException", "Your request exceeds the service quota for your account.", event.ErrThrottled, "quota", "Service Quotas"},
+		{429, "ThrottlingException", "Too many tokens, please wait before trying again.", event.ErrThrottled, "Too many tokens", "quotas"},
+		{429, "ThrottlingException", "Too many tokens per day, please wait before trying again.", event.ErrModel, "used up", "quotas"},
+		{400, "ServiceQuotaExceededException", "Your request exceeds the service quota for your account.", event.ErrThrottled, "quota", "quotas"},
 		{429, "ModelNotReadyException", "Model is not ready for inference.", event.ErrUnavailable, "not ready", "again"},
 		{408, "ModelTimeoutException", "The request took too long to process.", event.ErrUnavailable, "too long", "again"},
 		{424, "ModelErrorException", "The request failed due to an error while processing the model.", event.ErrUnavailable, "failed", "again"},

@@ -42,10 +42,8 @@ func (f *frames) next() ([]byte, error) {
 				continue // of a kind that came later
 			}
 			return f.data(m.Payload)
-		case "exception":
-			return nil, awsrefusal.Exception(string(m.Name), m.Payload)
-		case "error":
-			return nil, &awsrefusal.Said{Kind: string(m.Name), Message: string(m.Message)}
+		case "exception", "error":
+			return nil, awsrefusal.Exception(string(m.Name), string(m.Message), m.Payload)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package bedrock
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/braidrun/braid/internal/awsframes"
 	"github.com/braidrun/braid/internal/awsrefusal"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 // The SDK finds the address, the credentials and the signature. What it would do
@@ -65,19 +65,13 @@ func (m *Model) newClient(cfg aws.Config) *bedrockruntime.Client {
 		o.Protocol = protocol{o.Protocol}
 		var do bedrockruntime.HTTPClient = m.client
 		if m.client == nil {
-			do = ownClient()
+			do = upstream.Client()
 			if cfg.HTTPClient != nil {
 				do = cfg.HTTPClient
 			}
 		}
 		o.HTTPClient = watched{do}
 	})
-}
-
-// ownClient follows no redirect: what is signed goes to the address that was
-// given, or nowhere.
-func ownClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // ownSteps leaves out of the SDK's steps what reads streams and environment, and
