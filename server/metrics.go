@@ -24,6 +24,8 @@ type Metrics struct {
 	runs     *prometheus.CounterVec
 	steps    *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
+	cost     prometheus.Counter
+	unpriced prometheus.Counter
 	time     prometheus.Histogram
 }
 
@@ -48,6 +50,10 @@ func NewMetrics(version string) *Metrics {
 			[]string{"kind", "outcome"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "braid_tokens_total", Help: "Tokens of runs that have ended."},
 			[]string{"direction"}),
+		cost: prometheus.NewCounter(prometheus.CounterOpts{Name: "braid_cost_usd_total", Help: "What runs that have ended cost, where it is known."}),
+		unpriced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "braid_runs_unpriced_total", Help: "Runs that have ended of which it is not known what they cost.",
+		}),
 		time: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "braid_run_seconds", Help: "How long runs took from their first event to their last.",
 			Buckets: []float64{.01, .1, .5, 2, 10, 30, 60, 300, 3600},
@@ -55,7 +61,7 @@ func NewMetrics(version string) *Metrics {
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "braid_build_info", Help: "The version that runs; always 1."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.time, build,
+	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
@@ -70,6 +76,11 @@ func (m *Metrics) Observe(_ string, e *event.Event) {
 		m.tokens.WithLabelValues("output").Add(float64(max(b.Usage.Output, 0)))
 		m.tokens.WithLabelValues("cache_read").Add(float64(max(b.Usage.CacheRead, 0)))
 		m.tokens.WithLabelValues("cache_write").Add(float64(max(b.Usage.CacheWrite, 0)))
+		if b.CostNanoUSD != nil {
+			m.cost.Add(float64(max(*b.CostNanoUSD, 0)) / 1e9)
+		} else {
+			m.unpriced.Inc()
+		}
 		m.time.Observe(b.Duration.Seconds())
 	case *event.StepEnded:
 		m.steps.WithLabelValues(string(b.Step), string(b.Outcome)).Inc()

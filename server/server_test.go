@@ -70,6 +70,7 @@ func (p parrot) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 type site struct {
 	*httptest.Server
 
+	metrics *server.Metrics
 	service *service.Service
 	store   journal.Store
 	gate    chan struct{}
@@ -110,7 +111,7 @@ func open(t *testing.T, change func(*service.Options, *server.Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.service, vo.Service = svc, svc
+	s.service, vo.Service, s.metrics = svc, svc, metrics
 	if err := svc.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -572,9 +573,12 @@ func TestTheRest(t *testing.T) {
 	if got := s.json(200, "GET", "/v1/models", ""); len(got["data"].([]any)) != 1 {
 		t.Errorf("%v", got)
 	}
+	priced := int64(2_500_000)
+	s.metrics.Observe("", &event.Event{Body: &event.RunEnded{Status: event.RunCancelled, CostNanoUSD: &priced}})
 	raw, _ := io.ReadAll(s.ask("GET", "/metrics", "").Body)
 	for _, want := range []string{
 		`braid_runs_total{status="completed",stop="end_turn"} 1`, `braid_steps_total{kind="tool",outcome="done"} 1`,
+		"braid_cost_usd_total 0.0025\n", "braid_runs_unpriced_total 1\n",
 		`braid_tokens_total{direction="input"} 14`, `braid_http_request_seconds_count{method="POST",route="/v1/conversations/{id}/runs",status="200"} 1`,
 	} {
 		if !strings.Contains(string(raw), want) {
