@@ -2,6 +2,7 @@ package pricing
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -93,4 +94,24 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The table that the guide shows is one.
+func TestTheGuidesTable(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/guide/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, found := strings.Cut(string(guide), "```yaml\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	table, err := Parse([]byte(shown))
+	if err != nil || !found {
+		t.Fatalf("%v: %v", found, err)
+	}
+	for model, want := range map[string]int64{"ollama:qwen3:8b": 50_000, "anthropic:claude-haiku-5-5": 90_000} {
+		if nano, known := table.Cost(model, "", today, event.Usage{Input: 1000}); !known || nano != want {
+			t.Errorf("%s: %d, %v", model, nano, known)
+		}
+	}
 }
