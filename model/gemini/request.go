@@ -66,7 +66,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 		b = append(b, `"tools":[{"functionDeclarations":[`...)
 		for i := range req.Tools {
 			var err error
-			if b, err = appendTool(b, &req.Tools[i]); err != nil {
+			if b, err = m.appendTool(b, &req.Tools[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -77,8 +77,8 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 
 // appendTool writes what the model is told about a tool, and a comma. A tool
 // without parameters has no schema at all.
-func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	form, problems := schemaform.Form(t.Schema, toolSchemas)
+func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+	form, problems := m.forms.Form(t.Schema, toolSchemas)
 	if p, ok := schemaform.Worst(problems, schemaform.Fatal); ok {
 		return nil, notSent(event.ErrInvalid, "Gemini cannot take the parameters of the tool %q: %s",
 			"change the tool's schema at "+place(p.At), t.Name, p.Text)
@@ -183,16 +183,36 @@ func (m *Model) appendOutput(b []byte, req *braid.ModelRequest) ([]byte, error) 
 		return nil, notSent(event.ErrUnsupported, "This model takes no schema for its answer beside tools.",
 			"take Gemini 3 or later, or leave one of the two out")
 	}
-	form, problems := schemaform.Form(req.Output.Schema, schemaform.GeminiJSON)
+	form, problems := m.forms.Form(req.Output.Schema, schemaform.GeminiJSON)
 	if p, ok := schemaform.Worst(problems, schemaform.Fatal); ok {
 		return nil, notSent(event.ErrInvalid, "Gemini cannot take the schema of the answer: %s",
 			"change the schema at "+place(p.At), p.Text)
 	}
 	b = append(b, `"responseMimeType":"application/json",`...)
 	if len(form) > 0 {
-		b = append(append(append(b, `"responseJsonSchema":`...), form...), ',')
+		words := strings.Replace(schemaform.Words(problems), "The input must", "The answer must", 1)
+		b = append(described(append(b, `"responseJsonSchema":`...), form, words), ',')
 	}
 	return b, nil
+}
+
+// described appends a schema with words behind its description.
+func described(b, schema []byte, words string) []byte {
+	if words == "" || len(schema) < 2 || schema[0] != '{' {
+		return append(b, schema...)
+	}
+	var r strictjson.Reader
+	r.Reset(schema, strictjson.DefaultDepth)
+	b = append(b, '{')
+	for o := r.Object(); o.Next(); {
+		if string(o.Key) == "description" && r.Peek() == '"' {
+			words = r.String() + "\n\n" + words
+			continue
+		}
+		b = append(strictjson.AppendString(b, string(o.Key)), ':')
+		b = append(append(b, r.Verbatim(strictjson.DefaultDepth)...), ',')
+	}
+	return append(strictjson.AppendString(append(b, `"description":`...), words), '}')
 }
 
 // appendThinking writes how much the model is to think, in its own measure: a

@@ -107,6 +107,46 @@ func TestOptionsOnTheWire(t *testing.T) {
 	}
 }
 
+// What a schema of the API's does not say is said in words: of a tool in its
+// description, of an answer in the schema's.
+func TestWhatSchemasCannotSay(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"type":"object","description":"A word.","properties":{"a":{"type":"string","pattern":"^[a-z]+$"}},"required":["a"]}`)
+	body, _, err := made(t, Default).body(&braid.ModelRequest{
+		Messages: []event.Message{user(text("q"))}, Tools: []braid.ToolSpec{{Name: "f", Description: "Does.", Schema: schema}},
+		Output: &braid.OutputSchema{Schema: schema},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Tools []struct {
+			Functions []struct {
+				Description string         `json:"description"`
+				Schema      map[string]any `json:"parametersJsonSchema"`
+			} `json:"functionDeclarations"`
+		} `json:"tools"`
+		Config struct {
+			Schema map[string]any `json:"responseJsonSchema"`
+		} `json:"generationConfig"`
+	}
+	if err := json.Unmarshal(body, &got); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	f, answer := got.Tools[0].Functions[0], got.Config.Schema["description"]
+	if !strings.HasPrefix(f.Description, "Does.\n\n") || !strings.Contains(f.Description, `"pattern":"^[a-z]+$"`) {
+		t.Errorf("the tool is described as %q", f.Description)
+	}
+	if s, _ := answer.(string); !strings.HasPrefix(s, "A word.\n\n") || !strings.Contains(s, `"pattern":"^[a-z]+$"`) {
+		t.Errorf("the answer is described as %q", answer)
+	}
+	delete(got.Config.Schema, "description")
+	delete(f.Schema, "description")
+	if d := cmp.Diff(f.Schema, got.Config.Schema); d != "" || got.Config.Schema["required"] == nil {
+		t.Error(d)
+	}
+}
+
 // What cannot be asked is told before anything is sent, also when an agent is made.
 func TestWhatCannotBeAsked(t *testing.T) {
 	t.Parallel()
