@@ -332,7 +332,8 @@ func (m *Model) unsupported(messages []event.Message) error {
 			case len(b.Data) == 0 && b.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
 			case len(b.Data) == 0 && !mediatype.Web(b.URL):
-				return notSent(event.ErrUnsupported, "The model does not read images from such an address.", "give an address of the web, or the bytes")
+				return notSent(event.ErrUnsupported, "The model does not read images from such an address.",
+					"give an address of the web, or the bytes")
 			}
 		case *event.Document:
 			b = mediatype.Document(b)

@@ -2,21 +2,18 @@ package openai
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 var errNoStream = errors.New("the answer is no stream of events")
@@ -67,7 +64,7 @@ func readError(answer *http.Response) error {
 		return e
 	}
 	e.status, e.requestID = answer.StatusCode, answer.Header.Get("X-Request-ID")
-	if after := retryAfter(answer.Header, time.Now()); after > 0 {
+	if after := upstream.RetryAfter(answer.Header, time.Now()); after > 0 {
 		e.after = after
 	}
 	return e
@@ -135,7 +132,7 @@ func asked(message string) time.Duration {
 	if found[2] == "ms" {
 		n /= 1000
 	}
-	return bound(n)
+	return upstream.Wait(n)
 }
 
 // failure makes an error of ours out of anything that ended a call.
@@ -144,7 +141,7 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return ended(g.Outer())
+		return upstream.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -174,15 +171,6 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 	}
 }
 
-// ended is the error of a call whose caller has had enough.
-func ended(ctx context.Context) error {
-	e := &event.Error{Op: op, Kind: event.ErrCancelled, Message: "The model's answer was cancelled.", Err: context.Cause(ctx)}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		e.Kind, e.Message = event.ErrTimeout, "The time was over before the model's answer was."
-	}
-	return e
-}
-
 var (
 	// overflow is how servers say that a conversation is too long: OpenAI in
 	// both APIs, vLLM, OpenRouter, llama.cpp and LM Studio.
@@ -203,12 +191,9 @@ var (
 // refusal maps what the server said (guides/error-codes).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.word(), RetryAfter: a.after, Err: a}
-	said := m.presentable(a.message)
+	said := upstream.Line(looksLikeKey.ReplaceAllString(a.message, "[redacted]"), m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, message, hint
-		if said != "" {
-			e.Message = strings.TrimSuffix(message, ".") + ": " + said
-		}
+		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, said), hint
 		return e
 	}
 	is := func(words ...string) bool {
@@ -256,46 +241,11 @@ func (m *Model) refusal(a *apiError) error {
 	}
 }
 
+// looksLikeKey are keys of vendors that speak this protocol, as they quote them: also
+// shortened, or with stars in them.
 var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai)-[A-Za-z0-9_*-]{6,}`)
-
-// presentable is what the server said, fit for people: one short line that
-// repeats no key.
-func (m *Model) presentable(s string) string {
-	s = looksLikeKey.ReplaceAllString(m.key.Hide(s), "[redacted]")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	const most = 300
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
-}
-
-// retryAfter reads how long the server asks to wait: the vendor's milliseconds,
-// seconds, or a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return bound(ms / 1000)
-	}
-	after := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(after, 64); err == nil {
-		return bound(s)
-	}
-	if t, err := http.ParseTime(after); err == nil {
-		return bound(t.Sub(now).Seconds())
-	}
-	return 0
-}
-
-// bound makes a duration of seconds, a day at most.
-func bound(seconds float64) time.Duration {
-	const most = 24 * time.Hour
-	if math.IsNaN(seconds) || seconds <= 0 {
-		return 0
-	}
-	return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
-}
 
 // notSent is the error of a request that the server would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return &event.Error{Op: op, Kind: kind, Message: fmt.Sprintf(message, args...), Hint: hint}
+	return upstream.NotSent(op, kind, message, hint, args...)
 }

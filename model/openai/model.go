@@ -19,6 +19,7 @@ import (
 	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/internal/upstream"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -65,7 +66,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	m := &Model{
 		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
-		stall: DefaultStall, client: ownClient(),
+		stall: DefaultStall, client: upstream.Client(),
 	}
 	for _, o := range opts {
 		if err := o(m); err != nil {
@@ -110,12 +111,6 @@ const (
 func isVendors(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
-}
-
-// ownClient follows no redirect: a key goes to the address that was given, or
-// nowhere.
-func ownClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func (m *Model) options() []option.RequestOption {

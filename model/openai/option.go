@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/upstream"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -22,7 +23,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		u, err := url.Parse(address)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if err != nil || !upstream.Address(address) {
 			return wrong("The base URL of the model's server is no address.", "write it as https://host/v1, without a user")
 		}
 		m.base, m.vendors = address, isVendors(u)
