@@ -344,7 +344,7 @@ func TestSchemas(t *testing.T) {
 		Name: "f", Description: "Does.",
 		Schema: json.RawMessage(`{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{}}}`),
 	}
-	b, err := appendTool(nil, &tool)
+	b, err := model(t).appendTool(nil, &tool)
 	want := `{"name":"f","description":"Does.\n\nThe input must also match this JSON schema: {\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}",` +
 		`"input_schema":{"type":"object","properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{}}}`
 	if err != nil || string(b) != want {

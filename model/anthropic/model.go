@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/stall"
 	"github.com/braidrun/braid/internal/upstream"
 	"github.com/braidrun/braid/secret"
@@ -26,7 +27,8 @@ const op = "model anthropic"
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept encoded.Histories[encoder, *encoder]
+	kept  encoded.Histories[encoder, *encoder]
+	forms schemaform.Forms
 
 	name string
 	// key is for Anthropic's API, aws for Amazon Bedrock: one of them is there.

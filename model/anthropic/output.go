@@ -24,7 +24,7 @@ func (m *Model) appendOutput(b []byte, o *braid.OutputSchema) ([]byte, error) {
 	if !schematic(m.name) {
 		return nil, notSent(event.ErrUnsupported, "The model cannot be held to a schema.", "take Claude 4.5 or a newer one")
 	}
-	form, problems := schemaform.Form(o.Schema, schemaform.AnthropicOutput)
+	form, problems := m.forms.Form(o.Schema, schemaform.AnthropicOutput)
 	if p, fatal := schemaform.Worst(problems, schemaform.Fatal); fatal {
 		return nil, notSent(event.ErrUnsupported, "The schema of the answer cannot be given to Claude: %s",
 			"change the schema, or ask for it in words", p.Text)

@@ -125,7 +125,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 		for i := range req.Tools {
 			t := &req.Tools[i]
 			var err error
-			if b, err = appendTool(b, t); err != nil {
+			if b, err = m.appendTool(b, t); err != nil {
 				return nil, err
 			}
 			if i == len(req.Tools)-1 && !instructions && m.cache != CacheOff {
@@ -146,8 +146,8 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 }
 
 // appendTool writes what the model is told about a tool, without its end.
-func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	schema, words, err := toolSchema(t)
+func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+	schema, words, err := m.toolSchema(t)
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +162,8 @@ func appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 
 // toolSchema is a tool's schema as the API takes it, and what it does not take in
 // words. That those hold is checked by the tool anyway.
-func toolSchema(t *braid.ToolSpec) (schema []byte, words string, err error) {
-	form, problems := schemaform.Form(t.Schema, schemaform.AnthropicTools)
+func (m *Model) toolSchema(t *braid.ToolSpec) (schema []byte, words string, err error) {
+	form, problems := m.forms.Form(t.Schema, schemaform.AnthropicTools)
 	if p, fatal := schemaform.Worst(problems, schemaform.Fatal); fatal {
 		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be given to Claude: %s",
 			"give the tool a schema with \"type\": \"object\"", t.Name, p.Text)
