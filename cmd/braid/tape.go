@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -22,6 +23,7 @@ func tapeFlags() []flagSpec {
 			name: "replay", value: "FILE",
 			help: "let a recording answer: no key, no network, nothing kept; tools run really; without a prompt it asks what was asked then",
 		},
+		{name: "speed", value: "X", help: "the pace of a --replay: 1 is that of the recording, 2 twice as fast; 0, as without it, is at once"},
 	}
 }
 
@@ -46,6 +48,8 @@ func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, err
 	from, replays := in.flags["replay"]
 	_, goesOn := in.flags["continue"]
 	switch {
+	case in.flags["speed"] != "" && !replays:
+		return nil, nil, invalid("give --replay FILE as well", "--speed is about a replay, and there is none")
 	case records && replays:
 		return nil, nil, invalid("leave one of them out", "--record and --replay do not go together")
 	case in.on("overwrite") && !records:
@@ -85,10 +89,13 @@ func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, err
 
 // replay opens a recording.
 func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Model, error) {
-	var err error
+	speed, err := replaySpeed(in.flags["speed"])
+	if err != nil {
+		return nil, nil, err
+	}
 	var mu sync.Mutex
 	told := 0
-	t.player, err = cassette.Open(from, cassette.Secrets(t.p.secrets()...), cassette.Drifting(func(d cassette.Drift) {
+	t.player, err = cassette.Open(from, cassette.Paced(speed), cassette.Secrets(t.p.secrets()...), cassette.Drifting(func(d cassette.Drift) {
 		mu.Lock()
 		defer mu.Unlock()
 		if told++; told <= 5 {
@@ -108,6 +115,18 @@ func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Mo
 	}
 	cfg.Model = model.Info().Name
 	return t, model, nil
+}
+
+// replaySpeed reads a pace.
+func replaySpeed(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0 && x <= 1000) {
+		return 0, invalid("use a number such as 1 or 0.5", "--speed: %q is no pace", fit(text, 40))
+	}
+	return x, nil
 }
 
 // open gives another model for the same conversation.
@@ -182,7 +201,7 @@ func plural(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// far refuses what a server cannot do for its clients.
+// noTape refuses what a server cannot do for its clients.
 func (in *invocation) noTape() error {
 	for _, name := range []string{"record", "replay"} {
 		if _, given := in.flags[name]; given {
@@ -190,8 +209,10 @@ func (in *invocation) noTape() error {
 				"--%s does not go with --server: the model's answers are the server's", name)
 		}
 	}
-	if in.on("overwrite") {
-		return invalid("leave it out", "--overwrite is about a recording, and there is none")
+	for _, name := range []string{"overwrite", "speed"} {
+		if in.flags[name] != "" {
+			return invalid("leave it out", "--%s is about a recording, and there is none", name)
+		}
 	}
 	return nil
 }
