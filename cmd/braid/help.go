@@ -23,15 +23,19 @@ func helpCommand() command {
 				return p.print(overview())
 			}
 			name := in.args[0]
+			var pages []string // a topic may bear the name of a command
 			for _, c := range commands() {
 				if c.name == name {
-					return p.writeHelp(&c)
+					pages = append(pages, commandHelp(&c))
 				}
 			}
 			for _, t := range topics() {
 				if t.name == name {
-					return p.print(t.text())
+					pages = append(pages, t.text())
 				}
+			}
+			if len(pages) > 0 {
+				return p.print(strings.Join(pages, "\n"))
 			}
 			known := commandNames()
 			for _, t := range topics() {

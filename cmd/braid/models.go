@@ -20,7 +20,8 @@ func modelsCommand() command {
 date is shown; a model without one can be used, and its cost is unknown. A
 provider has more models than are listed: any can be named. Keys are named,
 never shown; no provider is called, so whether a key is good, only a run tells.
-Model servers on this machine are asked for their models.`,
+Model servers on this machine are asked for their models. braid help models says
+how a model is named, and what settings it takes.`,
 		examples: []example{
 			{"braid models", "every provider, with its usual models"},
 			{"braid models anthropic", "all that is known of one"},

@@ -29,9 +29,15 @@ type site struct {
 // startServer starts one on a free port; dir is the data folder.
 func startServer(t *testing.T, dir string, args ...string) *site {
 	t.Helper()
+	return startServerIn(t, environment(t), dir, args...)
+}
+
+// startServerIn starts one in an environment of its own.
+func startServerIn(t *testing.T, env []string, dir string, args ...string) *site {
+	t.Helper()
 	s := &site{t: t, log: &bytes.Buffer{}, ended: make(chan error, 1)}
 	s.cmd = exec.Command(braid, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", dir}, args...)...)
-	s.cmd.Env = environment(t)
+	s.cmd.Env = env
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

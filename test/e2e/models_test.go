@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	agents "github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/anthropic/anthropictest"
+	"github.com/braidrun/braid/model/openai/openaitest"
+)
+
+// outcome is the last line of --json.
+type outcome struct {
+	Kind  string      `json:"kind"`
+	Text  string      `json:"text"`
+	Usage event.Usage `json:"usage"`
+	Cost  *int64      `json:"cost_nano_usd"`
+}
+
+func lastLine(t *testing.T, out string) outcome {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var o outcome
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &o); err != nil || o.Kind != "result" {
+		t.Fatalf("no result (%v) in\n%s", err, out)
+	}
+	return o
+}
+
+// says is an answer of a text with a usage.
+func says(words string, u event.Usage) anthropictest.Answer {
+	return anthropictest.Stream([]agents.Chunk{{Kind: agents.ChunkText, Text: words}}, "end_turn", u)
+}
+
+// The first provider is too busy, the second answers; the cost is that of its price.
+func TestTheNextModelAnswers(t *testing.T) {
+	t.Parallel()
+	busy := openaitest.Start(openaitest.Error(503, "server_error", "server_is_overloaded", "The server is overloaded."))
+	t.Cleanup(busy.Close)
+	claude := anthropictest.Start(says("Hello from Claude.", event.Usage{Input: 1000, Output: 10, CacheRead: 100}))
+	t.Cleanup(claude.Close)
+	env := environment(t, "BUSY_KEY="+openaitest.Key, "ANTHROPIC_API_KEY="+anthropictest.Key, "ANTHROPIC_BASE_URL="+claude.URL)
+	out, errs, code := shell(t, env, t.TempDir(), "run", "--json", "-m", "openai:gpt-5.4?api=chat&base="+busy.URL+"&key=BUSY_KEY",
+		"--fallback", "anthropic:claude-haiku-4-5", "--model-concurrency", "1", "Hi.")
+	if code != 0 {
+		t.Fatalf("%d: %s\n%s", code, errs, out)
+	}
+	o := lastLine(t, out)
+	if o.Text != "Hello from Claude." {
+		t.Errorf("%+v", o)
+	}
+	// What the call that was lost cost nobody knows, so the whole is not known.
+	if len(busy.Asked()) != 1 || len(claude.Asked()) != 1 {
+		t.Errorf("%d and %d requests", len(busy.Asked()), len(claude.Asked()))
+	}
+	if !strings.Contains(out, `"fallback":"anthropic:claude-haiku-4-5"`) {
+		t.Errorf("the events do not tell of it:\n%s", out)
+	}
+}
+
+// A cost is a whole number of nano-dollars, from the table or from one's own.
+func TestCostsOfTheCommand(t *testing.T) {
+	t.Parallel()
+	claude := anthropictest.Start(says("One.", event.Usage{Input: 1000, Output: 10, CacheRead: 100}), says("Two.", event.Usage{Input: 1000, Output: 10, CacheRead: 100}))
+	t.Cleanup(claude.Close)
+	env := environment(t, "ANTHROPIC_API_KEY="+anthropictest.Key, "ANTHROPIC_BASE_URL="+claude.URL)
+	for _, tc := range []struct {
+		model string
+		nano  int64
+	}{{"anthropic:claude-haiku-4-5", 1000*1000 + 10*5000 + 100*100}, {"anthropic:claude-of-nobody", -1}} {
+		out, errs, code := shell(t, env, t.TempDir(), "run", "--json", "-m", tc.model, "Hi.")
+		if code != 0 {
+			t.Fatalf("%d: %s", code, errs)
+		}
+		if o := lastLine(t, out); (o.Cost != nil) != (tc.nano >= 0) || o.Cost != nil && *o.Cost != tc.nano {
+			t.Errorf("%s: %+v, want %d", tc.model, o, tc.nano)
+		}
+	}
+}
+
+// The limits of a key hold for the command: after a call that took more than a
+// minute has, the next one waits, and stops waiting when its time is over.
+func TestLimitsOfTheCommand(t *testing.T) {
+	t.Parallel()
+	call := anthropictest.Stream([]agents.Chunk{
+		{Kind: agents.ChunkCall, ID: "toolu_1", Text: "calculator"}, {Kind: agents.ChunkCallInput, Text: `{"expression":"6*7"}`},
+	}, "tool_use", event.Usage{Input: 5000, Output: 10})
+	claude := anthropictest.Start(call, anthropictest.Text("42"), call, anthropictest.Text("42"))
+	t.Cleanup(claude.Close)
+	env := environment(t, "ANTHROPIC_API_KEY="+anthropictest.Key, "ANTHROPIC_BASE_URL="+claude.URL)
+	args := []string{"run", "-q", "--tools", "calculator", "--timeout", "3s", "-m", "anthropic:claude-haiku-4-5", "What is 6*7?"}
+	out, errs, code := shell(t, env, t.TempDir(), args...)
+	if code != 0 || out != "42\n" {
+		t.Fatalf("without limits: %d, %q: %s", code, out, errs)
+	}
+	start := time.Now()
+	out, errs, code = shell(t, append(env, "BRAID_MODEL_TOKENS=2000"), t.TempDir(), args...)
+	if code == 0 || !strings.Contains(errs, "time") || time.Since(start) > 30*time.Second || len(claude.Asked()) != 3 {
+		t.Errorf("%d, %q after %v, %d requests: %s", code, out, time.Since(start), len(claude.Asked()), errs)
+	}
+}
+
+// A run names its model to a server that has a key for it, and is told where there
+// is none; where the server's own fails, the next one answers.
+func TestModelsOfTheServer(t *testing.T) {
+	t.Parallel()
+	claude := anthropictest.Start(anthropictest.Text("Hello from the one that was named."), anthropictest.Text("Hello from the second."))
+	t.Cleanup(claude.Close)
+	busy := openaitest.Start(openaitest.Error(503, "server_error", "server_is_overloaded", "The server is overloaded."))
+	t.Cleanup(busy.Close)
+	s := startServerIn(t, environment(t, "BUSY_KEY="+openaitest.Key, "ANTHROPIC_API_KEY="+anthropictest.Key, "ANTHROPIC_BASE_URL="+claude.URL), t.TempDir(),
+		"--model", "openai:gpt-5.4?api=chat&key=BUSY_KEY&base="+busy.URL, "--fallback", "anthropic:claude-haiku-4-5")
+	list := s.ask(http.MethodGet, "/v1/models", "")
+	body, _ := io.ReadAll(list.Body)
+	list.Body.Close()
+	for _, want := range []string{`"anthropic:claude-sonnet-5-5"`, `"gemini:gemini-3.6-flash"`, `there is no key for Gemini`} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	say := func(model string) (status int, text string) {
+		t.Helper()
+		conv := s.ask(http.MethodPost, "/v1/conversations", "")
+		var c struct {
+			ID string `json:"id"`
+		}
+		err := json.NewDecoder(conv.Body).Decode(&c)
+		conv.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := map[string]any{"user_input": "Hi."}
+		if model != "" {
+			in["model"] = model
+		}
+		data, _ := json.Marshal(in)
+		res := s.ask(http.MethodPost, "/v1/conversations/"+c.ID+"/runs", string(data), "Accept", "text/event-stream")
+		defer res.Body.Close()
+		answer, _ := io.ReadAll(res.Body)
+		return res.StatusCode, string(answer)
+	}
+	if status, text := say("anthropic:claude-opus-5-5"); status >= 300 || !strings.Contains(text, "the one that was named") {
+		t.Errorf("%d: %s", status, text)
+	}
+	if status, text := say(""); status >= 300 || !strings.Contains(text, "the second") {
+		t.Errorf("%d: %s", status, text)
+	}
+	for _, model := range []string{"gemini:gemini-2.5-pro", "openai:gpt-5.4?base=http://127.0.0.1:1", "demo:/etc/passwd", "nobody:x"} {
+		if status, text := say(model); status < 400 || !strings.Contains(text, "model") {
+			t.Errorf("%s: %d: %s", model, status, text)
+		}
+	}
+}
