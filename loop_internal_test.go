@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -330,6 +331,36 @@ func TestWhatIsRedactedInPlace(t *testing.T) {
 		if got := msgs[len(msgs)-1].Text(); v.stale != c.stale || got != c.shown || fingerprint(before) != prints {
 			t.Errorf("%s: stale %v, the model is shown %q", c.name, v.stale, got)
 		}
+	}
+}
+
+// What a note tells of tool calls stands in the order in which they were asked for.
+func TestStepsAreComparedAsTheyWereAskedFor(t *testing.T) {
+	t.Parallel()
+	in := []string{"t1.0", "t1.1", "t1.1/t1.0", "t1.1/t2.0", "t1.1/t10.0", "t1.2", "t1.10", "t2.0", "t10.0"}
+	for i, a := range in {
+		for j, b := range in {
+			if got, want := compareSteps(a, b), cmp.Compare(i, j); got != want {
+				t.Errorf("%s and %s: %d, want %d", a, b, got, want)
+			}
+		}
+	}
+	notes := map[string]bool{}
+	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
+		h := asked().calls(1, "a", "b", "c")
+		for _, i := range order {
+			h.add(1, stepName("", 't', 1, i), 1, &event.StepBegun{Step: event.StepTool})
+		}
+		for _, i := range order {
+			h.add(1, stepName("", 't', 1, i), 1, &event.StepEnded{
+				Step: event.StepTool, Outcome: event.OutcomeDone, Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: TextOutput("ok").Content},
+			})
+		}
+		v := newView(h.add(0, "", 0, &event.RunEnded{Status: event.RunFailed}).log)
+		notes[v.past.msgs[0].Text()] = true
+	}
+	if len(notes) != 1 {
+		t.Errorf("the note depends on the order in which they ended: %v", notes)
 	}
 }
 

@@ -61,7 +61,7 @@ var situations = []situation{
 		name: "a tool that was left behind", calls: []string{"deaf", `{}`, "pay", `{}`}, stopped: []string{"deaf_for_ever", `{}`, "pay", `{}`},
 		want:        " assistant:[c0][c1] user:(c0 left behind)(c1 paid)",
 		wantStopped: " assistant:[c0][c1] user:(c0 left behind)(c1 paid)",
-		note:        []string{"pay (call c1): finished", "deaf (call c0): was left behind unfinished, it may or may not happen"},
+		note:        []string{"deaf (call c0): was left behind unfinished, it may or may not happen", "pay (call c1): finished"},
 	},
 	{
 		name: "a tool that heeds its context", calls: []string{"slow", `{}`}, stopped: []string{"slow_for_ever", `{}`},

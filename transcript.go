@@ -132,7 +132,7 @@ func failureNote(r *runView) string {
 
 // doubtNote tells the next run of calls that were made for a cancelled one, in agents
 // that were stopped before they heard what became of them.
-func doubtNote(doubts []*event.StepEnded) string {
+func doubtNote(doubts []effect) string {
 	var sb strings.Builder
 	sb.WriteString("[The previous request was cancelled. Agents that worked for it had called tools:")
 	listEffects(&sb, doubts)
@@ -140,9 +140,13 @@ func doubtNote(doubts []*event.StepEnded) string {
 	return sb.String()
 }
 
-// listEffects says of each call how it ended.
-func listEffects(sb *strings.Builder, effects []*event.StepEnded) {
-	for _, e := range effects {
+// listEffects says of each call how it ended, in the order in which they were asked for:
+// which of two that ran at once ended first is nothing that a model should see.
+func listEffects(sb *strings.Builder, effects []effect) {
+	effects = slices.Clone(effects)
+	slices.SortStableFunc(effects, func(a, b effect) int { return compareSteps(a.Step, b.Step) })
+	for i := range effects {
+		e := effects[i].Ended
 		sb.WriteString("\n- ")
 		sb.WriteString(e.Result.Name)
 		sb.WriteString(" (call ")
@@ -159,6 +163,35 @@ func listEffects(sb *strings.Builder, effects []*event.StepEnded) {
 			sb.WriteString("finished")
 		}
 	}
+}
+
+// compareSteps orders steps as they were asked for: their numbers count as numbers, and a
+// call stands before those of the agent that it is.
+func compareSteps(a, b string) int {
+	for a != "" && b != "" {
+		n, m := leadingNumber(a), leadingNumber(b)
+		if n > 0 && m > 0 {
+			if c := cmp.Or(cmp.Compare(n, m), strings.Compare(a[:n], b[:m])); c != 0 {
+				return c
+			}
+			a, b = a[n:], b[m:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// leadingNumber counts the digits that s begins with.
+func leadingNumber(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 // hidden says which events the transcript does not show as they are.

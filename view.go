@@ -58,7 +58,7 @@ type runView struct {
 	at     time.Time
 	flying int
 	// effects are the ends of the tool calls that did something, or may have.
-	effects []*event.StepEnded
+	effects []effect
 	// left is what stays besides, also where the run fails; nil for nothing.
 	left  *leftovers
 	ended *event.RunEnded
@@ -71,7 +71,13 @@ type leftovers struct {
 	saved   []string
 	// doubts are the tool calls of agents that worked for the root's, of which
 	// nobody knows whether they happened.
-	doubts []*event.StepEnded
+	doubts []effect
+}
+
+// effect is the end of the tool call of a step.
+type effect struct {
+	Step  string
+	Ended *event.StepEnded
 }
 
 // Scope is one agent's thread of work inside a run: its own transcript, open
@@ -558,10 +564,11 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	}
 	if c.attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||
 		b.Outcome == event.OutcomeStraggler) && c.effect != event.EffectPure {
-		r.effects = append(r.effects, b)
+		done := effect{e.Step, b}
+		r.effects = append(r.effects, done)
 		if s.depth > 0 && b.Outcome != event.OutcomeDone {
 			l := r.leave()
-			l.doubts = append(l.doubts, b)
+			l.doubts = append(l.doubts, done)
 		}
 	}
 	if b.Result.IsError {
