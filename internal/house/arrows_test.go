@@ -106,7 +106,7 @@ func violations(pkgs []pkg) []string {
 		own := slices.Concat(r.own, helpers)
 		check(p.Imports, own, r.from, "")
 		testOwn := slices.Concat(own, r.tests)
-		testFrom := slices.Concat(r.from, testLibraries)
+		testFrom := slices.Concat(r.from, r.tests, testLibraries)
 		check(p.TestImports, testOwn, testFrom, " (test)")
 		check(p.XTestImports, testOwn, testFrom, " (test)")
 		if !slices.Contains(bare, key) || p.dir() != key {
