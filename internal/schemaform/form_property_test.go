@@ -333,3 +333,97 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 		}
 	}
 }
+
+// stripped is a value without the members that are null where they are missing.
+func stripped(v any, names map[string]bool) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = stripped(v[i], names)
+		}
+		return list
+	case map[string]any:
+		o := map[string]any{}
+		for k, one := range v {
+			if one != nil || !names[k] {
+				o[k] = stripped(one, names)
+			}
+		}
+		return o
+	default:
+		return v
+	}
+}
+
+// What is valid under a form is valid under its schema, unless something of it is
+// told in words: then a model that keeps to the form keeps to the schema.
+func TestFormsHoldWhatIsNotTold(t *testing.T) {
+	t.Parallel()
+	held := map[string]int{}
+	names := slices.Sorted(maps.Keys(vendors))
+	rapid.Check(t, func(t *rapid.T) {
+		schema := schemas(t, 3, true, true)
+		given, err := json.Marshal(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		under, err := resolved(given)
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, name := range names {
+			form, problems := Form(given, vendors[name])
+			if _, told := Worst(problems, Told); told || form == nil {
+				continue
+			}
+			absent := map[string]bool{}
+			clear := true
+			for _, p := range problems {
+				if p.Kind == Narrowed && p.Keyword == "properties" {
+					clear = false // something else stands for an object
+				}
+				if p.Kind == Nulled {
+					absent[p.Name] = true
+					clear = clear && p.Name != ""
+				}
+			}
+			if !clear {
+				continue
+			}
+			over, err := resolved(standard(form))
+			if err != nil {
+				t.Fatalf("%s: %s: %v", name, form, err)
+			}
+			var parsed map[string]any
+			if err := json.Unmarshal(form, &parsed); err != nil {
+				t.Fatal(err)
+			}
+			defs, _ := parsed["$defs"].(map[string]any)
+			for range 3 {
+				// Numbers come out of JSON in one type.
+				raw, err := json.Marshal(values(t, parsed, defs, 5))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var v any
+				if err := json.Unmarshal(raw, &v); err != nil {
+					t.Fatal(err)
+				}
+				if _, object := v.(map[string]any); !object || over.Validate(v) != nil {
+					continue
+				}
+				held[name]++
+				if err := under.Validate(stripped(v, absent)); err != nil {
+					t.Fatalf("%s: %s is valid under the form\n%s\nof\n%s\nand not there: %v\n%+v", name, raw, form, given, err, problems)
+				}
+			}
+		}
+	})
+	for _, name := range names {
+		t.Logf("%s: %d values", name, held[name])
+		if held[name] == 0 {
+			t.Errorf("%s: no value was tried", name)
+		}
+	}
+}

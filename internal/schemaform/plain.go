@@ -54,7 +54,7 @@ func (f *former) fold(n *node, top, within bool, opened *[]*node) *node {
 			}
 		}
 	}
-	return f.settled(w)
+	return f.settled(w, within)
 }
 
 // sentence is a boolean as a schema; anything else is none.
@@ -72,13 +72,22 @@ func (f *former) sentence(n *node) *node {
 }
 
 // settled turns unevaluatedProperties into additionalProperties where the two mean
-// the same.
-func (f *former) settled(w *node) *node {
+// the same. A schema that becomes part of another cannot keep it: it does not see
+// what that one says.
+func (f *former) settled(w *node, within bool) *node {
+	if v := w.get("unevaluatedItems"); v != nil && within {
+		f.tell(w, "unevaluatedItems", v, "")
+		w.drop("unevaluatedItems")
+	}
 	v := w.get("unevaluatedProperties")
-	if v == nil || f.knows("unevaluatedProperties") {
+	if v == nil || f.knows("unevaluatedProperties") && !within {
 		return w
 	}
 	if slices.ContainsFunc([]string{"anyOf", "oneOf", "allOf", "if", "dependentSchemas", "$ref"}, w.has) {
+		if within {
+			f.tell(w, "unevaluatedProperties", v, "")
+			w.drop("unevaluatedProperties")
+		}
 		return w
 	}
 	if w.has("additionalProperties") {

@@ -324,17 +324,26 @@ func (f *former) nullable(form *node) {
 	}
 }
 
-// typed gives a schema a type where the vendor wants one.
+// typed gives a schema a type where the vendor wants one, and leaves out what is
+// about values that there are none of.
 func (f *former) typed(w *node) *node {
-	if list := typesOf(orEmpty(w.get("type"))); len(list) > 0 && f.rules.Keywords != nil {
-		for _, key := range slices.Clone(w.keys) {
-			t := about[key]
-			if t != "" && !slices.Contains(list, t) && (t != "number" || !slices.Contains(list, "integer")) {
-				w.drop(key) // it is about values that there are none of
-			}
-		}
+	w = f.inferred(w)
+	list := typesOf(orEmpty(w.get("type")))
+	if len(list) == 0 || f.rules.Keywords == nil {
 		return w
 	}
+	w = w.copied()
+	for _, key := range slices.Clone(w.keys) {
+		t := about[key]
+		if t != "" && !slices.Contains(list, t) && (t != "number" || !slices.Contains(list, "integer")) {
+			w.drop(key)
+		}
+	}
+	return w
+}
+
+// inferred is a schema with the type that its keywords are about.
+func (f *former) inferred(w *node) *node {
 	if !f.rules.Typed || w.has("type") || w.has("anyOf") || w.has("$ref") {
 		return w
 	}
@@ -516,6 +525,9 @@ func (f *former) defined(w *node) *node {
 		into = props.copied()
 	}
 	rest := w.get("additionalProperties")
+	if rest.isFalse() {
+		f.tell(w, "required", nil, "a property is required that is not allowed")
+	}
 	if rest == nil || rest.isFalse() {
 		rest = everything(w)
 	}
