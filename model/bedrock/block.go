@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/internal/wirename"
 )
@@ -262,35 +262,22 @@ func (e *encoder) text(s string) {
 	}
 }
 
-// imageFormat is an image's format, from its first bytes where nobody says it; ""
-// is one that the API does not read (API_runtime_ImageBlock).
+// imageFormat is an image's format; "" is one that the API does not read
+// (API_runtime_ImageBlock).
 func imageFormat(b *event.Image) string {
-	kind := plainKind(b.MIME)
-	if kind == "" && len(b.Data) > 0 {
-		kind = http.DetectContentType(b.Data)
-	}
-	if kind == "" {
-		kind = "image/" + strings.TrimPrefix(strings.ToLower(path.Ext(b.URL)), ".")
-	}
-	switch kind {
+	switch b.MIME {
 	case "image/png", "image/gif", "image/webp", "image/jpeg":
-		return kind[len("image/"):]
-	case "image/jpg":
-		return "jpeg"
+		return b.MIME[len("image/"):]
 	default:
 		return ""
 	}
 }
 
-func plainKind(kind string) string {
-	kind, _, _ = strings.Cut(strings.ToLower(kind), ";")
-	return strings.TrimSpace(kind)
-}
-
 // stored reports whether a file lies in S3, where the API may read it.
-func stored(address string) bool { return strings.HasPrefix(address, "s3://") }
+func stored(address string) bool { return mediatype.Scheme(address) == "s3" }
 
 func (e *encoder) image(b *event.Image) {
+	b = mediatype.Image(b)
 	format := imageFormat(b)
 	if e.family.noImages || format == "" || !e.held(b.Data, b.URL) {
 		e.text("[an image that cannot be shown]")
@@ -321,36 +308,26 @@ func (e *encoder) source(data []byte, address string) {
 
 var documentFormats = map[string]string{
 	"application/pdf": "pdf", "text/csv": "csv", "text/html": "html", "application/xhtml+xml": "html", "text/markdown": "md",
-	"text/x-markdown": "md", "application/msword": "doc", "application/vnd.ms-excel": "xls",
+	"application/msword": "doc", "application/vnd.ms-excel": "xls",
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
 	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       "xlsx",
 	"application/json": "txt", "application/xml": "txt", "application/yaml": "txt",
 }
 
-var documentEndings = []string{"pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"}
-
 // documentFormat is a document's format; "" is one that the API does not read
 // (API_runtime_DocumentBlock).
 func documentFormat(b *event.Document) string {
-	kind := plainKind(b.MIME)
-	if f, ok := documentFormats[kind]; ok {
+	if f, ok := documentFormats[b.MIME]; ok {
 		return f
 	}
-	if b.Text != "" || strings.HasPrefix(kind, "text/") {
+	if b.Text != "" || strings.HasPrefix(b.MIME, "text/") {
 		return "txt"
-	}
-	for _, name := range []string{b.Name, b.URL} {
-		if ending := strings.TrimPrefix(strings.ToLower(path.Ext(name)), "."); kind == "" && slices.Contains(documentEndings, ending) {
-			return ending
-		}
-	}
-	if kind == "" && bytes.HasPrefix(b.Data, []byte("%PDF-")) {
-		return "pdf"
 	}
 	return ""
 }
 
 func (e *encoder) document(b *event.Document) {
+	b = mediatype.Document(b)
 	format := documentFormat(b)
 	data := b.Data
 	if b.Text != "" {
@@ -422,17 +399,18 @@ var videoFormats = []string{"mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "
 // videoFormat is a film's format; "" is one that the API does not read
 // (API_runtime_VideoBlock).
 func videoFormat(b *event.Media) string {
-	format := strings.TrimPrefix(plainKind(b.MIME), "video/")
-	if format == "" {
-		format = strings.TrimPrefix(strings.ToLower(path.Ext(b.URL)), ".")
-	}
+	format := strings.TrimPrefix(b.MIME, "video/")
 	switch format {
 	case "quicktime":
 		format = "mov"
-	case "3gp", "3gpp", "3g2":
+	case "3gp", "3gpp", "3gpp2", "3g2":
 		format = "three_gp"
 	case "x-matroska":
 		format = "mkv"
+	case "x-ms-wmv":
+		format = "wmv"
+	case "x-flv":
+		format = "flv"
 	}
 	if b.Media != "video" || !slices.Contains(videoFormats, format) {
 		return ""
@@ -441,6 +419,7 @@ func videoFormat(b *event.Media) string {
 }
 
 func (e *encoder) media(b *event.Media) {
+	b = mediatype.Media(b)
 	format := videoFormat(b)
 	if !e.family.video || format == "" || !stored(b.URL) {
 		e.text(strings.TrimSpace("[" + b.Media + " " + b.URL + "]"))

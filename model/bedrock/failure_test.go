@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
@@ -94,9 +95,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 	} {
 		for _, whole := range []bool{false, true} {
 			a := bedrocktest.Error(tc.status, tc.kind, tc.message)
-			for k, v := range tc.header {
-				a.Header[k] = v
-			}
+			maps.Copy(a.Header, tc.header)
 			how := bedrock.StreamAuto
 			if whole {
 				how = bedrock.Whole
@@ -337,6 +336,15 @@ func TestTheEnvironmentIsNotRead(t *testing.T) {
 	if h.Get("User-Agent") != "braid" || h.Get("X-Amzn-Trace-Id") != "" || h.Get("Content-Type") != "application/json" || h.Get("X-Amz-User-Agent") != "" {
 		t.Errorf("headers %v", h)
 	}
+	// A key of the configuration's goes before one of the environment's.
+	server.Add(bedrocktest.Text("Hello."))
+	m, err := bedrock.New(pro, bedrocktest.KeyConfig(), bedrock.BaseURL(server.URL), bedrock.HTTPClient(server.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil || server.Asked()[1].Header.Get("Authorization") != "Bearer "+bedrocktest.Key {
+		t.Errorf("%v %v", r.Err, server.Asked()[1].Header)
+	}
 }
 
 func TestNewRefuses(t *testing.T) {
@@ -397,7 +405,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // paced gives a piece each time, with a pause before it.
 type paced struct {
-	ctx    context.Context //nolint:containedctx // of the request
+	ctx    context.Context
 	pieces []string
 	pause  time.Duration
 }

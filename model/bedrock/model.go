@@ -19,6 +19,7 @@ import (
 	"github.com/braidrun/braid/internal/awsframes"
 	"github.com/braidrun/braid/internal/awsrefusal"
 	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/stall"
 )
 
@@ -29,6 +30,7 @@ const op = "model bedrock"
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
 	histories encoded.Histories[encoder, *encoder]
+	forms     schemaform.Forms
 
 	name      string
 	region    string

@@ -217,7 +217,7 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 		b = append(append(b, `,"additionalModelRequestFields":`...), raw...)
 	}
 	if req.Output != nil {
-		b = appendOutput(b, req.Output)
+		b = m.appendOutput(b, req.Output)
 	}
 	if g := m.guard; g != nil {
 		b = strictjson.AppendString(append(b, `,"guardrailConfig":{"guardrailIdentifier":`...), g.ID)

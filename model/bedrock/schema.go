@@ -49,7 +49,7 @@ func (m *Model) possible(req *braid.ModelRequest) error {
 		return notSent(event.ErrUnsupported, "The model %q cannot be held to a schema.", "ask for it in words, or take another model", m.name)
 	}
 	if req.Output != nil {
-		_, problems := schemaform.Form(req.Output.Schema, schemaform.AnthropicOutput)
+		_, problems := m.forms.Form(req.Output.Schema, schemaform.AnthropicOutput)
 		if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
 			return notSent(event.ErrUnsupported, "The schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
 		}
@@ -61,7 +61,7 @@ const schemaHint = "write the schema in other words; the message says what stand
 
 // appendTool writes what the model is told about a tool (API_runtime_ToolSpecification).
 func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	form, problems := schemaform.Form(t.Schema, m.family.schema)
+	form, problems := m.forms.Form(t.Schema, m.family.schema)
 	if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
 		return nil, notSent(event.ErrInvalid, "The parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
 	}
@@ -79,8 +79,8 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 
 // appendOutput holds an answer to a schema, which is told as text
 // (API_runtime_JsonSchemaDefinition).
-func appendOutput(b []byte, o *braid.OutputSchema) []byte {
-	form, _ := schemaform.Form(o.Schema, schemaform.AnthropicOutput) // its problems were looked at
+func (m *Model) appendOutput(b []byte, o *braid.OutputSchema) []byte {
+	form, _ := m.forms.Form(o.Schema, schemaform.AnthropicOutput) // its problems were looked at
 	b = append(b, `,"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
 	if o.Name != "" {
 		b = append(strictjson.AppendString(append(b, `"name":`...), o.Name), ',')
