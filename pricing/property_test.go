@@ -20,7 +20,7 @@ func TestCostIsTheExactSum(t *testing.T) {
 		})
 		u := event.Usage{Input: tokens.Draw(t, "input"), Output: tokens.Draw(t, "output"), CacheRead: tokens.Draw(t, "read")}
 		u.CacheWriteHour = tokens.Draw(t, "hour")
-		u.CacheWrite = u.CacheWriteHour + rapid.Int64Range(0, 1<<62).Draw(t, "write")
+		u.CacheWrite = u.CacheWriteHour + rapid.Int64Range(0, 1<<62-1).Draw(t, "write")
 		rates := func(name string) Rates {
 			return Rates{rate.Draw(t, name), rate.Draw(t, name), rate.Draw(t, name), rate.Draw(t, name), rate.Draw(t, name)}
 		}
