@@ -164,6 +164,22 @@ func TestBedrockAsksAsItWasTold(t *testing.T) { //nolint:paralleltest // it sets
 	}
 }
 
+// An ARN has letters that mean something in a path, and is signed like that.
+func TestBedrockARN(t *testing.T) {
+	t.Parallel()
+	const arn = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/" + haiku
+	m, server := openBedrock(t, arn, nil, anthropictest.BedrockText("Hello."))
+	if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if path := server.Asked()[0].Path; !strings.Contains(path, ":inference-profile%2Fus.") {
+		t.Errorf("%s", path)
+	}
+	if info := m.Info(); info.Name != "bedrock:"+arn || !info.Output {
+		t.Errorf("%+v", info)
+	}
+}
+
 // The stand-in refuses what Bedrock refuses, and the model says what to do.
 func TestBedrockRefusals(t *testing.T) {
 	t.Parallel()

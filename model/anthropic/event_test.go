@@ -1,14 +1,17 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/awsframes"
 )
 
 // An answer in which the vendor searched the web by itself, and cites what it
@@ -131,6 +134,24 @@ func FuzzStream(f *testing.F) {
 		got, err := decode(newLines(strings.NewReader(body)))
 		if (err == nil) != (got.Stops == 1) || got.Stops > 1 {
 			t.Fatalf("%d end signals and %v", got.Stops, err)
+		}
+	})
+}
+
+// Whatever comes, in either form, is read or refused, and the same by the byte.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte(framed(deltas(3))))
+	f.Add([]byte(framed("data: {\"type\":\"message_stop\"}\n\n")))
+	f.Add(awsframes.Append(nil, "event", "chunk", []byte(`{"bytes":"e30=","bytes":"?"}`)))
+	f.Add(awsframes.Append(nil, "exception", "throttlingException", []byte(`{"message":"slow"}`)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := decode(newFrames(bytes.NewReader(b)))
+		again, err2 := decode(newFrames(iotest.OneByteReader(bytes.NewReader(b))))
+		if (err == nil) != (err2 == nil) || (err == nil) != (got.Stops == 1) {
+			t.Fatalf("%v, %v, %d stops", err, err2, got.Stops)
+		}
+		if d := cmp.Diff(got.Content, again.Content); d != "" {
+			t.Fatal(d)
 		}
 	})
 }

@@ -133,7 +133,9 @@ const largestBedrock = 25_000_000
 // The ids of models, and of profiles of groups of regions.
 var (
 	modelIDs = regexp.MustCompile(`^(?:(us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\d+)?)?$`)
-	invoked  = regexp.MustCompile(`^/model/([^/]+)/invoke-with-response-stream$`)
+	// arns are those of profiles.
+	arns    = regexp.MustCompile(`^arn:aws:bedrock:` + Region + `:\d{12}:inference-profile/`)
+	invoked = regexp.MustCompile(`^/model/([^/]+)/invoke-with-response-stream$`)
 	// alone are the models that are served without a profile.
 	alone = regexp.MustCompile(`^claude-3-(haiku|sonnet|opus|5)`)
 )
@@ -168,6 +170,9 @@ func (s *Server) deny(r *http.Request, body []byte) *standin.Refusal {
 			"Member must have length less than or equal to %d", largestBedrock)
 	}
 	id, err := url.PathUnescape(path[1])
+	if arns.MatchString(id) {
+		id = id[strings.LastIndexByte(id, '/')+1:]
+	}
 	known := modelIDs.FindStringSubmatch(id)
 	if err != nil || known == nil {
 		return invalid("The provided model identifier is invalid.")
