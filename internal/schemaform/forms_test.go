@@ -47,6 +47,8 @@ var keywords = [][2]string{
 	{"anyOf null", `{"anyOf":[{"type":"string","maxLength":9},{"type":"null"}],"default":null,"title":"T"}`},
 	{"allOf", `{"allOf":[{"$ref":"#/$defs/word"},{"maxLength":5}],"description":"mine"}`},
 	{"allOf of objects", `{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"integer"}}}]}`},
+	{"allOf of limits", `{"allOf":[{"type":"integer","minimum":1,"maximum":9},{"minimum":3,"maximum":20},{"enum":[1,3,5]},{"enum":[3,5,7]}]}`},
+	{"allOf of one thing twice", `{"type":"string","allOf":[{"pattern":"^a","minLength":1},{"pattern":"b$","minLength":2},{"format":"date"},{"format":"time"}]}`},
 	{"not", `{"type":"string","not":{"const":"a"}}`},
 	{"if", `{"type":"object","properties":{"a":{"type":"string"}},"if":{"required":["a"]},"then":{"minProperties":2},"else":{"maxProperties":1}}`},
 	{"format", `{"type":"string","format":"date-time"}`},
