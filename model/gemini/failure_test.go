@@ -257,6 +257,32 @@ func TestTheEnvironmentChangesNothing(t *testing.T) { //nolint:paralleltest // i
 	}
 }
 
+// The addresses are the vendor's own where none is given, whatever the environment
+// says.
+func TestTheVendorsAddresses(t *testing.T) { //nolint:paralleltest // it sets the environment
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", "https://other.example.com")
+	t.Setenv("GOOGLE_VERTEX_BASE_URL", "https://other.example.com")
+	for want, opts := range map[string][]gemini.Option{
+		"https://generativelanguage.googleapis.com":      nil,
+		"https://aiplatform.googleapis.com":              {gemini.Vertex("p", "global", nil)},
+		"https://aiplatform.eu.rep.googleapis.com":       {gemini.Vertex("p", "eu", nil)},
+		"https://europe-west4-aiplatform.googleapis.com": {gemini.Vertex("p", "europe-west4", nil)},
+	} {
+		asked := ""
+		client := &http.Client{Transport: wire(func(r *http.Request) io.ReadCloser {
+			asked = r.URL.Scheme + "://" + r.URL.Host
+			return io.NopCloser(strings.NewReader(geminitest.Text("Hello.").Body))
+		})}
+		m, err := gemini.New(flash, secret.New("k"), append(opts, gemini.HTTPClient(client))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil || asked != want {
+			t.Errorf("asked %s, want %s: %v", asked, want, r.Err)
+		}
+	}
+}
+
 // Vertex AI is called with a token for each call; one that cannot be had is told.
 func TestVertexTokens(t *testing.T) {
 	t.Parallel()
