@@ -85,7 +85,7 @@ func (t *Table) Find(model, region string, at time.Time) (*Price, bool) {
 	if in != "" {
 		region = in
 	}
-	day := at.UTC().Truncate(24 * time.Hour)
+	day := at.Truncate(24 * time.Hour)
 	for i := range rows {
 		r := &rows[i]
 		if day.Before(r.from) || !r.until.IsZero() && day.After(r.until) {

@@ -163,6 +163,19 @@ func TestATableOverAnother(t *testing.T) {
 	}
 }
 
+// What cannot be is not free where everything is.
+func TestNothingForAUsageThatCannotBe(t *testing.T) {
+	t.Parallel()
+	free := Price{Rates: Rates{Free(), Free(), Free(), Free(), Free()}}
+	for u, want := range map[event.Usage]bool{
+		{Input: 5, CacheWrite: 2, CacheWriteHour: 2}: true, {CacheWrite: 1, CacheWriteHour: 2}: false, {Output: -1}: false,
+	} {
+		if nano, known := free.Cost(u); known != want || nano != 0 {
+			t.Errorf("%+v: %d, %v", u, nano, known)
+		}
+	}
+}
+
 func TestRatesInWords(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]Rate{
