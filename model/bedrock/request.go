@@ -44,7 +44,7 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tail, err := m.tail(req)
+	tail, err := m.tail(req, len(asked.Tools) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -201,14 +201,15 @@ func (m *Model) newHead(req *braid.ModelRequest) (head, error) {
 	return h, nil
 }
 
-// tail is what follows the messages.
-func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+// tail is what follows the messages; tools says that there are some before them.
+func (m *Model) tail(req *braid.ModelRequest, tools bool) ([]byte, error) {
 	b := make([]byte, 0, 256)
-	fields, most, err := m.additional(req)
+	greedy := m.greedy(req, tools)
+	fields, most, err := m.additional(req, greedy)
 	if err != nil {
 		return nil, err
 	}
-	b = m.appendInference(b, req, most)
+	b = appendInference(b, &req.Options, most, greedy)
 	if len(fields) > 0 {
 		raw, err := json.Marshal(fields)
 		if err != nil {
@@ -245,8 +246,7 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 }
 
 // appendInference writes what all models understand.
-func (m *Model) appendInference(b []byte, req *braid.ModelRequest, most int) []byte {
-	o := &req.Options
+func appendInference(b []byte, o *braid.ModelOptions, most int, greedy bool) []byte {
 	at := len(b)
 	b = append(b, `,"inferenceConfig":{`...)
 	empty := len(b)
@@ -256,7 +256,7 @@ func (m *Model) appendInference(b []byte, req *braid.ModelRequest, most int) []b
 	switch {
 	case o.Temperature != nil:
 		b = append(strconv.AppendFloat(append(b, `"temperature":`...), *o.Temperature, 'g', -1, 64), ',')
-	case m.greedy(req):
+	case greedy:
 		b = append(b, `"temperature":0,`...)
 	}
 	n := 0
@@ -280,14 +280,14 @@ func (m *Model) appendInference(b []byte, req *braid.ModelRequest, most int) []b
 
 // greedy reports whether the model must decode greedily to write its calls well
 // (nova/latest/userguide/prompting-tool-troubleshooting).
-func (m *Model) greedy(req *braid.ModelRequest) bool {
+func (m *Model) greedy(req *braid.ModelRequest, tools bool) bool {
 	reasons := m.family.thinks == novaEffort && req.Options.Thinking > 0 && !forced(req)
-	return m.family.nova && len(req.Tools) > 0 && !reasons
+	return m.family.nova && tools && !reasons
 }
 
 // additional gives the parameters of the model's own, and the bound of the answer,
 // of which thinking is a part.
-func (m *Model) additional(req *braid.ModelRequest) (fields map[string]json.RawMessage, most int, err error) {
+func (m *Model) additional(req *braid.ModelRequest, greedy bool) (fields map[string]json.RawMessage, most int, err error) {
 	o := &req.Options
 	most = o.MaxTokens
 	set := func(key, value string) {
@@ -296,7 +296,7 @@ func (m *Model) additional(req *braid.ModelRequest) (fields map[string]json.RawM
 		}
 		fields[key] = json.RawMessage(value)
 	}
-	if m.greedy(req) {
+	if greedy {
 		set("inferenceConfig", `{"topK":1}`)
 	}
 	// A tool that must be called leaves no room for thinking.

@@ -24,7 +24,7 @@ func (m *Model) Check(req *braid.ModelRequest) error {
 			return err
 		}
 	}
-	_, _, err := m.additional(req)
+	_, _, err := m.additional(req, false)
 	return err
 }
 
