@@ -259,7 +259,7 @@ func TestTheEnvironmentChangesNothing(t *testing.T) { //nolint:paralleltest // i
 
 // The addresses are the vendor's own where none is given, whatever the environment
 // says.
-func TestTheVendorsAddresses(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestTheVendorsAddresses(t *testing.T) {
 	t.Setenv("GOOGLE_GEMINI_BASE_URL", "https://other.example.com")
 	t.Setenv("GOOGLE_VERTEX_BASE_URL", "https://other.example.com")
 	for want, opts := range map[string][]gemini.Option{
