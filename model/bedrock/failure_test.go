@@ -393,6 +393,43 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// A server may answer before it has read all of a request: then the rest of it can
+// still be read.
+func TestARequestOutlivesTheBeginOfItsAnswer(t *testing.T) {
+	t.Parallel()
+	var sent []byte
+	var failure error
+	client := &http.Client{Transport: wire(func(r *http.Request) io.ReadCloser {
+		return &late{Reader: strings.NewReader(bedrocktest.Text("Hello.").Body), read: func() {
+			sent, failure = io.ReadAll(r.Body)
+		}}
+	})}
+	m, err := bedrock.New(pro, bedrocktest.Config(), bedrock.HTTPClient(client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil || failure != nil || !json.Valid(sent) {
+		t.Errorf("%v, %v: %s", r.Err, failure, sent)
+	}
+}
+
+// late reads something else first.
+type late struct {
+	io.Reader
+
+	read func()
+}
+
+func (l *late) Read(b []byte) (int, error) {
+	if l.read != nil {
+		l.read()
+		l.read = nil
+	}
+	return l.Reader.Read(b)
+}
+
+func (*late) Close() error { return nil }
+
 // wire is a transport in memory, so that time can be the test's own.
 type wire func(*http.Request) io.ReadCloser
 
