@@ -28,6 +28,10 @@ race := -race
 need_cc := cc
 endif
 
+# Google's SDK brings grpc, whose trace pages keep the linker from leaving out what nobody
+# calls: without them the command is a third smaller.
+lean := -tags=grpcnotrace
+
 # One package may take 5 minutes, all of them 10.
 go_test = $(GO) test -json $(race) -shuffle=on -timeout=5m $(FLAGS)
 testsum = $(GO) run ./internal/testsum -max 10m $(if $(TESTSUM_TOTAL),-total '$(TESTSUM_TOTAL)')
@@ -45,7 +49,7 @@ run: build ## Start the server and talk to it; in a pipe, watch one whole script
 .PHONY: build
 build: ## Build the command into bin/braid
 	@scripts/need go
-	@$(GO) build -trimpath -o bin/braid ./cmd/braid
+	@$(GO) build -trimpath $(lean) -o bin/braid ./cmd/braid
 
 .PHONY: test
 test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race detector)

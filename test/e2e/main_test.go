@@ -12,7 +12,7 @@ import (
 var braid string
 
 // buildFlags are those of make build, and -race where the tests have it.
-var buildFlags = []string{"-trimpath"}
+var buildFlags = []string{"-trimpath", "-tags=grpcnotrace"}
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
