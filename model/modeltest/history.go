@@ -198,6 +198,10 @@ func histories(t *testing.T, p *Provider) {
 			})
 		}
 	})
+	t.Run("files as people send them", func(t *testing.T) {
+		t.Parallel()
+		oddFiles(t, p)
+	})
 	t.Run("an image too large", func(t *testing.T) {
 		t.Parallel()
 		tooLarge(t, p)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -66,28 +67,30 @@ func TestDefectsAreFound(t *testing.T) {
 		t.Skip("it looks for one")
 	}
 	for defect, part := range map[string]string{
-		"joins the pieces":            "answers/text",
-		"stops twice":                 "answers/text",
-		"loses the arguments":         "answers/parallel_calls",
-		"knows no new reason":         "stops/something_new",
-		"forgets an hour":             "usage/cache_writes_for_an_hour",
-		"forgets late usage":          "usage/after_the_stop",
-		"hides the schema":            "structured_output",
-		"says nothing of redaction":   "guardrails/output",
-		"refuses references":          "tool_schemas/$ref",
-		"refuses without a hint":      "tool_schemas/recursion",
-		"counts its requests":         "prompt_cache",
-		"keeps what others signed":    "histories/Claude's_thinking",
-		"loses signatures":            "histories/thinking_goes_back",
-		"takes any image":             "histories/an_image_too_large",
-		"mistakes names":              "histories/names_of_tools",
-		"repeats in secret":           "faults/throttled_0s",
-		"mistakes the kind":           "faults/overloaded_0s",
-		"forgets the time to wait":    "faults/throttled_7s",
-		"takes a cut for an end":      "cut_after_each_piece",
-		"goes on when it is left":     "breaking_out",
-		"changes requests":            "requests_are_only_read",
-		"is unavailable, and no more": "through_the_loop/server_error",
+		"joins the pieces":               "answers/text",
+		"stops twice":                    "answers/text",
+		"loses the arguments":            "answers/parallel_calls",
+		"knows no new reason":            "stops/something_new",
+		"forgets an hour":                "usage/cache_writes_for_an_hour",
+		"forgets late usage":             "usage/after_the_stop",
+		"hides the schema":               "structured_output",
+		"says nothing of redaction":      "guardrails/output",
+		"refuses references":             "tool_schemas/$ref",
+		"refuses without a hint":         "tool_schemas/recursion",
+		"counts its requests":            "prompt_cache",
+		"keeps what others signed":       "histories/Claude's_thinking",
+		"loses signatures":               "histories/thinking_goes_back",
+		"takes any image":                "histories/an_image_too_large",
+		"mistakes names":                 "histories/names_of_tools",
+		"believes what is said of files": "histories/files_as_people_send_them",
+		"fetches any address":            "histories/files_as_people_send_them",
+		"repeats in secret":              "faults/throttled_0s",
+		"mistakes the kind":              "faults/overloaded_0s",
+		"forgets the time to wait":       "faults/throttled_7s",
+		"takes a cut for an end":         "cut_after_each_piece",
+		"goes on when it is left":        "breaking_out",
+		"changes requests":               "requests_are_only_read",
+		"is unavailable, and no more":    "through_the_loop/server_error",
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
@@ -227,6 +230,9 @@ func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
 	for _, b := range req.Messages[len(req.Messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
+			if b = mediatype.Image(b); len(b.Data) == 0 && !mediatype.Web(b.URL) && p.defect != "fetches any address" {
+				return wrong(event.ErrUnsupported, "Paper goes nowhere but to the web.")
+			}
 			if b.MIME == "image/tiff" {
 				return wrong(event.ErrUnsupported, "Paper shows no TIFF.")
 			}
@@ -234,6 +240,9 @@ func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
 				return wrong(event.ErrTooLarge, "The image does not fit on paper.")
 			}
 		case *event.Document:
+			if b = mediatype.Document(b); len(b.Data) == 0 && b.Text == "" && !mediatype.Web(b.URL) {
+				return wrong(event.ErrUnsupported, "Paper goes nowhere but to the web.")
+			}
 			if b.MIME == "application/zip" {
 				return wrong(event.ErrUnsupported, "Paper cannot be unpacked.")
 			}
@@ -292,6 +301,12 @@ func (p *paper) own(b event.Block) event.Block {
 		}
 	case *event.RedactedThinking:
 		return nil
+	case *event.Image:
+		if p.defect != "believes what is said of files" {
+			return mediatype.Image(b)
+		}
+	case *event.Document:
+		return mediatype.Document(b)
 	}
 	return b
 }
