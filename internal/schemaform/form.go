@@ -96,22 +96,35 @@ func (f *former) alone(keyword string) bool { return slices.Contains(f.rules.Alo
 
 func (f *former) add(p Problem) {
 	f.count++
+	if !f.room(p.Kind) {
+		f.lost = f.lost || p.Kind == Nulled
+		return
+	}
 	for _, o := range f.problems { // where a schema stands twice
 		if o.Kind == p.Kind && o.Name == p.Name && o.At == p.At && o.Keyword == p.Keyword && o.Text == p.Text && bytes.Equal(o.Schema, p.Schema) {
 			return
 		}
 	}
-	if len(f.problems) < maxProblems || p.Kind == Fatal && len(f.problems) < 2*maxProblems {
-		f.problems = append(f.problems, p)
-		return
+	f.problems = append(f.problems, p)
+}
+
+// room reports whether another problem is kept.
+func (f *former) room(k Kind) bool {
+	return len(f.problems) < maxProblems || k == Fatal && len(f.problems) < 2*maxProblems
+}
+
+// at is where a problem of n's stands; nobody asks where there is no room for it.
+func (f *former) at(n *node, k Kind) string {
+	if !f.room(k) {
+		return ""
 	}
-	f.lost = f.lost || p.Kind == Nulled
+	return n.pointer()
 }
 
 // tell says that the form does not hold a constraint of n's.
 func (f *former) tell(n *node, keyword string, value *node, text string) {
 	p := Problem{Kind: Told, Keyword: keyword, Text: text}
-	if len(f.problems) < maxProblems {
+	if f.room(Told) {
 		p.At = n.pointer()
 		if value != nil {
 			shown := object()
@@ -124,6 +137,10 @@ func (f *former) tell(n *node, keyword string, value *node, text string) {
 
 // tellTogether tells keywords that mean nothing without each other.
 func (f *former) tellTogether(w *node, keys ...string) {
+	if !f.room(Told) {
+		f.count++
+		return
+	}
 	told := object()
 	for _, key := range keys {
 		if s := w.get(key); s != nil {
@@ -134,11 +151,11 @@ func (f *former) tellTogether(w *node, keys ...string) {
 }
 
 func (f *former) narrow(n *node, keyword, text string) {
-	f.add(Problem{Kind: Narrowed, Keyword: keyword, Text: text, At: n.pointer()})
+	f.add(Problem{Kind: Narrowed, Keyword: keyword, Text: text, At: f.at(n, Narrowed)})
 }
 
 func (f *former) fatal(n *node, keyword, text string) {
-	f.add(Problem{Kind: Fatal, Keyword: keyword, Text: text, At: n.pointer()})
+	f.add(Problem{Kind: Fatal, Keyword: keyword, Text: text, At: f.at(n, Fatal)})
 }
 
 // exactly makes a form and reports whether it says just what was given. If not, its

@@ -247,7 +247,8 @@ func TestHostileSchemas(t *testing.T) {
 		for vendor, rules := range vendors {
 			begin := time.Now()
 			form, problems := Form(json.RawMessage(schema), rules)
-			if took := time.Since(begin); took > 2*time.Second {
+			// Milliseconds where nothing else runs; what is not bounded takes minutes.
+			if took := time.Since(begin); took > 10*time.Second {
 				t.Errorf("%s, %s: %v", name, vendor, took)
 			}
 			if len(form) > maxBytes {

@@ -194,7 +194,7 @@ func (n *node) pointer() string {
 			s = string(r[:64]) + "…"
 		}
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
 	}
 	return b.String()
 }

@@ -118,6 +118,10 @@ func (f *former) target(n, ref *node, opened *[]*node) *node {
 		if slices.Contains(*opened, t) && f.open[t] == count(*opened, t) {
 			return nil // it refers to itself and to nothing else
 		}
+		if !f.room(Told) {
+			f.count++
+			return nil
+		}
 		text := "the same again"
 		if at := t.pointer(); at != "" {
 			text += " as at " + at

@@ -581,7 +581,7 @@ func (f *former) complete(out, w *node, v *node) {
 			f.always[name] = f.always[name] || mayNull(form)
 		case !nulls(form):
 			f.add(Problem{
-				Kind: Nulled, Keyword: "required", At: v.vals[i].pointer(), Text: "A property that may be missing is null instead.", Name: name,
+				Kind: Nulled, Keyword: "required", At: f.at(v.vals[i], Nulled), Text: "A property that may be missing is null instead.", Name: name,
 			})
 			form = orNull(form)
 			fallthrough
