@@ -1,0 +1,368 @@
+package bedrock
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// blockKind is what an open block holds.
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota + 1
+	thinkingBlock
+	redactedBlock
+	callBlock
+	imageBlock
+	otherBlock
+	droppedBlock
+)
+
+// openBlock is a block between its first piece and its stop. The API's numbers of
+// blocks are not unique with every model, so blocks are numbered here.
+type openBlock struct {
+	wire, index int
+	kind        blockKind
+	// signed is set once a piece of its signature has come.
+	signed bool
+	// tags takes a text of Nova's apart; aside says that its last piece was thinking.
+	tags  *splitter
+	aside bool
+	// data is what has been collected, format that of an image.
+	data   []byte
+	format string
+	// other is a block of a kind of the vendor's own: its name, and its members.
+	name  string
+	other map[string]json.RawMessage
+	parts []json.RawMessage
+}
+
+// Citations are blocks of their own, behind all others.
+const firstCitation = 1 << 28
+
+// own is how the names of kinds begin that only the vendor knows, and the
+// signatures of models that are not Claude. Blocks of them go back to it as they
+// came.
+const own = "bedrock."
+
+// block finds the open block of a number; a block of another kind is over.
+func (d *decoder) block(wire int, kind blockKind) *openBlock {
+	for i := range d.open {
+		b := &d.open[i]
+		if b.wire != wire {
+			continue
+		}
+		if b.kind == kind || b.kind == droppedBlock || kind == callBlock && b.kind == otherBlock {
+			return b
+		}
+		d.close(wire)
+		break
+	}
+	return d.add(wire, kind)
+}
+
+func (d *decoder) add(wire int, kind blockKind) *openBlock {
+	d.open = append(d.open, openBlock{wire: wire, index: d.blocks, kind: kind})
+	d.blocks++
+	b := &d.open[len(d.open)-1]
+	if kind == textBlock && d.family.nova {
+		b.tags = &splitter{}
+	}
+	return b
+}
+
+// piece hands a piece of a block over.
+func (d *decoder) piece(wire int, kind blockKind, text string) {
+	if kind == callBlock && !d.has(wire) {
+		return // of a call that nobody began
+	}
+	b := d.block(wire, kind)
+	switch {
+	case text == "" || b.kind == droppedBlock:
+	case b.kind == otherBlock:
+		b.data = append(b.data, text...)
+	case b.tags != nil:
+		b.tags.take(text, func(s string, thinking bool) { d.tagged(b, s, thinking) })
+	case kind == textBlock:
+		d.send(braid.Chunk{Kind: braid.ChunkText, Index: b.index, Text: text})
+	case kind == thinkingBlock:
+		d.send(braid.Chunk{Kind: braid.ChunkThinking, Index: b.index, Text: text})
+	case kind == callBlock:
+		d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: b.index, Text: text})
+	}
+}
+
+func (d *decoder) has(wire int) bool {
+	for i := range d.open {
+		if d.open[i].wire == wire {
+			return true
+		}
+	}
+	return false
+}
+
+// tagged hands over a piece of a text of Nova's.
+func (d *decoder) tagged(b *openBlock, text string, thinking bool) {
+	if thinking != b.aside {
+		b.aside = thinking
+		b.index = d.blocks
+		d.blocks++
+	}
+	kind := braid.ChunkText
+	if thinking {
+		kind = braid.ChunkThinking
+	}
+	d.send(braid.Chunk{Kind: kind, Index: b.index, Text: text})
+}
+
+// more takes a piece of a block that went the long way.
+func (d *decoder) more(wire int, delta map[string]json.RawMessage) error {
+	for key, raw := range delta {
+		var err error
+		switch key {
+		case "text":
+			err = d.string(raw, func(s string) { d.piece(wire, textBlock, s) })
+		case "toolUse":
+			var p struct {
+				Input string `json:"input"`
+			}
+			if err = read(raw, &p); err == nil {
+				d.piece(wire, callBlock, p.Input)
+			}
+		case "reasoningContent":
+			err = d.reasoning(wire, raw)
+		case "citation":
+			err = d.cite(raw)
+		case "image":
+			err = d.picture(wire, raw)
+		case "toolResult":
+			var parts []json.RawMessage
+			if err = read(raw, &parts); err == nil && d.has(wire) {
+				b := d.block(wire, otherBlock)
+				b.parts = append(b.parts, parts...)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) string(raw []byte, use func(string)) error {
+	var s string
+	if err := read(raw, &s); err != nil {
+		return err
+	}
+	use(s)
+	return nil
+}
+
+// reasoning takes a piece of thinking: text, its signature, or what the vendor
+// shows to nobody.
+func (d *decoder) reasoning(wire int, raw []byte) error {
+	var p struct {
+		Text      string `json:"text"`
+		Signature string `json:"signature"`
+		Redacted  string `json:"redactedContent"`
+	}
+	if err := read(raw, &p); err != nil {
+		return err
+	}
+	if p.Text != "" {
+		d.piece(wire, thinkingBlock, p.Text)
+	}
+	if p.Signature != "" {
+		d.sign(d.block(wire, thinkingBlock), p.Signature)
+	}
+	if p.Redacted != "" {
+		data, err := base64.StdEncoding.DecodeString(p.Redacted)
+		if err != nil {
+			return errUnreadable
+		}
+		b := d.block(wire, redactedBlock)
+		b.data = append(b.data, data...)
+	}
+	return nil
+}
+
+func (d *decoder) sign(b *openBlock, signature string) {
+	if !d.family.claude && !b.signed {
+		signature = own + signature
+	}
+	b.signed = true
+	d.send(braid.Chunk{Kind: braid.ChunkSignature, Index: b.index, Text: signature})
+}
+
+type wireCitation struct {
+	Title   string `json:"title"`
+	Source  string `json:"source"`
+	Content []struct {
+		Text string `json:"text"`
+	} `json:"sourceContent"`
+	Location map[string]struct {
+		URL   string `json:"url"`
+		Start int    `json:"start"`
+		End   int    `json:"end"`
+	} `json:"location"`
+}
+
+// cite hands a citation over.
+func (d *decoder) cite(raw []byte) error {
+	var c wireCitation
+	if err := read(raw, &c); err != nil {
+		return err
+	}
+	b := &event.Citation{Title: c.Title, URL: c.Source}
+	for _, s := range c.Content {
+		b.Quote += s.Text
+	}
+	for kind, at := range c.Location {
+		if at.URL != "" {
+			b.URL = at.URL
+		}
+		if kind == "documentChar" { // the others count pages and pieces
+			b.Start, b.End = at.Start, at.End
+		}
+	}
+	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + d.cited, Block: b})
+	d.cited++
+	return nil
+}
+
+// picture takes a piece of an image that the model makes.
+func (d *decoder) picture(wire int, raw []byte) error {
+	var p struct {
+		Format string `json:"format"`
+		Source struct {
+			Bytes []byte `json:"bytes"`
+		} `json:"source"`
+	}
+	if err := read(raw, &p); err != nil {
+		return err
+	}
+	b := d.block(wire, imageBlock)
+	if p.Format != "" {
+		b.format = p.Format
+	}
+	b.data = append(b.data, p.Source.Bytes...)
+	return nil
+}
+
+// begin opens a block.
+func (d *decoder) begin(wire int, start map[string]json.RawMessage) error {
+	for kind, raw := range start {
+		if kind == "image" {
+			return d.picture(wire, raw)
+		}
+		members := map[string]json.RawMessage{}
+		if kind != "toolUse" {
+			if json.Unmarshal(raw, &members) == nil {
+				d.close(wire)
+				b := d.add(wire, otherBlock)
+				b.name, b.other = kind, members
+			}
+			return nil
+		}
+		var call struct {
+			ID   string `json:"toolUseId"`
+			Name string `json:"name"`
+			Type string `json:"type"`
+		}
+		if err := read(raw, &call); err != nil {
+			return err
+		}
+		d.close(wire)
+		if call.Type != "" {
+			// The vendor calls a tool of its own, and answers it.
+			b := d.add(wire, otherBlock)
+			b.name, b.other = kind, members
+			return read(raw, &b.other)
+		}
+		d.call(wire, call.ID, call.Name)
+	}
+	return nil
+}
+
+// call begins a call, unless it is one too many.
+func (d *decoder) call(wire int, id, name string) {
+	if own, ok := d.names[name]; ok {
+		name = own
+	}
+	if name == noTool || d.serial && d.calls > 0 {
+		d.add(wire, droppedBlock)
+		return
+	}
+	d.calls++
+	b := d.add(wire, callBlock)
+	d.send(braid.Chunk{Kind: braid.ChunkCall, Index: b.index, ID: id, Text: name})
+}
+
+// close ends a block.
+func (d *decoder) close(wire int) {
+	for i := range d.open {
+		b := &d.open[i]
+		if b.wire != wire {
+			continue
+		}
+		switch b.kind {
+		case textBlock:
+			if b.tags != nil {
+				b.tags.end(func(s string, thinking bool) { d.tagged(b, s, thinking) })
+			}
+		case redactedBlock:
+			data := base64.StdEncoding.EncodeToString(b.data)
+			if !d.family.claude {
+				data = own + data
+			}
+			d.whole(b.index, &event.RedactedThinking{Data: data})
+		case imageBlock:
+			if len(b.data) > 0 {
+				d.whole(b.index, &event.Image{MIME: "image/" + b.format, Data: b.data})
+			}
+		case otherBlock:
+			d.keep(b)
+		default:
+		}
+		d.open = append(d.open[:i], d.open[i+1:]...)
+		return
+	}
+}
+
+func (d *decoder) whole(index int, b event.Block) {
+	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: index, Block: b})
+}
+
+// keep hands over a block of a kind that is the vendor's own, such as a search
+// that it ran, with its kind in front as the log wants it.
+func (d *decoder) keep(b *openBlock) {
+	if len(b.data) > 0 && json.Valid(b.data) {
+		b.other["input"] = b.data
+	}
+	if len(b.parts) > 0 {
+		content, err := json.Marshal(b.parts)
+		if err != nil {
+			return
+		}
+		b.other["content"] = content
+	}
+	members, err := json.Marshal(b.other)
+	if err != nil {
+		return
+	}
+	d.keepRaw(b.index, b.name, members)
+}
+
+func (d *decoder) keepRaw(index int, name string, members []byte) {
+	raw := strictjson.AppendString([]byte(`{"kind":`), own+name)
+	raw = append(strictjson.AppendString(append(raw, ','), name), ':')
+	raw = append(append(raw, members...), '}')
+	if name == "kind" || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
+		return
+	}
+	d.whole(index, &event.UnknownBlock{Name: event.BlockKind(own + name), Raw: raw})
+}
