@@ -80,8 +80,12 @@ func tooLarge(t *testing.T, p *Provider) {
 	if e := failure(t, r, event.ErrTooLarge); e.Hint == "" {
 		t.Errorf("nobody says what to do next: %v", e)
 	}
-	// One that just fits is sent.
-	mustAnswer(t, Call(t.Context(), m, request(user(text("See."), &event.Image{MIME: "image/png", Data: image[:p.LargestImage]}))))
+	// One that just fits is not told so. On a busy machine its bytes may take longer than
+	// the vendor's silence may last here.
+	r = Call(t.Context(), m, request(user(text("See."), &event.Image{MIME: "image/png", Data: image[:p.LargestImage]})))
+	if r.Err != nil && event.KindOf(r.Err) != event.ErrStreamCut {
+		t.Errorf("one that just fits: %v", r.Err)
+	}
 }
 
 // bodies are the requests that came.
