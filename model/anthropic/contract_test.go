@@ -74,7 +74,7 @@ func prompt(body []byte, auto bool) (out []byte, points []int) {
 // provider is what both have.
 func provider(name string, cache anthropic.CachePoints) modeltest.Provider {
 	p := modeltest.Provider{
-		Name: name,
+		Name: name, Table: "../../docs/guide/models.md",
 		// None of them is there: usage behind the stop, guardrails, sound and film.
 		Without: []modeltest.Feature{modeltest.LateUsage, modeltest.GuardrailRedaction, modeltest.Media},
 		Prompt:  func(body []byte) ([]byte, []int) { return prompt(body, cache == anthropic.CacheAuto) },

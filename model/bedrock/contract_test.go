@@ -63,7 +63,7 @@ func TestContract(t *testing.T) {
 		t.Run(tc.model, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Name: tc.column, Own: tc.own, LargestImage: tc.largest, Prompt: prompt,
+				Name: tc.column, Table: "../../docs/guide/models.md", Own: tc.own, LargestImage: tc.largest, Prompt: prompt,
 				Without:   slices.Concat(never, tc.without),
 				Signature: func(given string) string { return tc.own + given },
 				Stops: []event.StopReason{

@@ -68,7 +68,7 @@ func TestContract(t *testing.T) {
 				Stops: []event.StopReason{
 					event.StopEndTurn, event.StopToolUse, event.StopMaxTokens, event.StopContentFiltered, event.StopGuardrail,
 				},
-				Prompt: prompt,
+				Prompt: prompt, Table: "../../docs/guide/models.md",
 				Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
 					tb.Helper()
 					list := make([]geminitest.Answer, len(answers))

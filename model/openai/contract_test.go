@@ -119,7 +119,7 @@ func TestContract(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Name: name, Without: without, Stops: stops, Own: "openai.", Prompt: prompt,
+				Name: name, Without: without, Stops: stops, Own: "openai.", Prompt: prompt, Table: "../../docs/guide/models.md",
 				Signature: func(given string) string { return "openai.rs_0." + given },
 				Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
 					tb.Helper()
