@@ -1,12 +1,14 @@
 package anthropictest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -68,6 +70,8 @@ type checker struct {
 	caches  int
 	// files are the bytes of pictures and documents, which are no tokens.
 	files int
+	// aside are the long ones among them, which are not read anew at each level.
+	aside [][]byte
 	// short is set behind a cache point of five minutes.
 	short  bool
 	ids    map[string]bool
@@ -123,7 +127,33 @@ func (c *checker) list(raw []byte, at string) []json.RawMessage {
 	return l
 }
 
+// aside begins what stands in the place of a long file.
+const aside = "aside:"
+
+// setAside takes long files out of a body.
+func (c *checker) setAside(body []byte) []byte {
+	const begin, long = `"data":"`, 64 << 10
+	var out []byte
+	for {
+		i := bytes.Index(body, []byte(begin))
+		if i < 0 {
+			return append(out, body...)
+		}
+		i += len(begin)
+		n := bytes.IndexByte(body[i:], '"')
+		if n < long {
+			out = append(out, body[:i]...)
+		} else {
+			out = strconv.AppendInt(append(append(out, body[:i]...), aside...), int64(len(c.aside)), 10)
+			c.aside = append(c.aside, body[i:i+n])
+			i += n
+		}
+		body = body[i:]
+	}
+}
+
 func (c *checker) request(body []byte) {
+	body = c.setAside(body)
 	if !json.Valid(body) {
 		c.fail("The request body is not valid JSON")
 		return
@@ -504,16 +534,22 @@ func (c *checker) source(raw []byte, at string, kinds ...string) {
 			c.fail("%s.base64.media_type: Input should be %s", at, strings.Join(kinds, ", "))
 		}
 		data := c.str(s, at+".base64", "data")
-		c.files += len(data)
-		if d, err := base64.StdEncoding.DecodeString(data); err != nil || len(d) == 0 {
+		size := len(data)
+		if n, err := strconv.Atoi(strings.TrimPrefix(data, aside)); err == nil && n < len(c.aside) {
+			data, size = "", len(c.aside[n])
+			if _, err := base64.StdEncoding.Decode(make([]byte, size), c.aside[n]); err != nil {
+				c.fail("%s.base64.data: invalid base64 data", at)
+			}
+		} else if d, err := base64.StdEncoding.DecodeString(data); err != nil || len(d) == 0 {
 			c.fail("%s.base64.data: invalid base64 data", at)
 		}
+		c.files += size
 		most := 10
 		if c.server.bedrock {
 			most = 5
 		}
-		if len(data) > most<<20 && slices.Contains(kinds, "image/png") {
-			c.fail("%s.base64: image exceeds %d MB maximum: %d bytes > %d bytes", at, most, len(data), most<<20)
+		if size > most<<20 && slices.Contains(kinds, "image/png") {
+			c.fail("%s.base64: image exceeds %d MB maximum: %d bytes > %d bytes", at, most, size, most<<20)
 		}
 	case "url":
 		if c.server.bedrock {

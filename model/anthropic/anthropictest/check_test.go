@@ -254,3 +254,24 @@ func invoke(t *testing.T, server *anthropictest.Server, model, body, key string)
 	}
 	return string(out), resp.StatusCode
 }
+
+// Large files are looked at too, and how large they are.
+func TestItRefusesLargeImages(t *testing.T) {
+	t.Parallel()
+	server := anthropictest.Start(anthropictest.Text("a"))
+	t.Cleanup(server.Close)
+	image := func(data string) string {
+		return `{"model":"claude-sonnet-5-5","max_tokens":100,"stream":true,"messages":[{"role":"user","content":[` +
+			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + data + `"}}]}]}`
+	}
+	const most = 10 << 20
+	for data, want := range map[string]string{
+		strings.Repeat("A", most):                  "message_stop",
+		strings.Repeat("A", most+4):                "image exceeds 10 MB maximum: 10485764 bytes",
+		strings.Repeat("A", 100_000) + "?" + "AAA": "invalid base64",
+	} {
+		if got := post(t, server, image(data), nil); !strings.Contains(got, want) {
+			t.Errorf("%d bytes: %.200s, want %s", len(data), got, want)
+		}
+	}
+}
