@@ -54,6 +54,10 @@ func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, err
 		return nil, nil, invalid("leave one of them out", "--record and --replay do not go together")
 	case in.on("overwrite") && !records:
 		return nil, nil, invalid("give --record FILE as well", "--overwrite is about a recording, and there is none")
+	case records && goesOn:
+		return nil, nil, invalid("leave one of them out; a replay could not know what was said before", "--record and --continue do not go together")
+	case to == "-":
+		return nil, nil, invalid("name a file", "a recording goes into a file, not to standard output")
 	case replays && goesOn:
 		return nil, nil, invalid("leave one of them out", "a replay is kept nowhere, so it cannot go on with a conversation")
 	case replays:
