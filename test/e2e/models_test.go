@@ -11,6 +11,8 @@ import (
 	agents "github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
+	"github.com/braidrun/braid/model/bedrock/bedrocktest"
+	"github.com/braidrun/braid/model/gemini/geminitest"
 	"github.com/braidrun/braid/model/openai/openaitest"
 )
 
@@ -60,6 +62,63 @@ func TestTheNextModelAnswers(t *testing.T) {
 	}
 	if !strings.Contains(out, `"fallback":"anthropic:claude-haiku-4-5"`) {
 		t.Errorf("the events do not tell of it:\n%s", out)
+	}
+}
+
+// One string chooses the provider, and nothing else changes: each is asked on its own
+// wire, by who its own variables say.
+func TestOneStringForEveryProvider(t *testing.T) {
+	t.Parallel()
+	signed := []string{"AWS_ACCESS_KEY_ID=" + bedrocktest.KeyID, "AWS_SECRET_ACCESS_KEY=" + bedrocktest.Secret, "AWS_SESSION_TOKEN=" + bedrocktest.Token}
+	for _, tc := range []struct {
+		model string
+		start func() (url string, close func())
+		env   []string
+		base  string // the variable with the address
+	}{
+		{"anthropic:claude-sonnet-5-5", func() (string, func()) {
+			s := anthropictest.Start(anthropictest.Text("Hello."))
+			return s.URL, s.Close
+		}, []string{"ANTHROPIC_API_KEY=" + anthropictest.Key}, "ANTHROPIC_BASE_URL"},
+		{"openai:gpt-5.4", func() (string, func()) {
+			s := openaitest.Start(openaitest.Text(openaitest.Chat, "Hello."))
+			return s.URL, s.Close
+		}, []string{"OPENAI_API_KEY=" + openaitest.Key}, "OPENAI_BASE_URL"},
+		{"openai:gpt-5.4?api=responses", func() (string, func()) {
+			s := openaitest.Start(openaitest.Text(openaitest.Responses, "Hello."))
+			return s.URL, s.Close
+		}, []string{"OPENAI_API_KEY=" + openaitest.Key}, "OPENAI_BASE_URL"},
+		{"gemini:gemini-2.5-flash", func() (string, func()) {
+			s := geminitest.Start(geminitest.Text("Hello."))
+			return s.URL, s.Close
+		}, []string{"GOOGLE_API_KEY=" + geminitest.Key}, "GOOGLE_GEMINI_BASE_URL"},
+		{"bedrock:us.amazon.nova-pro-v1:0", func() (string, func()) {
+			s := bedrocktest.Start(bedrocktest.Text("Hello."))
+			return s.URL, s.Close
+		}, []string{"AWS_BEARER_TOKEN_BEDROCK=" + bedrocktest.Key}, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+		{"bedrock:us.amazon.nova-pro-v1:0?region=us-east-1", func() (string, func()) {
+			s := bedrocktest.Start(bedrocktest.Text("Hello."))
+			return s.URL, s.Close
+		}, signed, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+		{"bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", func() (string, func()) {
+			s := anthropictest.StartBedrock(anthropictest.BedrockText("Hello."))
+			return s.URL, s.Close
+		}, []string{"AWS_BEARER_TOKEN_BEDROCK=" + anthropictest.BedrockKey}, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+		{"bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0?api=converse", func() (string, func()) {
+			s := bedrocktest.Start(bedrocktest.Text("Hello."))
+			return s.URL, s.Close
+		}, []string{"AWS_BEARER_TOKEN_BEDROCK=" + bedrocktest.Key}, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+	} {
+		t.Run(tc.model, func(t *testing.T) {
+			t.Parallel()
+			url, end := tc.start()
+			defer end()
+			env := environment(t, append([]string{tc.base + "=" + url}, tc.env...)...)
+			out, errs, code := shell(t, env, t.TempDir(), "run", "-q", "-m", tc.model, "Hi.")
+			if code != 0 || out != "Hello.\n" || errs != "" {
+				t.Errorf("%d: %q, %s", code, out, errs)
+			}
+		})
 	}
 }
 
