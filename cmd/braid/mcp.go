@@ -22,6 +22,29 @@ func (p *process) openMCP(
 	if s.MCP == "" {
 		return nil, nil //nolint:nilnil // a nil *mcpServers is one without servers
 	}
+	configs, err := p.readMCP(s)
+	if err != nil {
+		return nil, err
+	}
+	o := mcptool.Options{Commands: true, Naming: naming, ClientVersion: readBuild().Version}
+	for _, t := range own {
+		o.Reserved = append(o.Reserved, t.Spec().Name)
+	}
+	servers, err := mcptool.Reach(ctx, o, configs...)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range servers.Status() {
+		if st.Err != nil {
+			warn(st.Name, st.Err)
+		}
+	}
+	return &mcpServers{servers}, nil
+}
+
+// readMCP reads the file that the option names, with the values of the environment in
+// their places.
+func (p *process) readMCP(s *settings) ([]mcptool.Config, error) {
 	data, err := os.ReadFile(s.MCP)
 	if err != nil {
 		return nil, &event.Error{
@@ -41,20 +64,7 @@ func (p *process) openMCP(
 			return nil, err
 		}
 	}
-	o := mcptool.Options{Commands: true, Naming: naming, ClientVersion: readBuild().Version}
-	for _, t := range own {
-		o.Reserved = append(o.Reserved, t.Spec().Name)
-	}
-	servers, err := mcptool.Reach(ctx, o, configs...)
-	if err != nil {
-		return nil, err
-	}
-	for _, st := range servers.Status() {
-		if st.Err != nil {
-			warn(st.Name, st.Err)
-		}
-	}
-	return &mcpServers{servers}, nil
+	return configs, nil
 }
 
 func (m *mcpServers) close() error {

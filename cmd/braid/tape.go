@@ -81,7 +81,7 @@ func (p *process) openTape(cfg *config, in *invocation) (*tape, braid.Model, err
 		return nil, nil, err
 	}
 	t.name = to
-	t.rec = cassette.Record(model, t.file, cassette.Secrets(p.secrets()...))
+	t.rec = cassette.Record(model, t.file, cassette.Secrets(p.secrets(&cfg.settings)...))
 	t.done = p.onExit(func() {
 		_ = t.file.Close() // what counts has been written
 		if t.rec.Calls() == 0 {
@@ -99,7 +99,7 @@ func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Mo
 	}
 	var mu sync.Mutex
 	told := 0
-	t.player, err = cassette.Open(from, cassette.Paced(speed), cassette.Secrets(t.p.secrets()...), cassette.Drifting(func(d cassette.Drift) {
+	t.player, err = cassette.Open(from, cassette.Paced(speed), cassette.Secrets(t.p.secrets(&cfg.settings)...), cassette.Drifting(func(d cassette.Drift) {
 		mu.Lock()
 		defer mu.Unlock()
 		if told++; told <= 5 {
@@ -221,21 +221,52 @@ func (in *invocation) noTape() error {
 	return nil
 }
 
-// secrets are the values of the environment whose names say that they are keys.
-func (p *process) secrets() []secret.Secret {
+// secrets are what the command knows that must not stand in a recording: values of the
+// environment, its own and that of tool servers, whose names say that they are keys,
+// and the headers with which it goes to tool servers.
+func (p *process) secrets(s *settings) []secret.Secret {
 	var found []secret.Secret
+	add := func(value string) {
+		if len(value) >= 8 {
+			found = append(found, secret.New(value))
+		}
+	}
 	for _, pair := range p.environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
-			switch word {
-			case "KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS":
-				if len(value) >= 8 {
-					found = append(found, secret.New(value))
-				}
+		if name, value, _ := strings.Cut(pair, "="); namesKey(name) {
+			add(value)
+		}
+	}
+	if s.MCP == "" {
+		return found
+	}
+	servers, err := p.readMCP(s)
+	if err != nil {
+		return found // whoever starts them says so
+	}
+	for i := range servers {
+		for name, value := range servers[i].Env {
+			if namesKey(name) {
+				add(value.Reveal())
 			}
+		}
+		for _, value := range servers[i].Headers {
+			text := value.Reveal() // "Bearer …" is one, and so is what stands behind it
+			add(text)
+			add(text[strings.LastIndexByte(text, ' ')+1:])
 		}
 	}
 	return found
+}
+
+// namesKey reports whether a variable's name says that its value is a key.
+func namesKey(name string) bool {
+	for word := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		switch word {
+		case "KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PAT", "CREDENTIAL", "CREDENTIALS":
+			return true
+		}
+	}
+	return false
 }
 
 // replayed runs the turns of a recording.

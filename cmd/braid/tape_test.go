@@ -17,13 +17,26 @@ func TestSecretsOfTheEnvironment(t *testing.T) {
 	p, _, _ := testProcess(t, map[string]string{
 		"ODD_API_KEY": "blue-elephant", "MY_SECRET_WORD": "green-giraffe", "DB_PASSWORD": "red-rabbit", "SHORT_KEY": "us", "KEYBOARD": "dvorak-keys", "LANG": "en_GB.UTF-8",
 	})
-	var found []string
-	for _, s := range p.secrets() {
-		found = append(found, s.Reveal())
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {
+		"far": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${MY_SECRET_WORD}", "X-Own": "pink-panther"}},
+		"near": {"command": "x", "env": {"TEAM_PAT": "grey-goose", "MODE": "a-long-mode"}}
+	}}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(found)
-	if got := strings.Join(found, " "); got != "blue-elephant green-giraffe red-rabbit" {
-		t.Errorf("found %s", got)
+	for name, c := range map[string]struct{ mcp, want string }{
+		"the environment": {"", "blue-elephant green-giraffe red-rabbit"},
+		"tool servers":    {file, "Bearer green-giraffe blue-elephant green-giraffe grey-goose pink-panther red-rabbit"},
+		"no such file":    {file + "2", "blue-elephant green-giraffe red-rabbit"},
+	} {
+		var found []string
+		for _, s := range p.secrets(&settings{MCP: c.mcp}) {
+			found = append(found, s.Reveal())
+		}
+		slices.Sort(found)
+		if got := strings.Join(slices.Compact(found), " "); got != c.want {
+			t.Errorf("%s: found %s", name, got)
+		}
 	}
 }
 
