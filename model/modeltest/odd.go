@@ -20,7 +20,8 @@ func oddFiles(t *testing.T, p *Provider) {
 	odd := map[Feature][]event.Block{
 		Images: {
 			&event.Image{MIME: "IMAGE/PNG", Data: Pixel()}, &event.Image{MIME: "image/png; charset=binary", Data: Pixel()},
-			&event.Image{MIME: "image/jpg", Data: Pixel()}, &event.Image{MIME: "application/octet-stream", Data: Pixel()}, &event.Image{MIME: "png", Data: Pixel()},
+			&event.Image{MIME: "image/jpg", Data: Pixel()}, &event.Image{MIME: "application/octet-stream", Data: Pixel()},
+			&event.Image{MIME: "png", Data: Pixel()},
 			&event.Image{URL: "data:image/png;base64," + encoded}, &event.Image{URL: "DATA:;base64," + strings.TrimRight(encoded, "=")},
 		},
 		Documents: {
@@ -42,8 +43,10 @@ func oddFiles(t *testing.T, p *Provider) {
 				continue
 			}
 			for _, body := range bodies(t, peer) {
-				if sent := string(body); strings.Contains(sent, "image/jpg") || strings.Contains(sent, "octet-stream") || strings.Contains(sent, "cannot be shown") {
-					t.Errorf("%+v was sent as %s", b, sent)
+				for _, wrong := range []string{"image/jpg", "octet-stream", "cannot be shown"} {
+					if strings.Contains(string(body), wrong) {
+						t.Errorf("%+v was sent as %s", b, body)
+					}
 				}
 			}
 		}
