@@ -99,7 +99,8 @@ func (t *tape) replay(cfg *config, in *invocation, from string) (*tape, braid.Mo
 	}
 	var mu sync.Mutex
 	told := 0
-	t.player, err = cassette.Open(from, cassette.Paced(speed), cassette.Secrets(t.p.secrets(&cfg.settings)...), cassette.Drifting(func(d cassette.Drift) {
+	known := cassette.Secrets(t.p.secrets(&cfg.settings)...)
+	t.player, err = cassette.Open(from, cassette.Paced(speed), known, cassette.Drifting(func(d cassette.Drift) {
 		mu.Lock()
 		defer mu.Unlock()
 		if told++; told <= 5 {
