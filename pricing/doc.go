@@ -22,8 +22,8 @@
 // A row's name is the reference that users write. A name is looked up as it is;
 // if no row has it, once more without what vendors append to the same model: a
 // date ("-20251001", "-2026-03-05"), and of a Bedrock model its profile in front
-// ("us.", "eu.", "global." …) and its version behind ("-v1:0"). Nothing else is
-// taken away: "claude-sonnet-5-5" never has the price of "claude-sonnet-5", nor
+// ("us.", "eu.", "global." …), its version behind ("-v1:0"), and what makes an ARN
+// of it. Nothing else is taken away: "claude-sonnet-5-5" never has the price of "claude-sonnet-5", nor
 // "gpt-5.4-mini" that of "gpt-5.4".
 //
 // The region is where the model is served: of a Bedrock model its profile, or

@@ -9,7 +9,10 @@ import (
 var (
 	// A date at the end of a name, as Anthropic writes it and as OpenAI does.
 	dated = regexp.MustCompile(`-(\d{4}-\d{2}-\d{2}|\d{8})$`)
-	// A Bedrock id's version, and the profile that a call goes through.
+	// A Bedrock id's version, the profile that a call goes through, and what stands
+	// before either in an ARN that names a model. One of a profile of somebody's own
+	// does not.
+	arn     = regexp.MustCompile(`^arn:aws[a-z-]*:bedrock:[a-z0-9-]*:\d*:(inference-profile|foundation-model)/`)
 	version = regexp.MustCompile(`-v\d+(:\d+)?$`)
 	profile = regexp.MustCompile(`^(us-gov|[a-z]{2}|apac|global)\.`)
 )
@@ -21,6 +24,7 @@ const bedrock = "bedrock:"
 func plain(model string) (name, region string) {
 	name, ours := strings.CutPrefix(model, bedrock)
 	if ours {
+		name = name[len(arn.FindString(name)):]
 		if p := profile.FindString(name); p != "" {
 			name, region = name[len(p):], strings.TrimSuffix(p, ".")
 		}

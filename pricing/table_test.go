@@ -51,6 +51,12 @@ func TestCostsOfTheTable(t *testing.T) {
 		{name: "the global profile", model: "bedrock:global.anthropic.claude-sonnet-4-5-20250929-v1:0", region: "eu-west-1", usage: one, nano: 3e9},
 		{name: "a geography's", model: "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", region: "us-east-1", usage: one, nano: 3_300_000_000},
 		{name: "in a region", model: "bedrock:anthropic.claude-haiku-5-5", region: "ap-northeast-1", usage: event.Usage{Input: 200_000}, nano: 200_000 * 550},
+		{
+			name: "an ARN of a profile", model: "bedrock:arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-haiku-4-5-20251001-v1:0",
+			region: "us-east-1", usage: one, nano: 1_100_000_000,
+		},
+		{name: "an ARN of a model", model: "bedrock:arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-pro-v1:0", region: "us-east-1", usage: one, nano: 800_000_000},
+		{name: "an ARN of somebody's own", model: "bedrock:arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/nova", region: "us-east-1", usage: one, nano: -1},
 		{name: "Bedrock without a region", model: "bedrock:anthropic.claude-haiku-5-5", usage: one, nano: -1},
 		{name: "Nova", model: "bedrock:amazon.nova-micro-v1:0", region: "us-east-1", usage: event.Usage{CacheRead: 100}, nano: 875},
 		{name: "Nova in Europe", model: "bedrock:eu.amazon.nova-micro-v1:0", region: "eu-west-1", usage: one, nano: -1},
