@@ -129,7 +129,8 @@ func (t *teller) refused(kind string) *event.Error {
 	case "ExpiredTokenException", "ExpiredToken", "RequestExpired":
 		return t.tell(event.ErrModelAuth, "The credentials have expired.", "sign in again, or renew "+t.Variable)
 	case "FTUFormNotFilled":
-		return t.tell(event.ErrModelAuth, "The AWS account has not said what it uses the model for.", "fill in the vendor's form in the Bedrock console")
+		return t.tell(event.ErrModelAuth, "The AWS account has not said what it uses the model for.",
+			"fill in the vendor's form in the Bedrock console")
 	case "AccessDeniedException", "AccessDenied", "OptInRequired":
 		return t.denied()
 	}

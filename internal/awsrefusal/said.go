@@ -58,10 +58,10 @@ func Exception(name, message string, payload []byte) *Said {
 func (s *Said) read(body []byte) {
 	var said struct {
 		Message string `json:"message"` // or Message: the case does not count
-		Type    string `json:"__type"`
+		Type    string `json:"__type"`  //nolint:tagliatelle // AWS calls them so
 		Code    string `json:"code"`
-		Inner   string `json:"originalMessage"`
-		Status  int    `json:"originalStatusCode"`
+		Inner   string `json:"originalMessage"`    //nolint:tagliatelle // likewise
+		Status  int    `json:"originalStatusCode"` //nolint:tagliatelle // likewise
 	}
 	if json.Unmarshal(body, &said) == nil {
 		s.Message = cmp.Or(s.Message, said.Message, said.Inner)

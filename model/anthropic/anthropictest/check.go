@@ -536,7 +536,7 @@ func (c *checker) source(raw []byte, at string, kinds ...string) {
 		data := c.str(s, at+".base64", "data")
 		size := len(data)
 		if n, err := strconv.Atoi(strings.TrimPrefix(data, aside)); err == nil && n < len(c.aside) {
-			data, size = "", len(c.aside[n])
+			size = len(c.aside[n])
 			if _, err := base64.StdEncoding.Decode(make([]byte, size), c.aside[n]); err != nil {
 				c.fail("%s.base64.data: invalid base64 data", at)
 			}
