@@ -11,7 +11,7 @@ import (
 // Model is the seam to a language model: one streamed call.
 //
 // Stream calls the model with req and yields its answer in chunks. The
-// contract, which package model/modeltest will hold for every provider:
+// contract, to which package model/modeltest holds every provider:
 //
 //   - exactly one [ChunkStop] says that the answer is whole; usage may come
 //     before or after it. A stream that ends without it is treated as cut.
