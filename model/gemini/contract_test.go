@@ -48,10 +48,12 @@ func TestContract(t *testing.T) {
 		name    string
 		opts    []gemini.Option
 		without []modeltest.Feature
+		taped   bool
 	}{
-		{"gemini-3.6-flash", nil, nil},
-		{"gemini-2.5-pro", nil, []modeltest.Feature{modeltest.StructuredOutput}},
-		{"gemini-3.6-flash", []gemini.Option{gemini.Vertex("my-project", "global", nil)}, nil},
+		{"gemini-3.6-flash", nil, nil, false},
+		{"gemini-3.6-flash", nil, nil, true},
+		{"gemini-2.5-pro", nil, []modeltest.Feature{modeltest.StructuredOutput}, false},
+		{"gemini-3.6-flash", []gemini.Option{gemini.Vertex("my-project", "global", nil)}, nil, false},
 	} {
 		title, name := tc.name, "Gemini"
 		if len(tc.opts) > 0 {
@@ -60,10 +62,13 @@ func TestContract(t *testing.T) {
 		if len(tc.without) > 0 {
 			name = "Gemini before 3"
 		}
+		if tc.taped {
+			title += " from a recording"
+		}
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Name: name, Own: "gemini.", Signature: func(given string) string { return "gemini." + given },
+				Name: name, Unlisted: tc.taped, Own: "gemini.", Signature: func(given string) string { return "gemini." + given },
 				Without: append(tc.without, without...),
 				Stops: []event.StopReason{
 					event.StopEndTurn, event.StopToolUse, event.StopMaxTokens, event.StopContentFiltered, event.StopGuardrail,
@@ -76,6 +81,9 @@ func TestContract(t *testing.T) {
 						list[i] = onWire(&answers[i])
 					}
 					m, server := open(tb, tc.name, append([]gemini.Option{gemini.Stall(modeltest.Silence)}, tc.opts...), list...)
+					if tc.taped {
+						return taped{m}, peer{server}
+					}
 					return m, peer{server}
 				},
 			})

@@ -1,0 +1,38 @@
+package gemini_test
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model/cassette"
+)
+
+// taped says what the model says, from a recording of it: the contract holds for a
+// replay as it does for the model.
+type taped struct{ braid.Model }
+
+func (m taped) Unwrap() braid.Model { return m.Model }
+
+func (m taped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		var tape bytes.Buffer
+		rec := cassette.Record(m.Model, &tape)
+		for _, err := range rec.Stream(ctx, req) {
+			if err != nil {
+				break // it is recorded, too
+			}
+		}
+		if err := rec.Err(); err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		player, err := cassette.Replay(&tape)
+		if err != nil {
+			yield(braid.Chunk{}, err)
+			return
+		}
+		player.Stream(ctx, req)(yield)
+	}
+}
