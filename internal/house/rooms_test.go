@@ -56,9 +56,11 @@ var rooms = []room{
 		from: []string{"modernc.org/sqlite", "github.com/pressly/goose"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal"}, tests: []string{"journal/journaltest"},
-		from: []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
+		dir: "journal/postgres", own: []string{"event", "journal"},
+		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
+		from:  []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
 	},
+	{dir: "journal/postgres/postgrestest"},
 	{
 		dir: "", own: []string{"event", "journal"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},

@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// admission is a run that is to be admitted, with its JSON written already.
+type admission struct {
+	op       string
+	run      journal.Run
+	input    []byte
+	metadata []byte
+}
+
+func newAdmission(op string, r journal.Run) (*admission, error) {
+	if r.ID == "" || r.Conversation == "" {
+		return nil, noID(op, "a run and its conversation need an id")
+	}
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor); err != nil {
+		return nil, err
+	}
+	a := &admission{op: op, run: r}
+	var err error
+	if a.input, err = packMessages(r.Input); err != nil {
+		return nil, fault(op, err)
+	}
+	if len(r.Metadata) > 0 {
+		for k, v := range r.Metadata {
+			if err := names(op, k, v); err != nil {
+				return nil, err
+			}
+		}
+		if a.metadata, err = json.Marshal(r.Metadata); err != nil {
+			return nil, invalid(op, "the labels cannot be written as JSON", "")
+		}
+	}
+	return a, nil
+}
+
+// Admit implements [journal.Store].
+func (s *Store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
+	const op = "journal admit"
+	if err := alive(ctx, op); err != nil {
+		return journal.Run{}, err
+	}
+	a, err := newAdmission(op, r)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	row, _, err := s.admit(ctx, a, func(x *tx, row *runRow, _ *place) error { return x.commit(row.insert(a)) })
+	if err != nil {
+		return journal.Run{}, err
+	}
+	return row.read(op)
+}
+
+// place is where a conversation stands, as far as taking a run needs to know.
+type place struct {
+	key    int64
+	turns  int
+	ended  int
+	last   int64
+	epoch  int64
+	until  *int64
+	newest int64
+	steps  []byte
+	// now is the store's clock, once the conversation is locked.
+	now int64
+}
+
+const placeColumns = `c.key, c.turns, c.ended, c.last, c.epoch, c.until, c.newest, c.steps, store_clock()`
+
+// into gives where the values of placeColumns go.
+func (p *place) into() []any {
+	return []any{&p.key, &p.turns, &p.ended, &p.last, &p.epoch, &p.until, &p.newest, &p.steps, &p.now}
+}
+
+const (
+	// One statement finds the conversation, locks it, and takes the next turn: that is what
+	// nearly every admission needs. It finds none where the run is to be alone and is not.
+	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key')
+		WHERE id = $1 AND (turns = ended OR NOT $2::boolean) RETURNING ` + placeColumns
+
+	insertConversation = `INSERT INTO conversation AS c (id, tenant, turns, newest) VALUES ($1, $2, 1, nextval('run_key'))
+		ON CONFLICT (id) DO NOTHING RETURNING ` + placeColumns
+
+	insertRun = `INSERT INTO run (key, id, conversation, tenant, turn, person, agent, input, idem, executor, metadata,
+		new_session, status, admitted, due) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', $13, 0)`
+
+	selectRun = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = $1`
+
+	selectRunByKey = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation
+		WHERE c.id = $1 AND r.idem = $2 AND r.idem <> ''`
+
+	selectHolders = `SELECT tenant_of_run($1) IS NOT NULL, tenant_of_conversation($2) IS NOT NULL`
+)
+
+// insert is the statement that writes the run.
+func (r *runRow) insert(a *admission) question {
+	return do(insertRun, r.key, a.run.ID, r.place, a.run.Tenant, r.run.Turn, a.run.User, a.run.Agent, a.input,
+		a.run.Key, a.run.Executor, a.metadata, a.run.NewSession, r.admitted)
+}
+
+// admit takes a turn and lets then write the run, or finds the one that it is. known
+// says that it found one.
+func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow, *place) error) (row runRow, known bool, err error) {
+	for range attempts {
+		taken := false
+		err = s.transact(ctx, a.op, ofTenant(a.run.Tenant), func(x *tx) error {
+			var p place
+			taken = false
+			take := func() question {
+				return ask(takeTurn, []any{a.run.Conversation, a.run.Alone}, &taken, p.into()...)
+			}
+			if err := x.begin(beginWrite, take()); err != nil {
+				return err
+			}
+			if !taken {
+				insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant}, &taken, p.into()...)
+				if err := x.more(insert); err != nil {
+					return err
+				}
+			}
+			if !taken { // somebody else may have made it just now
+				if err := x.more(take()); err != nil || !taken {
+					return err
+				}
+			}
+			row = newRow(a, &p)
+			return then(x, &row, &p)
+		})
+		if err == nil && taken || err != nil && code(err) != codeUnique {
+			return row, false, err
+		}
+		// There is a run with this id, or with this key in the conversation; or the
+		// conversation is another tenant's, or is not free for one that is to be alone.
+		row, known, err = s.known(ctx, a, taken)
+		if known || err != nil {
+			return row, known, err
+		}
+	}
+	return runRow{}, false, fault(a.op, errUnsettled)
+}
+
+var errUnsettled = errors.New("a run came and went while it was admitted")
+
+// newRow is the row of a run that takes the place's newest turn.
+func newRow(a *admission, p *place) runRow {
+	row := runRow{key: p.newest, run: a.run, input: a.input, metadata: a.metadata, admitted: p.now, place: p.key}
+	row.run.Input, row.run.Metadata = nil, nil
+	row.run.Turn = p.turns
+	row.run.Status = event.RunQueued
+	row.run.Cancelled, row.run.Alone = false, false
+	row.run.WakeAt = time.Time{}
+	return row
+}
+
+// known finds the run that was admitted before with this id, or this key. Where it
+// is not the one that is asked for, that is an error. taken says that the conversation
+// would have had a turn for it.
+func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow, known bool, err error) {
+	r := &a.run
+	var byID, byKey, talk, some, elsewhere, conversation bool
+	var other runRow
+	err = s.look(ctx, a.op, ofTenant(r.Tenant),
+		ask(selectRun, []any{r.ID}, &byID, row.into()...),
+		ask(selectRunByKey, []any{r.Conversation, r.Key}, &byKey, other.into()...),
+		ask(`SELECT 1 FROM conversation WHERE id = $1`, []any{r.Conversation}, &talk),
+		ask(selectHolders, []any{r.ID, r.Conversation}, &some, &elsewhere, &conversation),
+	)
+	if !byID {
+		row = other
+	}
+	switch {
+	case err != nil:
+		return runRow{}, false, err
+	case (byID || byKey) && !a.asksFor(&row):
+		return runRow{}, true, &event.Error{
+			Op: a.op, Kind: event.ErrConflict,
+			Message: "a run with this id or key was admitted with another input",
+			Hint:    "use a new id and a new key for a new request",
+		}
+	case byID || byKey:
+		return row, true, nil
+	case conversation && !talk:
+		return runRow{}, true, notFound(a.op, "there is no such conversation")
+	case elsewhere:
+		return runRow{}, true, notFound(a.op, "there is no such run")
+	case !taken && r.Alone && talk:
+		return runRow{}, true, &event.Error{
+			Op: a.op, Kind: event.ErrLocked, Message: "another run of the conversation has not ended",
+			Hint: "wait for it, cancel it, or queue behind it",
+		}
+	}
+	return runRow{}, false, nil // what stood in the way is gone
+}
+
+// asksFor compares what two admissions ask for, as [journal.Store] Admit says.
+// Messages that are written alike are alike.
+func (a *admission) asksFor(row *runRow) bool {
+	r := &a.run
+	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&
+		row.run.Key == r.Key && row.run.NewSession == r.NewSession && bytes.Equal(row.input, a.input)
+}

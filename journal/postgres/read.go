@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+const (
+	selectLog = `SELECT l.first, l.last, l.epoch, l.events FROM log l
+		WHERE l.conversation = (SELECT key FROM conversation WHERE id = $1) AND l.last > $2 ORDER BY l.last`
+
+	// Each row holds one event at least, and those with the wanted ones are in front.
+	selectSomeLog = selectLog + ` LIMIT $3`
+
+	selectQueue = `SELECT ` + runColumns + ` FROM conversation c JOIN run r ON r.conversation = c.key
+		WHERE c.id = $1 AND r.turn > c.ended ORDER BY r.turn`
+)
+
+// Read implements [journal.Store].
+func (s *Store) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
+	const op = "journal read"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	if conversation == "" {
+		return nil, noID(op, "a conversation needs an id")
+	}
+	if err := names(op, conversation); err != nil {
+		return nil, err
+	}
+	after = max(after, 0)
+	many := int64(math.MaxInt64)
+	if limit > 0 {
+		many = int64(limit)
+	}
+	var rows []logRow
+	err := s.transact(ctx, op, ofConversation(conversation), func(x *tx) error {
+		rows = nil
+		return x.begin(beginRead, list(selectSomeLog, []any{conversation, after, many}, logInto(&rows)), do(`COMMIT`))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readLog(op, conversation, after, limit, rows)
+}
+
+// readLog gives at most limit of the events in rows, after seq after; 0 is all.
+func readLog(op, conversation string, after int64, limit int, rows []logRow) ([]*event.Event, error) {
+	u := unpacker{conversation: conversation, after: after, max: limit}
+	for _, r := range rows {
+		if u.full() {
+			break
+		}
+		if u.next == 0 && r.first > after+1 {
+			return nil, damaged(op, "a conversation's log has a gap", nil)
+		}
+		if err := u.row(r.first, r.last, r.events); err != nil {
+			return nil, damaged(op, "a conversation's log cannot be read", err)
+		}
+	}
+	return u.events, nil
+}
+
+// Due implements [journal.Store]. It is the one call that looks across tenants.
+func (s *Store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
+	const op = "journal due"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	return s.runs(ctx, op, scope{`SELECT set_config('braid.tenant', $1, true)`, ""}, selectDue, upTo(limit))
+}
+
+// Queue implements [journal.Queuer].
+func (s *Store) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
+	const op = "journal queue"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	if conversation == "" {
+		return nil, noID(op, "a conversation needs an id")
+	}
+	if err := names(op, conversation); err != nil {
+		return nil, err
+	}
+	return s.runs(ctx, op, ofConversation(conversation), selectQueue, conversation)
+}
+
+// runs asks for runs.
+func (s *Store) runs(ctx context.Context, op string, who scope, text string, args ...any) ([]journal.Run, error) {
+	var found []runRow
+	err := s.transact(ctx, op, who, func(x *tx) error {
+		found = nil
+		return x.begin(beginRead, list(text, args, runsInto(&found)), do(`COMMIT`))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readRuns(op, found)
+}
+
+const (
+	selectPlace = `SELECT newest FROM conversation WHERE id = $1`
+
+	// The newest run, the first one, and the oldest that is open.
+	selectSummaries = `SELECT c.id, n.person, n.agent, c.turns, c.turns - c.ended, c.last, coalesce(o.status, n.status),
+		f.admitted, n.admitted FROM conversation c
+		JOIN run n ON n.key = c.newest
+		JOIN run f ON f.conversation = c.key AND f.turn = 1
+		LEFT JOIN run o ON o.conversation = c.key AND o.turn = c.ended + 1
+		WHERE c.tenant = $1 AND c.newest < $2 ORDER BY c.newest DESC LIMIT $3`
+
+	selectRuns = `SELECT ` + runColumns + ` FROM conversation c JOIN run r ON r.conversation = c.key
+		WHERE c.id = $1 AND r.turn > $2 ORDER BY r.turn LIMIT $3`
+)
+
+// Conversations implements [journal.Lister].
+func (s *Store) Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
+	const op = "journal conversations"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	if err := names(op, tenant, after); err != nil {
+		return nil, err
+	}
+	var found []journal.Summary
+	err := s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
+		before, there := int64(math.MaxInt64), true
+		if err := x.begin(beginRead); err != nil {
+			return err
+		}
+		if after != "" {
+			if err := x.more(ask(selectPlace, []any{after}, &there, &before)); err != nil {
+				return err
+			}
+		}
+		if !there {
+			return notFound(op, "there is no such conversation")
+		}
+		found = nil
+		return x.more(list(selectSummaries, []any{tenant, before, upTo(limit)}, func(rows pgx.Rows) error {
+			s := journal.Summary{Tenant: tenant}
+			var created, updated int64
+			err := rows.Scan(&s.ID, &s.User, &s.Agent, &s.Turns, &s.Open, &s.Last, &s.Status, &created, &updated)
+			s.Created, s.Updated = fromMicros(created), fromMicros(updated)
+			found = append(found, s)
+			return err
+		}), do(`COMMIT`))
+	})
+	return found, err
+}
+
+// Runs implements [journal.Lister].
+func (s *Store) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
+	const op = "journal runs"
+	if err := alive(ctx, op); err != nil {
+		return nil, err
+	}
+	if conversation == "" {
+		return nil, noID(op, "a conversation needs an id")
+	}
+	if err := names(op, conversation); err != nil {
+		return nil, err
+	}
+	return s.runs(ctx, op, ofConversation(conversation), selectRuns, conversation, int64(after), upTo(limit))
+}

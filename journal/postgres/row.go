@@ -1,0 +1,182 @@
+package postgres
+
+import (
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+const (
+	// runColumns are what a [runRow] takes, of a run r and its conversation c.
+	runColumns = runName + `r.input, ` + runRest
+
+	runName = `r.key, r.id, c.id, r.tenant, r.person, r.agent, `
+	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted`
+
+	selectDue = `SELECT key, id, conversation, tenant, person, agent, NULL::bytea, idem, executor, metadata, new_session,
+		turn, status, wake, cancelled, admitted FROM due_runs($1)`
+)
+
+// runRow is a run as its row has it.
+type runRow struct {
+	key      int64
+	run      journal.Run
+	input    []byte
+	metadata []byte
+	wake     *int64
+	admitted int64
+	// place is the conversation's key, of a row that is to be written.
+	place int64
+}
+
+// into gives where the values of runColumns go.
+func (r *runRow) into() []any {
+	return []any{
+		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
+		&r.run.Executor, &r.metadata, &r.run.NewSession, &r.run.Turn, &r.run.Status, &r.wake, &r.run.Cancelled, &r.admitted,
+	}
+}
+
+// read gives the run.
+func (r *runRow) read(op string) (journal.Run, error) {
+	run := r.run
+	run.Admitted = fromMicros(r.admitted)
+	if r.wake != nil {
+		run.WakeAt = fromMicros(*r.wake)
+	}
+	var err error
+	if run.Input, err = unpackMessages(r.input); err != nil {
+		return journal.Run{}, damaged(op, "a run's input cannot be read", err)
+	}
+	if len(r.metadata) > 0 {
+		if err := json.Unmarshal(r.metadata, &run.Metadata); err != nil {
+			return journal.Run{}, damaged(op, "a run's labels cannot be read", err)
+		}
+	}
+	return run, nil
+}
+
+// runsInto takes in rows of runs.
+func runsInto(found *[]runRow) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var r runRow
+		err := rows.Scan(r.into()...)
+		*found = append(*found, r)
+		return err
+	}
+}
+
+// readRuns gives the runs that rows are.
+func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
+	runs = make([]journal.Run, len(rows))
+	for i := range rows {
+		if runs[i], err = rows[i].read(op); err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
+}
+
+// mailColumns are what a [mailRow] takes, of a letter m.
+const mailColumns = `m.id, m.kind, m.token, m.value, m.sender, m.message, m.posted, m.early`
+
+// mailRow is a letter as its row has it.
+type mailRow struct {
+	mail    journal.Mail
+	value   []byte
+	message []byte
+	posted  int64
+}
+
+func (m *mailRow) read(op, run string) (journal.Mail, error) {
+	mail := m.mail
+	mail.Run, mail.Value, mail.Posted = run, m.value, fromMicros(m.posted)
+	if len(m.message) > 0 {
+		blocks, err := event.DecodeBlocks(m.message)
+		if err != nil {
+			return journal.Mail{}, damaged(op, "a letter cannot be read", err)
+		}
+		mail.Message = blocks
+	}
+	return mail, nil
+}
+
+// mailInto takes in rows of mail.
+func mailInto(found *[]mailRow) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var m mailRow
+		err := rows.Scan(&m.mail.ID, &m.mail.Kind, &m.mail.Token, &m.value, &m.mail.By, &m.message, &m.posted, &m.mail.Early)
+		*found = append(*found, m)
+		return err
+	}
+}
+
+// readMail gives the letters that rows are.
+func readMail(op, run string, rows []mailRow) ([]journal.Mail, error) {
+	var mail []journal.Mail
+	for i := range rows {
+		m, err := rows[i].read(op, run)
+		if err != nil {
+			return nil, err
+		}
+		mail = append(mail, m)
+	}
+	return mail, nil
+}
+
+// stateInto takes in rows of name and value.
+func stateInto(state *map[string]json.RawMessage) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var name, value []byte
+		if err := rows.Scan(&name, &value); err != nil {
+			return err
+		}
+		if *state == nil {
+			*state = make(map[string]json.RawMessage)
+		}
+		(*state)[string(name)] = value
+		return nil
+	}
+}
+
+// names refuses what could not be read back as it was written: text is UTF-8, and
+// in this database it holds no zero characters.
+func names(op string, of ...string) error {
+	for _, s := range of {
+		if !utf8.ValidString(s) {
+			return invalid(op, "a name or an id is not UTF-8", "send UTF-8")
+		}
+		for i := range len(s) {
+			if s[i] == 0 {
+				return invalid(op, "a name or an id holds a zero character", "leave it out")
+			}
+		}
+	}
+	return nil
+}
+
+// upTo is a limit as a statement takes it: 0 or less is all.
+func upTo(limit int) any {
+	if limit <= 0 {
+		return nil
+	}
+	return int64(limit)
+}
+
+// fromMicros is the time that a column holds.
+func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// wakeMicros is the time a run is to wake at, as a column holds it: never before
+// the time that was asked for.
+func wakeMicros(t time.Time) int64 {
+	us := t.UnixMicro()
+	if time.UnixMicro(us).Before(t) {
+		us++
+	}
+	return us
+}
