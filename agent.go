@@ -33,6 +33,8 @@ type Agent struct {
 	// fallbacks are asked where a model has failed with one of fallbackOn.
 	fallbacks  []Model
 	fallbackOn []event.ErrorKind
+	// hooks is nil for an agent without.
+	hooks *hooks
 	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
 	// answer is the schema of the agent's answer, output the same for models that take
@@ -92,6 +94,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 		a.withSchema = strings.TrimLeft(a.instructions+"\n\n"+a.asked, "\n")
 	}
 	a.unchecked.Store(true)
+	a.tellMade()
 	return a
 }
 

@@ -105,6 +105,9 @@ func (c *Call) ask(q *event.Asked) (value json.RawMessage, known bool, err error
 	if c.closed {
 		return nil, false, outsideTool("Ask")
 	}
+	if c.over {
+		return nil, false, errAskedLate
+	}
 	q.Index = c.nextAsk
 	c.nextAsk++
 	if q.Index < len(c.asks) {

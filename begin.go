@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -47,32 +46,42 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
 
 // beginTools begins calls. What can be answered without running anything (an
 // unknown tool, arguments that are no JSON) is answered at once.
-func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call) {
-	for _, c := range calls {
+//
+// hooked is what hooks decided of each call; nil for an agent without.
+func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []decided) {
+	for i, c := range calls {
 		reconcile := c.state == callBegun && c.effect == event.EffectReconcilable
 		attempt := c.attempt + 1
 		tool := agent.tool(c.Name)
+		var by *decided
+		if hooked != nil {
+			if by = &hooked[i]; by.own.waits() {
+				d.park(s, c, attempt, by.own.asked)
+				continue
+			}
+			tool = by.tool
+		}
 		var traits Traits
 		if tool != nil {
 			traits = TraitsOf(tool)
 		}
 		reconcile = reconcile && traits.Reconcile != nil
-		d.add(s, c.step, attempt, &event.StepBegun{
+		begun := &event.StepBegun{
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
-		})
-		if kind, text := refusal(agent, tool, c); text != "" {
+		}
+		d.add(s, c.step, attempt, by.note(begun))
+		if kind, text := refusal(agent, tool, c, by); text != "" {
 			d.refuse(s, c, kind, text)
 			continue
 		}
-		w := &toolWork{
-			work: work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now},
-			own: Call{
-				Context: d.ctx, ID: c.ID, Name: c.Name, Args: c.Args, Conversation: d.row.Conversation,
-				Run: d.row.ID, Scope: s.id, Step: c.step, Agent: s.agent, Attempt: attempt,
-				tool: tool, traits: traits, reconcile: reconcile, box: d.view.state, asks: slices.Clone(c.asks),
-			},
+		w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now}}
+		if by != nil {
+			w.call = by.take()
+		} else {
+			w.call = &w.own
+			d.callFor(w.call, s, c, attempt)
 		}
-		w.call = &w.own
+		w.call.tool, w.call.traits, w.call.reconcile = tool, traits, reconcile
 		switch {
 		case traits.Timeout > 0:
 			w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)
@@ -86,8 +95,12 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call) {
 }
 
 // refusal says why a call cannot be run at all.
-func refusal(agent *Agent, tool Tool, c *call) (event.ErrorKind, string) {
+func refusal(agent *Agent, tool Tool, c *call, by *decided) (event.ErrorKind, string) {
 	switch {
+	case by != nil && by.refused != "":
+		return by.kind, "Error: " + by.refused
+	case by != nil && by.args != nil && tool != nil:
+		return "", ""
 	case tool == nil:
 		names := make([]string, len(agent.specs))
 		for i := range agent.specs {
@@ -103,25 +116,35 @@ func refusal(agent *Agent, tool Tool, c *call) (event.ErrorKind, string) {
 
 // refuse ends a call that was begun and never ran.
 func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
-	d.add(s, c.step, c.attempt, &event.StepEnded{
-		Step: event.StepTool, Outcome: event.OutcomeDone,
-		Result: &event.ToolResult{
-			Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
-		},
-		Err: &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: ")},
-	})
+	result, err := d.tellRefused(s, c, &event.ToolResult{
+		Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
+	}, &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
+	d.add(s, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: event.OutcomeDone, Result: result, Err: err})
 }
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
 // the child's own Next does the rest.
-func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call) {
+func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []decided) {
 	l := &d.agent.limits
-	for _, c := range calls {
+	for i, c := range calls {
 		child := agent.child(c.Name)
-		d.add(s, c.step, c.attempt+1, &event.StepBegun{
+		var by *decided
+		if hooked != nil {
+			by = &hooked[i]
+			if _, same := by.tool.(*agentTool); !same || by.own.waits() || by.refused != "" {
+				d.beginTools(s, agent, calls[i:i+1], hooked[i:i+1]) // it opens no scope
+				continue
+			}
+		}
+		d.add(s, c.step, c.attempt+1, by.note(&event.StepBegun{
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
-		})
-		input, text := agentInput(c)
+		}))
+		input, text := agentInput(by.arguments(c))
+		if by != nil {
+			if changed := stateChange(by.own.writes); changed != nil {
+				d.add(s, c.step, c.attempt, changed)
+			}
+		}
 		switch {
 		case text != "":
 		case l.Depth > 0 && s.depth+1 > l.Depth:
@@ -137,4 +160,23 @@ func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call) {
 			ID: c.step, Parent: s.id, Call: c.ID, Agent: child.agent.name, Depth: s.depth + 1, Input: input,
 		})
 	}
+}
+
+// beginCalls begins tools or agents, after the hooks before them. It reports whether
+// the scope moved.
+func (d *driver) beginCalls(s *Scope, agent *Agent, cmd Command) bool {
+	calls, begin := cmd.calls, d.beginTools
+	if cmd.Do == DoScopes {
+		begin = d.openScopes
+	}
+	var hooked []decided
+	if h := agent.hooks; len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) > 0 {
+		var ok bool
+		if calls, hooked, ok = d.askBefore(s, agent, calls); !ok {
+			d.held = true
+			return false
+		}
+	}
+	begin(s, agent, calls, hooked)
+	return true
 }

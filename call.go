@@ -44,6 +44,8 @@ type Call struct {
 	writes  map[string]json.RawMessage
 	endTurn bool
 	closed  bool
+	// over says that the tool has ended, and that its hooks are running.
+	over bool
 }
 
 type callKey struct{}
@@ -95,7 +97,7 @@ func (c *Call) progress(b *event.ToolProgress) {
 	c.mu.Lock()
 	closed := c.closed
 	c.mu.Unlock()
-	if closed {
+	if closed || c.arrivals == nil { // a hook stands where nobody takes news
 		return
 	}
 	select {

@@ -36,7 +36,11 @@ type driver struct {
 	sink   func(event.Event) bool
 	broken bool
 	// ending is whether the run is to stop, as of this round's decisions.
-	ending    bool
+	ending bool
+	// held says that something waits for this round's commit; fault is the error of a
+	// hook that ends the run.
+	held      bool
+	fault     *event.Error
 	simulated bool
 	alone     bool
 	// patient says that the caller waits for the run itself: it is not parked for a
@@ -168,11 +172,18 @@ func (d *driver) recover(early []journal.Mail) error {
 // begin again. Of one that was to be reconciled nobody is left to ask where the
 // tool has changed since.
 func (d *driver) repeatable(s *Scope, c *call) bool {
+	if c.runs != "" && d.inputs(s).Agent.tool(c.runs) == nil {
+		return false // nobody knows any more what a hook put in the tool's place
+	}
 	switch c.effect {
 	case event.EffectPure, event.EffectIdempotent:
 		return true
 	case event.EffectReconcilable:
-		tool := d.inputs(s).Agent.tool(c.Name)
+		name := c.Name
+		if c.runs != "" {
+			name = c.runs
+		}
+		tool := d.inputs(s).Agent.tool(name)
 		return tool != nil && TraitsOf(tool).Reconcile != nil
 	default:
 		return false
@@ -318,7 +329,7 @@ const parkAfter = 30 * time.Second
 // idle reports whether nothing runs and nothing will for a while: the run waits
 // for an answer, or for a time that is far away.
 func (d *driver) idle() bool {
-	return d.running.n == 0 && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
+	return d.running.n == 0 && !d.held && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
 }
 
 func (d *driver) over() bool { return d.parked || d.handed || d.view.run.ended != nil }

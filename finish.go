@@ -14,7 +14,11 @@ import (
 // finish ends a scope: every call that is still open gets a result in the same
 // commit, a child gives its parent the result, and the root ends the run.
 func (d *driver) finish(s *Scope, cmd Command) {
+	open := s.batch != nil
 	d.closeSteps(s)
+	if open {
+		d.tellBatch(s, d.inputs(s).Agent)
+	}
 	if s.depth > 0 {
 		d.closeScope(s, cmd)
 		return
@@ -106,7 +110,8 @@ func (d *driver) answerCall(s *Scope) {
 	if len(r.Content) == 0 {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
-	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err})
+	r, err := d.tellRefused(s.parent, c, r, end.Err)
+	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: err})
 }
 
 // structured reads an answer that was to be JSON. Models like to put a fence around it.

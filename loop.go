@@ -252,6 +252,7 @@ func (d *driver) iterate() error {
 // in the same commit.
 func (d *driver) decide() {
 	d.wake = time.Time{}
+	d.held = false
 	// One answer for all scopes: a run that is cancelled between two of them
 	// would end with a child still open.
 	if d.ending = d.ctx.Err() != nil; d.ending {
@@ -264,6 +265,9 @@ func (d *driver) decide() {
 			if s := scopes[i]; s.closed == nil {
 				in := d.inputs(s)
 				cmd := Next(s, in)
+				if d.fault != nil {
+					cmd = finish(event.WhyFailed, event.StopError, d.fault)
+				}
 				if s.depth == 0 && len(d.door) > 0 {
 					cmd = d.join(s, in, cmd)
 				}
@@ -276,15 +280,31 @@ func (d *driver) decide() {
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
 func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
+	if agent.hooks != nil || s.parent != nil {
+		// Hooks that stand before what is to begin are asked when all that has ended is written.
+		if d.mustHold(s, agent, &cmd) {
+			d.held = true
+			return false
+		}
+		if cmd.Do == DoFinish || cmd.Do == DoModel {
+			before := d.fault
+			ends := d.tellBatch(s, agent)
+			if d.fault != before || d.ctx.Err() != nil && !d.ending {
+				d.held = true // it has become another decision
+				return false
+			}
+			if ends && cmd.Do == DoModel {
+				cmd = finish(event.WhyToolStop, event.StopToolUse, nil)
+			}
+		}
+	}
 	switch cmd.Do {
 	case DoFinish:
 		d.finish(s, cmd)
-	case DoTools:
-		d.beginTools(s, agent, cmd.calls)
+	case DoTools, DoScopes:
+		return d.beginCalls(s, agent, cmd)
 	case DoModel:
 		d.beginModel(s, agent, cmd.Why)
-	case DoScopes:
-		d.openScopes(s, agent, cmd.calls)
 	case DoWait:
 		d.waitUntil(cmd.Until)
 		return false

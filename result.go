@@ -90,7 +90,7 @@ func quote(s string) string { return strconv.Quote(s) }
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // agentInput reads the arguments of a call to an agent, or says what is wrong.
-func agentInput(c *call) ([]event.Block, string) {
+func agentInput(c *event.ToolCall) ([]event.Block, string) {
 	if c.Args == nil {
 		return nil, "Error: " + c.Fault + "."
 	}

@@ -24,6 +24,13 @@ func (d *driver) perform() {
 		}
 		todo = nil
 	}
+	if d.held {
+		// Something waits for what was just written: it begins first.
+		for _, w := range todo {
+			d.launch(w)
+		}
+		return
+	}
 	if len(todo) == 1 && todo[0].request != nil && d.undisturbed() {
 		d.runInline(todo[0])
 		return
@@ -98,14 +105,23 @@ func (d *driver) settleTool(w *work) {
 		}
 		return
 	}
+	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
+		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
+			Step: event.StepTool, Outcome: event.OutcomeFailed, RetryAt: d.now, Duration: end.took, Err: end.failure,
+		})
+		return
+	}
 	if changed := stateChange(c.writes); changed != nil {
 		d.add(w.scope, w.step, w.attempt, changed)
 	}
 	if end.err != nil && d.cutOff() {
 		return // it stays begun: the next driver finds it so
 	}
-	ended := &toolEnded{}
-	err := end.result(c, w.agent.limits.ResultBytes, &ended.result)
+	ended, err := end.made, end.failure
+	if ended == nil {
+		ended = &toolEnded{}
+		err = end.result(c, w.agent.limits.ResultBytes, &ended.result)
+	}
 	outcome := event.OutcomeDone
 	switch {
 	case d.ctx.Err() != nil && errors.Is(end.err, d.ctx.Err()):

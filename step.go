@@ -73,6 +73,11 @@ type toolEnd struct {
 	err    error
 	took   time.Duration
 	panics string
+	// made and failure are the result that hooks have seen, and the error that stands
+	// beside it; again says that one wants the call made once more.
+	made    *toolEnded
+	failure *event.Error
+	again   bool
 	// unknown is set where the outside could not tell what became of an earlier
 	// attempt, so that this one was not made.
 	unknown bool
@@ -153,6 +158,12 @@ func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
 		}
 		r.Content = []event.Block{&event.Text{Text: text}}
 	}
+	return fit(c, limit, r)
+}
+
+// fit makes a result one that the model can be shown and every log keep, and gives the
+// error where it was none.
+func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
 	if n := bytesOf(r.Content) + len(r.Structured); limit > 0 && n > limit {
 		text := fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
 		r.IsError, r.Structured = true, nil

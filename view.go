@@ -114,6 +114,10 @@ type Scope struct {
 
 	modelCalls int
 	toolCalls  int
+
+	// told is the last cycle after whose tools this driver has called the hooks; the
+	// fold knows nothing of it.
+	told int
 }
 
 // modelStep is where the scope's current model call stands.
@@ -149,6 +153,9 @@ type call struct {
 	state   callState
 	attempt int
 	effect  event.Effect
+	// args and runs are what hooks put in place of the call's own; nil and empty for none.
+	args json.RawMessage
+	runs string
 	// asks are the questions of this call in the order of asking.
 	asks   []*question
 	result *event.ToolResult
@@ -540,6 +547,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		c.state = callBegun
 		c.attempt = e.Attempt
 		c.effect = b.Effect
+		c.args, c.runs = b.Args, b.Runs
 	}
 }
 
@@ -559,7 +567,14 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 		return
 	}
 	c := s.callByStep(e.Step)
-	if c == nil || c.state == callEnded || b.Result == nil || b.Result.Call != c.ID {
+	if c == nil || c.state == callEnded {
+		return
+	}
+	if b.Result == nil && !b.RetryAt.IsZero() && c.state == callBegun {
+		c.state = callAnswered // a hook wants it made again
+		return
+	}
+	if b.Result == nil || b.Result.Call != c.ID {
 		return
 	}
 	if c.attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||

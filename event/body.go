@@ -166,6 +166,11 @@ type StepBegun struct {
 	// Reconcile is set where this attempt asks the outside what became of an
 	// earlier one instead of acting.
 	Reconcile bool `json:"reconcile,omitempty"`
+	// Args are a tool call's arguments where a hook changed them, and Runs is the tool,
+	// or the model, that a hook put in the place of Tool or Model for this attempt;
+	// empty where no hook did. Effect is that of the tool which runs.
+	Args json.RawMessage `json:"args,omitempty"`
+	Runs string          `json:"runs,omitempty"`
 }
 
 // StepEnded ends a tool call, or a model call that gave no message.
@@ -183,7 +188,8 @@ type StepEnded struct {
 	// CostNanoUSD is what a model call is known to have cost in 1e-9 US dollars, by the prices of its time;
 	// nil where no price is known: unknown is not zero.
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
-	// RetryAt is when the next attempt may begin; zero means that there is none.
+	// RetryAt is when the next attempt may begin; zero means that there is none. A
+	// tool call has one only where a hook wants it made again, and no Result then.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	// Fallback names the model that the next attempt asks instead, at once; empty
 	// where it is the same one, or where there is none.

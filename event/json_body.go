@@ -272,6 +272,8 @@ func (w *encoder) stepBegun(b *StepBegun) {
 	w.strOpt(`"tool":`, b.Tool)
 	w.strOpt(`"effect":`, string(b.Effect))
 	w.boolOpt(`"reconcile":`, b.Reconcile)
+	w.rawOpt(`"args":`, b.Args)
+	w.strOpt(`"runs":`, b.Runs)
 	w.end()
 }
 
@@ -293,6 +295,10 @@ func (r *decoder) stepBegun() *StepBegun {
 			b.Effect = Effect(r.word())
 		case "reconcile":
 			b.Reconcile = r.Bool()
+		case "args":
+			b.Args = r.raw()
+		case "runs":
+			b.Runs = r.String()
 		default:
 			o.Unknown()
 		}

@@ -1,0 +1,254 @@
+package braid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// On adds a hook: a function that is called at one place of the agent's loop. Its
+// argument's type says where, and is one of [Made], [BeforeTools], [BeforeTool],
+// [AfterTool] and [AfterTools].
+//
+// A hook decides by writing the fields that the type's comment calls writable; what it
+// writes elsewhere has no effect. Hooks of one place are called one after another,
+// never at the same time for one call: lower [Order] first, and among equals those before
+// something in the order in which they were added, those after it in reverse. The first
+// hook before something that cancels it, fails or asks is the last one asked; of those
+// after something all are called, also where it failed or was cancelled.
+//
+// An error or a panic of a hook ends what the hook stands at, never the process: a tool
+// call gets an error result, and a run fails where the hook is [AfterTools].
+//
+// What a hook before something decides stands in the log with the step that it decided
+// about, and everything that had ended before is written before it is asked. So a
+// driver that takes a run over goes by the log for what had begun, and asks the hooks of
+// what had not: a hook may be called again for the same call, and must stop when its
+// context is cancelled. Hooks of several runs are called at the same time.
+func On[E any, P interface {
+	*E
+	hookEvent
+}](f func(ctx context.Context, e P) error, opts ...HookOption) Part {
+	return partFunc(func(a *Agent) error {
+		if f == nil {
+			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a hook is nil", Hint: "leave it out"}
+		}
+		h := hook{call: func(ctx context.Context, e hookEvent) error { return f(ctx, e.(P)) }}
+		for _, o := range opts {
+			o(&h)
+		}
+		if a.hooks == nil {
+			a.hooks = &hooks{}
+		}
+		a.hooks.add(P(new(E)).point(), h)
+		return nil
+	})
+}
+
+// HookOption sets more of a hook.
+type HookOption func(*hook)
+
+// Order places a hook before those with a higher number, at each place. The default is 0.
+func Order(n int) HookOption { return func(h *hook) { h.order = n } }
+
+// Parts makes one part of several: a plugin is a bundle of hooks, tools and settings.
+func Parts(parts ...Part) Part {
+	return partFunc(func(a *Agent) error {
+		for _, p := range parts {
+			if p == nil {
+				continue
+			}
+			if err := p.attach(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Made tells that the agent was made, with all parts of [New] or of one [Agent.Use].
+// Each hook is called once; an error is the agent's own ([Agent.Err]).
+type Made struct {
+	Agent *Agent
+}
+
+// hookEvent is what hooks are called with.
+type hookEvent interface{ point() hookPoint }
+
+// hookPoint is a place where hooks are called.
+type hookPoint uint8
+
+const (
+	pointMade hookPoint = iota
+	pointBeforeTools
+	pointBeforeTool
+	pointAfterTool
+	pointAfterTools
+	points
+)
+
+// after reports whether the place comes after something.
+func (p hookPoint) after() bool { return p == pointAfterTool || p == pointAfterTools }
+
+func (*Made) point() hookPoint { return pointMade }
+
+type hook struct {
+	order int
+	call  func(context.Context, hookEvent) error
+}
+
+// hooks are an agent's, in the order in which they are called.
+type hooks struct {
+	at [points][]hook
+}
+
+// on gives the hooks of a place; none for an agent without hooks.
+func (h *hooks) on(p hookPoint) []hook {
+	if h == nil {
+		return nil
+	}
+	return h.at[p]
+}
+
+func (h *hooks) add(p hookPoint, one hook) {
+	list := h.at[p]
+	i := 0
+	for i < len(list) && (list[i].order < one.order || list[i].order == one.order && !p.after()) {
+		i++
+	}
+	h.at[p] = slices.Insert(list, i, one)
+}
+
+// tellMade calls the hooks that wait for the agent to be made, once.
+func (a *Agent) tellMade() {
+	for a.err == nil && len(a.hooks.on(pointMade)) > 0 {
+		one := a.hooks.at[pointMade][0]
+		a.hooks.at[pointMade] = a.hooks.at[pointMade][1:]
+		a.err = one.safely(context.Background(), &Made{Agent: a})
+	}
+}
+
+// safely calls one hook, and makes a panic an error.
+func (h *hook) safely(ctx context.Context, e hookEvent) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &event.Error{
+				Op: "hook", Kind: event.ErrInternal, Message: fmt.Sprintf("a hook panicked: %v", v),
+				Err: errors.New(string(debug.Stack())),
+			}
+		}
+	}()
+	return h.call(ctx, e)
+}
+
+// callBefore calls hooks until one fails or enough says that it is decided.
+func callBefore(ctx context.Context, list []hook, e hookEvent, enough func() bool) error {
+	for i := range list {
+		if err := list[i].safely(ctx, e); err != nil {
+			return err
+		}
+		if enough() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// callAfter calls all hooks and gives their first error.
+func callAfter(ctx context.Context, list []hook, e hookEvent) error {
+	var first error
+	for i := range list {
+		if err := list[i].safely(ctx, e); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// hookTries bounds how often hooks may have one call made again.
+const hookTries = 20
+
+// aside runs hooks while the driver waits for them, with the lease kept by the keeper.
+// It reports whether they came back: those that do not within the grace period after
+// the run is to stop are left behind, and what they hold must not be looked at.
+func (d *driver) aside(f func()) bool {
+	defer func() { d.now = time.Now() }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-d.ctx.Done():
+	}
+	grace := time.NewTimer(max(d.agent.limits.Grace, 0))
+	defer grace.Stop()
+	select {
+	case <-done:
+		return true
+	case <-grace.C:
+		return false
+	}
+}
+
+// afterwards is the context of hooks that are called also where the run is to stop: they
+// have the grace period then.
+func afterwards(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), max(grace, 0))
+}
+
+// mustHold reports whether hooks stand before what cmd begins while something that has
+// ended is not written yet.
+func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
+	if len(d.events) == 0 {
+		return false
+	}
+	h := agent.hooks
+	afterBatch := s.batchDone() && len(h.on(pointAfterTools)) > 0
+	switch cmd.Do {
+	case DoTools, DoScopes:
+		return len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool))+len(h.on(pointAfterTool)) > 0
+	case DoModel:
+		return afterBatch
+	case DoFinish:
+		if s.parent != nil && len(d.inputs(s.parent).Agent.hooks.on(pointAfterTool)) > 0 {
+			return true
+		}
+		return afterBatch
+	default:
+		return false
+	}
+}
+
+// batchDone reports whether the results of a batch are the scope's news, of which the
+// hooks after it have not been told by this driver.
+func (s *Scope) batchDone() bool {
+	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.told < s.cycle
+}
+
+// broke makes an error of a hook one that ends the run.
+func (d *driver) broke(err error) {
+	if d.fault != nil {
+		return
+	}
+	d.fault = hookError(err)
+	d.stop()
+}
+
+// hookError is a hook's error as one of ours.
+func hookError(err error) *event.Error {
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e
+	}
+	return &event.Error{Op: "hook", Kind: event.KindOf(err), Message: "a hook failed: " + validText(err.Error()), Err: err}
+}
