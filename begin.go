@@ -8,7 +8,9 @@ import (
 
 // beginModel begins the scope's next model call, or the next attempt of the
 // one that failed.
-func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
+//
+// It reports whether the scope moved, which it does not where the run is to stop.
+func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	attempt := 1
 	if again(why) {
 		attempt = s.model.attempt + 1
@@ -23,13 +25,10 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
 		cycle++
 	}
 	step := stepName(s.id, 'm', cycle, 0)
-	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name})
-	s.model.by = &d.running
-	d.running.n++
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := &d.model
-	if w.request != nil || d.running.n > 1 {
+	if w.request != nil || d.running.n > 0 {
 		w = &modelWork{}
 	}
 	*w = modelWork{
@@ -40,8 +39,31 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) {
 		},
 	}
 	w.own.Instructions, w.own.Output = agent.told(&info)
+	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
+	if len(agent.hooks.on(pointBeforeModel)) > 0 {
+		words, ok, err := d.askModel(agent, why, w)
+		if !ok {
+			d.held = true
+			d.model.request = nil
+			return false
+		}
+		if w.info.Name != info.Name {
+			begun.Runs = w.info.Name
+		}
+		if err != nil || words != "" {
+			d.addAt(s, cycle, step, attempt, begun)
+			d.answered(s, agent, w, words, err)
+			w.request = nil
+			return true
+		}
+		w.begun = d.now
+	}
+	d.addAt(s, cycle, step, attempt, begun)
+	s.model.by = &d.running
+	d.running.n++
 	w.request, w.answer = &w.own, &w.end
 	d.todo = append(d.todo, &w.work)
+	return true
 }
 
 // beginTools begins calls. What can be answered without running anything (an

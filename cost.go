@@ -44,9 +44,13 @@ func refused(err error) bool {
 	}
 }
 
-// unheard is what a call cost of which nobody has heard the end: nil for unknown.
-func unheard(m Model) *int64 {
-	info := m.Info()
+// unheard is what a call of the model of that name cost, of which nobody has heard the end:
+// nil for unknown.
+func (a *Agent) unheard(name string) *int64 {
+	info := a.named(name).Info()
+	if info.Name != name && a.hooks != nil {
+		return nil // one that a hook asked
+	}
 	if nano, known := priceOf(&info, event.Usage{}, false); known {
 		return &nano
 	}

@@ -147,7 +147,7 @@ func (d *driver) recover(early []journal.Mail) error {
 		if s.model.state == modelBegun {
 			d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
 				Step: event.StepModel, Outcome: event.OutcomeLost, UsageUnknown: true,
-				CostNanoUSD: unheard(d.inputs(s).Agent.named(s.model.name)),
+				CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
 			})
 		}
 		for _, c := range slices.Clone(s.batch) {

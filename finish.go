@@ -72,7 +72,7 @@ func (d *driver) closeSteps(s *Scope) {
 		}
 		d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
 			Step: event.StepModel, Outcome: outcome, UsageUnknown: true,
-			CostNanoUSD: unheard(d.inputs(s).Agent.named(s.model.name)),
+			CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
 		})
 	}
 }

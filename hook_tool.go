@@ -99,7 +99,7 @@ type decided struct {
 func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
 	h := agent.hooks
 	before := h.on(pointBeforeTool)
-	back := d.aside(func() {
+	back := d.decideAside(func() {
 		words, kind := "", event.ErrPermission
 		if len(h.on(pointBeforeTools)) > 0 && s.untouched() {
 			batch := BeforeTools{}
@@ -135,7 +135,7 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 			}
 		}
 	})
-	if !back || d.ctx.Err() != nil {
+	if !back {
 		return nil, nil, false
 	}
 	return calls, list, true

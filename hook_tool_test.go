@@ -21,7 +21,8 @@ import (
 func echo(calls *atomic.Int64) *braid.FuncTool {
 	return braid.Func("tool", "Says it again.", func(_ context.Context, in struct {
 		Say string `json:"say"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		calls.Add(1)
 		if in.Say == "fail" {
 			return "", errors.New("it failed")
@@ -38,7 +39,8 @@ func TestAHookBeforeATool(t *testing.T) {
 	t.Parallel()
 	other := braid.Func("other", "Another one.", func(_ context.Context, in struct {
 		Say string `json:"say"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		return "other " + in.Say, nil
 	})
 	for _, c := range []struct {
@@ -214,16 +216,22 @@ func TestHooksAroundABatch(t *testing.T) {
 			e.Cancel = fmt.Sprintf("none of %d", len(e.Calls))
 			return nil
 		}), 0, event.RunCompleted, event.WhyEndTurn, "none of 2|none of 2", 2},
-		{"fail before", braid.On(func(context.Context, *braid.BeforeTools) error { return errors.New("closed") }),
-			0, event.RunCompleted, event.WhyEndTurn, "a hook failed: closed|a hook failed: closed", 2},
+		{
+			"fail before", braid.On(func(context.Context, *braid.BeforeTools) error { return errors.New("closed") }),
+			0, event.RunCompleted, event.WhyEndTurn, "a hook failed: closed|a hook failed: closed", 2,
+		},
 		{"end the turn", braid.On(func(_ context.Context, e *braid.AfterTools) error {
 			e.EndTurn = len(e.Results) == 2
 			return nil
 		}), 2, event.RunCompleted, event.WhyToolStop, "said a|said b", 1},
-		{"fail after", braid.On(func(context.Context, *braid.AfterTools) error { return errors.New("broken") }),
-			2, event.RunFailed, event.WhyFailed, "said a|said b", 1},
-		{"panic after", braid.On(func(context.Context, *braid.AfterTools) error { panic("oh") }),
-			2, event.RunFailed, event.WhyFailed, "said a|said b", 1},
+		{
+			"fail after", braid.On(func(context.Context, *braid.AfterTools) error { return errors.New("broken") }),
+			2, event.RunFailed, event.WhyFailed, "said a|said b", 1,
+		},
+		{
+			"panic after", braid.On(func(context.Context, *braid.AfterTools) error { panic("oh") }),
+			2, event.RunFailed, event.WhyFailed, "said a|said b", 1,
+		},
 		{"end the turn in a hook of one", braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
 			braid.EndTurn(ctx)
 			return nil
@@ -240,7 +248,11 @@ func TestHooksAroundABatch(t *testing.T) {
 				}
 				var ended *event.RunEnded
 				var texts []string
-				for e := range braid.New("a", model, parts...).Stream(t.Context(), "go") {
+				for e, err := range braid.New("a", model, parts...).Stream(t.Context(), "go") {
+					if e.Body == nil {
+						t.Log(err) // how the run failed
+						continue
+					}
 					switch b := e.Body.(type) {
 					case *event.RunEnded:
 						ended = b
@@ -372,7 +384,8 @@ func TestWhatAHookDecidedOutlivesACrash(t *testing.T) {
 				made := func(known bool, stop func()) *braid.Agent {
 					other := braid.Func("other", "Another one.", func(ctx context.Context, in struct {
 						Say string `json:"say"`
-					}) (string, error) {
+					},
+					) (string, error) {
 						if !crashed.Swap(true) {
 							stop()
 							<-ctx.Done()

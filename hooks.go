@@ -12,8 +12,8 @@ import (
 )
 
 // On adds a hook: a function that is called at one place of the agent's loop. Its
-// argument's type says where, and is one of [Made], [BeforeTools], [BeforeTool],
-// [AfterTool] and [AfterTools].
+// argument's type says where, and is one of [Made], [BeforeModel], [AfterModel],
+// [BeforeTools], [BeforeTool], [AfterTool] and [AfterTools].
 //
 // A hook decides by writing the fields that the type's comment calls writable; what it
 // writes elsewhere has no effect. Hooks of one place are called one after another,
@@ -23,7 +23,7 @@ import (
 // after something all are called, also where it failed or was cancelled.
 //
 // An error or a panic of a hook ends what the hook stands at, never the process: a tool
-// call gets an error result, and a run fails where the hook is [AfterTools].
+// call gets an error result, a model call fails, and a run fails where the hook is [AfterTools].
 //
 // What a hook before something decides stands in the log with the step that it decided
 // about, and everything that had ended before is written before it is asked. So a
@@ -89,11 +89,15 @@ const (
 	pointBeforeTool
 	pointAfterTool
 	pointAfterTools
+	pointBeforeModel
+	pointAfterModel
 	points
 )
 
 // after reports whether the place comes after something.
-func (p hookPoint) after() bool { return p == pointAfterTool || p == pointAfterTools }
+func (p hookPoint) after() bool {
+	return p == pointAfterTool || p == pointAfterTools || p == pointAfterModel
+}
 
 func (*Made) point() hookPoint { return pointMade }
 
@@ -173,6 +177,10 @@ func callAfter(ctx context.Context, list []hook, e hookEvent) error {
 // hookTries bounds how often hooks may have one call made again.
 const hookTries = 20
 
+// decideAside runs hooks before something as aside does. It reports whether what they
+// decided counts, which it does not where the run is to stop.
+func (d *driver) decideAside(f func()) bool { return d.aside(f) && d.ctx.Err() == nil }
+
 // aside runs hooks while the driver waits for them, with the lease kept by the keeper.
 // It reports whether they came back: those that do not within the grace period after
 // the run is to stop are left behind, and what they hold must not be looked at.
@@ -219,7 +227,7 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 	case DoTools, DoScopes:
 		return len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool))+len(h.on(pointAfterTool)) > 0
 	case DoModel:
-		return afterBatch
+		return afterBatch || len(h.on(pointBeforeModel)) > 0
 	case DoFinish:
 		if s.parent != nil && len(d.inputs(s.parent).Agent.hooks.on(pointAfterTool)) > 0 {
 			return true

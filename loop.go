@@ -304,7 +304,7 @@ func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
 	case DoTools, DoScopes:
 		return d.beginCalls(s, agent, cmd)
 	case DoModel:
-		d.beginModel(s, agent, cmd.Why)
+		return d.beginModel(s, agent, cmd.Why)
 	case DoWait:
 		d.waitUntil(cmd.Until)
 		return false

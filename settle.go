@@ -63,11 +63,19 @@ func (d *driver) runInline(w *work) {
 	d.inline = event.Event{}
 	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
 	d.inline.Epoch = d.lease.Epoch
-	runModel(d.ctx, w, &d.asm, d.sendLive)
+	d.callModel(w, &d.asm, d.sendLive)
 	d.now = w.begun.Add(w.answer.took)
 	d.settleModel(w)
 	if w == &d.model.work {
 		d.model = modelWork{}
+	}
+}
+
+// callModel calls a model and the hooks after it.
+func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
+	runModel(d.ctx, w, a, send)
+	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
+		w.tellAfterModel(d.ctx, list, d.agent.limits.Grace)
 	}
 }
 
@@ -155,6 +163,10 @@ func (d *driver) settleModel(w *work) {
 	failpoint.Hit("model/ended")
 	if end.taken != "" && (end.message != nil || !d.cutOff()) {
 		d.takeBack(w, end.taken)
+	}
+	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
+		d.anew(w)
+		return
 	}
 	if end.message != nil {
 		if w.scope.depth == 0 {

@@ -94,6 +94,9 @@ type modelEnd struct {
 	usage   event.Usage
 	known   bool
 	partial []event.Block
+	// again and wait say that a hook wants the call made once more, and when.
+	again bool
+	wait  time.Duration
 	// begun says that something of an answer came; taken is what a guardrail puts
 	// in place of the person's newest message, empty for nothing.
 	begun bool

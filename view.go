@@ -530,11 +530,14 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 			}
 		}
 		s.pieces = nil
-		tries := 1
-		if s.model.step == e.Step && s.model.name == b.Model {
+		tries, name := 1, b.Model
+		if b.Runs != "" {
+			name = b.Runs
+		}
+		if s.model.step == e.Step && s.model.name == name {
 			tries += s.model.tries
 		}
-		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, name: b.Model}
+		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, name: name}
 		s.asks = b.Model
 		s.modelCalls++
 		r.metrics.ModelCalls++

@@ -86,7 +86,7 @@ func (d *driver) deliver(w *work) {
 
 // runAside calls a model beside the driver, because something else runs too.
 func (d *driver) runAside(w *work) {
-	runModel(d.ctx, w, &assembler{}, func(b event.Body) bool {
+	d.callModel(w, &assembler{}, func(b event.Body) bool {
 		select {
 		case d.arrivals <- arrival{work: w, live: b}:
 			return true

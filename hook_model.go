@@ -1,0 +1,199 @@
+package braid
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// BeforeModel is called before each attempt of a model call.
+type BeforeModel struct {
+	// Agent is who calls, Why the reason for which the loop calls: read only.
+	Agent *Agent
+	Why   event.Why
+	// Request is what the model is asked. Its Instructions, Messages, Tools, ToolChoice,
+	// Output and Options are writable, for this attempt alone: the log and the history
+	// stay as they are, and what is only shown to a model stands in no log. The blocks of
+	// the messages are shared and read only; put others in their place.
+	Request *ModelRequest
+	// Model is what is asked, for this attempt alone, and writable. Which one it was stands
+	// in the log ([event.StepBegun].Runs).
+	Model Model
+	// Cancel is writable: words here are the agent's answer, and no model is asked. They end
+	// its turn and cost nothing.
+	Cancel string
+}
+
+// AfterModel is called after each attempt of a model call, well or not, also where a hook
+// has answered in the model's place or failed. Where the run is to stop the context lasts
+// for the grace period. What the model had said was streamed before; the message stands
+// in its place.
+type AfterModel struct {
+	// Request is what was asked, Model who was: read only.
+	Request *ModelRequest
+	Model   string
+	// Message is the answer; nil where the call failed. Its Content and Stop are writable, and
+	// it can be replaced: by a message where the call failed, or by nil, which lets it fail.
+	Message *event.AssistantMessage
+	// Err is why the call failed: read only.
+	Err error
+	// Duration is how long the call took.
+	Duration time.Duration
+	// Retry is writable: the answer is dropped, and the call made again after Wait, at
+	// most 20 times in all. What it used counts. It has no effect where no model was asked,
+	// nor where the run is to stop.
+	Retry bool
+	Wait  time.Duration
+}
+
+func (*BeforeModel) point() hookPoint { return pointBeforeModel }
+func (*AfterModel) point() hookPoint  { return pointAfterModel }
+
+// askModel calls the hooks before a model call, which may change it, and gives the words
+// with which one answered in the model's place. ok is false where the run is to stop.
+func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork) (words string, ok bool, err error) {
+	e := &BeforeModel{Agent: agent, Why: why, Request: &w.own, Model: w.model}
+	w.own.Messages = slices.Clone(w.own.Messages)
+	w.own.Tools = slices.Clone(w.own.Tools)
+	told, output := w.own.Instructions, w.own.Output
+	var failed error
+	back := d.decideAside(func() {
+		failed = callBefore(d.ctx, agent.hooks.on(pointBeforeModel), e, func() bool { return e.Cancel != "" })
+	})
+	if !back {
+		return "", false, nil
+	}
+	if e.Request != nil && e.Request != &w.own {
+		w.own = *e.Request
+	}
+	if e.Model != nil && e.Model != w.model {
+		w.model, w.info = e.Model, e.Model.Info()
+		if w.own.Instructions == told && w.own.Output == output {
+			w.own.Instructions, w.own.Output = agent.told(&w.info)
+		}
+	}
+	return e.Cancel, true, failed
+}
+
+// answered ends a model call that hooks have decided, without a model: with words, or
+// with an error.
+func (d *driver) answered(s *Scope, agent *Agent, w *modelWork, words string, err error) {
+	nothing := int64(0)
+	end := &modelEnd{err: err}
+	if err == nil {
+		end.message = &event.AssistantMessage{
+			Content: []event.Block{&event.Text{Text: validText(words)}}, Stop: event.StopEndTurn,
+			Model: w.info.Name, CostNanoUSD: &nothing,
+		}
+	}
+	if list := agent.hooks.on(pointAfterModel); len(list) > 0 {
+		own := modelWork{work: w.work, own: w.own, end: *end}
+		own.request, own.answer = &own.own, &own.end
+		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.agent.limits.Grace) }) {
+			end = own.answer
+		}
+	}
+	if end.message != nil {
+		end.message.CostNanoUSD = &nothing
+		d.add(s, w.step, w.attempt, end.message)
+		return
+	}
+	d.add(s, w.step, w.attempt, &event.StepEnded{
+		Step: event.StepModel, Outcome: event.OutcomeFailed, Err: hookError(end.err), CostNanoUSD: &nothing,
+	})
+}
+
+// tellAfterModel calls the hooks after a model call, which may change its end.
+func (w *work) tellAfterModel(ctx context.Context, list []hook, grace time.Duration) {
+	end := w.answer
+	e := AfterModel{Request: w.request, Model: w.info.Name, Err: end.err, Duration: end.took}
+	if end.message != nil {
+		shown := *end.message
+		shown.Content = slices.Clone(shown.Content)
+		e.Message = &shown
+	}
+	ctx, cancel := afterwards(ctx, grace)
+	defer cancel()
+	err := callAfter(ctx, list, &e)
+	if err == nil && e.Message != nil {
+		err = fitMessage(e.Message)
+	}
+	switch {
+	case err != nil:
+		end.message, end.err = nil, hookError(err)
+	case e.Message != nil:
+		if end.message == nil {
+			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD = end.usage, end.took, nil
+			if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
+				e.Message.CostNanoUSD = &nano
+			}
+		} else {
+			m := end.message
+			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD = m.Usage, m.Latency, m.CostNanoUSD
+			e.Message.TimeToFirstByte = m.TimeToFirstByte
+		}
+		e.Message.Piece = false
+		if e.Message.Model == "" {
+			e.Message.Model = w.info.Name
+		}
+		end.message, end.err = e.Message, nil
+	case end.message != nil:
+		end.message = nil
+		end.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook took the model's answer away"}
+	}
+	end.again, end.wait = err == nil && e.Retry, max(e.Wait, 0)
+}
+
+// fitMessage refuses an answer that the log could not keep, or whose calls could not be
+// told apart.
+func fitMessage(m *event.AssistantMessage) error {
+	bad := func(what string, cause error) error {
+		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an answer " + what, Err: cause}
+	}
+	var ids []string
+	for _, b := range m.Content {
+		if b == nil {
+			return bad("with a block that is nil", nil)
+		}
+		if _, err := event.AppendBlock(nil, b); err != nil {
+			return bad("that cannot be kept", err)
+		}
+		c, ok := b.(*event.ToolCall)
+		if !ok {
+			continue
+		}
+		if c.ID == "" || slices.Contains(ids, c.ID) {
+			return bad("whose calls cannot be told apart", nil)
+		}
+		ids = append(ids, c.ID)
+		if c.Args != nil {
+			if err := strictjson.Check(c.Args, strictjson.DefaultDepth); err != nil {
+				return bad("with a call whose arguments are no usable JSON", err)
+			}
+		}
+	}
+	return nil
+}
+
+// anew writes that a hook wants a model call made once more. What the dropped answer used
+// counts.
+func (d *driver) anew(w *work) {
+	end := w.answer
+	failed := &event.StepEnded{
+		Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: d.now.Add(end.wait), Duration: end.took,
+		Usage: end.usage, UsageUnknown: !end.known,
+	}
+	if end.message != nil {
+		failed.CostNanoUSD = end.message.CostNanoUSD
+		failed.Err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}
+	} else {
+		failed.Err = modelError(w.info.Name, end.err)
+		if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
+			failed.CostNanoUSD = &nano
+		}
+	}
+	d.add(w.scope, w.step, w.attempt, failed)
+}
