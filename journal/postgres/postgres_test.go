@@ -215,7 +215,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// words are what an error may not say to people.
+// discreet wants words for people that name neither statements nor addresses.
 func discreet(t *testing.T, err error) {
 	t.Helper()
 	for _, secret := range []string{"SELECT", "INSERT", "SQLSTATE", "/", "braid_", "host", "dial", "socket", "pgx", "password="} {

@@ -1,0 +1,108 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/journal/postgres/postgrestest"
+)
+
+type jsonText = json.RawMessage
+
+// refused wants an error of the kind, in words that give nothing away.
+func refused(t *testing.T, what string, err error, kind event.ErrorKind) {
+	t.Helper()
+	var e *event.Error
+	if !errors.As(err, &e) || e.Kind != kind || e.Message == "" || e.Hint == "" {
+		t.Errorf("%s: %v (caused by %v), want %s with a hint", what, err, errors.Unwrap(err), kind)
+		return
+	}
+	discreet(t, err)
+}
+
+func TestManyMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	server := server(t)
+	o := postgres.Options{URL: server.URL(owner, "postgres"), Schema: schema()}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := postgres.Migrate(t.Context(), o, guest); err != nil {
+				t.Errorf("Migrate: %v, caused by %v", err, errors.Unwrap(err))
+			}
+		})
+	}
+	wg.Wait()
+	var n int
+	err := login(t, server, owner, o).QueryRow(t.Context(), `SELECT count(*) FROM journal_version WHERE version_id = 1`).Scan(&n)
+	if err != nil || n != 1 {
+		t.Errorf("the first migration was carried out %d times: %v", n, err)
+	}
+	o.URL = server.URL(guest, "postgres")
+	fill(t, open(t, o), "acme")
+}
+
+func TestDatabasesThatAreNotUsed(t *testing.T) {
+	t.Parallel()
+	server := server(t)
+	ctx := t.Context()
+	at := func(role, database, schema string) postgres.Options {
+		return postgres.Options{URL: server.URL(role, database), Schema: schema}
+	}
+
+	_, err := postgres.Open(ctx, postgres.Options{})
+	refused(t, "Open without an address", err, event.ErrInvalid)
+	_, err = postgres.Open(ctx, postgres.Options{URL: "postgres://:port/x?host=%zz"})
+	refused(t, "Open of no address", err, event.ErrInvalid)
+	_, err = postgres.Open(ctx, at(guest, "nowhere", ""))
+	refused(t, "Open of a database that is not there", err, event.ErrNotFound)
+	_, err = postgres.Open(ctx, at("nobody else", "postgres", ""))
+	refused(t, "Open as nobody", err, event.ErrPermission)
+	_, err = postgres.Open(ctx, at(guest, "postgres", "empty"))
+	refused(t, "Open where there is no journal", err, event.ErrUnsupported)
+	_, err = postgres.Open(ctx, postgres.Options{URL: "postgres://" + guest + "@127.0.0.1:1/postgres"})
+	refused(t, "Open where nobody answers", err, event.ErrUnavailable)
+	refused(t, "Migrate without a role", postgres.Migrate(ctx, at(owner, "postgres", "x"), ""), event.ErrInvalid)
+	refused(t, "Migrate for nobody", postgres.Migrate(ctx, at(owner, "postgres", "x"), "nobody else"), event.ErrNotFound)
+
+	newer := migrated(t, server)
+	as(t, server, owner, newer, `INSERT INTO journal_version (version_id, is_applied) VALUES (99, true)`)
+	_, err = postgres.Open(ctx, newer)
+	refused(t, "Open of a newer journal", err, event.ErrNewer)
+	refused(t, "Migrate of a newer journal", postgres.Migrate(ctx, at(owner, "postgres", newer.Schema), guest), event.ErrNewer)
+
+	as(t, server, postgrestest.Superuser, postgres.Options{},
+		`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+	_, err = postgres.Open(ctx, at(guest, "latin", ""))
+	refused(t, "Open of a database that is not UTF-8", err, event.ErrUnsupported)
+}
+
+// A migration that fails leaves nothing behind, and the next one succeeds.
+func TestAMigrationThatFails(t *testing.T) {
+	t.Parallel()
+	server := server(t)
+	o := postgres.Options{URL: server.URL(owner, "postgres"), Schema: schema()}
+	name := pgx.Identifier{o.Schema}.Sanitize()
+	as(t, server, owner, postgres.Options{}, `CREATE SCHEMA `+name, `CREATE TABLE `+name+`.state (n int)`)
+	if err := postgres.Migrate(t.Context(), o, guest); err == nil {
+		t.Fatal("Migrate: succeeded where a table stands in the way")
+	} else {
+		discreet(t, err)
+	}
+	var n int
+	err := login(t, server, owner, o).QueryRow(t.Context(), `SELECT count(*) FROM pg_class c JOIN pg_namespace n
+		ON n.oid = c.relnamespace WHERE n.nspname = $1 AND relname = 'conversation'`, o.Schema).Scan(&n)
+	if err != nil || n != 0 {
+		t.Errorf("%d tables are left of it: %v", n, err)
+	}
+	as(t, server, owner, o, `DROP TABLE state`)
+	if err := postgres.Migrate(t.Context(), o, guest); err != nil {
+		t.Errorf("Migrate after that: %v", err)
+	}
+}
