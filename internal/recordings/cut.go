@@ -3,6 +3,7 @@ package recordings
 import (
 	"encoding/binary"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing/iotest"
 )
@@ -41,4 +42,25 @@ func Borders(body string) []int {
 		at += i + 2
 		out = append(out, at)
 	}
+}
+
+// Cuts are places at which a stream may break off: all of them where it is short, and
+// otherwise the borders of its events and what lies beside them, and a thousand places
+// that are others each time.
+func Cuts(body string) []int {
+	const short, some = 4 << 10, 1000
+	var out []int
+	if len(body) <= short {
+		for n := range len(body) {
+			out = append(out, n)
+		}
+		return out
+	}
+	for _, n := range Borders(body) {
+		out = append(out, n-1, n, n+1)
+	}
+	for range some {
+		out = append(out, rand.IntN(len(body))) //nolint:gosec // any place will do
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package recordings_test
 import (
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/braidrun/braid/internal/recordings"
@@ -53,5 +54,24 @@ func TestWays(t *testing.T) {
 		if b, err := io.ReadAll(r); string(b) != "body" || err != nil {
 			t.Errorf("%s: %q, %v", how, b, err)
 		}
+	}
+}
+
+func TestCuts(t *testing.T) {
+	t.Parallel()
+	if got := recordings.Cuts("data: a\n\nd"); len(got) != 10 || got[0] != 0 || got[9] != 9 {
+		t.Errorf("a short one is cut at %v", got)
+	}
+	long := strings.Repeat("data: something\n\n", 1000)
+	got := recordings.Cuts(long)
+	for _, n := range recordings.Borders(long) {
+		for _, want := range []int{n - 1, n, n + 1} {
+			if !slices.Contains(got, want) {
+				t.Fatalf("a long one is not cut at %d", want)
+			}
+		}
+	}
+	if slices.Max(got) >= len(long) || slices.Min(got) < 0 {
+		t.Errorf("cut between %d and %d of %d", slices.Min(got), slices.Max(got), len(long))
 	}
 }
