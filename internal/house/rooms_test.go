@@ -104,6 +104,7 @@ var rooms = []room{
 	},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
+	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"}},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
@@ -112,7 +113,7 @@ var rooms = []room{
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{dir: "service", from: []string{"modernc.org/sqlite"}, own: []string{
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
-		"telemetry", "claude", "netguard", "secret", "workspace", "pricing",
+		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}},
 	{dir: "wire/wiretest", own: []string{"event"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event"}, tests: []string{"wire/wiretest", "event/eventtest"}},

@@ -1,0 +1,136 @@
+package skill
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Bounds of what is looked at in a folder.
+const (
+	maxEntries = 1000
+	maxListed  = 200
+	maxDepth   = 5
+)
+
+// readFile reads a file of at most so many bytes inside of root. Paths and links that
+// lead out are refused by the operating system's own means, and what is no file (a pipe,
+// a device) is not waited for.
+func readFile(root *os.Root, name string, most int) (data []byte, whole bool, err error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, errNoFile
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, false, err
+	}
+	if !info.Mode().IsRegular() { // it was changed in between
+		return nil, false, errNoFile
+	}
+	if data, err = io.ReadAll(io.LimitReader(f, int64(most)+1)); err != nil {
+		return nil, false, err
+	}
+	if len(data) > most {
+		return data[:most], false, nil
+	}
+	return data, true, nil
+}
+
+var errNoFile = errors.New("it is no file")
+
+// entries lists a folder inside of root, by name, and says whether that is all.
+func entries(root *os.Root, name string, most int) (list []fs.DirEntry, all bool, err error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	list, err = f.ReadDir(most + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	all = len(list) <= most
+	list = list[:min(len(list), most)]
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return list, all, nil
+}
+
+// files lists what a skill has beside its SKILL.md, by path, and says whether that is
+// all. Links and what begins with a dot are left out.
+func files(root *os.Root) (list []string, all bool) {
+	left := maxEntries
+	all = true
+	var walk func(dir string, depth int)
+	walk = func(dir string, depth int) {
+		found, whole, err := entries(root, dir, left)
+		if err != nil {
+			return
+		}
+		left -= len(found)
+		all = all && whole
+		for _, e := range found {
+			name := path.Join(dir, e.Name())
+			switch {
+			case strings.HasPrefix(e.Name(), "."), name == File:
+			case e.IsDir() && (depth == maxDepth || left <= 0):
+				all = false
+			case e.IsDir():
+				walk(name, depth+1)
+			case e.Type().IsRegular() && len(list) == maxListed:
+				all = false
+			case e.Type().IsRegular():
+				list = append(list, name)
+			}
+		}
+	}
+	walk(".", 1)
+	return list, all
+}
+
+// file reads a text file of a skill by its path from the skill's folder.
+func file(root *os.Root, name string) (string, error) {
+	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
+	if !filepath.IsLocal(filepath.FromSlash(clean)) || path.IsAbs(name) {
+		return "", &event.Error{
+			Kind: event.ErrPermission, Message: fmt.Sprintf("%q leads out of the skill", shown(name)),
+			Hint: "give a path from the skill's own folder, such as references/forms.md",
+		}
+	}
+	data, whole, err := readFile(root, clean, MaxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &event.Error{
+			Kind: event.ErrNotFound, Message: fmt.Sprintf("the skill has no file %q", shown(name)),
+			Hint: "call the tool without a file: the files are listed there",
+		}
+	case err != nil:
+		return "", &event.Error{
+			Kind: event.ErrPermission, Message: fmt.Sprintf("%q cannot be read", shown(name)), Err: err,
+			Hint: "only files inside of the skill's folder are read, and no links that lead out of it",
+		}
+	case !whole:
+		return "", tooLarge(fmt.Sprintf("%q", shown(name)), MaxFile)
+	case !utf8.Valid(data) || slices.Contains(data, 0):
+		return "", invalid(fmt.Sprintf("%q is no text", shown(name)), "it cannot be read with this tool")
+	}
+	return string(data), nil
+}

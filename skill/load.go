@@ -1,0 +1,245 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/nearest"
+)
+
+// Set is the skills of an agent, by name. It does not change, and is safe for concurrent
+// use. The zero value has none. It holds nothing open: files are read when they are
+// asked for, so that a skill may be edited while agents use it; names and descriptions
+// are those of the time when it was loaded.
+type Set struct {
+	list      []loaded
+	preferred []string
+}
+
+type loaded struct {
+	Skill
+	// dir is the folder of skills, whole, so that it stays the same one when the process
+	// goes elsewhere.
+	dir string
+}
+
+// Load reads the skills in folders of skills: each folder in them that has a SKILL.md is
+// one. Where two have one name, that of the first folder is taken. What was not loaded,
+// and why, stands in the problems, in the order in which it was found; the rest works
+// without it. The set is never nil.
+func Load(dirs ...string) (*Set, []Problem) {
+	s := &Set{}
+	var problems []Problem
+	from := map[string]string{}
+	size := 0
+	for _, dir := range dirs {
+		found, bad := loadDir(dir)
+		problems = append(problems, bad...)
+		for i := range found {
+			one := &found[i]
+			size += len(one.Name) + len(one.Description)
+			var err error
+			switch first, twice := from[one.Name]; {
+			case twice && first == one.dir:
+				continue // one folder was given twice
+			case twice:
+				err = &event.Error{
+					Kind: event.ErrConflict, Message: "an earlier folder has a skill of that name, which is taken",
+					Hint: "rename one of them, or change the order of the folders",
+				}
+			case len(s.list) == MaxSkills || size > MaxList:
+				err = &event.Error{
+					Kind: event.ErrTooLarge, Message: "there are more skills than a model is told of",
+					Hint: fmt.Sprintf("give an agent at most %d skills, with descriptions of at most %d KiB together", MaxSkills, MaxList>>10),
+				}
+			}
+			if err != nil {
+				size -= len(one.Name) + len(one.Description)
+				problems = append(problems, Problem{Dir: dir, Folder: one.Name, Err: err})
+				continue
+			}
+			from[one.Name] = one.dir
+			s.list = append(s.list, *one)
+		}
+	}
+	slices.SortStableFunc(s.list, func(a, b loaded) int { return strings.Compare(a.Name, b.Name) })
+	return s, problems
+}
+
+// loadDir reads one folder of skills.
+func loadDir(dir string) (found []loaded, problems []Problem) {
+	fail := func(folder string, err error) {
+		problems = append(problems, Problem{Dir: dir, Folder: folder, Err: err})
+	}
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		fail("", noFolder(err))
+		return nil, problems
+	}
+	root, err := os.OpenRoot(whole)
+	if err != nil {
+		fail("", noFolder(err))
+		return nil, problems
+	}
+	defer root.Close()
+	list, all, err := entries(root, ".", maxEntries)
+	if err != nil {
+		fail("", noFolder(err))
+		return nil, problems
+	}
+	if !all {
+		fail("", &event.Error{
+			Kind: event.ErrTooLarge, Message: fmt.Sprintf("the folder of skills has more than %d entries, and not all were looked at", maxEntries),
+			Hint: "name a folder that holds skills alone",
+		})
+	}
+	for _, e := range list {
+		switch name := e.Name(); {
+		case name == File:
+			fail("", invalid("the folder of skills is a skill itself", "name the folder that it stands in"))
+		case strings.HasPrefix(name, "."), !folder(root, e):
+		default:
+			one, err := loadOne(root, name)
+			if err != nil {
+				fail(name, err)
+				continue
+			}
+			found = append(found, loaded{Skill: one, dir: whole})
+		}
+	}
+	return found, problems
+}
+
+// folder tells whether an entry may be a skill: a folder, a link to one, or one of which
+// that cannot be told.
+func folder(root *os.Root, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	info, err := root.Stat(e.Name())
+	return err != nil || info.IsDir()
+}
+
+func noFolder(err error) error {
+	e := &event.Error{
+		Kind: event.ErrPermission, Message: "the folder of skills cannot be read", Hint: "name a folder that holds skills", Err: err,
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Kind, e.Message = event.ErrNotFound, "there is no such folder of skills"
+	}
+	return e
+}
+
+func loadOne(root *os.Root, name string) (Skill, error) {
+	own, err := root.OpenRoot(name)
+	if err != nil {
+		return Skill{}, &event.Error{
+			Kind: event.ErrPermission, Message: "the folder cannot be opened", Err: err,
+			Hint: "a link has to lead to a folder among the same skills; name the folder itself in any other case",
+		}
+	}
+	defer own.Close()
+	data, err := skillFile(own)
+	if err != nil {
+		return Skill{}, err
+	}
+	s, _, err := Parse(name, data)
+	return s, err
+}
+
+// skillFile reads the SKILL.md of an open folder.
+func skillFile(own *os.Root) ([]byte, error) {
+	data, whole, err := readFile(own, File, MaxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		list, _, _ := entries(own, ".", maxEntries)
+		for _, e := range list {
+			if strings.EqualFold(e.Name(), File) {
+				return nil, &event.Error{
+					Kind: event.ErrNotFound, Message: "its file is called " + shown(e.Name()), Hint: "call it " + File,
+				}
+			}
+		}
+		return nil, &event.Error{Kind: event.ErrNotFound, Message: "it has no " + File, Hint: "add one, or move the folder elsewhere"}
+	case err != nil:
+		return nil, &event.Error{
+			Kind: event.ErrPermission, Message: File + " cannot be read", Err: err,
+			Hint: "it has to be a file inside of the skill's folder, and no link that leads out of it",
+		}
+	case !whole:
+		return nil, tooLarge(File, MaxFile)
+	}
+	return data, nil
+}
+
+// Skills lists them by name.
+func (s *Set) Skills() []Skill {
+	list := make([]Skill, len(s.list))
+	for i := range s.list {
+		list[i] = s.list[i].Skill
+	}
+	return list
+}
+
+// Prefer gives the same skills, with these to be used first, in this order: what a
+// request calls its preferred skills (seed 4). A name that there is not is an error of
+// kind ErrNotFound. The set itself stays as it is.
+func (s *Set) Prefer(names ...string) (*Set, error) {
+	p := &Set{list: s.list}
+	for _, name := range names {
+		if _, err := s.find(name); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(p.preferred, name) {
+			p.preferred = append(p.preferred, name)
+		}
+	}
+	return p, nil
+}
+
+func (s *Set) find(name string) (*loaded, error) {
+	all := make([]string, len(s.list))
+	for i := range s.list {
+		if s.list[i].Name == name {
+			return &s.list[i], nil
+		}
+		all[i] = s.list[i].Name
+	}
+	e := &event.Error{Kind: event.ErrNotFound, Message: fmt.Sprintf("there is no skill %q", shown(name)), Hint: "there are none"}
+	if len(all) > 0 {
+		e.Hint = "there are " + strings.Join(all[:min(len(all), 20)], ", ")
+		if len(all) > 20 {
+			e.Hint += " and others"
+		}
+	}
+	if n := nearest.Word(name, all); n != "" {
+		e.Hint = "did you mean " + n + "? " + e.Hint
+	}
+	return nil, e
+}
+
+// open opens the skill's own folder.
+func (l *loaded) open() (*os.Root, error) {
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return nil, gone(err)
+	}
+	defer root.Close()
+	own, err := root.OpenRoot(l.Name)
+	if err != nil {
+		return nil, gone(err)
+	}
+	return own, nil
+}
+
+func gone(err error) error {
+	return &event.Error{
+		Kind: event.ErrNotFound, Message: "the skill's folder is no longer there", Hint: "go on without this skill", Err: err,
+	}
+}

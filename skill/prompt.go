@@ -1,0 +1,74 @@
+package skill
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid"
+)
+
+const lead = "Skills say how to go about certain kinds of tasks. Before you begin a task that one of these descriptions fits, " +
+	"load that skill with the tool " + ToolName + " and follow it. Load no skill that the task does not need."
+
+// Prompt is base, the agent's own instructions, and below it the names and descriptions
+// of the skills, the preferred ones first with a sentence that says so. It is base alone
+// where there is no skill.
+func (s *Set) Prompt(base string) string {
+	if len(s.list) == 0 {
+		return base
+	}
+	var b strings.Builder
+	b.WriteString(lead + "\n")
+	line := func(l *loaded) {
+		b.WriteString("- " + l.Name + ": " + strings.Join(strings.Fields(clean(l.Description)), " ") + "\n")
+	}
+	preferred := map[string]bool{}
+	for _, name := range s.preferred {
+		preferred[name] = true
+		if l, err := s.find(name); err == nil {
+			line(l)
+		}
+	}
+	for i := range s.list {
+		if !preferred[s.list[i].Name] {
+			line(&s.list[i])
+		}
+	}
+	if len(s.preferred) > 0 {
+		b.WriteString("Where it fits, use one of these first, in this order: " + strings.Join(s.preferred, ", ") + ".\n")
+	}
+	return below(base, frame("skills", b.String()))
+}
+
+// Part gives an agent the skills: it sets its instructions to [Set.Prompt] of base and
+// adds [Set.Tools].
+func (s *Set) Part(base string) braid.Part {
+	return braid.Parts(braid.Instructions(s.Prompt(base)), braid.Tools(s.Tools()...))
+}
+
+// below puts a text under another.
+func below(base, text string) string { return strings.TrimLeft(base+"\n\n"+text, "\n") }
+
+// frame puts a text between tags that it cannot close.
+func frame(tag, text string) string {
+	text = strings.TrimSpace(text)
+	if strings.Contains(strings.ToLower(text), "</"+tag) {
+		text = strings.ReplaceAll(text, "<", "<\u200b")
+	}
+	return "<" + tag + ">\n" + text + "\n</" + tag + ">"
+}
+
+// clean takes out what people do not see: control characters, and those that turn the
+// direction of writing.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == utf8.RuneError, unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,69 @@
+package skill
+
+import (
+	"context"
+	"strings"
+
+	"github.com/braidrun/braid"
+)
+
+// ToolName is the tool that loads a skill.
+const ToolName = "skill"
+
+type request struct {
+	Name string `json:"name"           jsonschema:"the name of a skill in your instructions"`
+	File string `json:"file,omitempty" jsonschema:"a file of the skill, by its path from the skill's folder; leave it out to load the skill itself"`
+}
+
+// Tools are what the agent gets: the tool "skill", which gives the body of a skill with
+// the paths of its files, or one of these files. It only reads. None where there is no
+// skill.
+func (s *Set) Tools() []braid.Tool {
+	if len(s.list) == 0 {
+		return nil
+	}
+	return []braid.Tool{braid.Func(
+		ToolName, "Loads a skill, which says how to go about a certain kind of task, or a file that the skill refers to.",
+		func(_ context.Context, in request) (string, error) { return s.load(in) }, braid.Pure(),
+	)}
+}
+
+func (s *Set) load(in request) (string, error) {
+	one, err := s.find(in.Name)
+	if err != nil {
+		return "", err
+	}
+	own, err := one.open()
+	if err != nil {
+		return "", err
+	}
+	defer own.Close()
+	if in.File != "" {
+		return file(own, in.File)
+	}
+	data, err := skillFile(own)
+	if err != nil {
+		return "", err
+	}
+	_, body, err := Parse(one.Name, data)
+	if err != nil {
+		return "", err
+	}
+	list, all := files(own)
+	if len(list) == 0 {
+		return body, nil
+	}
+	var b strings.Builder
+	b.WriteString(body)
+	b.WriteString("\n\nFiles of this skill, which the tool " + ToolName + " reads:\n")
+	for _, name := range list {
+		b.WriteString("- " + shownPath(name) + "\n")
+	}
+	if !all {
+		b.WriteString("- and more\n")
+	}
+	return b.String(), nil
+}
+
+// shownPath is a path on one line.
+func shownPath(name string) string { return strings.ReplaceAll(clean(name), "\n", " ") }
