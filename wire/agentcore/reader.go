@@ -313,7 +313,7 @@ func (r *Reader) element() error {
 			from := s.at
 			raw := s.skip()
 			// A word at the end of what there is may go on.
-			if !s.bad && (s.at < len(s.b) || r.below != nil || c == '"' || c == '{' || c == '[') {
+			if !s.bad && (s.at < len(s.b) || r.dry() || c == '"' || c == '{' || c == '[') {
 				r.begin += s.at
 				r.rest = raw
 				if c == '"' {
@@ -326,20 +326,23 @@ func (r *Reader) element() error {
 				r.found = r.anomaly(TooLarge, nil)
 				return nil
 			}
-			if r.below != nil {
+			if r.dry() {
 				r.array, r.begin = false, r.end
 				r.found = r.anomaly(nameOf(s.b[from:]), s.b[from:])
 				return nil
 			}
-		} else if r.below != nil {
+		} else if r.dry() {
 			r.array, r.begin = false, r.end
 			return nil
 		}
-		for have := r.end - r.begin; r.below == nil && r.end-r.begin < 2*have+1; {
+		for have := r.end - r.begin; !r.dry() && r.end-r.begin < 2*have+1; {
 			r.fill()
 		}
 	}
 }
+
+// dry reports whether the reader below has given all that it will.
+func (r *Reader) dry() bool { return r.below != nil }
 
 // quoted takes a recorded line out of its string: "data: {…}" is what it says.
 func (r *Reader) quoted(raw []byte) []byte {

@@ -1,0 +1,501 @@
+package agentcore
+
+import (
+	"strconv"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sse"
+)
+
+// Encoder turns the events of a run, in their order, into the frames that AgentCore's
+// Python program sends for a Strands agent, byte for byte as Python writes JSON. One
+// run may follow another. An Encoder is used by one goroutine at a time.
+//
+// What was not streamed of an answer is sent as a piece before its end, so that a
+// reader who only joins pieces has all of it. Events for the operator, and what
+// Strands has no word for, give no bytes.
+type Encoder struct {
+	// ASCII escapes all other characters as \uXXXX, as the program did until July 2025.
+	ASCII bool
+	// Copies sends each piece a second time as Strands derives it: {"data", "delta"}
+	// (the seed's kind 4, as JSON and never as a printed dict) and tool_use_stream.
+	Copies bool
+	// Announce sends each call as the seed's kind 7 before the message that holds it.
+	Announce bool
+
+	dst    []byte
+	scopes map[string]*scope
+}
+
+// scope is an agent's thread of work. What a sub-agent says stands inside the frames
+// of the call that waits for it.
+type scope struct {
+	before, after string
+	step          string
+	cycles        int
+	// opened says that the model has begun to speak, block which of its blocks is open.
+	opened bool
+	block  int
+	sent   map[int]*sent
+	// pieces are the blocks of an answer that comes block by block.
+	pieces  []event.Block
+	last    []event.Block
+	calls   []*event.ToolCall
+	results map[string]*event.ToolResult
+}
+
+// sent is what has been sent of a block.
+type sent struct {
+	n     int
+	begun bool
+	input []byte
+}
+
+// Append appends what an event gives: any number of frames, each closed.
+func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
+	if e.Audience != event.Everyone {
+		return dst
+	}
+	enc.dst = dst
+	s := enc.scope(e.Scope)
+	switch b := e.Body.(type) {
+	case *event.RunStarted:
+		enc.scopes = nil
+		enc.plain(enc.scope(""), `{"init_event_loop": true}`)
+	case *event.ScopeOpened:
+		enc.opened(b)
+	case *event.StepBegun:
+		enc.stepBegun(s, e, b)
+	case *event.TextDelta:
+		enc.text(s, b.Block, b.Text)
+	case *event.ThinkingDelta:
+		enc.thinking(s, b.Block, b.Text)
+	case *event.ToolInputDelta:
+		enc.input(s, b)
+	case *event.AnswerReplaced:
+		enc.open(s)
+		enc.begin(s, `{"event": {"redactContent": {"redactAssistantContentMessage": `)
+		enc.str(b.Text)
+		enc.end(s, `}}}`)
+		s.sent = map[int]*sent{b.Block: {n: len(b.Text)}}
+		s.block = b.Block
+	case *event.AssistantMessage:
+		enc.message(s, b)
+	case *event.ToolProgress:
+		enc.progress(s, b)
+	case *event.StepEnded:
+		enc.stepEnded(s, b)
+	case *event.Asked:
+		enc.asked(s, b)
+	case *event.RunEnded:
+		enc.ended(b)
+	}
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// AppendInterrupted appends the result of a run that waits for answers: Strands ends
+// the stream there, and goes on in another request.
+func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
+	enc.dst = dst
+	enc.result(enc.scope(""), event.StopQuestion)
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+func (enc *Encoder) scope(id string) *scope {
+	if s := enc.scopes[id]; s != nil {
+		return s
+	}
+	s := &scope{block: -1, results: map[string]*event.ToolResult{}, sent: map[int]*sent{}}
+	if id != "" {
+		enc.inNode(s, id)
+	}
+	if enc.scopes == nil {
+		enc.scopes = map[string]*scope{}
+	}
+	enc.scopes[id] = s
+	return s
+}
+
+// inNode puts a scope's frames into those of a node of a graph.
+func (enc *Encoder) inNode(s *scope, node string) {
+	b := appendQuoted([]byte(`{"type": "multiagent_node_stream", "node_id": `), node, enc.ASCII)
+	s.before, s.after = string(append(b, `, "event": `...)), `}`
+}
+
+// opened puts the frames of a scope into those of what waits for it.
+func (enc *Encoder) opened(b *event.ScopeOpened) {
+	if b.ID == "" {
+		return
+	}
+	delete(enc.scopes, b.ID)
+	s, parent := enc.scope(b.ID), enc.scope(b.Parent)
+	switch {
+	case b.Call != "":
+		s.before, s.after = string(enc.appendToolStream(nil, parent, b.Call, b.Agent)), `}}`
+	case b.Node != "":
+		enc.inNode(s, b.Node)
+	}
+	s.before, s.after = parent.before+s.before, s.after+parent.after
+}
+
+// appendToolStream begins what a call streams. name is for a call that is not known.
+func (enc *Encoder) appendToolStream(dst []byte, s *scope, call, name string) []byte {
+	dst = append(dst, `{"type": "tool_stream", "tool_stream_event": {"tool_use": `...)
+	return append(enc.appendUse(dst, s.call(call, name)), `, "data": `...)
+}
+
+// call finds a call of the last answer, or makes one of what is known.
+func (s *scope) call(id, name string) *event.ToolCall {
+	for _, list := range [][]event.Block{s.last, s.pieces} {
+		for _, c := range event.CallsOf(list) {
+			if c.ID == id {
+				return c
+			}
+		}
+	}
+	return &event.ToolCall{ID: id, Name: name}
+}
+
+// begin begins a frame, end closes it.
+func (enc *Encoder) begin(s *scope, text string) {
+	enc.dst = append(append(sse.OpenData(enc.dst), s.before...), text...)
+}
+
+func (enc *Encoder) end(s *scope, text string) {
+	enc.dst = sse.Close(append(append(enc.dst, text...), s.after...))
+}
+
+func (enc *Encoder) plain(s *scope, text string) {
+	enc.begin(s, text)
+	enc.end(s, "")
+}
+
+func (enc *Encoder) str(text string)   { enc.dst = appendQuoted(enc.dst, text, enc.ASCII) }
+func (enc *Encoder) raw(text string)   { enc.dst = append(enc.dst, text...) }
+func (enc *Encoder) number(n int64)    { enc.dst = strconv.AppendInt(enc.dst, n, 10) }
+func (enc *Encoder) value(json []byte) { enc.dst = appendValue(enc.dst, json, enc.ASCII) }
+
+func (enc *Encoder) stepBegun(s *scope, e *event.Event, b *event.StepBegun) {
+	if b.Step != event.StepModel {
+		return
+	}
+	again := s.step == e.Step && e.Attempt > 1
+	s.step = e.Step
+	s.fresh()
+	if again {
+		return // Strands repeats a call within its cycle
+	}
+	if s.cycles++; s.cycles > 1 {
+		enc.plain(s, `{"start": true}`) // its loop calls itself, and says it twice
+	}
+	enc.plain(s, `{"start": true}`)
+	enc.plain(s, `{"start_event_loop": true}`)
+}
+
+// fresh makes a scope ready for a message.
+func (s *scope) fresh() {
+	s.opened, s.block, s.pieces = false, -1, nil
+	clear(s.sent)
+}
+
+// open says once that the model begins to speak.
+func (enc *Encoder) open(s *scope) {
+	if !s.opened {
+		s.opened = true
+		enc.plain(s, `{"event": {"messageStart": {"role": "assistant"}}}`)
+	}
+}
+
+// at makes a block the open one.
+func (enc *Encoder) at(s *scope, block int) *sent {
+	enc.open(s)
+	if s.block != block {
+		enc.close(s)
+		s.block = block
+	}
+	b := s.sent[block]
+	if b == nil {
+		b = &sent{}
+		s.sent[block] = b
+	}
+	return b
+}
+
+func (enc *Encoder) close(s *scope) {
+	if s.block >= 0 {
+		enc.begin(s, `{"event": {"contentBlockStop": {"contentBlockIndex": `)
+		enc.number(int64(s.block))
+		enc.end(s, `}}}`)
+	}
+	s.block = -1
+}
+
+// delta sends a piece of a block.
+func (enc *Encoder) delta(s *scope, block int, before, text, after string) {
+	enc.begin(s, `{"event": {"contentBlockDelta": {"delta": {`)
+	enc.raw(before)
+	enc.str(text)
+	enc.raw(after)
+	enc.raw(`}, "contentBlockIndex": `)
+	enc.number(int64(block))
+	enc.end(s, `}}}`)
+}
+
+func (enc *Encoder) text(s *scope, block int, text string) {
+	enc.at(s, block).n += len(text)
+	enc.delta(s, block, `"text": `, text, ``)
+	if enc.Copies {
+		enc.begin(s, `{"data": `)
+		enc.str(text)
+		enc.raw(`, "delta": {"text": `)
+		enc.str(text)
+		enc.end(s, `}}`)
+	}
+}
+
+func (enc *Encoder) thinking(s *scope, block int, text string) {
+	enc.at(s, block).n += len(text)
+	enc.delta(s, block, `"reasoningContent": {"text": `, text, `}`)
+	enc.begin(s, `{"reasoningText": `)
+	enc.str(text)
+	enc.raw(`, "delta": {"reasoningContent": {"text": `)
+	enc.str(text)
+	enc.end(s, `}}, "reasoning": true}`)
+}
+
+func (enc *Encoder) input(s *scope, b *event.ToolInputDelta) {
+	have := enc.at(s, b.Block)
+	if !have.begun {
+		have.begun = true
+		enc.begin(s, `{"event": {"contentBlockStart": {"start": {"toolUse": {"toolUseId": `)
+		enc.str(b.Call)
+		enc.raw(`, "name": `)
+		enc.str(b.Tool)
+		enc.raw(`}}, "contentBlockIndex": `)
+		enc.number(int64(b.Block))
+		enc.end(s, `}}}`)
+	}
+	if b.JSON == "" {
+		return
+	}
+	have.n += len(b.JSON)
+	enc.delta(s, b.Block, `"toolUse": {"input": `, b.JSON, `}`)
+	if enc.Copies {
+		have.input = append(have.input, b.JSON...)
+		enc.begin(s, `{"type": "tool_use_stream", "delta": {"toolUse": {"input": `)
+		enc.str(b.JSON)
+		enc.raw(`}}, "current_tool_use": {"toolUseId": `)
+		enc.str(b.Call)
+		enc.raw(`, "name": `)
+		enc.str(b.Tool)
+		enc.raw(`, "input": `)
+		enc.str(string(have.input))
+		enc.end(s, `}}`)
+	}
+}
+
+// rest sends what of a block was not streamed.
+func (enc *Encoder) rest(s *scope, i int, b event.Block) {
+	n := 0
+	if have := s.sent[i]; have != nil {
+		n = have.n
+	}
+	switch b := b.(type) {
+	case *event.Text:
+		if n < len(b.Text) {
+			enc.text(s, i, b.Text[n:])
+		}
+	case *event.Thinking:
+		if n < len(b.Text) {
+			enc.thinking(s, i, b.Text[n:])
+		}
+		if b.Signature != "" {
+			enc.at(s, i)
+			enc.delta(s, i, `"reasoningContent": {"signature": `, b.Signature, `}`)
+		}
+	case *event.ToolCall:
+		if n == 0 {
+			enc.input(s, &event.ToolInputDelta{Call: b.ID, Tool: b.Name, JSON: string(b.Args), Block: i})
+		}
+	}
+}
+
+func (enc *Encoder) message(s *scope, b *event.AssistantMessage) {
+	enc.open(s)
+	for i, block := range b.Content {
+		enc.rest(s, len(s.pieces)+i, block)
+	}
+	s.pieces = append(s.pieces, b.Content...)
+	if b.Piece {
+		return
+	}
+	enc.close(s)
+	s.last = s.pieces
+	s.calls = event.CallsOf(s.last)
+	enc.begin(s, `{"event": {"messageStop": {"stopReason": `)
+	enc.str(stopWord(b.Stop))
+	enc.end(s, `}}}`)
+	enc.metadata(s, b)
+	if enc.Announce {
+		for _, c := range s.calls {
+			enc.begin(s, `{"tool_name": `)
+			_, title := TitleOf(c.Name)
+			enc.str(title)
+			enc.raw(`, "type": "tool_use", "debug_data": {"message": `)
+			enc.dst = enc.appendMessage(enc.dst, s.last)
+			enc.end(s, `}}`)
+		}
+	}
+	enc.begin(s, `{"message": `)
+	enc.dst = enc.appendMessage(enc.dst, s.last)
+	enc.end(s, `}`)
+	s.fresh()
+	enc.toolResults(s)
+}
+
+func (enc *Encoder) metadata(s *scope, b *event.AssistantMessage) {
+	u := &b.Usage
+	enc.begin(s, `{"event": {"metadata": {"usage": {"inputTokens": `)
+	enc.number(u.Input)
+	enc.raw(`, "outputTokens": `)
+	enc.number(u.Output)
+	enc.raw(`, "totalTokens": `)
+	enc.number(u.Total)
+	if u.CacheRead > 0 {
+		enc.raw(`, "cacheReadInputTokens": `)
+		enc.number(u.CacheRead)
+	}
+	if u.CacheWrite > 0 {
+		enc.raw(`, "cacheWriteInputTokens": `)
+		enc.number(u.CacheWrite)
+	}
+	enc.raw(`}, "metrics": {"latencyMs": `)
+	enc.number(b.Latency.Milliseconds())
+	if b.TimeToFirstByte > 0 {
+		enc.raw(`, "timeToFirstByteMs": `)
+		enc.number(b.TimeToFirstByte.Milliseconds())
+	}
+	enc.end(s, `}}}}`)
+}
+
+func (enc *Encoder) progress(s *scope, b *event.ToolProgress) {
+	enc.begin(s, "")
+	enc.dst = enc.appendToolStream(enc.dst, s, b.Call, b.Tool)
+	if len(b.Data) > 0 {
+		enc.value(b.Data)
+	} else {
+		enc.str(b.Text)
+	}
+	enc.end(s, `}}`)
+}
+
+func (enc *Encoder) stepEnded(s *scope, b *event.StepEnded) {
+	if b.Step == event.StepModel {
+		s.fresh()
+		if b.Err != nil && b.Err.Kind == event.ErrThrottled && !b.RetryAt.IsZero() {
+			enc.begin(s, `{"event_loop_throttled_delay": `)
+			enc.dst = appendSeconds(enc.dst, b.Err.RetryAfter)
+			enc.end(s, `}`)
+		}
+		return
+	}
+	if b.Result == nil {
+		return
+	}
+	if b.Outcome == event.OutcomeCancelled {
+		enc.begin(s, `{"tool_cancel_event": {"tool_use": `)
+		enc.dst = enc.appendUse(enc.dst, s.call(b.Result.Call, b.Result.Name))
+		enc.raw(`, "message": `)
+		enc.str(event.TextOf(b.Result.Content))
+		enc.end(s, `}}`)
+	}
+	s.results[b.Result.Call] = b.Result
+	enc.toolResults(s)
+}
+
+// toolResults sends the results once every call of the last answer has its own: in one
+// message, in request order.
+func (enc *Encoder) toolResults(s *scope) {
+	if len(s.calls) == 0 {
+		return
+	}
+	for _, c := range s.calls {
+		if s.results[c.ID] == nil {
+			return
+		}
+	}
+	enc.begin(s, `{"message": {"role": "user", "content": [`)
+	for i, c := range s.calls {
+		if i > 0 {
+			enc.raw(", ")
+		}
+		enc.dst = enc.appendResult(enc.dst, s.results[c.ID])
+	}
+	enc.end(s, `]}}`)
+	s.calls = nil
+	clear(s.results)
+}
+
+func (enc *Encoder) asked(s *scope, b *event.Asked) {
+	enc.begin(s, `{"tool_interrupt_event": {"tool_use": `)
+	c := s.call(b.Call, b.Tool)
+	if c.Args == nil {
+		c = &event.ToolCall{ID: c.ID, Name: c.Name, Args: b.Args}
+	}
+	enc.dst = enc.appendUse(enc.dst, c)
+	enc.raw(`, "interrupts": [{"id": `)
+	enc.str(b.Token)
+	enc.raw(`, "name": `)
+	name := b.Name
+	if name == "" {
+		name = string(b.Ask)
+	}
+	enc.str(name)
+	enc.raw(`, "reason": `)
+	if len(b.Payload) > 0 {
+		enc.value(b.Payload)
+	} else {
+		enc.str(b.Prompt)
+	}
+	enc.end(s, `, "response": null}]}}`)
+}
+
+func (enc *Encoder) ended(b *event.RunEnded) {
+	s := enc.scope("")
+	if b.Status == event.RunFailed {
+		enc.failed(s, b.Err)
+		return
+	}
+	if len(b.Output) > 0 {
+		enc.begin(s, `{"structured_output": `)
+		enc.value(b.Output)
+		enc.end(s, `}`)
+	}
+	enc.result(s, b.Stop)
+}
+
+func (enc *Encoder) result(s *scope, stop event.StopReason) {
+	enc.begin(s, `{"result": {"type": "agent_result", "message": `)
+	enc.dst = enc.appendMessage(enc.dst, s.last)
+	enc.raw(`, "stop_reason": `)
+	enc.str(stopWord(stop))
+	enc.end(s, `}}`)
+}
+
+// failed ends a stream that has begun as the Python program does: what Strands says
+// where its loop has begun, and the exception.
+func (enc *Encoder) failed(s *scope, err *event.Error) {
+	message, class := faultOf(err)
+	if s.cycles > 0 && class != maxTokensClass {
+		enc.begin(s, `{"force_stop": true, "force_stop_reason": `)
+		enc.str(message)
+		enc.end(s, `}`)
+	}
+	enc.begin(s, `{"error": `)
+	enc.str(message)
+	enc.raw(`, "error_type": `)
+	enc.str(class)
+	enc.end(s, `, "message": "An error occurred during streaming"}`)
+}
