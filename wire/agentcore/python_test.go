@@ -38,3 +38,12 @@ func TestPythonJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"0", "-0", "10", "01", "-", "1.", "1.5", ".5", "1e5", "1E+05", "1e", "1e-", "1.5e-3", "1x", "-12.0e0", "+1", "00", "1e5.0", ""} {
+		if isNumber([]byte(word)) != json.Valid([]byte(word)) {
+			t.Errorf("%q is a number: %v", word, isNumber([]byte(word)))
+		}
+	}
+}

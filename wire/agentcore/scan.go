@@ -175,7 +175,42 @@ func isLiteral(word []byte) bool {
 	case "true", "false", "null":
 		return true
 	}
-	return isOdd(word) || json.Valid(word)
+	return isNumber(word) || isOdd(word)
+}
+
+// isNumber reports whether a word is a number of JSON's.
+func isNumber(word []byte) bool {
+	word = bytes.TrimPrefix(word, []byte{'-'})
+	whole := digits(word)
+	if whole == 0 || whole > 1 && word[0] == '0' {
+		return false
+	}
+	word = word[whole:]
+	if len(word) > 0 && word[0] == '.' {
+		n := digits(word[1:])
+		if n == 0 {
+			return false
+		}
+		word = word[1+n:]
+	}
+	if len(word) > 0 && word[0]|0x20 == 'e' {
+		word = word[1:]
+		if len(word) > 0 && (word[0] == '+' || word[0] == '-') {
+			word = word[1:]
+		}
+		n := digits(word)
+		return n > 0 && n == len(word)
+	}
+	return len(word) == 0
+}
+
+func digits(b []byte) int {
+	for i, c := range b {
+		if c < '0' || c > '9' {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // isOdd reports whether a word is a number of Python's that JSON has not.
