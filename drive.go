@@ -40,6 +40,7 @@ type driver struct {
 	// held says that something waits for this round's commit; fault is the error of a
 	// hook that ends the run.
 	held      bool
+	hooked    bool
 	fault     *event.Error
 	simulated bool
 	alone     bool
@@ -99,6 +100,10 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	if !d.alone {
 		d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
 	}
+	d.hooked = d.agent.hooks != nil
+	for _, a := range d.team {
+		d.hooked = d.hooked || a.hooks != nil
+	}
 	defer func() {
 		d.close()
 		d.keeper.close()
@@ -128,7 +133,9 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 // another driver went away, or begins the run.
 func (d *driver) recover(early []journal.Mail) error {
 	d.now = time.Now()
+	words, begins := "", false
 	if d.view.run == nil || d.view.run.id != d.row.ID {
+		words, begins = d.tellBegin(), true
 		d.start()
 		d.enter(early)
 	} else if d.agentOf(d.view.run.scopes[0].agent) == nil {
@@ -138,7 +145,12 @@ func (d *driver) recover(early []journal.Mail) error {
 			Hint:    "resume it with the agent that it was begun with; it keeps waiting",
 		}
 	}
-	d.input()
+	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
+		d.input() // of a run that has begun, the log has what a hook made of its input
+	}
+	if words != "" {
+		d.reply(words)
+	}
 	for _, s := range d.view.run.scopes {
 		if s.closed != nil {
 			d.answerCall(s)
@@ -274,6 +286,10 @@ func (d *driver) head(h *event.Header, s *Scope, step string, attempt int) {
 // commit writes what the last round decided, and sends it once it is durable.
 func (d *driver) commit() error {
 	run := d.view.run
+	news := d.hooked && run.ended == nil && d.news()
+	if news && !d.handed {
+		d.held = true // they are told before the run goes on, or is parked
+	}
 	b := journal.Batch{Events: d.events, Read: d.read}
 	switch {
 	case run.ended != nil:
@@ -297,6 +313,9 @@ func (d *driver) commit() error {
 	failpoint.Hit("drive/committed")
 	for _, e := range d.events {
 		d.send(*e)
+	}
+	if news {
+		d.tellNews(d.events)
 	}
 	clear(d.events)
 	d.events, d.read = d.events[:0], d.read[:0]

@@ -38,6 +38,9 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	if ended.Status == event.RunCompleted && ended.Err == nil && d.agent.answer != nil {
 		ended.Output, ended.Err = structured(d.agent.answer, r.lastMessage.Text())
 	}
+	if d.agent.hooks != nil && d.tellEnded(s, ended) {
+		return
+	}
 	d.err = ended.Err
 	d.add(s, "", 0, ended)
 }

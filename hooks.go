@@ -12,8 +12,10 @@ import (
 )
 
 // On adds a hook: a function that is called at one place of the agent's loop. Its
-// argument's type says where, and is one of [Made], [BeforeModel], [AfterModel],
-// [BeforeTools], [BeforeTool], [AfterTool] and [AfterTools].
+// argument's type says where, and is one of [Made], [BeforeRun], [AfterRun], [BeforeModel],
+// [AfterModel], [BeforeTools], [BeforeTool], [AfterTool], [AfterTools], [MessageAdded] and
+// [QuestionAsked]. Those of a run are the root agent's; the others are called for the
+// agent at work, also where it is used as a tool.
 //
 // A hook decides by writing the fields that the type's comment calls writable; what it
 // writes elsewhere has no effect. Hooks of one place are called one after another,
@@ -23,7 +25,7 @@ import (
 // after something all are called, also where it failed or was cancelled.
 //
 // An error or a panic of a hook ends what the hook stands at, never the process: a tool
-// call gets an error result, a model call fails, and a run fails where the hook is [AfterTools].
+// call gets an error result, a model call fails, and with any other hook the run fails.
 //
 // What a hook before something decides stands in the log with the step that it decided
 // about, and everything that had ended before is written before it is asked. So a
@@ -91,12 +93,16 @@ const (
 	pointAfterTools
 	pointBeforeModel
 	pointAfterModel
+	pointBeforeRun
+	pointAfterRun
+	pointMessageAdded
+	pointQuestionAsked
 	points
 )
 
 // after reports whether the place comes after something.
 func (p hookPoint) after() bool {
-	return p == pointAfterTool || p == pointAfterTools || p == pointAfterModel
+	return p == pointAfterTool || p == pointAfterTools || p == pointAfterModel || p == pointAfterRun
 }
 
 func (*Made) point() hookPoint { return pointMade }
@@ -222,6 +228,9 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 		return false
 	}
 	h := agent.hooks
+	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != DoWait {
+		return true
+	}
 	afterBatch := s.batchDone() && len(h.on(pointAfterTools)) > 0
 	switch cmd.Do {
 	case DoTools, DoScopes:
@@ -232,7 +241,7 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 		if s.parent != nil && len(d.inputs(s.parent).Agent.hooks.on(pointAfterTool)) > 0 {
 			return true
 		}
-		return afterBatch
+		return afterBatch || s.parent == nil && len(h.on(pointAfterRun)) > 0
 	default:
 		return false
 	}

@@ -280,7 +280,7 @@ func (d *driver) decide() {
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
 func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
-	if agent.hooks != nil || s.parent != nil {
+	if d.hooked {
 		// Hooks that stand before what is to begin are asked when all that has ended is written.
 		if d.mustHold(s, agent, &cmd) {
 			d.held = true

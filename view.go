@@ -43,6 +43,8 @@ type runView struct {
 	first int64
 	// inputs counts the messages of the run's input that the log has.
 	inputs int
+	// rounds counts the messages with which hooks let the run go on.
+	rounds int
 	scopes []*Scope
 	byID   map[string]*Scope
 	usage  event.Usage
@@ -299,9 +301,12 @@ func (v *view) fold(e *event.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		if b.Mail == "" {
+		switch {
+		case b.Mail == "" && e.Author == s.agent:
+			r.rounds++ // a hook let the run go on
+		case b.Mail == "":
 			r.inputs++
-		} else {
+		default:
 			if v.letters == nil {
 				v.letters = make(map[string]string)
 			}

@@ -1,0 +1,188 @@
+package braid
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
+
+// BeforeRun is called before a run of the agent begins, under its lease and before
+// anything of it is in the log: a driver that dies before then leaves it to the next one.
+type BeforeRun struct {
+	// Run is the run's id: read only.
+	Run string
+	// Input is what the run begins with, and writable: what it becomes is what the log has.
+	Input []event.Message
+	// Cancel is writable: words here are the agent's answer to the input, and no model is asked.
+	Cancel string
+}
+
+// AfterRun is called when a run of the agent is about to end, however it does, before that is
+// written; not when it waits. A driver that takes the run over calls it again
+// where the end is not in the log. Where the run is to stop the context lasts for the
+// grace period.
+type AfterRun struct {
+	// Run is the run's id, Status, Stop, Why and Err are how it ends, Message is the last
+	// whole answer, and Usage the sum of the run: read only.
+	Run     string
+	Status  event.RunStatus
+	Stop    event.StopReason
+	Why     event.Why
+	Err     error
+	Message event.Message
+	Usage   event.Usage
+	// Rounds counts how often hooks have let the run go on.
+	Rounds int
+	// GoOn is writable: the run does not end, but goes on with this as new input, which
+	// stands in the log under the agent's name. It has no effect on a run that failed, was
+	// cancelled or reached a limit, nor for the 17th time.
+	GoOn []event.Block
+}
+
+// MessageAdded tells that a message has entered the log: of a person, of the agent, or the
+// result of a tool, each for itself. It is called when that is written, before the run goes on
+// from it. Results that end with the run are not told.
+type MessageAdded struct {
+	// Scope is where it stands: "" for the root agent's.
+	Scope   string
+	Message event.Message
+}
+
+// QuestionAsked tells that a tool or a hook has asked a person. It is called when the question
+// is written, before the run is parked.
+type QuestionAsked struct {
+	Question Question
+}
+
+func (*BeforeRun) point() hookPoint     { return pointBeforeRun }
+func (*AfterRun) point() hookPoint      { return pointAfterRun }
+func (*MessageAdded) point() hookPoint  { return pointMessageAdded }
+func (*QuestionAsked) point() hookPoint { return pointQuestionAsked }
+
+// hookRounds bounds how often hooks may let one run go on.
+const hookRounds = 16
+
+// tellBegin calls the hooks before the run, and gives the words with which one answered in
+// the agent's place.
+func (d *driver) tellBegin() (words string) {
+	list := d.agent.hooks.on(pointBeforeRun)
+	if len(list) == 0 {
+		return ""
+	}
+	e := BeforeRun{Run: d.row.ID, Input: slices.Clone(d.row.Input)}
+	var err error
+	back := d.decideAside(func() {
+		err = callBefore(d.ctx, list, &e, func() bool { return e.Cancel != "" })
+	})
+	if !back {
+		return ""
+	}
+	for i := 0; err == nil && i < len(e.Input); i++ {
+		err = fitMessage(&event.AssistantMessage{Content: e.Input[i].Content})
+	}
+	if err != nil {
+		d.broke(err)
+		return ""
+	}
+	d.row.Input = e.Input
+	return e.Cancel
+}
+
+// reply answers in the root agent's place, with a model step that costs nothing.
+func (d *driver) reply(words string) {
+	s := d.view.run.scopes[0]
+	nothing := int64(0)
+	cycle := s.cycle + 1
+	step := stepName(s.id, 'm', cycle, 0)
+	name := d.agent.model.Info().Name
+	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
+	d.add(s, step, 1, &event.AssistantMessage{
+		Content: []event.Block{&event.Text{Text: validText(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing,
+	})
+}
+
+// tellEnded calls the hooks after the run. It reports whether the run goes on.
+func (d *driver) tellEnded(s *Scope, ended *event.RunEnded) (goesOn bool) {
+	list := d.agent.hooks.on(pointAfterRun)
+	if len(list) == 0 {
+		return false
+	}
+	r := d.view.run
+	e := AfterRun{
+		Run: r.id, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.lastMessage, Usage: r.usage, Rounds: r.rounds,
+	}
+	if ended.Err != nil {
+		e.Err = ended.Err
+	}
+	var err error
+	back := d.aside(func() {
+		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		defer cancel()
+		err = callAfter(ctx, list, &e)
+	})
+	if !back {
+		return false
+	}
+	if err == nil && len(e.GoOn) > 0 {
+		err = fitMessage(&event.AssistantMessage{Content: e.GoOn})
+	}
+	switch {
+	case err != nil && ended.Status != event.RunFailed:
+		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
+	case err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
+		r.rounds < hookRounds && d.ctx.Err() == nil:
+		d.add(s, "", 0, &event.UserMessage{Content: e.GoOn})
+		return true
+	}
+	return false
+}
+
+// news reports whether the commit that is put together has something of which hooks are to
+// be told.
+func (d *driver) news() bool {
+	for _, e := range d.events {
+		if list, _ := d.newsOf(e); len(list) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// newsOf finds the hooks that are to be told of an event, and what they are told.
+func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
+	s := d.view.run.scope(e.Scope)
+	if s == nil {
+		return nil, nil
+	}
+	h := d.inputs(s).Agent.hooks
+	switch b := e.Body.(type) {
+	case *event.UserMessage:
+		return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleUser, Content: b.Content}}
+	case *event.AssistantMessage:
+		return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleAssistant, Content: b.Content}}
+	case *event.StepEnded:
+		if b.Result != nil {
+			return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleUser, Content: []event.Block{b.Result}}}
+		}
+	case *event.Asked:
+		return h.on(pointQuestionAsked), &QuestionAsked{Question{Asked: *b, Step: e.Step, Scope: e.Scope}}
+	}
+	return nil, nil
+}
+
+// tellNews tells hooks of what was just written.
+func (d *driver) tellNews(events []*event.Event) {
+	var err error
+	back := d.aside(func() {
+		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		defer cancel()
+		for _, e := range events {
+			if list, news := d.newsOf(e); len(list) > 0 && err == nil {
+				err = callAfter(ctx, list, news)
+			}
+		}
+	})
+	if back && err != nil {
+		d.broke(err)
+	}
+}

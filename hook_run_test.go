@@ -1,0 +1,199 @@
+package braid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// repeats is a model that says what it heard last.
+func repeats() *script {
+	return &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		return chunks(says(req.Messages[len(req.Messages)-1].Text()))
+	}}
+}
+
+func TestHooksAroundARun(t *testing.T) {
+	t.Parallel()
+	before := func(f func(*braid.BeforeRun) error) braid.Part {
+		return braid.On(func(_ context.Context, e *braid.BeforeRun) error { return f(e) })
+	}
+	after := func(f func(*braid.AfterRun) error) braid.Part {
+		return braid.On(func(_ context.Context, e *braid.AfterRun) error { return f(e) })
+	}
+	for _, c := range []struct {
+		name   string
+		part   braid.Part
+		want   string
+		failed bool
+		calls  int64
+	}{
+		{"input", before(func(e *braid.BeforeRun) error {
+			e.Input = append(e.Input, event.Message{Role: event.RoleUser, Content: text("more")})
+			return nil
+		}), "gomore", false, 1},
+		{"less input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = text("less"); return nil }), "less", false, 1},
+		{"bad input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = []event.Block{nil}; return nil }), "is nil", true, 0},
+		{"cancel", before(func(e *braid.BeforeRun) error { e.Cancel = "closed today"; return nil }), "closed today", false, 0},
+		{"fail before", before(func(*braid.BeforeRun) error { return errors.New("no") }), "no", true, 0},
+		{"panic before", before(func(*braid.BeforeRun) error { panic("oh") }), "panicked: oh", true, 0},
+		{"go on", after(func(e *braid.AfterRun) error {
+			if e.Rounds < 2 {
+				e.GoOn = text(fmt.Sprint(e.Message.Text(), e.Rounds))
+			}
+			return nil
+		}), "go01", false, 3},
+		{"go on without end", after(func(e *braid.AfterRun) error { e.GoOn = text("again"); return nil }), "again", false, 17},
+		{"go on with nothing", after(func(e *braid.AfterRun) error { e.GoOn = []event.Block{nil}; return nil }), "is nil", true, 1},
+		{"fail after", after(func(*braid.AfterRun) error { return errors.New("no") }), "no", true, 1},
+		{"panic after", after(func(*braid.AfterRun) error { panic("oh") }), "panicked: oh", true, 1},
+		{"after a failure before", braid.Parts(
+			before(func(*braid.BeforeRun) error { return errors.New("first") }),
+			after(func(e *braid.AfterRun) error {
+				e.GoOn = text("on")
+				if e.Status != event.RunFailed || e.Err == nil {
+					panic("it does not know")
+				}
+				return errors.New("second")
+			})), "first", true, 0},
+		{"a message that is not wanted", braid.On(func(_ context.Context, e *braid.MessageAdded) error {
+			if e.Message.Role == event.RoleAssistant {
+				return errors.New("not this")
+			}
+			return nil
+		}), "not this", true, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			model := repeats()
+			result, err := braid.New("a", model, c.part).Run(t.Context(), "go")
+			if c.failed {
+				if err == nil || !strings.Contains(err.Error(), c.want) || result.Status != event.RunFailed {
+					t.Errorf("failed with %v, %+v, want %q", err, result, c.want)
+				}
+			} else if err != nil || result.Text() != c.want || result.Status != event.RunCompleted {
+				t.Errorf("got %q, %v, want %q", result.Text(), err, c.want)
+			}
+			if model.calls.Load() != c.calls {
+				t.Errorf("%d model calls, want %d", model.calls.Load(), c.calls)
+			}
+		})
+	}
+}
+
+// Every kind of hook is told, in the order of what happens.
+func TestHooksAreToldInTheOrderOfARun(t *testing.T) {
+	t.Parallel()
+	var said []string
+	say := func(f string, args ...any) { said = append(said, fmt.Sprintf(f, args...)) }
+	agent := braid.New("a", answers(asksFor("add", `{"a":1,"b":2}`), says("3")), braid.Func("add", "Adds.", add),
+		braid.On(func(context.Context, *braid.BeforeRun) error { say("run"); return nil }),
+		braid.On(func(context.Context, *braid.BeforeModel) error { say("model"); return nil }),
+		braid.On(func(context.Context, *braid.BeforeTools) error { say("tools"); return nil }),
+		braid.On(func(context.Context, *braid.BeforeTool) error { say("tool"); return nil }),
+		braid.On(func(context.Context, *braid.AfterTool) error { say("/tool"); return nil }),
+		braid.On(func(context.Context, *braid.AfterTools) error { say("/tools"); return nil }),
+		braid.On(func(context.Context, *braid.AfterModel) error { say("/model"); return nil }),
+		braid.On(func(context.Context, *braid.AfterRun) error { say("/run"); return nil }),
+		braid.On(func(_ context.Context, e *braid.MessageAdded) error {
+			say("+%s %s", e.Message.Role, e.Message.Content[0].BlockKind())
+			return nil
+		}))
+	if _, err := agent.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	want := "run, +user text, model, /model, +assistant tool_call, tools, tool, /tool, +user tool_result, /tools, " +
+		"model, /model, +assistant text, /run"
+	if got := strings.Join(said, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A question is told when it can be answered already, and the run parks and goes on in
+// another process, which adds no input a second time that a hook has changed.
+func TestAQuestionIsToldBeforeTheRunParks(t *testing.T) {
+	t.Parallel()
+	store := journal.NewMemory(journal.MemoryOptions{})
+	var told, begun, ended atomic.Int64
+	made := func() *braid.Agent {
+		return braid.New("a", answers(asksFor("ask", `{}`), says("ok")),
+			braid.Func("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
+				return braid.Ask[string](ctx, "what?")
+			}),
+			braid.On(func(_ context.Context, e *braid.BeforeRun) error {
+				begun.Add(1)
+				e.Input = e.Input[:1]
+				return nil
+			}),
+			braid.On(func(context.Context, *braid.AfterRun) error { ended.Add(1); return nil }),
+			braid.On(func(ctx context.Context, e *braid.QuestionAsked) error {
+				told.Add(1)
+				return braid.Open(store, "c").Answer(ctx, e.Question.Token, "this")
+			}))
+	}
+	result, err := made().Run(t.Context(), []event.Message{
+		{Role: event.RoleUser, Content: text("one")}, {Role: event.RoleUser, Content: text("two")},
+	}, braid.In(braid.Open(store, "c")))
+	for err == nil && result.Status == event.RunWaiting {
+		result, err = made().Resume(t.Context(), braid.Open(store, "c"))
+	}
+	if err != nil || result.Text() != "ok" || told.Load() != 1 || begun.Load() != 1 || ended.Load() != 1 {
+		t.Fatalf("%+v, %v: told %d, begun %d, ended %d", result, err, told.Load(), begun.Load(), ended.Load())
+	}
+	if got := resultOf(t, result.Conversation, "ask"); got != "this" {
+		t.Errorf("the answer is %q", got)
+	}
+	messages, err := result.Conversation.Messages(t.Context())
+	if err != nil || len(messages) != 4 || messages[0].Text() != "one" {
+		t.Errorf("%d messages, the first %q, %v", len(messages), messages[0].Text(), err)
+	}
+}
+
+// After hooks run on a cancel, with time left, and a hook cannot make the run go on then.
+func TestHooksAfterACancelledRun(t *testing.T) {
+	t.Parallel()
+	for _, straggles := range []bool{false, true} {
+		t.Run(fmt.Sprint(straggles), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				alive, batches := "", 0
+				release := make(chan struct{})
+				begun := time.Now()
+				result, err := braid.New("a", answers(asksFor("wait", `{}`)),
+					braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+						cancel()
+						<-ctx.Done()
+						return "", ctx.Err()
+					}),
+					braid.On(func(context.Context, *braid.AfterTools) error { batches++; return nil }),
+					braid.On(func(ctx context.Context, e *braid.AfterRun) error {
+						alive = fmt.Sprint(ctx.Err(), " ", e.Status)
+						e.GoOn = text("on")
+						if straggles {
+							<-release
+						}
+						return nil
+					})).Run(ctx, "go")
+				if took := time.Since(begun); took > 2*time.Second+100*time.Millisecond {
+					t.Errorf("it took %v", took)
+				}
+				close(release)
+				synctest.Wait()
+				if result == nil || result.Status != event.RunCancelled || alive != "<nil> cancelled" || batches != 1 {
+					t.Errorf("%+v, %v, %s, %d", result, err, alive, batches)
+				}
+			})
+		})
+	}
+}
