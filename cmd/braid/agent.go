@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/demotool"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -42,6 +43,15 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	if err != nil {
 		return nil, err
 	}
+	skills, err := loadSkills(s, func(problem skill.Problem) {
+		message, hint := describe(problem)
+		fmt.Fprintf(p.stderr, "braid: the skill %s is left out: %s (%s)\n", cleanLine(problem.Folder), oneLine(message), oneLine(hint))
+	})
+	if err != nil {
+		closeTools()
+		return nil, err
+	}
+	tools = append(tools, skills.Tools()...)
 	mcp, err := p.openMCP(context.Background(), s, tools, mcptool.Bare, func(server string, err error) {
 		message, _ := describe(err)
 		fmt.Fprintf(p.stderr, "braid: the tools of %s are missing: %s\n", cleanLine(server), oneLine(message))
@@ -51,7 +61,7 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 		return nil, err
 	}
 	closeAll := p.onExit(func() { _ = mcp.close(); closeTools() })
-	if text := mcp.prompt(s.Instructions); text != "" {
+	if text := skills.Prompt(mcp.prompt(s.Instructions)); text != "" {
 		parts = append(parts, braid.Instructions(text))
 	}
 	agent := braid.New(agentName, model, append(append(parts, mcp.parts()...), braid.Tools(tools...))...)

@@ -89,7 +89,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"model": "demo:tour", "instructions": "Be brief.", "tools": "all", "scratch": "here", "timeout": "5m",
-		"data": "there", "ephemeral": "yes", "mcp": "mcp.json",
+		"data": "there", "ephemeral": "yes", "mcp": "mcp.json", "skills": "a, b",
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
 		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml",

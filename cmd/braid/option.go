@@ -23,6 +23,7 @@ type settings struct {
 	Tools        string
 	Scratch      string
 	MCP          string
+	Skills       []string
 
 	Data      string
 	Ephemeral bool
@@ -114,6 +115,11 @@ var options = []option{
 	{
 		name: "mcp", value: "FILE", help: "list of MCP servers whose tools the agent gets, as {\"mcpServers\": …}; empty is none",
 		set: func(s *settings, v string) error { s.MCP = v; return nil },
+	},
+	{
+		name: "skills", value: "DIR", list: true,
+		help: "folder of skills, each a folder with a SKILL.md, that the agent may load; may stand several times; the first of a name counts",
+		set:  func(s *settings, v string) error { s.Skills = words(v); return nil },
 	},
 	{
 		name: "data", value: "DIR", help: "folder that conversations are kept in; empty is your data folder (see braid config)",

@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/demotool"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -25,6 +26,7 @@ type agents struct {
 	tools  []braid.Tool
 	sealed func()
 	mcp    *mcpServers
+	skills *skill.Set
 	ref    string
 	info   braid.ModelInfo
 	// others are asked where the server's own model fails.
@@ -65,6 +67,13 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		}
 		a.tools = append(a.tools, demotool.FilesOf(a.folder)...)
 	}
+	if a.skills, err = loadSkills(&cfg.settings, func(problem skill.Problem) {
+		log.Warn("a skill is left out", "folder", problem.Folder, "error", problem.Err)
+	}); err != nil {
+		a.sealed()
+		return nil, err
+	}
+	a.tools = append(a.tools, a.skills.Tools()...)
 	if a.mcp, err = p.openMCP(ctx, &cfg.settings, a.tools, mcptool.Prefixed, func(server string, err error) {
 		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
 	}); err != nil {
@@ -151,9 +160,15 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	if err != nil {
 		return nil, err
 	}
+	skills := a.skills
 	if len(r.Skills) > 0 {
-		return nil, &event.Error{
-			Kind: event.ErrUnsupported, Message: "this server has no skills", Hint: "leave preferred_skills out",
+		if len(skills.Skills()) == 0 {
+			return nil, &event.Error{
+				Kind: event.ErrUnsupported, Message: "this server has no skills", Hint: "leave preferred_skills out",
+			}
+		}
+		if skills, err = skills.Prefer(r.Skills...); err != nil {
+			return nil, err
 		}
 	}
 	s := &a.cfg.settings
@@ -163,7 +178,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	limits.TotalTokens = least(limits.TotalTokens, s.MaxTotalTokens)
 	parts := []braid.Part{
 		braid.Limit(limits), braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
-		braid.Instructions(a.mcp.prompt(s.Instructions)),
+		braid.Instructions(skills.Prompt(a.mcp.prompt(s.Instructions))),
 	}
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())
