@@ -172,6 +172,14 @@ func gaveUp(op string, cause error) error {
 	}
 }
 
+// unknown is for a transaction that nobody knows the end of.
+func unknown(op string, cause error) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Err: cause, Message: "the database went away while it was writing",
+		Hint: "try again; what was asked for may have been done",
+	}
+}
+
 func isClosed(op string) error {
 	return &event.Error{
 		Op: op, Kind: event.ErrUnavailable, Message: "the journal is closed", Hint: "open it again",

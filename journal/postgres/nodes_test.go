@@ -357,3 +357,48 @@ func TestTheDatabaseRestarts(t *testing.T) {
 	wg.Wait()
 	wantWhole(t, s, conversations, commits, &acked)
 }
+
+// Conversations that change the same values of their tenant's, in one order and in the
+// other, do not wait for each other for ever.
+func TestStateInAnyOrder(t *testing.T) {
+	t.Parallel()
+	server := server(t)
+	s := must[*postgres.Store](t)(postgres.Open(t.Context(), migrated(t, server)))
+	const values, rounds = 40, 40
+	var wg sync.WaitGroup
+	for d := range 8 {
+		wg.Go(func() {
+			talk := fmt.Sprint("talk ", d)
+			o, err := s.Start(t.Context(), journal.Run{ID: talk, Conversation: talk, Tenant: "acme"}, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for seq := int64(1); seq <= rounds*values; seq += values {
+				var b journal.Batch
+				for i := range values {
+					n := i
+					if d%2 == 1 {
+						n = values - i
+					}
+					b.Events = append(b.Events, &event.Event{
+						Header: event.Header{Seq: seq + int64(i), Conversation: talk, Run: talk},
+						Body:   &event.StateChanged{Set: map[string]jsonText{fmt.Sprint("app:", n): jsonText("1")}},
+					})
+				}
+				if err := s.Commit(t.Context(), o.Lease, b); err != nil {
+					t.Errorf("Commit: %v, caused by %v", err, errors.Unwrap(err))
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	shut(t, s) // a session that ends says what it has counted
+	var n int
+	err := login(t, server, postgrestest.Superuser, postgres.Options{}).
+		QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'`).Scan(&n)
+	if err != nil || n > 0 {
+		t.Errorf("%d deadlocks: %v", n, err)
+	}
+}

@@ -135,7 +135,7 @@ const attempts = 4
 // commit nothing was done. body may be called more than once.
 func (s *Store) transact(ctx context.Context, op string, who scope, body func(x *tx) error) error {
 	for n := 1; ; n++ {
-		again, err := s.once(ctx, who, body)
+		again, err := s.once(ctx, op, who, body)
 		if err != nil && s.closed.Load() {
 			return isClosed(op)
 		}
@@ -146,7 +146,7 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 }
 
 // once tries. again says that nothing was done and that another try may help.
-func (s *Store) once(ctx context.Context, who scope, body func(x *tx) error) (again bool, err error) {
+func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx) error) (again bool, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return false, err
@@ -159,6 +159,9 @@ func (s *Store) once(ctx context.Context, who scope, body func(x *tx) error) (ag
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		_, _ = conn.Exec(back, `ROLLBACK`)
 		cancel()
+	}
+	if err != nil && x.committing && code(err) == "" {
+		return false, unknown(op, err)
 	}
 	return err != nil && (gaveWay(err) || !x.committing && cut(err)), err
 }

@@ -140,24 +140,25 @@ END $$;
 CREATE POLICY lookup ON conversation FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY lookup ON run FOR SELECT TO CURRENT_USER USING (true);
 
--- The store's clock.
+-- The store's clock. As a volatile function it is put into the statement that asks for it.
 -- +goose StatementBegin
-CREATE FUNCTION store_clock() RETURNS bigint LANGUAGE sql STABLE AS
+CREATE FUNCTION store_clock() RETURNS bigint LANGUAGE sql VOLATILE AS
 	$$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
 -- +goose StatementEnd
 
--- Whose a conversation is, in the form of the setting: nothing else about it.
+-- Whose a conversation is, in the form of the setting: nothing else about it. These two
+-- are in PL/pgSQL, which keeps their plans.
 -- +goose StatementBegin
 CREATE FUNCTION tenant_of_conversation(wanted text) RETURNS text
-	LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS
-	$$ SELECT '=' || c.tenant FROM conversation c WHERE c.id = wanted $$;
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS
+	$$ BEGIN RETURN (SELECT '=' || c.tenant FROM conversation c WHERE c.id = wanted); END $$;
 -- +goose StatementEnd
 
 -- Whose a run is.
 -- +goose StatementBegin
 CREATE FUNCTION tenant_of_run(wanted text) RETURNS text
-	LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS
-	$$ SELECT '=' || r.tenant FROM run r WHERE r.id = wanted $$;
+	LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS
+	$$ BEGIN RETURN (SELECT '=' || r.tenant FROM run r WHERE r.id = wanted); END $$;
 -- +goose StatementEnd
 
 -- The runs that a driver could take now, of all tenants, oldest first, without what
@@ -170,8 +171,8 @@ CREATE FUNCTION due_runs(how_many bigint) RETURNS TABLE (
 	SELECT r.key, r.id, c.id, r.tenant, r.person, r.agent, r.idem, r.executor,
 		r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted
 	FROM run r JOIN conversation c ON c.key = r.conversation
-	WHERE r.due <= store_clock() AND r.turn = c.ended + 1
-		AND (r.status <> 'running' OR c.until IS NULL OR c.until <= store_clock())
+	WHERE r.due <= (SELECT store_clock()) AND r.turn = c.ended + 1
+		AND (r.status <> 'running' OR c.until IS NULL OR c.until <= (SELECT store_clock()))
 	ORDER BY r.key LIMIT how_many
 $$;
 -- +goose StatementEnd

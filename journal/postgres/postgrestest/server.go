@@ -61,7 +61,7 @@ func New(ctx context.Context, more ...string) (_ *Server, err error) {
 		return nil, err
 	}
 	s.socket = folder
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata="+s.data(), "--username="+Superuser, //nolint:gosec,noctx // the system's; it outlives ctx
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata="+s.data(), "--username="+Superuser, //nolint:gosec // the system's
 		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	initdb.Dir = folder
 	s.user.run(initdb)
@@ -116,7 +116,7 @@ func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
-		ask := exec.CommandContext(ctx, filepath.Join(s.bin, "pg_isready"), "-q", "-h", s.socket, "-U", Superuser) //nolint:gosec,noctx // the system's; it outlives ctx
+		ask := exec.CommandContext(ctx, filepath.Join(s.bin, "pg_isready"), "-q", "-h", s.socket, "-U", Superuser) //nolint:gosec // the system's
 		if ask.Run() == nil {
 			return nil
 		}
