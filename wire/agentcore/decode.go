@@ -50,8 +50,9 @@ func (r *Reader) value() *Item {
 		s.skip()
 		it.Kind = KindOther
 	}
+	end := s.at
 	if !s.bad && (c == '{' || c == '[' || c == '"' || s.peek() == 0 || s.b[s.at-1] == '\n') {
-		it.Raw = bytes.TrimRight(r.rest[begin:s.at], " \t\r\n")
+		it.Raw = r.rest[begin:end]
 		r.rest = r.rest[s.at:]
 		return it
 	}
