@@ -138,13 +138,21 @@ func TestAQuestionIsToldBeforeTheRunParks(t *testing.T) {
 			braid.On(func(context.Context, *braid.AfterRun) error { ended.Add(1); return nil }),
 			braid.On(func(ctx context.Context, e *braid.QuestionAsked) error {
 				told.Add(1)
-				return braid.Open(store, "c").Answer(ctx, e.Question.Token, "this")
+				open, err := braid.Open(store, "c").Questions(ctx)
+				if err == nil && (len(open) != 1 || open[0].Token != e.Question.Token) {
+					err = fmt.Errorf("%d open questions", len(open))
+				}
+				return err
 			}))
 	}
 	result, err := made().Run(t.Context(), []event.Message{
 		{Role: event.RoleUser, Content: text("one")}, {Role: event.RoleUser, Content: text("two")},
 	}, braid.In(braid.Open(store, "c")))
-	for err == nil && result.Status == event.RunWaiting {
+	if err == nil && result.Status == event.RunWaiting {
+		conv := braid.Open(store, "c")
+		if err := conv.Answer(t.Context(), result.Questions[0].Token, "this"); err != nil {
+			t.Fatal(err)
+		}
 		result, err = made().Resume(t.Context(), braid.Open(store, "c"))
 	}
 	if err != nil || result.Text() != "ok" || told.Load() != 1 || begun.Load() != 1 || ended.Load() != 1 {
@@ -162,8 +170,8 @@ func TestAQuestionIsToldBeforeTheRunParks(t *testing.T) {
 // After hooks run on a cancel, with time left, and a hook cannot make the run go on then.
 func TestHooksAfterACancelledRun(t *testing.T) {
 	t.Parallel()
-	for _, straggles := range []bool{false, true} {
-		t.Run(fmt.Sprint(straggles), func(t *testing.T) {
+	for _, straggler := range []string{"none", "tool", "hook"} {
+		t.Run(straggler, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -174,13 +182,16 @@ func TestHooksAfterACancelledRun(t *testing.T) {
 					braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
 						cancel()
 						<-ctx.Done()
+						if straggler == "tool" {
+							<-release
+						}
 						return "", ctx.Err()
 					}),
 					braid.On(func(context.Context, *braid.AfterTools) error { batches++; return nil }),
 					braid.On(func(ctx context.Context, e *braid.AfterRun) error {
 						alive = fmt.Sprint(ctx.Err(), " ", e.Status)
 						e.GoOn = text("on")
-						if straggles {
+						if straggler == "hook" {
 							<-release
 						}
 						return nil
@@ -194,6 +205,68 @@ func TestHooksAfterACancelledRun(t *testing.T) {
 					t.Errorf("%+v, %v, %s, %d", result, err, alive, batches)
 				}
 			})
+		})
+	}
+}
+
+// The error of a hook that only listens ends the run: what runs is cancelled, and a question
+// is not left open.
+func TestAHookThatListensAndFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stopped := false
+		result, err := braid.New("a", answers(asksFor("quick", `{}`, "wait", `{}`), says("ok")),
+			braid.Func("quick", "Is quick.", func(context.Context, struct{}) (string, error) { return "done", nil }),
+			braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) {
+				<-ctx.Done()
+				stopped = true
+				return "", ctx.Err()
+			}),
+			braid.On(func(_ context.Context, e *braid.MessageAdded) error {
+				if e.Message.Content[0].BlockKind() == event.BlockToolResult {
+					return errors.New("not this")
+				}
+				return nil
+			})).Run(t.Context(), "go")
+		if err == nil || !strings.Contains(err.Error(), "not this") || result.Status != event.RunFailed || !stopped {
+			t.Errorf("%+v, %v, stopped %v", result, err, stopped)
+		}
+	})
+	result, err := braid.New("a", answers(asksFor("ask", `{}`), says("ok")),
+		braid.Func("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "what?") }),
+		braid.On(func(context.Context, *braid.QuestionAsked) error { return errors.New("nobody is there") })).Run(t.Context(), "go")
+	if err == nil || !strings.Contains(err.Error(), "nobody is there") || result.Status != event.RunFailed {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// A run that failed or reached a limit does not go on.
+func TestAHookCannotLetAFailedRunGoOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		model  *script
+		part   braid.Part
+		status event.RunStatus
+		why    event.Why
+	}{
+		{"failed", &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return failing(&event.Error{Kind: event.ErrInvalid, Message: "bad"})
+		}}, nil, event.RunFailed, event.WhyFailed},
+		{"limit", answers(asksFor("add", `{"a":1,"b":2}`)), braid.Limit(braid.Limits{Cycles: 1}), event.RunCompleted, event.WhyLimit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rounds := 0
+			result, err := braid.New("a", c.model, braid.Func("add", "Adds.", add), c.part,
+				braid.On(func(_ context.Context, e *braid.AfterRun) error {
+					rounds++
+					e.GoOn = text("on")
+					return nil
+				})).Run(t.Context(), "go")
+			if result == nil || result.Status != c.status || result.Why != c.why || rounds != 1 {
+				t.Errorf("%+v, %v, after %d", result, err, rounds)
+			}
 		})
 	}
 }
