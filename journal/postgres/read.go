@@ -108,11 +108,13 @@ const (
 
 	// The newest run, the first one, and the oldest that is open.
 	selectSummaries = `SELECT c.id, n.person, n.agent, c.turns, c.turns - c.ended, c.last, coalesce(o.status, n.status),
-		f.admitted, n.admitted FROM conversation c
+		f.admitted, n.admitted FROM (
+			SELECT key, id, tenant, turns, ended, last, newest FROM conversation WHERE tenant = $1 AND newest < $2 ORDER BY newest DESC LIMIT $3
+		) c
 		JOIN run n ON n.key = c.newest
 		JOIN run f ON f.conversation = c.key AND f.turn = 1
 		LEFT JOIN run o ON o.conversation = c.key AND o.turn = c.ended + 1
-		WHERE c.tenant = $1 AND c.newest < $2 ORDER BY c.newest DESC LIMIT $3`
+		ORDER BY c.newest DESC`
 
 	selectRuns = `SELECT ` + runColumns + ` FROM conversation c JOIN run r ON r.conversation = c.key
 		WHERE c.id = $1 AND r.turn > $2 ORDER BY r.turn LIMIT $3`

@@ -92,6 +92,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, badAddress(op)
 	}
 	settle(config.ConnConfig, o)
+	// Every statement looks a few rows up by an index. A plan that was made while a table was
+	// small would read the whole of it for as long as it is kept.
+	for _, way := range []string{"seqscan", "bitmapscan", "hashjoin", "mergejoin"} {
+		config.ConnConfig.RuntimeParams["enable_"+way] = "off"
+	}
 	config.MaxConns = int32(min(max(o.Connections, 0), 10_000))
 	if config.MaxConns == 0 {
 		config.MaxConns = defaultConnections
