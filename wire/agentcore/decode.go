@@ -42,7 +42,11 @@ func (r *Reader) value() *Item {
 	case '{':
 		r.dict(&s, it)
 	case '"':
-		it.Text = s.text(&r.scratch)
+		if !r.failed && bytes.HasPrefix(s.b[s.at:], []byte(`"{'`)) {
+			it.Text = s.span() // its escapes hide nothing that is looked for
+		} else {
+			it.Text = s.text(&r.scratch)
+		}
 		if !s.bad {
 			r.str(it)
 		}
