@@ -19,6 +19,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("LANG", "C.UTF-8")
 			env.Setenv("TZ", "UTC")
+			env.Setenv("GORACE", gorace)
 			return nil
 		},
 	})
