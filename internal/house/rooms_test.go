@@ -52,11 +52,11 @@ var rooms = []room{
 	{dir: "journal", own: []string{"event"}, tests: []string{"event/eventtest", "journal/journaltest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
-		dir: "journal/sqlite", own: []string{"event", "journal"}, tests: []string{"journal/journaltest"},
+		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow"}, tests: []string{"journal/journaltest"},
 		from: []string{"modernc.org/sqlite", "github.com/pressly/goose"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal"},
+		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow"},
 		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
 		from:  []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
 	},
@@ -127,6 +127,7 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "server"},
 	},
+	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/strictjson"},
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/logrow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -28,7 +29,7 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	}
 	a := &admission{op: op, run: r}
 	var err error
-	if a.input, err = packMessages(r.Input); err != nil {
+	if a.input, err = logrow.PackMessages(r.Input); err != nil {
 		return nil, fault(op, err)
 	}
 	if len(r.Metadata) > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/logrow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 	var packed []byte
 	if len(b.Events) > 0 {
 		var err error
-		if packed, err = pack(b.Events); err != nil {
+		if packed, err = logrow.Pack(b.Events); err != nil {
 			return fault(op, err)
 		}
 	}

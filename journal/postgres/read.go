@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/logrow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -51,19 +52,19 @@ func (s *Store) Read(ctx context.Context, conversation string, after int64, limi
 
 // readLog gives at most limit of the events in rows, after seq after; 0 is all.
 func readLog(op, conversation string, after int64, limit int, rows []logRow) ([]*event.Event, error) {
-	u := unpacker{conversation: conversation, after: after, max: limit}
+	u := logrow.Reader{Conversation: conversation, After: after, Max: limit}
 	for _, r := range rows {
-		if u.full() {
+		if u.Full() {
 			break
 		}
-		if u.next == 0 && r.first > after+1 {
+		if u.Next == 0 && r.first > after+1 {
 			return nil, damaged(op, "a conversation's log has a gap", nil)
 		}
-		if err := u.row(r.first, r.last, r.events); err != nil {
+		if err := u.Row(r.first, r.last, r.events); err != nil {
 			return nil, damaged(op, "a conversation's log cannot be read", err)
 		}
 	}
-	return u.events, nil
+	return u.Events, nil
 }
 
 // Due implements [journal.Store]. It is the one call that looks across tenants.

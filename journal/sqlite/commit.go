@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/logrow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -26,7 +27,7 @@ func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 	var packed []byte
 	if len(b.Events) > 0 {
 		var err error
-		if packed, err = pack(b.Events); err != nil {
+		if packed, err = logrow.Pack(b.Events); err != nil {
 			return fault(op, err)
 		}
 	}
@@ -278,7 +279,7 @@ func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) err
 		return err
 	}
 	defer rows.Close()
-	u := unpacker{conversation: f.id, after: from - 1, max: len(b.Events)}
+	u := logrow.Reader{Conversation: f.id, After: from - 1, Max: len(b.Events)}
 	for rows.Next() {
 		var first, last, epoch int64
 		var packed []byte
@@ -288,18 +289,18 @@ func (f *fence) repeated(x *tx, op string, l journal.Lease, b journal.Batch) err
 		if epoch != l.Epoch {
 			return leaseLost(op)
 		}
-		if err := u.row(first, last, packed); err != nil {
+		if err := u.Row(first, last, packed); err != nil {
 			return damaged(op, "a conversation's log cannot be read", err)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if len(u.events) != len(b.Events) {
+	if len(u.Events) != len(b.Events) {
 		return damaged(op, "a conversation's log has a gap", nil)
 	}
 	for i, e := range b.Events {
-		if !sameEvent(u.events[i], e) {
+		if !sameEvent(u.Events[i], e) {
 			return leaseLost(op)
 		}
 	}

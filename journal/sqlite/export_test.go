@@ -56,11 +56,6 @@ func Prepare(path string, migrations []string) error {
 	return fault("test prepare", prepare(context.Background(), conn, migrations))
 }
 
-// Pack and Unpack are how events stand in a row.
-var Pack = pack
-
-var Texts = texts
-
 const EpochGap = epochGap
 
 // Synchronous is how the writer waits for the disk.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/logrow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -39,21 +40,21 @@ func (r *reader) read(ctx context.Context, op, conversation string, after int64,
 		return nil, fault(op, err)
 	}
 	defer rows.Close()
-	u := unpacker{conversation: conversation, after: after, max: limit}
-	for !u.full() && rows.Next() {
+	u := logrow.Reader{Conversation: conversation, After: after, Max: limit}
+	for !u.Full() && rows.Next() {
 		var first, last int64
 		var packed sql.RawBytes
 		if err := rows.Scan(&first, &last, &packed); err != nil {
 			return nil, fault(op, err)
 		}
-		if u.next == 0 && first > after+1 {
+		if u.Next == 0 && first > after+1 {
 			return nil, damaged(op, "a conversation's log has a gap", nil)
 		}
-		if err := u.row(first, last, packed); err != nil {
+		if err := u.Row(first, last, packed); err != nil {
 			return nil, damaged(op, "a conversation's log cannot be read", err)
 		}
 	}
-	return u.events, fault(op, rows.Err())
+	return u.Events, fault(op, rows.Err())
 }
 
 // Due implements [journal.Store].

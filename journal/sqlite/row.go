@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/logrow"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -47,7 +48,7 @@ func (r *runRow) read(op string) (journal.Run, error) {
 		run.WakeAt = fromMicros(r.wake.Int64)
 	}
 	var err error
-	if run.Input, err = unpackMessages(r.input); err != nil {
+	if run.Input, err = logrow.UnpackMessages(r.input); err != nil {
 		return journal.Run{}, damaged(op, "a run's input cannot be read", err)
 	}
 	if len(r.metadata) > 0 {

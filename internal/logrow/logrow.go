@@ -1,4 +1,5 @@
-package sqlite
+// Package logrow is how stores on a database keep the events of a commit in one row.
+package logrow
 
 import (
 	"bytes"
@@ -11,16 +12,16 @@ import (
 // Events that are committed together stand in one row, as a JSON text sequence
 // (RFC 7464): each text has a record separator before it and a line feed
 // after it. JSON cannot contain that separator, so the sequence is cut apart without
-// being read, and any SQLite tool shows it as lines.
+// being read, and it is lines to whoever looks.
 const separator = 0x1e
 
-// pack writes events into one value.
-func pack(events []*event.Event) ([]byte, error) {
+// Pack writes events into one value.
+func Pack(events []*event.Event) ([]byte, error) {
 	return sequence(len(events), func(dst []byte, i int) ([]byte, error) { return event.AppendJSON(dst, events[i]) })
 }
 
-// packMessages writes messages the same way; none are nil.
-func packMessages(messages []event.Message) ([]byte, error) {
+// PackMessages writes messages the same way; none are nil.
+func PackMessages(messages []event.Message) ([]byte, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -62,7 +63,8 @@ func texts(data []byte, yield func(text []byte) error) error {
 	return nil
 }
 
-func unpackMessages(data []byte) ([]event.Message, error) {
+// UnpackMessages reads what [PackMessages] wrote.
+func UnpackMessages(data []byte) ([]event.Message, error) {
 	var messages []event.Message
 	err := texts(data, func(text []byte) error {
 		m, err := event.DecodeMessage(text)
@@ -72,46 +74,47 @@ func unpackMessages(data []byte) ([]event.Message, error) {
 	return messages, err
 }
 
-// unpacker reads the rows of one conversation's log in order, and sees to it
-// that together they are a log: dense, and of that conversation.
-type unpacker struct {
-	conversation string
-	decoder      event.Decoder
-	events       []*event.Event
-	// next is the Seq that comes next; 0 is any.
-	next int64
-	// after is the Seq that the reader has already, max the most that it wants; 0 is all.
-	after int64
-	max   int
+// Reader reads the rows of one conversation's log in order, and sees to it that
+// together they are a log: dense, and of that conversation. It is used by one goroutine.
+type Reader struct {
+	Conversation string
+	// After is the Seq that the reader has already, Max the most that it wants; 0 is all.
+	After int64
+	Max   int
+	// Events are those that were read, Next is the Seq that comes next; 0 is any.
+	Events []*event.Event
+	Next   int64
+
+	decoder event.Decoder
 }
 
-// full reports whether the reader has as many events as it wants.
-func (u *unpacker) full() bool { return u.max > 0 && len(u.events) >= u.max }
+// Full reports whether the reader has as many events as it wants.
+func (r *Reader) Full() bool { return r.Max > 0 && len(r.Events) >= r.Max }
 
-// row takes in one row.
-func (u *unpacker) row(first, last int64, data []byte) error {
-	if u.next > 0 && first != u.next || last < first {
-		return fmt.Errorf("events %d to %d stand where %d should", first, last, u.next)
+// Row takes in one row, which has the events from first to last.
+func (r *Reader) Row(first, last int64, data []byte) error {
+	if r.Next > 0 && first != r.Next || last < first {
+		return fmt.Errorf("events %d to %d stand where %d should", first, last, r.Next)
 	}
 	seq := first
-	slab := make([]event.Event, 0, max(0, min(last-first+1, last-u.after, int64(len(data)))))
+	slab := make([]event.Event, 0, max(0, min(last-first+1, last-r.After, int64(len(data)))))
 	err := texts(data, func(text []byte) error {
 		if seq > last {
 			return fmt.Errorf("there are more events than %d to %d", first, last)
 		}
 		seq++
-		if seq-1 <= u.after || u.full() {
+		if seq-1 <= r.After || r.Full() {
 			return nil
 		}
-		e, err := u.decoder.Decode(text)
+		e, err := r.decoder.Decode(text)
 		if err != nil {
 			return fmt.Errorf("event %d: %w", seq-1, err)
 		}
-		if e.Seq != seq-1 || e.Conversation != u.conversation {
+		if e.Seq != seq-1 || e.Conversation != r.Conversation {
 			return fmt.Errorf("event %d is not what stands there", seq-1)
 		}
 		slab = append(slab, e)
-		u.events = append(u.events, &slab[len(slab)-1])
+		r.Events = append(r.Events, &slab[len(slab)-1])
 		return nil
 	})
 	if err != nil {
@@ -120,6 +123,6 @@ func (u *unpacker) row(first, last int64, data []byte) error {
 	if seq != last+1 {
 		return fmt.Errorf("events after %d are missing", seq-1)
 	}
-	u.next = seq
+	r.Next = seq
 	return nil
 }
