@@ -119,11 +119,21 @@ func (p *pair) runID() string {
 	return p.pick("run", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r\x00'8")
 }
 
+// space says whether the disk has room.
+func (p *pair) space(room bool) {
+	p.full = !room
+	limit := -1
+	if p.full {
+		limit = 0
+	}
+	p.must(p.store.Limit(limit))
+}
+
 func (p *pair) play() {
 	defer func() { p.must(p.store.Close()) }()
 	ctx := context.Background()
 	for range p.n("calls", 30, 80) {
-		switch p.n("call", 0, 16) {
+		switch p.n("call", 0, 17) {
 		case 0, 1:
 			r := p.run()
 			got, err := p.store.Admit(ctx, r)
@@ -176,12 +186,16 @@ func (p *pair) play() {
 		case 13:
 			p.must(p.store.Forget())
 		case 14:
-			p.full = !p.full
-			limit := -1
-			if p.full {
-				limit = 0
+			p.space(p.full)
+		case 17:
+			// By chance alone hardly a commit that would be taken meets a full disk.
+			if len(p.leases) == 0 {
+				continue
 			}
-			p.must(p.store.Limit(limit))
+			p.space(false)
+			l := p.leases[len(p.leases)-1]
+			p.commit("commit", l, p.batch(l))
+			p.space(true)
 		case 15:
 			if p.n("reopen", 0, 3) == 0 {
 				p.reopen()
