@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +20,11 @@ type Agent struct {
 	name         string
 	model        Model
 	instructions string
-	tools        []Tool
-	specs        []ToolSpec
-	// index finds a tool by name where there are too many to look through.
-	index      map[string]int
-	children   []*agentTool
+	// offered is what the next model call is shown. It is changed under offering, by
+	// another one in its place; draft is that one while it is put together.
+	offered    atomic.Pointer[offer]
+	offering   sync.Mutex
+	draft      *offer
 	limits     Limits
 	retry      Retry
 	options    ModelOptions
@@ -80,16 +79,19 @@ func New(name string, model Model, parts ...Part) *Agent {
 }
 
 // Use adds parts and gives the agent back. It is for setting an agent up: do
-// not call it while the agent runs.
+// not call it while the agent runs. [Agent.AddTools] may be called then.
 func (a *Agent) Use(parts ...Part) *Agent {
-	for _, p := range parts {
-		if p == nil {
-			continue
+	_ = a.change(func() error {
+		for _, p := range parts {
+			if p == nil {
+				continue
+			}
+			if err := p.attach(a); err != nil && a.err == nil {
+				a.err = err
+			}
 		}
-		if err := p.attach(a); err != nil && a.err == nil {
-			a.err = err
-		}
-	}
+		return nil
+	}, func(*offer) error { return nil })
 	if a.asked != "" {
 		a.withSchema = strings.TrimLeft(a.instructions+"\n\n"+a.asked, "\n")
 	}
@@ -103,9 +105,6 @@ func (a *Agent) Name() string { return a.name }
 
 // Model is the agent's model.
 func (a *Agent) Model() Model { return a.model }
-
-// Tools lists the agent's tools in the order in which they were given.
-func (a *Agent) Tools() []Tool { return slices.Clone(a.tools) }
 
 // Limits bound a run. A zero field means the default that stands beside it; a
 // negative one means no bound.
@@ -239,62 +238,12 @@ func Tools(tools ...Tool) Part {
 			if err := checkSchema(spec); err != nil {
 				return err
 			}
-			if err := a.add(t, spec); err != nil {
+			if err := a.draft.add(a.name, t, spec); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// add takes a tool whose schema is known to be good.
-func (a *Agent) add(t Tool, spec ToolSpec) error {
-	if err := checkToolName(spec.Name); err != nil {
-		return err
-	}
-	if a.tool(spec.Name) != nil {
-		return &event.Error{
-			Op: "agent " + a.name, Kind: event.ErrInvalid,
-			Message: fmt.Sprintf("two tools are called %q", spec.Name), Hint: "rename one of them",
-		}
-	}
-	a.tools = append(a.tools, t)
-	a.specs = append(a.specs, spec)
-	if a.index != nil {
-		a.index[spec.Name] = len(a.tools) - 1
-	} else if len(a.tools) > 8 {
-		a.index = make(map[string]int, len(a.tools))
-		for i := range a.specs {
-			a.index[a.specs[i].Name] = i
-		}
-	}
-	return nil
-}
-
-// tool finds a tool by name; nil if there is none.
-func (a *Agent) tool(name string) Tool {
-	if a.index != nil {
-		if i, ok := a.index[name]; ok {
-			return a.tools[i]
-		}
-		return nil
-	}
-	for i := range a.specs {
-		if a.specs[i].Name == name {
-			return a.tools[i]
-		}
-	}
-	return nil
-}
-
-// child finds an agent that is used as a tool; nil if the name is none.
-func (a *Agent) child(name string) *agentTool {
-	for _, c := range a.children {
-		if c.spec.Name == name {
-			return c
-		}
-	}
-	return nil
 }
 
 // checkToolName holds the rule that all providers share: letters, digits, "_"
@@ -375,17 +324,17 @@ func (t *agentTool) attach(a *Agent) error {
 	if err := t.agent.Err(); err != nil {
 		return err
 	}
-	if err := a.add(t, t.spec); err != nil {
+	if err := a.draft.add(a.name, t, t.spec); err != nil {
 		return err
 	}
-	a.children = append(a.children, t)
+	a.draft.children = append(a.draft.children, t)
 	return nil
 }
 
 // team lists an agent and all that it can call, by name. Two different agents of
 // one name cannot be told apart in the log, and are refused.
 func (a *Agent) team() (map[string]*Agent, error) {
-	if len(a.children) == 0 {
+	if len(a.current().children) == 0 {
 		return nil, a.Err()
 	}
 	team := map[string]*Agent{}
@@ -406,7 +355,7 @@ func (a *Agent) team() (map[string]*Agent, error) {
 			return nil, err
 		}
 		team[one.name] = one
-		for _, c := range one.children {
+		for _, c := range one.current().children {
 			todo = append(todo, c.agent)
 		}
 	}

@@ -25,6 +25,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		cycle++
 	}
 	step := stepName(s.id, 'm', cycle, 0)
+	offered := agent.current()
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := &d.model
@@ -34,7 +35,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	*w = modelWork{
 		work: work{scope: s, agent: agent, model: model, info: info, step: step, attempt: attempt, begun: d.now},
 		own: ModelRequest{
-			Messages: s.talk.shared(), Tools: agent.specs,
+			Messages: s.talk.shared(), Tools: offered.specs,
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
 	}
@@ -52,6 +53,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		}
 		if err != nil || words != "" {
 			d.addAt(s, cycle, step, attempt, begun)
+			s.offered = offered
 			d.answered(s, agent, w, words, err)
 			w.request = nil
 			return true
@@ -59,7 +61,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		w.begun = d.now
 	}
 	d.addAt(s, cycle, step, attempt, begun)
-	s.model.by = &d.running
+	s.model.by, s.offered = &d.running, offered
 	d.running.n++
 	w.request, w.answer = &w.own, &w.end
 	d.todo = append(d.todo, &w.work)
@@ -71,10 +73,11 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 //
 // hooked is what hooks decided of each call; nil for an agent without.
 func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []decided) {
+	offered := s.offer(agent)
 	for i, c := range calls {
 		reconcile := c.state == callBegun && c.effect == event.EffectReconcilable
 		attempt := c.attempt + 1
-		tool := agent.tool(c.Name)
+		tool := offered.tool(c.Name)
 		var by *decided
 		if hooked != nil {
 			if by = &hooked[i]; by.own.waits() {
@@ -92,7 +95,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
 		}
 		d.add(s, c.step, attempt, by.note(begun))
-		if kind, text := refusal(agent, tool, c, by); text != "" {
+		if kind, text := refusal(offered, tool, c, by); text != "" {
 			d.refuse(s, c, kind, text)
 			continue
 		}
@@ -117,18 +120,14 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 }
 
 // refusal says why a call cannot be run at all.
-func refusal(agent *Agent, tool Tool, c *call, by *decided) (event.ErrorKind, string) {
+func refusal(offered *offer, tool Tool, c *call, by *decided) (event.ErrorKind, string) {
 	switch {
 	case by != nil && by.refused != "":
 		return by.kind, "Error: " + by.refused
 	case by != nil && by.args != nil && tool != nil:
 		return "", ""
 	case tool == nil:
-		names := make([]string, len(agent.specs))
-		for i := range agent.specs {
-			names[i] = agent.specs[i].Name
-		}
-		return event.ErrNotFound, "Error: there is no tool called " + quote(c.Name) + "; the tools are: " + list(names) + "."
+		return event.ErrNotFound, "Error: there is no tool called " + quote(c.Name) + "; the tools are: " + list(offered.names) + "."
 	case c.Args == nil:
 		return event.ErrInvalid, "Error: " + c.Fault + "."
 	default:
@@ -149,7 +148,7 @@ func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
 func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []decided) {
 	l := &d.agent.limits
 	for i, c := range calls {
-		child := agent.child(c.Name)
+		child := s.offer(agent).child(c.Name)
 		var by *decided
 		if hooked != nil {
 			by = &hooked[i]

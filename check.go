@@ -18,22 +18,22 @@ func (a *Agent) Err() error {
 		a.checking.Lock()
 		defer a.checking.Unlock()
 		if a.unchecked.Load() {
-			a.refused = a.check()
+			a.refused = a.check(a.current())
 			a.unchecked.Store(false)
 		}
 	}
 	return a.refused
 }
 
-// check asks the agent's models what they cannot be asked.
-func (a *Agent) check() error {
+// check asks the agent's models what they cannot be asked, with these tools.
+func (a *Agent) check(o *offer) error {
 	for _, m := range a.models() {
 		checker := checkerOf(m)
 		if checker == nil {
 			continue
 		}
 		info := m.Info()
-		req := &ModelRequest{Tools: a.specs, Options: a.options}
+		req := &ModelRequest{Tools: o.specs, Options: a.options}
 		req.Instructions, req.Output = a.told(&info)
 		if err := checker.Check(req); err != nil {
 			return a.cannotAsk(info.Name, err)

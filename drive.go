@@ -152,6 +152,7 @@ func (d *driver) recover(early []journal.Mail) error {
 		d.reply(words)
 	}
 	for _, s := range d.view.run.scopes {
+		s.offered = nil // an earlier driver's, maybe of another agent
 		if s.closed != nil {
 			d.answerCall(s)
 			continue
@@ -184,7 +185,7 @@ func (d *driver) recover(early []journal.Mail) error {
 // begin again. Of one that was to be reconciled nobody is left to ask where the
 // tool has changed since.
 func (d *driver) repeatable(s *Scope, c *call) bool {
-	if c.runs != "" && d.inputs(s).Agent.tool(c.runs) == nil {
+	if c.runs != "" && d.inputs(s).offer.tool(c.runs) == nil {
 		return false // nobody knows any more what a hook put in the tool's place
 	}
 	switch c.effect {
@@ -195,7 +196,7 @@ func (d *driver) repeatable(s *Scope, c *call) bool {
 		if c.runs != "" {
 			name = c.runs
 		}
-		tool := d.inputs(s).Agent.tool(name)
+		tool := d.inputs(s).offer.tool(name)
 		return tool != nil && TraitsOf(tool).Reconcile != nil
 	default:
 		return false
@@ -211,13 +212,7 @@ func (d *driver) start() {
 	}
 	started := &event.RunStarted{
 		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
-		Executor: d.row.Executor, Metadata: d.row.Metadata,
-	}
-	if n := len(d.agent.specs); n > 0 {
-		started.Tools = make([]string, n)
-		for i := range d.agent.specs {
-			started.Tools[i] = d.agent.specs[i].Name
-		}
+		Executor: d.row.Executor, Metadata: d.row.Metadata, Tools: d.agent.current().names,
 	}
 	if d.agent.servers != nil {
 		started.Servers = d.agent.servers()
@@ -370,7 +365,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 		agent = d.agent
 	}
 	in := Inputs{
-		Agent: agent, Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: &d.running,
+		Agent: agent, offer: s.offer(agent), Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: &d.running,
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken

@@ -115,18 +115,19 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 				calls = s.batch
 			}
 		}
+		offered := s.offer(agent)
 		list = make([]decided, len(calls))
 		for i, c := range calls {
 			one := &list[i]
 			one.own = &Call{}
 			d.callFor(one.own, s, c, c.attempt+1)
-			one.tool = agent.tool(c.Name)
+			one.tool = offered.tool(c.Name)
 			switch {
 			case c.state == callBegun:
 				one.logged = true
 				one.args, one.runs = c.args, c.runs
 				if c.runs != "" {
-					one.tool = agent.tool(c.runs)
+					one.tool = offered.tool(c.runs)
 				}
 			case words != "":
 				one.refused, one.kind = words, kind

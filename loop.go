@@ -53,6 +53,8 @@ type Inputs struct {
 	Usage  event.Usage
 	Scopes int
 
+	// offer is what the scope's tools are looked for in; nil is what Agent offers.
+	offer *offer
 	// running tells the steps that this driver runs now. A step that has begun
 	// in the log and is not among them was in flight when another driver died.
 	running *running
@@ -128,7 +130,10 @@ func Next(s *Scope, in Inputs) Command {
 
 // nextCalls decides for an open batch: the calls that can run now, if any.
 func nextCalls(s *Scope, in Inputs) (Command, bool) {
-	if s.settled == 0 && !in.Agent.sequential && len(in.Agent.children) == 0 && s.untouched() {
+	if in.offer == nil {
+		in.offer = in.Agent.current()
+	}
+	if s.settled == 0 && !in.Agent.sequential && len(in.offer.children) == 0 && s.untouched() {
 		return Command{Do: DoTools, calls: s.batch}, true
 	}
 	var tools, scopes []*call
@@ -140,13 +145,13 @@ func nextCalls(s *Scope, in Inputs) (Command, bool) {
 		case callBegun:
 			switch {
 			case c.child != nil || in.running.has(c.by):
-			case in.Agent.child(c.Name) != nil:
+			case in.offer.child(c.Name) != nil:
 				scopes = append(scopes, c)
 			default:
 				tools = append(tools, c)
 			}
 		case callNew, callAnswered:
-			if in.Agent.child(c.Name) != nil {
+			if in.offer.child(c.Name) != nil {
 				scopes = append(scopes, c)
 			} else {
 				tools = append(tools, c)

@@ -605,7 +605,7 @@ func sameView(a, b *view) error {
 			continue
 		}
 		for _, s := range v.run.scopes {
-			s.model.by = nil
+			s.model.by, s.offered = nil, nil
 			for _, c := range s.batch {
 				c.by = nil
 			}

@@ -117,6 +117,8 @@ type Scope struct {
 	modelCalls int
 	toolCalls  int
 
+	// offered is what this driver showed the last model call; the fold knows nothing of it.
+	offered *offer
 	// told is the last cycle after whose tools this driver has called the hooks; the
 	// fold knows nothing of it.
 	told int

@@ -1,0 +1,220 @@
+package braid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// offeredTo records the names of the tools that each call of a model is offered.
+type offeredTo struct {
+	braid.Model
+	mu    sync.Mutex
+	names [][]string
+}
+
+func (m *offeredTo) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	var names []string
+	for i := range req.Tools {
+		names = append(names, req.Tools[i].Name)
+	}
+	m.mu.Lock()
+	m.names = append(m.names, names)
+	m.mu.Unlock()
+	return m.Model.Stream(ctx, req)
+}
+
+type nothing struct{}
+
+func saysName(name string) *braid.FuncTool {
+	return braid.Func(name, "Says its name.", func(context.Context, nothing) (string, error) { return name, nil }, braid.Pure())
+}
+
+// allResults are the texts of the results that a conversation's model sees.
+func allResults(t *testing.T, conv *braid.Conversation) (texts []string) {
+	t.Helper()
+	msgs, err := conv.Messages(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range msgs {
+		for _, b := range m.Content {
+			if r, ok := b.(*event.ToolResult); ok {
+				texts = append(texts, event.TextOf(r.Content))
+			}
+		}
+	}
+	return texts
+}
+
+// A tool changes the tools of the agent that runs it: the calls of the same answer still
+// find what the model was offered, and the next call is offered what there is then.
+func TestToolsChangeWhileAnAgentRuns(t *testing.T) {
+	t.Parallel()
+	model := &offeredTo{Model: answers(asksFor("change", "{}", "old", "{}"), asksFor("new", "{}", "old", "{}"), says("done"))}
+	var agent *braid.Agent
+	change := braid.Func("change", "Changes the tools.", func(context.Context, nothing) (string, error) {
+		return "changed", agent.ReplaceTools([]string{"old", "no such tool"}, saysName("new"), saysName("more"))
+	})
+	agent = braid.New("shifting", model, braid.Sequential(), braid.Tools(change, saysName("old")))
+	conv := braid.NewConversation()
+	if _, err := agent.Run(context.Background(), "go", braid.In(conv)); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"change", "old"}, {"change", "new", "more"}, {"change", "new", "more"}}
+	if !slices.EqualFunc(model.names, want, slices.Equal) {
+		t.Errorf("offered %v, want %v", model.names, want)
+	}
+	results := allResults(t, conv)
+	wantResults := []string{
+		"changed", "old", "new", `Error: there is no tool called "old"; the tools are: change, new, more.`,
+	}
+	if !slices.Equal(results, wantResults) {
+		t.Errorf("results %q, want %q", results, wantResults)
+	}
+}
+
+func TestWrongToolsChangeNothing(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("steady", answers(says("hi")), braid.Tools(saysName("a"), saysName("b")))
+	broken := braid.Func("c", "Takes no object.", func(context.Context, int) (string, error) { return "", nil })
+	for what, err := range map[string]error{
+		"taken":    agent.AddTools(saysName("c"), saysName("a")),
+		"twice":    agent.AddTools(saysName("c"), saysName("c")),
+		"bad name": agent.AddTools(saysName("c"), saysName("not a name")),
+		"broken":   agent.AddTools(saysName("c"), broken),
+		"nil":      agent.AddTools(saysName("c"), nil),
+		"replaced": agent.ReplaceTools([]string{"a"}, saysName("b")),
+	} {
+		if !errors.Is(err, event.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := len(agent.Tools()); n != 2 || agent.Err() != nil {
+		t.Errorf("%d tools, %v", n, agent.Err())
+	}
+	agent.RemoveTools("a", "b", "c")
+	if n := len(agent.Tools()); n != 0 {
+		t.Errorf("%d tools are left", n)
+	}
+	if _, err := agent.Run(context.Background(), "hello"); err != nil {
+		t.Error(err)
+	}
+}
+
+// An agent with many tools finds each of them, however they came and went.
+func TestManyToolsComeAndGo(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("many", answers(says("hi")))
+	for i := range 30 {
+		agent.Use(braid.Tools(saysName(fmt.Sprint("t", i))))
+	}
+	agent.RemoveTools("t3", "t29", "t0")
+	if err := agent.AddTools(saysName("t3")); err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.AddTools(saysName("t4")); !errors.Is(err, event.ErrInvalid) {
+		t.Errorf("t4 was added twice: %v", err)
+	}
+	var names []string
+	for _, tool := range agent.Tools() {
+		names = append(names, tool.Spec().Name)
+	}
+	if len(names) != 28 || names[0] != "t1" || names[27] != "t3" {
+		t.Errorf("%v", names)
+	}
+}
+
+// picky refuses tools that are called "never".
+type picky struct{ braid.Model }
+
+func (picky) Check(req *braid.ModelRequest) error {
+	if slices.ContainsFunc(req.Tools, func(s braid.ToolSpec) bool { return s.Name == "never" }) {
+		return &event.Error{Kind: event.ErrUnsupported, Message: "never"}
+	}
+	return nil
+}
+
+func TestToolsThatTheModelRefusesAreNotAdded(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("picky", picky{answers(says("hi"))}, braid.Tools(saysName("a")))
+	if err := agent.AddTools(saysName("never")); !errors.Is(err, event.ErrUnsupported) || !strings.Contains(err.Error(), "picky") {
+		t.Errorf("%v", err)
+	}
+	if err := agent.Err(); err != nil || len(agent.Tools()) != 1 {
+		t.Errorf("%v, %d tools", err, len(agent.Tools()))
+	}
+}
+
+// Runs go on while tools come and go; each answer's calls find their tools.
+func TestToolsChangeUnderManyRuns(t *testing.T) {
+	t.Parallel()
+	model := answers(asksFor("base", "{}"), says("done"))
+	agent := braid.New("busy", model, braid.Tools(saysName("base")))
+	var runs, changes sync.WaitGroup
+	stop := make(chan struct{})
+	changes.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			name := fmt.Sprint("extra", i%12)
+			if err := agent.AddTools(saysName(name)); err != nil {
+				t.Error(err)
+			}
+			agent.RemoveTools(name)
+		}
+	})
+	for range 4 {
+		runs.Go(func() {
+			for range 20 {
+				r, err := agent.Run(context.Background(), "go")
+				if err != nil || r.Metrics.ToolErrors != 0 {
+					t.Errorf("%v, %+v", err, r.Metrics)
+				}
+			}
+		})
+	}
+	runs.Wait()
+	close(stop)
+	changes.Wait()
+}
+
+// Whoever goes on with a parked run brings the tools of its own agent.
+func TestAResumedRunFindsTheToolsOfToday(t *testing.T) {
+	t.Parallel()
+	ask := braid.Func("ask", "Asks.", func(ctx context.Context, _ nothing) (string, error) {
+		ok, err := braid.Ask[bool](ctx, "Sure?")
+		return fmt.Sprint("first ", ok), err
+	})
+	again := braid.Func("ask", "Asks.", func(ctx context.Context, _ nothing) (string, error) {
+		ok, err := braid.Ask[bool](ctx, "Sure?")
+		return fmt.Sprint("second ", ok), err
+	})
+	model := answers(asksFor("ask", "{}"), says("done"))
+	conv := braid.NewConversation()
+	r, err := braid.New("asker", model, braid.Tools(ask)).Run(context.Background(), "go", braid.In(conv))
+	if err != nil || len(r.Questions) != 1 {
+		t.Fatalf("%v, %+v", err, r.Questions)
+	}
+	if err := conv.Answer(context.Background(), r.Questions[0].Token, true); err != nil {
+		t.Fatal(err)
+	}
+	r, err = braid.New("asker", model, braid.Tools(again)).Resume(context.Background(), conv)
+	if err != nil || r.Text() != "done" {
+		t.Errorf("%v, %q", err, r.Text())
+	}
+	if got := allResults(t, conv); !slices.Equal(got, []string{"second true"}) {
+		t.Errorf("%q", got)
+	}
+}
