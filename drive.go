@@ -39,9 +39,14 @@ type driver struct {
 	ending bool
 	// held says that something waits for this round's commit; fault is the error of a
 	// hook that ends the run.
-	held      bool
-	hooked    bool
-	fault     *event.Error
+	held   bool
+	hooked bool
+	fault  *event.Error
+	// watchers are the hooks over the stream, sent what they are called with, and trace
+	// the run's place in a distributed trace.
+	watchers  []hook
+	sent      EventSent
+	trace     string
 	simulated bool
 	alone     bool
 	// patient says that the caller waits for the run itself: it is not parked for a
@@ -104,6 +109,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	for _, a := range d.team {
 		d.hooked = d.hooked || a.hooks != nil
 	}
+	d.watchers = d.agent.hooks.on(pointEventSent)
 	defer func() {
 		d.close()
 		d.keeper.close()
@@ -113,6 +119,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
 	}()
+	d.tellTaken()
 	failpoint.Hit("drive/acquired")
 	// What was left for an earlier run stands before this one's input.
 	n := 0
@@ -212,7 +219,7 @@ func (d *driver) start() {
 	}
 	started := &event.RunStarted{
 		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
-		Executor: d.row.Executor, Metadata: d.row.Metadata, Tools: d.agent.current().names,
+		Executor: d.row.Executor, Metadata: d.labels(), Tools: d.agent.current().names,
 	}
 	if d.agent.servers != nil {
 		started.Servers = d.agent.servers()
@@ -350,6 +357,9 @@ func (d *driver) over() bool { return d.parked || d.handed || d.view.run.ended !
 
 // send takes an event to the reader. One that stops reading cancels the run.
 func (d *driver) send(e event.Event) {
+	if len(d.watchers) > 0 {
+		d.tellSent(e)
+	}
 	if d.broken {
 		return
 	}

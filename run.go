@@ -272,8 +272,10 @@ func (a *Agent) through(
 	if o.work != nil {
 		d.work = *o.work
 	}
-	if err := d.drive(opened.Mail); err != nil {
-		return err
+	undriven := errBrokenOff // until it is known better: a reader may panic
+	defer func() { d.tellLeft(r, undriven) }()
+	if undriven = d.drive(opened.Mail); undriven != nil {
+		return undriven
 	}
 	r.fill(v.run, v.state, d.now)
 	r.Partial, r.Simulated = d.partial, d.simulated

@@ -73,9 +73,10 @@ func (d *driver) runInline(w *work) {
 
 // callModel calls a model and the hooks after it.
 func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
-	runModel(d.ctx, w, a, send)
+	ctx := w.within(d.ctx)
+	runModel(ctx, w, a, send)
 	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
-		w.tellAfterModel(d.ctx, list, d.agent.limits.Grace)
+		w.tellAfterModel(ctx, list, d.agent.limits.Grace)
 	}
 }
 

@@ -39,6 +39,8 @@ type work struct {
 	step    string
 	attempt int
 	begun   time.Time
+	// ctx is what it runs in where a hook says so; nil for the driver's.
+	ctx context.Context //nolint:containedctx // a step lives for one call
 	// bound is how long a tool may run, due when it is left behind; zero means
 	// for ever, and never.
 	bound time.Duration

@@ -38,6 +38,7 @@ type view struct {
 type runView struct {
 	id      string
 	agent   string
+	trace   string
 	started time.Time
 	// first is the Seq of the run's first event.
 	first int64
@@ -156,7 +157,9 @@ type call struct {
 	step    string
 	state   callState
 	attempt int
-	effect  event.Effect
+	// begun is when the last attempt began.
+	begun  time.Time
+	effect event.Effect
 	// args and runs are what hooks put in place of the call's own; nil and empty for none.
 	args json.RawMessage
 	runs string
@@ -356,7 +359,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}
-	v.run = &runView{id: e.Run, agent: b.Agent, started: e.Time, at: e.Time, first: e.Seq, scopes: []*Scope{root}}
+	v.run = &runView{id: e.Run, agent: b.Agent, trace: b.Metadata[TraceLabel], started: e.Time, at: e.Time, first: e.Seq, scopes: []*Scope{root}}
 }
 
 // endRun applies the table of what the next run sees (DESIGN section 9): all of a
@@ -553,17 +556,23 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	if c := s.callByStep(e.Step); c != nil && c.state != callEnded {
 		if c.attempt == 0 {
 			r.metrics.ToolCalls++
+			r.metrics.tool(c.Name).Calls++
 		}
 		c.state = callBegun
 		c.attempt = e.Attempt
 		c.effect = b.Effect
 		c.args, c.runs = b.Args, b.Runs
+		c.begun = e.Time.Round(0) // as it is read back, without the monotonic clock
 	}
 }
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepModel {
 		r.count(s.model.name, b.Usage, b.CostNanoUSD)
+		r.metrics.ModelErrors++
+		if b.Outcome == event.OutcomeStraggler {
+			r.metrics.Stragglers++
+		}
 		s.model.state = modelFailed
 		switch b.Outcome {
 		case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
@@ -596,9 +605,7 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 			l.doubts = append(l.doubts, done)
 		}
 	}
-	if b.Result.IsError {
-		r.metrics.ToolErrors++
-	}
+	r.countTool(c, e, b)
 	c.state = callEnded
 	c.result = b.Result
 	if v.hide.has(e) {
@@ -610,6 +617,28 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	s.endTurn = s.endTurn || b.EndTurn
 	if s.settled == len(s.batch) {
 		s.flush()
+	}
+}
+
+// countTool counts the end of a tool call.
+func (r *runView) countTool(c *call, e *event.Event, b *event.StepEnded) {
+	if b.Result.IsError {
+		r.metrics.ToolErrors++
+	}
+	if b.Outcome == event.OutcomeStraggler {
+		r.metrics.Stragglers++
+	}
+	if c.attempt == 0 {
+		return // it never began
+	}
+	m := r.metrics.tool(c.Name)
+	if b.Result.IsError {
+		m.Errors++
+	}
+	if c.child == nil {
+		m.Time += b.Duration
+	} else if took := e.Time.Round(0).Sub(c.begun); took > 0 {
+		m.Time += took
 	}
 }
 

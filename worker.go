@@ -68,7 +68,7 @@ func (d *driver) help(h *helper) {
 func (d *driver) runTool(w *work) {
 	runTool(w)
 	if list := w.agent.hooks.on(pointAfterTool); len(list) > 0 && !w.end.unknown && !w.call.waits() {
-		w.tellAfter(d.ctx, list, d.agent.limits.Grace)
+		w.tellAfter(w.within(d.ctx), list, d.agent.limits.Grace)
 	}
 	d.deliver(w)
 }

@@ -1,0 +1,145 @@
+package braid
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/braidrun/braid/event"
+)
+
+// BeforeDrive is called when a driver has taken a run of the agent: a new one, one that
+// waited, or one whose driver died. A run that asks a person has a drive before the answer
+// and another one after it, perhaps in another process. The driver waits for the hook, which
+// must be quick; an error lets the run fail.
+type BeforeDrive struct {
+	// Conversation and Run say what is driven, Resumed that the run had begun before:
+	// read only.
+	Conversation string
+	Run          string
+	Resumed      bool
+	// Trace is the run's place in a distributed trace, as a W3C traceparent: its label
+	// [TraceLabel], or what an earlier drive wrote; empty for none. It is writable until the
+	// run begins: what it becomes then stands in the log, for the drives that follow.
+	Trace string
+	// Context is what the drive, its models and its tools run in, and writable. Derive it
+	// from the one that is there, so that the run can still be cancelled.
+	Context context.Context //nolint:containedctx // the hook's to change
+}
+
+// AfterDrive is called when a driver lets go of a run of the agent, whose BeforeDrive was
+// called: the run has ended, waits, or was handed back, or it could not be driven.
+// Everything is written by then. The context keeps the values of the drive's, and is never
+// cancelled.
+type AfterDrive struct {
+	// Result is what the run came to, as far as it got, and Err why it could not be driven:
+	// read only. How a run ended is no such error; Result says it.
+	Result *Result
+	Err    error
+}
+
+// TraceLabel is the label ([Metadata]) of a run that carries a W3C traceparent to whoever
+// drives it: a context does not reach a run that is queued, or goes on in another process.
+const TraceLabel = "braid.traceparent"
+
+func (*BeforeDrive) point() hookPoint { return pointBeforeDrive }
+func (*AfterDrive) point() hookPoint  { return pointAfterDrive }
+
+// tellTaken calls the hooks before a drive.
+func (d *driver) tellTaken() {
+	list := d.agent.hooks.on(pointBeforeDrive)
+	if len(list) == 0 {
+		return
+	}
+	run := d.view.run
+	e := BeforeDrive{Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
+	if e.Resumed = run != nil && run.id == d.row.ID; e.Resumed && run.trace != "" {
+		e.Trace = run.trace
+	}
+	for i := range list {
+		e.Context = d.ctx //nolint:fatcontext // each hook goes on from what the one before made
+		if err := list[i].safely(d.ctx, &e); err != nil {
+			d.broke(err)
+			return
+		}
+		if e.Context != nil {
+			d.ctx = e.Context
+		}
+	}
+	d.trace = e.Trace
+}
+
+// tellLeft calls the hooks after a drive. Nothing is left that an error could change.
+func (d *driver) tellLeft(r *Result, err error) {
+	list := d.agent.hooks.on(pointAfterDrive)
+	if len(list) == 0 {
+		return
+	}
+	_ = callAfter(context.WithoutCancel(d.ctx), list, &AfterDrive{Result: r, Err: err})
+}
+
+// errBrokenOff is how a drive ended of which nobody can say how.
+var errBrokenOff = errors.New("the drive was broken off")
+
+// labels are what stands in the log of the run's labels, with its trace.
+func (d *driver) labels() map[string]string {
+	m := d.row.Metadata
+	if d.trace == "" || m[TraceLabel] == d.trace {
+		return m
+	}
+	if m = maps.Clone(m); m == nil {
+		m = make(map[string]string, 1)
+	}
+	m[TraceLabel] = d.trace
+	return m
+}
+
+// EventSent is called for every event of a run of the agent as it is sent, before the reader
+// gets it: a durable one when it is in the log, a live one as it happens. It is what others
+// call a callback handler, and what a program that prints, counts or traces a run
+// needs. The driver waits for the hook, as it does for a reader; an error lets the run fail.
+// E is the hook's until it returns.
+type EventSent struct {
+	// Event is what is sent: read only.
+	Event event.Event
+	// Context is what the step runs in that the event begins, and writable where it is an
+	// [event.StepBegun]: values in it, such as a span, reach the model or the tool.
+	Context context.Context //nolint:containedctx // the hook's to change
+}
+
+func (*EventSent) point() hookPoint { return pointEventSent }
+
+// tellSent calls the hooks over the stream.
+func (d *driver) tellSent(e event.Event) {
+	s := &d.sent
+	s.Event, s.Context = e, d.ctx
+	for i := range d.watchers {
+		if err := d.watchers[i].safely(d.ctx, s); err != nil {
+			d.broke(err)
+			return
+		}
+	}
+	if s.Context == d.ctx || s.Context == nil {
+		return
+	}
+	if _, ok := e.Body.(*event.StepBegun); !ok {
+		return
+	}
+	for _, w := range d.todo {
+		if w.step != e.Step || w.attempt != e.Attempt {
+			continue
+		}
+		w.ctx = s.Context //nolint:fatcontext // one step has a name and an attempt
+		if w.call != nil {
+			w.call.Context = s.Context
+		}
+	}
+}
+
+// within is the context that the step runs in.
+func (w *work) within(drive context.Context) context.Context {
+	if w.ctx != nil {
+		return w.ctx
+	}
+	return drive
+}
