@@ -57,15 +57,10 @@ type Client struct {
 // "http://127.0.0.1:7421". The token is sent to it and to nobody else, also where
 // the server sends the client elsewhere. The error is [event.ErrInvalid].
 func New(address string, token secret.Secret, o Options) (*Client, error) {
-	base, err := url.Parse(address)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
-		base.RawQuery != "" || base.Fragment != "" {
-		return nil, &event.Error{
-			Op: "client", Kind: event.ErrInvalid, Message: "the server's address is not one",
-			Hint: "give it as http://HOST:PORT or https://HOST",
-		}
+	base, err := baseOf(address)
+	if err != nil {
+		return nil, err
 	}
-	base.Path = strings.TrimSuffix(base.Path, "/")
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -94,6 +89,20 @@ func New(address string, token secret.Secret, o Options) (*Client, error) {
 		return nil
 	}
 	return &Client{base: base, token: token, http: &own, options: o}, nil
+}
+
+// baseOf reads a server's address.
+func baseOf(address string) (*url.URL, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.User != nil ||
+		base.RawQuery != "" || base.Fragment != "" {
+		return nil, &event.Error{
+			Op: "client", Kind: event.ErrInvalid, Message: "the server's address is not one",
+			Hint: "give it as http://HOST:PORT or https://HOST",
+		}
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	return base, nil
 }
 
 // mostAnswer bounds an answer that is no stream.

@@ -16,35 +16,56 @@ import (
 
 func agentcoreCommand() command {
 	return command{
-		name: "agentcore", args: "inspect FILE|-", short: "look into a recorded stream of Amazon Bedrock AgentCore",
-		about: `What an AgentCore runtime has streamed, item by item, and then what it comes to: the
-text, each tool once with its input, tokens and latency over all cycles, and what
-is wrong with the stream.
+		name: "agentcore", args: "invoke PROMPT|-  or  inspect FILE|-",
+		short: "ask an agent on Amazon Bedrock AgentCore, or look into a recorded stream",
+		about: `invoke asks an agent that speaks as those in an AgentCore runtime do: one on this
+machine (braid serve --agentcore, or a container), one at --url, or with --arn one
+behind the platform's door. The answer is shown as it comes, with a card for each
+tool call; then, on standard error, tokens, latency and the session. With --arn
+the request is signed with your AWS keys, found as AWS's own tools find them,
+unless there is a token.
 
-FILE holds server-sent events, one JSON value on a line, or a JSON array; "-" is
-standard input. What cannot be read is told of and passed over. Pieces of text
-that follow each other are one line, and strings are cut to 200 characters unless
---raw is given.`,
+inspect shows what such an agent has streamed, item by item, and then what it comes
+to: the text, each tool once with its input, tokens and latency over all cycles, and
+what is wrong with the stream. FILE holds server-sent events, one JSON value on a
+line, or a JSON array; "-" is standard input. What cannot be read is told of and
+passed over. Pieces of text that follow each other are one line, and strings are cut
+to 200 characters unless --raw is given.
+
+--json writes what a stream comes to as one JSON object. With invoke, --raw writes
+the stream's bytes as they come.`,
 		examples: []example{
+			{`braid agentcore invoke "What is 6 times 7?"`, "ask the agent on this machine"},
+			{`braid agentcore invoke --arn "$RUNTIME_ARN" "…"`, "ask one on AWS, signed with your keys there"},
+			{`braid agentcore invoke --raw "…" | tee talk.sse | braid agentcore inspect -`, "keep the stream, and look into it"},
 			{"braid agentcore inspect response.json", "a recording"},
-			{"curl -sN http://127.0.0.1:8080/invocations -d '{\"prompt\":\"hi\"}' | braid agentcore inspect -", "a stream as it comes"},
 			{"braid agentcore inspect --json response.json | jq .tools", "the summary for a program"},
 		},
-		flags: []flagSpec{
+		flags: append([]flagSpec{
 			{name: "json", help: "write only the summary, as one JSON object"},
-			{name: "raw", help: "do not cut strings"},
-		},
+			{name: "raw", help: "inspect: do not cut strings; invoke: write the stream as it comes"},
+		}, invokeFlags()...),
 		run: agentcoreRun,
 	}
 }
 
-func agentcoreRun(_ context.Context, p *process, in *invocation) error {
+func agentcoreRun(ctx context.Context, p *process, in *invocation) error {
 	const hint = "braid agentcore inspect FILE, or - for standard input"
+	const both = "braid agentcore invoke PROMPT, or braid agentcore inspect FILE"
 	if len(in.args) == 0 {
-		return invalid(hint, "braid agentcore needs to be told what to do")
+		return invalid(both, "braid agentcore needs to be told what to do")
+	}
+	if in.args[0] == "invoke" {
+		return p.invoke(ctx, in)
 	}
 	if in.args[0] != "inspect" {
+		hint := didYouMean(in.args[0], []string{"invoke", "inspect"}, "braid agentcore ", both)
 		return invalid(hint, "braid agentcore cannot %q", fit(in.args[0], 40))
+	}
+	for _, f := range invokeFlags() {
+		if _, given := in.flags[f.name]; given {
+			return invalid(hint, "--%s is for braid agentcore invoke", f.name)
+		}
 	}
 	if len(in.args) != 2 {
 		return invalid(hint, "braid agentcore inspect takes one file")
@@ -63,7 +84,7 @@ func agentcoreRun(_ context.Context, p *process, in *invocation) error {
 		from = f
 	}
 	i := &inspection{out: newOutput(p.stdout), quiet: in.on("json"), whole: in.on("raw"), escape: isTerminal(p.stdout)}
-	return i.run(from)
+	return i.run(agentcore.NewReader(from, 0))
 }
 
 // inspection shows a stream.
@@ -82,8 +103,7 @@ type inspection struct {
 // stringKept is how much of a string is shown, in characters.
 const stringKept = 200
 
-func (i *inspection) run(from io.Reader) error {
-	r := agentcore.NewReader(from, 0)
+func (i *inspection) run(r *agentcore.Reader) error {
 	for {
 		it, err := r.Next()
 		if err != nil {
@@ -208,10 +228,7 @@ func (i *inspection) summary() {
 			out.buf = fmt.Appendf(out.buf, "   input   %s\n", i.cut(string(u.Input)))
 		}
 		if u.Result != nil {
-			said := event.TextOf(u.Result.Content)
-			if said == "" {
-				said = string(u.Result.Structured)
-			}
+			said := saidBy(u.Result)
 			word := "result"
 			if u.Result.IsError {
 				word = "error"
@@ -232,6 +249,14 @@ func (i *inspection) summary() {
 		words := fmt.Sprintf("[anomaly] item=%d %s %s", a.Number, a.Anomaly, cleanLine(a.Text))
 		out.buf = append(append(out.buf, strings.TrimRight(words, " ")...), '\n')
 	}
+}
+
+// saidBy is the text of a result, or its JSON where it has no text.
+func saidBy(r *event.ToolResult) string {
+	if text := event.TextOf(r.Content); text != "" {
+		return text
+	}
+	return string(r.Structured)
 }
 
 // The summary as JSON.
@@ -275,7 +300,7 @@ func (i *inspection) json() error {
 		t := inspectedTool{ID: u.ID, Name: u.Name, Input: u.Input}
 		t.Icon, t.Title = u.Label()
 		if u.Result != nil {
-			t.Result, t.Failed = event.TextOf(u.Result.Content), u.Result.IsError
+			t.Result, t.Failed = saidBy(u.Result), u.Result.IsError
 		}
 		v.Tools = append(v.Tools, t)
 	}
