@@ -42,11 +42,11 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	w.own.Instructions, w.own.Output = agent.told(&info)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if len(agent.hooks.on(pointBeforeModel)) > 0 {
-		words, ok, err := d.askModel(agent, why, w)
+		words, ok, asked, err := d.askModel(agent, why, w)
 		if !ok {
-			d.held = true
+			d.held = d.held || !asked
 			d.model.request = nil
-			return false
+			return asked
 		}
 		if w.info.Name != info.Name {
 			begun.Runs = w.info.Name
@@ -81,7 +81,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 		var by *decided
 		if hooked != nil {
 			if by = &hooked[i]; by.own.waits() {
-				d.park(s, c, attempt, by.own.asked)
+				d.park(s, c, attempt, by.own.questions.asked)
 				continue
 			}
 			tool = by.tool

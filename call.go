@@ -34,26 +34,25 @@ type Call struct {
 	traits    Traits
 	reconcile bool
 	box       *stateBox
-	asks      []*question
 	arrivals  chan<- arrival
 	quit      <-chan struct{}
+	questions asker
 
 	mu      sync.Mutex
-	asked   []event.Asked
-	nextAsk int
 	writes  map[string]json.RawMessage
 	endTurn bool
 	closed  bool
-	// over says that the tool has ended, and that its hooks are running.
-	over bool
 }
 
 type callKey struct{}
 
 // Value implements context.Context.
 func (c *Call) Value(key any) any {
-	if _, ok := key.(callKey); ok {
+	switch key.(type) {
+	case callKey:
 		return c
+	case askerKey:
+		return &c.questions
 	}
 	return c.Context.Value(key)
 }
@@ -148,4 +147,5 @@ func (c *Call) close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	c.questions.end(errAskedAfter)
 }

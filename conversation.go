@@ -198,7 +198,8 @@ func (c *Conversation) coldView(ctx context.Context) (*view, error) {
 // Answer answers an open question of a waiting run. value is written as JSON; nil
 // is an answer too. It is accepted once; the run goes on with [Agent.Resume], here
 // or in any process that opens the same log. An unknown token, or one that
-// has been answered, is [event.ErrNotFound].
+// has been answered, is [event.ErrNotFound]; an answer that does not keep to the question's
+// schema is [event.ErrInvalid], and the question stays open.
 func (c *Conversation) Answer(ctx context.Context, token string, value any) error {
 	return c.answer(ctx, Answer{Token: token, Value: value})
 }
@@ -218,13 +219,20 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "use types that encoding/json knows", Err: err,
 		}
 	}
-	if err := strictjson.Check(bytes.TrimSpace(buf.Bytes()), strictjson.DefaultDepth); err != nil {
+	value := bytes.TrimSpace(buf.Bytes())
+	if err := strictjson.Check(value, strictjson.DefaultDepth); err != nil {
 		return unfitJSON("answer", err)
 	}
 	run := ""
+	var asked event.Asked
 	err := c.look(ctx, func(v *view) {
-		if v.open() && slices.ContainsFunc(v.run.openQuestions(), func(q Question) bool { return q.Token == a.Token }) {
-			run = v.run.id
+		if !v.open() {
+			return
+		}
+		for _, q := range v.run.openQuestions() {
+			if q.Token == a.Token {
+				run, asked = v.run.id, q.Asked
+			}
 		}
 	})
 	if err != nil {
@@ -236,9 +244,11 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "look at the conversation's questions; each is answered once",
 		}
 	}
+	if err := acceptable(&asked, value); err != nil {
+		return err
+	}
 	letter := journal.Mail{
-		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token,
-		Value: bytes.TrimSpace(buf.Bytes()), By: a.By,
+		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token, Value: value, By: a.By,
 	}
 	if planted.Is("answer accepted twice") {
 		letter.ID += string(letter.Value)

@@ -71,7 +71,7 @@ func TestARunWaitsInTheStoreForAnotherProcess(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfAnotherTypeIsToldToTheModel(t *testing.T) {
+func TestAnAnswerOfAnotherTypeIsRefused(t *testing.T) {
 	t.Parallel()
 	conv := braid.NewConversation()
 	agent := braid.New("desk", answers(asksFor("order", `{}`), says("done")),
@@ -82,8 +82,12 @@ func TestAnAnswerOfAnotherTypeIsToldToTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: "many"}, braid.In(conv))
-	if err != nil || result.Text() != "done" || result.Metrics.ToolErrors != 1 {
+	token := result.Questions[0].Token
+	if _, err = agent.Run(t.Context(), braid.Answer{Token: token, Value: "many"}, braid.In(conv)); !errors.Is(err, event.ErrInvalid) {
+		t.Errorf("it gave %v", err)
+	}
+	result, err = agent.Run(t.Context(), braid.Answer{Token: token, Value: 3}, braid.In(conv))
+	if err != nil || result.Text() != "done" || result.Metrics.ToolErrors != 0 {
 		t.Errorf("%v, %q, %+v", err, result.Text(), result.Metrics)
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// BeforeModel is called before each attempt of a model call.
+// BeforeModel is called before each attempt of a model call. [Ask] works in it: the run waits
+// before the call begins, and once there is an answer the hooks are called again from the
+// first, and find it, at each attempt of that call.
 type BeforeModel struct {
 	// Agent is who calls, Why the reason for which the loop calls: read only.
 	Agent *Agent
@@ -53,18 +55,24 @@ func (*BeforeModel) point() hookPoint { return pointBeforeModel }
 func (*AfterModel) point() hookPoint  { return pointAfterModel }
 
 // askModel calls the hooks before a model call, which may change it, and gives the words
-// with which one answered in the model's place. ok is false where the run is to stop.
-func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork) (words string, ok bool, err error) {
+// with which one answered in the model's place. ok is false where the call does not begin:
+// one of them has asked a person, or the run is to stop.
+func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork) (words string, ok, asked bool, err error) {
 	e := &BeforeModel{Agent: agent, Why: why, Request: &w.own, Model: w.model}
 	w.own.Messages = slices.Clone(w.own.Messages)
 	w.own.Tools = slices.Clone(w.own.Tools)
 	told, output := w.own.Instructions, w.own.Output
+	at := d.thresholdOf(w.scope)
 	var failed error
 	back := d.decideAside(func() {
-		failed = callBefore(d.ctx, agent.hooks.on(pointBeforeModel), e, func() bool { return e.Cancel != "" })
+		failed = callBefore(at, agent.hooks.on(pointBeforeModel), e, func() bool { return e.Cancel != "" || at.questions.waits() })
+		at.questions.end(errAskedAfter)
 	})
 	if !back {
-		return "", false, nil
+		return "", false, false, nil
+	}
+	if d.shut(w.scope, at) {
+		return "", false, true, nil
 	}
 	if e.Request != nil && e.Request != &w.own {
 		w.own = *e.Request
@@ -75,7 +83,7 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork) (words stri
 			w.own.Instructions, w.own.Output = agent.told(&w.info)
 		}
 	}
-	return e.Cancel, true, failed
+	return e.Cancel, true, false, failed
 }
 
 // answered ends a model call that hooks have decided, without a model: with words, or

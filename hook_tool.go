@@ -3,7 +3,6 @@ package braid
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -12,7 +11,8 @@ import (
 )
 
 // BeforeTools is called before the tool calls of one answer begin, and not again for those that
-// asked or are made again.
+// asked or are made again. [Ask] works in it: none of the calls begins before there is an
+// answer, and then the hooks are called again from the first, and find it.
 type BeforeTools struct {
 	// Calls are what the model asked for, in request order: read only.
 	Calls []*event.ToolCall
@@ -94,11 +94,13 @@ type decided struct {
 }
 
 // askBefore calls the hooks before a batch and before each of its calls. It gives the
-// calls that are decided, which are all of the batch where that was cancelled. ok is false
-// where the run is to stop: nothing begins then.
+// calls that are decided, which are all of the batch where that was cancelled, and none where a
+// hook before the batch has asked a person. ok is false where the run is to stop: nothing
+// begins then.
 func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
 	h := agent.hooks
 	before := h.on(pointBeforeTool)
+	var at *atThreshold
 	back := d.decideAside(func() {
 		words, kind := "", event.ErrPermission
 		if len(h.on(pointBeforeTools)) > 0 && s.untouched() {
@@ -106,7 +108,12 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 			for _, c := range s.batch {
 				batch.Calls = append(batch.Calls, c.ToolCall)
 			}
-			err := callBefore(d.ctx, h.on(pointBeforeTools), &batch, func() bool { return batch.Cancel != "" })
+			at = d.thresholdOf(s)
+			err := callBefore(at, h.on(pointBeforeTools), &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
+			at.questions.end(errAskedAfter)
+			if at.questions.waits() {
+				return
+			}
 			if words = validText(batch.Cancel); err != nil {
 				e := hookError(err)
 				words, kind = e.Message, e.Kind
@@ -138,6 +145,9 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 	})
 	if !back {
 		return nil, nil, false
+	}
+	if at != nil && d.shut(s, at) {
+		return nil, nil, true
 	}
 	return calls, list, true
 }
@@ -209,11 +219,7 @@ func (o *decided) arguments(c *call) *event.ToolCall {
 }
 
 // waits reports whether the call has asked something that is not answered.
-func (c *Call) waits() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.asked) > 0
-}
+func (c *Call) waits() bool { return c.questions.waits() }
 
 // callFor fills in what a tool, and the hooks around it, see of a call.
 func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
@@ -221,7 +227,9 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 	own.ID, own.Name, own.Args = c.ID, c.Name, c.Args
 	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.id, c.step
 	own.Agent, own.Attempt = s.agent, attempt
-	own.box, own.asks = d.view.state, slices.Clone(c.asks)
+	own.box = d.view.state
+	own.questions.of = own
+	own.questions.answered = slices.Clone(c.asks)
 }
 
 // park writes the questions that hooks asked before a call.
@@ -253,9 +261,7 @@ func (w *work) tellAfter(whole context.Context, list []hook, grace time.Duration
 func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int, err *event.Error) (failure *event.Error, again bool) {
 	ctx, cancel := afterwards(c.Context, grace)
 	defer cancel()
-	c.mu.Lock()
-	c.over = true
-	c.mu.Unlock()
+	c.questions.end(errAskedLate)
 	inner := c.Context
 	c.Context = ctx
 	hookErr := callAfter(c, list, e)
@@ -341,6 +347,3 @@ func (d *driver) tellBatch(s *Scope, agent *Agent) (ends bool) {
 	}
 	return e.EndTurn
 }
-
-// errAskedLate is what a hook after a call gets that asks.
-var errAskedLate = errors.New("a hook after a tool cannot ask: the tool would run again")

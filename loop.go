@@ -65,13 +65,14 @@ type Inputs struct {
 // the design (DESIGN section 4):
 //
 //  1. cancelled, or past the deadline: finish.
-//  2. Tool calls that can run: run them, so that a resumed run goes straight
+//  2. A hook before what comes next has asked: wait for the answer.
+//  3. Tool calls that can run: run them, so that a resumed run goes straight
 //     to its tools without a model call.
-//  3. Open calls that cannot: wait for what runs or for an answer.
-//  4. A tool asked to stop: finish.
-//  5. The model ended its turn, or failed for good: finish.
-//  6. A limit is reached: finish. The tools that were asked for are done by then.
-//  7. Otherwise: call the model.
+//  4. Open calls that cannot: wait for what runs or for an answer.
+//  5. A tool asked to stop: finish.
+//  6. The model ended its turn, or failed for good: finish.
+//  7. A limit is reached: finish. The tools that were asked for are done by then.
+//  8. Otherwise: call the model.
 func Next(s *Scope, in Inputs) Command {
 	if in.Cancelled {
 		return finish(event.WhyCancelled, event.StopCancelled, &event.Error{
@@ -85,6 +86,9 @@ func Next(s *Scope, in Inputs) Command {
 		})
 	}
 
+	if s.before.waits() {
+		return Command{Do: DoWait, Why: event.WhyWaiting}
+	}
 	if s.batch != nil {
 		if cmd, ok := nextCalls(s, in); ok {
 			return cmd

@@ -292,6 +292,9 @@ func askAll(ctx context.Context, in toolIn) (string, error) {
 			var v *string
 			v, err = Ask[*string](ctx, "anything?")
 			text += fmt.Sprint(" ", v == nil)
+		case "bad":
+			// A schema that takes anything: otherwise the answer would be refused.
+			_, err = Ask[string](ctx, "what?", func(q *event.Asked) error { q.Schema = json.RawMessage(`{}`); return nil })
 		default:
 			var v string
 			v, err = Ask[string](ctx, "what?")

@@ -48,7 +48,7 @@ func newPlan(t reflect.Type) *plan {
 	}
 	// Null as an argument only makes sense where the type can hold it; models
 	// read a plain type better.
-	if t.Kind() == reflect.Pointer && len(s.Types) == 2 {
+	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && len(s.Types) == 2 {
 		s.Type, s.Types = "object", nil
 	}
 	raw, err := json.Marshal(s)

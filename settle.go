@@ -107,10 +107,10 @@ func (d *driver) settleTool(w *work) {
 	c := w.call
 	c.close()
 	failpoint.Hit("tool/ended")
-	if len(c.asked) > 0 {
+	if asked := c.questions.asked; len(asked) > 0 {
 		failpoint.Hit("tool/asked")
-		for i := range c.asked {
-			d.add(w.scope, w.step, w.attempt, &c.asked[i])
+		for i := range asked {
+			d.add(w.scope, w.step, w.attempt, &asked[i])
 		}
 		return
 	}

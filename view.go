@@ -114,6 +114,8 @@ type Scope struct {
 	batch   []*call
 	settled int
 	endTurn bool
+	// before holds the questions of hooks before what comes next; nil for none.
+	before *threshold
 
 	modelCalls int
 	toolCalls  int
@@ -435,6 +437,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		}
 	}
 	s.model = modelStep{}
+	s.before = nil
 	s.fresh = ""
 	s.stop = b.Stop
 	s.closeBatch()
@@ -517,7 +520,9 @@ func (r *runView) tick(e *event.Event) {
 			begins = -1
 		}
 	case *event.Asked:
-		begins = -1
+		if e.Step != "" {
+			begins = -1
+		}
 	case *event.ScopeOpened:
 		begins = -1 // the call waits for the scope, whose own steps count
 	case *event.RunEnded:
@@ -554,6 +559,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		return
 	}
 	if c := s.callByStep(e.Step); c != nil && c.state != callEnded {
+		s.before = nil
 		if c.attempt == 0 {
 			r.metrics.ToolCalls++
 			r.metrics.tool(c.Name).Calls++
@@ -643,11 +649,16 @@ func (r *runView) countTool(c *call, e *event.Event, b *event.StepEnded) {
 }
 
 func (r *runView) ask(s *Scope, e *event.Event, b *event.Asked) {
+	q := &question{Asked: *b, step: e.Step, scope: e.Scope}
+	if e.Step == "" {
+		s.ask(q)
+		r.questions = append(r.questions, q)
+		return
+	}
 	c := s.callByStep(e.Step)
 	if c == nil || c.state == callEnded {
 		return
 	}
-	q := &question{Asked: *b, step: e.Step, scope: e.Scope}
 	c.asks = append(c.asks, q)
 	c.state = callAsked
 	r.questions = append(r.questions, q)
@@ -685,8 +696,11 @@ func (r *runView) openQuestions() []Question {
 // scopeEnded reports whether the call that asked was closed without an answer.
 func (r *runView) scopeEnded(q *question) bool {
 	s := r.scope(q.scope)
-	if s == nil {
+	if s == nil || s.closed != nil {
 		return true
+	}
+	if q.step == "" {
+		return s.before == nil || !slices.Contains(s.before.asks, q)
 	}
 	c := s.callByStep(q.step)
 	return c == nil || c.state == callEnded

@@ -307,7 +307,7 @@ const (
 	AskExternal QuestionKind = "external"
 )
 
-// Asked parks a tool call until somebody answers.
+// Asked parks a tool call until somebody answers; without a step, what its scope would do next.
 type Asked struct {
 	// Token is random and good for one answer.
 	Token string       `json:"token"`

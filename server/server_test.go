@@ -476,6 +476,10 @@ func TestQuestionsOverHTTP(t *testing.T) {
 	if len(open) != 1 || open[0].(map[string]any)["question_id"] != id || open[0].(map[string]any)["prompt"] != "May I?" {
 		t.Fatalf("open are %v", open)
 	}
+	e := s.json(422, "POST", "/v1/conversations/"+conv+"/questions/"+id, `{"answer":"perhaps"}`)["error"].(map[string]any)
+	if e["code"] != "ANSWER_INVALID" || e["hint"] == "" {
+		t.Errorf("an answer that does not fit: %v", e)
+	}
 	s.json(200, "POST", "/v1/conversations/"+conv+"/questions/"+id, `{"answer":true}`)
 	list := frames(t, res.Body, nil)
 	if got := names(list); got != "answered tool_result text_delta message title result" || text(list) != "it is true" {

@@ -36,6 +36,7 @@ const (
 	CodeRunNotFound          = "RUN_NOT_FOUND"
 	CodeQuestionNotFound     = "QUESTION_NOT_FOUND"
 	CodeIdempotencyMismatch  = "IDEMPOTENCY_MISMATCH"
+	CodeAnswerInvalid        = "ANSWER_INVALID"
 )
 
 // CodeInfo is what a code means.
@@ -52,6 +53,7 @@ var codes = [...]CodeInfo{
 	{CodeRunNotFound, event.ErrNotFound, 404},
 	{CodeQuestionNotFound, event.ErrNotFound, 404},
 	{CodeIdempotencyMismatch, event.ErrConflict, 422},
+	{CodeAnswerInvalid, event.ErrInvalid, 422},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -1,0 +1,67 @@
+package braid
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/braidrun/braid/event"
+)
+
+// approvalSchema is what a question for a yes or no takes as its answer: see [event.Approval].
+var approvalSchema = json.RawMessage(`{"anyOf":[{"type":"boolean"},{"type":"object","properties":{` +
+	`"approved":{"type":"boolean","description":"whether the call may go on"},` +
+	`"reason":{"type":"string","description":"why not"},` +
+	`"args":{"type":"object","description":"arguments to call it with instead"},` +
+	`"stop":{"type":"boolean","description":"end the run beside saying no"},` +
+	`"payload":{"description":"anything for the tool"}},` +
+	`"required":["approved"],"additionalProperties":false}]}`)
+
+// acceptable holds an answer against its question, so that who gives one that does not fit
+// is told, and not the tool that asked. Null answers every question.
+func acceptable(q *event.Asked, value json.RawMessage) error {
+	schema := q.Schema
+	if q.Ask == event.AskApproval && (len(schema) == 0 || len(value) > 0 && value[0] == '{' && plainYesNo(schema)) {
+		schema = approvalSchema // whoever asks for a bool takes the long form, too
+	}
+	if len(schema) == 0 || string(value) == "null" {
+		return nil
+	}
+	var s jsonschema.Schema
+	err := json.Unmarshal(schema, &s)
+	var resolved *jsonschema.Resolved
+	if err == nil {
+		resolved, err = s.Resolve(nil)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // who asked gave a schema that is none: the answer is between them
+	}
+	var v any
+	if err := json.Unmarshal(value, &v); err != nil {
+		return unfitJSON("answer", err)
+	}
+	if err := resolved.Validate(v); err != nil {
+		return unfitAnswer("the answer does not keep to the question's schema", "look at the question's schema and answer again", err)
+	}
+	return nil
+}
+
+// plainYesNo reports whether a schema takes true and false and nothing else but null.
+func plainYesNo(schema json.RawMessage) bool {
+	var s struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return false
+	}
+	t := bytes.TrimSpace(s.Type)
+	return string(t) == `"boolean"` || string(t) == `["null","boolean"]` || string(t) == `["boolean","null"]`
+}
+
+// codeUnfit is the word that wires have for an answer that does not fit its question.
+const codeUnfit = "ANSWER_INVALID"
+
+func unfitAnswer(message, hint string, err error) error {
+	return &event.Error{Op: "answer", Kind: event.ErrInvalid, Code: codeUnfit, Message: message, Hint: hint, Err: err}
+}
