@@ -137,16 +137,21 @@ func refusal(offered *offer, tool Tool, c *call, by *decided) (event.ErrorKind, 
 
 // refuse ends a call that was begun and never ran.
 func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
+	d.refuseFor(s, c, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
+}
+
+// refuseFor is refuse with an error of its own.
+func (d *driver) refuseFor(s *Scope, c *call, why *event.Error) {
+	why.Op = "tool " + c.Name
 	result, err := d.tellRefused(s, c, &event.ToolResult{
-		Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
-	}, &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
+		Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + why.Message}},
+	}, why)
 	d.add(s, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: event.OutcomeDone, Result: result, Err: err})
 }
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
 // the child's own Next does the rest.
 func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []decided) {
-	l := &d.agent.limits
 	for i, c := range calls {
 		child := s.offer(agent).child(c.Name)
 		var by *decided
@@ -166,15 +171,12 @@ func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []deci
 				d.add(s, c.step, c.attempt, changed)
 			}
 		}
-		switch {
-		case text != "":
-		case l.Depth > 0 && s.depth+1 > l.Depth:
-			text = "Error: agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more."
-		case l.Scopes > 0 && len(d.view.run.scopes) >= l.Scopes:
-			text = "Error: the run has opened as many agents as it may (" + itoa(l.Scopes) + ")."
-		}
 		if text != "" {
-			d.refuse(s, c, event.ErrLimit, text)
+			d.refuse(s, c, event.ErrInvalid, text)
+			continue
+		}
+		if over := d.tooMany(s); over != nil {
+			d.refuseFor(s, c, over)
 			continue
 		}
 		d.add(s, c.step, c.attempt, &event.ScopeOpened{

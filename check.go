@@ -27,6 +27,9 @@ func (a *Agent) Err() error {
 
 // check asks the agent's models what they cannot be asked, with these tools.
 func (a *Agent) check(o *offer) error {
+	if err := a.priced(o); err != nil {
+		return err
+	}
 	for _, m := range a.models() {
 		checker := checkerOf(m)
 		if checker == nil {

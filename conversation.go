@@ -188,6 +188,11 @@ func (c *Conversation) coldView(ctx context.Context) (*view, error) {
 		}
 		return newTailView(&tail), nil
 	}
+	return c.wholeView(ctx)
+}
+
+// wholeView folds the whole log.
+func (c *Conversation) wholeView(ctx context.Context) (*view, error) {
 	events, err := c.store.Read(ctx, c.id, 0, 0)
 	if err != nil {
 		return nil, err

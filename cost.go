@@ -64,12 +64,14 @@ type modelSum struct {
 	name  string
 	usage event.Usage
 	cost  int64
+	// dearest is what the dearest call cost whose cost is known.
+	dearest int64
 	// unpriced says that of one of the calls nobody knows what it cost.
 	unpriced bool
 }
 
-// count adds what a model call used and cost.
-func (r *runView) count(model string, u event.Usage, nano *int64) {
+// count adds what a model call of a scope used and cost.
+func (r *runView) count(s *Scope, model string, u event.Usage, nano *int64) {
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {
 		return // a call that was refused
 	}
@@ -83,10 +85,17 @@ func (r *runView) count(model string, u event.Usage, nano *int64) {
 	}
 	m := &r.models[i]
 	m.usage = m.usage.Add(u)
+	charged := m.dearest
 	if nano == nil {
 		m.unpriced = true
 	} else {
-		m.cost += *nano
+		charged = *nano
+		m.cost += charged
+		m.dearest = max(m.dearest, charged)
+	}
+	for ; s != nil; s = s.parent {
+		s.spent.Usage = s.spent.Usage.Add(u)
+		s.spent.CostNanoUSD += charged
 	}
 }
 

@@ -221,6 +221,10 @@ func (d *driver) start() {
 		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
 		Executor: d.row.Executor, Metadata: d.labels(), Tools: d.agent.current().names,
 	}
+	if d.agent.limits.Conversation != (Budget{}) {
+		spent := v.spent
+		started.Spent = &spent
+	}
 	if d.agent.servers != nil {
 		started.Servers = d.agent.servers()
 	}
@@ -375,7 +379,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 		agent = d.agent
 	}
 	in := Inputs{
-		Agent: agent, offer: s.offer(agent), Now: d.now, Usage: d.view.run.usage, Scopes: len(d.view.run.scopes), running: &d.running,
+		Agent: agent, offer: s.offer(agent), Now: d.now, running: &d.running, agents: d, earlier: &d.view.spent,
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken

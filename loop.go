@@ -49,12 +49,13 @@ type Inputs struct {
 	// Cancelled and Expired say that somebody, or the deadline, wants the run to end.
 	Cancelled bool
 	Expired   bool
-	// Usage and Scopes are the run's totals so far.
-	Usage  event.Usage
-	Scopes int
 
 	// offer is what the scope's tools are looked for in; nil is what Agent offers.
 	offer *offer
+	// agents finds those above the scope's, earlier is what the conversation's earlier runs
+	// have used: both for limits alone, and nil where there are none.
+	agents  interface{ agentOf(name string) *Agent }
+	earlier *event.Spent
 	// running tells the steps that this driver runs now. A step that has begun
 	// in the log and is not among them was in flight when another driver died.
 	running *running
@@ -185,14 +186,8 @@ func (s *Scope) untouched() bool {
 
 // nextModel calls the model unless a limit is reached.
 func nextModel(s *Scope, in Inputs, why event.Why) Command {
-	l := &in.Agent.limits
-	switch {
-	case l.Cycles > 0 && s.cycle >= l.Cycles && !again(why):
-		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles")
-	case l.ToolCalls > 0 && s.toolCalls >= l.ToolCalls:
-		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls")
-	case l.TotalTokens > 0 && in.Usage.Total >= l.TotalTokens:
-		return limit(event.StopLimitTotalTokens, "the run reached its limit of tokens", "Limits.TotalTokens")
+	if cmd, over := in.limited(s, why); over {
+		return cmd
 	}
 	return Command{Do: DoModel, Why: why}
 }

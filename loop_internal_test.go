@@ -218,7 +218,7 @@ func (c *nextCase) ask() (*view, Inputs) {
 	}
 	in := Inputs{
 		Agent: agent, Now: c.now, Cancelled: c.cancelled, Expired: c.expired,
-		Usage: v.run.usage, Scopes: len(v.run.scopes), running: &running{n: len(c.here)},
+		running: &running{n: len(c.here)},
 	}
 	if in.Now.IsZero() {
 		in.Now = noon

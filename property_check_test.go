@@ -291,6 +291,11 @@ func checkRun(log []*event.Event) error {
 	return nil
 }
 
+// teamOf finds the agents of a run by their names.
+type teamOf map[string]*Agent
+
+func (t teamOf) agentOf(name string) *Agent { return t[name] }
+
 // checkOrders holds a log against what its agents were told: sequential tools, limits,
 // and the tools that ended a turn.
 func checkOrders(log []*event.Event, r *runPlan) error {
@@ -417,7 +422,7 @@ func checkFold(log []*event.Event, agent *Agent, team map[string]*Agent, scratch
 			if s.closed != nil || !decide {
 				continue
 			}
-			in := Inputs{Agent: agent, Now: e.Time, Usage: warm.run.usage, Scopes: len(warm.run.scopes), running: &running{}}
+			in := Inputs{Agent: agent, Now: e.Time, running: &running{}, agents: teamOf(team), earlier: &warm.spent}
 			if a := team[s.agent]; a != nil {
 				in.Agent = a
 			}
@@ -640,8 +645,8 @@ func dump(v *view) string {
 		line("question %s %s %s answered %v %s by %s", q.Token, q.step, q.scope, q.answered, q.value, q.by)
 	}
 	for _, s := range r.scopes {
-		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d", s.id, s.agent,
-			s.depth, asJSON(s.closed), s.cycle, s.fresh, s.stop, s.settled, s.endTurn, s.modelCalls, s.toolCalls)
+		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d spent %+v %s", s.id, s.agent,
+			s.depth, asJSON(s.closed), s.cycle, s.fresh, s.stop, s.settled, s.endTurn, s.modelCalls, s.toolCalls, s.spent, s.refused)
 		line("  talk %s", fingerprint(s.talk.msgs))
 		line("  model %d %s.%d %d %s %s %v %s %s newest %d %v %s", s.model.state, s.model.step, s.model.attempt, s.model.tries, s.model.name, asJSON(s.model.err),
 			s.model.retryAt.UnixNano(), s.model.fallback, s.asks, s.newest.seq, s.newest.whole, fingerprint([]event.Message{{Content: s.newest.content}}))

@@ -254,13 +254,16 @@ func (a *Agent) through(
 			return err
 		}
 	}
-	v.state.share(opened.Shared)
-	if limit := a.limits.Active; limit > 0 {
-		if v.open() && v.run.id == opened.Run.ID {
-			limit -= v.run.active
+	if !v.counted && a.limits.Conversation != (Budget{}) {
+		if v, err = conv.wholeView(taking); err != nil {
+			_ = conv.store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
+			return err
 		}
+	}
+	v.state.share(opened.Shared)
+	if left, bounded := a.limits.timeLeft(v, opened.Run.ID); bounded {
 		var end context.CancelFunc
-		ctx, end = context.WithTimeout(ctx, limit)
+		ctx, end = context.WithTimeout(ctx, left)
 		defer end()
 	}
 	d := &driver{

@@ -27,6 +27,10 @@ type view struct {
 	// letters are the runs in which messages entered the log that came by mail, by
 	// the letters' ids.
 	letters map[string]string
+	// spent is what the runs that have ended used, as far as counted says that it is known:
+	// of the end of a log it is only where a run of it says so.
+	spent   event.Spent
+	counted bool
 	// hide says which events the transcript leaves out; see newView.
 	hide hidden
 	// stale is set when an event changed what earlier ones mean (a compaction
@@ -119,6 +123,10 @@ type Scope struct {
 
 	modelCalls int
 	toolCalls  int
+	// spent is what was used here and in the scopes below; Active is not counted.
+	spent event.Spent
+	// refused is the limit for which a call of an agent was refused: the scope ends then.
+	refused event.StopReason
 
 	// offered is what this driver showed the last model call; the fold knows nothing of it.
 	offered *offer
@@ -202,7 +210,7 @@ func newView(events []*event.Event) *view {
 // after the event, so the log is looked through once before it is folded. The
 // summaries of what stands before the tail come first.
 func newTailView(t *journal.Tail) *view {
-	v := &view{state: newState(t.State), last: t.Last}
+	v := &view{state: newState(t.State), last: t.Last, counted: t.First <= 1}
 	begin, session := t.Begin, t.Session
 	if t.First > 1 {
 		v.session = t.Session
@@ -355,6 +363,9 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 		v.session = b.Session
 		v.past = transcript{}
 	}
+	if b.Spent != nil {
+		v.spent, v.counted = *b.Spent, true
+	}
 	v.turn = max(v.turn, b.Turn)
 	v.state.clearTemp()
 	root := &Scope{agent: b.Agent, talk: v.past.branch()}
@@ -371,6 +382,8 @@ func (v *view) endRun(b *event.RunEnded) {
 	r := v.run
 	r.ended = b
 	root := r.scopes[0]
+	v.spent = v.spent.Add(root.spent)
+	v.spent.Active += r.active
 	if b.Status == event.RunFailed {
 		v.past.rewind()
 		for i := range v.hide.ranges {
@@ -411,6 +424,9 @@ func (r *runView) open(e *event.Event, b *event.ScopeOpened, v *view) {
 	}
 	r.byID[b.ID] = s
 	r.scopes = append(r.scopes, s)
+	for p := parent; p != nil; p = p.parent {
+		p.spent.Scopes++
+	}
 }
 
 func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *view) {
@@ -430,7 +446,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		if name == "" {
 			name = b.Model
 		}
-		r.count(name, b.Usage, b.CostNanoUSD)
+		r.count(s, name, b.Usage, b.CostNanoUSD)
 		r.metrics.ModelTime += b.Latency
 		if r.metrics.TimeToFirstByte == 0 {
 			r.metrics.TimeToFirstByte = b.TimeToFirstByte
@@ -473,6 +489,9 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	if e.Step != "" {
 		// The calls of a history that was handed in are not this run's.
 		s.toolCalls += calls
+		for p := s; p != nil; p = p.parent {
+			p.spent.ToolCalls += calls
+		}
 	}
 }
 
@@ -540,6 +559,9 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	if b.Step == event.StepModel {
 		if e.Cycle > s.cycle {
 			s.cycle = e.Cycle
+			for p := s; p != nil; p = p.parent {
+				p.spent.Cycles++
+			}
 			if s.depth == 0 {
 				r.metrics.Cycles++
 			}
@@ -574,7 +596,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepModel {
-		r.count(s.model.name, b.Usage, b.CostNanoUSD)
+		r.count(s, s.model.name, b.Usage, b.CostNanoUSD)
 		r.metrics.ModelErrors++
 		if b.Outcome == event.OutcomeStraggler {
 			r.metrics.Stragglers++
@@ -612,6 +634,9 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 		}
 	}
 	r.countTool(c, e, b)
+	if b.Result.IsError && b.Err != nil && b.Err.Kind == event.ErrLimit {
+		s.refused = refusedScopes(b.Err)
+	}
 	c.state = callEnded
 	c.result = b.Result
 	if v.hide.has(e) {

@@ -57,6 +57,33 @@ type RunStarted struct {
 	Servers []ToolServer `json:"servers,omitempty"`
 	// Metadata is the caller's own.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Spent is what the conversation's earlier runs have used. It stands here only where
+	// the run's agent bounds that, so that a log which is read from a later run on still
+	// tells it; nil says nothing.
+	Spent *Spent `json:"spent,omitempty"`
+}
+
+// Spent is what runs have used, sub-agents included.
+type Spent struct {
+	// Cycles counts model calls, without their repetitions; ToolCalls those that models asked
+	// for; Scopes the calls of agents that were used as tools.
+	Cycles    int   `json:"cycles,omitempty"`
+	ToolCalls int   `json:"tool_calls,omitempty"`
+	Scopes    int   `json:"scopes,omitempty"`
+	Usage     Usage `json:"usage,omitzero"`
+	// CostNanoUSD is in 1e-9 US dollars. A call of which nobody knows what it cost counts as
+	// much as the dearest of its model in the same run: it is for limits, not for bills.
+	CostNanoUSD int64 `json:"cost_nano_usd,omitempty"`
+	// Active is how long steps ran.
+	Active time.Duration `json:"active_ns,omitempty"`
+}
+
+// Add sums two of them field by field.
+func (s Spent) Add(t Spent) Spent {
+	return Spent{
+		Cycles: s.Cycles + t.Cycles, ToolCalls: s.ToolCalls + t.ToolCalls, Scopes: s.Scopes + t.Scopes,
+		Usage: s.Usage.Add(t.Usage), CostNanoUSD: s.CostNanoUSD + t.CostNanoUSD, Active: s.Active + t.Active,
+	}
 }
 
 // ToolServer is a source of tools and how the connection to it stands.

@@ -444,6 +444,7 @@ func (w *encoder) runStarted(b *RunStarted) {
 	w.strsOpt(`"tools":`, b.Tools)
 	w.serversOpt(`"servers":`, b.Servers)
 	w.labelsOpt(`"metadata":`, b.Metadata)
+	w.spentOpt(`"spent":`, b.Spent)
 	w.end()
 }
 
@@ -467,6 +468,8 @@ func (r *decoder) runStarted() *RunStarted {
 			b.Servers = r.servers()
 		case "metadata":
 			b.Metadata = r.labels()
+		case "spent":
+			b.Spent = r.spent()
 		default:
 			o.Unknown()
 		}

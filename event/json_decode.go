@@ -237,6 +237,32 @@ func (r *decoder) usage() Usage {
 	return u
 }
 
+func (r *decoder) spent() *Spent {
+	if r.Null() {
+		return nil
+	}
+	s := new(Spent)
+	for o := r.Object(); o.Next(); {
+		switch string(o.Key) {
+		case "cycles":
+			s.Cycles = r.Int()
+		case "tool_calls":
+			s.ToolCalls = r.Int()
+		case "scopes":
+			s.Scopes = r.Int()
+		case "usage":
+			s.Usage = r.usage()
+		case "cost_nano_usd":
+			s.CostNanoUSD = r.Int64()
+		case "active_ns":
+			s.Active = r.duration()
+		default:
+			o.Unknown()
+		}
+	}
+	return s
+}
+
 func (r *decoder) models() []ModelUsage {
 	var list []ModelUsage
 	for a := r.Array(); a.Next(); {

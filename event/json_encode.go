@@ -321,6 +321,21 @@ func (w *encoder) usage(key string, u Usage) {
 	w.end()
 }
 
+func (w *encoder) spentOpt(key string, s *Spent) {
+	if s == nil {
+		return
+	}
+	w.key(key)
+	w.buf = append(w.buf, '{')
+	w.intOpt(`"cycles":`, int64(s.Cycles))
+	w.intOpt(`"tool_calls":`, int64(s.ToolCalls))
+	w.intOpt(`"scopes":`, int64(s.Scopes))
+	w.usageOpt(`"usage":`, s.Usage)
+	w.intOpt(`"cost_nano_usd":`, s.CostNanoUSD)
+	w.intOpt(`"active_ns":`, int64(s.Active))
+	w.end()
+}
+
 func (w *encoder) modelsOpt(key string, list []ModelUsage) {
 	if len(list) == 0 {
 		return

@@ -115,14 +115,18 @@ const (
 	StopContextOverflow StopReason = "context_overflow"
 
 	// StopQuestion is a run that waits for an answer.
-	StopQuestion         StopReason = "question"
-	StopCancelled        StopReason = "cancelled"
-	StopTimeout          StopReason = "timeout"
-	StopError            StopReason = "error"
-	StopLimitCycles      StopReason = "limit_cycles"
-	StopLimitToolCalls   StopReason = "limit_tool_calls"
-	StopLimitTotalTokens StopReason = "limit_total_tokens"
-	StopLimitCost        StopReason = "limit_cost"
+	StopQuestion          StopReason = "question"
+	StopCancelled         StopReason = "cancelled"
+	StopTimeout           StopReason = "timeout"
+	StopError             StopReason = "error"
+	StopLimitCycles       StopReason = "limit_cycles"
+	StopLimitToolCalls    StopReason = "limit_tool_calls"
+	StopLimitInputTokens  StopReason = "limit_input_tokens"
+	StopLimitOutputTokens StopReason = "limit_output_tokens"
+	StopLimitTotalTokens  StopReason = "limit_total_tokens"
+	StopLimitCost         StopReason = "limit_cost"
+	StopLimitDepth        StopReason = "limit_depth"
+	StopLimitScopes       StopReason = "limit_scopes"
 )
 
 // Why is the loop's reason to go on to another cycle or to end, from a closed

@@ -95,7 +95,9 @@ func (m *Metrics) Observe(_ string, e *event.Event) {
 func knownStop(s event.StopReason) string {
 	switch s {
 	case event.StopEndTurn, event.StopToolUse, event.StopMaxTokens, event.StopSequence, event.StopCancelled, event.StopTimeout,
-		event.StopError, event.StopContextOverflow, event.StopLimitCycles, event.StopLimitToolCalls, event.StopLimitTotalTokens:
+		event.StopError, event.StopContextOverflow, event.StopRefusal, event.StopContentFiltered, event.StopGuardrail,
+		event.StopLimitCycles, event.StopLimitToolCalls, event.StopLimitInputTokens, event.StopLimitOutputTokens,
+		event.StopLimitTotalTokens, event.StopLimitCost, event.StopLimitDepth, event.StopLimitScopes:
 		return string(s)
 	default:
 		return "other"

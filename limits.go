@@ -1,0 +1,296 @@
+package braid
+
+import (
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Limits bound what is done in an agent's scope, and in those below it: for the root
+// agent that is the run with all its sub-agents, for an agent used as a tool one call of
+// it. A zero field means the default that stands beside it; a negative one means no bound.
+//
+// Cycles, tool calls, tokens and money are looked at before each model call. So the call
+// that reaches a limit is finished, and so are the tools that it asked for, and the
+// conversation stays usable.
+type Limits struct {
+	// Cycles bounds the scope's own model calls, without their repetitions; default 500.
+	Cycles int
+	// ToolCalls bounds the tool calls that the scope's own model asks for; default no bound.
+	ToolCalls int
+	// AllCycles and AllToolCalls bound the same, with those of the scopes below; default
+	// no bound.
+	AllCycles    int
+	AllToolCalls int
+	// InputTokens, OutputTokens and TotalTokens bound the tokens, with those of the scopes
+	// below; default no bound. Input counts what was read from a provider's cache, or written to it, too.
+	InputTokens  int64
+	OutputTokens int64
+	TotalTokens  int64
+	// CostNanoUSD bounds what these model calls cost, in 1e-9 US dollars; default no bound.
+	// An agent with such a limit is refused where one of its models has no known price. A
+	// call that was cut off counts as much as the dearest of its model so far.
+	CostNanoUSD int64
+	// Depth bounds agents as tools inside agents as tools; default 8. Scopes
+	// bounds their number in one run, the root counted; default 256. A call that would be
+	// over gets an error result, and the scope that made it ends before its next model call.
+	Depth  int
+	Scopes int
+	// Parallel bounds the tools that run at once; default 64.
+	Parallel int
+	// ArgBytes and ResultBytes bound the arguments and the result of one tool
+	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
+	ArgBytes    int
+	ResultBytes int
+	// ToolTime bounds a tool that has no time-out of its own; default 10 minutes.
+	ToolTime time.Duration
+	// Grace is how long a cancelled tool may take to stop before it is left
+	// behind; default 2 s.
+	Grace time.Duration
+	// Active bounds the time in which the run is being driven, over all its
+	// drives; default no bound. The time in which it waits for a person, or for
+	// a driver, does not count. What is over it is stopped, and the run ends as timed out.
+	Active time.Duration
+	// Conversation bounds all runs of the conversation together.
+	Conversation Budget
+}
+
+// Budget is what the runs of a conversation may use in all, sub-agents included, whichever
+// agents they were of. A zero field means no bound. Once it is used up, a further run
+// ends before its first model call, and its input stays in the history: a run of an agent
+// with a larger budget goes on from there.
+type Budget struct {
+	// Cycles, ToolCalls, tokens and CostNanoUSD are counted as in [Limits].
+	Cycles       int
+	ToolCalls    int
+	InputTokens  int64
+	OutputTokens int64
+	TotalTokens  int64
+	CostNanoUSD  int64
+	// Scopes bounds the calls of agents as tools.
+	Scopes int
+	// Active bounds the time in which steps of the runs run.
+	Active time.Duration
+}
+
+var defaultLimits = Limits{
+	Cycles: 500, Depth: 8, Scopes: 256, Parallel: 64,
+	ArgBytes: 1 << 20, ResultBytes: 8 << 20,
+	ToolTime: 10 * time.Minute, Grace: 2 * time.Second,
+}
+
+// Limit sets the agent's limits. In a run with agents as tools, the root agent's
+// count for Depth, Scopes, Parallel, Grace, Active and Conversation.
+func Limit(l Limits) Part {
+	return partFunc(func(a *Agent) error {
+		l.Cycles = or(l.Cycles, defaultLimits.Cycles)
+		l.Depth = or(l.Depth, defaultLimits.Depth)
+		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
+		l.Parallel = or(l.Parallel, defaultLimits.Parallel)
+		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
+		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
+		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
+		l.Grace = or(l.Grace, defaultLimits.Grace)
+		a.limits = l
+		return nil
+	})
+}
+
+func or[T int | int64 | time.Duration](v, byDefault T) T {
+	if v == 0 {
+		return byDefault
+	}
+	return v
+}
+
+// money reports whether the agent bounds money.
+func (l *Limits) money() bool { return l.CostNanoUSD > 0 || l.Conversation.CostNanoUSD > 0 }
+
+// priced says which of the models that a bound in money counts has no price: what such a
+// model costs would count as nothing.
+func (a *Agent) priced(o *offer) error {
+	if !a.limits.money() {
+		return nil
+	}
+	seen := map[*Agent]bool{}
+	for todo := []*Agent{a}; len(todo) > 0; {
+		one := todo[0]
+		todo = todo[1:]
+		if seen[one] {
+			continue
+		}
+		seen[one] = true
+		for _, m := range one.models() {
+			if m == nil {
+				continue
+			}
+			info := m.Info()
+			if _, known := priceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}, true); !known {
+				return &event.Error{
+					Op: "agent " + a.name, Kind: event.ErrInvalid,
+					Message: "a limit in money cannot be held: nobody knows what the model " + info.Name + " costs",
+					Hint:    "give it a price, or use other limits",
+				}
+			}
+		}
+		offered := o
+		if one != a {
+			offered = one.current()
+		}
+		for _, c := range offered.children {
+			todo = append(todo, c.agent)
+		}
+	}
+	return nil
+}
+
+// bounds is what Limits and a Budget have in common, and whose they are.
+type bounds struct {
+	cycles, toolCalls    int
+	input, output, total int64
+	cost                 int64
+	// whose begins the message, field and all the names of the settings.
+	whose, field, all string
+}
+
+// reached says which bound allows no further model call; again is set for another
+// attempt of one that counts already.
+func (b *bounds) reached(spent *event.Spent, again bool) (Command, bool) {
+	u := &spent.Usage
+	switch {
+	case b.cycles > 0 && spent.Cycles >= b.cycles && !again:
+		return b.limit(event.StopLimitCycles, "model calls", b.all+"Cycles"), true
+	case b.toolCalls > 0 && spent.ToolCalls >= b.toolCalls:
+		return b.limit(event.StopLimitToolCalls, "tool calls", b.all+"ToolCalls"), true
+	case b.total > 0 && u.Total >= b.total:
+		return b.limit(event.StopLimitTotalTokens, "tokens", "TotalTokens"), true
+	case b.output > 0 && u.Output >= b.output:
+		return b.limit(event.StopLimitOutputTokens, "output tokens", "OutputTokens"), true
+	case b.input > 0 && u.Input+u.CacheRead+u.CacheWrite >= b.input:
+		return b.limit(event.StopLimitInputTokens, "input tokens", "InputTokens"), true
+	case b.cost > 0 && spent.CostNanoUSD >= b.cost:
+		return b.limit(event.StopLimitCost, "money", "CostNanoUSD"), true
+	}
+	return Command{}, false
+}
+
+func (b *bounds) limit(stop event.StopReason, of, field string) Command {
+	return limit(stop, b.whose+" reached its limit of "+of, b.field+field)
+}
+
+func (l *Limits) bounds(depth int) bounds {
+	b := bounds{
+		l.AllCycles, l.AllToolCalls, l.InputTokens, l.OutputTokens, l.TotalTokens, l.CostNanoUSD, "the run", "Limits.", "All",
+	}
+	if depth > 0 {
+		b.whose = "an agent used as a tool"
+	}
+	return b
+}
+
+func (l *Budget) bounds() bounds {
+	return bounds{
+		l.Cycles, l.ToolCalls, l.InputTokens, l.OutputTokens, l.TotalTokens, l.CostNanoUSD,
+		"the conversation", "Limits.Conversation.", "",
+	}
+}
+
+// limited says which limit allows the scope no further model call: its own agent's, that
+// of one above it, or the conversation's.
+func (in *Inputs) limited(s *Scope, why event.Why) (Command, bool) {
+	if s.refused != "" {
+		return in.scopesLimited(s), true
+	}
+	switch l := &in.Agent.limits; {
+	case l.Cycles > 0 && s.cycle >= l.Cycles && !again(why):
+		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles"), true
+	case l.ToolCalls > 0 && s.toolCalls >= l.ToolCalls:
+		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls"), true
+	}
+	for p, agent := s, in.Agent; ; {
+		if agent != nil {
+			b := agent.limits.bounds(p.depth)
+			if cmd, over := b.reached(&p.spent, again(why)); over {
+				return cmd, true
+			}
+		}
+		if p.depth == 0 || p.parent == nil {
+			return in.conversationLimited(p, agent, again(why))
+		}
+		p, agent = p.parent, nil
+		if in.agents != nil {
+			agent = in.agents.agentOf(p.agent)
+		}
+	}
+}
+
+// conversationLimited is limited for the root agent's budget.
+func (in *Inputs) conversationLimited(root *Scope, agent *Agent, again bool) (Command, bool) {
+	if agent == nil || in.earlier == nil || agent.limits.Conversation == (Budget{}) {
+		return Command{}, false
+	}
+	spent := in.earlier.Add(root.spent)
+	b := agent.limits.Conversation.bounds()
+	return b.reached(&spent, again)
+}
+
+// timeLeft is how long the run may still be driven; false for without end.
+func (l *Limits) timeLeft(v *view, run string) (left time.Duration, bounded bool) {
+	active := time.Duration(0)
+	if v.open() && v.run.id == run {
+		active = v.run.active
+	}
+	if l.Active > 0 {
+		left, bounded = l.Active-active, true
+	}
+	if all := l.Conversation.Active; all > 0 {
+		if rest := all - v.spent.Active - active; !bounded || rest < left {
+			left, bounded = rest, true
+		}
+	}
+	return left, bounded
+}
+
+// tooMany says why the scope may not call one more agent; nil where it may. The Code is
+// the stop reason, by which the fold knows that the scope is to end.
+func (d *driver) tooMany(s *Scope) *event.Error {
+	l := &d.agent.limits
+	had := len(d.view.run.scopes)
+	all := l.Conversation.Scopes
+	switch {
+	case l.Depth > 0 && s.depth+1 > l.Depth:
+		return &event.Error{
+			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
+			Message: "agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more.",
+		}
+	case l.Scopes > 0 && had >= l.Scopes:
+		return &event.Error{
+			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
+			Message: "the run has opened as many agents as it may (" + itoa(l.Scopes) + ").",
+		}
+	case all > 0 && d.view.spent.Scopes+had-1 >= all:
+		return &event.Error{
+			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
+			Message: "the conversation has opened as many agents as it may (" + itoa(all) + ").",
+		}
+	}
+	return nil
+}
+
+// refusedScopes reads the Code of such an error; empty for any other.
+func refusedScopes(err *event.Error) event.StopReason {
+	switch stop := event.StopReason(err.Code); stop {
+	case event.StopLimitDepth, event.StopLimitScopes:
+		return stop
+	default:
+		return ""
+	}
+}
+
+// scopesLimited ends a scope that asked for more agents than there may be.
+func (in *Inputs) scopesLimited(s *Scope) Command {
+	if s.refused == event.StopLimitDepth {
+		return limit(s.refused, "agents would have called agents too many levels deep", "Limits.Depth")
+	}
+	return limit(s.refused, "as many agents were called as may be", "Limits.Scopes")
+}
