@@ -104,7 +104,9 @@ func knownStop(s event.StopReason) string {
 	}
 }
 
-func (m *Metrics) request(method, route string, status int, took time.Duration) {
+// Request counts a request. Neither method nor route may be what the caller wrote: the
+// route is its pattern, and a method that none takes is "".
+func (m *Metrics) Request(method, route string, status int, took time.Duration) {
 	if method == "" {
 		method = "other"
 	}

@@ -6,16 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/ownhost"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service"
 )
@@ -33,14 +31,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			// With the body's end, or the next request, the deadline is gone.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a connection that has none is bounded otherwise
 		}
-		if !s.ownHost(r.Host) {
+		if !ownhost.Host(r.Host, s.options.Hosts) {
 			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "this server does not answer under that name",
 				Hint: "ask it under its own address, or let the operator add the name",
 			})
 			return
 		}
-		if origin := r.Header.Get("Origin"); origin != "" && !s.ownOrigin(origin, r.Host) {
+		if !ownhost.Origin(r.Header.Get("Origin"), r.Host, s.options.Origins) {
 			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
 			})
@@ -82,30 +80,9 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 // note counts a request and writes its line in the log: the route and never the path,
 // which the caller chooses.
 func (s *Server) note(r *http.Request, method, route string, status int, took time.Duration) {
-	s.metrics.request(method, route, status, took)
+	s.metrics.Request(method, route, status, took)
 	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request", idOf(r)), slog.String("method", r.Method),
 		slog.String("route", route), slog.Int("status", status), slog.Duration("took", took))
-}
-
-func (s *Server) ownHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
-	if name == "localhost" || slices.ContainsFunc(s.options.Hosts, func(h string) bool { return strings.EqualFold(h, name) }) {
-		return true
-	}
-	ip := net.ParseIP(name)
-	return ip != nil && ip.IsLoopback()
-}
-
-func (s *Server) ownOrigin(origin, host string) bool {
-	if slices.Contains(s.options.Origins, origin) {
-		return true
-	}
-	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host == host
 }
 
 type (

@@ -2,11 +2,14 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"iter"
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -41,7 +44,10 @@ const (
 
 // CreateConversation makes a conversation.
 func (s *Service) CreateConversation(ctx context.Context, p Principal, n NewConversation) (Conversation, error) {
-	const op = "create conversation"
+	return s.create(ctx, p, "create conversation", newID(conversationPrefix), n)
+}
+
+func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewConversation) (Conversation, error) {
 	if err := p.check(op); err != nil {
 		return Conversation{}, err
 	}
@@ -53,12 +59,40 @@ func (s *Service) CreateConversation(ctx context.Context, p Principal, n NewConv
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	row := Row{
-		Tenant: p.Tenant, ID: newID(conversationPrefix), User: p.User, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
+		Tenant: p.Tenant, ID: id, User: p.User, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
 	}
 	if err := s.options.Rows.Create(ctx, row); err != nil {
 		return Conversation{}, err
 	}
 	return Conversation{Row: row}, nil
+}
+
+// OpenConversation gives the conversation that a name of the caller's choice stands for
+// in the principal's tenant, and makes it as n says where there is none: for those who
+// have ids of their own. The same name is another conversation in another tenant.
+func (s *Service) OpenConversation(ctx context.Context, p Principal, name string, n NewConversation) (Conversation, error) {
+	const op = "open conversation"
+	c, err := s.ConversationNamed(ctx, p, name)
+	if !errors.Is(err, event.ErrNotFound) {
+		return c, err
+	}
+	c, err = s.create(ctx, p, op, namedID(p.Tenant, name), n)
+	if errors.Is(err, event.ErrConflict) { // somebody else was faster
+		return s.ConversationNamed(ctx, p, name)
+	}
+	return c, err
+}
+
+// ConversationNamed is [Service.OpenConversation] that makes none: where there is none it
+// is [event.ErrNotFound].
+func (s *Service) ConversationNamed(ctx context.Context, p Principal, name string) (Conversation, error) {
+	return s.GetConversation(ctx, p, namedID(p.Tenant, name))
+}
+
+// namedID is the id that a name has: as hard to guess as the others, and the same each time.
+func namedID(tenant, name string) string {
+	sum := sha256.Sum256([]byte(tenant + "\x00" + name))
+	return conversationPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:20]))
 }
 
 // GetConversation gives a conversation as it stands.

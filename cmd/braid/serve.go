@@ -53,6 +53,7 @@ GET /openapi.json describes the API.`,
 			{`braid serve`, "serve on " + defaultAddr},
 			{`braid serve --addr 127.0.0.1:0 --data ./data`, "on a free port, with a folder of its own"},
 			{`braid serve --mcp mcp.json`, "with the tools of MCP servers"},
+			{`braid serve --agentcore`, "as Amazon Bedrock AgentCore, on " + agentcoreAddr},
 			{`braid chat --server http://` + defaultAddr, "talk to it from another terminal"},
 		},
 		options: true,
@@ -61,14 +62,14 @@ GET /openapi.json describes the API.`,
 			"instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
 			"max_tokens", "temperature", "thinking_budget", "mcp",
 		},
-		flags: []flagSpec{
+		flags: append([]flagSpec{
 			{name: "addr", value: "HOST:PORT", help: "where to answer; port 0 is a free one (" + defaultAddr + ")"},
 			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
 			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
 			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
 			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
-		},
+		}, agentcoreFlags...),
 		run: serve,
 	}
 }
@@ -95,7 +96,11 @@ func serve(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(ctx, in.flags["addr"])
+	addr := in.flags["addr"]
+	if addr == "" && in.on("agentcore") {
+		addr = agentcoreAddr
+	}
+	listener, err := listen(ctx, addr)
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
@@ -154,6 +159,10 @@ type house struct {
 	token   secret.Secret
 	agents  *agents
 	ready   atomic.Bool
+	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
+	// credential.
+	agentcore []string
+	trusts    bool
 	// undo closes in the reverse order of opening.
 	undo []func() error
 }
@@ -221,7 +230,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	h.http = h.server.HTTP()
-	return h, nil
+	return h, h.openAgentCore(cfg, in, metrics, log)
 }
 
 // serve drives and answers until ctx ends, and then hands everything back.
@@ -267,14 +276,21 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 // standard output, so that a program can read it.
 func (h *house) greet(p *process, cfg *config, addr string) error {
 	info := h.agents.info
-	lines := []string{"braid serves on http://" + addr, "  token  " + h.token.Reveal(), "  model  " + modelWords(info), "  data   " + cfg.Data}
+	asks := "  token  " + h.token.Reveal()
+	if h.trusts {
+		asks = "  token  none: whoever reaches this port is let in"
+	}
+	lines := []string{"braid serves on http://" + addr, asks, "  model  " + modelWords(info), "  data   " + cfg.Data}
+	lines = append(lines, h.agentcore...)
 	for _, m := range h.agents.others {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
 	}
 	for _, s := range h.agents.servers() {
 		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
 	}
-	lines = append(lines, "  next   braid chat --server http://"+addr)
+	if !h.trusts {
+		lines = append(lines, "  next   braid chat --server http://"+addr)
+	}
 	_, err := fmt.Fprintln(p.stdout, strings.Join(lines, "\n"))
 	return outputError(err)
 }

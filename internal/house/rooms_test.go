@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
-	"internal/standin", "internal/awsframes", "internal/sigv4",
+	"internal/standin", "internal/awsframes", "internal/sigv4", "internal/ownhost",
 }
 
 // testLibraries lists what any test may import.
@@ -119,7 +119,7 @@ var rooms = []room{
 	{dir: "wire/*", own: []string{"event"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
 		dir: "server", own: []string{"", "event", "journal", "live", "secret", "service", "wire/*", "console"},
-		tests: []string{"journal/sqlite", "model/demo", "client"},
+		tests: []string{"journal/sqlite", "model/demo", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 		from:  []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
@@ -139,6 +139,7 @@ var rooms = []room{
 	{dir: "internal/standin"},
 	{dir: "internal/awsframes", tests: []string{"internal/recordings"}},
 	{dir: "internal/sigv4"},
+	{dir: "internal/ownhost"},
 	{dir: "internal/recordings", from: []string{"go.yaml.in/yaml"}},
 	{dir: "internal/schemaform", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/wirename", own: []string{""}},

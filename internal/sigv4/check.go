@@ -34,9 +34,32 @@ const (
 	skew = 5 * time.Minute
 )
 
+// ID is the id of the access key that a request claims to be signed with; "" where it
+// claims none. Nothing is verified yet.
+func ID(r *http.Request) string {
+	_, rest, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	id, _, ok := strings.Cut(rest, "/")
+	if !ok {
+		return ""
+	}
+	return id
+}
+
+// Hash is a body's SHA-256 as a signature has it.
+func Hash(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
 // Check verifies the signature of a request as it came. It gives AWS's code of the
 // error and its words; code "" says that the signature holds.
 func Check(r *http.Request, body []byte, keys Keys, region, service string, now time.Time) (code, message string) {
+	return CheckHash(r, Hash(body), keys, region, service, now)
+}
+
+// CheckHash is [Check] for a body of which only the hash is known, because it is said in
+// a signed header and the body has yet to be read: then the caller compares the two.
+func CheckHash(r *http.Request, hash string, keys Keys, region, service string, now time.Time) (code, message string) {
 	given := r.Header.Get("Authorization")
 	if given == "" {
 		return Missing, "Missing Authentication Token"
@@ -69,17 +92,19 @@ func Check(r *http.Request, body []byte, keys Keys, region, service string, now 
 	case at.After(now.Add(skew)):
 		return Invalid, "Signature not yet current: " + date + " is still later than " + now.Add(skew).UTC().Format(stamp)
 	}
-	if !hmac.Equal([]byte(parts["Signature"]), []byte(sign(r, body, keys.Secret, date, scope, signed))) {
+	if !hmac.Equal([]byte(parts["Signature"]), []byte(sign(r, hash, keys.Secret, date, scope, signed))) {
 		return Invalid, "The request signature we calculated does not match the signature you provided. " +
 			"Check your AWS Secret Access Key and signing method."
 	}
 	return "", ""
 }
 
-// unsigned reports whether a header is there that must be signed and is not.
+// unsigned reports whether a header is there that must be signed and is not: besides
+// AWS's own those that say whose session is meant.
 func unsigned(r *http.Request, signed []string) bool {
 	for name := range r.Header {
-		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") && !slices.Contains(signed, name) {
+		name = strings.ToLower(name)
+		if (strings.HasPrefix(name, "x-amz-") || strings.HasPrefix(name, "x-amzn-bedrock-")) && !slices.Contains(signed, name) {
 			return true
 		}
 	}
@@ -87,11 +112,7 @@ func unsigned(r *http.Request, signed []string) bool {
 }
 
 // sign is the signature that the request should have.
-func sign(r *http.Request, body []byte, secret, date, scope string, signed []string) string {
-	hash := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return hex.EncodeToString(sum[:])
-	}
+func sign(r *http.Request, hash, secret, date, scope string, signed []string) string {
 	var request strings.Builder
 	request.WriteString(r.Method + "\n" + path(r.URL) + "\n" + strings.ReplaceAll(r.URL.Query().Encode(), "+", "%20") + "\n")
 	for _, name := range signed {
@@ -107,8 +128,8 @@ func sign(r *http.Request, body []byte, secret, date, scope string, signed []str
 		}
 		request.WriteString(name + ":" + strings.Join(strings.Fields(value), " ") + "\n")
 	}
-	request.WriteString("\n" + strings.Join(signed, ";") + "\n" + hash(body))
-	text := strings.Join([]string{algorithm, date, scope, hash([]byte(request.String()))}, "\n")
+	request.WriteString("\n" + strings.Join(signed, ";") + "\n" + hash)
+	text := strings.Join([]string{algorithm, date, scope, Hash([]byte(request.String()))}, "\n")
 	key := []byte("AWS4" + secret)
 	for part := range strings.SplitSeq(scope, "/") {
 		key = mac(key, part)

@@ -1,4 +1,4 @@
-// Package sigv4 verifies what signed AWS requests claim, as AWS does, for loopback
-// servers that stand in for it (AWS IAM User Guide, "Create a signed AWS API
-// request"). It signs nothing.
+// Package sigv4 verifies what signed AWS requests claim, as AWS does (AWS IAM User
+// Guide, "Create a signed AWS API request"): for a server that answers in AWS's place,
+// and for those on loopback that stand in for it in tests. It signs nothing.
 package sigv4

@@ -32,7 +32,9 @@ type Encoder struct {
 type scope struct {
 	before, after string
 	step          string
-	cycles        int
+	// lost says that pieces of the step are missing: the others wait for the whole.
+	lost   bool
+	cycles int
 	// opened says that the model has begun to speak, block which of its blocks is open.
 	opened bool
 	block  int
@@ -67,11 +69,17 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 	case *event.StepBegun:
 		enc.stepBegun(s, e, b)
 	case *event.TextDelta:
-		enc.text(s, b.Block, b.Text)
+		if !s.lost {
+			enc.text(s, b.Block, b.Text)
+		}
 	case *event.ThinkingDelta:
-		enc.thinking(s, b.Block, b.Text)
+		if !s.lost {
+			enc.thinking(s, b.Block, b.Text)
+		}
 	case *event.ToolInputDelta:
-		enc.input(s, b)
+		if !s.lost {
+			enc.input(s, b)
+		}
 	case *event.AnswerReplaced:
 		enc.open(s)
 		enc.begin(s, `{"event": {"redactContent": {"redactAssistantContentMessage": `)
@@ -90,15 +98,6 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 	case *event.RunEnded:
 		enc.ended(b)
 	}
-	dst, enc.dst = enc.dst, nil
-	return dst
-}
-
-// AppendInterrupted appends the result of a run that waits for answers: Strands ends
-// the stream there, and goes on in another request.
-func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
-	enc.dst = dst
-	enc.result(enc.scope(""), event.StopQuestion)
 	dst, enc.dst = enc.dst, nil
 	return dst
 }
@@ -196,7 +195,7 @@ func (enc *Encoder) stepBegun(s *scope, e *event.Event, b *event.StepBegun) {
 
 // fresh makes a scope ready for a message.
 func (s *scope) fresh() {
-	s.opened, s.block, s.pieces = false, -1, nil
+	s.opened, s.block, s.pieces, s.lost = false, -1, nil, false
 	clear(s.sent)
 }
 
@@ -445,7 +444,14 @@ func (enc *Encoder) asked(s *scope, b *event.Asked) {
 		c = &event.ToolCall{ID: c.ID, Name: c.Name, Args: b.Args}
 	}
 	enc.dst = enc.appendUse(enc.dst, c)
-	enc.raw(`, "interrupts": [{"id": `)
+	enc.raw(`, "interrupts": [`)
+	enc.interrupt(b)
+	enc.end(s, `]}}`)
+}
+
+// interrupt writes a question as Strands has it.
+func (enc *Encoder) interrupt(b *event.Asked) {
+	enc.raw(`{"id": `)
 	enc.str(b.Token)
 	enc.raw(`, "name": `)
 	name := b.Name
@@ -459,7 +465,7 @@ func (enc *Encoder) asked(s *scope, b *event.Asked) {
 	} else {
 		enc.str(b.Prompt)
 	}
-	enc.end(s, `, "response": null}]}}`)
+	enc.raw(`, "response": null}`)
 }
 
 func (enc *Encoder) ended(b *event.RunEnded) {
@@ -477,11 +483,17 @@ func (enc *Encoder) ended(b *event.RunEnded) {
 }
 
 func (enc *Encoder) result(s *scope, stop event.StopReason) {
-	enc.begin(s, `{"result": {"type": "agent_result", "message": `)
+	enc.begin(s, `{"result": `)
+	enc.agentResult(s, stop)
+	enc.end(s, `}}`)
+}
+
+// agentResult writes what a run came to, and leaves it open.
+func (enc *Encoder) agentResult(s *scope, stop event.StopReason) {
+	enc.raw(`{"type": "agent_result", "message": `)
 	enc.dst = enc.appendMessage(enc.dst, s.last)
 	enc.raw(`, "stop_reason": `)
 	enc.str(stopWord(stop))
-	enc.end(s, `}}`)
 }
 
 // failed ends a stream that has begun as the Python program does: what Strands says
@@ -493,6 +505,11 @@ func (enc *Encoder) failed(s *scope, err *event.Error) {
 		enc.str(message)
 		enc.end(s, `}`)
 	}
+	enc.fault(s, message, class)
+}
+
+// fault is what the Python program sends of an exception after the start.
+func (enc *Encoder) fault(s *scope, message, class string) {
 	enc.begin(s, `{"error": `)
 	enc.str(message)
 	enc.raw(`, "error_type": `)

@@ -42,9 +42,9 @@ func faultOf(err *event.Error) (message, class string) {
 }
 
 // ErrorOf is what stands in place of a stream that has not begun: the body as the
-// Python program writes it, which is JSON without spaces there, and the status and
-// exception of the platform's page of errors. Of an internal error it says no more than
-// that it is one.
+// Python program writes it, which is JSON without spaces there, with what to do next as
+// its details; and the status and exception of the platform's page of errors. Of an
+// internal error it says no more than that it is one.
 func ErrorOf(err error) (body []byte, status int, exception string) {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
@@ -53,6 +53,9 @@ func ErrorOf(err error) (body []byte, status int, exception string) {
 	info := event.KindOf(e).Info()
 	message, _ := faultOf(e)
 	body = appendQuoted([]byte(`{"error":`), message, false)
+	if e.Hint != "" && info.Kind != event.ErrInternal {
+		body = appendQuoted(append(body, `,"details":`...), e.Hint, false)
+	}
 	return append(body, '}'), statusOf(info.AgentCore), info.AgentCore
 }
 

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/server/agentcore"
+)
+
+// agentcoreAddr is where the platform looks for a program, on this machine alone.
+const agentcoreAddr = "127.0.0.1:8080"
+
+// agentcoreARN is the runtime that the front door leads to where nothing else was said.
+const agentcoreARN = "arn:aws:bedrock-agentcore:us-east-1:000000000000:runtime/braid-0000000000"
+
+// agentcoreFlags are what braid serve takes for it.
+var agentcoreFlags = []flagSpec{
+	{name: "agentcore", help: "answer as a program inside Amazon Bedrock AgentCore does, and as its front door (" + agentcoreAddr + ")"},
+	{name: "agentcore-arn", value: "ARN", help: "the runtime that the front door leads to; it is printed at the start"},
+	{name: "agentcore-also", value: "LIST", help: "what streams have beside what is always in them: data, tool_use, ascii"},
+	{name: "trust-platform", help: "ask for no token: inside AgentCore Runtime alone, where the platform has done so"},
+}
+
+// openAgentCore puts the doors of AgentCore before the server's own, where it was asked for.
+func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metrics, log *slog.Logger) error {
+	if !in.on("agentcore") {
+		for _, f := range agentcoreFlags {
+			if in.flags[f.name] != "" {
+				return invalid("add --agentcore, or leave it out", "--%s goes with --agentcore", f.name)
+			}
+		}
+		return nil
+	}
+	o := agentcore.Options{
+		Service: h.service, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
+		Observe: metrics.Request, Log: log, Next: h.server,
+		Card: agentcore.Card{Name: agentName, Version: readBuild().Version},
+	}
+	var err error
+	if o.Stream, err = agentcore.ParseStream(words(in.flags["agentcore-also"])); err != nil {
+		return err
+	}
+	if in.on("trust-platform") {
+		// The platform calls its own paths, and nobody else is to find more.
+		o.TrustPlatform, o.Next = true, nil
+	} else {
+		file := filepath.Join(cfg.Data, awsKeysFile)
+		keys, err := keepAWSKeys(file)
+		if err != nil {
+			return err
+		}
+		o.Token, o.Runtime = h.token, cmp.Or(in.flags["agentcore-arn"], agentcoreARN)
+		o.Keys = func(_ context.Context, id string) (agentcore.Key, bool) {
+			k, ok := keys[id]
+			return k, ok
+		}
+		h.agentcore = []string{"  arn    " + o.Runtime, "  keys   " + file}
+	}
+	handler, err := agentcore.New(o)
+	if err != nil {
+		return err
+	}
+	h.trusts = o.TrustPlatform
+	h.http.Handler = handler
+	// Before the service is drained nothing may wait for it.
+	h.undo = append(h.undo, func() error { return handler.Close(context.Background()) })
+	return nil
+}
+
+// awsKeysFile is where the data folder keeps the keys of the front door, as AWS's own
+// programs keep theirs: a profile is a tenant.
+const awsKeysFile = "aws-credentials"
+
+// keepAWSKeys reads the keys, or makes a pair for the one tenant.
+func keepAWSKeys(file string) (map[string]agentcore.Key, error) {
+	fault := func(kind event.ErrorKind, message string, err error) error {
+		return &event.Error{
+			Kind: kind, Message: message, Err: err,
+			Hint: `look at the file "` + awsKeysFile + `" in the data folder: nobody else may read it; remove it and another is made`,
+		}
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text := "[" + tenant + "]\naws_access_key_id = AKIA" + rand.Text()[:16] + "\naws_secret_access_key = " + rand.Text() + rand.Text()[:14] + "\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return nil, fault(event.ErrPermission, "the AWS keys cannot be kept", err)
+		}
+		f, err = os.Open(file)
+	}
+	if err != nil {
+		return nil, fault(event.ErrPermission, "the AWS keys cannot be read", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fault(event.ErrPermission, "the AWS keys can be read by others", nil)
+	}
+	keys, profile, id := map[string]agentcore.Key{}, "", ""
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+			profile, id = strings.TrimSpace(line[1:len(line)-1]), ""
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		value = strings.TrimSpace(value)
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "aws_access_key_id":
+			id = value
+		case "aws_secret_access_key":
+			if profile == "" || id == "" || value == "" {
+				return nil, fault(event.ErrInvalid, "a secret AWS key belongs to no id, or to no profile", nil)
+			}
+			if _, twice := keys[id]; twice {
+				return nil, fault(event.ErrInvalid, "two profiles have the same AWS key", nil)
+			}
+			keys[id] = agentcore.Key{Secret: secret.New(value), Tenant: profile}
+		}
+	}
+	if err := lines.Err(); err != nil || len(keys) == 0 {
+		return nil, fault(event.ErrInvalid, "the file with the AWS keys holds none", err)
+	}
+	return keys, nil
+}

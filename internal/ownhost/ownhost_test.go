@@ -1,0 +1,32 @@
+package ownhost_test
+
+import (
+	"testing"
+
+	"github.com/braidrun/braid/internal/ownhost"
+)
+
+func TestHost(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST:80": true, "127.0.0.1:8080": true, "[::1]:8080": true, "::1": true, "127.9.9.9": true,
+		"braid.example": true, "Braid.Example:443": true, "": false, "other.example": false, "10.0.0.1": false,
+		"localhost.evil.example": false, "127.0.0.1.evil.example": false,
+	} {
+		if got := ownhost.Host(host, []string{"braid.example"}); got != want {
+			t.Errorf("%q: %v", host, got)
+		}
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	for origin, want := range map[string]bool{
+		"": true, "https://chat.example": true, "http://localhost:8080": true, "https://localhost:8080": true,
+		"http://localhost:9090": false, "https://evil.example": false, "null": false, "file://localhost:8080": false, "http://%": false,
+	} {
+		if got := ownhost.Origin(origin, "localhost:8080", []string{"https://chat.example"}); got != want {
+			t.Errorf("%q: %v", origin, got)
+		}
+	}
+}

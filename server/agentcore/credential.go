@@ -1,0 +1,144 @@
+package agentcore
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+)
+
+// Key is an AWS access key's other half, and who has it.
+type Key struct {
+	Secret secret.Secret
+	// Session is the token that goes with temporary keys; empty for others.
+	Session secret.Secret
+	// Tenant is the isolation boundary; User may be empty.
+	Tenant, User string
+}
+
+// frontDoor is what is known of the runtime that AWS's door leads to.
+type frontDoor struct{ arn, region, account, id string }
+
+var arnForm = regexp.MustCompile(`^arn:[a-z-]+:bedrock-agentcore:([a-z0-9-]+):([0-9]{12}):runtime/([A-Za-z][A-Za-z0-9_]{0,99}-[A-Za-z0-9]{10})$`)
+
+func openDoor(arn string) (*frontDoor, error) {
+	m := arnForm.FindStringSubmatch(arn)
+	if m == nil {
+		return nil, wrong("the runtime's ARN is none", "write it as arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/name-0123456789")
+	}
+	return &frontDoor{arn: arn, region: m[1], account: m[2], id: m[3]}, nil
+}
+
+// answers reports whether the door leads to what a request names: the runtime by its
+// ARN, or by its id beside the account, and its endpoint.
+func (d *frontDoor) answers(name string, query url.Values) bool {
+	if q := query.Get("qualifier"); q != "" && q != "DEFAULT" {
+		return false
+	}
+	account := query.Get("accountId")
+	if account != "" && account != d.account {
+		return false
+	}
+	return name == d.arn || name == d.id && account != ""
+}
+
+// authenticate finds the tenant in the credential, and nowhere else.
+func (x *exchange) authenticate() error {
+	o := &x.h.options
+	given := x.r.Header.Get("Authorization")
+	switch token, ok := strings.CutPrefix(given, "Bearer "); {
+	case !x.door && o.TrustPlatform:
+		x.who.Tenant = o.Tenant
+	case x.door && strings.HasPrefix(given, "AWS4-"):
+		if err := x.signed(); err != nil {
+			return err
+		}
+	case ok && !o.Token.Empty() && o.Token.Equal(secret.New(token)), x.subprotocolToken():
+		x.who.Tenant = o.Tenant
+	case x.door && given == "" && o.Keys != nil:
+		return notSigned(sigv4.Missing, "Missing Authentication Token")
+	default:
+		x.w.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
+		return &fault{
+			status: deniedStatus(x.door), exception: "AccessDeniedException", message: "the request has no valid token",
+			hint: "send the token that the server printed when it started: Authorization: Bearer …",
+		}
+	}
+	if user := x.r.Header.Get(userHeader); user != "" && x.who.User == "" {
+		if len(user) > 1024 {
+			return &event.Error{Kind: event.ErrInvalid, Message: "the user's id is too long", Hint: "send at most 1024 bytes"}
+		}
+		x.who.User = user
+	}
+	return nil
+}
+
+// deniedStatus is AWS's 403 at its door, and what HTTP says at ours.
+func deniedStatus(door bool) int {
+	if door {
+		return http.StatusForbidden
+	}
+	return http.StatusUnauthorized
+}
+
+// signed verifies a signature and finds whose key it is. The body may have to be read
+// for that; where its hash is in a signed header it is compared when it is read.
+func (x *exchange) signed() error {
+	id := sigv4.ID(x.r)
+	if x.h.options.Keys == nil {
+		return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
+	}
+	key, ok := x.h.options.Keys(x.r.Context(), id)
+	if !ok || key.Secret.Empty() || key.Tenant == "" {
+		return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
+	}
+	x.hash = x.r.Header.Get("X-Amz-Content-Sha256")
+	if x.hash == "" {
+		body, err := x.readBody()
+		if err != nil {
+			return err
+		}
+		x.hash = sigv4.Hash(body)
+	}
+	keys := sigv4.Keys{ID: id, Secret: key.Secret.Reveal(), Token: key.Session.Reveal()}
+	if code, message := sigv4.CheckHash(x.r, x.hash, keys, x.h.door.region, "bedrock-agentcore", time.Now()); code != "" {
+		return notSigned(code, message)
+	}
+	x.who = service.Principal{Tenant: key.Tenant, User: key.User}
+	return nil
+}
+
+func notSigned(code, message string) error {
+	return &fault{status: http.StatusForbidden, exception: code, message: message}
+}
+
+// tokenProtocol is how a page of a browser, which cannot set headers there, brings its
+// token to a WebSocket (AgentCore's documentation of WebSockets).
+const tokenProtocol = "base64UrlBearerAuthorization" //nolint:gosec // it is the word, not the token
+
+// subprotocolToken reports whether the token came so.
+func (x *exchange) subprotocolToken() bool {
+	if x.h.options.Token.Empty() || x.r.Header.Get("Upgrade") == "" {
+		return false
+	}
+	for _, line := range x.r.Header.Values("Sec-WebSocket-Protocol") {
+		for p := range strings.SplitSeq(line, ",") {
+			coded, ok := strings.CutPrefix(strings.TrimSpace(p), tokenProtocol+".")
+			if !ok {
+				continue
+			}
+			token, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(coded, "="))
+			if err == nil && x.h.options.Token.Equal(secret.New(string(token))) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,61 @@
+package agentcore
+
+import (
+	"context"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/service"
+)
+
+// ForAgent makes a handler that an agent answers, for a program of your own that runs
+// inside AgentCore Runtime:
+//
+//	h, err := agentcore.ForAgent(ctx, agent, agentcore.Options{TrustPlatform: true})
+//	…
+//	err = http.ListenAndServe(":8080", h)
+//
+// Sessions are kept in memory, which is what the platform does with a session's machine.
+// The agent's own limits hold, and callers choose neither its model nor the form of its
+// answers. Close it.
+func ForAgent(ctx context.Context, agent *braid.Agent, o Options) (*Handler, error) {
+	if agent == nil {
+		return nil, wrong("there is no agent", "make one with braid.New")
+	}
+	if err := agent.Err(); err != nil {
+		return nil, err
+	}
+	if o.Service != nil {
+		return nil, wrong("the handler is to have an agent and a service", "use New for the service")
+	}
+	s, err := service.New(service.Options{
+		Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, Log: o.Log,
+		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
+			switch {
+			case r.Model != "" && r.Model != agent.Model().Info().Name:
+				return nil, &event.Error{
+					Kind: event.ErrModelNotFound, Message: "callers do not choose this agent's model", Hint: "leave model out",
+				}
+			case r.OutputSchema != nil:
+				return nil, &event.Error{
+					Kind: event.ErrUnsupported, Message: "callers do not choose the form of this agent's answers", Hint: "leave output_schema out",
+				}
+			}
+			return agent, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Card.Name == "" {
+		o.Card.Name = agent.Name()
+	}
+	o.Service = s
+	h, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	h.own = true
+	return h, s.Start(ctx)
+}

@@ -1,0 +1,278 @@
+package agentcore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/ownhost"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+)
+
+// Options are what a handler is made of. The zero value answers nobody: a caller shows
+// Token, or is let in by TrustPlatform, or has a key that Keys knows.
+type Options struct {
+	// Service executes the runs. [ForAgent] makes one.
+	Service *service.Service
+	// Token is a bearer token; who has it is of Tenant, "default" if empty.
+	Token  secret.Secret
+	Tenant string
+	// TrustPlatform asks for no credential on /invocations and /ws, and answers under
+	// any name: inside AgentCore Runtime the platform has checked both, and nobody else
+	// reaches the port. Anywhere else it opens the agent to whoever does.
+	TrustPlatform bool
+	// Runtime is the ARN under which the front door answers,
+	// arn:aws:bedrock-agentcore:REGION:ACCOUNT:runtime/ID; without one there is none.
+	Runtime string
+	// Keys finds an AWS access key by its id, and with it the tenant; nil means that
+	// the front door takes the bearer token alone.
+	Keys func(ctx context.Context, id string) (Key, bool)
+	// Stream is sent to callers who do not say what they want.
+	Stream Stream
+	// Card describes the agent to other agents; see [Card].
+	Card Card
+	// Health is asked by /ping before the tasks are counted; "", or a panic, leaves it
+	// to them. nil means to count.
+	Health func() Health
+	// Debug takes the SDK's debug actions in the body of an invocation.
+	Debug bool
+	// Hosts are the names under which the handler may be asked beside those of this
+	// machine, and Origins the sites whose pages may ask beside its own.
+	Hosts, Origins []string
+	// Next answers what is asked for under other paths; nil means 404.
+	Next http.Handler
+	// BodyBytes bounds a body; 0 means [DefaultBodyBytes]. BodyTime is how long it may
+	// take to arrive; 0 means [DefaultBodyTime].
+	BodyBytes int64
+	BodyTime  time.Duration
+	// WriteTime is how long one write to a reader may take before the reader counts as
+	// gone; 0 means [DefaultWriteTime].
+	WriteTime time.Duration
+	// Observe is told of each request that was answered; nil means nobody. The route is
+	// never what the caller wrote.
+	Observe func(method, route string, status int, took time.Duration)
+	// Log gets one line for each request; nil means nobody.
+	Log *slog.Logger
+}
+
+// What a handler does where nothing else was said.
+const (
+	// DefaultBodyBytes is the platform's own bound of a payload.
+	DefaultBodyBytes = 100 << 20
+	DefaultBodyTime  = 2 * time.Minute
+	DefaultWriteTime = 60 * time.Second
+)
+
+// Handler answers AgentCore's requests. It is safe for concurrent use.
+type Handler struct {
+	options Options
+	service *service.Service
+	log     *slog.Logger
+	door    *frontDoor
+	health  health
+	readers readers
+	// own is set where the service is the handler's.
+	own bool
+	// behind are runs that go on although their request was answered.
+	behind sync.WaitGroup
+	// ends is done when the handler is closed.
+	ends context.Context //nolint:containedctx // it is the handler's life, which no request has
+	end  context.CancelFunc
+}
+
+// New makes a handler over a service, which the caller starts and drains.
+func New(o Options) (*Handler, error) {
+	if o.Service == nil {
+		return nil, wrong("a handler needs a service", "set Service, or use ForAgent")
+	}
+	if o.TrustPlatform && !o.Token.Empty() {
+		return nil, wrong("the handler is to ask for a token and to ask for none", "set either Token or TrustPlatform")
+	}
+	if o.Tenant == "" {
+		o.Tenant = "default"
+	}
+	if o.BodyBytes <= 0 {
+		o.BodyBytes = DefaultBodyBytes
+	}
+	if o.BodyTime <= 0 {
+		o.BodyTime = DefaultBodyTime
+	}
+	if o.WriteTime <= 0 {
+		o.WriteTime = DefaultWriteTime
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{options: o, service: o.Service, log: o.Log}
+	h.health.custom = o.Health
+	h.health.at = time.Now()
+	if o.Runtime != "" {
+		door, err := openDoor(o.Runtime)
+		if err != nil {
+			return nil, err
+		}
+		h.door = door
+	}
+	h.ends, h.end = context.WithCancel(context.Background())
+	return h, nil
+}
+
+func wrong(message, hint string) error {
+	return &event.Error{Op: "agentcore", Kind: event.ErrInvalid, Message: message, Hint: hint}
+}
+
+// Close waits for what goes on behind answered requests, as long as ctx lasts, and drains
+// the service where [ForAgent] made it.
+func (h *Handler) Close(ctx context.Context) error {
+	h.end()
+	var err error
+	if h.own {
+		err = h.service.Drain(ctx)
+	}
+	h.behind.Wait()
+	return err
+}
+
+// route is where a request goes.
+type route struct {
+	// name stands in logs and metrics.
+	name   string
+	method string
+	door   bool
+	// open needs no credential.
+	open   bool
+	handle func(*exchange) error
+	// arn is the runtime that the path names.
+	arn string
+}
+
+// find finds a request's route. found false is for paths that are not AgentCore's.
+func (h *Handler) find(r *http.Request) (rt route, found bool) {
+	switch path := r.URL.EscapedPath(); path {
+	case "/invocations":
+		return route{name: path, method: http.MethodPost, handle: (*exchange).invoke}, true
+	case "/ping":
+		return route{name: path, method: http.MethodGet, open: true, handle: (*exchange).ping}, true
+	case "/ws":
+		return route{name: path, method: http.MethodGet, handle: (*exchange).socket}, true
+	default:
+		rest, ok := strings.CutPrefix(path, "/runtimes/")
+		if !ok || h.door == nil {
+			return route{}, false
+		}
+		return doorRoute(rest), true
+	}
+}
+
+// doorRoute finds a route of the front door. The ARN is one segment, percent-encoded;
+// it is also taken as it stands.
+func doorRoute(rest string) route {
+	for _, rt := range []route{
+		{name: "/invocations", method: http.MethodPost, handle: (*exchange).invoke},
+		{name: "/invocations/.well-known/agent-card.json", method: http.MethodGet, handle: (*exchange).card},
+		{name: "/stopruntimesession", method: http.MethodPost, handle: (*exchange).stop},
+		{name: "/ws", method: http.MethodGet, handle: (*exchange).socket},
+	} {
+		arn, ok := strings.CutSuffix(rest, rt.name)
+		if !ok {
+			continue
+		}
+		if arn, err := url.PathUnescape(arn); err == nil {
+			rt.name, rt.door, rt.arn = "/runtimes/{arn}"+rt.name, true, arn
+			return rt
+		}
+	}
+	return route{name: "/runtimes/", door: true, open: true, handle: (*exchange).unknown}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rt, found := h.find(r)
+	if !found && h.options.Next != nil {
+		h.options.Next.ServeHTTP(w, r)
+		return
+	}
+	begun := time.Now()
+	x := newExchange(h, w, r, &rt)
+	defer func() {
+		if v := recover(); v != nil {
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v)
+			}
+			h.log.Error("a request panicked", "request", x.id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			x.refuse(&event.Error{Kind: event.ErrInternal, Message: "something went wrong inside the server"})
+		}
+		h.note(x, &rt, time.Since(begun))
+	}()
+	if !found {
+		rt = route{name: "none", open: true, handle: (*exchange).unknown}
+	}
+	if err := x.serve(&rt); err != nil {
+		x.refuse(err)
+	}
+}
+
+// note counts a request and writes its line in the log.
+func (h *Handler) note(x *exchange, rt *route, took time.Duration) {
+	method := x.r.Method
+	if method != http.MethodGet && method != http.MethodPost {
+		method = "other"
+	}
+	if h.options.Observe != nil {
+		h.options.Observe(method, rt.name, x.status, took)
+	}
+	level := slog.LevelInfo
+	if rt.name == "/ping" {
+		level = slog.LevelDebug // the platform asks all the time
+	}
+	h.log.LogAttrs(x.r.Context(), level, "request", slog.String("request", x.id), slog.String("method", method),
+		slog.String("route", rt.name), slog.Int("status", x.status), slog.Duration("took", took))
+}
+
+// serve is the way of every request: who asks from where, with which credential.
+func (x *exchange) serve(rt *route) error {
+	o := &x.h.options
+	if !o.TrustPlatform {
+		if !ownhost.Host(x.r.Host, o.Hosts) {
+			return &event.Error{
+				Kind: event.ErrPermission, Message: "this server does not answer under that name",
+				Hint: "ask it under its own address, or let the operator add the name",
+			}
+		}
+		if !ownhost.Origin(x.r.Header.Get("Origin"), x.r.Host, o.Origins) {
+			return &event.Error{
+				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
+			}
+		}
+	}
+	if rt.method != "" && x.r.Method != rt.method {
+		x.w.Header().Set("Allow", rt.method)
+		return &fault{http.StatusMethodNotAllowed, validation, "this path does not take that method", "use " + rt.method}
+	}
+	if !rt.open {
+		if err := x.authenticate(); err != nil {
+			return err
+		}
+	}
+	if rt.door && !rt.open && !x.h.door.answers(rt.arn, x.r.URL.Query()) {
+		return &event.Error{
+			Kind: event.ErrNotFound, Message: "there is no such agent runtime, or no such endpoint of it",
+			Hint: "look at the ARN, and leave the qualifier out or say DEFAULT",
+		}
+	}
+	return rt.handle(x)
+}
+
+// unknown answers what is no path.
+func (x *exchange) unknown() error {
+	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such path", Hint: "POST /invocations and GET /ping are there"}
+}

@@ -1,0 +1,166 @@
+package agentcore
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Health is what /ping says.
+type Health string
+
+// The words of /ping. Busy keeps a session's machine alive although nobody asks it.
+const (
+	Healthy Health = "Healthy"
+	Busy    Health = "HealthyBusy"
+)
+
+// health knows how a handler is doing.
+type health struct {
+	custom func() Health
+
+	mu     sync.Mutex
+	forced Health
+	tasks  map[*Task]struct{}
+	// said is what was found last, at when it became so.
+	said Health
+	at   time.Time
+}
+
+// Task is work that goes on although no request waits for it.
+type Task struct {
+	Name  string
+	Begun time.Time
+}
+
+// Task says that work has begun which outlives its request: until done is called /ping
+// answers [Busy], so that the platform keeps the machine. Calling done again does nothing.
+func (h *Handler) Task(name string) (done func()) {
+	t := &Task{name, time.Now()}
+	s := &h.health
+	s.mu.Lock()
+	if s.tasks == nil {
+		s.tasks = make(map[*Task]struct{})
+	}
+	s.tasks[t] = struct{}{}
+	s.mu.Unlock()
+	s.look()
+	return func() {
+		s.mu.Lock()
+		delete(s.tasks, t)
+		s.mu.Unlock()
+		s.look()
+	}
+}
+
+// Tasks lists what goes on, in no order.
+func (h *Handler) Tasks() []Task {
+	h.health.mu.Lock()
+	defer h.health.mu.Unlock()
+	out := make([]Task, 0, len(h.health.tasks))
+	for t := range h.health.tasks {
+		out = append(out, *t)
+	}
+	return out
+}
+
+// Force has /ping answer with a word whatever goes on; "" goes back to what does.
+func (h *Handler) Force(as Health) {
+	h.health.mu.Lock()
+	h.health.forced = as
+	h.health.mu.Unlock()
+	h.health.look()
+}
+
+// look finds out how things stand, and since when.
+func (s *health) look() (Health, time.Time) {
+	custom := s.ask()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := Healthy
+	switch {
+	case s.forced != "":
+		now = s.forced
+	case custom != "":
+		now = custom
+	case len(s.tasks) > 0:
+		now = Busy
+	}
+	if s.said == "" {
+		s.said = Healthy // as it began
+	}
+	if now != s.said {
+		s.said, s.at = now, time.Now()
+	}
+	return s.said, s.at
+}
+
+// ask asks the embedding program, which may not know.
+func (s *health) ask() (h Health) {
+	if s.custom == nil {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			h = ""
+		}
+	}()
+	return s.custom()
+}
+
+// pingBody is the answer of /ping; the time is in whole seconds.
+type pingBody struct {
+	Status Health `json:"status"`
+	Since  int64  `json:"time_of_last_update"`
+}
+
+func (h *Handler) pingBody() pingBody {
+	status, at := h.health.look()
+	return pingBody{status, at.Unix()}
+}
+
+// ping answers the platform.
+func (x *exchange) ping() error {
+	x.json(http.StatusOK, x.h.pingBody())
+	return nil
+}
+
+// jobsBody is what the debug action job_status tells.
+type jobsBody struct {
+	Active int       `json:"active_count"`
+	Jobs   []jobBody `json:"running_jobs"`
+}
+
+type jobBody struct {
+	Name     string  `json:"name"`
+	Duration float64 `json:"duration"`
+}
+
+// act does what a debug action of the SDK wants.
+func (x *exchange) act(action string) error {
+	forced := func(as Health) {
+		x.h.Force(as)
+		x.json(http.StatusOK, map[string]string{"forced_status": string(as)})
+	}
+	switch action {
+	case "ping_status":
+		x.json(http.StatusOK, x.h.pingBody())
+	case "job_status":
+		out := jobsBody{Jobs: []jobBody{}}
+		for _, t := range x.h.Tasks() {
+			out.Active++
+			out.Jobs = append(out.Jobs, jobBody{t.Name, time.Since(t.Begun).Seconds()})
+		}
+		x.json(http.StatusOK, out)
+	case "force_healthy":
+		forced(Healthy)
+	case "force_busy":
+		forced(Busy)
+	case "clear_forced_status":
+		x.h.Force("")
+		x.json(http.StatusOK, map[string]string{"forced_status": "Cleared"})
+	default:
+		return &fault{http.StatusBadRequest, validation, "Unknown action: " + fit(action, 60), ""}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package agentcore
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/service"
+)
+
+// invoke answers an invocation: with a stream, with one JSON value, or at once where the
+// caller does not wait.
+func (x *exchange) invoke() error {
+	if err := x.inSession(x.r.Header.Get(sessionHeader)); err != nil {
+		return err
+	}
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	in, err := x.parse(body)
+	if err != nil {
+		return err
+	}
+	if x.h.options.Debug && in.action != "" {
+		return x.act(in.action)
+	}
+	x.kept = nil // a large one is not to be held as long as the stream lasts
+	t, err := x.begin(x.r.Context(), in)
+	if err != nil {
+		return err
+	}
+	if asynchronous(x.r) {
+		return x.goOn(t)
+	}
+	defer t.close()
+	if wantsJSON(x.r) {
+		return t.collect(x.r.Context())
+	}
+	t.stream(x.r.Context())
+	return nil
+}
+
+// retryTime is how long an SDK's request counts as the same.
+const retryTime = 10 * time.Minute
+
+// begin has the run accepted, or finds the one that the same request has begun, or
+// answers what the session's run waits for.
+func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
+	conv, err := x.h.service.OpenConversation(ctx, x.who, x.conversation(), service.NewConversation{
+		Metadata: map[string]string{"agentcore_session": x.session},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(in.answers) > 0 {
+		return x.answer(ctx, conv.ID, in)
+	}
+	if conv.Status == event.RunWaiting && in.run.Key == "" { // with a key it may be that very run
+		if err := x.waits(ctx, conv.ID); err != nil {
+			return nil, err
+		}
+	}
+	in.run.Watch = true
+	started, err := x.start(ctx, conv.ID, in)
+	if errors.Is(err, event.ErrLocked) {
+		if waits := x.waits(ctx, conv.ID); waits != nil {
+			return nil, waits
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := newTurn(x, conv.ID, started.Run.ID, in.stream)
+	t.follower = started.Follower
+	if t.follower == nil { // the run was there: all of it is told again
+		t.asked = true
+		t.follower, err = x.h.service.Follow(ctx, x.who, conv.ID, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x.h.readers.enter(t.run)
+	return t, nil
+}
+
+// waits says that nothing but answers can go on with the session.
+func (x *exchange) waits(ctx context.Context, conv string) error {
+	open, err := x.h.service.Questions(ctx, x.who, conv)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return &event.Error{
+		Kind: event.ErrInvalid, Message: "the session waits for answers to its interrupts",
+		Hint: `send {"prompt": [{"interruptResponse": {"interruptId": "…", "response": …}}]}`,
+	}
+}
+
+// start has a run accepted. A key that was used more than ten minutes ago is a new one.
+func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.Started, error) {
+	s := x.h.service
+	began := time.Now()
+	key := in.run.Key
+	started, err := s.StartRun(ctx, x.who, conv, in.run)
+	if key == "" || !service.KeyReused(err) && (err != nil || began.Sub(started.Run.Admitted) < retryTime) {
+		return started, err
+	}
+	runs, listErr := s.ListRuns(ctx, x.who, conv, 0, 0)
+	if listErr != nil {
+		return started, listErr
+	}
+	same := slices.DeleteFunc(runs, func(r journal.Run) bool {
+		rest, ok := strings.CutPrefix(r.Key, key)
+		return !ok || rest != "" && !strings.HasPrefix(rest, " ")
+	})
+	if len(same) == 0 {
+		return started, err
+	}
+	in.run.Key = same[len(same)-1].Key // it is still the same, or
+	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
+		in.run.Key = key + " " + strconv.Itoa(len(same)) // no header has a space at its end
+	}
+	started, err = s.StartRun(ctx, x.who, conv, in.run)
+	if service.KeyReused(err) {
+		return started, bad("the amz-sdk-invocation-id came with another request before", "use a new one for a new request")
+	}
+	return started, err
+}
+
+// answer answers the session's run. Its stream tells what happens from there on.
+func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, error) {
+	s := x.h.service
+	open, err := s.Questions(ctx, x.who, conv)
+	if err != nil {
+		return nil, err
+	}
+	t := newTurn(x, conv, "", in.stream)
+	t.asked, t.awaited = true, map[string]bool{}
+	for _, a := range in.answers {
+		if !slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) || t.awaited[a.ID] {
+			return nil, &event.Error{
+				Kind: event.ErrInvalid, Message: "an answer is to no open interrupt", Hint: "each interruptId is good for one answer",
+			}
+		}
+		t.awaited[a.ID] = true
+	}
+	at, err := t.prime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.follower, err = s.Follow(ctx, x.who, conv, at); err != nil {
+		return nil, err
+	}
+	for _, a := range in.answers {
+		run, err := s.Answer(ctx, x.who, conv, a.ID, a.Response)
+		if err != nil {
+			t.follower.Close()
+			return nil, err
+		}
+		t.run = run.ID
+	}
+	x.h.readers.enter(t.run)
+	return t, nil
+}
+
+// goOn answers at once; the run goes on, and keeps the machine alive until it is over.
+func (x *exchange) goOn(t *turn) error {
+	h := x.h
+	done := h.Task("run")
+	h.behind.Go(func() {
+		defer done()
+		defer t.follower.Close()
+		defer h.readers.leave(t.run)
+		for !t.over {
+			if _, err := t.next(h.ends, nil); err != nil {
+				return // the service is being closed: the run is kept as it stands
+			}
+		}
+	})
+	x.w.Header().Set("Preference-Applied", "respond-async")
+	x.json(http.StatusAccepted, acceptedBody{"accepted", x.session, t.run})
+	return nil
+}
+
+// acceptedBody says that a run goes on behind its request.
+type acceptedBody struct {
+	Status  string `json:"status"`
+	Session string `json:"runtimeSessionId"`
+	Run     string `json:"run"`
+}
+
+// asynchronous reports whether the caller wants to look later (RFC 7240).
+func asynchronous(r *http.Request) bool {
+	for _, line := range r.Header.Values("Prefer") {
+		for part := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wantsJSON reports whether the caller wants one value instead of a stream: it says so,
+// and does not name streams too.
+func wantsJSON(r *http.Request) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
+}
+
+// leave cancels the run of a reader that has gone, unless others read it.
+func (x *exchange) leave(conv, run string, over bool) {
+	if last := x.h.readers.leave(run); !last || over {
+		return
+	}
+	ctx, stop := x.context()
+	defer stop()
+	if err := x.h.service.CancelRun(ctx, x.who, conv, run); err != nil && !errors.Is(err, event.ErrConflict) {
+		x.h.log.Warn("a run whose reader left could not be cancelled", "request", x.id, "run", run, "error", err)
+	}
+}
+
+// stop ends a runtime session: what runs in it is cancelled, and the next invocation
+// begins anew, as on a machine that knows nothing.
+func (x *exchange) stop() error {
+	if x.r.Header.Get(sessionHeader) == "" {
+		return bad("the session to be stopped is not named", "send "+sessionHeader)
+	}
+	if err := x.inSession(x.r.Header.Get(sessionHeader)); err != nil {
+		return err
+	}
+	if _, err := x.readBody(); err != nil { // it holds a token that repeating needs, and stopping twice does no harm
+		return err
+	}
+	ctx := x.r.Context()
+	s := x.h.service
+	conv, err := s.ConversationNamed(ctx, x.who, x.conversation())
+	if errors.Is(err, event.ErrNotFound) {
+		return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: "it begins with its first invocation"}
+	}
+	if err != nil {
+		return err
+	}
+	for i := range conv.Open {
+		err := s.CancelRun(ctx, x.who, conv.ID, conv.Open[i].ID)
+		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these two say that it has ended
+			return err
+		}
+	}
+	if _, err := s.ResetConversation(ctx, x.who, conv.ID); err != nil {
+		return err
+	}
+	x.json(http.StatusOK, map[string]int{"statusCode": http.StatusOK})
+	return nil
+}

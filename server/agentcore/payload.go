@@ -1,0 +1,323 @@
+package agentcore
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+)
+
+// Stream says what a stream has beside what is always in it.
+type Stream struct {
+	// Data repeats each piece as {"data", "delta"} and as tool_use_stream, as Strands
+	// derives them (the seed's kind 4, never as a printed dict).
+	Data bool
+	// ToolUse announces each call as {"tool_name", "type": "tool_use", "debug_data"}
+	// (the seed's kind 7).
+	ToolUse bool
+	// ASCII escapes everything else as \uXXXX.
+	ASCII bool
+}
+
+// ParseStream reads words of a caller or an operator: data, tool_use, ascii.
+func ParseStream(list []string) (Stream, error) {
+	var s Stream
+	for _, word := range list {
+		switch strings.TrimSpace(word) {
+		case "":
+		case "data":
+			s.Data = true
+		case "tool_use":
+			s.ToolUse = true
+		case "ascii":
+			s.ASCII = true
+		default:
+			return Stream{}, bad("there is no stream option "+strconv.Quote(fit(word, 40)), "use data, tool_use or ascii")
+		}
+	}
+	return s, nil
+}
+
+// payload is the body of an invocation. Programs on AgentCore make up their own; this is
+// what their examples agree on. What is unknown is left alone.
+type payload struct {
+	// Prompt is a string, or content blocks in Converse's form.
+	Prompt json.RawMessage `json:"prompt"`
+	// Input is the other name: the same, or an object with a prompt in it.
+	Input        json.RawMessage `json:"input"`
+	Model        string          `json:"model"`
+	OutputSchema json.RawMessage `json:"output_schema"`
+	// Stream names what is sent on request.
+	Stream []string `json:"stream_options"`
+	Action string   `json:"_agent_core_app_action"`
+}
+
+// asked is what an invocation wants.
+type asked struct {
+	run service.RunRequest
+	// answers are to questions of the run that the session waits in.
+	answers []interruptResponse
+	stream  Stream
+	action  string
+}
+
+type interruptResponse struct {
+	ID       string          `json:"interruptId"`
+	Response json.RawMessage `json:"response"`
+}
+
+func bad(message, hint string) error {
+	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
+}
+
+// readBody reads the body once, and holds it against the hash that was signed.
+func (x *exchange) readBody() ([]byte, error) {
+	if x.read {
+		return x.kept, x.sameHash(x.kept)
+	}
+	most := x.h.options.BodyBytes
+	tooLong := &event.Error{
+		Kind: event.ErrTooLarge, Message: "the body is longer than " + strconv.FormatInt(most, 10) + " bytes", Hint: "send less at once",
+	}
+	if x.r.ContentLength > most {
+		return nil, tooLong
+	}
+	control := http.NewResponseController(x.w)
+	_ = control.SetReadDeadline(time.Now().Add(x.h.options.BodyTime)) // a connection that has none is bounded otherwise
+	var buf bytes.Buffer
+	if x.r.ContentLength > 0 && x.who.Tenant != "" { // memory goes to nobody who is not known
+		buf.Grow(int(x.r.ContentLength) + bytes.MinRead)
+	}
+	_, err := io.Copy(&buf, http.MaxBytesReader(x.w, x.r.Body, most))
+	_ = control.SetReadDeadline(time.Time{})
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, tooLong
+		}
+		return nil, bad("the body did not arrive", "send it again")
+	}
+	// Whoever asks anew goes behind those who wait, so that a full core serves all.
+	runtime.Gosched()
+	x.kept, x.read = buf.Bytes(), true
+	return x.kept, x.sameHash(x.kept)
+}
+
+func (x *exchange) sameHash(body []byte) error {
+	if x.hash == "" || sigv4.Hash(body) == x.hash {
+		return nil
+	}
+	return notSigned(sigv4.Invalid, "The SHA-256 of the body is not the one that was signed.")
+}
+
+// parse reads an invocation.
+func (x *exchange) parse(body []byte) (*asked, error) {
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(body) {
+		return nil, &fault{http.StatusBadRequest, validation, "Invalid encoding", "the body is not valid UTF-8"}
+	}
+	if err := strictjson.Check(body, strictjson.DefaultDepth); err != nil {
+		return nil, &fault{http.StatusBadRequest, validation, "Invalid JSON", err.Error()}
+	}
+	var in payload
+	body = bytes.TrimSpace(body)
+	switch body[0] {
+	case '{':
+		if err := json.Unmarshal(body, &in); err != nil {
+			return nil, bad("a field of the body is of another type than it may be", `send {"prompt": "…"}`)
+		}
+	case '"':
+		in.Prompt = body
+	default:
+		return nil, bad("the body is no JSON object", `send {"prompt": "…"}`)
+	}
+	out := &asked{action: in.Action, stream: x.h.options.Stream}
+	if x.h.options.Debug && in.Action != "" {
+		return out, nil
+	}
+	if err := out.say(&in); err != nil {
+		return nil, err
+	}
+	words := in.Stream
+	if v := x.r.Header.Get(customHeader + "Braid-Stream"); v != "" {
+		words = append(words, strings.Split(v, ",")...)
+	}
+	if len(words) > 0 {
+		s, err := ParseStream(words)
+		if err != nil {
+			return nil, err
+		}
+		out.stream = s
+	}
+	out.run.Model = in.Model
+	if s := string(in.OutputSchema); s != "" && s != "null" {
+		out.run.OutputSchema = in.OutputSchema
+	}
+	out.run.Tokens = x.tokens()
+	out.run.Key = x.retryID()
+	const maxKey = 200
+	if len(out.run.Key) > maxKey {
+		return nil, bad("the amz-sdk-invocation-id is too long", "send at most 200 bytes")
+	}
+	return out, nil
+}
+
+// say takes what the person said, or answers.
+func (a *asked) say(in *payload) error {
+	prompt := in.Prompt
+	if len(prompt) == 0 || string(prompt) == "null" {
+		prompt = in.Input
+	}
+	if len(prompt) > 0 && prompt[0] == '{' {
+		var inner struct {
+			Prompt json.RawMessage `json:"prompt"`
+		}
+		_ = json.Unmarshal(prompt, &inner) // it has been checked
+		prompt = inner.Prompt
+	}
+	missing := bad("the body has no prompt", `send {"prompt": "…"}`)
+	if len(prompt) == 0 {
+		return missing
+	}
+	switch prompt[0] {
+	case '"':
+		_ = json.Unmarshal(prompt, &a.run.Input) // it has been checked
+		if strings.TrimSpace(a.run.Input) == "" {
+			return bad("the prompt is empty", "say something")
+		}
+		return nil
+	case '[':
+		return a.blocks(prompt)
+	default:
+		return missing
+	}
+}
+
+// content is a block of a prompt in Converse's form.
+type content struct {
+	Text  *string `json:"text"`
+	Image *struct {
+		Format string `json:"format"`
+		Source source `json:"source"`
+	} `json:"image"`
+	Document *struct {
+		Format string `json:"format"`
+		Name   string `json:"name"`
+		Source source `json:"source"`
+	} `json:"document"`
+	Interrupt *interruptResponse `json:"interruptResponse"`
+}
+
+type source struct {
+	// Bytes is base64, as boto3 writes bytes in JSON.
+	Bytes string `json:"bytes"`
+}
+
+// blocks takes a list: what was said, or answers, and not both.
+func (a *asked) blocks(prompt []byte) error {
+	var list []content
+	if err := json.Unmarshal(prompt, &list); err != nil {
+		return bad("the prompt is no list of content blocks", `send a string, or blocks such as {"text": "…"}`)
+	}
+	for i := range list {
+		c := &list[i]
+		switch {
+		case c.Interrupt != nil:
+			if c.Interrupt.ID == "" {
+				return bad("an interruptResponse has no interruptId", "take it from the interrupt's id")
+			}
+			if len(c.Interrupt.Response) == 0 {
+				c.Interrupt.Response = json.RawMessage("null")
+			}
+			a.answers = append(a.answers, *c.Interrupt)
+		case c.Text != nil && strings.TrimSpace(*c.Text) == "":
+		case c.Text != nil:
+			a.run.Attachments = append(a.run.Attachments, &event.Text{Text: *c.Text})
+		case c.Image != nil:
+			data, err := c.Image.Source.data()
+			if err != nil {
+				return err
+			}
+			a.run.Attachments = append(a.run.Attachments, &event.Image{MIME: mimeOf("image/", c.Image.Format), Data: data})
+		case c.Document != nil:
+			data, err := c.Document.Source.data()
+			if err != nil {
+				return err
+			}
+			a.run.Attachments = append(a.run.Attachments, &event.Document{MIME: mimeOf("", c.Document.Format), Name: c.Document.Name, Data: data})
+		default:
+			return bad("a content block of the prompt is of no kind that is taken", "send text, image, document or interruptResponse")
+		}
+	}
+	if len(a.answers) > 0 && len(a.run.Attachments) > 0 {
+		return bad("the prompt answers interrupts and says something beside them", "send the answers alone")
+	}
+	if len(a.answers) == 0 && len(a.run.Attachments) == 0 {
+		return bad("the prompt is empty", "say something")
+	}
+	return nil
+}
+
+func (s *source) data() ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(s.Bytes)
+	if err != nil || len(data) == 0 {
+		return nil, bad("the bytes of a file are not base64, or empty", "encode the file as standard base64")
+	}
+	return data, nil
+}
+
+// formats are Converse's words for files (API DocumentBlock).
+var formats = map[string]string{
+	"pdf": "application/pdf", "csv": "text/csv", "html": "text/html", "txt": "text/plain", "md": "text/markdown",
+	"doc": "application/msword", "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	"xls": "application/vnd.ms-excel", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+// mimeOf is the type of a file of that format.
+func mimeOf(family, format string) string {
+	format = strings.ToLower(format)
+	if family != "" {
+		return family + format
+	}
+	if mime, ok := formats[format]; ok {
+		return mime
+	}
+	return "application/octet-stream"
+}
+
+// tokens are what the headers bring for tools: the caller's own headers by what stands
+// behind the prefix, in lower case, and the platform's tokens. They live in memory, for
+// the run only.
+func (x *exchange) tokens() map[string]secret.Secret {
+	out := map[string]secret.Secret{}
+	put := func(name, value string) {
+		if value != "" {
+			out[name] = secret.New(value)
+		}
+	}
+	for name := range x.r.Header {
+		if rest, ok := strings.CutPrefix(name, customHeader); ok && rest != "Braid-Stream" {
+			put(strings.ToLower(rest), x.r.Header.Get(name))
+		}
+	}
+	for _, name := range []string{"Workloadaccesstoken", "X-Amz-Bedrock-Agentcore-Identity-Wat"} { // the later one goes before
+		put("workload_access_token", x.r.Header.Get(name))
+	}
+	put("oauth2_callback_url", x.r.Header.Get("Oauth2callbackurl"))
+	if x.h.options.TrustPlatform && !x.door { // otherwise it is the credential for this server
+		put("authorization", x.r.Header.Get("Authorization"))
+	}
+	return out
+}

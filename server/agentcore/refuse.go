@@ -1,0 +1,98 @@
+package agentcore
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	wire "github.com/braidrun/braid/wire/agentcore"
+)
+
+// fault is an error that the table of kinds does not have.
+type fault struct {
+	status                   int
+	exception, message, hint string
+}
+
+// validation is the exception of a request that is wrong.
+const validation = "ValidationException"
+
+func (f *fault) Error() string { return f.message }
+
+// refuse answers with an error, unless an answer has begun: then only cutting it off is
+// left. The container's door has the form of the Python program, AWS's the one that its
+// SDKs make typed errors of.
+func (x *exchange) refuse(err error) {
+	if x.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	f, body := x.explain(err)
+	if f.status >= 500 {
+		x.h.log.Error("a request failed", "request", x.id, "error", err, "cause", errors.Unwrap(err))
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok && e.RetryAfter > 0 {
+		x.w.Header().Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
+	}
+	x.w.Header().Set(awsErrorType, f.exception)
+	x.json(f.status, body)
+}
+
+// told is an error as the container's door tells it, in the order of the Python program.
+type told struct {
+	Error   string `json:"error"`
+	Details string `json:"details,omitempty"`
+}
+
+// message is one as AWS's SDKs read it.
+type message struct {
+	Message string `json:"message"`
+}
+
+// explain is what the outside is told of an error. Causes stay inside.
+func (x *exchange) explain(err error) (*fault, any) {
+	f, ok := errors.AsType[*fault](err)
+	if !ok {
+		f = faultOf(err)
+	}
+	if !x.door {
+		return f, told{f.message, f.hint}
+	}
+	if f.hint == "" {
+		return f, message{f.message}
+	}
+	return f, message{f.message + ": " + f.hint}
+}
+
+// faultOf is the fault of an error by the one table.
+func faultOf(err error) *fault {
+	body, status, exception := wire.ErrorOf(err)
+	var t told
+	_ = json.Unmarshal(body, &t) // it was written a moment ago
+	return &fault{status, exception, t.Error, t.Details}
+}
+
+// failed is the error of a run that has failed: it is the agent's, whatever it is, and no
+// SDK is to send the request again.
+func failed(e *event.Error) error {
+	if e == nil {
+		e = &event.Error{}
+	}
+	f := faultOf(e)
+	f.status, f.exception = http.StatusFailedDependency, "RuntimeClientError"
+	return f
+}
+
+// fit cuts what a caller wrote.
+func fit(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}

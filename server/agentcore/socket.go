@@ -1,0 +1,3 @@
+package agentcore
+
+func (x *exchange) socket() error { return x.unknown() }

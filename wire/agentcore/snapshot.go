@@ -1,0 +1,36 @@
+package agentcore
+
+import "github.com/braidrun/braid/event"
+
+// AppendSnapshot appends what a step in flight has said and was not sent: a reader who
+// missed pieces goes on with whole text. Where the snapshot has gaps itself, the pieces
+// wait for the end of the step, which repeats all of it.
+func (enc *Encoder) AppendSnapshot(dst []byte, in *event.Snapshot) []byte {
+	if in.Audience != event.Everyone || in.Kind != event.StepModel {
+		return dst
+	}
+	s := enc.scope(in.Scope)
+	if in.Truncated {
+		s.lost = true
+		return dst
+	}
+	enc.dst = dst
+	for i := range in.Blocks {
+		b := &in.Blocks[i]
+		n := 0
+		if have := s.sent[b.Block]; have != nil {
+			n = have.n
+		}
+		switch {
+		case b.Kind == event.BlockToolCall && (n < len(b.Text) || n == 0):
+			enc.input(s, &event.ToolInputDelta{Call: b.Call, Tool: b.Tool, JSON: b.Text[min(n, len(b.Text)):], Block: b.Block})
+		case n >= len(b.Text):
+		case b.Kind == event.BlockText:
+			enc.text(s, b.Block, b.Text[n:])
+		case b.Kind == event.BlockThinking:
+			enc.thinking(s, b.Block, b.Text[n:])
+		}
+	}
+	dst, enc.dst = enc.dst, nil
+	return dst
+}

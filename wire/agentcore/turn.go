@@ -1,0 +1,70 @@
+package agentcore
+
+import "github.com/braidrun/braid/event"
+
+// A request and its answer need not be a run: one that was interrupted goes on in
+// another request, and a stream may break off before its run does.
+
+// AppendResumed begins the stream of a request that answers what its run waits for.
+// The encoder has been given the run's events so far, whose bytes are not sent again.
+func (enc *Encoder) AppendResumed(dst []byte) []byte {
+	enc.dst = dst
+	s := enc.scope("")
+	enc.plain(s, `{"init_event_loop": true}`)
+	enc.plain(s, `{"start": true}`)
+	enc.plain(s, `{"start_event_loop": true}`)
+	s.cycles = max(s.cycles, 1)
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// AppendInterrupted appends the result of a run that waits for answers: Strands ends
+// the stream there, and goes on in another request.
+func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
+	enc.dst = dst
+	enc.result(enc.scope(""), event.StopQuestion)
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// AppendBroken ends a stream that breaks off although its run may not have: the error
+// that the Python program sends when it fails itself.
+func (enc *Encoder) AppendBroken(dst []byte, err *event.Error) []byte {
+	enc.dst = dst
+	message, class := faultOf(err)
+	enc.fault(enc.scope(""), message, class)
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// AppendResult appends what a run came to as one JSON value, for a request that wants no
+// stream: {"result": …} as the stream's last frame has it, with the structured output
+// and the questions that it waits for in it, and no line behind it. The encoder has been
+// given the run's events, whose bytes are not needed. end is nil for a run that waits.
+func (enc *Encoder) AppendResult(dst []byte, end *event.RunEnded, open []event.Asked) []byte {
+	enc.dst = dst
+	stop := event.StopQuestion
+	if end != nil {
+		stop = end.Stop
+	}
+	enc.raw(`{"result": `)
+	enc.agentResult(enc.scope(""), stop)
+	if end != nil && len(end.Output) > 0 {
+		enc.raw(`, "structured_output": `)
+		enc.value(end.Output)
+	}
+	for i := range open {
+		if i == 0 {
+			enc.raw(`, "interrupts": [`)
+		} else {
+			enc.raw(", ")
+		}
+		enc.interrupt(&open[i])
+		if i == len(open)-1 {
+			enc.raw("]")
+		}
+	}
+	enc.raw("}}")
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
