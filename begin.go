@@ -75,7 +75,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []decided) {
 	offered := s.offer(agent)
 	for i, c := range calls {
-		reconcile := c.state == callBegun && c.effect == event.EffectReconcilable
+		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.failed)
 		attempt := c.attempt + 1
 		tool := offered.tool(c.Name)
 		var by *decided
@@ -107,6 +107,9 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 			d.callFor(w.call, s, c, attempt)
 		}
 		w.call.tool, w.call.traits, w.call.reconcile = tool, traits, reconcile
+		if traits.Parallel > 0 {
+			w.tool = tool.Spec().Name
+		}
 		switch {
 		case traits.Timeout > 0:
 			w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)

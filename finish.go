@@ -55,13 +55,17 @@ func (d *driver) closeSteps(s *Scope) {
 		if c.state == callNew {
 			text = "The tool call was cancelled and never begun."
 		}
+		attempt := c.attempt
+		if !c.retryAt.IsZero() {
+			text, attempt = "The tool call failed, and was cancelled before it was made again.", 0 // that attempt has ended
+		}
 		if w := d.flight(c.step); w != nil {
 			outcome = event.OutcomeStraggler
 			text = "The tool " + quote(c.Name) + " did not stop when it was cancelled and was left behind; " +
 				"it may still have an effect."
 			d.leave(w)
 		}
-		d.add(s, c.step, c.attempt, &event.StepEnded{
+		d.add(s, c.step, attempt, &event.StepEnded{
 			Step: event.StepTool, Outcome: outcome, Result: &event.ToolResult{
 				Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
 			},

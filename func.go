@@ -124,8 +124,28 @@ func Reconcile(fn func(ctx context.Context, args json.RawMessage) (out Output, k
 	}
 }
 
-// Timeout bounds one call. Its context ends then, and the model is told.
+// Timeout bounds one attempt of a call, from when it runs. Its context ends then, and the
+// model is told.
 func Timeout(d time.Duration) ToolOption { return func(t *Traits) { t.Timeout = d } }
+
+// Parallel bounds the calls of the tool that run at once in one run. Those above it wait
+// for their turn, which costs them nothing of their time-out.
+func Parallel(n int) ToolOption { return func(t *Traits) { t.Parallel = n } }
+
+// Polling says that asking again and again is what the tool is for: its calls never count
+// as a loop, however often they bring the same.
+func Polling() ToolOption { return func(t *Traits) { t.Polling = true } }
+
+// RetryTool repeats a call that failed and may succeed later: Attempts in all, after waits
+// that begin with Base (0 means 1 s), double, and are at most Max (0 means 30 s). It is for
+// tools that are [Pure], [Idempotent] or can [Reconcile]; of the last, the outside is asked
+// first what became of the failed attempt. With a tool of another effect the agent has an
+// error ([Agent.Err]), because nobody knows what a repetition would do.
+//
+// Repeated is an error that says nothing of its kind, one whose kind may be repeated
+// ([event.KindInfo]), and the tool's own time-out. Not repeated are wrong arguments, panics,
+// an [Output] with IsError, and tools that were left behind.
+func RetryTool(r Retry) ToolOption { return func(t *Traits) { t.Retry = r } }
 
 // outputOf turns a function's result into an Output.
 func outputOf(v any) (Output, error) {

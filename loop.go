@@ -91,10 +91,7 @@ func Next(s *Scope, in Inputs) Command {
 		return Command{Do: DoWait, Why: event.WhyWaiting}
 	}
 	if s.batch != nil {
-		if cmd, ok := nextCalls(s, in); ok {
-			return cmd
-		}
-		return Command{Do: DoWait, Why: event.WhyWaiting}
+		return nextCalls(s, in)
 	}
 
 	if s.endTurn && s.fresh == event.WhyToolResults {
@@ -133,15 +130,16 @@ func Next(s *Scope, in Inputs) Command {
 	return nextModel(s, in, s.fresh)
 }
 
-// nextCalls decides for an open batch: the calls that can run now, if any.
-func nextCalls(s *Scope, in Inputs) (Command, bool) {
+// nextCalls decides for an open batch: the calls that can run now, or until when to wait.
+func nextCalls(s *Scope, in Inputs) Command {
 	if in.offer == nil {
 		in.offer = in.Agent.current()
 	}
 	if s.settled == 0 && !in.Agent.sequential && len(in.offer.children) == 0 && s.untouched() {
-		return Command{Do: DoTools, calls: s.batch}, true
+		return Command{Do: DoTools, calls: s.batch}
 	}
 	var tools, scopes []*call
+	wait := Command{Do: DoWait, Why: event.WhyWaiting}
 	for _, c := range s.batch {
 		switch c.state {
 		case callEnded:
@@ -156,6 +154,12 @@ func nextCalls(s *Scope, in Inputs) (Command, bool) {
 				tools = append(tools, c)
 			}
 		case callNew, callAnswered:
+			if in.Now.Before(c.retryAt) {
+				if wait.Until.IsZero() || c.retryAt.Before(wait.Until) {
+					wait.Why, wait.Until = event.WhyRetry, c.retryAt
+				}
+				break
+			}
 			if in.offer.child(c.Name) != nil {
 				scopes = append(scopes, c)
 			} else {
@@ -167,10 +171,13 @@ func nextCalls(s *Scope, in Inputs) (Command, bool) {
 			break
 		}
 	}
-	if len(scopes) > 0 {
-		return Command{Do: DoScopes, calls: scopes}, true
+	switch {
+	case len(scopes) > 0:
+		return Command{Do: DoScopes, calls: scopes}
+	case len(tools) > 0:
+		return Command{Do: DoTools, calls: tools}
 	}
-	return Command{Do: DoTools, calls: tools}, len(tools) > 0
+	return wait
 }
 
 // untouched reports whether no call of the batch has begun: the usual case, in

@@ -80,6 +80,10 @@ func (o *offer) add(agent string, t Tool, spec ToolSpec) error {
 			Message: fmt.Sprintf("two tools are called %q", spec.Name), Hint: "rename one of them",
 		}
 	}
+	traits := TraitsOf(t)
+	if err := checkRetry(spec.Name, &traits); err != nil {
+		return err
+	}
 	o.tools, o.specs, o.names = append(o.tools, t), append(o.specs, spec), append(o.names, spec.Name)
 	if o.index != nil {
 		o.index[spec.Name] = len(o.tools) - 1

@@ -120,16 +120,24 @@ func (d *driver) settleTool(w *work) {
 		})
 		return
 	}
+	ended, err := end.made, end.failure
+	if ended == nil {
+		ended = &toolEnded{}
+		err = end.result(c, w.agent.limits.ResultBytes, &ended.result)
+	}
+	if err != nil && c.traits.Retry.Attempts > 1 && d.ctx.Err() == nil && w.triesAgain() {
+		retry := c.traits.Retry.forTools()
+		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
+			Step: event.StepTool, Outcome: event.OutcomeFailed, Duration: end.took, Err: err,
+			RetryAt: d.now.Add(retry.wait(w.entry.repeats+1, askedToWait(end.err))),
+		})
+		return
+	}
 	if changed := stateChange(c.writes); changed != nil {
 		d.add(w.scope, w.step, w.attempt, changed)
 	}
 	if end.err != nil && d.cutOff() {
 		return // it stays begun: the next driver finds it so
-	}
-	ended, err := end.made, end.failure
-	if ended == nil {
-		ended = &toolEnded{}
-		err = end.result(c, w.agent.limits.ResultBytes, &ended.result)
 	}
 	outcome := event.OutcomeDone
 	switch {

@@ -41,6 +41,8 @@ type work struct {
 	begun   time.Time
 	// ctx is what it runs in where a hook says so; nil for the driver's.
 	ctx context.Context //nolint:containedctx // a step lives for one call
+	// tool is the name under which a tool is counted that has a bound of its own.
+	tool string
 	// bound is how long a tool may run, due when it is left behind; zero means
 	// for ever, and never.
 	bound time.Duration

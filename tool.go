@@ -40,8 +40,16 @@ func TextOutput(s string) Output {
 type Traits struct {
 	// Effect is what repeating a call would do; empty counts as unsafe.
 	Effect event.Effect
-	// Timeout bounds one call; 0 means the run's own time only.
+	// Timeout bounds one attempt of a call, from when it runs; 0 means [Limits].ToolTime.
 	Timeout time.Duration
+	// Parallel bounds the calls of this tool that run at once in one run; 0 means
+	// [Limits].Parallel alone. Those above it wait for their turn in the order of asking.
+	Parallel int
+	// Retry repeats a call that failed; the zero value does not. See [RetryTool].
+	Retry Retry
+	// Polling says that asking again and again is what the tool is for, so that its
+	// calls never count as a loop ([Limits].Repeats).
+	Polling bool
 	// Reconcile goes with EffectReconcilable: it asks the outside what became
 	// of a call that was in flight when its driver died. known false means
 	// that it never happened and may run.

@@ -168,8 +168,14 @@ type call struct {
 	state   callState
 	attempt int
 	// begun is when the last attempt began.
-	begun  time.Time
-	effect event.Effect
+	begun time.Time
+	// repeats counts the attempts that ended to be made again, retryAt is when the
+	// next one may begin, zero once it has, and failed whether the last of them gave
+	// an error.
+	repeats int
+	retryAt time.Time
+	failed  bool
+	effect  event.Effect
 	// args and runs are what hooks put in place of the call's own; nil and empty for none.
 	args json.RawMessage
 	runs string
@@ -591,6 +597,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		c.effect = b.Effect
 		c.args, c.runs = b.Args, b.Runs
 		c.begun = e.Time.Round(0) // as it is read back, without the monotonic clock
+		c.retryAt = time.Time{}
 	}
 }
 
@@ -618,7 +625,9 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 		return
 	}
 	if b.Result == nil && !b.RetryAt.IsZero() && c.state == callBegun {
-		c.state = callAnswered // a hook wants it made again
+		// A hook, or the tool's policy, wants it made again.
+		c.state, c.retryAt, c.failed = callAnswered, b.RetryAt, b.Err != nil
+		c.repeats++
 		return
 	}
 	if b.Result == nil || b.Result.Call != c.ID {

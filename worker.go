@@ -22,7 +22,7 @@ func (d *driver) launch(w *work) {
 		d.arrivals = make(chan arrival, 8)
 		d.quit = make(chan struct{})
 	}
-	if limit := d.agent.limits.Parallel; limit > 0 && len(d.flights) >= limit {
+	if !d.mayLaunch(w) {
 		d.queue = append(d.queue, w)
 		return
 	}
@@ -47,13 +47,35 @@ func (d *driver) launch(w *work) {
 	d.helper.jobs <- w
 }
 
-// launchNext runs the step that has waited longest for its place.
+// mayLaunch reports whether a step has a place: one of all, and one of its tool's.
+func (d *driver) mayLaunch(w *work) bool {
+	if limit := d.agent.limits.Parallel; limit > 0 && len(d.flights) >= limit {
+		return false
+	}
+	if w.call == nil || w.call.traits.Parallel <= 0 {
+		return true
+	}
+	same := 0
+	for _, f := range d.flights {
+		if f.call != nil && f.tool == w.tool {
+			same++
+		}
+	}
+	return same < w.call.traits.Parallel
+}
+
+// launchNext runs the step that has waited longest, of those that have a place now. A
+// step that ends makes room for one.
 func (d *driver) launchNext() {
 	if len(d.queue) == 0 || d.ctx.Err() != nil {
 		return
 	}
-	w := d.queue[0]
-	d.queue = d.queue[1:]
+	i := slices.IndexFunc(d.queue, d.mayLaunch)
+	if i < 0 {
+		return
+	}
+	w := d.queue[i]
+	d.queue = slices.Delete(d.queue, i, i+1)
 	w.begun = d.now
 	d.launch(w)
 }

@@ -1,0 +1,73 @@
+package braid
+
+import (
+	"errors"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// The waits between the attempts of a tool call where its policy names none: shorter
+// than those of a model, because a person waits and most tools are near.
+const (
+	toolRetryBase = time.Second
+	toolRetryMax  = 30 * time.Second
+)
+
+// forTools fills in what a tool's policy leaves out.
+func (r Retry) forTools() Retry {
+	r.Base, r.Max = or(r.Base, toolRetryBase), or(r.Max, toolRetryMax)
+	return r
+}
+
+// repeats reports whether a tool with these traits may be called again after it failed.
+func (t *Traits) repeats() bool {
+	switch t.Effect {
+	case event.EffectPure, event.EffectIdempotent:
+		return true
+	case event.EffectReconcilable:
+		return t.Reconcile != nil
+	default:
+		return false
+	}
+}
+
+// checkRetry refuses a policy that would repeat what must not be repeated.
+func checkRetry(name string, t *Traits) error {
+	if t.Retry.Attempts <= 1 || t.repeats() {
+		return nil
+	}
+	return &event.Error{
+		Op: "tool " + name, Kind: event.ErrInvalid,
+		Message: "the tool has a retry policy, but nobody knows what repeating a call would do",
+		Hint:    "say that it is braid.Pure or braid.Idempotent, give it braid.Reconcile, or leave braid.RetryTool out",
+	}
+}
+
+// askedToWait is how long the other side wants to be left alone; 0 where it did not say.
+func askedToWait(err error) time.Duration {
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e.RetryAfter
+	}
+	return 0
+}
+
+// triesAgain reports whether the tool's own policy has a failed call made again. What failed
+// is known to have: hooks that made a result of it have been asked before.
+func (w *work) triesAgain() bool {
+	c, end := w.call, &w.end
+	if w.entry.repeats+1 >= c.traits.Retry.Attempts || end.err == nil || end.panics != "" || !c.traits.repeats() {
+		return false
+	}
+	var args *argumentsError
+	if errors.As(end.err, &args) {
+		return false // the model's to mend
+	}
+	if e, ok := errors.AsType[*event.Error](end.err); ok {
+		return e.Kind.Info().Retry
+	}
+	if k, ok := errors.AsType[event.ErrorKind](end.err); ok {
+		return k.Info().Retry
+	}
+	return true
+}
