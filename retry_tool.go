@@ -15,9 +15,8 @@ const (
 )
 
 // forTools fills in what a tool's policy leaves out.
-func (r Retry) forTools() Retry {
-	r.Base, r.Max = or(r.Base, toolRetryBase), or(r.Max, toolRetryMax)
-	return r
+func (r *Retry) forTools() Retry {
+	return Retry{Base: or(r.Base, toolRetryBase), Max: or(r.Max, toolRetryMax), Exact: r.Exact}
 }
 
 // repeats reports whether a tool with these traits may be called again after it failed.
@@ -56,11 +55,10 @@ func askedToWait(err error) time.Duration {
 // is known to have: hooks that made a result of it have been asked before.
 func (w *work) triesAgain() bool {
 	c, end := w.call, &w.end
-	if w.entry.repeats+1 >= c.traits.Retry.Attempts || end.err == nil || end.panics != "" || !c.traits.repeats() {
+	if w.entry.repeats+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.repeats() {
 		return false
 	}
-	var args *argumentsError
-	if errors.As(end.err, &args) {
+	if _, ok := errors.AsType[*argumentsError](end.err); ok {
 		return false // the model's to mend
 	}
 	if e, ok := errors.AsType[*event.Error](end.err); ok {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +16,24 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
+
+// notes are what tools that run at once leave, in the order in which they do.
+type notes struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (n *notes) add(what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.list = append(n.list, what)
+}
+
+func (n *notes) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(n.list, ", ")
+}
 
 // exact is a policy without jitter.
 func exact(attempts int) braid.ToolOption {
@@ -185,10 +203,10 @@ func TestAWaitForATool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, store := t.Context(), &journal.Memory{}
-		var order []string
+		var order notes
 		agent := braid.New("desk", answers(asksFor("far", `{}`, "near", `{}`), says("done")),
 			braid.Func("far", "Is far away.", func(ctx context.Context, _ struct{}) (string, error) {
-				order = append(order, fmt.Sprint("far ", braid.CallOf(ctx).Attempt))
+				order.add(fmt.Sprint("far ", braid.CallOf(ctx).Attempt))
 				if braid.CallOf(ctx).Attempt == 1 {
 					return "", &event.Error{Kind: event.ErrUnavailable, Message: "closed", RetryAfter: time.Hour}
 				}
@@ -196,7 +214,7 @@ func TestAWaitForATool(t *testing.T) {
 			}, braid.Pure(), exact(2)),
 			braid.Func("near", "Is near.", func(context.Context, struct{}) (string, error) {
 				time.Sleep(time.Minute)
-				order = append(order, "near")
+				order.add("near")
 				return "here", nil
 			}))
 		sent, err := agent.Send(ctx, braid.Open(store, "c"), "hello")
@@ -214,8 +232,8 @@ func TestAWaitForATool(t *testing.T) {
 		}
 		time.Sleep(time.Until(begun.Add(time.Hour)))
 		r, err = agent.Drive(ctx, braid.Open(store, "c"), sent.Run, braid.Work{})
-		if err != nil || r.Status != event.RunCompleted || !slices.Equal(order, []string{"far 1", "near", "far 2"}) {
-			t.Fatalf("%v: %+v after %v", err, r, order)
+		if err != nil || r.Status != event.RunCompleted || order.String() != "far 1, near, far 2" {
+			t.Fatalf("%v: %+v after %v", err, r, &order)
 		}
 	})
 }
@@ -316,7 +334,71 @@ func TestAToolsOwnBound(t *testing.T) {
 				if most.Load() != c.most || time.Since(begun) != c.took || otherEnded != c.other {
 					t.Errorf("%d at once, %v in all, the other after %v", most.Load(), time.Since(begun), otherEnded)
 				}
+				for e, err := range result.Conversation.Events(t.Context(), 0) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if b, ok := e.Body.(*event.StepEnded); ok && b.Duration != time.Minute {
+						t.Errorf("the wait counts: %v", b.Duration)
+					}
+				}
 			})
 		})
 	}
+}
+
+// foreign is a tool that is made elsewhere.
+type foreign struct{ traits braid.Traits }
+
+func (*foreign) Spec() braid.ToolSpec {
+	return braid.ToolSpec{Name: "foreign", Schema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (*foreign) Call(context.Context, json.RawMessage) (braid.Output, error) {
+	return braid.TextOutput("from elsewhere"), nil
+}
+
+func (f *foreign) Traits() braid.Traits { return f.traits }
+
+// Adjust changes what is named and nothing else, of any tool, and not the tool itself.
+func TestAdjust(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []braid.Tool{
+		&foreign{braid.Traits{Effect: event.EffectIdempotent, Timeout: time.Minute}},
+		braid.Func("foreign", "", func(context.Context, struct{}) (string, error) { return "from elsewhere", nil }, braid.Idempotent(), braid.Timeout(time.Minute)),
+	} {
+		adjusted := braid.Adjust(tool, braid.Parallel(2), exact(3))
+		got, was := braid.TraitsOf(adjusted), braid.TraitsOf(tool)
+		if got.Effect != event.EffectIdempotent || got.Timeout != time.Minute || got.Parallel != 2 || got.Retry.Attempts != 3 || was.Parallel != 0 {
+			t.Errorf("%T became %+v from %+v", tool, got, was)
+		}
+		agent := braid.New("a", answers(asksFor("foreign", `{}`), says("ok")), braid.Tools(adjusted))
+		result, err := agent.Run(t.Context(), "go")
+		if err != nil || resultOf(t, result.Conversation, "foreign") != "from elsewhere" {
+			t.Errorf("%v: %+v", err, result)
+		}
+	}
+	if err := braid.New("a", answers(says("ok")), braid.Tools(braid.Adjust(nil))).Err(); !errors.Is(err, event.ErrInvalid) {
+		t.Errorf("nothing, adjusted: %v", err)
+	}
+}
+
+// A call that waits for its tool holds up no other one.
+func TestWhoWaitsForItsToolHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ended notes
+		nap := func(name string, d time.Duration, opts ...braid.ToolOption) braid.Part {
+			return braid.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) {
+				time.Sleep(d)
+				ended.add(braid.CallOf(ctx).ID)
+				return "ok", nil
+			}, opts...)
+		}
+		model := answers(asksFor("slow", `{}`, "slow", `{}`, "quick", `{}`, "quick", `{}`), says("done"))
+		agent := braid.New("a", model, nap("slow", time.Minute, braid.Parallel(1)), nap("quick", 20*time.Second), braid.Limit(braid.Limits{Parallel: 2}))
+		if _, err := agent.Run(t.Context(), "go"); err != nil || ended.String() != "c2, c3, c0, c1" {
+			t.Errorf("%v: they ended in the order %v", err, &ended)
+		}
+	})
 }

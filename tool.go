@@ -71,3 +71,31 @@ func TraitsOf(t Tool) Traits {
 	}
 	return tr
 }
+
+// Adjust gives a tool with other traits than it declares itself: all that opts do not set
+// stay. It is for tools that are made elsewhere, such as those of an MCP server:
+//
+//	braid.Tools(braid.Adjust(search, braid.Pure(), braid.Parallel(2)))
+func Adjust(t Tool, opts ...ToolOption) Tool {
+	if t == nil {
+		return nil // Tools says so
+	}
+	tr := TraitsOf(t)
+	for _, o := range opts {
+		o(&tr)
+	}
+	if f, ok := t.(*FuncTool); ok {
+		own := *f
+		own.traits = tr
+		return &own
+	}
+	return &adjusted{t, tr}
+}
+
+type adjusted struct {
+	Tool
+	traits Traits
+}
+
+// Traits implements the optional side of a [Tool].
+func (t *adjusted) Traits() Traits { return t.traits }
