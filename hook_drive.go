@@ -13,8 +13,9 @@ import (
 // and another one after it, perhaps in another process. The driver waits for the hook, which
 // must be quick; an error lets the run fail.
 type BeforeDrive struct {
-	// Conversation and Run say what is driven, Resumed that the run had begun before:
-	// read only.
+	// Agent is who works, Conversation and Run say what is driven, Resumed that the run had
+	// begun before: read only.
+	Agent        *Agent
 	Conversation string
 	Run          string
 	Resumed      bool
@@ -52,7 +53,7 @@ func (d *driver) tellTaken() {
 		return
 	}
 	run := d.view.run
-	e := BeforeDrive{Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
+	e := BeforeDrive{Agent: d.agent, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
 	if e.Resumed = run != nil && run.id == d.row.ID; e.Resumed && run.trace != "" {
 		e.Trace = run.trace
 	}
@@ -100,8 +101,10 @@ func (d *driver) labels() map[string]string {
 // needs. The driver waits for the hook, as it does for a reader; an error lets the run fail.
 // E is the hook's until it returns.
 type EventSent struct {
-	// Event is what is sent: read only.
+	// Event is what is sent, and Tool what it begins where it is the [event.StepBegun] of a
+	// tool call, nil where the agent has no tool of that name: read only.
 	Event event.Event
+	Tool  Tool
 	// Context is what the step runs in that the event begins, and writable where it is an
 	// [event.StepBegun]: values in it, such as a span, reach the model or the tool.
 	Context context.Context //nolint:containedctx // the hook's to change
@@ -112,17 +115,20 @@ func (*EventSent) point() hookPoint { return pointEventSent }
 // tellSent calls the hooks over the stream.
 func (d *driver) tellSent(e event.Event) {
 	s := &d.sent
-	s.Event, s.Context = e, d.ctx
+	s.Event, s.Context, s.Tool = e, d.ctx, nil
+	begun, begins := e.Body.(*event.StepBegun)
+	if begins && begun.Step == event.StepTool {
+		if scope := d.view.run.scope(e.Scope); scope != nil {
+			s.Tool = d.inputs(scope).offer.tool(begun.Tool)
+		}
+	}
 	for i := range d.watchers {
 		if err := d.watchers[i].safely(d.ctx, s); err != nil {
 			d.broke(err)
 			return
 		}
 	}
-	if s.Context == d.ctx || s.Context == nil {
-		return
-	}
-	if _, ok := e.Body.(*event.StepBegun); !ok {
+	if !begins || s.Context == d.ctx || s.Context == nil {
 		return
 	}
 	for _, w := range d.todo {

@@ -105,7 +105,10 @@ var rooms = []room{
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
-	{dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"}},
+	{
+		dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"},
+		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+	},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
 	{dir: "secret", from: []string{"github.com/tink-crypto/tink-go"}},

@@ -1,0 +1,331 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/telemetry"
+)
+
+type city struct {
+	City string `json:"city"`
+}
+
+func weather(context.Context, city) (string, error) { return "rain", nil }
+
+func broken(context.Context, struct{}) (string, error) {
+	return "", errors.New("the disk is full")
+}
+
+func TestSpansOfARun(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	sub := braid.New("forecaster", &script{name: "openai:gpt", answers: []any{calls("weather", `{"city":"Oslo"}`), says("rain in Oslo")}},
+		braid.Func("weather", "", weather))
+	overloaded := &event.Error{Kind: event.ErrOverloaded, Message: "not now"}
+	model := &script{name: "bedrock:claude", answers: []any{
+		overloaded, calls("forecaster", `{"input":"Oslo"}`, "broken", `{}`, "made up by the model", `{}`), says("it rains"),
+	}}
+	agent := braid.New("root", model, braid.AsTool(sub, ""), braid.Func("broken", "", broken), e.hooks(t, false),
+		braid.Retries(braid.Retry{Base: time.Millisecond, Max: time.Millisecond}))
+	r, err := agent.Run(t.Context(), "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `invoke_agent root
+  cycle
+    chat claude error=overloaded status=Error
+    chat claude
+    execute_tool broken error=internal status=Error
+    execute_tool _unknown error=not_found status=Error
+    execute_tool forecaster
+      invoke_agent forecaster
+        cycle
+          chat gpt
+          execute_tool weather
+        cycle
+          chat gpt
+  cycle
+    chat claude
+`
+	if got := sorted(e.tree()); got != sorted(want) {
+		t.Errorf("got\n%s\nwant\n%s", e.tree(), want)
+	}
+	root := e.span(t, "invoke_agent root")
+	for key, want := range map[string]string{
+		"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "root", "gen_ai.provider.name": "aws.bedrock",
+		"gen_ai.request.model": "claude", "gen_ai.conversation.id": r.Conversation.ID(), "braid.run.id": r.Run,
+		"braid.run.status": "completed", "gen_ai.usage.input_tokens": "60", "gen_ai.usage.output_tokens": "20",
+		"gen_ai.usage.cache_read.input_tokens": "12", "gen_ai.usage.cache_creation.input_tokens": "8",
+		"gen_ai.response.finish_reasons": `["stop"]`, "braid.run.cycles": "2", "braid.cost.usd": "0.008", "error.type": "",
+	} {
+		if got := value(root, key); got != want {
+			t.Errorf("the agent's %s is %q, want %q", key, got, want)
+		}
+	}
+	tool := e.span(t, "execute_tool weather")
+	for key, want := range map[string]string{
+		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather", "gen_ai.tool.call.id": "c0",
+		"gen_ai.tool.type": "function", "braid.outcome": "done", "gen_ai.tool.call.arguments": "", "gen_ai.tool.call.result": "",
+	} {
+		if got := value(tool, key); got != want {
+			t.Errorf("the tool's %s is %q, want %q", key, got, want)
+		}
+	}
+	for _, s := range e.spans.GetSpans() {
+		if s.EndTime.Before(s.StartTime) || s.EndTime.IsZero() {
+			t.Errorf("%s ends %v, begins %v", s.Name, s.EndTime, s.StartTime)
+		}
+		if s.InstrumentationScope.SchemaURL != "https://opentelemetry.io/schemas/"+telemetry.Conventions {
+			t.Errorf("%s says the schema %q", s.Name, s.InstrumentationScope.SchemaURL)
+		}
+		if s.SpanContext.TraceID() != root.SpanContext.TraceID() {
+			t.Errorf("%s is of another trace", s.Name)
+		}
+		if strings.HasPrefix(s.Name, "chat") != (s.SpanKind == oteltrace.SpanKindClient) {
+			t.Errorf("%s is of kind %s", s.Name, s.SpanKind)
+		}
+		if s.Name == "chat gpt" && (value(s, "gen_ai.response.model") != "m-2026" && value(s, "gen_ai.response.finish_reasons") != `["tool_call"]` ||
+			value(s, "gen_ai.response.time_to_first_chunk") == "") {
+			t.Errorf("%s has %v", s.Name, s.Attributes)
+		}
+	}
+}
+
+// sorted is a tree without the order of siblings that begin at once.
+func sorted(tree string) string {
+	lines := strings.Split(tree, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestMetricsOfARun(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	model := &script{name: "anthropic:opus", answers: []any{calls("weather", `{"city":"Oslo"}`, "none", `{}`), says("rain")}}
+	agent := braid.New("root", model, braid.Func("weather", "", weather), e.hooks(t, false))
+	if _, err := agent.Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	chat := "gen_ai.operation.name=chat,gen_ai.provider.name=anthropic,gen_ai.request.model=opus"
+	first, second := chat+",gen_ai.response.model=anthropic:opus", chat+",gen_ai.response.model=m-2026"
+	for name, want := range map[string][]string{
+		"gen_ai.client.token.usage": {
+			first + ",gen_ai.token.type=input=15", first + ",gen_ai.token.type=output=5",
+			second + ",gen_ai.token.type=input=15", second + ",gen_ai.token.type=output=5",
+		},
+		"gen_ai.client.operation.time_to_first_chunk": {first + "=1", second + "=1"},
+		"gen_ai.client.operation.duration": {
+			"error.type=not_found,gen_ai.operation.name=execute_tool,gen_ai.provider.name=anthropic,gen_ai.tool.name=_unknown=1",
+			first + "=1", second + "=1",
+			"gen_ai.operation.name=execute_tool,gen_ai.provider.name=anthropic,gen_ai.tool.name=weather=1",
+			"gen_ai.operation.name=invoke_agent,gen_ai.provider.name=anthropic,gen_ai.request.model=opus=1",
+		},
+		"braid.cache.tokens": {
+			"braid.cache=creation," + first + "=2", "braid.cache=creation," + second + "=2",
+			"braid.cache=read," + first + "=3", "braid.cache=read," + second + "=3",
+		},
+		"braid.cost":       {first + "=0.002", second + "=0.002"},
+		"braid.run.cycles": {"braid.run.status=completed,gen_ai.provider.name=anthropic=2"},
+	} {
+		if got := e.points(t, name); !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestToolsAndModelsRunInsideTheirSpans(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	var seen, asked []context.Context
+	look := braid.Func("look", "", func(ctx context.Context, _ struct{}) (string, error) { seen = append(seen, ctx); return "", nil })
+	model := &script{name: "demo:x", answers: []any{calls("look", `{}`), says("done")}, asked: &asked}
+	if _, err := braid.New("root", model, look, e.hooks(t, false)).Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	tool := e.span(t, "execute_tool look").SpanContext
+	if got := oteltrace.SpanContextFromContext(seen[0]); !got.Equal(tool) {
+		t.Errorf("the tool ran in %v, its span is %v", got, tool)
+	}
+	for _, ctx := range asked {
+		if s := oteltrace.SpanFromContext(ctx); !strings.Contains(s.(interface{ Name() string }).Name(), "chat x") {
+			t.Errorf("the model was called in %v", s)
+		}
+	}
+}
+
+func TestARunJoinsTheTraceOfItsCaller(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	ctx, span := e.traces.Tracer("").Start(t.Context(), "request")
+	agent := braid.New("root", &script{name: "demo:x", answers: []any{says("done")}}, e.hooks(t, false))
+	if _, err := agent.Run(ctx, "go"); err != nil {
+		t.Fatal(err)
+	}
+	span.End()
+	if s := e.span(t, "invoke_agent root"); s.Parent.SpanID() != span.SpanContext().SpanID() {
+		t.Error("the agent's span is not below the caller's")
+	}
+}
+
+const incoming = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+func TestALabelCarriesTheTrace(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{
+		incoming: "4bf92f3577b34da6a3ce929d0e0e4736", incoming + " vendor=1": "4bf92f3577b34da6a3ce929d0e0e4736",
+		"nonsense": "", "00-00000000000000000000000000000000-00f067aa0ba902b7-01": "", "": "",
+	} {
+		e := listen(t)
+		agent := braid.New("root", &script{name: "demo:x", answers: []any{says("done")}}, e.hooks(t, false))
+		if _, err := agent.Run(t.Context(), "go", braid.Metadata(map[string]string{braid.TraceLabel: label})); err != nil {
+			t.Fatal(err)
+		}
+		s := e.span(t, "invoke_agent root")
+		if got := s.SpanContext.TraceID().String(); want != "" && got != want || s.Parent.IsValid() != (want != "") {
+			t.Errorf("%q: the trace is %s below %v", label, got, s.Parent)
+		}
+		if strings.Contains(label, "vendor") != (s.SpanContext.TraceState().Get("vendor") == "1") {
+			t.Errorf("%q: the state is %q", label, s.SpanContext.TraceState())
+		}
+	}
+}
+
+func TestARunThatWaitsStaysInItsTrace(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	ask := braid.Func("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Who?") })
+	store := journal.NewMemory(journal.MemoryOptions{})
+	agent := func(answers ...any) *braid.Agent {
+		return braid.New("root", &script{name: "demo:x", answers: answers}, ask, e.hooks(t, false))
+	}
+	conv := braid.Open(store, "c")
+	r, err := agent(calls("ask", `{}`)).Run(t.Context(), "go", braid.In(conv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.tree(); got != "invoke_agent root\n  cycle\n    chat x\n    execute_tool ask\n" {
+		t.Fatalf("while it waits:\n%s", got)
+	}
+	before := e.span(t, "invoke_agent root")
+	if value(before, "braid.run.status") != "waiting" || value(e.span(t, "execute_tool ask"), "braid.outcome") != "waiting" {
+		t.Error("the spans do not say that the run waits")
+	}
+	e.spans.Reset()
+	later := braid.Open(store, "c")
+	if err := later.Answer(t.Context(), r.Questions[0].Token, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = agent(says("hello")).Resume(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.tree(); got != "invoke_agent root\n  execute_tool ask\n  cycle\n    chat x\n" {
+		t.Errorf("after the answer:\n%s", got)
+	}
+	after := e.span(t, "invoke_agent root")
+	if after.SpanContext.TraceID() != before.SpanContext.TraceID() || after.Parent.SpanID() != before.SpanContext.SpanID() ||
+		value(after, "braid.run.resumed") != "true" {
+		t.Errorf("the second drive is %v below %v", after.SpanContext, after.Parent)
+	}
+	e.spans.Reset()
+	ctx, span := e.traces.Tracer("").Start(t.Context(), "another request")
+	defer span.End()
+	conv = braid.Open(journal.NewMemory(journal.MemoryOptions{}), "d")
+	if r, err = agent(calls("ask", `{}`)).Run(t.Context(), "go", braid.In(conv)); err != nil {
+		t.Fatal(err)
+	}
+	e.spans.Reset()
+	if err := conv.Answer(t.Context(), r.Questions[0].Token, "me"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = agent(says("hello")).Resume(ctx, conv); err != nil {
+		t.Fatal(err)
+	}
+	if s := e.span(t, "invoke_agent root"); s.Parent.SpanID() != span.SpanContext().SpanID() || len(s.Links) != 1 {
+		t.Errorf("below a request of its own the span has the parent %v and %d links", s.Parent, len(s.Links))
+	}
+}
+
+func TestRunsThatEndOtherwise(t *testing.T) {
+	t.Parallel()
+	slow := braid.Func("slow", "", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	deaf := braid.Func("deaf", "", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		time.Sleep(100 * time.Millisecond)
+		return "late", nil
+	})
+	for _, c := range []struct {
+		name   string
+		answer any
+		want   string
+	}{
+		{"failed", errors.New("boom"), "invoke_agent root error=model_error status=Error\n  cycle\n    chat x error=model_error status=Error\n"},
+		{"cancelled", calls("slow", `{}`), "invoke_agent root error=cancelled status=Error\n  cycle\n    chat x\n    execute_tool slow error=cancelled status=Error\n"},
+		{"left behind", calls("deaf", `{}`), "invoke_agent root error=cancelled status=Error\n  cycle\n    chat x\n    execute_tool deaf error=cancelled status=Error\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := listen(t)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			cancels := braid.On(func(_ context.Context, e *braid.EventSent) error {
+				if b, ok := e.Event.Body.(*event.StepBegun); ok && b.Step == event.StepTool {
+					stop()
+				}
+				return nil
+			})
+			agent := braid.New("root", &script{name: "demo:x", answers: []any{c.answer}}, slow, deaf, e.hooks(t, false), cancels,
+				braid.Limit(braid.Limits{Grace: time.Millisecond}))
+			r, err := agent.Run(ctx, "go")
+			if err == nil {
+				t.Fatal("the run went well")
+			}
+			if got := e.tree(); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			left := e.points(t, "braid.stragglers")
+			if (r.Metrics.Stragglers > 0) != (len(left) == 1) {
+				t.Errorf("%d stragglers in the result, %q in the metrics", r.Metrics.Stragglers, left)
+			}
+			for _, s := range e.spans.GetSpans() {
+				if s.Status.Description != "" {
+					t.Errorf("%s describes its error: %q", s.Name, s.Status.Description)
+				}
+			}
+		})
+	}
+}
+
+func TestWithoutProvidersNothingHappens(t *testing.T) {
+	t.Parallel()
+	part, err := telemetry.Hooks(telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := braid.New("root", &script{name: "demo:x", answers: []any{calls("weather", `{"city":"Oslo"}`), says("rain")}},
+		braid.Func("weather", "", weather), part)
+	r, err := agent.Run(t.Context(), "go")
+	if err != nil || r.Text() != "rain" {
+		t.Fatal(r, err)
+	}
+	for e, err := range r.Conversation.Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*event.RunStarted); ok && b.Metadata != nil {
+			t.Errorf("the log has the labels %v", b.Metadata)
+		}
+	}
+}
