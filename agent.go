@@ -32,6 +32,10 @@ type Agent struct {
 	// fallbacks are asked where a model has failed with one of fallbackOn.
 	fallbacks  []Model
 	fallbackOn []event.ErrorKind
+	// manage is nil for an agent without a part that says how.
+	manage *management
+	// offload is nil for an agent whose results are all shown as they are.
+	offload *offloading
 	// hooks is nil for an agent without.
 	hooks *hooks
 	// servers tells how the sources of tools are doing.

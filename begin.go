@@ -110,6 +110,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 		if traits.Parallel > 0 {
 			w.tool = tool.Spec().Name
 		}
+		d.lend(w.call, agent)
 		switch {
 		case traits.Timeout > 0:
 			w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)

@@ -34,6 +34,7 @@ type Call struct {
 	traits    Traits
 	reconcile bool
 	box       *stateBox
+	reading   *reading
 	arrivals  chan<- arrival
 	quit      <-chan struct{}
 	questions asker

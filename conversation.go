@@ -181,14 +181,11 @@ func (c *Conversation) look(ctx context.Context, f func(*view)) error {
 // coldView folds the log anew: as much of it as is still needed, where the store
 // knows how much that is.
 func (c *Conversation) coldView(ctx context.Context) (*view, error) {
-	if t, ok := c.store.(journal.Tailer); ok {
-		tail, err := t.Tail(ctx, c.id)
-		if err != nil {
-			return nil, err
-		}
-		return newTailView(&tail), nil
+	tail, err := readTail(ctx, c.store, c.id)
+	if err != nil {
+		return nil, err
 	}
-	return c.wholeView(ctx)
+	return newTailView(&tail, false), nil
 }
 
 // wholeView folds the whole log.
@@ -198,6 +195,15 @@ func (c *Conversation) wholeView(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	return newView(events), nil
+}
+
+// readTail reads as much of a log as is still needed, where the store knows how much that is.
+func readTail(ctx context.Context, store journal.Store, conversation string) (journal.Tail, error) {
+	if t, ok := store.(journal.Tailer); ok {
+		return t.Tail(ctx, conversation)
+	}
+	events, err := store.Read(ctx, conversation, 0, 0)
+	return journal.Tail{First: 1, Events: events}, err
 }
 
 // Answer answers an open question of a waiting run. value is written as JSON; nil

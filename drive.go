@@ -44,9 +44,11 @@ type driver struct {
 	fault  *event.Error
 	// watchers are the hooks over the stream, sent what they are called with, and trace
 	// the run's place in a distributed trace.
-	watchers  []hook
-	sent      EventSent
-	trace     string
+	watchers []hook
+	sent     EventSent
+	trace    string
+	// unread is why the log could not be read again.
+	unread    error
 	simulated bool
 	alone     bool
 	// patient says that the caller waits for the run itself: it is not parked for a
@@ -168,6 +170,12 @@ func (d *driver) recover(early []journal.Mail) error {
 			d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
 				Step: event.StepModel, Outcome: event.OutcomeLost, UsageUnknown: true,
 				CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
+			})
+		}
+		if s.squeeze.state == modelBegun {
+			d.add(s, s.squeeze.step, s.squeeze.attempt, &event.StepEnded{
+				Step: event.StepCompaction, Outcome: event.OutcomeLost, UsageUnknown: true,
+				CostNanoUSD: d.inputs(s).Agent.unheardSummary(s),
 			})
 		}
 		for _, c := range slices.Clone(s.batch) {

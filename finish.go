@@ -71,6 +71,17 @@ func (d *driver) closeSteps(s *Scope) {
 			},
 		})
 	}
+	if s.squeeze.state == modelBegun {
+		outcome := event.OutcomeCancelled
+		if w := d.flight(s.squeeze.step); w != nil {
+			outcome = event.OutcomeStraggler
+			d.leave(w)
+		}
+		d.add(s, s.squeeze.step, s.squeeze.attempt, &event.StepEnded{
+			Step: event.StepCompaction, Outcome: outcome, UsageUnknown: true,
+			CostNanoUSD: d.inputs(s).Agent.unheardSummary(s),
+		})
+	}
 	if s.model.state == modelBegun {
 		outcome := event.OutcomeCancelled
 		if w := d.flight(s.model.step); w != nil {
@@ -118,7 +129,11 @@ func (d *driver) answerCall(s *Scope) {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
 	r, err := d.tellRefused(s.parent, c, r, end.Err)
-	d.add(s.parent, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: err})
+	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: err}
+	if o := d.inputs(s.parent).Agent.offload; o != nil {
+		ended.Shown = o.shown(d.view.last+1, nil, r)
+	}
+	d.add(s.parent, c.step, c.attempt, ended)
 }
 
 // structured reads an answer that was to be JSON. Models like to put a fence around it.

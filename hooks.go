@@ -14,9 +14,9 @@ import (
 // On adds a hook: a function that is called at one place of the agent's loop. Its
 // argument's type says where, and is one of [Made], [BeforeDrive], [AfterDrive], [BeforeRun],
 // [AfterRun], [BeforeModel], [AfterModel], [BeforeTools], [BeforeTool], [AfterTool], [AfterTools],
-// [MessageAdded], [QuestionAsked] and [EventSent]. Those of a run or a drive and the one over the
-// stream are the root agent's; the others are called for the agent at work, also where it is
-// used as a tool.
+// [MessageAdded], [QuestionAsked], [BeforeCompaction], [AfterCompaction] and [EventSent]. Those of a
+// run or a drive and the one over the stream are the root agent's; the others are called for
+// the agent at work, also where it is used as a tool.
 //
 // A hook decides by writing the fields that the type's comment calls writable; what it
 // writes elsewhere has no effect. Hooks of one place are called one after another,
@@ -101,12 +101,15 @@ const (
 	pointBeforeDrive
 	pointAfterDrive
 	pointEventSent
+	pointBeforeCompaction
+	pointAfterCompaction
 	points
 )
 
 // after reports whether the place comes after something.
 func (p hookPoint) after() bool {
-	return p == pointAfterTool || p == pointAfterTools || p == pointAfterModel || p == pointAfterRun || p == pointAfterDrive
+	return p == pointAfterTool || p == pointAfterTools || p == pointAfterModel || p == pointAfterRun || p == pointAfterDrive ||
+		p == pointAfterCompaction
 }
 
 func (*Made) point() hookPoint { return pointMade }

@@ -11,7 +11,7 @@ import (
 // Do is what [Next] wants done.
 type Do uint8
 
-// The five commands.
+// The commands.
 const (
 	// DoWait: nothing can move before a step ends, an answer comes or Until is past.
 	DoWait Do = iota
@@ -23,6 +23,8 @@ const (
 	DoModel
 	// DoScopes: open a child scope for each of Calls.
 	DoScopes
+	// DoCompact: show the model less of the conversation, before it is called.
+	DoCompact
 )
 
 // Command is what the loop decided for one scope.
@@ -73,7 +75,8 @@ type Inputs struct {
 //  5. A tool asked to stop: finish.
 //  6. The model ended its turn, or failed for good: finish.
 //  7. A limit is reached: finish. The tools that were asked for are done by then.
-//  8. Otherwise: call the model.
+//  8. The conversation takes too much of the model's context: show less of it.
+//  9. Otherwise: call the model.
 func Next(s *Scope, in Inputs) Command {
 	if in.Cancelled {
 		return finish(event.WhyCancelled, event.StopCancelled, &event.Error{
@@ -98,6 +101,10 @@ func Next(s *Scope, in Inputs) Command {
 		return finish(event.WhyToolStop, event.StopToolUse, nil)
 	}
 
+	if cmd, ok := s.squeeze.next(s, in); ok {
+		return cmd
+	}
+
 	switch s.model.state {
 	case modelBegun:
 		if in.running.has(s.model.by) {
@@ -110,12 +117,11 @@ func Next(s *Scope, in Inputs) Command {
 		if s.model.fallback != "" {
 			return nextModel(s, in, event.WhyFallback)
 		}
+		if s.model.retryAt.IsZero() && s.tooLong() {
+			return nextEasing(s, in)
+		}
 		if s.model.retryAt.IsZero() {
-			stop := event.StopError
-			if s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow {
-				stop = event.StopContextOverflow
-			}
-			return finish(event.WhyFailed, stop, s.model.err)
+			return finish(event.WhyFailed, event.StopError, s.model.err)
 		}
 		if in.Now.Before(s.model.retryAt) {
 			return Command{Do: DoWait, Why: event.WhyRetry, Until: s.model.retryAt}
@@ -196,12 +202,15 @@ func nextModel(s *Scope, in Inputs, why event.Why) Command {
 	if cmd, over := in.limited(s, why); over {
 		return cmd
 	}
+	if m := in.Agent.manage; m != nil && !again(why) && m.due(s, in.Agent) {
+		return Command{Do: DoCompact, Why: event.WhyLimit}
+	}
 	return Command{Do: DoModel, Why: why}
 }
 
 // again reports whether a model call is another attempt of one that has begun.
 func again(why event.Why) bool {
-	return why == event.WhyRetry || why == event.WhyFallback || why == event.WhyTakenOver
+	return why == event.WhyRetry || why == event.WhyFallback || why == event.WhyTakenOver || why == event.WhyCompacted
 }
 
 // endOfTurn is a model's answer without calls.
@@ -248,11 +257,19 @@ func (d *driver) iterate() error {
 			d.perform()
 			continue
 		}
+		if d.unread != nil {
+			return d.unread
+		}
 		if err := d.commit(); err != nil {
 			return err
 		}
 		if d.over() {
 			return nil
+		}
+		if d.view.stale {
+			if err := d.refold(); err != nil {
+				return err
+			}
 		}
 		d.perform()
 	}
@@ -269,10 +286,10 @@ func (d *driver) decide() {
 	if d.ending = d.ctx.Err() != nil; d.ending {
 		d.settleAfterStop()
 	}
-	for moved := true; moved && d.view.run.ended == nil; {
+	for moved := true; moved && d.view.run.ended == nil && !d.outdated(); {
 		moved = false
 		scopes := d.view.run.scopes
-		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil; i-- {
+		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil && !d.outdated(); i-- {
 			if s := scopes[i]; s.closed == nil {
 				in := d.inputs(s)
 				cmd := Next(s, in)
@@ -316,6 +333,8 @@ func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
 		return d.beginCalls(s, agent, cmd)
 	case DoModel:
 		return d.beginModel(s, agent, cmd.Why)
+	case DoCompact:
+		return d.compact(s, agent, cmd.Why)
 	case DoWait:
 		d.waitUntil(cmd.Until)
 		return false

@@ -39,6 +39,28 @@ func asked() *history {
 		add(0, "", 0, &event.UserMessage{Content: TextOutput("go").Content})
 }
 
+// refuses is a model that refuses the conversation as too long, sums and summed begin and end
+// a compaction's own model call, and compacts is what comes of it.
+func (h *history) refuses(cycle, attempt int) *history {
+	return h.model(cycle, attempt).add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
+		Step: event.StepModel, Outcome: event.OutcomeFailed, Err: &event.Error{Kind: event.ErrContextOverflow, Message: "too long"},
+	})
+}
+
+func (h *history) sums(cycle, attempt int, why event.Why) *history {
+	return h.add(cycle, stepName("", 'c', cycle, 0), attempt, &event.StepBegun{Step: event.StepCompaction, Why: why})
+}
+
+func (h *history) summed(cycle, attempt int, o event.Outcome, retryAt time.Time) *history {
+	return h.add(cycle, stepName("", 'c', cycle, 0), attempt, &event.StepEnded{
+		Step: event.StepCompaction, Outcome: o, RetryAt: retryAt, Err: &event.Error{Kind: event.ErrThrottled, Message: "busy"},
+	})
+}
+
+func (h *history) compacts(cycle int) *history {
+	return h.add(cycle, "", 0, &event.Compacted{From: 2, To: 2})
+}
+
 // model begins a model call.
 func (h *history) model(cycle, attempt int) *history {
 	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepBegun{Step: event.StepModel})
@@ -206,6 +228,35 @@ var nextCases = []nextCase{
 		do: DoModel, why: event.WhyMessage,
 	},
 	{name: "an answer that asked for nothing", log: asked().model(1, 1).says(1, event.StopToolUse), do: DoFinish, why: event.WhyEndTurn, stop: event.StopToolUse},
+	// The conversation is too long.
+	{name: "refused as too long", log: asked().refuses(1, 1), do: DoCompact, why: event.WhyOverflow},
+	{name: "and shown less", log: asked().refuses(1, 1).compacts(1), do: DoModel, why: event.WhyCompacted},
+	{name: "which is no cycle more", log: asked().refuses(1, 1).compacts(1), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyCompacted},
+	{name: "refused again", log: asked().refuses(1, 1).compacts(1).refuses(1, 2), do: DoCompact, why: event.WhyOverflow},
+	{
+		name: "refused too often", log: asked().refuses(1, 1).compacts(1).refuses(1, 2).compacts(1).refuses(1, 3).compacts(1).refuses(1, 4),
+		do: DoFinish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow,
+	},
+	{
+		name: "which is counted for each call", log: asked().refuses(1, 1).compacts(1).refuses(1, 2).compacts(1).refuses(1, 3).compacts(1).calls(1, "a").
+			ends(1, 0, false).refuses(2, 1), do: DoCompact, why: event.WhyOverflow,
+	},
+	{name: "a summary is asked for here", log: asked().sums(1, 1, event.WhyLimit), here: []string{"c1"}, do: DoWait, why: event.WhyWaiting},
+	{name: "it was, where a driver died", log: asked().sums(1, 1, event.WhyLimit), do: DoCompact, why: event.WhyLimit},
+	{name: "and the same after a refusal", log: asked().refuses(1, 1).sums(1, 1, event.WhyOverflow), do: DoCompact, why: event.WhyOverflow},
+	{name: "lost", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeLost, time.Time{}), do: DoCompact, why: event.WhyLimit},
+	{name: "to be asked for again, not yet", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, later), do: DoWait, why: event.WhyRetry, until: later},
+	{name: "to be asked for again", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, noon), do: DoCompact, why: event.WhyLimit},
+	{name: "not to be had, and not needed", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, time.Time{}), do: DoModel, why: event.WhyInput},
+	{
+		name: "not to be had, though it is needed", log: asked().refuses(1, 1).sums(1, 1, event.WhyOverflow).summed(1, 1, event.OutcomeFailed, time.Time{}),
+		do: DoFinish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow,
+	},
+	{
+		name: "not to be had before, and needed now",
+		log:  asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, time.Time{}).refuses(1, 1), do: DoCompact, why: event.WhyOverflow,
+	},
+	{name: "cancelled while it is asked for", log: asked().sums(1, 1, event.WhyLimit), here: []string{"c1"}, cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
 	{name: "new input during the turn", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: DoModel, why: event.WhyInput},
 }
 
@@ -226,6 +277,9 @@ func (c *nextCase) ask() (*view, Inputs) {
 	root := v.run.scopes[0]
 	if slices.Contains(c.here, root.model.step) {
 		root.model.by = in.running
+	}
+	if slices.Contains(c.here, root.squeeze.step) {
+		root.squeeze.by = in.running
 	}
 	for _, call := range root.batch {
 		if slices.Contains(c.here, call.step) {

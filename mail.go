@@ -93,13 +93,19 @@ func (d *driver) mail(letters []journal.Mail) bool {
 // where the run ends without another call they are left to the next run.
 func (d *driver) join(s *Scope, in Inputs, cmd Command) Command {
 	switch {
+	case cmd.Do == DoCompact:
+		return cmd
 	case cmd.Do == DoModel:
 	case cmd.Do == DoFinish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
 		next := nextModel(s, in, event.WhyMessage)
-		if next.Do != DoModel {
+		switch next.Do {
+		case DoModel:
+			cmd = next
+		case DoCompact:
+			return next
+		default:
 			return cmd
 		}
-		cmd = next
 	default:
 		return cmd
 	}

@@ -525,8 +525,12 @@ func checkHidden(log []*event.Event, seed uint64) error {
 				c.Summary = TextOutput("in short").Content
 			}
 			e.Scope, e.Body = log[c.From-1].Scope, c
+			c.Cut = pick.IntN(4) == 0
+			if keep := c.From + pick.Int64N(c.To-c.From+1); pick.IntN(2) == 0 {
+				c.Keep = []int64{keep}
+			}
 			for _, covered := range log[c.From-1 : c.To] {
-				if covered.Scope == e.Scope {
+				if covered.Scope == e.Scope && !c.Cut && !slices.Contains(c.Keep, covered.Seq) {
 					hide(covered)
 				}
 			}

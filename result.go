@@ -48,8 +48,8 @@ func (r *Result) Text() string { return r.Message.Text() }
 // Metrics count what a run did, over all its drives. What its models used, also of their
 // caches, is Result.Usage.
 type Metrics struct {
-	// Cycles counts the root agent's; ModelCalls every attempt of every agent, ModelErrors
-	// those that gave no answer.
+	// Cycles counts the root agent's; ModelCalls every attempt of every agent, summaries too,
+	// ModelErrors those that gave no answer.
 	Cycles      int
 	ModelCalls  int
 	ModelErrors int
@@ -60,6 +60,8 @@ type Metrics struct {
 	Tools      []ToolMetrics
 	// Stragglers counts the calls that did not stop when they were to and were left behind.
 	Stragglers int
+	// Compactions counts how often less of the conversation was shown.
+	Compactions int
 	// Duration is from the run's first event to its end; ModelTime sums the
 	// model calls that succeeded; TimeToFirstByte is the first one's.
 	Duration        time.Duration

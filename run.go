@@ -280,6 +280,7 @@ func (a *Agent) through(
 	if undriven = d.drive(opened.Mail); undriven != nil {
 		return undriven
 	}
+	v = d.view // a compaction may have put another in its place
 	r.fill(v.run, v.state, d.now)
 	r.Partial, r.Simulated = d.partial, d.simulated
 	kept = v

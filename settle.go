@@ -31,7 +31,7 @@ func (d *driver) perform() {
 		}
 		return
 	}
-	if len(todo) == 1 && todo[0].request != nil && d.undisturbed() {
+	if len(todo) == 1 && todo[0].request != nil && todo[0].sum == nil && d.undisturbed() {
 		d.runInline(todo[0])
 		return
 	}
@@ -92,9 +92,12 @@ func (d *driver) settle(w *work) bool {
 	}
 	d.flights = slices.Delete(d.flights, i, i+1)
 	d.launchNext()
-	if w.request != nil {
+	switch {
+	case w.sum != nil:
+		d.settleSummary(w)
+	case w.request != nil:
 		d.settleModel(w)
-	} else {
+	default:
 		d.settleTool(w)
 	}
 	return true
@@ -153,6 +156,9 @@ func (d *driver) settleTool(w *work) {
 	}
 	ended.StepEnded = event.StepEnded{
 		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took,
+	}
+	if o := w.agent.offload; o != nil {
+		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)
 	}
 	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
 }

@@ -33,6 +33,8 @@ type work struct {
 	entry   *call
 	request *ModelRequest
 	agent   *Agent
+	// sum is what a model call for a summary is about; nil for one that answers.
+	sum *summing
 	// model is the one of the agent's that is called, info what it says of itself.
 	model   Model
 	info    ModelInfo

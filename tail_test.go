@@ -287,7 +287,18 @@ func (w *logWriter) compact(n int) {
 	}
 	from = min(from, w.seq)
 	to := max(from+w.Int64N(w.seq-from+1), w.first+1)
-	w.add("", "", &event.Compacted{From: from, To: to, Summary: w.text("S")})
+	c := &event.Compacted{From: from, To: to, Summary: w.text("S")}
+	switch {
+	case w.one(3):
+		c.Cut, c.Summary = true, nil
+	case w.one(2):
+		for _, seq := range w.messages {
+			if seq >= from && seq <= to && w.one(2) {
+				c.Keep = append(c.Keep, seq)
+			}
+		}
+	}
+	w.add("", "", c)
 }
 
 // compare opens the conversation in both ways.

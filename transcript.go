@@ -14,6 +14,9 @@ import (
 // changed, so that requests share it instead of copying it.
 type transcript struct {
 	msgs []event.Message
+	// units say of a transcript that is traced where its messages come from; see manage_unit.go.
+	units  []unit
+	traced bool
 }
 
 // branch gives a transcript that begins with this one and grows by itself:
@@ -21,13 +24,13 @@ type transcript struct {
 func (t *transcript) branch() transcript {
 	// The capacity is kept on purpose: past and the open run's root grow one
 	// after the other, never both (rewind cuts the capacity).
-	return transcript{msgs: t.msgs}
+	return transcript{msgs: t.msgs, units: t.units, traced: t.traced}
 }
 
 // rewind forgets what a failed run appended behind t: the capacity goes too,
 // because a straggler may still read what lies there.
 func (t *transcript) rewind() {
-	t.msgs = slices.Clip(t.msgs)
+	t.msgs, t.units = slices.Clip(t.msgs), slices.Clip(t.units)
 }
 
 // user appends what a person said. Two user turns in a row become one, because
@@ -201,18 +204,28 @@ type hidden struct {
 }
 
 // compactedRange is one compaction: the events of one scope that its summary
-// stands for. The summary is shown where the first of them stood.
+// stands for, but for those that are kept. The summary is shown where the first of
+// them stood. One that cuts hides nothing but a part of what tools gave.
 type compactedRange struct {
 	scope    string
 	from, to int64
+	keep     []int64
+	cut      bool
 	summary  []event.Block
 	shown    bool
+}
+
+// holds reports whether the event is one of those that the compaction is about.
+func (r *compactedRange) holds(e *event.Event) bool {
+	return r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to
 }
 
 func (h *hidden) note(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Compacted:
-		h.ranges = append(h.ranges, compactedRange{scope: e.Scope, from: b.From, to: b.To, summary: b.Summary})
+		h.ranges = append(h.ranges, compactedRange{
+			scope: e.Scope, from: b.From, to: b.To, keep: b.Keep, cut: b.Cut, summary: b.Summary, shown: b.Cut,
+		})
 	case *event.Redacted:
 		if h.redacted == nil {
 			h.redacted = make(map[int64][]event.Block)
@@ -236,18 +249,45 @@ func (h *hidden) settle(begin int64) {
 	for i := range h.ranges {
 		a := &h.ranges[i]
 		for _, b := range h.ranges[i+1:] {
-			if a.scope == b.scope && b.from <= a.from && b.to >= a.to {
+			if !b.cut && a.scope == b.scope && b.from <= a.from && b.to >= a.to {
 				a.shown, a.summary = true, nil
 			}
 		}
 	}
+	h.prune()
 	slices.SortStableFunc(h.ranges, func(a, b compactedRange) int { return cmp.Compare(a.from, b.from) })
+}
+
+// prune drops the compactions that a later one leaves nothing to say: a conversation may have
+// had many, and each event is held against all that are left.
+func (h *hidden) prune() {
+	n := 0
+	for i, a := range h.ranges {
+		if !slices.ContainsFunc(h.ranges[i+1:], func(b compactedRange) bool {
+			return a.scope == b.scope && b.from <= a.from && b.to >= a.to && (a.cut || !b.cut) &&
+				!slices.ContainsFunc(b.keep, func(seq int64) bool { return seq >= a.from && seq <= a.to })
+		}) {
+			h.ranges[n] = a
+			n++
+		}
+	}
+	h.ranges = h.ranges[:n]
 }
 
 // has reports whether the event is compacted away.
 func (h *hidden) has(e *event.Event) bool {
 	for i := range h.ranges {
-		if r := &h.ranges[i]; r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to {
+		if r := &h.ranges[i]; !r.cut && r.holds(e) && !slices.Contains(r.keep, e.Seq) {
+			return true
+		}
+	}
+	return false
+}
+
+// cuts reports whether only a part is shown of what a tool gave in the event.
+func (h *hidden) cuts(e *event.Event) bool {
+	for i := range h.ranges {
+		if r := &h.ranges[i]; r.cut && r.holds(e) {
 			return true
 		}
 	}
@@ -257,7 +297,7 @@ func (h *hidden) has(e *event.Event) bool {
 // summaries gives the summaries that are to be shown before the event, each once.
 func (h *hidden) summaries(e *event.Event, show func([]event.Block)) {
 	for i := range h.ranges {
-		if r := &h.ranges[i]; !r.shown && r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to {
+		if r := &h.ranges[i]; !r.shown && r.holds(e) {
 			r.shown = true
 			show(r.summary)
 		}

@@ -20,8 +20,12 @@ type view struct {
 	last    int64
 	turn    int
 	session int
-	// past is the root transcript of the runs that have ended in this session.
+	// past is the root transcript of the runs that have ended in this session, and
+	// gauge how large it is.
 	past  transcript
+	gauge gauge
+	// begin is the Seq of the session's first event, as far as it is known.
+	begin int64
 	state *stateBox
 	run   *runView
 	// letters are the runs in which messages entered the log that came by mail, by
@@ -100,6 +104,7 @@ type Scope struct {
 	closed *event.ScopeClosed
 
 	talk  transcript
+	gauge gauge
 	cycle int
 	// fresh is set while the transcript holds something that the model has not
 	// answered yet.
@@ -112,9 +117,10 @@ type Scope struct {
 	newest said
 	// pieces are the parts of an answer that is not whole yet.
 	pieces []event.Block
-	// asking is the answer whose calls are not all settled; batch are its
-	// calls in request order, and settled counts those that have a result.
+	// asking is the answer whose calls are not all settled, and askedAt where it stands;
+	// batch are its calls in request order, and settled counts those that have a result.
 	asking  []event.Block
+	askedAt int64
 	batch   []*call
 	settled int
 	endTurn bool
@@ -130,6 +136,9 @@ type Scope struct {
 
 	// offered is what this driver showed the last model call; the fold knows nothing of it.
 	offered *offer
+	// squeeze is where the scope's compaction stands.
+	squeeze compacting
+
 	// told is the last cycle after whose tools this driver has called the hooks; the
 	// fold knows nothing of it.
 	told int
@@ -147,6 +156,10 @@ type modelStep struct {
 	retryAt time.Time
 	// fallback is the model that is asked instead of one that failed.
 	fallback string
+	// eased says that the model is shown less than when it refused the conversation as
+	// too long, and easings how often that was done for this call.
+	eased   bool
+	easings int
 	// by is the driver that runs it; the fold knows nothing of it.
 	by *running
 }
@@ -182,7 +195,9 @@ type call struct {
 	// asks are the questions of this call in the order of asking.
 	asks   []*question
 	result *event.ToolResult
-	child  *Scope
+	// ended is the Seq of the event that has the result.
+	ended int64
+	child *Scope
 	// by is the driver that runs it; the fold knows nothing of it.
 	by *running
 }
@@ -209,14 +224,16 @@ type question struct {
 
 // newView folds a whole log.
 func newView(events []*event.Event) *view {
-	return newTailView(&journal.Tail{First: 1, Events: events})
+	return newTailView(&journal.Tail{First: 1, Events: events}, false)
 }
 
 // newTailView folds the end of a log. What is compacted or redacted is known only
 // after the event, so the log is looked through once before it is folded. The
-// summaries of what stands before the tail come first.
-func newTailView(t *journal.Tail) *view {
+// summaries of what stands before the tail come first. A view that is traced knows where
+// its messages come from.
+func newTailView(t *journal.Tail, traced bool) *view {
 	v := &view{state: newState(t.State), last: t.Last, counted: t.First <= 1}
+	v.past.traced = traced
 	begin, session := t.Begin, t.Session
 	if t.First > 1 {
 		v.session = t.Session
@@ -230,11 +247,12 @@ func newTailView(t *journal.Tail) *view {
 		}
 	}
 	v.hide.settle(begin)
+	v.begin = begin
 	if t.First > 1 {
 		for i := range v.hide.ranges {
-			if h := &v.hide.ranges[i]; h.scope == "" && h.from < t.First {
+			if h := &v.hide.ranges[i]; h.scope == "" && h.from < t.First && !h.shown {
 				h.shown = true
-				v.past.user(h.summary)
+				v.past.summary(h.summary)
 			}
 		}
 	}
@@ -284,6 +302,7 @@ func (v *view) fold(e *event.Event) {
 		return
 	case *event.Compacted:
 		v.stale = true
+		v.compacted(e)
 		return
 	case *event.Redacted:
 		v.redact(e, b)
@@ -296,7 +315,7 @@ func (v *view) fold(e *event.Event) {
 	r.tick(e)
 	if len(v.hide.ranges) > 0 {
 		if s := r.scope(e.Scope); s != nil {
-			v.hide.summaries(e, s.talk.user)
+			v.hide.summaries(e, s.talk.summary)
 		}
 	}
 	switch b := e.Body.(type) {
@@ -307,7 +326,7 @@ func (v *view) fold(e *event.Event) {
 		if v.hide.has(e) {
 			r.effects, r.left = nil, nil // the summary tells of them
 		}
-		v.endRun(b)
+		v.endRun(e.Seq, b)
 		return
 	case *event.Answered:
 		r.answer(b)
@@ -333,10 +352,15 @@ func (v *view) fold(e *event.Event) {
 			}
 			v.letters[b.Mail] = e.Run
 		}
-		content := s.takeResults(v.hide.content(e, b.Content))
+		whole := v.hide.content(e, b.Content)
+		if v.hide.cuts(e) {
+			whole = cutResults(whole)
+		}
+		content := s.takeResults(e.Seq, whole)
 		s.newest = said{seq: e.Seq}
 		if !v.hide.has(e) {
 			s.talk.user(content)
+			s.talk.trace(unitUser, content, e.Seq)
 			s.newest.content, s.newest.whole = content, len(content) == len(b.Content) || v.hide.redacted[e.Seq] != nil
 		}
 		s.fresh = event.WhyInput
@@ -363,18 +387,19 @@ func (v *view) fold(e *event.Event) {
 func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if v.open() {
 		// A run that never ended: its driver is gone and another run was let in.
-		v.endRun(&event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled})
+		v.endRun(e.Seq, &event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled})
 	}
 	if b.Session > v.session {
 		v.session = b.Session
-		v.past = transcript{}
+		v.past = transcript{traced: v.past.traced}
+		v.gauge, v.begin = gauge{}, e.Seq
 	}
 	if b.Spent != nil {
 		v.spent, v.counted = *b.Spent, true
 	}
 	v.turn = max(v.turn, b.Turn)
 	v.state.clearTemp()
-	root := &Scope{agent: b.Agent, talk: v.past.branch()}
+	root := &Scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge}
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}
@@ -384,7 +409,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 // endRun applies the table of what the next run sees (DESIGN section 9): all of a
 // run that completed, the whole messages of one that was cut short, and of a
 // failed one only a note of what its tools did.
-func (v *view) endRun(b *event.RunEnded) {
+func (v *view) endRun(seq int64, b *event.RunEnded) {
 	r := v.run
 	r.ended = b
 	root := r.scopes[0]
@@ -394,19 +419,19 @@ func (v *view) endRun(b *event.RunEnded) {
 		v.past.rewind()
 		for i := range v.hide.ranges {
 			if h := &v.hide.ranges[i]; h.shown && h.from >= r.first && h.scope == "" {
-				v.past.user(h.summary)
+				v.past.summary(h.summary)
 			}
 		}
 		if note := failureNote(r); note != "" {
-			v.past.user([]event.Block{&event.Text{Text: note}})
+			v.past.note(note, seq)
 		}
 		return
 	}
 	root.closeBatch()
-	v.past = root.talk
+	v.past, v.gauge = root.talk, root.gauge
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
 		// Their own agents were stopped before they could be told.
-		v.past.user([]event.Block{&event.Text{Text: doubtNote(r.left.doubts)}})
+		v.past.note(doubtNote(r.left.doubts), seq)
 	}
 }
 
@@ -420,7 +445,9 @@ func (r *runView) open(e *event.Event, b *event.ScopeOpened, v *view) {
 	}
 	s := &Scope{id: b.ID, parent: parent, agent: b.Agent, depth: b.Depth, fresh: event.WhyInput}
 	s.newest = said{seq: e.Seq, content: v.hide.content(e, b.Input), whole: true}
+	s.talk.traced = v.past.traced
 	s.talk.user(s.newest.content)
+	s.talk.trace(unitInput, s.newest.content, e.Seq)
 	if c := parent.callByID(b.Call); c != nil {
 		s.opener = c
 		c.child = s
@@ -460,6 +487,9 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	}
 	s.model = modelStep{}
 	s.before = nil
+	if s.squeeze.state != modelIdle {
+		s.squeeze.state = modelIdle // the answer came without it
+	}
 	s.fresh = ""
 	s.stop = b.Stop
 	s.closeBatch()
@@ -470,17 +500,21 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	calls := countCalls(content)
 	if calls == 0 {
 		if !hide {
-			s.talk.assistant(v.hide.content(e, content))
+			content = v.hide.content(e, content)
+			s.talk.assistant(content)
+			s.talk.trace(unitAnswer, content, e.Seq)
 		}
+		s.gauge.count(b.Usage, len(s.talk.msgs))
 		if b.Stop == event.StopPause {
 			s.fresh = event.WhyPaused
 		}
 		return
 	}
-	s.asking = v.hide.callContent(e, content)
+	s.asking, s.askedAt = v.hide.callContent(e, content), e.Seq
 	if hide {
 		s.asking = nil
 	}
+	s.gauge.count(b.Usage, len(s.talk.msgs)+1)
 	s.settled = 0
 	s.endTurn = false
 	slab := make([]call, calls)
@@ -562,6 +596,11 @@ func (r *runView) tick(e *event.Event) {
 }
 
 func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
+	if b.Step == event.StepCompaction {
+		s.squeeze.begin(e, b)
+		r.metrics.ModelCalls++
+		return
+	}
 	if b.Step == event.StepModel {
 		if e.Cycle > s.cycle {
 			s.cycle = e.Cycle
@@ -573,14 +612,17 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 			}
 		}
 		s.pieces = nil
-		tries, name := 1, b.Model
+		tries, easings, name := 1, 0, b.Model
 		if b.Runs != "" {
 			name = b.Runs
 		}
 		if s.model.step == e.Step && s.model.name == name {
 			tries += s.model.tries
 		}
-		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, name: name}
+		if s.model.step == e.Step {
+			easings = s.model.easings
+		}
+		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, easings: easings, name: name}
 		s.asks = b.Model
 		s.modelCalls++
 		r.metrics.ModelCalls++
@@ -602,6 +644,11 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 }
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
+	if b.Step == event.StepCompaction {
+		r.count(s, s.squeeze.name, b.Usage, b.CostNanoUSD)
+		s.squeeze.end(e, b)
+		return
+	}
 	if b.Step == event.StepModel {
 		r.count(s, s.model.name, b.Usage, b.CostNanoUSD)
 		r.metrics.ModelErrors++
@@ -646,12 +693,17 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Result.IsError && b.Err != nil && b.Err.Kind == event.ErrLimit {
 		s.refused = refusedScopes(b.Err)
 	}
-	c.state = callEnded
+	c.state, c.ended = callEnded, e.Seq
 	c.result = b.Result
+	if len(b.Shown) > 0 {
+		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: b.Result.IsError, Content: b.Shown}
+	}
 	if v.hide.has(e) {
 		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: compactedResult}
 	} else if repl, ok := v.hide.redacted[e.Seq]; ok {
 		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: repl}
+	} else if v.hide.cuts(e) {
+		c.result = cutResult(c.result)
 	}
 	s.settled++
 	s.endTurn = s.endTurn || b.EndTurn
@@ -767,6 +819,9 @@ func (s *Scope) flush() {
 			results[i] = c.result
 		}
 		s.talk.pair(s.asking, results)
+		if s.talk.traced {
+			s.tracePair(results)
+		}
 	}
 	s.asking, s.batch, s.settled = nil, nil, 0
 	s.fresh = event.WhyToolResults
@@ -774,7 +829,7 @@ func (s *Scope) flush() {
 
 // takeResults settles the open batch from results that a caller handed in with
 // a message (an imported history), and gives back the rest of the content.
-func (s *Scope) takeResults(content []event.Block) []event.Block {
+func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
 	if s.batch == nil {
 		return content
 	}
@@ -786,7 +841,7 @@ func (s *Scope) takeResults(content []event.Block) []event.Block {
 			continue
 		}
 		if c := s.callByID(r.Call); c != nil && c.state != callEnded {
-			c.state, c.result = callEnded, r
+			c.state, c.result, c.ended = callEnded, r, seq
 			s.settled++
 		}
 	}

@@ -30,6 +30,10 @@ func (d *driver) launch(w *work) {
 	if w.bound > 0 {
 		w.due = d.now.Add(w.bound)
 	}
+	if w.sum != nil {
+		go d.summarise(w)
+		return
+	}
 	if w.request != nil {
 		go d.runAside(w)
 		return
@@ -266,6 +270,10 @@ func (d *driver) leave(w *work) {
 		d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
 	}
 	d.running.n--
+	if w.sum != nil {
+		w.scope.squeeze.by = nil
+		return
+	}
 	if w.call == nil {
 		w.scope.model.by = nil
 		return

@@ -177,12 +177,16 @@ type StepKind string
 const (
 	StepModel StepKind = "model"
 	StepTool  StepKind = "tool"
+	// StepCompaction asks a model for the summary of a stretch of the log. What it
+	// gives is not an answer: it stands in the [Compacted] that follows.
+	StepCompaction StepKind = "compaction"
 )
 
 // StepBegun is written before a model or tool call starts.
 type StepBegun struct {
 	Step StepKind `json:"step_kind"`
-	// Why says, on a model step, why the loop went on to this cycle.
+	// Why says, on a model step, why the loop went on to this cycle, and on a
+	// compaction what made it necessary.
 	Why Why `json:"why,omitempty"`
 	// Model names the model that is called.
 	Model string `json:"model,omitempty"`
@@ -204,8 +208,10 @@ type StepBegun struct {
 type StepEnded struct {
 	Step    StepKind `json:"step_kind"`
 	Outcome Outcome  `json:"outcome"`
-	// Result is what the model is shown of a tool call.
+	// Result is what a tool call gave, and what the model is shown of it unless
+	// Shown is set: the result was too large for that, and Shown stands for its content.
 	Result *ToolResult `json:"result,omitempty"`
+	Shown  []Block     `json:"shown,omitempty"`
 	// Err is why the step failed.
 	Err *Error `json:"err,omitempty"`
 	// Usage is what a failed model call is known to have used. UsageUnknown
@@ -378,14 +384,34 @@ type Notice struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// Compacted replaces the events From to To, both included, by Summary in what
-// the model sees. The log keeps them.
+// Compacted replaces the events From to To of its scope, both included, by Summary in
+// what the model sees. The log keeps them.
 type Compacted struct {
 	From    int64   `json:"from"`
 	To      int64   `json:"to"`
 	Summary []Block `json:"summary,omitempty"`
+	// Keep lists events between From and To that the model goes on seeing, in order.
+	Keep []int64 `json:"keep,omitempty"`
+	// Cut is set where the messages stay, and the model only sees less of what tools
+	// gave: the beginning and the end of long text, and a word in place of a picture.
+	Cut bool `json:"cut,omitempty"`
 	// Trigger says who wanted it: "limit", "overflow", "manual".
 	Trigger string `json:"trigger,omitempty"`
+}
+
+// Covered is the last of the events that nothing is shown of from From on, which is To
+// where nothing between them is kept. It is less than From where that is nothing.
+func (b *Compacted) Covered() int64 {
+	to := b.To
+	if b.Cut {
+		return b.From - 1
+	}
+	for _, seq := range b.Keep {
+		if seq >= b.From {
+			to = min(to, seq-1)
+		}
+	}
+	return to
 }
 
 // Redacted hides the content of an earlier event from models and clients.

@@ -316,6 +316,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 		w.key(`"result":`)
 		w.block(b.Result)
 	}
+	w.blocksOpt(`"shown":`, b.Shown)
 	w.errOpt(`"err":`, b.Err)
 	w.usageOpt(`"usage":`, b.Usage)
 	w.boolOpt(`"usage_unknown":`, b.UsageUnknown)
@@ -337,6 +338,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.Outcome = Outcome(r.word())
 		case "result":
 			b.Result = r.result()
+		case "shown":
+			b.Shown = r.blocks()
 		case "err":
 			b.Err = r.error()
 		case "usage":
@@ -838,6 +841,8 @@ func (w *encoder) compacted(b *Compacted) {
 	w.int(`"from":`, b.From)
 	w.int(`"to":`, b.To)
 	w.blocksOpt(`"summary":`, b.Summary)
+	w.intsOpt(`"keep":`, b.Keep)
+	w.boolOpt(`"cut":`, b.Cut)
 	w.strOpt(`"trigger":`, b.Trigger)
 	w.end()
 }
@@ -852,6 +857,10 @@ func (r *decoder) compacted() *Compacted {
 			b.To = r.Int64()
 		case "summary":
 			b.Summary = r.blocks()
+		case "keep":
+			b.Keep = r.ints()
+		case "cut":
+			b.Cut = r.Bool()
 		case "trigger":
 			b.Trigger = r.String()
 		default:

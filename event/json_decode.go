@@ -320,6 +320,14 @@ func (r *decoder) strings() []string {
 	return list
 }
 
+func (r *decoder) ints() []int64 {
+	var list []int64
+	for a := r.Array(); a.Next(); {
+		list = append(list, r.Int64())
+	}
+	return list
+}
+
 func (r *decoder) labels() map[string]string {
 	var m map[string]string
 	for o := r.Object(); o.Next(); {

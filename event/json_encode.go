@@ -233,6 +233,19 @@ func (w *encoder) strsOpt(key string, list []string) {
 	w.buf = append(w.buf, ']', ',')
 }
 
+func (w *encoder) intsOpt(key string, list []int64) {
+	if len(list) == 0 {
+		return
+	}
+	w.key(key)
+	w.buf = append(w.buf, '[')
+	for _, n := range list {
+		w.buf = append(strconv.AppendInt(w.buf, n, 10), ',')
+	}
+	w.trim()
+	w.buf = append(w.buf, ']', ',')
+}
+
 func (w *encoder) serversOpt(key string, list []ToolServer) {
 	if len(list) == 0 {
 		return

@@ -149,6 +149,12 @@ const (
 	WhyPaused Why = "paused"
 	// WhyMessage shows the model a message that came during the run.
 	WhyMessage Why = "message"
+	// WhyCompacted repeats a model call that was refused because the conversation did not
+	// fit, now that the model is shown less.
+	WhyCompacted Why = "compacted"
+	// WhyOverflow is the reason of a compaction: the provider refused the conversation as
+	// too long. That of one that comes before is [WhyLimit].
+	WhyOverflow Why = "overflow"
 )
 
 // The reasons to end, or to stop for a while.

@@ -31,7 +31,7 @@ func (r *Redacted) Cover(e *Event) *Event {
 		if b.Result != nil {
 			result := *b.Result
 			result.Content, result.Structured = r.Shown(), nil
-			body.Result = &result
+			body.Result, body.Shown = &result, nil
 		}
 		shown.Body = &body
 	case *ScopeOpened:

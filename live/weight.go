@@ -26,7 +26,7 @@ func weight(e *event.Event) int {
 		n += blocksWeight(b.Content)
 	case *event.StepEnded:
 		if b.Result != nil {
-			n += resultWeight(b.Result)
+			n += resultWeight(b.Result) + blocksWeight(b.Shown)
 		}
 	case *event.ScopeOpened:
 		n += blocksWeight(b.Input)

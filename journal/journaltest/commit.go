@@ -246,7 +246,7 @@ func everything() []event.Event {
 		&event.Answered{Token: "t", Value: json.RawMessage(`null`), By: "ann"},
 		&event.Fault{Err: fault},
 		&event.Notice{Code: "c", Text: "t", Data: json.RawMessage(`[1]`)},
-		&event.Compacted{From: 1, To: 2, Summary: words("s"), Trigger: "limit"},
+		&event.Compacted{From: 1, To: 2, Summary: words("s"), Keep: []int64{2}, Trigger: "limit"},
 		&event.Redacted{Target: 1, Replacement: words("r"), Reason: "r"},
 		&event.RunEnded{
 			Status: event.RunCompleted, Stop: event.StopLimitCycles, Why: event.WhyLimit, Err: fault, Usage: usage,

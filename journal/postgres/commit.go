@@ -209,8 +209,8 @@ func (f *fence) index(events []*event.Event) []question {
 		case *event.RunStarted:
 			writes = append(writes, do(setFirst, f.runKey, e.Seq, body.Session))
 		case *event.Compacted:
-			if e.Scope == "" {
-				writes = append(writes, do(insertCompaction, f.key, f.tenant, e.Seq, body.From, body.To))
+			if last := body.Covered(); e.Scope == "" && last >= body.From {
+				writes = append(writes, do(insertCompaction, f.key, f.tenant, e.Seq, body.From, last))
 			}
 		}
 	}

@@ -204,8 +204,8 @@ func (f *fence) index(x *tx, e *event.Event) error {
 		_, err := x.exec(setFirst, e.Seq, body.Session, f.runKey)
 		return err
 	case *event.Compacted:
-		if e.Scope == "" {
-			_, err := x.exec(insertCompaction, f.key, e.Seq, body.From, body.To)
+		if last := body.Covered(); e.Scope == "" && last >= body.From {
+			_, err := x.exec(insertCompaction, f.key, e.Seq, body.From, last)
 			return err
 		}
 	}

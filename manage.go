@@ -1,0 +1,171 @@
+package braid
+
+import (
+	"fmt"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Manage says how the agent keeps what its model is shown within the model's context. The
+// log stays whole, whatever is left out; a call never stands without its result; and what was
+// left out is decided once and written ([event.Compacted]), so that every driver shows the same.
+//
+// Before a model call it is looked whether the conversation takes more than a share of the
+// context, by the provider's count of the last call and an estimate of what came since. Where a
+// provider refuses a conversation as too long, less is shown and the call made again, three
+// times; then the run ends with [event.StopContextOverflow]. A model of [Fallback] that is
+// to be asked on an overflow goes before that.
+//
+// The newest message of a person, and results that the model has not seen, are never left out.
+//
+// An agent without Manage does only the second: it leaves out the oldest messages when it
+// must. Agents that are used as tools are managed by their own parts. A second Manage takes the
+// place of the first.
+func Manage(m Management) Part {
+	return partFunc(func(a *Agent) error {
+		made, err := m.managing()
+		if err != nil {
+			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: err.Error(), Hint: "see braid.Management"}
+		}
+		a.manage = made
+		return nil
+	})
+}
+
+// Management is how an agent keeps a conversation within its model's context. Its zero value
+// summarises.
+type Management struct {
+	// By is what becomes of the oldest messages: [Summarize], [SlidingWindow] or [KeepAll];
+	// nil means Summarize{}.
+	By Strategy
+	// At is the share of the model's context from which on something is left out before the
+	// next call; 0 means 0.7. A negative one means never before a provider has refused.
+	At float64
+	// Context is the size of the model's context in tokens; 0 means what the model says of
+	// itself ([ModelInfo].ContextWindow), and 200,000 where it says nothing.
+	Context int
+	// Tries is how often less is shown to a model that refuses the same call as too long;
+	// 0 means 3, a negative one never.
+	Tries int
+	// Pin picks messages that are never left out. It is asked when something is, of the
+	// messages that the model sees then, and must not change them; a call with its results
+	// counts as the answer that makes it. nil picks none.
+	Pin func(event.Message) bool
+}
+
+// Strategy is a way to show less; one of [Summarize], [SlidingWindow] and [KeepAll].
+type Strategy interface{ strategy() }
+
+// Summarize puts a summary in the place of the oldest messages. A model is asked for it
+// beside the conversation, with the messages as one text and without tools; what that costs
+// counts for the run. Where it cannot be had, the conversation stays as it is; where it must be
+// had, because the provider refuses the conversation, the run ends.
+type Summarize struct {
+	// Model writes the summary; nil means the one that the agent asks.
+	Model Model
+	// Ratio is the share of the messages that is summarised at least; 0 means 0.3, and what
+	// is outside of 0.1 to 0.8 counts as the nearer one (Strands' figures).
+	Ratio float64
+	// Recent is how many messages stay as they are if that is possible; 0 means 10, a
+	// negative one none.
+	Recent int
+	// Instructions are what the model is told about summaries; empty means Braid's own.
+	Instructions string
+	// Options are asked of the model; the zero value leaves everything to the provider.
+	Options ModelOptions
+}
+
+// SlidingWindow shows at most so many of the newest messages; 40 is usual. Where there are
+// more, the oldest are left out until three quarters of that many stay, and not one by one,
+// so that a provider's cache holds for a while. A window of 0 shows the newest message of a person
+// and the results that the model has not seen, and nothing else. A negative one is refused.
+type SlidingWindow int
+
+// KeepAll leaves nothing out. A conversation that does not fit ends its run with
+// [event.StopContextOverflow].
+type KeepAll struct{}
+
+func (Summarize) strategy()     {}
+func (SlidingWindow) strategy() {}
+func (KeepAll) strategy()       {}
+
+// management is a [Management] with its defaults filled in.
+type management struct {
+	// window is how many messages are shown; -1 for any number.
+	window  int
+	summary *Summarize
+	keepAll bool
+	// at is 0 for never before an overflow.
+	at      float64
+	context int
+	tries   int
+	pin     func(event.Message) bool
+}
+
+// The figures that Strands has found good, and how many tokens a model counts for that says nothing.
+const (
+	defaultAt      = 0.7
+	defaultContext = 200_000
+	defaultEasings = 3
+	defaultRatio   = 0.3
+	defaultRecent  = 10
+)
+
+// unmanaged is how an agent without [Manage] is managed.
+func unmanaged() management { return management{window: -1, tries: defaultEasings} }
+
+// managed gives how the agent is managed.
+func (a *Agent) managed() management {
+	if a.manage == nil {
+		return unmanaged()
+	}
+	return *a.manage
+}
+
+func (m *Management) managing() (*management, error) {
+	made := &management{window: -1, at: m.At, context: m.Context, tries: or(m.Tries, defaultEasings), pin: m.Pin}
+	switch {
+	case m.At == 0:
+		made.at = defaultAt
+	case m.At < 0:
+		made.at = 0
+	case !(m.At <= 1): // NaN, too
+		return nil, fmt.Errorf("a share of %v of the context is more than there is", m.At)
+	}
+	if m.Context < 0 {
+		return nil, fmt.Errorf("a context cannot be %d tokens", m.Context)
+	}
+	switch by := m.By.(type) {
+	case nil:
+		made.summary = Summarize{}.filled()
+	case Summarize:
+		made.summary = by.filled()
+	case SlidingWindow:
+		if by < 0 {
+			return nil, fmt.Errorf("a window cannot be %d messages", int(by))
+		}
+		made.window = int(by)
+	case KeepAll:
+		made.keepAll, made.at = true, 0
+	default:
+		return nil, fmt.Errorf("there is no way to manage a conversation called %T", m.By)
+	}
+	return made, nil
+}
+
+func (s Summarize) filled() *Summarize {
+	if s.Ratio == 0 {
+		s.Ratio = defaultRatio
+	}
+	s.Ratio = min(max(s.Ratio, 0.1), 0.8)
+	switch {
+	case s.Recent == 0:
+		s.Recent = defaultRecent
+	case s.Recent < 0:
+		s.Recent = 0
+	}
+	if s.Instructions == "" {
+		s.Instructions = summaryInstructions
+	}
+	return &s
+}

@@ -1,0 +1,266 @@
+package braid
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Offload keeps large results of tools out of what the model is shown: it sees the beginning and
+// the end of the text, and reads or searches the rest with the tool read_result, which the
+// agent gets with this part. The log, clients and hooks have the whole result. Pictures, and files
+// that are no text, stay as they are. Whether a result is off-loaded is decided once, when it is
+// written ([event.StepEnded].Shown).
+func Offload(o Offloading) Part {
+	return partFunc(func(a *Agent) error {
+		if o.Over < 0 || o.Preview < 0 {
+			return &event.Error{
+				Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a size below zero says nothing of what is off-loaded",
+				Hint: "leave it 0 for the default",
+			}
+		}
+		made := &offloading{Offloading{Over: or(o.Over, defaultOver), Preview: or(o.Preview, defaultPreview)}, nil}
+		if a.offload != nil {
+			made.reader, a.offload = a.offload.reader, made
+			return nil
+		}
+		most := max(made.Over, 1000)
+		made.reader = Func("read_result", "Reads a part of a tool's result that was too long to be shown whole. "+
+			"With find it lists where a text occurs in it, with what stands around it.",
+			func(ctx context.Context, in readArgs) (string, error) { return readResult(ctx, in, most) }, Pure())
+		a.offload = made
+		return made.reader.attach(a)
+	})
+}
+
+// Offloading says which results are off-loaded. Its zero value is a good start.
+type Offloading struct {
+	// Over is the size in bytes from which on a result is off-loaded; 0 means 10,000, which are
+	// about 2,500 tokens (Strands' figure).
+	Over int
+	// Preview is how much of it the model sees, in bytes as JSON has them; 0 means 3,000.
+	Preview int
+}
+
+const (
+	defaultOver    = 10_000
+	defaultPreview = 3_000
+)
+
+// offloading is an [Offloading] with its defaults, and the tool that reads what was off-loaded.
+type offloading struct {
+	Offloading
+	reader *FuncTool
+}
+
+// shown is what the model sees of a result that the event seq has; nil for the result as it is.
+func (o *offloading) shown(seq int64, tool Tool, r *event.ToolResult) []event.Block {
+	if tool == Tool(o.reader) || !o.large(r) {
+		return nil
+	}
+	text := wholeText(r)
+	head, tail := fitFront(text, o.Preview*2/3), fitBack(text, o.Preview/3)
+	if len(head)+len(tail) >= len(text) {
+		head, tail = text, ""
+	}
+	note := fmt.Sprintf("[Result %d has %d bytes. Its beginning and end follow; call %s with {\"result\":%d,\"offset\":%d} for the rest.]\n",
+		seq, len(text), "read_result", seq, len(head))
+	shown := note + head
+	if tail != "" {
+		shown += "\n…\n" + tail
+	}
+	blocks := []event.Block{&event.Text{Text: shown}}
+	for _, b := range r.Content {
+		switch b := b.(type) {
+		case *event.Text:
+		case *event.Document:
+			if b.Text == "" {
+				blocks = append(blocks, b)
+			}
+		default:
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
+}
+
+// large reports whether the text of a result is over the size.
+func (o *offloading) large(r *event.ToolResult) bool {
+	n := len(r.Structured)
+	for _, b := range r.Content {
+		switch b := b.(type) {
+		case *event.Text:
+			n += len(b.Text)
+		case *event.Document:
+			n += len(b.Text)
+		}
+	}
+	return n > o.Over
+}
+
+// wholeText is the text of a result, as read_result reads it.
+func wholeText(r *event.ToolResult) string {
+	var parts []string
+	for _, b := range r.Content {
+		switch b := b.(type) {
+		case *event.Text:
+			parts = append(parts, b.Text)
+		case *event.Document:
+			if b.Text != "" {
+				parts = append(parts, b.Text)
+			}
+		}
+	}
+	if s := string(r.Structured); s != "" && (len(parts) != 1 || parts[0] != s) {
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// jsonSize is how many bytes a letter takes in JSON at most.
+func jsonSize(r rune) int {
+	switch {
+	case r == '"' || r == '\\' || r == '\n' || r == '\t' || r == '\r':
+		return 2
+	case r < 0x20 || r == '<' || r == '>' || r == '&' || r == 0x2028 || r == 0x2029:
+		return 6
+	default:
+		return utf8.RuneLen(r)
+	}
+}
+
+// fitFront is the longest beginning of a text that takes no more than size bytes in JSON,
+// fitBack the longest end.
+func fitFront(text string, size int) string {
+	for i, r := range text {
+		if size -= jsonSize(r); size < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+func fitBack(text string, size int) string {
+	at := len(text)
+	for at > 0 {
+		r, n := utf8.DecodeLastRuneInString(text[:at])
+		if size -= jsonSize(r); size < 0 {
+			break
+		}
+		at -= n
+	}
+	return text[at:]
+}
+
+// readArgs are the arguments of the tool that reads what was off-loaded.
+type readArgs struct {
+	Result int64  `json:"result"           jsonschema:"the number of the result, as it was shown"`
+	Offset int    `json:"offset,omitempty" jsonschema:"the byte to begin at; 0 is the beginning"`
+	Length int    `json:"length,omitempty" jsonschema:"how many bytes to read; 0 is as many as may be"`
+	Find   string `json:"find,omitempty"   jsonschema:"a text to look for from offset on, instead of reading"`
+}
+
+// reading is what a call of the reader needs to know of its conversation.
+type reading struct {
+	store journal.Store
+	// begin is where the session begins, and redacted are the events that nobody may see.
+	begin    int64
+	redacted map[int64][]event.Block
+}
+
+// lend gives a call of the reader what it needs.
+func (d *driver) lend(c *Call, agent *Agent) {
+	if agent.offload != nil && c.tool == Tool(agent.offload.reader) {
+		c.reading = &reading{store: d.store, begin: d.view.begin, redacted: maps.Clone(d.view.hide.redacted)}
+	}
+}
+
+// readResult reads a result out of the log, at most so many bytes of it.
+func readResult(ctx context.Context, in readArgs, most int) (string, error) {
+	bad := func(message, hint string) (string, error) {
+		return "", &event.Error{Op: "read_result", Kind: event.ErrInvalid, Message: message, Hint: hint}
+	}
+	c := CallOf(ctx)
+	if c == nil || c.reading == nil {
+		return bad("there is no conversation to read from", "call it inside a run")
+	}
+	text, ok, err := c.reading.text(ctx, c, in.Result)
+	switch {
+	case err != nil:
+		return "", err
+	case !ok:
+		return bad("there is no result "+strconv.FormatInt(in.Result, 10), "use the number that was shown with the result")
+	case in.Offset < 0 || in.Offset > len(text) || in.Length < 0:
+		return bad(fmt.Sprintf("the result has %d bytes, and there is nothing at byte %d", len(text), in.Offset), "begin within it")
+	}
+	from := in.Offset
+	for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	if in.Find != "" {
+		return findAll(text, from, in.Find, most), nil
+	}
+	if in.Length > 0 {
+		most = min(most, max(in.Length, utf8.UTFMax))
+	}
+	to := min(from+most, len(text))
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to--
+	}
+	return fmt.Sprintf("[bytes %d to %d of %d]\n%s", from, to, len(text), text[from:to]), nil
+}
+
+// findAll lists where a text occurs from a place on, in about so many bytes.
+func findAll(text string, from int, what string, most int) string {
+	const around = 80
+	var sb strings.Builder
+	found, last, at := 0, from, from
+	for {
+		i := strings.Index(text[at:], what)
+		if i < 0 {
+			break
+		}
+		at += i
+		if found > 0 && sb.Len()+2*around+len(what) > most {
+			return fmt.Sprintf("[found %d times before byte %d; there is more: look on from there]\n%s", found, at, sb.String())
+		}
+		found++
+		begin, end := max(at-around, last), min(at+len(what)+around, len(text))
+		for !utf8.RuneStart(text[begin]) {
+			begin++
+		}
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		fmt.Fprintf(&sb, "[byte %d] %s\n", at, cutText(text[begin:end], most, most/2, most/4))
+		at += len(what)
+		last = at
+	}
+	if found == 0 {
+		return fmt.Sprintf("[not found from byte %d on]", from)
+	}
+	return fmt.Sprintf("[found %d times from byte %d on]\n%s", found, from, sb.String())
+}
+
+// text finds a result of the call's own scope and session in the log. What is redacted is not there.
+func (r *reading) text(ctx context.Context, c *Call, seq int64) (string, bool, error) {
+	if seq <= r.begin || r.redacted[seq] != nil {
+		return "", false, nil
+	}
+	events, err := r.store.Read(ctx, c.Conversation, seq-1, 1)
+	if err != nil || len(events) == 0 {
+		return "", false, err
+	}
+	e := events[0]
+	ended, ok := e.Body.(*event.StepEnded)
+	if !ok || ended.Result == nil || e.Seq != seq || e.Scope != c.Scope || c.Scope != "" && e.Run != c.Run {
+		return "", false, nil
+	}
+	return wholeText(ended.Result), true, nil
+}

@@ -1,0 +1,239 @@
+package braid
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
+
+// omission is what a compaction leaves out, as places in the log.
+type omission struct {
+	why event.Why
+	// first is where a compaction of the scope begins, and to its last event that is left
+	// out, 0 for none; those to keep are not.
+	first int64
+	to    int64
+	keep  []int64
+	// cut is how far what tools gave is cut, 0 for not.
+	cut int64
+	// gone are the units that are left out, and sumUp says that they are to be summed up.
+	gone  []unit
+	sumUp bool
+}
+
+// due reports whether something is to be left out before the scope's next model call.
+func (m *management) due(s *Scope, a *Agent) bool {
+	if s.squeeze.tried > s.cycle {
+		return false
+	}
+	if m.window >= 0 && len(s.talk.msgs) > m.window && len(s.talk.msgs) > 1 {
+		return true
+	}
+	return m.at > 0 && s.projected(a) > m.threshold(s, a)
+}
+
+// threshold is how many tokens a conversation may have before something is left out.
+func (m *management) threshold(s *Scope, a *Agent) int64 {
+	size := m.context
+	if size == 0 {
+		size = or(a.named(s.asks).Info().ContextWindow, defaultContext)
+	}
+	return int64(m.at * float64(size))
+}
+
+// plan decides what is left out of a traced scope; false where there is nothing that would help.
+// easings is how often less was shown already to a model that refuses the same call.
+func (m *management) plan(s *Scope, first int64, why event.Why, easings int) (omission, bool) {
+	p := planner{management: m, units: s.talk.units, omission: omission{why: why, first: first}}
+	if len(p.units) == 0 {
+		return omission{}, false
+	}
+	p.weigh(s.newest.seq)
+	switch {
+	case why == event.WhyOverflow:
+		p.ease(easings)
+	case m.window >= 0 && p.count(0) > m.window:
+		p.slide()
+	default:
+		p.relieve()
+	}
+	return p.omission, p.to > 0 || p.cut > 0
+}
+
+// planner decides what is left out.
+type planner struct {
+	*management
+	omission
+	units []unit
+	// stays says of each unit that it is never left out; weight and spare are its tokens, and
+	// how many of them cutting would save.
+	stays  []bool
+	weight []int64
+	spare  []int64
+	total  int64
+}
+
+func (p *planner) weigh(newest int64) {
+	n := len(p.units)
+	p.stays, p.weight, p.spare = make([]bool, n), make([]int64, n), make([]int64, n)
+	for i := range p.units {
+		u := &p.units[i]
+		p.weight[i] = 8 + u.tokens()
+		p.spare[i] = p.weight[i] - 8 - u.cutTokens()
+		p.total += p.weight[i]
+		p.stays[i] = u.kind == unitInput || u.kind == unitUser && slices.Contains(u.seqs, newest) ||
+			u.kind != unitSummary && p.pin != nil && p.pin(u.message())
+	}
+	for i := n - 1; i >= 0 && p.units[i].kind == unitUser; i-- {
+		p.stays[i] = true // nobody has answered it
+	}
+}
+
+// count is how many messages stay where the units before tail are left out.
+func (p *planner) count(tail int) int {
+	n := 0
+	for i := range p.units {
+		if i >= tail || p.stays[i] {
+			n += p.units[i].messages()
+		}
+	}
+	return n
+}
+
+// rest is how many tokens stay where the units before tail are left out.
+func (p *planner) rest(tail int) int64 {
+	n := int64(0)
+	for i := range p.units {
+		if i >= tail || p.stays[i] {
+			n += p.weight[i]
+		}
+	}
+	return n
+}
+
+// saved is what cutting the units before tail saves.
+func (p *planner) saved(tail int) int64 {
+	n := int64(0)
+	for i := range tail {
+		n += p.spare[i]
+	}
+	return n
+}
+
+// last is the unit that is never left out, because nothing follows it.
+func (p *planner) last() int { return len(p.units) - 1 }
+
+// slide leaves the oldest out until three quarters of the window stay.
+func (p *planner) slide() {
+	target := p.window * 3 / 4
+	tail := 0
+	for tail < p.last() && p.count(tail) > target {
+		tail++
+	}
+	// A conversation reads better from where a person speaks, if that is near.
+	for i := tail; i <= p.last() && 2*p.count(i) >= target; i++ {
+		if p.units[i].kind == unitUser {
+			tail = i
+			break
+		}
+	}
+	p.leaveOut(tail)
+}
+
+// relieve makes room because the conversation takes more of the context than it should.
+func (p *planner) relieve() {
+	if p.summary == nil {
+		if p.saved(p.last()) >= p.total/2 {
+			p.cutTo(p.last())
+			return
+		}
+		p.leaveOutTo(p.total / 2)
+		return
+	}
+	count, target := int(p.summary.Ratio*float64(p.count(0))), p.total-int64(p.summary.Ratio*float64(p.total))
+	tail := 0
+	for tail < p.last() && (p.count(0)-p.count(tail) < max(count, 1) || p.rest(tail) > target) &&
+		p.count(tail+1) >= p.summary.Recent {
+		tail++
+	}
+	if p.total-p.rest(tail) < p.total/10 {
+		// What is recent is all that counts.
+		for tail < p.last() && p.rest(tail) > target {
+			tail++
+		}
+	}
+	if p.total-p.rest(tail) >= p.total/10 {
+		p.leaveOut(tail)
+		return
+	}
+	if p.saved(p.last()) >= p.total/10 {
+		p.cutTo(p.last())
+	}
+}
+
+// ease makes room because the provider has refused the conversation: half of it goes, and half
+// of the rest each further time.
+func (p *planner) ease(before int) {
+	target := p.total / 2
+	if before == 0 && p.total-p.saved(p.last()) <= target {
+		p.cutTo(p.last())
+		return
+	}
+	p.leaveOutTo(target)
+	if tail := p.last() + 1; p.to == 0 && p.saved(tail) > 0 {
+		p.cutTo(tail)
+	} else if kept := p.kept(); p.rest(kept) > target && p.saved(tail)-p.saved(kept) > 0 {
+		p.cutTo(tail)
+	}
+}
+
+// kept is the first unit behind what is left out.
+func (p *planner) kept() int {
+	return slices.IndexFunc(p.units, func(u unit) bool { return len(u.seqs) > 0 && u.seqs[0] > p.to })
+}
+
+// leaveOutTo leaves the oldest out until no more than target tokens stay, or nothing is left that
+// can go.
+func (p *planner) leaveOutTo(target int64) {
+	tail := 0
+	for tail < p.last() && p.rest(tail) > target {
+		tail++
+	}
+	p.leaveOut(tail)
+}
+
+// leaveOut leaves the units before tail out, where there are any that may go.
+func (p *planner) leaveOut(tail int) {
+	to := int64(0)
+	for _, u := range slices.Backward(p.units[tail:]) {
+		if len(u.seqs) > 0 {
+			to = u.seqs[0] - 1
+		}
+	}
+	if to == 0 {
+		return
+	}
+	for i := range tail {
+		u := &p.units[i]
+		switch {
+		case !p.stays[i]:
+			p.gone = append(p.gone, *u)
+		case u.kind != unitInput:
+			p.keep = append(p.keep, u.seqs...)
+		}
+	}
+	if !slices.ContainsFunc(p.gone, func(u unit) bool { return u.kind != unitSummary }) {
+		p.gone, p.keep = nil, nil
+		return
+	}
+	p.to, p.sumUp = to, p.summary != nil
+}
+
+// cutTo cuts what tools gave in the units before tail.
+func (p *planner) cutTo(tail int) {
+	for i := range tail {
+		for _, seq := range p.units[i].seqs {
+			p.cut = max(p.cut, seq)
+		}
+	}
+}

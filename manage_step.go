@@ -1,0 +1,395 @@
+package braid
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
+	"github.com/braidrun/braid/journal"
+)
+
+// compacting is where a scope's compaction stands.
+type compacting struct {
+	// state, step, attempt and tries are those of the model call for a summary, which goes to
+	// the model called name.
+	state   modelState
+	step    string
+	attempt int
+	tries   int
+	name    string
+	why     event.Why
+	err     *event.Error
+	retryAt time.Time
+	// tried is the last cycle before whose model call a compaction was tried.
+	tried int
+	// full says that nothing can be left out any more. by is the driver that asks for the
+	// summary. The fold knows nothing of either.
+	full bool
+	by   *running
+}
+
+// summing is a model call for a summary.
+type summing struct {
+	omission
+	// summary is what came of it, or err why nothing did; broke is the error of a hook.
+	summary []event.Block
+	err     error
+	broke   error
+}
+
+// compacted takes in that the model is shown less of a scope.
+func (v *view) compacted(e *event.Event) {
+	if e.Scope == "" {
+		v.gauge = gauge{}
+	}
+	s := v.run.scope(e.Scope)
+	if s == nil {
+		return
+	}
+	v.run.metrics.Compactions++
+	s.gauge = gauge{}
+	s.squeeze.state, s.squeeze.tries, s.squeeze.tried = modelIdle, 0, max(s.squeeze.tried, e.Cycle)
+	if s.tooLong() && !s.model.eased {
+		s.model.eased = true
+		s.model.easings++
+	}
+}
+
+// tooLong reports whether the scope's model has refused the conversation as too long.
+func (s *Scope) tooLong() bool {
+	return s.model.state == modelFailed && s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow
+}
+
+func (c *compacting) begin(e *event.Event, b *event.StepBegun) {
+	tries := 1
+	if c.step == e.Step {
+		tries += c.tries
+	}
+	*c = compacting{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, name: b.Model, why: b.Why, tried: c.tried}
+}
+
+func (c *compacting) end(e *event.Event, b *event.StepEnded) {
+	c.err, c.retryAt = b.Err, b.RetryAt
+	switch b.Outcome {
+	case event.OutcomeDone:
+		c.state = modelIdle
+	case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
+		c.state = modelLost
+	default:
+		c.state = modelFailed
+		if b.RetryAt.IsZero() {
+			c.tried = max(c.tried, e.Cycle)
+		}
+	}
+}
+
+// giveUp notes that nothing is left out before the model call of the cycle.
+func (c *compacting) giveUp(why event.Why, cycle int) {
+	c.state, c.full, c.tried = modelIdle, why == event.WhyOverflow, max(c.tried, cycle)
+}
+
+// next decides for a compaction that has begun.
+func (c *compacting) next(s *Scope, in Inputs) (Command, bool) {
+	switch c.state {
+	case modelBegun:
+		if in.running.has(c.by) {
+			return Command{Do: DoWait, Why: event.WhyWaiting}, true
+		}
+	case modelLost:
+	case modelFailed:
+		if c.retryAt.IsZero() {
+			return Command{}, false // the model is called without it, or the run ends
+		}
+		if in.Now.Before(c.retryAt) {
+			return Command{Do: DoWait, Why: event.WhyRetry, Until: c.retryAt}, true
+		}
+	default:
+		return Command{}, false
+	}
+	why := event.WhyLimit
+	if s.tooLong() {
+		why = event.WhyOverflow
+	}
+	return Command{Do: DoCompact, Why: why}, true
+}
+
+// nextEasing decides where a model has refused the conversation as too long: it is called again
+// once it is shown less, and the run ends where that does not help.
+func nextEasing(s *Scope, in Inputs) Command {
+	if s.model.eased {
+		return nextModel(s, in, event.WhyCompacted)
+	}
+	end := *s.model.err
+	m := in.Agent.managed()
+	switch {
+	case m.keepAll || m.tries < 0:
+	case s.squeeze.state == modelFailed && s.squeeze.why == event.WhyOverflow:
+		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
+		if s.squeeze.err != nil {
+			end.Message += ": " + s.squeeze.err.Message
+		}
+		end.Hint = "ask again later, or begin a new session"
+	case s.squeeze.full:
+		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
+	case s.model.easings >= m.tries:
+		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
+			"or take a model with a larger context"
+	default:
+		return Command{Do: DoCompact, Why: event.WhyOverflow}
+	}
+	return finish(event.WhyFailed, event.StopContextOverflow, &end)
+}
+
+// outdated reports whether the view must be folded anew before anything more is decided. A run that
+// is to stop is ended as it is.
+func (d *driver) outdated() bool {
+	if !d.view.stale || d.ending || d.fault != nil {
+		return false
+	}
+	d.held = true
+	return true
+}
+
+// compact begins a compaction: what is left out is decided from the log, after all that has
+// ended stands there. It reports whether the scope moved.
+func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
+	if len(d.events) > 0 {
+		d.held = true
+		return false
+	}
+	m := agent.managed()
+	cycle := s.cycle
+	if why != event.WhyOverflow {
+		cycle++
+	}
+	p, ok := d.plan(s, &m, why)
+	if d.unread != nil {
+		d.held = true
+		return false
+	}
+	if !ok {
+		s.squeeze.giveUp(why, cycle)
+		return true
+	}
+	b, decided := d.askCompaction(s, agent, &p, &m)
+	switch {
+	case !decided:
+		d.held = true
+		return false
+	case b.Cancel:
+		s.squeeze.giveUp(why, cycle)
+		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
+		return true
+	case p.sumUp && len(b.Summary) == 0:
+		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
+		return true
+	}
+	a := AfterCompaction{Scope: s.id, Why: why, Summary: b.Summary}
+	if p.to > 0 && len(a.Summary) == 0 {
+		a.Summary = leftOut
+	}
+	if d.tellCompaction(agent, &a) {
+		d.writeCompaction(s, cycle, "", 0, &p, a.Summary)
+	}
+	return true
+}
+
+// leftOut stands where messages were left out without a summary.
+var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this conversation are left out here.]"}}
+
+// plan reads the log and decides from it.
+func (d *driver) plan(s *Scope, m *management, why event.Why) (omission, bool) {
+	tail, err := d.readTail()
+	if err != nil {
+		d.unread = err
+		return omission{}, false
+	}
+	traced := newTailView(&tail, true)
+	ts := traced.run.scope(s.id)
+	if ts == nil {
+		return omission{}, false
+	}
+	first := traced.begin + 1
+	if s.depth > 0 {
+		first = traced.run.first
+	}
+	return m.plan(ts, first, why, s.model.easings)
+}
+
+// readTail reads the log again, and goes on trying while the store cannot be reached, until
+// the lease may have run out.
+func (d *driver) readTail() (journal.Tail, error) {
+	wait := 10 * time.Millisecond
+	for {
+		if err := d.keeper.err(); err != nil {
+			return journal.Tail{}, err
+		}
+		tail, err := readTail(d.base, d.store, d.row.Conversation)
+		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
+			return tail, err
+		}
+		<-time.After(wait)
+		wait = min(2*wait, time.Second)
+	}
+}
+
+// beginSummary begins the model call that a summary is asked of.
+func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m *management, told string) {
+	model := m.summary.Model
+	if model == nil {
+		model = agent.named(s.asks)
+	}
+	step := stepName(s.id, 'c', cycle, 0)
+	attempt, tries := 1, 1
+	if s.squeeze.step == step {
+		attempt, tries = s.squeeze.attempt+1, s.squeeze.tries+1
+	}
+	w := &modelWork{work: work{
+		scope: s, agent: agent, model: model, info: model.Info(), step: step, attempt: attempt, begun: d.now, sum: &summing{omission: *p},
+	}}
+	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
+	if err := s.squeeze.err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
+		refused = s.squeeze.tries
+	}
+	w.own = ModelRequest{
+		Instructions: told, Messages: summaryMessages(p.gone, size/2, refused), Options: m.summary.Options,
+		Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt,
+	}
+	w.request, w.answer = &w.own, &w.end
+	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
+	s.squeeze.by = &d.running
+	d.running.n++
+	d.todo = append(d.todo, &w.work)
+}
+
+// summarise asks the model for a summary, beside the driver, and calls the hooks after it. Nothing
+// of it is sent to watchers while it comes.
+func (d *driver) summarise(w *work) {
+	runModel(w.within(d.ctx), w, &assembler{}, func(event.Body) bool { return d.ctx.Err() == nil })
+	end, sum := w.answer, w.sum
+	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
+	if a.Err = end.err; a.Err == nil {
+		a.Summary, a.Err = summaryOf(end.message)
+	}
+	sum.broke = w.agent.tellCompaction(d.ctx, d.agent.limits.Grace, &a)
+	sum.summary, sum.err = a.Summary, a.Err
+	if sum.broke != nil {
+		sum.err = sum.broke
+	}
+	d.deliver(w)
+}
+
+// settleSummary folds the end of the model call for a summary.
+func (d *driver) settleSummary(w *work) {
+	end, sum, s := w.answer, w.sum, w.scope
+	d.running.n--
+	s.squeeze.by = nil
+	failpoint.Hit("compaction/ended")
+	if sum.err == nil {
+		sum.err = d.ctx.Err()
+	}
+	if sum.err != nil && d.cutOff() {
+		return // the next driver finds it begun, and begins it again
+	}
+	cycle := s.cycle
+	if sum.why != event.WhyOverflow {
+		cycle++
+	}
+	ended := &event.StepEnded{
+		Step: event.StepCompaction, Outcome: event.OutcomeDone, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
+	}
+	if end.message != nil {
+		ended.CostNanoUSD = end.message.CostNanoUSD
+	} else if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
+		ended.CostNanoUSD = &nano
+	}
+	if sum.err == nil {
+		d.addAt(s, cycle, w.step, w.attempt, ended)
+		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)
+		return
+	}
+	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
+	if end.panics != "" {
+		ended.Err.Err = errors.New(end.panics)
+	}
+	retry := w.agent.retry
+	switch kind := ended.Err.Kind; {
+	case d.ctx.Err() != nil:
+		ended.Outcome = event.OutcomeCancelled
+	case sum.broke != nil:
+	case kind == event.ErrContextOverflow && s.squeeze.tries < defaultEasings:
+		ended.RetryAt = d.now // with less to read
+	case kind.Info().Retry && kind != event.ErrTimeout && s.squeeze.tries < retry.Attempts:
+		ended.RetryAt = d.now.Add(retry.wait(s.squeeze.tries, ended.Err.RetryAfter))
+	}
+	d.addAt(s, cycle, w.step, w.attempt, ended)
+	if sum.broke != nil {
+		d.broke(sum.broke)
+	}
+}
+
+// writeCompaction writes what the model is not shown any more. The view must be folded anew then.
+func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
+	trigger := "limit"
+	if p.why == event.WhyOverflow {
+		trigger = "overflow"
+	}
+	if p.to > 0 {
+		slices.Sort(p.keep)
+		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.to, Keep: p.keep, Summary: summary, Trigger: trigger})
+	}
+	if p.cut > 0 {
+		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.cut, Cut: true, Trigger: trigger})
+	}
+}
+
+// refold folds the log anew, because what was written last changed what earlier events mean, and
+// takes over what the log does not know: the steps that run, and the state of the run itself.
+func (d *driver) refold() error {
+	tail, err := d.readTail()
+	if err != nil {
+		return err
+	}
+	old, v := d.view, newTailView(&tail, false)
+	v.state, v.spent, v.counted = old.state, old.spent, old.counted
+	for _, s := range v.run.scopes {
+		before := old.run.scope(s.id)
+		if before == nil {
+			continue
+		}
+		s.told, s.offered, s.model.by, s.squeeze.by = before.told, before.offered, before.model.by, before.squeeze.by
+		s.squeeze.tried = max(s.squeeze.tried, before.squeeze.tried)
+		for _, c := range s.batch {
+			if was := before.callByStep(c.step); was != nil {
+				c.by = was.by
+			}
+		}
+	}
+	d.view = v
+	for _, list := range [][]*work{d.flights, d.queue, d.todo} {
+		for _, w := range list {
+			w.scope = v.run.scope(w.scope.id)
+			if w.entry != nil {
+				w.entry = w.scope.callByStep(w.step)
+			}
+		}
+	}
+	return nil
+}
+
+// unheardSummary is what a summary cost of which nobody has heard the end: nil for unknown.
+func (a *Agent) unheardSummary(s *Scope) *int64 {
+	m := a.managed()
+	if m.summary == nil || m.summary.Model == nil {
+		return a.unheard(s.squeeze.name)
+	}
+	info := m.summary.Model.Info()
+	if info.Name == s.squeeze.name {
+		if nano, known := priceOf(&info, event.Usage{}, false); known {
+			return &nano
+		}
+	}
+	return nil
+}
