@@ -64,12 +64,30 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	if text := skills.Prompt(mcp.prompt(s.Instructions)); text != "" {
 		parts = append(parts, braid.Instructions(text))
 	}
-	agent := braid.New(agentName, model, append(append(parts, mcp.parts()...), braid.Tools(tools...))...)
+	parts = append(append(parts, mcp.parts()...), braid.Tools(tools...))
+	agent := braid.New(agentName, model, append(parts, contextParts(s, len(tools) > 0 || s.MCP != "")...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
 		return nil, err
 	}
 	return &crew{agent: agent, close: closeAll}, nil
+}
+
+// contextParts say how the agent keeps a conversation within its model's context. One without
+// tools has nothing to off-load.
+func contextParts(s *settings, tools bool) []braid.Part {
+	m := braid.Management{Context: s.ContextTokens}
+	switch s.Context {
+	case "window":
+		m.By = braid.SlidingWindow(s.Window)
+	case "none":
+		m.By = braid.KeepAll{}
+	}
+	parts := []braid.Part{braid.Manage(m)}
+	if tools && s.OffloadOver > 0 {
+		parts = append(parts, braid.Offload(braid.Offloading{Over: s.OffloadOver}))
+	}
+	return parts
 }
 
 // readingPace makes a scripted model speak about as fast as a real one.

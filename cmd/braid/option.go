@@ -34,6 +34,11 @@ type settings struct {
 	MaxTotalTokens int64
 	Sequential     bool
 
+	Context       string
+	Window        int
+	ContextTokens int
+	OffloadOver   int
+
 	MaxTokens      int
 	Temperature    *float64
 	ThinkingBudget int
@@ -148,6 +153,27 @@ var options = []option{
 	{
 		name: "sequential", def: "false", help: "run tools one after another instead of at once",
 		set: func(s *settings, v string) error { return parseSwitch(&s.Sequential, v) },
+	},
+	{
+		name: "context", value: "HOW", def: "summary",
+		help: "what becomes of the oldest messages where a conversation grows too long for the model: summary, window or none",
+		set: func(s *settings, v string) (err error) {
+			s.Context, err = parseWord(v, "summary", "window", "none")
+			return err
+		},
+	},
+	{
+		name: "window", value: "N", def: "40", help: "most messages that the model is shown, with context window",
+		set: func(s *settings, v string) error { return parseCount(&s.Window, v) },
+	},
+	{
+		name: "context_tokens", value: "N", def: "0", help: "size of the model's context in tokens; 0 leaves it to what is known of the model",
+		set: func(s *settings, v string) error { return parseCount(&s.ContextTokens, v) },
+	},
+	{
+		name: "offload_over", value: "N", def: "10000",
+		help: "bytes from which on the model is shown only the two ends of a tool's result, and reads the rest; 0 shows all",
+		set:  func(s *settings, v string) error { return parseCount(&s.OffloadOver, v) },
 	},
 	{
 		name: "max_tokens", value: "N", def: "0", help: "most tokens in one answer of the model; 0 leaves it to the provider",

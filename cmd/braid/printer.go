@@ -150,7 +150,7 @@ func (s *story) common(e *event.Event, depth int) {
 	case *event.ArtifactSaved:
 		s.note(depth, dim, "saved %s, version %d (%d bytes)", cleanLine(b.Name), b.Version, b.Size)
 	case *event.Compacted:
-		s.note(depth, dim, "the conversation became long: its beginning is now a summary for the model")
+		s.note(depth, dim, "the conversation became long: %s", compactedWords(b))
 	case *event.Redacted:
 		s.note(depth, dim, "the model's provider takes back what was asked: %s", oneLine(clean(event.TextOf(b.Shown()))))
 	case *event.Fault:
@@ -283,6 +283,18 @@ func (s *story) lines(depth int, st style, title, text string) {
 		s.out.buf = s.look.paint(s.out.buf, st, line)
 		s.out.buf = append(s.out.buf, '\n')
 		title = ""
+	}
+}
+
+// compactedWords say what the model is not shown any more.
+func compactedWords(b *event.Compacted) string {
+	switch {
+	case b.Cut:
+		return "the model now sees less of what tools gave"
+	case len(b.Summary) == 0:
+		return "the model does not see its beginning any more"
+	default:
+		return "its beginning is now a summary for the model"
 	}
 }
 

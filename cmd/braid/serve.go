@@ -60,7 +60,7 @@ GET /openapi.json describes the API.`,
 		some: []string{
 			"model", "fallback", "fallback_on", "prices", "model_requests", "model_tokens", "model_concurrency",
 			"instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "sequential",
-			"max_tokens", "temperature", "thinking_budget", "mcp",
+			"context", "window", "context_tokens", "offload_over", "max_tokens", "temperature", "thinking_budget", "mcp",
 		},
 		flags: append([]flagSpec{
 			{name: "addr", value: "HOST:PORT", help: "where to answer; port 0 is a free one (" + defaultAddr + ")"},

@@ -189,7 +189,8 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	}
 	a.mcp.refresh(ctx)
 	parts = append(parts, a.mcp.parts()...)
-	agent := braid.New(agentName, model, append(parts, braid.Tools(a.tools...))...)
+	parts = append(parts, braid.Tools(a.tools...))
+	agent := braid.New(agentName, model, append(parts, contextParts(s, len(a.tools) > 0 || s.MCP != "")...)...)
 	return agent, agent.Err()
 }
 

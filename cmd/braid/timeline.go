@@ -264,7 +264,11 @@ func (t *timeline) other(e *event.Event) {
 	case *event.Notice:
 		t.line(e, dim, "[notice] %s %s", cleanLine(b.Code), fit(oneLine(clean(b.Text)), longestLine))
 	case *event.Compacted:
-		t.line(e, dim, "[log] events %d to %d are now a summary for the model", b.From, b.To)
+		words := "are now a summary for the model"
+		if b.Cut {
+			words = "show the model less of what tools gave"
+		}
+		t.line(e, dim, "[log] events %d to %d %s", b.From, b.To, words)
 		t.text(e, dim, "  ", contentText(b.Summary), resultLines)
 	case *event.Redacted:
 		t.line(e, yellow, "[log] event %d is redacted: %s", b.Target, cleanLine(b.Reason))

@@ -18,6 +18,9 @@ func traceLine(e *event.Event, number func(call string) int) string {
 	}
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
+		if b.Step == event.StepCompaction {
+			return fmt.Sprintf("%s compaction began why=%s model=%s", where, b.Why, cleanLine(b.Model))
+		}
 		if b.Step != event.StepModel {
 			return ""
 		}

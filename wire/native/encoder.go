@@ -336,6 +336,8 @@ func (enc *Encoder) take(e *event.Event) {
 		enc.send(&Notice{Code: err.Code, Message: err.Message, Place: enc.place(e)})
 	case *event.Notice:
 		enc.send(&Notice{Code: b.Code, Message: b.Text, Place: enc.place(e)})
+	case *event.Compacted:
+		enc.send(&Notice{Code: "compacted", Message: "The conversation became long: its beginning is now a summary for the model.", Place: enc.place(e)})
 	case *event.Redacted:
 		enc.redact(b)
 	case *event.RunEnded:
