@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,13 +39,9 @@ type Agent struct {
 	hooks *hooks
 	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
-	// answer is the schema of the agent's answer, output the same for models that take
-	// it, asked in words, and withSchema the instructions with these words.
-	answer     *jsonschema.Resolved
-	output     *OutputSchema
-	asked      string
-	withSchema string
-	err        error
+	// answer is what the agent's answers are held to; nil for nothing.
+	answer *answer
+	err    error
 	// refused is what the models refuse, as of the last check.
 	unchecked atomic.Bool
 	checking  sync.Mutex
@@ -96,9 +91,6 @@ func (a *Agent) Use(parts ...Part) *Agent {
 		}
 		return nil
 	}, func(*offer) error { return nil })
-	if a.asked != "" {
-		a.withSchema = strings.TrimLeft(a.instructions+"\n\n"+a.asked, "\n")
-	}
 	a.unchecked.Store(true)
 	a.tellMade()
 	return a

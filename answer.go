@@ -1,50 +1,471 @@
 package braid
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// AnswerSchema asks for an answer that is JSON of that schema. A model whose provider
-// can hold it to a schema ([ModelInfo].Output) is given it as [ModelRequest].Output; for
-// the others it stands in the agent's instructions, so that each model of a [Fallback]
-// is asked in its own way. However it was asked, a run whose last answer is not
-// such JSON ends with an error of kind [event.ErrInvalid] beside it, and otherwise
-// [event.RunEnded].Output holds the JSON. That counts for the root agent of a run.
+// AnswerTool is the name of the tool by which a model gives an answer that keeps to a
+// schema, where its provider cannot hold the answer's text to one. No other tool of such an
+// agent may have it.
+const AnswerTool = "final_answer"
+
+// AnswerSchema asks for an answer that is JSON of that schema; [AnswerType] takes the schema
+// from a Go type. Each model of a [Fallback] is asked in the way that suits it:
+//
+//   - one whose provider can hold text to a schema ([ModelInfo].Output) is given it as
+//     [ModelRequest].Output;
+//   - the others are given the tool [AnswerTool], whose arguments are the answer, and are made to
+//     call it where they end their turn without;
+//   - those that cannot be made to call a tool find the schema in their instructions.
+//
+// An answer that does not keep to the schema goes back to the model with what is wrong with it,
+// as often as [Limits].Answers says; then the run ends with [event.StopLimitAnswers] and an
+// error of kind [event.ErrInvalid]. An answer in words that keeps to the schema is taken as it is. A
+// run that ends otherwise, by a refusal or by words of a hook, has that error beside it, and
+// no output. What was answered stands in [Result].Output and [event.RunEnded].Output. An agent
+// used as a tool is held to its schema in the same way, and its JSON is the call's result.
 func AnswerSchema(schema json.RawMessage) Part {
 	return partFunc(func(a *Agent) error {
-		bad := func(err error) error {
-			return &event.Error{
-				Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "the schema of the answer is no JSON schema",
-				Hint: `give one such as {"type":"object","properties":{}}`, Err: err,
-			}
-		}
-		var s jsonschema.Schema
-		if err := json.Unmarshal(schema, &s); err != nil {
-			return bad(err)
-		}
-		resolved, err := s.Resolve(nil)
+		x, err := newAnswer(schema, a.name)
 		if err != nil {
-			return bad(err)
+			return badAnswerSchema("agent "+a.name, err)
 		}
-		a.answer = resolved
-		a.output = &OutputSchema{Name: schemaName(a.name), Schema: schema}
-		a.asked = "Answer with JSON alone, without any text around it. It must be valid under this JSON schema:\n" + string(schema)
+		a.answer = x
 		return nil
 	})
 }
 
-// told is what a model is told beside the conversation: the instructions, and the schema
-// of the answer where its provider takes it. For the others that stands in the words.
-func (a *Agent) told(info *ModelInfo) (instructions string, output *OutputSchema) {
-	if a.output == nil || info.Output {
-		return a.instructions, a.output
+// AnswerType is [AnswerSchema] with the schema of a Go type, by its json and jsonschema tags,
+// as in [Func]. It may be any type that has one, not only a struct. [OutputOf] reads what
+// was answered.
+func AnswerType[T any]() Part {
+	return partFunc(func(a *Agent) error {
+		x, err := answerFor[T](a.name)
+		if err != nil {
+			return err
+		}
+		a.answer = x
+		return nil
+	})
+}
+
+// answer is what an agent's answers are held to. It is safe for concurrent use.
+type answer struct {
+	schema   json.RawMessage
+	resolved *jsonschema.Resolved
+	output   *OutputSchema
+	// words ask for it where nothing else can.
+	words string
+	// tool takes it as arguments; nil where the schema cannot be that of a tool.
+	tool *answerTool
+	spec ToolSpec
+
+	mu   sync.Mutex
+	ways map[askedModel]answerWay
+}
+
+// askedModel is a model as far as the way of asking it goes.
+type askedModel struct {
+	name string
+	held bool
+}
+
+// answerWay is how a model is asked for an answer that keeps to a schema.
+type answerWay uint8
+
+const (
+	// answerHeld leaves it to the provider, answerCalled makes the model call a tool, and
+	// answerTold says it in words.
+	answerHeld answerWay = iota + 1
+	answerCalled
+	answerTold
+)
+
+func newAnswer(schema json.RawMessage, agent string) (*answer, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
 	}
-	return a.withSchema, nil
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	x := &answer{
+		schema: schema, resolved: resolved, output: &OutputSchema{Name: schemaName(agent), Schema: schema},
+		words: "Answer with JSON alone, without any text around it. It must be valid under this JSON schema:\n" + string(schema),
+	}
+	if form, wrapped, ok := argumentsOf(schema, s.Type); ok {
+		x.tool = &answerTool{answer: x, wrapped: wrapped}
+		x.spec = ToolSpec{
+			Name: AnswerTool, Schema: form,
+			Description: "Takes your final answer. Call it once, when you know all that the answer needs. " +
+				"Its arguments are the answer: whoever asked is shown them and nothing else.",
+		}
+	}
+	return x, nil
+}
+
+// answerFor is the answer of a Go type.
+func answerFor[T any](agent string) (*answer, error) {
+	t := reflect.TypeFor[T]()
+	p, err := planOf(t)
+	if err != nil {
+		return nil, schemaError("", t, err)
+	}
+	schema := p.schema
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, schemaError("", t, err)
+	}
+	if len(s.Types) == 2 && slices.Contains(s.Types, "null") {
+		// A slice or a pointer can hold null; as an answer that would be none.
+		s.Type, s.Types = s.Types[0], nil
+		if s.Type == "null" {
+			var again jsonschema.Schema
+			_ = json.Unmarshal(schema, &again)
+			s.Type = again.Types[1]
+		}
+		if schema, err = json.Marshal(&s); err != nil {
+			return nil, schemaError("", t, err)
+		}
+	}
+	x, err := newAnswer(schema, agent)
+	if err != nil {
+		return nil, schemaError("", t, err)
+	}
+	return x, nil
+}
+
+func badAnswerSchema(op string, err error) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: "the schema of the answer is no JSON schema",
+		Hint: `give one such as {"type":"object","properties":{}}`, Err: err,
+	}
+}
+
+// wrapper is the key under which an answer stands that is no object, because the arguments
+// of tools are.
+const wrapper = "answer"
+
+// argumentsOf makes the schema of an answer one of a tool's arguments. ok is false where it
+// refers to itself as a whole, which it could not any more.
+func argumentsOf(schema json.RawMessage, kind string) (form json.RawMessage, wrapped, ok bool) {
+	if kind == "object" {
+		return schema, false, true
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &members); err != nil {
+		// true, or false: a schema without members.
+		members = nil
+	}
+	if bytes.Contains(schema, []byte(`"#"`)) || bytes.Contains(schema, []byte(`"#/properties`)) || bytes.Contains(schema, []byte(`"#/items`)) {
+		return nil, false, false
+	}
+	outer := map[string]any{"type": "object", "required": []string{wrapper}, "additionalProperties": false}
+	for _, defs := range []string{"$defs", "definitions"} {
+		if raw, has := members[defs]; has {
+			outer[defs] = raw
+			delete(members, defs)
+		}
+	}
+	inner := schema
+	if members != nil {
+		inner, _ = json.Marshal(members) //nolint:errchkjson // it was JSON before
+	}
+	outer["properties"] = map[string]json.RawMessage{wrapper: inner}
+	form, err := json.Marshal(outer)
+	return form, true, err == nil
+}
+
+// way finds how a model is asked. A provider is asked once what it takes.
+func (x *answer) way(m Model, info *ModelInfo) answerWay {
+	x.mu.Lock()
+	way := x.ways[askedModel{info.Name, info.Output}]
+	x.mu.Unlock()
+	if way == 0 {
+		way = x.best(info)
+		if c := checkerOf(m); c != nil {
+			_ = x.suits(c, info, ModelRequest{})
+			return x.way(m, info)
+		}
+	}
+	return way
+}
+
+// best is the first way of which a model can be asked by what it says of itself, and next is
+// the one after it.
+func (x *answer) best(info *ModelInfo) answerWay {
+	if info.Output {
+		return answerHeld
+	}
+	return x.next(answerHeld)
+}
+
+func (x *answer) next(way answerWay) answerWay {
+	if way == answerHeld && x.tool != nil {
+		return answerCalled
+	}
+	return answerTold
+}
+
+// suits finds a way in which a model can be asked req and the answer's form, and notes it.
+// The error is why there is none.
+func (x *answer) suits(c ModelChecker, info *ModelInfo, req ModelRequest) error {
+	if x == nil {
+		return c.Check(&req)
+	}
+	way := x.best(info)
+	for {
+		own := req
+		x.put(&own, way, true)
+		err := c.Check(&own)
+		if way == answerTold || !errors.Is(err, event.ErrUnsupported) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			if x.ways == nil {
+				x.ways = make(map[askedModel]answerWay)
+			}
+			x.ways[askedModel{info.Name, info.Output}] = way
+			return err
+		}
+		way = x.next(way)
+	}
+}
+
+// ask puts into a request what a model is to know of the answer's form. forced says that
+// it has ended its turn without.
+func (x *answer) ask(req *ModelRequest, m Model, info *ModelInfo, forced bool) {
+	if x != nil {
+		x.put(req, x.way(m, info), forced)
+	}
+}
+
+func (x *answer) put(req *ModelRequest, way answerWay, forced bool) {
+	switch way {
+	case answerHeld:
+		req.Output = x.output
+	case answerCalled:
+		req.Tools = append(slices.Clip(req.Tools), x.spec)
+		if forced {
+			req.ToolChoice = ToolChoice{Mode: ToolsOne, Tool: AnswerTool}
+		}
+	case answerTold:
+		req.Instructions = strings.TrimLeft(req.Instructions+"\n\n"+x.words, "\n")
+	}
+}
+
+// retract takes out of a request what ask has put in, because another model is asked.
+func (x *answer) retract(req *ModelRequest) {
+	if x == nil {
+		return
+	}
+	if req.Output == x.output {
+		req.Output = nil
+	}
+	req.Tools = slices.DeleteFunc(req.Tools, func(t ToolSpec) bool { return t.Name == AnswerTool })
+	if req.ToolChoice.Tool == AnswerTool {
+		req.ToolChoice = ToolChoice{}
+	}
+	req.Instructions = strings.TrimRight(strings.TrimSuffix(req.Instructions, x.words), "\n")
+}
+
+// clash says that an agent has a tool that is called as the answer's is.
+func (x *answer) clash(agent string, o *offer) error {
+	if x == nil || x.tool == nil || o.find(AnswerTool) < 0 {
+		return nil
+	}
+	return &event.Error{
+		Op: "agent " + agent, Kind: event.ErrInvalid, Message: "a tool is called " + AnswerTool + ", as the one is that takes the agent's answer",
+		Hint: "rename it",
+	}
+}
+
+// takes reports whether a call of that name gives the answer.
+func (x *answer) takes(tool string) bool { return x != nil && x.tool != nil && tool == AnswerTool }
+
+// given is the answer of a scope as far as it has one: what the tool has taken, or else the
+// text of the last message. The error says what is wrong with that.
+func (x *answer) given(s *Scope) (json.RawMessage, error) {
+	if r := s.lastResult(AnswerTool); r != nil && s.fresh == event.WhyToolResults {
+		if !r.IsError && len(r.Structured) > 0 {
+			return r.Structured, nil
+		}
+		return nil, errors.New("is none that the tool has taken")
+	}
+	return x.read(event.TextOf(s.words))
+}
+
+// read reads an answer in words. Models like to put a fence around it.
+func (x *answer) read(text string) (json.RawMessage, error) {
+	text = strings.TrimSpace(text)
+	if inside, ok := strings.CutPrefix(text, "```"); ok {
+		_, inside, _ = strings.Cut(inside, "\n")
+		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inside), "```"))
+	}
+	raw := json.RawMessage(text)
+	if err := x.check(raw); err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// check holds an answer against the schema. The error goes on from "the answer".
+func (x *answer) check(raw json.RawMessage) error {
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return &answerError{"is no JSON", err}
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return &answerError{"is no JSON", err}
+	}
+	if err := x.resolved.Validate(v); err != nil {
+		return &answerError{"does not keep to the schema that was asked for", err}
+	}
+	return nil
+}
+
+// answerError is what is wrong with an answer: what may be told to anybody, and what holds
+// parts of it.
+type answerError struct {
+	what  string
+	cause error
+}
+
+func (e *answerError) Error() string { return e.what + ": " + schemaWords(e.cause) }
+
+func (e *answerError) Unwrap() error { return e.cause }
+
+// schemaWords says what is wrong with a value in the words of the schema's library, without
+// the path that it went: "a.b: required: missing properties: …".
+func schemaWords(err error) string {
+	text := strings.TrimPrefix(err.Error(), "validating root: ")
+	for {
+		rest, ok := strings.CutPrefix(text, "validating /")
+		if !ok {
+			break
+		}
+		path, inner, ok := strings.Cut(rest, ": ")
+		if !ok {
+			break
+		}
+		text = inner
+		if !strings.HasPrefix(inner, "validating /") {
+			parts := slices.DeleteFunc(strings.Split(path, "/"), func(p string) bool { return p == "properties" })
+			text = strings.Join(parts, ".") + ": " + inner
+		}
+	}
+	return validText(cut(text))
+}
+
+// wanting is the error beside a run that has no answer in its form.
+func wanting(problem error) *event.Error {
+	what := "is not in the form that was asked for"
+	if e, ok := errors.AsType[*answerError](problem); ok {
+		what = e.what
+	}
+	return &event.Error{
+		Kind: event.ErrInvalid, Message: "the answer " + what, Hint: "ask again, or make the schema easier to keep to", Err: problem,
+	}
+}
+
+// refused reports whether the scope's news is that the tool has not taken the answer.
+func (x *answer) refused(s *Scope) bool {
+	if x == nil || s.fresh != event.WhyToolResults {
+		return false
+	}
+	r := s.lastResult(AnswerTool)
+	return r != nil && r.IsError
+}
+
+// lastResult is the newest result of a tool in the message that the transcript ends with, one
+// that is no error before one that is; nil where there is none.
+func (s *Scope) lastResult(tool string) *event.ToolResult {
+	var last *event.ToolResult
+	if n := len(s.talk.msgs); n > 0 {
+		for _, b := range s.talk.msgs[n-1].Content {
+			if r, ok := b.(*event.ToolResult); ok && r.Name == tool && (last == nil || last.IsError || !r.IsError) {
+				last = r
+			}
+		}
+	}
+	return last
+}
+
+// say writes what the loop says to the model itself. No client is shown it.
+func (d *driver) say(s *Scope, cmd Command) {
+	d.add(s, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: cmd.say}}, Why: cmd.Why})
+	d.events[len(d.events)-1].Audience = event.Operator
+}
+
+// answerOf is what the answers of a scope are held to; nil for nothing.
+func (d *driver) answerOf(s *Scope) *answer {
+	if s.depth == 0 && d.want != nil {
+		return d.want
+	}
+	if agent := d.agentOf(s.agent); agent != nil {
+		return agent.answer
+	}
+	return nil
+}
+
+// toolOf finds what a scope's agent calls by that name; nil for nothing.
+func (d *driver) toolOf(s *Scope, offered *offer, name string) Tool {
+	if x := d.answerOf(s); x.takes(name) {
+		return x.tool
+	}
+	return offered.tool(name)
+}
+
+// mend says to a model what to do about an answer that cannot be used.
+func (x *answer) mend(m Model, problem error) string {
+	info := m.Info()
+	if x.way(m, &info) == answerCalled {
+		return "Now give that answer by calling the tool " + AnswerTool + ": its arguments are the answer, in the form that its schema says."
+	}
+	return "That answer cannot be used, because it " + problem.Error() +
+		". Give the whole answer again, as JSON alone that keeps to the schema."
+}
+
+// answerTool takes an answer as its arguments, and ends the turn with it.
+type answerTool struct {
+	answer  *answer
+	wrapped bool
+}
+
+func (t *answerTool) Spec() ToolSpec { return t.answer.spec }
+
+// Traits: nothing happens, so that a driver that takes the run over makes the call again.
+func (t *answerTool) Traits() Traits { return Traits{Effect: event.EffectPure} }
+
+func (t *answerTool) Call(ctx context.Context, args json.RawMessage) (Output, error) {
+	raw := bytes.TrimSpace(args)
+	if t.wrapped {
+		var in map[string]json.RawMessage
+		if err := strictjson.Check(args, strictjson.DefaultDepth); err != nil {
+			return Output{}, &argumentsError{err}
+		}
+		if err := json.Unmarshal(args, &in); err != nil || len(in[wrapper]) == 0 || len(in) != 1 {
+			return Output{}, &argumentsError{errors.New(`the answer belongs under the key "` + wrapper + `", and nothing beside it`)}
+		}
+		raw = in[wrapper]
+	}
+	if err := t.answer.check(raw); err != nil {
+		return Output{}, &argumentsError{errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
+	}
+	EndTurn(ctx)
+	return Output{Content: []event.Block{&event.Text{Text: "The answer was taken."}}, Structured: slices.Clone(raw)}, nil
 }
 
 // schemaName makes an agent's name one that providers take for a schema: at most 64

@@ -67,9 +67,10 @@ func TestAProviderIsGivenTheSchema(t *testing.T) {
 		}
 		for _, m := range []*listed{first, second} {
 			req := m.asked[0]
-			if m.output != (req.Output != nil) || m.output == strings.Contains(req.Instructions, "JSON schema") ||
-				!strings.HasPrefix(req.Instructions, "Count.") {
-				t.Errorf("%s: %s is asked for %+v and told %q", c.name, m.name, req.Output, req.Instructions)
+			if m.output != (req.Output != nil) || m.output != (len(req.Tools) == 0) || req.Instructions != "Count." ||
+				!m.output && (req.Tools[0].Name != braid.AnswerTool || string(req.Tools[0].Schema) != string(schema)) ||
+				req.ToolChoice != (braid.ToolChoice{}) {
+				t.Errorf("%s: %s is asked for %+v with %+v and told %q", c.name, m.name, req.Output, req.Tools, req.Instructions)
 			}
 		}
 		if o := second.asked[0].Output; c.held && (o.Name != c.wantName || string(o.Schema) != string(schema)) {

@@ -39,10 +39,12 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
 	}
-	w.own.Instructions, w.own.Output = agent.told(&info)
+	w.own.Instructions = agent.instructions
+	forced := why == event.WhyAnswer || again(why) && s.forced
+	d.answerOf(s).ask(&w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if len(agent.hooks.on(pointBeforeModel)) > 0 {
-		words, ok, asked, err := d.askModel(agent, why, w)
+		words, ok, asked, err := d.askModel(agent, why, w, forced)
 		if !ok {
 			d.held = d.held || !asked
 			d.model.request = nil
@@ -77,7 +79,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 	for i, c := range calls {
 		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.failed)
 		attempt := c.attempt + 1
-		tool := offered.tool(c.Name)
+		tool := d.toolOf(s, offered, c.Name)
 		var by *decided
 		if hooked != nil {
 			if by = &hooked[i]; by.own.waits() {

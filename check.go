@@ -30,15 +30,17 @@ func (a *Agent) check(o *offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
+	if err := a.answer.clash(a.name, o); err != nil {
+		return err
+	}
 	for _, m := range a.models() {
 		checker := checkerOf(m)
 		if checker == nil {
 			continue
 		}
 		info := m.Info()
-		req := &ModelRequest{Tools: o.specs, Options: a.options}
-		req.Instructions, req.Output = a.told(&info)
-		if err := checker.Check(req); err != nil {
+		req := ModelRequest{Tools: o.specs, Options: a.options, Instructions: a.instructions}
+		if err := a.answer.suits(checker, &info, req); err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
 	}

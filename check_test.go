@@ -82,9 +82,14 @@ func TestACheckSeesWhatTheModelWillBeTold(t *testing.T) {
 			t.Fatalf("%s was asked %d times", m.name, len(m.seen))
 		}
 		req := m.seen[0]
-		if len(req.Tools) != 200 || req.Options.MaxTokens != 7 || len(req.Messages) != 0 || (req.Output != nil) != m.output ||
-			!strings.HasPrefix(req.Instructions, "Be brief.") || strings.Contains(req.Instructions, "JSON") == m.output {
-			t.Errorf("%s is asked for %d tools, %+v, %q", m.name, len(req.Tools), req.Output, req.Instructions)
+		want := braid.ToolChoice{}
+		tools := 200
+		if !m.output {
+			want, tools = braid.ToolChoice{Mode: braid.ToolsOne, Tool: braid.AnswerTool}, 201
+		}
+		if len(req.Tools) != tools || req.Options.MaxTokens != 7 || len(req.Messages) != 0 || (req.Output != nil) != m.output ||
+			req.Instructions != "Be brief." || req.ToolChoice != want || (req.Tools[tools-1].Name == braid.AnswerTool) == m.output {
+			t.Errorf("%s is asked for %d tools, %+v, %+v, %q", m.name, len(req.Tools), req.ToolChoice, req.Output, req.Instructions)
 		}
 	}
 }

@@ -31,7 +31,9 @@ type driver struct {
 	row    journal.Run
 	agent  *Agent
 	team   map[string]*Agent
-	view   *view
+	// want is what the caller wants the root's answer to be; nil leaves it to the agent.
+	want *answer
+	view *view
 	// sink takes an event to the reader and says whether it wants more.
 	sink   func(event.Event) bool
 	broken bool
@@ -388,6 +390,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 	}
 	in := Inputs{
 		Agent: agent, offer: s.offer(agent), Now: d.now, running: &d.running, agents: d, earlier: &d.view.spent,
+		answer: d.answerOf(s),
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken

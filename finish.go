@@ -3,12 +3,8 @@ package braid
 import (
 	"encoding/json"
 	"slices"
-	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // finish ends a scope: every call that is still open gets a result in the same
@@ -35,8 +31,11 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	case event.WhyCancelled, event.WhyDeadline:
 		ended.Status = event.RunCancelled
 	}
-	if ended.Status == event.RunCompleted && ended.Err == nil && d.agent.answer != nil {
-		ended.Output, ended.Err = structured(d.agent.answer, r.lastMessage.Text())
+	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil {
+		var problem error
+		if ended.Output, problem = x.given(s); problem != nil {
+			ended.Err = wanting(problem)
+		}
 	}
 	if d.agent.hooks != nil && d.tellEnded(s, ended) {
 		return
@@ -101,6 +100,14 @@ func (d *driver) closeScope(s *Scope, cmd Command) {
 	if n := len(s.talk.msgs); n > 0 && s.talk.msgs[n-1].Role == event.RoleAssistant {
 		output = s.talk.msgs[n-1].Content
 	}
+	if x := d.answerOf(s); x != nil && cmd.Err == nil {
+		raw, problem := x.given(s)
+		if problem != nil {
+			cmd.Err = wanting(problem)
+		} else {
+			output = []event.Block{&event.Text{Text: string(raw)}}
+		}
+	}
 	d.add(s, "", 0, &event.ScopeClosed{ID: s.id, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err})
 	d.answerCall(s)
 }
@@ -116,6 +123,9 @@ func (d *driver) answerCall(s *Scope) {
 	r := &event.ToolResult{Call: c.ID, Name: c.Name}
 	if text := event.TextOf(end.Output); text != "" {
 		r.Content = append(r.Content, &event.Text{Text: text})
+		if d.answerOf(s) != nil && end.Err == nil {
+			r.Structured = json.RawMessage(text)
+		}
 	}
 	outcome := event.OutcomeDone
 	if end.Err != nil {
@@ -134,30 +144,4 @@ func (d *driver) answerCall(s *Scope) {
 		ended.Shown = o.shown(d.view.last+1, nil, r)
 	}
 	d.add(s.parent, c.step, c.attempt, ended)
-}
-
-// structured reads an answer that was to be JSON. Models like to put a fence around it.
-func structured(schema *jsonschema.Resolved, text string) (json.RawMessage, *event.Error) {
-	text = strings.TrimSpace(text)
-	if inside, ok := strings.CutPrefix(text, "```"); ok {
-		_, inside, _ = strings.Cut(inside, "\n")
-		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inside), "```"))
-	}
-	bad := func(what string, err error) (json.RawMessage, *event.Error) {
-		return nil, &event.Error{
-			Kind: event.ErrInvalid, Message: "the answer " + what, Hint: "ask again, or make the schema easier to keep to", Err: err,
-		}
-	}
-	raw := []byte(text)
-	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
-		return bad("is no JSON", err)
-	}
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return bad("is no JSON", err)
-	}
-	if err := schema.Validate(v); err != nil {
-		return bad("does not keep to the schema that was asked for", err)
-	}
-	return raw, nil
 }

@@ -57,11 +57,11 @@ func (*AfterModel) point() hookPoint  { return pointAfterModel }
 // askModel calls the hooks before a model call, which may change it, and gives the words
 // with which one answered in the model's place. ok is false where the call does not begin:
 // one of them has asked a person, or the run is to stop.
-func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork) (words string, ok, asked bool, err error) {
+func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool) (words string, ok, asked bool, err error) {
 	e := &BeforeModel{Agent: agent, Why: why, Request: &w.own, Model: w.model}
 	w.own.Messages = slices.Clone(w.own.Messages)
 	w.own.Tools = slices.Clone(w.own.Tools)
-	told, output := w.own.Instructions, w.own.Output
+	told, output, choice, tools := w.own.Instructions, w.own.Output, w.own.ToolChoice, len(w.own.Tools)
 	at := d.thresholdOf(w.scope)
 	var failed error
 	back := d.decideAside(func() {
@@ -79,8 +79,10 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork) (words stri
 	}
 	if e.Model != nil && e.Model != w.model {
 		w.model, w.info = e.Model, e.Model.Info()
-		if w.own.Instructions == told && w.own.Output == output {
-			w.own.Instructions, w.own.Output = agent.told(&w.info)
+		if x := d.answerOf(w.scope); w.own.Instructions == told && w.own.Output == output && w.own.ToolChoice == choice &&
+			len(w.own.Tools) == tools {
+			x.retract(&w.own)
+			x.ask(&w.own, w.model, &w.info, forced)
 		}
 	}
 	return e.Cancel, true, false, failed
@@ -105,7 +107,7 @@ func (d *driver) answered(s *Scope, agent *Agent, w *modelWork, words string, er
 		}
 	}
 	if end.message != nil {
-		end.message.CostNanoUSD = &nothing
+		end.message.CostNanoUSD, end.message.Hook = &nothing, true
 		d.add(s, w.step, w.attempt, end.message)
 		return
 	}

@@ -97,7 +97,7 @@ func (d *driver) reply(words string) {
 	name := d.agent.model.Info().Name
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
 	d.add(s, step, 1, &event.AssistantMessage{
-		Content: []event.Block{&event.Text{Text: validText(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing,
+		Content: []event.Block{&event.Text{Text: validText(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
 	})
 }
 

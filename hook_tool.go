@@ -128,7 +128,7 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 			one := &list[i]
 			one.own = &Call{}
 			d.callFor(one.own, s, c, c.attempt+1)
-			one.tool = offered.tool(c.Name)
+			one.tool = d.toolOf(s, offered, c.Name)
 			switch {
 			case c.state == callBegun:
 				one.logged = true

@@ -38,6 +38,9 @@ type Limits struct {
 	Scopes int
 	// Parallel bounds the tools that run at once; default 64.
 	Parallel int
+	// Answers bounds how often an answer that does not keep to its schema ([AnswerSchema]) is
+	// asked for again; default 3.
+	Answers int
 	// ArgBytes and ResultBytes bound the arguments and the result of one tool
 	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
 	ArgBytes    int
@@ -74,7 +77,7 @@ type Budget struct {
 }
 
 var defaultLimits = Limits{
-	Cycles: 500, Depth: 8, Scopes: 256, Parallel: 64,
+	Cycles: 500, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
 	ArgBytes: 1 << 20, ResultBytes: 8 << 20,
 	ToolTime: 10 * time.Minute, Grace: 2 * time.Second,
 }
@@ -87,6 +90,7 @@ func Limit(l Limits) Part {
 		l.Depth = or(l.Depth, defaultLimits.Depth)
 		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
 		l.Parallel = or(l.Parallel, defaultLimits.Parallel)
+		l.Answers = or(l.Answers, defaultLimits.Answers)
 		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
 		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
 		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)

@@ -25,6 +25,8 @@ const (
 	DoScopes
 	// DoCompact: show the model less of the conversation, before it is called.
 	DoCompact
+	// DoSay: say something to the model in the loop's own name.
+	DoSay
 )
 
 // Command is what the loop decided for one scope.
@@ -40,6 +42,8 @@ type Command struct {
 	Until time.Time
 
 	calls []*call
+	// say goes with DoSay.
+	say string
 }
 
 // Inputs is what [Next] sees besides the scope: everything that is not in the log.
@@ -58,6 +62,8 @@ type Inputs struct {
 	// have used: both for limits alone, and nil where there are none.
 	agents  interface{ agentOf(name string) *Agent }
 	earlier *event.Spent
+	// answer is what the scope's answer is held to; nil for nothing.
+	answer *answer
 	// running tells the steps that this driver runs now. A step that has begun
 	// in the log and is not among them was in flight when another driver died.
 	running *running
@@ -73,7 +79,8 @@ type Inputs struct {
 //     to its tools without a model call.
 //  4. Open calls that cannot: wait for what runs or for an answer.
 //  5. A tool asked to stop: finish.
-//  6. The model ended its turn, or failed for good: finish.
+//  6. The model ended its turn, or failed for good: finish; or, where its answer has not
+//     the form that was asked for, ask for that.
 //  7. A limit is reached: finish. The tools that were asked for are done by then.
 //  8. The conversation takes too much of the model's context: show less of it.
 //  9. Otherwise: call the model.
@@ -131,7 +138,10 @@ func Next(s *Scope, in Inputs) Command {
 	}
 
 	if s.fresh == "" {
-		return endOfTurn(s)
+		return endOfTurn(s, in)
+	}
+	if in.answer.refused(s) {
+		return answerAgain(s, in, "")
 	}
 	return nextModel(s, in, s.fresh)
 }
@@ -214,7 +224,7 @@ func again(why event.Why) bool {
 }
 
 // endOfTurn is a model's answer without calls.
-func endOfTurn(s *Scope) Command {
+func endOfTurn(s *Scope, in Inputs) Command {
 	switch s.stop {
 	case event.StopMaxTokens:
 		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
@@ -224,11 +234,32 @@ func endOfTurn(s *Scope) Command {
 	case "":
 		return finish(event.WhyNothing, event.StopEndTurn, nil)
 	case event.StopEndTurn, event.StopSequence, event.StopToolUse:
+		if in.answer != nil && !s.hooked {
+			if _, problem := in.answer.given(s); problem != nil {
+				return answerAgain(s, in, in.answer.mend(in.Agent.named(s.asks), problem))
+			}
+		}
 		return finish(event.WhyEndTurn, s.stop, nil)
 	default:
 		// A refusal, a guardrail, a filter, or a word that only the provider knows.
 		return finish(event.WhyModelStop, s.stop, nil)
 	}
+}
+
+// answerAgain asks for an answer in its form: after words, where the model does not know from
+// a result what was wrong.
+func answerAgain(s *Scope, in Inputs, words string) Command {
+	if l := in.Agent.limits.Answers; l > 0 && s.asked >= l {
+		_, problem := in.answer.given(s)
+		err := wanting(problem)
+		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.Answers"
+		return finish(event.WhyLimit, event.StopLimitAnswers, err)
+	}
+	cmd := nextModel(s, in, event.WhyAnswer)
+	if cmd.Do != DoFinish && words != "" {
+		return Command{Do: DoSay, Why: event.WhyAnswer, say: words}
+	}
+	return cmd
 }
 
 func finish(why event.Why, stop event.StopReason, err *event.Error) Command {
@@ -335,6 +366,8 @@ func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
 		return d.beginModel(s, agent, cmd.Why)
 	case DoCompact:
 		return d.compact(s, agent, cmd.Why)
+	case DoSay:
+		d.say(s, cmd)
 	case DoWait:
 		d.waitUntil(cmd.Until)
 		return false

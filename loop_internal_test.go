@@ -122,6 +122,31 @@ func (h *history) answers(token string) *history {
 	return h.add(0, "", 0, &event.Answered{Token: token, Value: []byte("true")})
 }
 
+// wants is what the loop says where an answer has not its form, gives the end of a call of the
+// tool that takes it, and again a whole cycle that was asked for once more and in which it was not taken.
+func (h *history) wants() *history {
+	return h.add(0, "", 0, &event.UserMessage{Content: TextOutput("in its form").Content, Why: event.WhyAnswer})
+}
+
+func (h *history) gives(cycle int, answer string, refused bool) *history {
+	end := &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone, EndTurn: !refused,
+		Result: &event.ToolResult{Call: "c0", Name: AnswerTool, IsError: refused, Content: TextOutput("so").Content},
+	}
+	if !refused {
+		end.Result.Structured = []byte(answer)
+	}
+	return h.begins(cycle, 0, 1).add(cycle, stepName("", 't', cycle, 0), 1, end)
+}
+
+func (h *history) again(cycle int) *history {
+	h.calls(cycle, AnswerTool)
+	if b, ok := h.log[len(h.log)-2].Body.(*event.StepBegun); ok && cycle > 1 {
+		b.Why = event.WhyAnswer
+	}
+	return h.gives(cycle, "", true)
+}
+
 // nextCase is one row: what is in the log, what is outside it, and what is to be done.
 type nextCase struct {
 	name string
@@ -130,10 +155,12 @@ type nextCase struct {
 	// driver runs.
 	limits     Limits
 	sequential bool
-	here       []string
-	now        time.Time
-	cancelled  bool
-	expired    bool
+	// schema is what the agent's answers are held to; empty for nothing.
+	schema    string
+	here      []string
+	now       time.Time
+	cancelled bool
+	expired   bool
 
 	do    Do
 	why   event.Why
@@ -198,6 +225,18 @@ var nextCases = []nextCase{
 	{name: "failed for good", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), do: DoFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
 	{name: "failed for good where a limit is reached", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
 	{name: "nothing was asked", log: (&history{}).add(0, "", 0, &event.RunStarted{Agent: "root"}), do: DoFinish, why: event.WhyNothing, stop: event.StopEndTurn},
+
+	// Where the answer has a form, an end without it is none.
+	{name: "words instead of an answer in its form", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, do: DoSay, why: event.WhyAnswer},
+	{name: "words, where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+	{name: "words, and the loop has asked", log: asked().model(1, 1).says(1, event.StopEndTurn).wants(), schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},
+	{name: "a refusal has no form", log: asked().model(1, 1).says(1, event.StopRefusal), schema: `{"type":"object"}`, do: DoFinish, why: event.WhyModelStop, stop: event.StopRefusal},
+	{name: "nor have the words of a hook", log: asked().model(1, 1).add(1, "m1", 1, &event.AssistantMessage{Content: TextOutput("no").Content, Stop: event.StopEndTurn, Hook: true}), schema: `{"type":"object"}`, do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "an answer that the tool took", log: asked().calls(1, AnswerTool).gives(1, `{"n":1}`, false), schema: `{"type":"object"}`, do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
+	{name: "one that it did not take", log: asked().calls(1, AnswerTool).gives(1, "", true), schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},
+	{name: "one of a tool that only has its name", log: asked().calls(1, AnswerTool).gives(1, "", true), do: DoModel, why: event.WhyToolResults},
+	{name: "asked often enough", log: asked().again(1).again(2).again(3), limits: Limits{Answers: 2}, schema: `{"type":"object"}`, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitAnswers, kind: event.ErrInvalid},
+	{name: "once more", log: asked().again(1).again(2).again(3), limits: Limits{Answers: 3}, schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},
 
 	// 6. Limits come before the model, once the tools are done.
 	{name: "the cycles are used up", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
@@ -267,8 +306,11 @@ func (c *nextCase) ask() (*view, Inputs) {
 	if c.sequential {
 		agent.Use(Sequential())
 	}
+	if c.schema != "" {
+		agent.Use(AnswerSchema([]byte(c.schema)))
+	}
 	in := Inputs{
-		Agent: agent, Now: c.now, Cancelled: c.cancelled, Expired: c.expired,
+		Agent: agent, answer: agent.answer, Now: c.now, Cancelled: c.cancelled, Expired: c.expired,
 		running: &running{n: len(c.here)},
 	}
 	if in.Now.IsZero() {

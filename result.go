@@ -36,14 +36,22 @@ type Result struct {
 	// State is the run's own state: what tools set with [StateTemp], without the
 	// prefix (Strands' request state).
 	State map[string]json.RawMessage
+	// Output is the answer as JSON, where it was to be that ([AnswerSchema]) and is. See
+	// [OutputOf].
+	Output json.RawMessage
 	// Questions are open where Stop is [event.StopQuestion].
 	Questions []Question
 	// Simulated says that the model followed a script.
 	Simulated bool
 }
 
-// Text is the message's text.
-func (r *Result) Text() string { return r.Message.Text() }
+// Text is the message's text; where the answer was given as JSON and without words, it is that.
+func (r *Result) Text() string {
+	if text := r.Message.Text(); text != "" || len(r.Output) == 0 {
+		return text
+	}
+	return string(r.Output)
+}
 
 // Metrics count what a run did, over all its drives. What its models used, also of their
 // caches, is Result.Usage.
@@ -111,7 +119,7 @@ func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
 	r.State = state.run()
 	if run.ended != nil {
 		r.Status, r.Stop, r.Why = run.ended.Status, run.ended.Stop, run.ended.Why
-		r.CostNanoUSD = run.ended.CostNanoUSD
+		r.CostNanoUSD, r.Output = run.ended.CostNanoUSD, run.ended.Output
 		return
 	}
 	_, r.CostNanoUSD = run.bill()

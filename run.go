@@ -73,6 +73,7 @@ type runOptions struct {
 	tenant     string
 	user       string
 	policy     Policy
+	want       *answer
 	// run is the run to drive where it was admitted before; waits says that its
 	// turn may have to be waited for, and work that an engine drives it.
 	run   string
@@ -270,7 +271,7 @@ func (a *Agent) through(
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
 		view: v, sink: sink, alone: conv.own, simulated: a.simulated(team), now: time.Now(),
-		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil,
+		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil, want: o.want,
 	}
 	if o.work != nil {
 		d.work = *o.work

@@ -154,6 +154,9 @@ func (d *driver) settleTool(w *work) {
 	if err != nil && end.panics != "" {
 		err.Err = errors.New(end.panics)
 	}
+	if _, answers := c.tool.(*answerTool); answers && ended.result.IsError {
+		c.endTurn = false // a hook did not let it pass
+	}
 	ended.StepEnded = event.StepEnded{
 		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took,
 	}

@@ -127,6 +127,14 @@ type Scope struct {
 	// before holds the questions of hooks before what comes next; nil for none.
 	before *threshold
 
+	// words is the scope's last whole answer, hooked says that a hook gave it. asked counts
+	// how often an answer was asked for in its form, and forced says that the current
+	// model call does so.
+	words  []event.Block
+	hooked bool
+	asked  int
+	forced bool
+
 	modelCalls int
 	toolCalls  int
 	// spent is what was used here and in the scopes below; Active is not counted.
@@ -342,6 +350,7 @@ func (v *view) fold(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
 		switch {
+		case b.Why != "":
 		case b.Mail == "" && e.Author == s.agent:
 			r.rounds++ // a hook let the run go on
 		case b.Mail == "":
@@ -357,10 +366,17 @@ func (v *view) fold(e *event.Event) {
 			whole = cutResults(whole)
 		}
 		content := s.takeResults(e.Seq, whole)
-		s.newest = said{seq: e.Seq}
-		if !v.hide.has(e) {
+		hide := v.hide.has(e)
+		if !hide {
 			s.talk.user(content)
 			s.talk.trace(unitUser, content, e.Seq)
+		}
+		if b.Why != "" {
+			s.fresh = b.Why
+			return
+		}
+		s.newest = said{seq: e.Seq}
+		if !hide {
 			s.newest.content, s.newest.whole = content, len(content) == len(b.Content) || v.hide.redacted[e.Seq] != nil
 		}
 		s.fresh = event.WhyInput
@@ -497,6 +513,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		r.lastMessage = event.Message{Role: event.RoleAssistant, Content: content}
 	}
 	hide := v.hide.has(e)
+	s.words, s.hooked = v.hide.content(e, content), b.Hook
 	calls := countCalls(content)
 	if calls == 0 {
 		if !hide {
@@ -621,6 +638,11 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		}
 		if s.model.step == e.Step {
 			easings = s.model.easings
+		}
+		if e.Attempt == 1 {
+			if s.forced = b.Why == event.WhyAnswer; s.forced {
+				s.asked++
+			}
 		}
 		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, easings: easings, name: name}
 		s.asks = b.Model

@@ -141,6 +141,9 @@ type UserMessage struct {
 	// Mail is the id of the letter by which it came while the run was open; empty
 	// for what the run began with.
 	Mail string `json:"mail,omitempty"`
+	// Why is set where no person says it, but the loop itself, in the agent's name:
+	// [WhyAnswer]. Such a message is for the model, and no client is shown it.
+	Why Why `json:"why,omitempty"`
 }
 
 // AssistantMessage is a model's whole answer. It ends the model step that it
@@ -164,6 +167,8 @@ type AssistantMessage struct {
 	// LongRunning lists the calls of this message whose tools answer later,
 	// from outside (ADK's longRunningToolIds).
 	LongRunning []string `json:"long_running,omitempty"`
+	// Hook says that no model was asked: a hook answered in its place.
+	Hook bool `json:"hook,omitempty"`
 	// Latency is the whole call; TimeToFirstByte ends with the first piece
 	// of content.
 	Latency         time.Duration `json:"latency_ns,omitempty"`

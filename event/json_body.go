@@ -375,6 +375,7 @@ func (w *encoder) assistantMessage(b *AssistantMessage) {
 	w.strOpt(`"response":`, b.Response)
 	w.boolOpt(`"piece":`, b.Piece)
 	w.strsOpt(`"long_running":`, b.LongRunning)
+	w.boolOpt(`"hook":`, b.Hook)
 	w.intOpt(`"latency_ns":`, int64(b.Latency))
 	w.intOpt(`"time_to_first_byte_ns":`, int64(b.TimeToFirstByte))
 	w.end()
@@ -400,6 +401,8 @@ func (r *decoder) assistantMessage() *AssistantMessage {
 			b.Piece = r.Bool()
 		case "long_running":
 			b.LongRunning = r.strings()
+		case "hook":
+			b.Hook = r.Bool()
 		case "latency_ns":
 			b.Latency = r.duration()
 		case "time_to_first_byte_ns":
@@ -417,6 +420,7 @@ func (w *encoder) userMessage(b *UserMessage) {
 	}
 	w.blocks(`"content":`, b.Content)
 	w.strOpt(`"mail":`, b.Mail)
+	w.strOpt(`"why":`, string(b.Why))
 	w.end()
 }
 
@@ -428,6 +432,8 @@ func (r *decoder) userMessage() *UserMessage {
 			b.Content = r.blocks()
 		case "mail":
 			b.Mail = r.String()
+		case "why":
+			b.Why = Why(r.word())
 		default:
 			o.Unknown()
 		}

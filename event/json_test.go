@@ -212,6 +212,16 @@ func TestJSONExamples(t *testing.T) {
 			`{"kind":"user_message","body":{"content":[{"kind":"text","text":"hi"}],"mail":"m1"}}`,
 		},
 		{
+			"a message of the loop itself",
+			event.Event{Body: &event.UserMessage{Content: []event.Block{&event.Text{Text: "hi"}}, Why: event.WhyAnswer}},
+			`{"kind":"user_message","body":{"content":[{"kind":"text","text":"hi"}],"why":"answer"}}`,
+		},
+		{
+			"an answer of a hook",
+			event.Event{Body: &event.AssistantMessage{Content: []event.Block{&event.Text{Text: "hi"}}, Hook: true}},
+			`{"kind":"assistant_message","body":{"content":[{"kind":"text","text":"hi"}],"hook":true}}`,
+		},
+		{
 			"no answer is null", event.Event{Body: &event.Answered{Token: "t"}}, `{"kind":"answered","body":{"token":"t","value":null}}`,
 		},
 		{

@@ -127,6 +127,9 @@ const (
 	StopLimitCost         StopReason = "limit_cost"
 	StopLimitDepth        StopReason = "limit_depth"
 	StopLimitScopes       StopReason = "limit_scopes"
+	// StopLimitAnswers is a run whose answers did not keep to their schema, however often
+	// they were asked for. The word is Strands'.
+	StopLimitAnswers StopReason = "limit_structured_output_attempts"
 )
 
 // Why is the loop's reason to go on to another cycle or to end, from a closed
@@ -155,6 +158,9 @@ const (
 	// WhyOverflow is the reason of a compaction: the provider refused the conversation as
 	// too long. That of one that comes before is [WhyLimit].
 	WhyOverflow Why = "overflow"
+	// WhyAnswer asks for the answer in the form of its schema, because the one that was
+	// given does not have it.
+	WhyAnswer Why = "answer"
 )
 
 // The reasons to end, or to stop for a while.

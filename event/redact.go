@@ -18,7 +18,7 @@ func (r *Redacted) Cover(e *Event) *Event {
 	shown := *e
 	switch b := e.Body.(type) {
 	case *UserMessage:
-		shown.Body = &UserMessage{Content: r.Shown(), Mail: b.Mail}
+		shown.Body = &UserMessage{Content: r.Shown(), Mail: b.Mail, Why: b.Why}
 	case *AssistantMessage:
 		body := *b
 		body.Content = append([]Block(nil), r.Shown()...)

@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
-	"internal/standin", "internal/awsframes", "internal/sigv4", "internal/ownhost",
+	"internal/standin", "internal/partialjson", "internal/awsframes", "internal/sigv4", "internal/ownhost",
 }
 
 // testLibraries lists what any test may import.
@@ -132,6 +132,7 @@ var rooms = []room{
 	},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/strictjson"},
+	{dir: "internal/partialjson"},
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},

@@ -182,6 +182,9 @@ func (m *Model) play(req *braid.ModelRequest) (play, error) {
 				break
 			}
 		}
+		if r == nil && req.ToolChoice.Mode == braid.ToolsOne {
+			r = &rule{}
+		}
 		if r == nil {
 			return play{}, &event.Error{
 				Op: op, Kind: event.ErrModel, Message: "The demo script has no rule that fits this request.",
@@ -201,6 +204,11 @@ func (m *Model) play(req *braid.ModelRequest) (play, error) {
 		p.answer = r.fixed[lang]
 	default:
 		p.answer = newAnswer(r.blocks(s, lang), m.runes)
+	}
+	if m.answer == nil {
+		if call := forced(req, p.answer, m.runes); call != nil {
+			p.answer, p.stop = call, event.StopToolUse
+		}
 	}
 	if p.usage == nil {
 		in := estimateRequest(req)

@@ -1,0 +1,146 @@
+package braid_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// inPieces is an answer of one text or one call that comes in small pieces.
+func inPieces(tool, text string, size int) []braid.Chunk {
+	kind := braid.ChunkText
+	var list []braid.Chunk
+	if tool != "" {
+		kind = braid.ChunkCallInput
+		list = append(list, braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: tool})
+	}
+	for len(text) > 0 {
+		n := min(size, len(text))
+		list = append(list, braid.Chunk{Kind: kind, Text: text[:n]})
+		text = text[n:]
+	}
+	return append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+}
+
+// The answer is shown as it comes in, however it was asked for, and last as a whole.
+func TestAnAnswerIsShownAsItComesIn(t *testing.T) {
+	t.Parallel()
+	const text = `{"name":"Kyoto","people":1463723,"sights":["Kinkaku-ji","Nijo"]}`
+	want := []string{
+		`{"name":"","people":0}`, `{"name":"Kyo","people":0}`, `{"name":"Kyoto","people":0}`, `{"name":"Kyoto","people":1463723}`,
+		`{"name":"Kyoto","people":1463723,"sights":["Kink"]}`, `{"name":"Kyoto","people":1463723,"sights":["Kinkaku-ji"]}`,
+		`{"name":"Kyoto","people":1463723,"sights":["Kinkaku-ji","Nij"]}`, `{"name":"Kyoto","people":1463723,"sights":["Kinkaku-ji","Nijo"]}`,
+	}
+	for _, c := range []struct {
+		name   string
+		output bool
+		says   [][]braid.Chunk
+		anew   bool
+	}{
+		{"held to it", true, [][]braid.Chunk{inPieces("", text, 4)}, false},
+		{"in a fence", false, [][]braid.Chunk{inPieces("", "```json\n"+text+"\n```", 4)}, false},
+		{"by the tool", false, [][]braid.Chunk{inPieces(braid.AnswerTool, text, 4)}, false},
+		{"by the tool, after words", false, [][]braid.Chunk{inPieces("", "Let me see {it}.", 4), inPieces(braid.AnswerTool, text, 4)}, false},
+		{"anew, because it was wrong", false, [][]braid.Chunk{inPieces(braid.AnswerTool, `{"name":"Nara"}`, 6), inPieces(braid.AnswerTool, text, 4)}, true},
+	} {
+		var got []string
+		var r braid.Result
+		for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", &heard{output: c.output, says: c.says}), "Where?", braid.Into(&r)) {
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			got = append(got, string(raw(v)))
+		}
+		at := 0
+		for _, v := range got {
+			if at < len(want) && v == want[at] {
+				at++
+			}
+		}
+		if at != len(want) || len(got) == 0 || got[len(got)-1] != want[len(want)-1] || string(r.Output) != text ||
+			strings.Contains(strings.Join(got, ""), "Nara") != c.anew {
+			t.Errorf("%s: it was shown as\n%s\nand %q of that did not come", c.name, strings.Join(got, "\n"), want[at:])
+		}
+	}
+}
+
+// A list stands under a key of the tool's arguments: it is shown as the list that it is.
+func TestAListIsShownAsItComesIn(t *testing.T) {
+	t.Parallel()
+	var got [][]string
+	for v, err := range braid.StreamAs[[]string](t.Context(), braid.New("guide", &heard{says: [][]braid.Chunk{
+		inPieces(braid.AnswerTool, `{"answer":["a","bc"]}`, 3),
+	}}), "Which?") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, v)
+	}
+	if n := len(got); n < 3 || !reflect.DeepEqual(got[n-1], []string{"a", "bc"}) || len(got[0]) > 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// An answer that never gets its form, and a reader that has seen enough.
+func TestTheEndOfAnAnswerThatIsShown(t *testing.T) {
+	t.Parallel()
+	agent := braid.New("guide", &heard{says: [][]braid.Chunk{inPieces(braid.AnswerTool, `{"name":"Nara"}`, 3)}})
+	var last error
+	for _, err := range braid.StreamAs[city](t.Context(), agent, "Where?") {
+		last = err
+	}
+	if !errors.Is(last, event.ErrInvalid) {
+		t.Errorf("it ended with %v", last)
+	}
+	conv := braid.NewConversation()
+	for range braid.StreamAs[city](t.Context(), agent, "Where?", braid.In(conv)) {
+		break
+	}
+	ended := 0
+	for e, err := range conv.Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*event.RunEnded); ok && b.Status == event.RunCancelled {
+			ended++
+		}
+	}
+	if ended != 1 {
+		t.Error("breaking out does not cancel the run")
+	}
+	for _, err := range braid.StreamAs[chan int](t.Context(), agent, "Where?") {
+		last = err
+	}
+	if !errors.Is(last, event.ErrInvalid) {
+		t.Errorf("a type without a schema: %v", last)
+	}
+}
+
+// A long answer is not read again for each of its pieces.
+func TestALongAnswerIsNotShownForEachOfItsPieces(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 5000)
+	for i := range many {
+		many[i] = fmt.Sprintf("the sight of number %d", i)
+	}
+	text, err := json.Marshal(city{Name: "Kyoto", Sights: many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, last := 0, city{}
+	for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", &heard{output: true, says: [][]braid.Chunk{inPieces("", string(text), 4)}}), "Where?") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, last = shown+1, v
+	}
+	if pieces := len(text) / 4; shown > pieces/20 || shown < 100 || len(last.Sights) != len(many) {
+		t.Errorf("%d pieces were shown %d times, and last %d sights", pieces, shown, len(last.Sights))
+	}
+}

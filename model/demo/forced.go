@@ -1,0 +1,191 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// forced is the answer of a model that is made to call a tool: that call, with arguments that
+// keep to the tool's schema as far as a script can see. nil where it is not made to, or where
+// its reply calls the tool by itself.
+func forced(req *braid.ModelRequest, reply *answer, fixed int) *answer {
+	c := &req.ToolChoice
+	if c.Mode != braid.ToolsOne {
+		return nil
+	}
+	for i := range reply.chunks {
+		if k := &reply.chunks[i]; k.Kind == braid.ChunkCall && k.Text == c.Tool {
+			return nil
+		}
+	}
+	for i := range req.Tools {
+		if t := &req.Tools[i]; t.Name == c.Tool {
+			f := example{words: lastWords(req)}
+			_ = json.Unmarshal(t.Schema, &f.root)
+			args, _ := f.value(f.root, 0)
+			if len(args) == 0 || args[0] != '{' {
+				args = []byte("{}")
+			}
+			return newAnswer([]block{{kind: braid.ChunkCall, text: c.Tool, args: string(args)}}, fixed)
+		}
+	}
+	return nil
+}
+
+// lastWords are the last ones of the model, or else of the person, in one line: what a text of
+// the arguments is.
+func lastWords(req *braid.ModelRequest) string {
+	for _, role := range []event.Role{event.RoleAssistant, event.RoleUser} {
+		for i := len(req.Messages) - 1; i >= 0; i-- {
+			if m := &req.Messages[i]; m.Role == role {
+				if text := strings.Join(strings.Fields(m.Text()), " "); text != "" {
+					const most = 200
+					return strings.TrimSpace(text[:cut(text, most)])
+				}
+			}
+		}
+	}
+	return "demo"
+}
+
+// example makes a value that keeps to a schema.
+type example struct {
+	root  schemaNode
+	words string
+}
+
+// schemaNode is what of a schema an example looks at.
+type schemaNode struct {
+	Type       json.RawMessage       `json:"type"`
+	Const      json.RawMessage       `json:"const"`
+	Default    json.RawMessage       `json:"default"`
+	Enum       []json.RawMessage     `json:"enum"`
+	Examples   []json.RawMessage     `json:"examples"`
+	Properties json.RawMessage       `json:"properties"`
+	Items      *schemaNode           `json:"items"`
+	MinItems   int                   `json:"minItems"`
+	Minimum    json.RawMessage       `json:"minimum"`
+	MaxLength  *int                  `json:"maxLength"`
+	Format     string                `json:"format"`
+	Ref        string                `json:"$ref"`
+	Defs       map[string]schemaNode `json:"$defs"`
+	AnyOf      []schemaNode          `json:"anyOf"`
+	OneOf      []schemaNode          `json:"oneOf"`
+}
+
+// UnmarshalJSON reads a schema; one that is only true, or that a script does not understand, says nothing.
+func (n *schemaNode) UnmarshalJSON(raw []byte) error {
+	type plain schemaNode
+	var p plain
+	if json.Unmarshal(raw, &p) == nil {
+		*n = schemaNode(p)
+	}
+	return nil
+}
+
+// value gives a value of the schema n; false where it would have no end.
+func (f *example) value(n schemaNode, depth int) (json.RawMessage, bool) {
+	const deepest = 12
+	if depth > deepest {
+		return nil, false
+	}
+	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
+		return f.value(f.root.Defs[name], depth+1)
+	}
+	for _, given := range [][]json.RawMessage{{n.Const}, {n.Default}, n.Enum, n.Examples} {
+		if len(given) > 0 && len(given[0]) > 0 {
+			return given[0], true
+		}
+	}
+	for _, either := range [][]schemaNode{n.AnyOf, n.OneOf} {
+		for _, one := range either {
+			if v, ok := f.value(one, depth+1); ok {
+				return v, true
+			}
+		}
+	}
+	switch kindOf(n.Type) {
+	case "integer", "number":
+		if len(n.Minimum) > 0 {
+			return n.Minimum, true
+		}
+		return json.RawMessage("1"), true
+	case "boolean":
+		return json.RawMessage("true"), true
+	case "null":
+		return json.RawMessage("null"), true
+	case "array":
+		return f.list(n, depth)
+	case "object":
+		return f.object(n, depth)
+	case "":
+		if len(n.Properties) > 0 {
+			return f.object(n, depth)
+		}
+	}
+	return f.text(n), true
+}
+
+func (f *example) text(n schemaNode) json.RawMessage {
+	switch n.Format {
+	case "date":
+		return json.RawMessage(`"2026-01-01"`)
+	case "date-time":
+		return json.RawMessage(`"2026-01-01T00:00:00Z"`)
+	}
+	text := f.words
+	if n.MaxLength != nil {
+		text = text[:runes(text, max(*n.MaxLength, 0))]
+	}
+	return quote(text)
+}
+
+func (f *example) list(n schemaNode, depth int) (json.RawMessage, bool) {
+	item := schemaNode{}
+	if n.Items != nil {
+		item = *n.Items
+	}
+	v, ok := f.value(item, depth+1)
+	if !ok {
+		return json.RawMessage("[]"), n.MinItems == 0
+	}
+	const most = 100
+	list := append([]byte{'['}, v...)
+	for i := 1; i < min(n.MinItems, most); i++ {
+		list = append(append(list, ','), v...)
+	}
+	return append(list, ']'), true
+}
+
+// object gives all properties that have an end, in the order of the schema.
+func (f *example) object(n schemaNode, depth int) (json.RawMessage, bool) {
+	out := []byte{'{'}
+	d := json.NewDecoder(bytes.NewReader(n.Properties))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return json.RawMessage("{}"), true
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			break
+		}
+		var p schemaNode
+		if d.Decode(&p) != nil {
+			break
+		}
+		v, ok := f.value(p, depth+1)
+		if !ok {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, _ := key.(string)
+		out = append(append(append(out, quote(name)...), ':'), v...)
+	}
+	return append(out, '}'), true
+}
