@@ -2,7 +2,6 @@ package console
 
 import (
 	"embed"
-	"io/fs"
 	"net/http"
 )
 
@@ -20,11 +19,7 @@ var agentcoreFiles embed.FS
 // The policy that the page comes with lets nothing run but its own files, and lets it
 // talk to its own server alone. Other paths are 404, other methods than GET and HEAD 405.
 func AgentCore() http.Handler {
-	files, err := fs.Sub(agentcoreFiles, "agentcore")
-	if err != nil {
-		panic(err) // the folder is part of the program
-	}
-	serve := http.FileServerFS(files)
+	serve := http.FileServerFS(agentcoreFiles)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -44,6 +39,8 @@ func AgentCore() http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-cache") // a newer binary has a newer page
-		serve.ServeHTTP(w, r)
+		inside := r.Clone(r.Context())
+		inside.URL.Path, inside.URL.RawPath = "/agentcore"+r.URL.Path, ""
+		serve.ServeHTTP(w, inside)
 	})
 }
