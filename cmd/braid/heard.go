@@ -46,6 +46,9 @@ func (h *heard) take(it *agentcore.Item) error {
 	case agentcore.KindToolUse:
 		return h.cards(nil)
 	case agentcore.KindMessage:
+		if it.Role == "assistant" && it.Repeats {
+			return nil
+		}
 		if it.Role == "assistant" {
 			return h.cards(it.Content)
 		}

@@ -160,9 +160,9 @@ type house struct {
 	agents  *agents
 	ready   atomic.Bool
 	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
-	// credential.
-	agentcore []string
-	trusts    bool
+	// credential, page that there is one for people.
+	agentcore    []string
+	trusts, page bool
 	// undo closes in the reverse order of opening.
 	undo []func() error
 }
@@ -282,6 +282,9 @@ func (h *house) greet(p *process, cfg *config, addr string) error {
 	}
 	lines := []string{"braid serves on http://" + addr, asks, "  model  " + modelWords(info), "  data   " + cfg.Data}
 	lines = append(lines, h.agentcore...)
+	if h.page {
+		lines = append(lines, "  page   http://"+addr+"/#token="+h.token.Reveal())
+	}
 	for _, m := range h.agents.others {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
 	}

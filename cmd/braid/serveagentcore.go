@@ -8,11 +8,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
+	"github.com/braidrun/braid/console"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
@@ -45,7 +47,7 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	}
 	o := agentcore.Options{
 		Service: h.service, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Observe: metrics.Request, Log: log, Next: h.server,
+		Observe: metrics.Request, Log: log, Next: withPage(h.server),
 		Card: agentcore.Card{Name: agentName, Version: readBuild().Version},
 	}
 	var err error
@@ -66,6 +68,7 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 			k, ok := keys[id]
 			return k, ok
 		}
+		h.page = true
 		h.agentcore = []string{"  arn    " + o.Runtime, "  keys   " + file}
 	}
 	handler, err := agentcore.New(o)
@@ -77,6 +80,20 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	// Before the service is drained nothing may wait for it.
 	h.undo = append(h.undo, func() error { return handler.Close(context.Background()) })
 	return nil
+}
+
+// withPage puts the page for people before the server's own paths. It holds nothing that
+// needs a credential.
+func withPage(next http.Handler) http.Handler {
+	page := console.AgentCore()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/", "/page.js", "/stream.js", "/style.css":
+			page.ServeHTTP(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // awsKeysFile is where the data folder keeps the keys of the front door, as AWS's own

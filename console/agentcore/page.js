@@ -94,7 +94,7 @@ async function ask(text) {
       if (done) break;
     }
     const streams = (res.headers.get("Content-Type") ?? "").startsWith("text/event-stream");
-    if (!answer.ended && streams) view.fail("The stream ended before the agent did.");
+    if (answer.loop && !answer.ended && streams) view.fail("The stream ended before the agent did.");
   } catch (err) {
     view.fail(err.name === "AbortError" ? "Stopped." : "The connection broke: " + err.message);
   } finally {

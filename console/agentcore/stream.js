@@ -90,6 +90,7 @@ export class Answer {
   cycles = 0;
   stop = "";
   ended = false;
+  loop = false; // the stream tells of an agent's loop, and so of its end
 
   #tell;
   #streamed = false; // this message was shown in pieces
@@ -123,6 +124,7 @@ export class Answer {
     }
     if (value === null || typeof value !== "object") return;
     if (event === "error" || typeof value.error === "string") return this.#fail(value.error ?? value.message ?? data, value.error_type);
+    if (value.init_event_loop || value.start || value.start_event_loop) this.loop = true;
     if (value.event && typeof value.event === "object") return this.#chunk(value.event);
     if (value.message?.content) return this.#message(value.message);
     if (value.type === "tool_use" && value.tool_name !== undefined) return this.#announce(value);
@@ -143,8 +145,9 @@ export class Answer {
     if ("result" in value) {
       this.ended = true;
       if (!this.text && typeof value.result === "string") this.#say(value.result);
-      this.#tell("result", value.result);
+      return this.#tell("result", value.result);
     }
+    if (typeof value.text === "string") this.#say(value.text);
   }
 
   #say(text) {
@@ -163,6 +166,7 @@ export class Answer {
   }
 
   #chunk(chunk) {
+    this.loop = true;
     const delta = chunk.contentBlockDelta?.delta;
     if (chunk.messageStart) {
       this.#streamed = this.#raw = this.#thought = false;

@@ -13,11 +13,16 @@ import (
 type state struct {
 	// over says that the run has ended, told that the stream's end was complained about.
 	over, told bool
+	// loop says that the stream tells of an agent's loop, whose end it tells of too; plain
+	// that a program said texts of its own.
+	loop, plain bool
 	// raw says that this message's pieces come as raw chunks; last is the last of them.
 	raw, thinks, inputs bool
 	last                []byte
-	// answered says that an answer's text has been told.
+	// answered says that an answer's text has been told; tracked names the answer that was
+	// told whole last.
 	answered bool
+	tracked  string
 	// blocks are the calls of this message's blocks, by their index.
 	blocks map[int]*ToolUse
 	// fragments are the pieces of their inputs.
@@ -96,7 +101,7 @@ func (r *Reader) str(it *Item) {
 	case isMCPAgentTool(t):
 		it.Kind, it.Anomaly, it.Text = KindAnomaly, MCPAgentTool, nil
 	default:
-		it.Kind = KindText
+		it.Kind, r.state.plain = KindText, true
 		it.Repeats = r.state.raw && bytes.Equal(t, r.state.last)
 	}
 }
@@ -114,8 +119,8 @@ func (r *Reader) fail(it *Item) {
 type fields struct {
 	message, debug, result, toolStream, cancel, interrupt, output []byte
 	data, delta, errorText, kind, tool, errorType                 []byte
-	thinking, reason, use                                         []byte
-	hasData, hasError, hasThinking, hasOutput                     bool
+	thinking, reason, use, plain                                  []byte
+	hasData, hasError, hasThinking, hasOutput, hasPlain           bool
 	throttled                                                     float64
 	init, start, loop, force                                      bool
 }
@@ -140,6 +145,9 @@ func (r *Reader) dict(s *scanner, it *Item) {
 		case "data":
 			f.hasData = s.peek() == '"'
 			f.data = s.text(&r.scratch)
+		case "text":
+			f.hasPlain = s.peek() == '"'
+			f.plain = s.text(&r.scratch)
 		case "delta":
 			f.delta = s.skip()
 		case "message":
@@ -213,11 +221,11 @@ func (r *Reader) sort(it *Item, f *fields) {
 		it.Kind, it.Text = KindForceStop, f.reason
 		r.state.over = true
 	case f.init:
-		it.Kind = KindInit
+		it.Kind, r.state.loop = KindInit, true
 	case f.loop:
-		it.Kind = KindStartLoop
+		it.Kind, r.state.loop = KindStartLoop, true
 	case f.start:
-		it.Kind = KindStart
+		it.Kind, r.state.loop = KindStart, true
 	case f.throttled > 0:
 		it.Kind, it.Delay = KindThrottled, time.Duration(f.throttled*float64(time.Second))
 	case f.toolStream != nil:
@@ -240,6 +248,8 @@ func (r *Reader) sort(it *Item, f *fields) {
 		it.Kind, it.Text, it.Repeats = KindText, f.data, r.state.raw
 	case f.result != nil:
 		r.result(it, f.result)
+	case f.hasPlain:
+		it.Kind, it.Text, r.state.plain = KindText, f.plain, true
 	}
 }
 
@@ -260,6 +270,7 @@ func (*Reader) json(it *Item, raw []byte) json.RawMessage {
 
 // chunk reads what the model's provider sent.
 func (r *Reader) chunk(s *scanner, it *Item) {
+	r.state.loop = true
 	s.object()
 	for {
 		k, ok := s.key()
@@ -576,7 +587,7 @@ func (r *Reader) message(it *Item, raw []byte) {
 	if it.Role == "user" {
 		return
 	}
-	it.Repeats = r.state.raw
+	it.Repeats = it.Repeats || r.state.raw
 	r.state.answered = true
 	r.state.over = len(it.Tools) == 0
 	r.tools.cycle = len(r.tools.all)
@@ -651,6 +662,12 @@ func (r *Reader) content(it *Item, raw []byte) {
 		switch k {
 		case "role":
 			it.Role = s.word()
+		case "trackingId": // Strands in JavaScript tells of one message up to three times
+			id := s.word()
+			it.Repeats = id != "" && id == r.state.tracked
+			if it.Role == "assistant" {
+				r.state.tracked = id
+			}
 		case "content":
 			if s.peek() == '"' {
 				it.Content = append(it.Content, &event.Text{Text: s.word()})

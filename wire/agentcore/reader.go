@@ -63,7 +63,8 @@ func NewReader(r io.Reader, limit int) *Reader {
 func (r *Reader) Tools() []*ToolUse { return r.tools.all }
 
 // Complete reports whether the run that the stream tells of has come to an end: a
-// result, an error, a forced stop, or an answer that asked for no tools.
+// result, an error, a forced stop, or an answer that asked for no tools. A stream of
+// nothing but a program's own texts has no such word: it is complete at its end.
 func (r *Reader) Complete() bool { return r.state.over }
 
 // Next gives the next item. At the end it is [io.EOF], before which a stream whose run
@@ -165,6 +166,9 @@ func (r *Reader) atEnd(end error) error {
 	switch {
 	case r.hasData:
 		r.flush()
+	case errors.Is(end, io.EOF) && r.state.plain && !r.state.loop && !r.state.over:
+		r.state.over = true // a program that only says texts is done when it says no more
+		return end
 	case errors.Is(end, io.EOF) && !r.state.over && !r.state.told:
 		r.state.told = true
 		r.found = r.anomaly(Truncated, nil)
