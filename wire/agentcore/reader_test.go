@@ -177,9 +177,11 @@ func TestItems(t *testing.T) {
 		{"usage", `{"event": {"metadata": {"usage": {"inputTokens": 5, "outputTokens": 2, "totalTokens": 7, "cacheReadInputTokens": 3, "cacheWriteInputTokens": 4, "new": 1}, "metrics": {"latencyMs": 9.5, "timeToFirstByteMs": 4}, "trace": {}}}}`, []string{"metadata tokens=5/2/7/3/4 in 9.5ms, 4ms"}},
 		{"error", `data: {"error": "Read timed out", "error_type": "ReadTimeoutError", "message": "An error occurred during streaming"}`, []string{"error text=Read timed out class=ReadTimeoutError"}},
 		{"named error", "event: error\ndata: {\"error\":\"no\"}\n\n", []string{"error text=no"}},
-		{"one message, told twice", strings.Repeat(`data: {"type":"x","message":{"role":"assistant","content":[{"text":"hi"}],"trackingId":"a"}}`+"\n\n", 2) +
-			`data: {"message":{"role":"assistant","content":[{"text":"hi"}],"trackingId":"b"}}`,
-			[]string{"message role=assistant", "message again role=assistant", "message role=assistant"}},
+		{
+			"one message, told twice", strings.Repeat(`data: {"type":"x","message":{"role":"assistant","content":[{"text":"hi"}],"trackingId":"a"}}`+"\n\n", 2) +
+				`data: {"message":{"role":"assistant","content":[{"text":"hi"}],"trackingId":"b"}}`,
+			[]string{"message role=assistant", "message again role=assistant", "message role=assistant"},
+		},
 		{"texts in objects", "event: message\ndata: {\"text\":\"hi \"}\n\nevent: message\ndata: {\"text\":\"you\"}\n\n", []string{"text text=hi ", "text text=you"}},
 		{"named error, bare", "event: error\ndata: no\n\n", []string{"error text=no"}},
 		{"named error, message", "event: error\ndata: {\"message\":\"no\"}\n\n", []string{"error text=no"}},

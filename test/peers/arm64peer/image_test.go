@@ -107,7 +107,7 @@ func TestImage(t *testing.T) {
 	}()
 	defer func() {
 		_ = serve.Process.Kill()
-		<-ended
+		_ = <-ended // it was killed
 		if t.Failed() {
 			t.Logf("%s", &log)
 		}
