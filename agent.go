@@ -35,8 +35,10 @@ type Agent struct {
 	manage *management
 	// offload is nil for an agent whose results are all shown as they are.
 	offload *offloading
-	// hooks is nil for an agent without.
-	hooks *hooks
+	// hooks is nil for an agent without, and so are permits, of which each says what may
+	// be called.
+	hooks   *hooks
+	permits []*policy
 	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
 	// answer is what the agent's answers are held to; nil for nothing.

@@ -98,8 +98,11 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 		}
 		d.add(s, c.step, attempt, by.note(begun))
 		if kind, text := refusal(offered, tool, c, by); text != "" {
-			d.refuse(s, c, kind, text)
+			d.refuse(s, c, by, kind, text)
 			continue
+		}
+		if by != nil && by.notice != nil {
+			d.add(s, c.step, attempt, by.notice)
 		}
 		w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now}}
 		if by != nil {
@@ -142,17 +145,27 @@ func refusal(offered *offer, tool Tool, c *call, by *decided) (event.ErrorKind, 
 }
 
 // refuse ends a call that was begun and never ran.
-func (d *driver) refuse(s *Scope, c *call, kind event.ErrorKind, text string) {
-	d.refuseFor(s, c, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
+func (d *driver) refuse(s *Scope, c *call, by *decided, kind event.ErrorKind, text string) {
+	d.refuseFor(s, c, by, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
 }
 
-// refuseFor is refuse with an error of its own.
-func (d *driver) refuseFor(s *Scope, c *call, why *event.Error) {
+// refuseFor is refuse with an error of its own. What the hooks before the call have set stays,
+// as it does where a tool fails.
+func (d *driver) refuseFor(s *Scope, c *call, by *decided, why *event.Error) {
+	ends := false
+	if by != nil {
+		ends = by.own.endTurn
+		if changed := stateChange(by.own.writes); changed != nil {
+			d.add(s, c.step, c.attempt, changed)
+		}
+	}
 	why.Op = "tool " + c.Name
 	result, err := d.tellRefused(s, c, &event.ToolResult{
 		Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + why.Message}},
 	}, why)
-	d.add(s, c.step, c.attempt, &event.StepEnded{Step: event.StepTool, Outcome: event.OutcomeDone, Result: result, Err: err})
+	d.add(s, c.step, c.attempt, &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone, Result: result, Err: err, EndTurn: ends,
+	})
 }
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
@@ -176,13 +189,16 @@ func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []deci
 			if changed := stateChange(by.own.writes); changed != nil {
 				d.add(s, c.step, c.attempt, changed)
 			}
+			if by.notice != nil {
+				d.add(s, c.step, c.attempt, by.notice)
+			}
 		}
 		if text != "" {
-			d.refuse(s, c, event.ErrInvalid, text)
+			d.refuse(s, c, nil, event.ErrInvalid, text)
 			continue
 		}
 		if over := d.tooMany(s); over != nil {
-			d.refuseFor(s, c, over)
+			d.refuseFor(s, c, nil, over)
 			continue
 		}
 		d.add(s, c.step, c.attempt, &event.ScopeOpened{
@@ -199,7 +215,7 @@ func (d *driver) beginCalls(s *Scope, agent *Agent, cmd Command) bool {
 		begin = d.openScopes
 	}
 	var hooked []decided
-	if h := agent.hooks; len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) > 0 {
+	if h := agent.hooks; len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) > 0 || d.restrained(s, calls) {
 		var ok bool
 		if calls, hooked, ok = d.askBefore(s, agent, calls); !ok {
 			d.held = true

@@ -38,6 +38,11 @@ type Call struct {
 	arrivals  chan<- arrival
 	quit      <-chan struct{}
 	questions asker
+	// permits are the answers to what policies have asked for the call; approval is that
+	// which lets it run, approvedBy whose it is.
+	permits    []*question
+	approval   *event.Approval
+	approvedBy string
 
 	mu      sync.Mutex
 	writes  map[string]json.RawMessage

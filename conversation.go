@@ -399,7 +399,8 @@ func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, 
 	return messages, err
 }
 
-// State copies the conversation's state, shared keys with their prefix.
+// State copies the conversation's state, shared keys with their prefix, without those that
+// are Braid's own.
 func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMessage, err error) {
 	err = c.look(ctx, func(v *view) { state = v.state.all() })
 	return state, err

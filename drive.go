@@ -43,7 +43,9 @@ type driver struct {
 	// hook that ends the run.
 	held   bool
 	hooked bool
-	fault  *event.Error
+	// policed says that an agent of the run may not call all of its tools by itself.
+	policed bool
+	fault   *event.Error
 	// watchers are the hooks over the stream, sent what they are called with, and trace
 	// the run's place in a distributed trace.
 	watchers []hook
@@ -109,9 +111,10 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	if !d.alone {
 		d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
 	}
-	d.hooked = d.agent.hooks != nil
+	d.hooked, d.policed = d.agent.hooks != nil, d.agent.permits != nil
 	for _, a := range d.team {
 		d.hooked = d.hooked || a.hooks != nil
+		d.policed = d.policed || a.permits != nil
 	}
 	d.watchers = d.agent.hooks.on(pointEventSent)
 	defer func() {

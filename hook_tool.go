@@ -89,6 +89,8 @@ type decided struct {
 	// refused is why it does not run.
 	refused string
 	kind    event.ErrorKind
+	// notice is what people are told besides.
+	notice *event.Notice
 	// logged says that the attempt before was in flight: the log decides.
 	logged bool
 }
@@ -141,6 +143,7 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 			case len(before) > 0:
 				one.ask(before)
 			}
+			d.permit(s, one)
 		}
 	})
 	if !back {
@@ -229,7 +232,14 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 	own.Agent, own.Attempt = s.agent, attempt
 	own.box = d.view.state
 	own.questions.of = own
-	own.questions.answered = slices.Clone(c.asks)
+	for _, q := range c.asks {
+		if q.Name == PermissionQuestion {
+			own.permits = append(own.permits, q)
+		} else {
+			own.questions.answered = append(own.questions.answered, q)
+		}
+	}
+	own.questions.others = len(own.permits)
 }
 
 // park writes the questions that hooks asked before a call.

@@ -149,6 +149,26 @@ func TestAnAnswerHoldsForEachAttempt(t *testing.T) {
 	})
 }
 
+// An answer holds for the step that it was asked for, and for no later one.
+func TestAHookAsksAtEachStep(t *testing.T) {
+	t.Parallel()
+	ask := func(ctx context.Context) error { _, err := braid.Ask[bool](ctx, "go on?"); return err }
+	model := braid.On(func(ctx context.Context, _ *braid.BeforeModel) error { return ask(ctx) })
+	tools := braid.On(func(ctx context.Context, _ *braid.BeforeTools) error { return ask(ctx) })
+	for want, hook := range map[int]braid.Part{3: model, 2: tools, 5: braid.Parts(model, tools)} {
+		var ran atomic.Int64
+		agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), asksFor("tool", `{"say":"b"}`), says("ok")), echo(&ran), hook)
+		result, err := agent.Run(t.Context(), "go")
+		asked := 0
+		for ; err == nil && result.Stop == event.StopQuestion; asked++ {
+			result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: true}, braid.In(result.Conversation))
+		}
+		if err != nil || asked != want || ran.Load() != 2 {
+			t.Errorf("%d questions, want %d; %d tools, %v", asked, want, ran.Load(), err)
+		}
+	}
+}
+
 // An agent that is used as a tool has hooks that ask, too; another tool goes on meanwhile, and
 // cancelling takes the question away.
 func TestAHookOfAnAgentAsAToolAsks(t *testing.T) {

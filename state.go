@@ -94,7 +94,9 @@ func (s *stateBox) setTemp(key string, v json.RawMessage) {
 func (s *stateBox) all() map[string]json.RawMessage {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return maps.Clone(s.kept)
+	kept := maps.Clone(s.kept)
+	maps.DeleteFunc(kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, reservedName) })
+	return kept
 }
 
 // run copies the run's own state, keys without their prefix; nil if there is none.
@@ -144,6 +146,9 @@ func SetState(ctx context.Context, key string, value any) error {
 	if key == "" {
 		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is empty", Hint: "name it"}
 	}
+	if strings.HasPrefix(key, reservedName) {
+		return reservedKey()
+	}
 	if !utf8.ValidString(key) {
 		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is not valid UTF-8", Hint: "convert it to UTF-8 first"}
 	}
@@ -180,11 +185,21 @@ func DeleteState(ctx context.Context, key string) error {
 	if c == nil {
 		return outsideTool("DeleteState")
 	}
+	if strings.HasPrefix(key, reservedName) {
+		return reservedKey()
+	}
 	if key == "" || !utf8.ValidString(key) {
 		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is empty or not valid UTF-8", Hint: "name what was set"}
 	}
 	c.setState(key, nil)
 	return nil
+}
+
+// reservedKey is the error for a key that only Braid itself may write.
+func reservedKey() error {
+	return &event.Error{
+		Op: "state", Kind: event.ErrInvalid, Message: "keys of state that begin with \"braid.\" are taken", Hint: "call it something else",
+	}
 }
 
 func outsideTool(what string) error {

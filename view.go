@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -566,7 +567,9 @@ func countCalls(blocks []event.Block) int {
 func (r *runView) change(b *event.StateChanged) {
 	l := r.leave()
 	for k := range b.Set {
-		l.changed = append(l.changed, k)
+		if !strings.HasPrefix(k, reservedName) {
+			l.changed = append(l.changed, k)
+		}
 	}
 	l.changed = append(l.changed, b.Delete...)
 }

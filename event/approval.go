@@ -21,14 +21,28 @@ type Approval struct {
 	Stop bool `json:"stop,omitempty"`
 	// Payload is what the person's program adds for the tool.
 	Payload json.RawMessage `json:"payload,omitempty"`
+	// Lasts is how long an approval holds for the tool with the same arguments, empty for
+	// once, and AnyArgs makes it hold for whatever arguments.
+	Lasts   Lasting `json:"lasts,omitempty"`
+	AnyArgs bool    `json:"any_args,omitempty"`
 }
+
+// Lasting says how long an approval holds.
+type Lasting string
+
+// How long an approval holds: for the call that was asked for, in the conversation, or always.
+const (
+	LastsOnce         Lasting = "once"
+	LastsConversation Lasting = "conversation"
+	LastsAlways       Lasting = "always"
+)
 
 // approvalObject is Approval without its methods.
 type approvalObject Approval
 
 // MarshalJSON writes true or false where nothing else is said.
 func (a Approval) MarshalJSON() ([]byte, error) {
-	if a.Args == nil && a.Reason == "" && !a.Stop && a.Payload == nil {
+	if a.Args == nil && a.Reason == "" && !a.Stop && a.Payload == nil && a.Lasts == "" && !a.AnyArgs {
 		return json.Marshal(a.Approved)
 	}
 	var b bytes.Buffer

@@ -1,0 +1,124 @@
+package braid
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// Grant is what a person has allowed for longer than one call.
+type Grant struct {
+	// Tenant and User are whose conversation it was, as [For] said; it holds for no other.
+	Tenant string
+	User   string
+	// Agent may call Tool.
+	Agent string
+	Tool  string
+	// Args are the exact arguments, in canonical JSON; nil for whatever arguments.
+	Args json.RawMessage
+	// By says who allowed it, At when.
+	By string
+	At time.Time
+}
+
+// Covers reports whether the grant allows a call: of the same person, agent and tool, with the
+// same arguments where it has any.
+func (g *Grant) Covers(call *Grant) bool {
+	return g.Tenant == call.Tenant && g.User == call.User && g.Agent == call.Agent && g.Tool == call.Tool &&
+		(g.Args == nil || bytes.Equal(g.Args, call.Args))
+}
+
+// Grants keeps what people have allowed for always. It is safe for concurrent use; its calls
+// are made while a run waits for them.
+type Grants interface {
+	// Granted reports whether a grant covers the call, which is given as the grant that it
+	// would need: see [Grant.Covers]. After an error a person is asked.
+	Granted(ctx context.Context, call Grant) (bool, error)
+	// Grant keeps one. A driver that takes a run over may grant the same again.
+	Grant(ctx context.Context, g Grant) error
+}
+
+// memoryGrants keeps grants as long as it lives.
+type memoryGrants struct {
+	mu   sync.Mutex
+	list []Grant
+}
+
+func (m *memoryGrants) Granted(_ context.Context, call Grant) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.list, func(g Grant) bool { return g.Covers(&call) }), nil
+}
+
+func (m *memoryGrants) Grant(_ context.Context, g Grant) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.ContainsFunc(m.list, func(o Grant) bool { return o.Covers(&g) }) {
+		m.list = append(m.list, g)
+	}
+	return nil
+}
+
+// stateGrant begins the keys of the state in which a conversation keeps its own grants. No tool
+// can write them.
+const stateGrant = reservedName + "grant:"
+
+// key is where the conversation keeps the grant.
+func (g *Grant) key() string {
+	h := sha256.New()
+	for _, part := range []string{g.Agent, g.Tool, string(g.Args)} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return stateGrant + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// inState reports whether the conversation has a grant for the call.
+func (g *Grant) inState(c *Call) bool {
+	if _, ok := c.state(g.key()); ok {
+		return true
+	}
+	whole := *g
+	whole.Args = nil
+	_, ok := c.state(whole.key())
+	return ok
+}
+
+// toState keeps the grant with the conversation. It is written with the end of the call.
+func (g *Grant) toState(c *Call) {
+	value, err := json.Marshal(struct {
+		Tool string `json:"tool"`
+		By   string `json:"by,omitempty"`
+	}{g.Tool, g.By})
+	if err == nil {
+		c.setState(g.key(), value)
+	}
+}
+
+// canonical gives JSON in the one form that all JSON of the same meaning has: members sorted by
+// name, no space, no needless escapes. Numbers stay as they are written, so that 1 is not 1.0.
+func canonical(raw json.RawMessage) (json.RawMessage, error) {
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(buf.Bytes()), nil
+}

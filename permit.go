@@ -1,0 +1,322 @@
+package braid
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// Permissions say which tools an agent may call by itself, for which of them a person is
+// asked at each call, and which it may not call at all. The lists hold names of tools, or
+// patterns of them in the syntax of [path.Match]: "get_*", "weather___*" for all tools of the
+// MCP server called weather, "*". A name counts before a pattern, the pattern with more
+// letters that are no wildcards before that with fewer, and among equals Deny before Ask
+// before Allow. What nothing fits is allowed.
+//
+// The zero value allows everything.
+type Permissions struct {
+	Allow []string
+	Ask   []string
+	Deny  []string
+	// Grants keeps what people have allowed for always; nil keeps it in memory, as long as
+	// the agent lives.
+	Grants Grants
+}
+
+// PermissionQuestion is the name of the question that [Permit] asks. Its answer is an
+// [event.Approval]: yes or no, for how long ([event.Approval].Lasts), for which arguments,
+// and why not. It is bound to the tool and to the exact arguments that stand in the question.
+const PermissionQuestion = reservedName + "permission"
+
+// Permit sets what the agent may call. It holds for what the model asks for, also of agents
+// that are used as tools below it, and it is asked after the hooks before a tool, about what
+// they made of the call. Of several the strictest counts.
+//
+// A call that is denied, or that a person refuses, is an error result, which the model reads
+// with the person's reason. One for which a person is to be asked waits as [Ask] does, and other
+// calls go on. Where the tool or the arguments are others once the answer is there, because a
+// hook changed them, it is asked anew.
+//
+// A call that had begun when its driver died goes by the log: it was permitted then.
+func Permit(p Permissions) Part {
+	return partFunc(func(a *Agent) error {
+		policy, err := policyOf(&p)
+		if err != nil {
+			err.Op = "agent " + a.name
+			return err
+		}
+		a.permits = append(a.permits, policy)
+		return nil
+	})
+}
+
+// permission is what a policy says of a tool; the stricter one is the greater.
+type permission uint8
+
+const (
+	permitted permission = iota
+	toAsk
+	denied
+)
+
+// rule is one pattern of a policy.
+type rule struct {
+	pattern string
+	do      permission
+	// letters counts those that are no wildcards; a name without has more than any pattern.
+	letters int
+}
+
+// policy is what [Permissions] say, in the order in which it is looked through.
+type policy struct {
+	rules  []rule
+	grants Grants
+}
+
+func policyOf(p *Permissions) (*policy, *event.Error) {
+	o := &policy{grants: p.Grants}
+	if o.grants == nil {
+		o.grants = &memoryGrants{}
+	}
+	for do, list := range [][]string{permitted: p.Allow, toAsk: p.Ask, denied: p.Deny} {
+		for _, pattern := range list {
+			letters, ok := lettersOf(pattern)
+			if !ok {
+				return nil, &event.Error{
+					Kind: event.ErrInvalid, Message: fmt.Sprintf("%q is no pattern of tools' names", pattern),
+					Hint: `use letters, digits, _ and -, with * for any number of them and ? for one, as in "get_*"`,
+				}
+			}
+			o.rules = append(o.rules, rule{pattern: pattern, do: permission(do), letters: letters})
+		}
+	}
+	slices.SortStableFunc(o.rules, func(a, b rule) int {
+		return cmp.Or(cmp.Compare(b.letters, a.letters), cmp.Compare(b.do, a.do))
+	})
+	return o, nil
+}
+
+// lettersOf counts the letters of a pattern that are no wildcards. ok is false for one that
+// no tool's name can fit.
+func lettersOf(pattern string) (n int, ok bool) {
+	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+		return 0, false
+	}
+	wild, class := false, false
+	for _, r := range pattern {
+		switch {
+		case class:
+			class = r != ']'
+		case r == '[':
+			wild, class = true, true
+		case r == '*' || r == '?':
+			wild = true
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-':
+			n++
+		default:
+			return 0, false
+		}
+	}
+	if !wild {
+		n = 1 << 20
+	}
+	return n, true
+}
+
+// of says what the policy makes of a tool.
+func (p *policy) of(tool string) permission {
+	for i := range p.rules {
+		if fits, _ := path.Match(p.rules[i].pattern, tool); fits {
+			return p.rules[i].do
+		}
+	}
+	return permitted
+}
+
+// Fitting lists those of the patterns that fit none of the tools: most likely they are
+// misspelt, and hold nothing back.
+func (p Permissions) Fitting(tools []string) (idle []string) {
+	for _, list := range [][]string{p.Allow, p.Ask, p.Deny} {
+		for _, pattern := range list {
+			if !slices.ContainsFunc(tools, func(name string) bool { fits, _ := path.Match(pattern, name); return fits }) {
+				idle = append(idle, pattern)
+			}
+		}
+	}
+	return idle
+}
+
+// permission is what all policies say that hold in a scope, and those of them that ask.
+func (d *driver) permission(s *Scope, tool string) (strictest permission, asking []*policy) {
+	for ; s != nil; s = s.parent {
+		agent := d.agentOf(s.agent)
+		if agent == nil {
+			continue
+		}
+		for _, p := range agent.permits {
+			do := p.of(tool)
+			if do == toAsk {
+				asking = append(asking, p)
+			}
+			strictest = max(strictest, do)
+		}
+	}
+	return strictest, asking
+}
+
+// restrained reports whether one of the calls is not simply permitted, or has an answer that
+// says whether it is: a policy may have been there when it was asked for.
+func (d *driver) restrained(s *Scope, calls []*call) bool {
+	for _, c := range calls {
+		if d.policed {
+			if do, _ := d.permission(s, c.Name); do != permitted {
+				return true
+			}
+		}
+		if slices.ContainsFunc(c.asks, func(q *question) bool { return q.Name == PermissionQuestion }) {
+			return true
+		}
+	}
+	return false
+}
+
+// permit holds a call, as the hooks before it have left it, against the policies. It is called
+// beside the driver.
+func (d *driver) permit(s *Scope, o *decided) {
+	c := o.own
+	args := c.Args
+	if o.args != nil {
+		args = o.args
+	}
+	if o.logged || o.refused != "" || o.tool == nil || args == nil || c.waits() {
+		return
+	}
+	if !d.policed && len(c.permits) == 0 {
+		return
+	}
+	do, asking := d.permission(s, c.Name)
+	tool := c.Name
+	if o.runs != "" {
+		tool = o.runs
+		also, more := d.permission(s, tool)
+		do, asking = max(do, also), append(asking, more...)
+	}
+	if do == denied {
+		o.refused, o.kind = "the tool "+tool+" is not allowed here", event.ErrPermission
+		return
+	}
+	if do == permitted && len(c.permits) == 0 {
+		return
+	}
+	exact, err := canonical(args)
+	if err != nil {
+		o.refused, o.kind = "the arguments are no usable JSON: "+err.Error(), event.ErrInvalid
+		return
+	}
+	grant := Grant{
+		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, Args: exact,
+	}
+	if i := slices.IndexFunc(c.permits, func(q *question) bool { return q.Tool == tool && same(q.Args, exact) }); i >= 0 {
+		o.heed(c.permits[i], grant, asking)
+		return
+	}
+	if do == permitted || grant.inState(c) || grantedBy(c, asking, grant) {
+		return
+	}
+	q := event.Asked{
+		Ask: event.AskApproval, Name: PermissionQuestion, Prompt: "May " + c.Agent + " run " + tool + "?", Schema: permissionSchema,
+	}
+	c.questions.add(&q, len(c.questions.answered))
+	last := &c.questions.asked[len(c.questions.asked)-1]
+	last.Tool, last.Args = tool, args
+}
+
+// heed does what a person has said.
+func (o *decided) heed(q *question, grant Grant, asking []*policy) {
+	c := o.own
+	var a event.Approval
+	if err := json.Unmarshal(q.value, &a); err != nil {
+		a = event.Approval{} // null, or what some other version let pass: no yes
+	}
+	if !a.Approved {
+		o.refused, o.kind = "a person refused this call", event.ErrPermission
+		if a.Reason != "" {
+			o.refused += ": " + validText(a.Reason)
+		}
+		c.endTurn = c.endTurn || a.Stop
+		return
+	}
+	c.approval, c.approvedBy = &a, q.by
+	if a.Args != nil {
+		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
+			o.refused, o.kind = "the arguments that a person gave are no usable JSON", event.ErrInvalid
+			return
+		}
+		o.args = a.Args
+		return // what is to hold longer holds for what was asked
+	}
+	if a.AnyArgs {
+		grant.Args = nil
+	}
+	grant.By, grant.At = q.by, time.Now()
+	switch a.Lasts {
+	case event.LastsConversation:
+		grant.toState(c)
+	case event.LastsAlways:
+		for _, p := range asking {
+			if err := p.grants.Grant(c, grant); err != nil {
+				o.notice = &event.Notice{
+					Code: "grant_not_kept", Text: "That " + grant.Tool + " is allowed always could not be kept; it is allowed this once.",
+				}
+			}
+		}
+	}
+}
+
+// grantedBy reports whether each of the policies that ask has a grant for the call. Where that
+// cannot be found out, a person is asked.
+func grantedBy(ctx context.Context, asking []*policy, call Grant) bool {
+	for _, p := range asking {
+		if ok, err := p.grants.Granted(ctx, call); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// ApprovalOf gives what a person said when [Permit] asked for the running call, and who it was.
+// ok is false where nobody was asked, because the call was allowed or granted before.
+func ApprovalOf(ctx context.Context) (a event.Approval, by string, ok bool) {
+	c := CallOf(ctx)
+	if c == nil || c.approval == nil {
+		return a, "", false
+	}
+	return *c.approval, c.approvedBy, true
+}
+
+// permissionSchema is what the question of a policy takes as its answer.
+var permissionSchema = json.RawMessage(`{"anyOf":[{"type":"boolean"},` +
+	`{"type":"object","properties":{"approved":{"const":true},` +
+	`"lasts":{"enum":["once","conversation","always"],"description":"how long it holds for this tool; once where it is missing"},` +
+	`"any_args":{"type":"boolean","description":"let it hold for whatever arguments, and not for these alone"},` +
+	`"payload":{"description":"anything for the tool"}},"required":["approved"],"additionalProperties":false},` +
+	`{"type":"object","properties":{"approved":{"const":true},` +
+	`"args":{"type":"object","description":"arguments to call it with instead, this once"},"lasts":{"const":"once"},` +
+	`"payload":{}},"required":["approved","args"],"additionalProperties":false},` +
+	`{"type":"object","properties":{"approved":{"const":false},"reason":{"type":"string","description":"what the model is told"},` +
+	`"stop":{"type":"boolean","description":"end the run beside refusing the call"},"payload":{}},` +
+	`"required":["approved"],"additionalProperties":false}]}`)
+
+// same reports whether arguments are exactly those that canonical gave.
+func same(args, exact json.RawMessage) bool {
+	other, err := canonical(args)
+	return err == nil && bytes.Equal(other, exact)
+}
