@@ -52,6 +52,26 @@ type Limits struct {
 	ToolCalls   int           `json:"max_tool_calls,omitempty"`
 	TotalTokens int64         `json:"max_total_tokens,omitempty"`
 	Time        time.Duration `json:"-"`
+
+	InputTokens  int64 `json:"max_input_tokens,omitempty"`
+	OutputTokens int64 `json:"max_output_tokens,omitempty"`
+	// CostUSD is in dollars. The server refuses it where a price is not known.
+	CostUSD float64 `json:"max_cost_usd,omitempty"`
+	// Conversation bounds all runs of the conversation together.
+	Conversation Budget `json:"conversation,omitzero"`
+}
+
+// Budget bounds what all runs of a conversation may use, those before counted; 0 is no bound
+// but the server's.
+type Budget struct {
+	Cycles       int     `json:"max_cycles,omitempty"`
+	ToolCalls    int     `json:"max_tool_calls,omitempty"`
+	InputTokens  int64   `json:"max_input_tokens,omitempty"`
+	OutputTokens int64   `json:"max_output_tokens,omitempty"`
+	TotalTokens  int64   `json:"max_total_tokens,omitempty"`
+	CostUSD      float64 `json:"max_cost_usd,omitempty"`
+	// Seconds bounds the time in which the runs are worked on.
+	Seconds int `json:"timeout_seconds,omitempty"`
 }
 
 // Attachment is a picture or a document that goes with the input.

@@ -318,7 +318,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	}
 	w.blocksOpt(`"shown":`, b.Shown)
 	w.errOpt(`"err":`, b.Err)
-	w.usageOpt(`"usage":`, b.Usage)
+	w.usageOpt(b.Usage)
 	w.boolOpt(`"usage_unknown":`, b.UsageUnknown)
 	w.costOpt(b.CostNanoUSD)
 	w.timeOpt(`"retry_at":`, b.RetryAt)
@@ -369,7 +369,7 @@ func (w *encoder) assistantMessage(b *AssistantMessage) {
 	}
 	w.blocks(`"content":`, b.Content)
 	w.strOpt(`"stop":`, string(b.Stop))
-	w.usageOpt(`"usage":`, b.Usage)
+	w.usageOpt(b.Usage)
 	w.strOpt(`"model":`, b.Model)
 	w.costOpt(b.CostNanoUSD)
 	w.strOpt(`"response":`, b.Response)
@@ -453,7 +453,7 @@ func (w *encoder) runStarted(b *RunStarted) {
 	w.strsOpt(`"tools":`, b.Tools)
 	w.serversOpt(`"servers":`, b.Servers)
 	w.labelsOpt(`"metadata":`, b.Metadata)
-	w.spentOpt(`"spent":`, b.Spent)
+	w.spentOpt(b.Spent)
 	w.end()
 }
 
@@ -494,7 +494,7 @@ func (w *encoder) runEnded(b *RunEnded) {
 	w.strOpt(`"stop":`, string(b.Stop))
 	w.strOpt(`"why":`, string(b.Why))
 	w.errOpt(`"err":`, b.Err)
-	w.usageOpt(`"usage":`, b.Usage)
+	w.usageOpt(b.Usage)
 	w.modelsOpt(`"models":`, b.Models)
 	w.intOpt(`"cycles":`, int64(b.Cycles))
 	w.intOpt(`"duration_ns":`, int64(b.Duration))

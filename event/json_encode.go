@@ -315,9 +315,9 @@ func unicodeKeys[V any](w *encoder, m map[string]V) map[string]V {
 }
 
 // usageOpt leaves a usage of nothing out.
-func (w *encoder) usageOpt(key string, u Usage) {
+func (w *encoder) usageOpt(u Usage) {
 	if u != (Usage{}) {
-		w.usage(key, u)
+		w.usage(`"usage":`, u)
 	}
 }
 
@@ -334,16 +334,16 @@ func (w *encoder) usage(key string, u Usage) {
 	w.end()
 }
 
-func (w *encoder) spentOpt(key string, s *Spent) {
+func (w *encoder) spentOpt(s *Spent) {
 	if s == nil {
 		return
 	}
-	w.key(key)
+	w.key(`"spent":`)
 	w.buf = append(w.buf, '{')
 	w.intOpt(`"cycles":`, int64(s.Cycles))
 	w.intOpt(`"tool_calls":`, int64(s.ToolCalls))
 	w.intOpt(`"scopes":`, int64(s.Scopes))
-	w.usageOpt(`"usage":`, s.Usage)
+	w.usageOpt(s.Usage)
 	w.intOpt(`"cost_nano_usd":`, s.CostNanoUSD)
 	w.intOpt(`"active_ns":`, int64(s.Active))
 	w.end()

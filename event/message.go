@@ -121,7 +121,7 @@ const (
 	StopError             StopReason = "error"
 	StopLimitCycles       StopReason = "limit_cycles"
 	StopLimitToolCalls    StopReason = "limit_tool_calls"
-	StopLimitInputTokens  StopReason = "limit_input_tokens"
+	StopLimitInputTokens  StopReason = "limit_input_tokens" //nolint:gosec // tokens of a model
 	StopLimitOutputTokens StopReason = "limit_output_tokens"
 	StopLimitTotalTokens  StopReason = "limit_total_tokens"
 	StopLimitCost         StopReason = "limit_cost"

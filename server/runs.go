@@ -43,13 +43,56 @@ type runLimits struct {
 	ToolCalls   int   `json:"max_tool_calls,omitempty"`
 	TotalTokens int64 `json:"max_total_tokens,omitempty"`
 	Seconds     int   `json:"timeout_seconds,omitempty"`
+
+	InputTokens  int64   `json:"max_input_tokens,omitempty"`
+	OutputTokens int64   `json:"max_output_tokens,omitempty"`
+	CostUSD      float64 `json:"max_cost_usd,omitempty"`
+	// Conversation bounds all runs of the conversation together.
+	Conversation budget `json:"conversation,omitzero"`
 }
 
-// time is the bound of the run's active time. More seconds than a duration holds are as many
-// as it holds.
-func (l runLimits) time() time.Duration {
+// budget bounds what all runs of a conversation may use.
+type budget struct {
+	Cycles       int     `json:"max_cycles,omitempty"`
+	ToolCalls    int     `json:"max_tool_calls,omitempty"`
+	InputTokens  int64   `json:"max_input_tokens,omitempty"`
+	OutputTokens int64   `json:"max_output_tokens,omitempty"`
+	TotalTokens  int64   `json:"max_total_tokens,omitempty"`
+	CostUSD      float64 `json:"max_cost_usd,omitempty"`
+	Seconds      int     `json:"timeout_seconds,omitempty"`
+}
+
+func (l *runLimits) limits() service.RunLimits {
+	c := &l.Conversation
+	return service.RunLimits{
+		Cycles: l.Cycles, ToolCalls: l.ToolCalls, TotalTokens: l.TotalTokens, Time: seconds(l.Seconds),
+		InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, CostNanoUSD: nanoUSD(l.CostUSD),
+		Conversation: braid.Budget{
+			Cycles: c.Cycles, ToolCalls: c.ToolCalls, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens,
+			TotalTokens: c.TotalTokens, CostNanoUSD: nanoUSD(c.CostUSD), Active: seconds(c.Seconds),
+		},
+	}
+}
+
+// seconds is a bound of time. More seconds than a duration holds are as many as it holds.
+func seconds(n int) time.Duration {
 	const most = int64(math.MaxInt64 / time.Second)
-	return time.Duration(max(min(int64(l.Seconds), most), -1)) * time.Second
+	return time.Duration(max(min(int64(n), most), -1)) * time.Second
+}
+
+// nanoUSD is a bound in dollars. More than can be counted is as much as can be; the smallest
+// bound is 1: 0 would be none.
+func nanoUSD(dollars float64) int64 {
+	switch n := math.Round(dollars * 1e9); {
+	case dollars == 0:
+		return 0
+	case dollars < 0:
+		return -1
+	case n >= math.MaxInt64:
+		return math.MaxInt64
+	default:
+		return max(int64(n), 1)
+	}
 }
 
 // attachment is a picture or a document that comes with the input.
@@ -69,10 +112,7 @@ func (in *runRequest) request(key string) (service.RunRequest, error) {
 	}
 	r := service.RunRequest{
 		Input: in.UserInput, Executor: in.Executor, Skills: in.PreferredSkills, Model: in.Model,
-		Limits: service.RunLimits{
-			Cycles: in.Limits.Cycles, ToolCalls: in.Limits.ToolCalls, TotalTokens: in.Limits.TotalTokens,
-			Time: in.Limits.time(),
-		},
+		Limits: in.Limits.limits(),
 		Policy: braid.Policy(in.Policy), Metadata: in.Metadata, Key: key,
 	}
 	if s := string(in.OutputSchema); s != "" && s != "null" {

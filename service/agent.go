@@ -57,6 +57,23 @@ type keptLimits struct {
 	ToolCalls int           `json:"tool_calls,omitempty"`
 	Tokens    int64         `json:"tokens,omitempty"`
 	Active    time.Duration `json:"active_ns,omitempty"`
+
+	InputTokens  int64      `json:"input_tokens,omitempty"`
+	OutputTokens int64      `json:"output_tokens,omitempty"`
+	CostNanoUSD  int64      `json:"cost_nano_usd,omitempty"`
+	Conversation keptBudget `json:"conversation,omitzero"`
+}
+
+// keptBudget is a [braid.Budget].
+type keptBudget struct {
+	Cycles       int           `json:"cycles,omitempty"`
+	ToolCalls    int           `json:"tool_calls,omitempty"`
+	InputTokens  int64         `json:"input_tokens,omitempty"`
+	OutputTokens int64         `json:"output_tokens,omitempty"`
+	TotalTokens  int64         `json:"total_tokens,omitempty"`
+	CostNanoUSD  int64         `json:"cost_nano_usd,omitempty"`
+	Scopes       int           `json:"scopes,omitempty"`
+	Active       time.Duration `json:"active_ns,omitempty"`
 }
 
 // keep writes what the agent must know into the run's metadata.
@@ -70,6 +87,8 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 	}
 	limits, err := json.Marshal(keptLimits{
 		Cycles: r.Limits.Cycles, ToolCalls: r.Limits.ToolCalls, Tokens: r.Limits.TotalTokens, Active: r.Limits.Time,
+		InputTokens: r.Limits.InputTokens, OutputTokens: r.Limits.OutputTokens, CostNanoUSD: r.Limits.CostNanoUSD,
+		Conversation: keptBudget(r.Limits.Conversation),
 	})
 	if err != nil {
 		return nil, err
@@ -101,7 +120,11 @@ func (s *Service) request(row *journal.Run) AgentRequest {
 	if raw := row.Metadata[keyLimits]; raw != "" {
 		_ = json.Unmarshal([]byte(raw), &l) // what cannot be read is no limit of the caller's
 	}
-	r.Limits = braid.Limits{Cycles: l.Cycles, ToolCalls: l.ToolCalls, TotalTokens: l.Tokens, Active: s.options.RunTime}
+	r.Limits = braid.Limits{
+		Cycles: l.Cycles, ToolCalls: l.ToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, TotalTokens: l.Tokens,
+		AllCycles: l.Cycles, AllToolCalls: l.ToolCalls,
+		CostNanoUSD: l.CostNanoUSD, Conversation: braid.Budget(l.Conversation), Active: s.options.RunTime,
+	}
 	if l.Active > 0 && l.Active < s.options.RunTime {
 		r.Limits.Active = l.Active
 	}

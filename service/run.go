@@ -49,6 +49,20 @@ type RunLimits struct {
 	ToolCalls   int
 	TotalTokens int64
 	Time        time.Duration
+
+	// A limit in money is refused where a model's price is not known.
+	InputTokens  int64 `json:"input_tokens,omitzero"`
+	OutputTokens int64 `json:"output_tokens,omitzero"`
+	CostNanoUSD  int64 `json:"cost_nano_usd,omitzero"`
+	// Conversation bounds all runs of the conversation together, those before this one counted.
+	Conversation braid.Budget `json:"conversation,omitzero"`
+}
+
+// negative reports whether a bound is one that nothing can keep to.
+func (l *RunLimits) negative() bool {
+	c := &l.Conversation
+	return min(int64(l.Cycles), int64(l.ToolCalls), l.TotalTokens, int64(l.Time), l.InputTokens, l.OutputTokens, l.CostNanoUSD,
+		int64(c.Cycles), int64(c.ToolCalls), c.InputTokens, c.OutputTokens, c.TotalTokens, c.CostNanoUSD, int64(c.Scopes), int64(c.Active)) < 0
 }
 
 // Started says what became of a request for a run.
@@ -187,7 +201,7 @@ func (s *Service) prepare(ctx context.Context, p Principal, row *Row, r *RunRequ
 	if err := checkMetadata(op, r.Metadata); err != nil {
 		return journal.Run{}, nil, err
 	}
-	if r.Limits.Cycles < 0 || r.Limits.ToolCalls < 0 || r.Limits.TotalTokens < 0 || r.Limits.Time < 0 {
+	if r.Limits.negative() {
 		return journal.Run{}, nil, invalid(op, "a limit is negative", "leave it out for the service's own bound")
 	}
 	content := make([]event.Block, 0, 1+len(r.Attachments))

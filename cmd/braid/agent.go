@@ -29,7 +29,7 @@ type crew struct {
 func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Model, scratch string) (*crew, error) {
 	info := model.Info()
 	parts := []braid.Part{
-		braid.Limit(braid.Limits{Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, TotalTokens: s.MaxTotalTokens}),
+		braid.Limit(s.limits()),
 		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
 	}
 	parts = append(parts, fallbackParts(s, others)...)

@@ -96,6 +96,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
 		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml",
 		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
+		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",
 	}
 	bad := map[string]string{
 		"tools": "clok", "timeout": "5 minutes", "max_cycles": "-1", "max_tool_calls": "x", "max_total_tokens": "1.5",
@@ -103,6 +104,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"context": "forget", "window": "-1", "context_tokens": "big", "offload_over": "1k",
 		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
+		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
 	}
 	for i := range options {
 		o := &options[i]

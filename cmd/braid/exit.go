@@ -80,6 +80,12 @@ func describe(err error) (message, hint string) {
 
 // flagNames names what the library's hints name by the flags that set it here.
 var flagNames = strings.NewReplacer(
+	"Limits.Conversation.CostNanoUSD", "--budget cost=", "Limits.Conversation.Cycles", "--budget cycles=",
+	"Limits.Conversation.ToolCalls", "--budget tool_calls=", "Limits.Conversation.InputTokens", "--budget input_tokens=",
+	"Limits.Conversation.OutputTokens", "--budget output_tokens=",
+	"Limits.Conversation.TotalTokens", "--budget total_tokens=",
+	"Limits.AllCycles", "--max-cycles", "Limits.AllToolCalls", "--max-tool-calls", "Limits.InputTokens", "--max-input-tokens",
+	"Limits.OutputTokens", "--max-output-tokens", "Limits.CostNanoUSD", "--max-cost",
 	"Limits.Cycles", "--max-cycles", "Limits.ToolCalls", "--max-tool-calls", "Limits.TotalTokens", "--max-total-tokens",
 	"ModelOptions.MaxTokens", "--max-tokens",
 )

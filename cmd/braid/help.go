@@ -183,6 +183,10 @@ stay in the environment.
   timeout: 5m
   trace: true
 
+budget bounds what all runs of a conversation use together, by a list
+of cycles, tool_calls, input_tokens, output_tokens, total_tokens, cost (in US dollars)
+and time.
+
 braid config shows what is in force and where each value comes from.
 
 options (file, environment, flag, what it does):

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
@@ -32,6 +33,10 @@ type settings struct {
 	MaxCycles      int
 	MaxToolCalls   int
 	MaxTotalTokens int64
+	MaxInput       int64
+	MaxOutput      int64
+	MaxCost        int64
+	Budget         braid.Budget
 	Sequential     bool
 
 	Context       string
@@ -149,6 +154,23 @@ var options = []option{
 	{
 		name: "max_total_tokens", value: "N", def: "0", help: "most tokens in one run; 0 is no limit",
 		set: func(s *settings, v string) error { return parseCount(&s.MaxTotalTokens, v) },
+	},
+	{
+		name: "max_input_tokens", value: "N", def: "0", help: "most tokens that the model reads in one run, cached ones counted; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.MaxInput, v) },
+	},
+	{
+		name: "max_output_tokens", value: "N", def: "0", help: "most tokens that the model writes in one run; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.MaxOutput, v) },
+	},
+	{
+		name: "max_cost", value: "USD", def: "0", help: "most that one run may cost, such as 0.50, for models with a known price; 0 is no limit",
+		set: func(s *settings, v string) error { return parseDollars(&s.MaxCost, v) },
+	},
+	{
+		name: "budget", value: "LIST", list: true,
+		help: "bounds for all runs of a conversation together, such as cost=2.50,time=1h (braid help options)",
+		set:  func(s *settings, v string) (err error) { s.Budget, err = parseBudget(v); return err },
 	},
 	{
 		name: "sequential", def: "false", help: "run tools one after another instead of at once",

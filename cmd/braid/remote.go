@@ -66,7 +66,7 @@ func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (
 		line := cleanLine(model) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
 		_, _ = p.stderr.Write(append(screen.paint(nil, yellow, line), '\n')) // who cannot be told sees it in the summary
 	}}
-	r.limits = client.Limits{Cycles: cfg.MaxCycles, ToolCalls: cfg.MaxToolCalls, TotalTokens: cfg.MaxTotalTokens}
+	r.limits = cfg.remoteLimits()
 	if cfg.values["model"].source != "default" {
 		r.model = cfg.Model
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -172,12 +173,9 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 		}
 	}
 	s := &a.cfg.settings
-	limits := r.Limits
-	limits.Cycles = least(limits.Cycles, s.MaxCycles)
-	limits.ToolCalls = least(limits.ToolCalls, s.MaxToolCalls)
-	limits.TotalTokens = least(limits.TotalTokens, s.MaxTotalTokens)
 	parts := []braid.Part{
-		braid.Limit(limits), braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+		braid.Limit(s.within(r.Limits)),
+		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
 		braid.Instructions(skills.Prompt(a.mcp.prompt(s.Instructions))),
 	}
 	if s.Sequential {
@@ -195,7 +193,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 }
 
 // least is the smaller of two bounds, of which 0 is none.
-func least[N int | int64](a, b N) N {
+func least[N int | int64 | time.Duration](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

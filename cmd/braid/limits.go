@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/client"
+)
+
+// limits are the library's, as the settings have them.
+func (s *settings) limits() braid.Limits {
+	return braid.Limits{
+		Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, AllCycles: s.MaxCycles, AllToolCalls: s.MaxToolCalls,
+		InputTokens: s.MaxInput, OutputTokens: s.MaxOutput, TotalTokens: s.MaxTotalTokens,
+		CostNanoUSD: s.MaxCost, Conversation: s.Budget,
+	}
+}
+
+// remoteLimits are the same as a server takes them.
+func (s *settings) remoteLimits() client.Limits {
+	b := &s.Budget
+	return client.Limits{
+		Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, TotalTokens: s.MaxTotalTokens,
+		InputTokens: s.MaxInput, OutputTokens: s.MaxOutput, CostUSD: float64(s.MaxCost) / 1e9,
+		Conversation: client.Budget{
+			Cycles: b.Cycles, ToolCalls: b.ToolCalls, InputTokens: b.InputTokens, OutputTokens: b.OutputTokens,
+			TotalTokens: b.TotalTokens, CostUSD: float64(b.CostNanoUSD) / 1e9, Seconds: int(math.Ceil(b.Active.Seconds())),
+		},
+	}
+}
+
+// within lowers a run's limits to the operator's.
+func (s *settings) within(l braid.Limits) braid.Limits {
+	own := s.limits()
+	l.Cycles = least(l.Cycles, own.Cycles)
+	l.ToolCalls = least(l.ToolCalls, own.ToolCalls)
+	l.AllCycles = least(l.AllCycles, own.AllCycles)
+	l.AllToolCalls = least(l.AllToolCalls, own.AllToolCalls)
+	l.InputTokens = least(l.InputTokens, own.InputTokens)
+	l.OutputTokens = least(l.OutputTokens, own.OutputTokens)
+	l.TotalTokens = least(l.TotalTokens, own.TotalTokens)
+	l.CostNanoUSD = least(l.CostNanoUSD, own.CostNanoUSD)
+	b, o := &l.Conversation, &own.Conversation
+	b.Cycles = least(b.Cycles, o.Cycles)
+	b.ToolCalls = least(b.ToolCalls, o.ToolCalls)
+	b.InputTokens = least(b.InputTokens, o.InputTokens)
+	b.OutputTokens = least(b.OutputTokens, o.OutputTokens)
+	b.TotalTokens = least(b.TotalTokens, o.TotalTokens)
+	b.CostNanoUSD = least(b.CostNanoUSD, o.CostNanoUSD)
+	b.Active = least(b.Active, o.Active)
+	return l
+}
+
+// parseDollars reads an amount of US dollars into 1e-9 of them.
+func parseDollars(nano *int64, v string) error {
+	d, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(d >= 0 && d <= 1e9) {
+		return errors.New("is no amount of US dollars such as 0.50")
+	}
+	n := int64(math.Round(d * 1e9))
+	if d > 0 && n == 0 {
+		return errors.New("is less than can be counted: use at least 0.000000001")
+	}
+	*nano = n
+	return nil
+}
+
+// budgetNames are the bounds that a conversation may have.
+var budgetNames = []string{"cycles", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "time"}
+
+// parseBudget reads a list such as cost=2.50,total_tokens=200000.
+func parseBudget(v string) (b braid.Budget, err error) {
+	for _, one := range words(v) {
+		name, value, _ := strings.Cut(one, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch name {
+		case "cycles":
+			err = parseCount(&b.Cycles, value)
+		case "tool_calls":
+			err = parseCount(&b.ToolCalls, value)
+		case "input_tokens":
+			err = parseCount(&b.InputTokens, value)
+		case "output_tokens":
+			err = parseCount(&b.OutputTokens, value)
+		case "total_tokens":
+			err = parseCount(&b.TotalTokens, value)
+		case "cost":
+			err = parseDollars(&b.CostNanoUSD, value)
+		case "time":
+			b.Active, err = parseTime(value)
+		default:
+			return b, errors.New("is not a list of limits: " + didYouMean(name, budgetNames, "", "use some of "+strings.Join(budgetNames, ",")))
+		}
+		if err != nil {
+			return b, errors.New("is not a list of limits: " + name + ": " + strconv.Quote(value) + " " + err.Error())
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/service"
+)
+
+func TestLimitsOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	want := braid.Budget{
+		Cycles: 1, ToolCalls: 2, InputTokens: 3, OutputTokens: 4, TotalTokens: 5, CostNanoUSD: 60_000_000, Active: 7 * time.Second,
+	}
+	got, err := parseBudget("cycles=1, tool_calls=2,input_tokens=3,output_tokens=4,total_tokens=5,cost=0.06,time=7s")
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for list, says := range map[string]string{
+		"turns=3": "use some of cycles", "cyles=3": "did you mean cycles?", "cost": "no amount", "cost=-1": "no amount", "cost=1e10": "no amount",
+		"cost=1e-12": "less than can be counted", "time=x": "no time", "cycles=1.5": "no count", "=": "use some of",
+	} {
+		if _, err := parseBudget(list); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q gives %v", list, err)
+		}
+	}
+	for text, nano := range map[string]int64{"0": 0, "0.50": 500_000_000, "2.5": 2_500_000_000, "0.000000001": 1} {
+		var got int64
+		if err := parseDollars(&got, text); err != nil || got != nano {
+			t.Errorf("%q gives %d, %v", text, got, err)
+		}
+	}
+}
+
+// A budget holds from one invocation of the command to the next, and the error names the
+// flag that it was set with.
+func TestAConversationsBudgetOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	run := func(words ...string) (code int, errs string) {
+		t.Helper()
+		p, _, e := testProcess(t, nil, append([]string{"run", "--data", data, "--model", "demo:tour"}, words...)...)
+		return p.run(t.Context()), e.String()
+	}
+	code, errs := run("--budget", "cycles=2", "Show me.")
+	if code != event.ErrLimit.Info().Exit || !strings.Contains(errs, "the conversation reached its limit of model calls") ||
+		!strings.Contains(errs, "--budget cycles=") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	code, errs = run("--budget", "cycles=2", "--continue", "Once more.")
+	if code != event.ErrLimit.Info().Exit || strings.Contains(errs, "tokens in") {
+		t.Errorf("the second time: exit code %d\n%s", code, errs)
+	}
+	if code, errs = run("--continue", "Once more."); code != 0 {
+		t.Errorf("without a budget: exit code %d\n%s", code, errs)
+	}
+	if code, errs = run("--max-output-tokens", "1", "Show me."); code != event.ErrLimit.Info().Exit || !strings.Contains(errs, "--max-output-tokens") {
+		t.Errorf("output tokens: exit code %d\n%s", code, errs)
+	}
+}
+
+// A server's operator bounds what a request may ask for.
+func TestServeKeepsRunsWithinTheOperatorsLimits(t *testing.T) {
+	t.Parallel()
+	s := settings{
+		MaxCycles: 10, MaxToolCalls: 20, MaxInput: 30, MaxOutput: 40, MaxTotalTokens: 50, MaxCost: 60,
+		Budget: braid.Budget{Cycles: 1, ToolCalls: 2, InputTokens: 3, OutputTokens: 4, TotalTokens: 5, CostNanoUSD: 6, Active: 7},
+	}
+	own := s.limits()
+	small := braid.Limits{Active: time.Second}
+	fill(reflect.ValueOf(&small).Elem(), 1)
+	large := small
+	fill(reflect.ValueOf(&large).Elem(), 1000)
+	if got := s.within(braid.Limits{Active: time.Minute}); got.Active != time.Minute || got.Conversation != own.Conversation || got.CostNanoUSD != 60 || got.AllCycles != 10 {
+		t.Errorf("a request without limits gets %+v", got)
+	}
+	if got := s.within(small); got.Conversation != (braid.Budget{Cycles: 1, ToolCalls: 1, InputTokens: 1, OutputTokens: 1, TotalTokens: 1, CostNanoUSD: 1, Scopes: 1, Active: 1}) ||
+		got.Cycles != 1 || got.ToolCalls != 1 || got.InputTokens != 1 || got.OutputTokens != 1 || got.TotalTokens != 1 || got.CostNanoUSD != 1 {
+		t.Errorf("a request with small limits gets %+v", got)
+	}
+	got := s.within(large)
+	got.Conversation.Scopes = 0
+	if got.Conversation != own.Conversation || got.Cycles != 10 || got.AllCycles != 10 || got.ToolCalls != 20 || got.AllToolCalls != 20 ||
+		got.InputTokens != 30 || got.OutputTokens != 40 || got.TotalTokens != 50 || got.CostNanoUSD != 60 {
+		t.Errorf("a request with large limits gets %+v", got)
+	}
+
+	p, _, _ := testProcess(t, nil)
+	p.openRef = func(string) (braid.Model, error) {
+		return demo.Answer("asked", func(*braid.ModelRequest) demo.Rule { return demo.Rule{Reply: []demo.Piece{demo.Say("Yes.")}} }), nil
+	}
+	a, err := p.openAgents(t.Context(), &config{settings: settings{Model: "demo", Tools: "none", Budget: braid.Budget{Cycles: 1}}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	conv := braid.NewConversation()
+	for i, want := range []error{nil, event.ErrLimit} {
+		agent, err := a.agent(t.Context(), service.AgentRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := agent.Run(t.Context(), fmt.Sprint("question ", i), braid.In(conv)); !errors.Is(err, want) {
+			t.Errorf("run %d: %v", i+1, err)
+		}
+	}
+}
+
+// fill sets every number of a struct.
+func fill(v reflect.Value, n int64) {
+	for _, f := range v.Fields() {
+		switch f.Kind() {
+		case reflect.Struct:
+			fill(f, n)
+		case reflect.Int, reflect.Int64:
+			f.SetInt(n)
+		default:
+		}
+	}
+}
