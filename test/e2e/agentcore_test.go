@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -151,5 +152,38 @@ func TestAgentCorePage(t *testing.T) {
 	}
 	if res := s.ask("POST", "/invocations", `{"prompt":"hi"}`, "Authorization", ""); res.StatusCode != 401 && res.StatusCode != 403 {
 		t.Errorf("without a credential: %s", res.Status)
+	}
+}
+
+// The answer of the built command is an event stream whose every line is `data: ` and one
+// JSON value, in pieces that come before the run has ended.
+func TestAgentCoreStream(t *testing.T) {
+	t.Parallel()
+	s, _, _ := agentcoreSite(t)
+	res := s.ask("POST", "/invocations", `{"prompt":"Show me what you can do."}`, "Accept", "text/event-stream")
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != 200 || !strings.HasPrefix(kind, "text/event-stream") {
+		t.Fatalf("%s, %s", res.Status, kind)
+	}
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	var first, last time.Time
+	n := 0
+	for lines.Scan() {
+		line := lines.Bytes()
+		if len(line) == 0 {
+			continue
+		}
+		value, ok := bytes.CutPrefix(line, []byte("data: "))
+		if !ok || !json.Valid(value) {
+			t.Errorf("line %q", line)
+		}
+		if last = time.Now(); n == 0 {
+			first = last
+		}
+		n++
+	}
+	const most, least = 20, 500 * time.Millisecond // the tour takes its time over many frames
+	if lines.Err() != nil || n < most || last.Sub(first) < least {
+		t.Errorf("%d lines within %s: %v", n, last.Sub(first), lines.Err())
 	}
 }
