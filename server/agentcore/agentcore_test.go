@@ -54,26 +54,33 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 		}
 		usage := braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 7, Output: 3, Total: 10}}
 		if names, ok := strings.CutPrefix(last.Text(), "use "); ok {
-			for name := range strings.FieldsSeq(names) {
+			for i, name := range strings.Fields(names) {
 				name, args, given := strings.Cut(name, "=")
 				if !given {
 					args = "{}"
 				}
-				if !yield(braid.Chunk{Kind: braid.ChunkCall, ID: "call-" + name, Text: name}, nil) ||
-					!yield(braid.Chunk{Kind: braid.ChunkCallInput, Text: args}, nil) {
+				if !yield(braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: "call-" + name, Text: name}, nil) ||
+					!yield(braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: args}, nil) {
 					return
 				}
 			}
 			_ = yield(usage, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
 			return
 		}
-		if strings.Contains(text, "think") && !yield(braid.Chunk{Kind: braid.ChunkThinking, Text: "まず"}, nil) {
-			return
+		block := 0
+		if strings.Contains(text, "think") {
+			if block = 1; !yield(braid.Chunk{Kind: braid.ChunkThinking, Text: "まず"}, nil) {
+				return
+			}
 		}
 		if strings.Contains(text, "count") {
 			text = "there are " + strings.Repeat("I", len(req.Messages))
 		}
-		for i, word := range strings.SplitAfter(text, " ") {
+		words := strings.SplitAfter(text, " ")
+		if text == "it is true" {
+			words = []string{text} // who answers a question may come to it when it has been said
+		}
+		for i, word := range words {
 			switch {
 			case strings.Contains(text, "break") && i > 1:
 				yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "Read timed out", Code: "ReadTimeoutError"})
@@ -86,7 +93,7 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 					return
 				}
 			}
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: word}, nil) {
+			if !yield(braid.Chunk{Kind: braid.ChunkText, Index: block, Text: word}, nil) {
 				return
 			}
 		}

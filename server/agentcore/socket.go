@@ -1,3 +1,140 @@
 package agentcore
 
-func (x *exchange) socket() error { return x.unknown() }
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/coder/websocket"
+
+	"github.com/braidrun/braid/event"
+)
+
+const (
+	// socketFrame is how large a frame the platform lets through.
+	socketFrame = 32 << 10
+	// socketAhead is how many messages may wait for the one that is being answered.
+	socketAhead = 8
+)
+
+// socket talks over a WebSocket: each message that comes is the body of an invocation,
+// each that goes the value of a frame. One after the other is answered, all in the one
+// session; whoever closes the socket cancels the run.
+func (x *exchange) socket() error {
+	session := x.r.Header.Get(sessionHeader)
+	if session == "" { // a page of a browser has no headers
+		session = x.r.URL.Query().Get("X-Amzn-Bedrock-AgentCore-Runtime-Session-Id")
+	}
+	if err := x.inSession(session); err != nil {
+		return err
+	}
+	if !strings.EqualFold(x.r.Header.Get("Upgrade"), "websocket") {
+		x.w.Header().Set("Upgrade", "websocket")
+		return &fault{http.StatusUpgradeRequired, validation, "this path is a WebSocket", "ask for an upgrade"}
+	}
+	x.h.behind.Add(1)
+	defer x.h.behind.Done()
+	conn, err := websocket.Accept(x.w, x.r, &websocket.AcceptOptions{
+		Subprotocols: []string{tokenProtocol}, InsecureSkipVerify: true, // the Origin has been looked at
+	})
+	if err != nil {
+		x.status = http.StatusBadRequest // it has been answered
+		return nil
+	}
+	x.status = http.StatusSwitchingProtocols
+	defer func() { _ = conn.CloseNow() }() // where it was closed in good order this does nothing
+	conn.SetReadLimit(x.h.options.BodyBytes)
+	ctx, leave := context.WithCancel(x.r.Context())
+	defer leave()
+	defer context.AfterFunc(x.h.ends, leave)()
+	reading, halt := context.WithCancel(x.r.Context()) // to end it breaks the connection off
+	messages := make(chan []byte, socketAhead)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer leave() // who does not read any more has left
+		for {
+			_, data, err := conn.Read(reading)
+			if err != nil {
+				return
+			}
+			select {
+			case messages <- data:
+			default:
+				_ = conn.Close(websocket.StatusPolicyViolation, "too many messages wait") // it is the end either way
+				return
+			}
+		}
+	}()
+	defer func() {
+		halt()
+		<-read
+	}()
+	for {
+		select {
+		case data := <-messages:
+			if !x.talk(ctx, conn, data) && x.h.ends.Err() == nil {
+				_ = conn.Close(websocket.StatusInternalError, "the server ends the stream") // it is the end either way
+				return nil
+			}
+		case <-ctx.Done():
+			if x.h.ends.Err() != nil {
+				_ = conn.Close(websocket.StatusGoingAway, "the server ends") // it is the end either way
+			}
+			return nil
+		}
+	}
+}
+
+// talk answers one message. What is wrong with it is told, and the next may be better;
+// false says that the service is of no use any more.
+func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, data []byte) bool {
+	send := func(buf []byte) error {
+		for frame := range bytes.SplitSeq(bytes.TrimSuffix(buf, []byte("\n\n")), []byte("\n\n")) {
+			if err := x.sendMessage(conn, bytes.TrimPrefix(frame, []byte("data: "))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	in, err := x.parse(data)
+	var t *turn
+	if err == nil && in.action != "" && x.h.options.Debug {
+		err = bad("actions are for POST /invocations", "send a prompt")
+	}
+	if err == nil {
+		in.run.Key = "" // what it has in the request is the same for all its messages
+		t, err = x.begin(ctx, in)
+	}
+	if err != nil {
+		_, body := x.explain(err)
+		if b, err := marshal(body); err == nil {
+			_ = send(b) // who has left is found out by reading
+		}
+		return !errors.Is(err, event.ErrUnavailable)
+	}
+	defer t.close()
+	t.pump(ctx, send)
+	return !t.broken
+}
+
+// sendMessage sends one message, in frames that the platform lets through. It is not
+// broken off when the run is: that would break the connection off.
+func (x *exchange) sendMessage(conn *websocket.Conn, b []byte) error {
+	ctx, stop := context.WithTimeout(x.r.Context(), x.h.options.WriteTime)
+	defer stop()
+	w, err := conn.Writer(ctx, websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for len(b) > 0 {
+		n := min(len(b), socketFrame)
+		if _, err := w.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return w.Close()
+}
