@@ -47,6 +47,8 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 	return func(yield func(braid.Chunk, error) bool) {
 		last := req.Messages[len(req.Messages)-1]
 		text := "you said " + last.Text()
+		now, _ := last.Content[len(last.Content)-1].(*event.Text) // a turn that was cancelled stands before it
+		slowly := now != nil && strings.Contains(now.Text, "slowly")
 		for _, b := range last.Content {
 			if r, ok := b.(*event.ToolResult); ok {
 				text = "it is " + event.TextOf(r.Content)
@@ -85,7 +87,7 @@ func (m scripted) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2
 			case strings.Contains(text, "break") && i > 1:
 				yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "Read timed out", Code: "ReadTimeoutError"})
 				return
-			case strings.Contains(text, "slowly") && i > 0:
+			case slowly && i > 0:
 				select {
 				case <-m.gate:
 				case <-ctx.Done():

@@ -50,6 +50,9 @@ func (x *exchange) invoke() error {
 // retryTime is how long an SDK's request counts as the same.
 const retryTime = 10 * time.Minute
 
+// again stands between an id and how often it was used before, where no header can have it.
+const again = "\n"
+
 // begin has the run accepted, or finds the one that the same request has begun, or
 // answers what the session's run waits for.
 func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
@@ -117,14 +120,14 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	}
 	same := slices.DeleteFunc(runs, func(r journal.Run) bool {
 		rest, ok := strings.CutPrefix(r.Key, key)
-		return !ok || rest != "" && !strings.HasPrefix(rest, " ")
+		return !ok || rest != "" && !strings.HasPrefix(rest, again)
 	})
 	if len(same) == 0 {
 		return started, err
 	}
 	in.run.Key = same[len(same)-1].Key // it is still the same, or
 	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
-		in.run.Key = key + " " + strconv.Itoa(len(same)) // no header has a space at its end
+		in.run.Key = key + again + strconv.Itoa(len(same))
 	}
 	started, err = s.StartRun(ctx, x.who, conv, in.run)
 	if service.KeyReused(err) {

@@ -42,9 +42,11 @@ type turn struct {
 }
 
 // turnPage is how many events are taken at a time; what is ready behind them goes into
-// the same write until that has about turnBytes.
+// the same write until that has about turnBytes, or turnPages were taken: events may give
+// no bytes, and whoever has left is to be noticed.
 const (
 	turnPage  = 16
+	turnPages = 64
 	turnBytes = 32 << 10
 )
 
@@ -89,14 +91,14 @@ func (t *turn) next(ctx context.Context, buf []byte) ([]byte, error) {
 	if err != nil {
 		return buf, err
 	}
-	for n > 0 && !t.over {
+	for page := 1; n > 0; page++ {
 		for i := range t.items[:n] {
 			if buf = t.append(buf, &t.items[i]); t.over {
 				break
 			}
 		}
 		clear(t.items[:n]) // an event must not be kept for as long as nothing comes
-		if n < len(t.items) || len(buf) >= turnBytes {
+		if t.over || n < len(t.items) || len(buf) >= turnBytes || page == turnPages {
 			break
 		}
 		n = t.follower.Ready(t.items[:])
