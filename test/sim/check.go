@@ -247,7 +247,7 @@ func (w *world) checkDoubt() {
 			}
 			// The next request in this scope shows it.
 			for _, m := range w.record.models {
-				if m.run == a.run && m.scope == e.Scope && w.begunAt(g, m) > e.Seq {
+				if m.run == a.run && m.scope == e.Scope && !m.sum && w.begunAt(g, m) > e.Seq {
 					if m.results[b.Result.Call] != event.TextOf(b.Result.Content) {
 						w.failLocked("P3", "%s is in doubt, and the model was told %q", name, m.results[b.Result.Call])
 					}
@@ -424,7 +424,7 @@ func (w *world) checkUsage() {
 		told[fmt.Sprintf("%s/%s/%d", m.run, m.step, m.attempt)] = m
 	}
 	for _, a := range w.attempts() {
-		if a.kind != event.StepModel {
+		if a.kind == event.StepTool {
 			continue
 		}
 		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
@@ -559,7 +559,7 @@ func (w *world) checkShown(g *log, text string, at entry) {
 		return // its texts are left out
 	}
 	for _, m := range w.record.models {
-		if m.scope != "" {
+		if m.scope != "" || m.sum {
 			continue
 		}
 		n := count(m.texts, text)

@@ -31,6 +31,8 @@ type modelCall struct {
 	usage *event.Usage
 	whole bool
 	err   error
+	// sum says that a summary is asked for, and no answer.
+	sum bool
 }
 
 // toolCall is one entry of a tool as the world outside has seen it.
@@ -121,7 +123,10 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 	}
 	w.starts(p, c)
 	say := reply{text: "done"}
-	if req.Cycle <= len(m.script) {
+	switch {
+	case c.sum:
+		say = reply{text: "in short"}
+	case req.Cycle <= len(m.script):
 		say = m.script[req.Cycle-1]
 	}
 	if req.Attempt <= len(say.errs) {
@@ -174,6 +179,10 @@ func (m *model) begin(p *process, req *braid.ModelRequest) *modelCall {
 	c := &modelCall{
 		proc: p, agent: m.agent, model: m.Info().Name, run: req.Run, scope: req.Scope, cycle: req.Cycle, attempt: req.Attempt,
 		step: stepName(req.Scope, req.Cycle), results: map[string]string{},
+	}
+	if c.sum = req.Instructions == summing; c.sum {
+		c.step = strings.Replace(c.step, "m", "c", 1)
+		return c
 	}
 	for _, msg := range req.Messages {
 		for _, b := range msg.Content {

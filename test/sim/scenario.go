@@ -42,7 +42,7 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 
 // scenarios are all of them by name.
 var scenarios = index(
-	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), loop(), retries(), falls(), late(), drains(), mixed(),
+	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), summed(), loop(), retries(), falls(), late(), drains(), mixed(),
 )
 
 func index(list ...*scenario) map[string]*scenario {
@@ -349,6 +349,44 @@ func longAgo(w *world) {
 		&event.UserMessage{Content: said(forgotten)}, &event.AssistantMessage{Content: said("an old answer")}, end)
 	write("compact", &event.RunStarted{Agent: w.scenario.root, Turn: 2, Session: 1},
 		&event.Compacted{From: 2, To: 3, Summary: said(summary), Trigger: "manual"}, end)
+}
+
+// summing is what a model is told that is asked for a summary.
+const summing = "sum it up"
+
+// summed is work that is summed up before nearly every model call, of an agent and of two that
+// work for it at once: what a provider counts is always more than their context.
+func summed() *scenario {
+	work := []reply{
+		{text: "first", calls: []want{{"look", "{}"}, {"pay", "{}"}}},
+		{text: "second", calls: []want{{"put", "{}"}}},
+		{text: "third", calls: []want{{"order", "{}"}}},
+		{text: "done"},
+	}
+	return &scenario{
+		name: "summed", root: "boss",
+		scripts: map[string][]reply{
+			"boss": {
+				{text: "both of you", calls: []want{{"left", `{"input":"go left"}`}, {"right", `{"input":"go right"}`}}},
+				{text: "and I", calls: []want{{"look", "{}"}, {"put", "{}"}}},
+				{text: "and again", calls: []want{{"pay", "{}"}}},
+				{text: "all is done"},
+			},
+			"left": work, "right": work,
+		},
+		make: func(s *scenario) *braid.Agent {
+			of := func(name string) *braid.Agent {
+				return braid.New(name, &model{agent: name, script: s.scripts[name]},
+					braid.Retries(braid.Retry{Exact: true, Base: time.Second, Attempts: 8}), braid.Tools(kit()...),
+					braid.Manage(braid.Management{Context: 100, By: braid.Summarize{Recent: -1, Instructions: summing}}))
+			}
+			return of("boss").Use(braid.AsTool(of("left"), "goes left"), braid.AsTool(of("right"), "goes right"))
+		},
+		clients: func(w *world) {
+			w.viewer("eve")
+			w.client("ann", func(c *client) { c.submit("do all of it") })
+		},
+	}
 }
 
 // loop is a batch of tools in processes that crash again and again.
