@@ -84,7 +84,7 @@ func (p *planner) weigh(newest int64) {
 		p.stays[i] = u.kind == unitInput || u.kind == unitUser && slices.Contains(u.seqs, newest) ||
 			u.kind != unitSummary && p.pin != nil && p.pin(u.message())
 	}
-	for i := n - 1; i >= 0 && p.units[i].kind == unitUser; i-- {
+	for i := n - 1; i >= 0 && (p.units[i].kind == unitUser || p.units[i].kind == unitNote); i-- {
 		p.stays[i] = true // nobody has answered it
 	}
 }

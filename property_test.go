@@ -119,7 +119,9 @@ func (c *testCase) check(counts *histogram) error {
 		}
 	}
 	if err == nil {
-		err = checkHidden(log, seed)
+		if err = checkHidden(log, seed); err == nil {
+			err = checkPlanned(log, seed)
+		}
 	}
 	if err == nil && c.plan.json {
 		err = checkJSON(log, c.plan.all)
