@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // approvalSchema is what a question for a yes or no takes as its answer: see [event.Approval].
@@ -18,10 +19,41 @@ var approvalSchema = json.RawMessage(`{"anyOf":[{"type":"boolean"},{"type":"obje
 	`"payload":{"description":"anything for the tool"}},` +
 	`"required":["approved"],"additionalProperties":false}]}`)
 
+// CheckAnswer holds an answer against its question, as [Conversation.Answer] does: for a program
+// that wants to tell before it answers. The error is of the kind [event.ErrInvalid].
+func CheckAnswer(q *event.Asked, value any) error {
+	raw, err := answerJSON(value)
+	if err != nil {
+		return err
+	}
+	return acceptable(q, raw)
+}
+
+// answerJSON writes an answer as it is kept.
+func answerJSON(value any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, &event.Error{
+			Op: "answer", Kind: event.ErrInvalid, Message: "the answer cannot be written as JSON",
+			Hint: "use types that encoding/json knows", Err: err,
+		}
+	}
+	raw := bytes.TrimSpace(buf.Bytes())
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return nil, unfitJSON("answer", err)
+	}
+	return raw, nil
+}
+
 // acceptable holds an answer against its question, so that who gives one that does not fit
 // is told, and not the tool that asked. Null answers every question.
 func acceptable(q *event.Asked, value json.RawMessage) error {
 	schema := q.Schema
+	if q.Name == PermissionQuestion && len(schema) == 0 {
+		schema = permissionSchema
+	}
 	if q.Ask == event.AskApproval && (len(schema) == 0 || len(value) > 0 && value[0] == '{' && plainYesNo(schema)) {
 		schema = approvalSchema // whoever asks for a bool takes the long form, too
 	}

@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/planted"
-	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -221,22 +219,13 @@ func (c *Conversation) AnswerAs(ctx context.Context, by, token string, value any
 }
 
 func (c *Conversation) answer(ctx context.Context, a Answer) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(a.Value); err != nil {
-		return &event.Error{
-			Op: "answer", Kind: event.ErrInvalid, Message: "the answer cannot be written as JSON",
-			Hint: "use types that encoding/json knows", Err: err,
-		}
-	}
-	value := bytes.TrimSpace(buf.Bytes())
-	if err := strictjson.Check(value, strictjson.DefaultDepth); err != nil {
-		return unfitJSON("answer", err)
+	value, err := answerJSON(a.Value)
+	if err != nil {
+		return err
 	}
 	run := ""
 	var asked event.Asked
-	err := c.look(ctx, func(v *view) {
+	err = c.look(ctx, func(v *view) {
 		if !v.open() {
 			return
 		}

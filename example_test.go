@@ -167,3 +167,39 @@ func TestSeed2InRealTime(t *testing.T) {
 		}
 	})
 }
+
+// A person is asked before a tool runs, and says yes to this call for the whole conversation.
+func ExamplePermit() {
+	ctx := context.Background()
+	read := func(_ context.Context, in file) (string, error) { return "the text of " + in.Name, nil }
+	remove := func(_ context.Context, in file) (string, error) { return "removed " + in.Name, nil }
+	model := answers(asksFor("read_file", `{"name":"a.txt"}`, "delete_file", `{"name":"a.txt"}`), says("It is gone."))
+	agent := braid.New("clerk", model,
+		braid.Func("read_file", "Reads a file.", read), braid.Func("delete_file", "Removes a file.", remove),
+		braid.Permit(braid.Permissions{Allow: []string{"read_*"}, Ask: []string{"*"}, Deny: []string{"format_disk"}}))
+
+	result, err := agent.Run(ctx, "Remove a.txt.")
+	for err == nil && result.Stop == event.StopQuestion {
+		for _, q := range result.Questions {
+			fmt.Println(q.Prompt, string(q.Args))
+			yes := event.Approval{Approved: true, Lasts: event.LastsConversation}
+			if err := result.Conversation.AnswerAs(ctx, "ann", q.Token, yes); err != nil {
+				fmt.Println(err)
+				return
+			}
+		}
+		result, err = agent.Resume(ctx, result.Conversation)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Text())
+	// Output:
+	// May clerk run delete_file? {"name":"a.txt"}
+	// It is gone.
+}
+
+type file struct {
+	Name string `json:"name"`
+}

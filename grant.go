@@ -16,16 +16,16 @@ import (
 // Grant is what a person has allowed for longer than one call.
 type Grant struct {
 	// Tenant and User are whose conversation it was, as [For] said; it holds for no other.
-	Tenant string
-	User   string
+	Tenant string `json:"tenant,omitempty"`
+	User   string `json:"user,omitempty"`
 	// Agent may call Tool.
-	Agent string
-	Tool  string
+	Agent string `json:"agent"`
+	Tool  string `json:"tool"`
 	// Args are the exact arguments, in canonical JSON; nil for whatever arguments.
-	Args json.RawMessage
+	Args json.RawMessage `json:"args,omitempty"`
 	// By says who allowed it, At when.
-	By string
-	At time.Time
+	By string    `json:"by,omitempty"`
+	At time.Time `json:"at,omitzero"`
 }
 
 // Covers reports whether the grant allows a call: of the same person, agent and tool, with the

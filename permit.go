@@ -141,9 +141,18 @@ func (p *policy) of(tool string) permission {
 	return permitted
 }
 
-// Fitting lists those of the patterns that fit none of the tools: most likely they are
+// Check says whether a list holds what is no pattern of tools' names: an error of the kind
+// [event.ErrInvalid].
+func (p Permissions) Check() error {
+	if _, err := policyOf(&p); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Idle lists those of the patterns that fit none of the tools: most likely they are
 // misspelt, and hold nothing back.
-func (p Permissions) Fitting(tools []string) (idle []string) {
+func (p Permissions) Idle(tools []string) (idle []string) {
 	for _, list := range [][]string{p.Allow, p.Ask, p.Deny} {
 		for _, pattern := range list {
 			if !slices.ContainsFunc(tools, func(name string) bool { fits, _ := path.Match(pattern, name); return fits }) {
@@ -195,6 +204,9 @@ func (d *driver) permit(s *Scope, o *decided) {
 	args := c.Args
 	if o.args != nil {
 		args = o.args
+	}
+	if _, ofTheLoop := o.tool.(*answerTool); ofTheLoop {
+		return // what the model says in its place, and nothing that is done
 	}
 	if o.logged || o.refused != "" || o.tool == nil || args == nil || c.waits() {
 		return

@@ -77,7 +77,7 @@ func TestPatternsThatAreNone(t *testing.T) {
 			t.Errorf("%q gave %v", pattern, err)
 		}
 	}
-	idle := braid.Permissions{Allow: []string{"get_*"}, Ask: []string{"put"}, Deny: []string{"delte*"}}.Fitting([]string{"get_file", "delete_file"})
+	idle := braid.Permissions{Allow: []string{"get_*"}, Ask: []string{"put"}, Deny: []string{"delte*"}}.Idle([]string{"get_file", "delete_file"})
 	if !slices.Equal(idle, []string{"put", "delte*"}) {
 		t.Errorf("idle are %q", idle)
 	}

@@ -65,10 +65,14 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 		parts = append(parts, braid.Instructions(text))
 	}
 	parts = append(append(parts, mcp.parts()...), braid.Tools(tools...))
+	parts = append(parts, permitParts(s)...)
 	agent := braid.New(agentName, model, append(parts, contextParts(s, len(tools) > 0 || s.MCP != "")...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
 		return nil, err
+	}
+	for _, pattern := range idlePatterns(s, agent) {
+		fmt.Fprintf(p.stderr, "braid: %s fits none of the tools, so what is said of it holds nothing back\n", cleanLine(quoted(pattern)))
 	}
 	return &crew{agent: agent, close: closeAll}, nil
 }

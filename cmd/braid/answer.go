@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -22,6 +24,13 @@ type asker struct {
 
 // errNobody is the end of a run that asks where nobody answers.
 func errNobody(q *event.Asked) error {
+	if q.Name == braid.PermissionQuestion {
+		return &event.Error{
+			Kind:    event.ErrCancelled,
+			Message: toolName(q) + " runs only when somebody says yes and nobody is there to say it, so the run was cancelled",
+			Hint:    "--allow " + cleanLine(q.Tool) + " lets it run, or answer in braid chat",
+		}
+	}
 	return &event.Error{
 		Kind:    event.ErrCancelled,
 		Message: toolName(q) + " asks a question and nobody is there to answer, so the run was cancelled",
@@ -43,10 +52,12 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 		return nil, outputError(err)
 	}
 	prompt := "answer> "
-	switch q.Ask {
-	case event.AskApproval:
+	switch {
+	case q.Name == braid.PermissionQuestion:
+		prompt = "y/c/a/n> "
+	case q.Ask == event.AskApproval:
 		prompt = "y/n> "
-	case event.AskCredential:
+	case q.Ask == event.AskCredential:
 		prompt = "secret> "
 	}
 	for {
@@ -56,7 +67,11 @@ func (a *asker) ask(ctx context.Context, q *event.Asked) (any, error) {
 		}
 		value, err := parseAnswer(q, line)
 		if err == nil {
-			return value, nil
+			if err = braid.CheckAnswer(q, value); err == nil {
+				return value, nil
+			}
+			message, hint := describe(err)
+			err = errors.New(message + ": " + hint)
 		}
 		if _, err := fmt.Fprintf(a.out, "  %s\n", clean(err.Error())); err != nil {
 			return nil, outputError(err)
@@ -71,13 +86,20 @@ func (a *asker) show(q *event.Asked) error {
 	if prompt == "" {
 		prompt = "May it go on?"
 	}
-	b = a.look.paint(b, bold, "? "+cleanLine(toolName(q))+" asks: ")
+	asks := "? " + cleanLine(toolName(q)) + " asks: "
+	if q.Name == braid.PermissionQuestion {
+		asks = "? " // it is not the tool that asks
+	}
+	b = a.look.paint(b, bold, asks)
 	b = append(b, strings.ReplaceAll(prompt, "\n", "\n  ")...)
 	b = append(b, '\n')
 	if q.Ask == event.AskApproval {
 		for _, line := range argumentLines(&event.ToolCall{Args: q.Args}) {
 			b = append(b, "  "+fit(line, max(a.look.width-2, 10))+"\n"...)
 		}
+	}
+	if q.Name == braid.PermissionQuestion {
+		b = append(b, "  "+permissionWords+"\n"...)
 	}
 	if q.Ask == event.AskExternal {
 		b = append(b, "  it waits for a result from outside; enter that result\n"...)
@@ -95,6 +117,9 @@ func parseAnswer(q *event.Asked, line string) (any, error) {
 	if err := checkText("the answer", line); err != nil {
 		return nil, errors.New("that is not UTF-8 text")
 	}
+	if q.Name == braid.PermissionQuestion {
+		return parsePermission(line)
+	}
 	if q.Ask == event.AskApproval {
 		switch strings.ToLower(line) {
 		case "y", "yes", "はい":
@@ -104,7 +129,10 @@ func parseAnswer(q *event.Asked, line string) (any, error) {
 		}
 		return nil, errors.New("please answer y or n")
 	}
-	kind := schemaType(q.Schema)
+	kind, nullable := schemaType(q.Schema)
+	if nullable && (line == "" || line == "null") {
+		return nil, nil //nolint:nilnil // null is an answer
+	}
 	switch kind {
 	case "", "string":
 		return line, nil
@@ -130,17 +158,28 @@ func parseAnswer(q *event.Asked, line string) (any, error) {
 	return json.RawMessage(line), nil
 }
 
-// schemaType is the type that a JSON schema names; "" where it names none or
-// leaves a choice, for then plain text is the best guess.
-func schemaType(schema json.RawMessage) string {
+// schemaType is the type that a JSON schema names, and whether it may be null; "" where it
+// names none or leaves a choice, for then plain text is the best guess.
+func schemaType(schema json.RawMessage) (kind string, nullable bool) {
 	var s struct {
 		Type json.RawMessage `json:"type"`
 	}
-	var one string
-	if len(bytes.TrimSpace(schema)) == 0 || json.Unmarshal(schema, &s) != nil || json.Unmarshal(s.Type, &one) != nil {
-		return ""
+	if len(bytes.TrimSpace(schema)) == 0 || json.Unmarshal(schema, &s) != nil {
+		return "", false
 	}
-	return one
+	var one string
+	if json.Unmarshal(s.Type, &one) == nil {
+		return one, false
+	}
+	var several []string
+	if json.Unmarshal(s.Type, &several) != nil {
+		return "", false
+	}
+	others := slices.DeleteFunc(slices.Clone(several), func(t string) bool { return t == "null" })
+	if nullable = len(others) < len(several); len(others) == 1 {
+		return others[0], nullable
+	}
+	return "", nullable
 }
 
 // fits reports whether a decoded value is of a schema's type.

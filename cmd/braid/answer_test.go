@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -32,7 +33,11 @@ func TestParseAnswer(t *testing.T) {
 		{"nothing is not yes", "", approval, nil, "y or n"},
 		{"text", "Kyoto ", of(`{"type":"string"}`), "Kyoto", ""},
 		{"text without a schema", "42", of(``), "42", ""},
-		{"a choice of types", "42", of(`{"type":["integer","null"]}`), "42", ""},
+		{"a type or null", "42", of(`{"type":["integer","null"]}`), json.RawMessage("42"), ""},
+		{"nothing for null", " ", of(`{"type":["null","integer"]}`), nil, ""},
+		{"null", "null", of(`{"type":["null","string"]}`), nil, ""},
+		{"neither of a type or null", "many", of(`{"type":["null","integer"]}`), nil, "integer"},
+		{"a choice of types", "42", of(`{"type":["integer","string"]}`), "42", ""},
 		{"integer", "42", of(`{"type":"integer"}`), json.RawMessage("42"), ""},
 		{"large integer", "9007199254740993", of(`{"type":"integer"}`), json.RawMessage("9007199254740993"), ""},
 		{"no integer", "4.5", of(`{"type":"integer"}`), nil, "integer"},
@@ -98,5 +103,89 @@ func TestAskNobody(t *testing.T) {
 	a := &asker{lines: &typed{}, out: io.Discard, look: screen{width: 40}}
 	if _, err := a.ask(t.Context(), &event.Asked{Ask: event.AskInput}); !errors.Is(err, io.EOF) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A question for permission takes more answers than yes and no, and each says how long.
+func TestParsePermission(t *testing.T) {
+	t.Parallel()
+	q := &event.Asked{Ask: event.AskApproval, Name: braid.PermissionQuestion, Tool: "delete_file", Prompt: "May a run delete_file?"}
+	for line, want := range map[string]string{
+		"y": `true`, " YES ": `true`, "はい": `true`, "n": `false`, "no": `false`, "いいえ": `false`,
+		"n  it is Friday": `{"approved":false,"reason":"it is Friday"}`,
+		"c":               `{"approved":true,"lasts":"conversation"}`,
+		"c*":              `{"approved":true,"lasts":"conversation","any_args":true}`,
+		"A":               `{"approved":true,"lasts":"always"}`,
+		"always*":         `{"approved":true,"lasts":"always","any_args":true}`,
+		"":                "", "perhaps": "", "y*": "", "n*": "", "y please": "", "c delete_file": "", "*": "",
+	} {
+		got, err := parseAnswer(q, line)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "please answer") {
+				t.Errorf("%q gave %v, %v", line, got, err)
+			}
+			continue
+		}
+		raw, jsonErr := json.Marshal(got)
+		if err != nil || jsonErr != nil || string(raw) != want {
+			t.Errorf("%q gave %s, %v; want %s", line, raw, err, want)
+		}
+	}
+}
+
+// What does not fit the question's schema is asked for again, and not found out by the tool.
+func TestAskUntilItFitsTheSchema(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &asker{lines: &typed{[]string{`{"n":"many"}`, `{"n":3}`}}, out: &out, look: screen{width: 80}}
+	got, err := a.ask(t.Context(), &event.Asked{
+		Ask: event.AskInput, Prompt: "How many?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
+	})
+	if raw, _ := json.Marshal(got); err != nil || string(raw) != `{"n":3}` || !strings.Contains(out.String(), "schema") {
+		t.Errorf("got %s, %v after %q", raw, err, out.String())
+	}
+}
+
+// A question for permission names what runs with what, and what can be answered.
+func TestShowPermission(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &asker{lines: &typed{[]string{"what?", "c"}}, out: &out, look: screen{width: 90}}
+	q := &event.Asked{
+		Ask: event.AskApproval, Name: braid.PermissionQuestion, Prompt: "May assistant run delete_file?", Tool: "delete_file",
+		Args: json.RawMessage(`{"name":"draft.txt"}`),
+	}
+	if _, err := a.ask(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "permission", out.String())
+}
+
+// A yes for longer answers what was asked at the same time and is covered by it.
+func TestOneYesForSeveral(t *testing.T) {
+	t.Parallel()
+	q := func(tool, args string) *event.Asked {
+		return &event.Asked{Name: braid.PermissionQuestion, Tool: tool, Prompt: "May a run " + tool + "?", Args: json.RawMessage(args)}
+	}
+	for _, c := range []struct {
+		value      any
+		same, args bool
+	}{
+		{event.Approval{Approved: true}, false, false},
+		{event.Approval{}, false, false},
+		{true, false, false},
+		{event.Approval{Approved: true, Lasts: event.LastsConversation}, true, false},
+		{event.Approval{Approved: true, Lasts: event.LastsAlways, AnyArgs: true}, true, true},
+	} {
+		held := lasting(nil, q("rm", `{"a":1}`), c.value)
+		_, same := coveredBy(held, q("rm", `{"a":1}`))
+		_, args := coveredBy(held, q("rm", `{"a":2}`))
+		_, other := coveredBy(held, q("mv", `{"a":1}`))
+		plain := q("rm", `{"a":1}`)
+		plain.Name = ""
+		_, own := coveredBy(held, plain)
+		if same != c.same || args != c.args || other || own {
+			t.Errorf("%+v: %v %v %v %v", c.value, same, args, other, own)
+		}
 	}
 }

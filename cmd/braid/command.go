@@ -64,7 +64,8 @@ func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 // commands lists what braid can do, in the order of help.
 func commands() []command {
 	return []command{
-		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), agentcoreCommand(), modelsCommand(), doctorCommand(),
+		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), permissionsCommand(),
+		agentcoreCommand(), modelsCommand(), doctorCommand(),
 		configCommand(), versionCommand(), helpCommand(),
 	}
 }

@@ -95,6 +95,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
 		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml",
+		"allow": "get_*", "ask": "*, weather___*", "deny": "delete_file",
 		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
 		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",
 	}
@@ -103,6 +104,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
 		"context": "forget", "window": "-1", "context_tokens": "big", "offload_over": "1k",
 		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
+		"allow": "a b", "ask": "mcp:x", "deny": "[",
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
 		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
 	}

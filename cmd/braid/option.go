@@ -25,6 +25,7 @@ type settings struct {
 	Scratch      string
 	MCP          string
 	Skills       []string
+	Permit       braid.Permissions
 
 	Data      string
 	Ephemeral bool
@@ -117,6 +118,20 @@ var options = []option{
 		name: "tools", value: "LIST", def: "auto",
 		help: "built-in tools: all, none, or some of calculator,clock,files; auto is all for a demo model, otherwise none",
 		set:  func(s *settings, v string) (err error) { s.Tools, err = parseTools(v); return err },
+	},
+	{
+		name: "allow", value: "LIST", list: true,
+		help: "tools that run without being asked for, where ask or deny fits them less closely; may stand several times",
+		set:  func(s *settings, v string) error { return parsePatterns(&s.Permit.Allow, v) },
+	},
+	{
+		name: "ask", value: "LIST", list: true,
+		help: "tools, by names or patterns such as delete_* or weather___*, that run only when you say yes; may stand several times",
+		set:  func(s *settings, v string) error { return parsePatterns(&s.Permit.Ask, v) },
+	},
+	{
+		name: "deny", value: "LIST", list: true, help: "tools that never run; may stand several times",
+		set: func(s *settings, v string) error { return parsePatterns(&s.Permit.Deny, v) },
 	},
 	{
 		name: "scratch", value: "DIR", help: "folder that the files tool works in; empty is one of the conversation's own",
@@ -260,6 +275,16 @@ func parseTools(v string) (string, error) {
 		}
 	}
 	return strings.Join(names, ","), nil
+}
+
+// parsePatterns reads patterns of tools' names.
+func parsePatterns(to *[]string, v string) error {
+	list := words(v)
+	if err := (braid.Permissions{Allow: list}).Check(); err != nil {
+		return errors.New("is not a list of tools: use their names, with * for any letters, as in get_*,delete_file")
+	}
+	*to = list
+	return nil
 }
 
 // parseKinds reads kinds of errors by their names.

@@ -59,7 +59,7 @@ GET /openapi.json describes the API.`,
 		options: true,
 		some: []string{
 			"model", "fallback", "fallback_on", "prices", "model_requests", "model_tokens", "model_concurrency",
-			"instructions", "tools", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "max_input_tokens",
+			"instructions", "tools", "allow", "ask", "deny", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens", "max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"context", "window", "context_tokens", "offload_over", "max_tokens", "temperature", "thinking_budget", "mcp",
 		},

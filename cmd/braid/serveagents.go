@@ -81,9 +81,13 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		a.sealed()
 		return nil, err
 	}
-	if _, err := a.agent(ctx, service.AgentRequest{}); err != nil {
+	agent, err := a.agent(ctx, service.AgentRequest{})
+	if err != nil {
 		_ = a.close()
 		return nil, err
+	}
+	for _, pattern := range idlePatterns(&cfg.settings, agent) {
+		log.Warn("what is allowed, asked for or denied fits none of the tools", "pattern", pattern)
 	}
 	return a, nil
 }
@@ -187,7 +191,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	}
 	a.mcp.refresh(ctx)
 	parts = append(parts, a.mcp.parts()...)
-	parts = append(parts, braid.Tools(a.tools...))
+	parts = append(append(parts, braid.Tools(a.tools...)), permitParts(s)...)
 	agent := braid.New(agentName, model, append(parts, contextParts(s, len(a.tools) > 0 || s.MCP != "")...)...)
 	return agent, agent.Err()
 }

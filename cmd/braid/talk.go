@@ -93,9 +93,16 @@ func (t *talk) stretch(ctx context.Context, stream stream) (*braid.Result, error
 
 // answer asks the person every open question. Where nobody answers, the run is cancelled.
 func (t *talk) answer(ctx context.Context, questions []braid.Question) error {
+	var held []said
 	for i := range questions {
 		q := &questions[i].Asked
-		value, err := t.ask.ask(ctx, q)
+		value, covered := coveredBy(held, q)
+		var err error
+		if !covered {
+			if value, err = t.ask.ask(ctx, q); err == nil {
+				held = lasting(held, q, value)
+			}
+		}
 		if err == nil {
 			err = t.conv.Answer(ctx, q.Token, value)
 		}

@@ -293,6 +293,46 @@ func TestARunAsksOnATerminal(t *testing.T) {
 	tt.ends(130)
 }
 
+// A call that waits for permission is answered with a key; "a*" holds for the next run, until it
+// is taken back.
+func TestPermissionOnATerminal(t *testing.T) {
+	t.Parallel()
+	data := "BRAID_DATA=" + t.TempDir()
+	ask := func() *terminal {
+		tt := onTerminal(t, wide, []string{data}, "run", "--model", "demo:approval", "--ask", "write_*", "Write a draft and delete it again.")
+		return tt
+	}
+	tt := ask()
+	tt.see("May assistant run write_file?")
+	tt.see("whatever the arguments")
+	tt.see("y/c/a/n> ")
+	tt.press("perhaps\r")
+	tt.see("please answer with one of")
+	tt.see("y/c/a/n> ")
+	tt.press("a*\r")
+	tt.see("#1 write_file")
+	tt.see("y/n> ")
+	tt.press("y\r")
+	tt.see("draft.txt is deleted")
+	tt.ends(0)
+
+	tt = ask()
+	tt.see("y/n> ")
+	if strings.Contains(tt.all(), "May assistant") {
+		t.Error("what is allowed always was asked for")
+	}
+	tt.press("y\r")
+	tt.ends(0)
+
+	tt = onTerminal(t, wide, []string{data}, "permissions", "forget", "all")
+	tt.see("1 taken back")
+	tt.ends(0)
+	tt = ask()
+	tt.see("y/c/a/n> ")
+	tt.press("n it is Friday\r")
+	tt.see("a person refused this call: it is Friday")
+}
+
 // The locale, NO_COLOR and a narrow window are followed.
 func TestTerminalAbilities(t *testing.T) {
 	t.Parallel()

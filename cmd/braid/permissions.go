@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+func permissionsCommand() command {
+	return command{
+		name: "permissions", args: "[forget ID|all]", short: "list what you have allowed for always, and take it back",
+		about: `Where --ask names a tool, each of its calls waits for your yes. What you have
+answered with "a" (always) is kept in the data folder, and listed here: its ID, the
+tool, the arguments that it holds for, and since when. forget takes one back, or all.
+
+--allow, --ask and --deny take names of tools and patterns: * stands for any letters,
+? for one. A name counts before a pattern, the pattern with more letters before that
+with fewer, and among equals deny before ask before allow. What nothing fits runs.`,
+		examples: []example{
+			{`braid run --ask "*" --allow "get_*" "…"`, "be asked for everything but reading"},
+			{`braid chat --deny "delete_*"`, "let nothing be deleted"},
+			{"braid permissions", "what is allowed always"},
+			{"braid permissions forget 3f2a", "be asked again"},
+		},
+		options: true, some: []string{"data"},
+		flags: []flagSpec{{name: "json", help: "write one JSON object on each line"}},
+		run:   permissions,
+	}
+}
+
+// permissions is the command.
+func permissions(_ context.Context, p *process, in *invocation) error {
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	kept := grantsIn(cfg.Data)
+	switch {
+	case len(in.args) == 0:
+		return p.listGrants(kept, in.on("json"))
+	case in.args[0] == "forget" && len(in.args) == 2:
+		n, err := kept.forget(in.args[1])
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%d taken back\n", n)
+		return outputError(err)
+	default:
+		return invalid("braid permissions lists, braid permissions forget ID takes back", "braid permissions takes nothing, or forget and an ID")
+	}
+}
+
+func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
+	list, err := kept.read()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for i := range list {
+		g := &list[i]
+		if asJSON {
+			row, err := json.Marshal(struct {
+				*braid.Grant
+				ID string `json:"id"`
+			}{g, grantID(g)})
+			if err != nil {
+				return err
+			}
+			b.Write(append(row, '\n'))
+			continue
+		}
+		args := "whatever the arguments"
+		if g.Args != nil {
+			args = string(g.Args)
+		}
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", grantID(g), cleanLine(g.Tool), cleanLine(args), g.At.Local().Format(time.DateTime))
+	}
+	if len(list) == 0 && !asJSON {
+		fmt.Fprintln(p.stderr, "Nothing is allowed for always.")
+	}
+	_, err = p.stdout.Write(b.Bytes())
+	return outputError(err)
+}
+
+// grantID names a grant, to type the beginning of.
+func grantID(g *braid.Grant) string {
+	h := sha256.New()
+	for _, part := range []string{g.Tenant, g.User, g.Agent, g.Tool, string(g.Args)} {
+		h.Write(append([]byte(part), 0))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+// fileGrants keeps grants in a file of the data folder. It is read each time, so that what is taken
+// back counts at once, also for a server that is at work.
+type fileGrants struct {
+	file string
+	mu   sync.Mutex
+}
+
+// grantsFile is what the folder keeps them in.
+const grantsFile = "permissions.json"
+
+func grantsIn(data string) *fileGrants { return &fileGrants{file: filepath.Join(data, grantsFile)} }
+
+// keptGrantList is the file.
+type keptGrantList struct {
+	Version int           `json:"version"`
+	Grants  []braid.Grant `json:"grants"`
+}
+
+func (f *fileGrants) read() ([]braid.Grant, error) {
+	raw, err := os.ReadFile(f.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	fault := func(kind event.ErrorKind, message, hint string) ([]braid.Grant, error) {
+		return nil, &event.Error{Kind: kind, Message: message, Hint: hint, Err: err}
+	}
+	if err != nil {
+		return fault(event.ErrPermission, "what is allowed for always cannot be read", "let this user read and write the data folder")
+	}
+	var list keptGrantList
+	if err = json.Unmarshal(raw, &list); err != nil {
+		return fault(event.ErrInvalid, "the file of what is allowed for always is damaged",
+			"remove "+grantsFile+" in the data folder; you are asked again then")
+	}
+	if list.Version != 1 {
+		return fault(event.ErrNewer, "what is allowed for always was written by a newer braid", "use that one")
+	}
+	return list.Grants, nil
+}
+
+func (f *fileGrants) write(list []braid.Grant) error {
+	var raw bytes.Buffer
+	enc := json.NewEncoder(&raw)
+	enc.SetEscapeHTML(false) // arguments are compared as they stand
+	if err := enc.Encode(keptGrantList{1, list}); err != nil {
+		return err
+	}
+	fault := func(err error) error {
+		return &event.Error{
+			Kind: event.ErrPermission, Message: "what is allowed for always cannot be kept",
+			Hint: "let this user read and write the data folder", Err: err,
+		}
+	}
+	dir := filepath.Dir(f.file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fault(err)
+	}
+	// Whole or not at all: a reader never sees a half.
+	next, err := os.CreateTemp(dir, grantsFile+".*")
+	if err != nil {
+		return fault(err)
+	}
+	defer os.Remove(next.Name())
+	_, err = next.Write(raw.Bytes())
+	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
+		return fault(err)
+	}
+	if err := os.Rename(next.Name(), f.file); err != nil {
+		return fault(err)
+	}
+	return nil
+}
+
+// Granted implements [braid.Grants].
+func (f *fileGrants) Granted(_ context.Context, call braid.Grant) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list, err := f.read()
+	return slices.ContainsFunc(list, func(g braid.Grant) bool { return g.Covers(&call) }), err
+}
+
+// Grant implements [braid.Grants].
+func (f *fileGrants) Grant(_ context.Context, g braid.Grant) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list, err := f.read()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(o braid.Grant) bool { return o.Covers(&g) }) {
+		return nil
+	}
+	return f.write(append(list, g))
+}
+
+// forget takes grants back: the one whose ID begins so, or all.
+func (f *fileGrants) forget(id string) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list, err := f.read()
+	if err != nil {
+		return 0, err
+	}
+	left := slices.DeleteFunc(slices.Clone(list), func(g braid.Grant) bool {
+		return id == "all" || strings.HasPrefix(grantID(&g), id)
+	})
+	switch n := len(list) - len(left); {
+	case n == 0 && id == "all":
+		return 0, nil
+	case n == 0 || id == "":
+		return 0, &event.Error{
+			Kind: event.ErrNotFound, Message: "nothing that is allowed has an ID that begins so", Hint: "braid permissions lists the IDs",
+		}
+	case n > 1 && id != "all":
+		return 0, invalid("give more of the ID", "several IDs begin so")
+	default:
+		return n, f.write(left)
+	}
+}
+
+// permitParts are the agent's permissions; none where nothing was said.
+func permitParts(s *settings) []braid.Part {
+	p := s.Permit
+	if len(p.Allow)+len(p.Ask)+len(p.Deny) == 0 {
+		return nil
+	}
+	if !s.Ephemeral && s.Data != "" {
+		p.Grants = grantsIn(s.Data)
+	}
+	return []braid.Part{braid.Permit(p)}
+}
+
+// idlePatterns are those that hold nothing back, because no tool is called so.
+func idlePatterns(s *settings, agent *braid.Agent) []string {
+	var names []string
+	for _, t := range agent.Tools() {
+		names = append(names, t.Spec().Name)
+	}
+	return s.Permit.Idle(names)
+}
+
+func quoted(s string) string { return fmt.Sprintf("%q", s) }
+
+// permissionWords are the answers to a question for permission.
+const permissionWords = "y yes · c in this conversation · a always · c* or a* whatever the arguments · n no, or n WHY"
+
+// parsePermission reads an answer to such a question.
+func parsePermission(line string) (any, error) {
+	word, reason, _ := strings.Cut(line, " ")
+	reason = strings.TrimSpace(reason)
+	word, anyArgs := strings.CutSuffix(strings.ToLower(word), "*")
+	a := event.Approval{Approved: true, AnyArgs: anyArgs}
+	switch word {
+	case "n", "no", "いいえ":
+		if !anyArgs {
+			return event.Approval{Reason: reason}, nil
+		}
+	case "y", "yes", "はい":
+		if !anyArgs && reason == "" {
+			return a, nil
+		}
+	case "c", "conversation":
+		a.Lasts = event.LastsConversation
+	case "a", "always":
+		a.Lasts = event.LastsAlways
+	}
+	if a.Lasts == "" || reason != "" {
+		return nil, errors.New("please answer with one of: " + permissionWords)
+	}
+	return a, nil
+}
+
+// said is a yes that holds for more than the question to which it was said.
+type said struct {
+	tool, prompt string
+	args         json.RawMessage
+}
+
+// lasting adds an answer to those that hold for more.
+func lasting(list []said, q *event.Asked, value any) []said {
+	a, ok := value.(event.Approval)
+	if q.Name != braid.PermissionQuestion || !ok || a.Lasts == "" {
+		return list
+	}
+	one := said{tool: q.Tool, prompt: q.Prompt}
+	if !a.AnyArgs {
+		one.args = q.Args
+	}
+	return append(list, one)
+}
+
+// coveredBy answers a question that was asked at the same time as one whose yes holds for it, too.
+func coveredBy(list []said, q *event.Asked) (any, bool) {
+	return true, q.Name == braid.PermissionQuestion && slices.ContainsFunc(list, func(s said) bool {
+		return s.tool == q.Tool && s.prompt == q.Prompt && (s.args == nil || bytes.Equal(s.args, q.Args))
+	})
+}
