@@ -200,6 +200,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	request.Trace = service.TraceOf(r.Header.Values("Traceparent"), r.Header.Values("Tracestate"))
 	request.Watch = !asynchronous(r)
 	conversation := r.PathValue("id")
 	started, err := s.service.StartRun(r.Context(), who(r), conversation, request)

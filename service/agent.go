@@ -106,6 +106,9 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 		}
 		m[keySkills] = string(skills)
 	}
+	if r.Trace != "" {
+		m[braid.TraceLabel] = r.Trace
+	}
 	m[keyBody] = body
 	return m, nil
 }

@@ -39,6 +39,9 @@ type RunRequest struct {
 	Metadata map[string]string
 	// Key makes the request idempotent in its conversation; empty means none.
 	Key string
+	// Trace is the place in a distributed trace that the run belongs to, as [TraceOf] gives it;
+	// empty for none.
+	Trace string
 	// Watch asks for a follower that sees the run from its beginning.
 	Watch bool
 }

@@ -60,7 +60,14 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 		closeTools()
 		return nil, err
 	}
-	closeAll := p.onExit(func() { _ = mcp.close(); closeTools() })
+	tells, err := p.tells()
+	if err != nil {
+		_ = mcp.close()
+		closeTools()
+		return nil, err
+	}
+	parts = append(parts, tells.parts()...)
+	closeAll := p.onExit(func() { _ = mcp.close(); closeTools(); tells.close() })
 	if text := skills.Prompt(mcp.prompt(s.Instructions)); text != "" {
 		parts = append(parts, braid.Instructions(text))
 	}

@@ -134,10 +134,10 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	_, edited := lines.(*terminalLines)
 	ints.beSteady(edited)
 	defer lines.close()
-	c.talk = &talk{
-		agent: crew.agent, conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
+	c.talk = (&talk{
+		conv: c.place.conv, kept: c.place.store != nil, show: c.ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{lines: lines, out: c.ui.asks, look: c.ui.screen},
-	}
+	}).with(crew.agent)
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
@@ -339,7 +339,8 @@ func (c *chatState) model(ref string) {
 		return
 	}
 	c.crew.close()
-	c.crew, c.cfg.settings, c.talk.agent = crew, next, crew.agent
+	c.crew, c.cfg.settings = crew, next
+	c.talk.with(crew.agent)
 	c.say("(" + modelWords(crew.agent.Model().Info()) + ")")
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -54,36 +53,22 @@ func (t *talk) finish(ctx context.Context, run journal.Run) error {
 		return t.through(ctx, t.goOn)
 	}
 	// Nothing of it is in the log yet, so only its ID leads to it.
-	return t.through(ctx, func(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
-		return t.drive(ctx, run.ID, res)
-	})
+	return t.through(ctx, func(ctx context.Context) (*braid.Result, error) { return t.driveQueued(ctx, run.ID) })
 }
 
-// drive is a stream of a run that was admitted by its ID.
-func (t *talk) drive(ctx context.Context, run string, into *braid.Result) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		var left bool
-		var failed *event.Error
-		res, err := t.agent.Drive(ctx, t.conv, run, braid.Work{Sink: func(e event.Event) {
-			if end, ok := e.Body.(*event.RunEnded); ok {
-				failed = end.Err
-			}
-			if !left && !yield(e, nil) {
-				left = true
-				cancel()
-			}
-		}})
-		*into = *res
-		switch {
-		case left:
-		case err != nil:
-			yield(event.Event{}, err)
-		case failed != nil:
-			yield(event.Event{}, failed)
+// driveQueued drives a run that was admitted by its ID. How it ended is its error, as it is
+// of the library's Run.
+func (t *talk) driveQueued(ctx context.Context, run string) (*braid.Result, error) {
+	var failed *event.Error
+	res, err := t.agent.Drive(ctx, t.conv, run, braid.Work{Sink: func(e event.Event) {
+		if end, ok := e.Body.(*event.RunEnded); ok {
+			failed = end.Err
 		}
+	}})
+	if err == nil && failed != nil {
+		err = failed
 	}
+	return res, err
 }
 
 // replay shows what the log has of a run.

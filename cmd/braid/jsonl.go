@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -11,10 +12,14 @@ import (
 type jsonLines struct {
 	out *output
 	buf []byte
+	// trace puts the tree of the run on its last line.
+	trace bool
+	tree  braid.Trace
 }
 
 // event implements [printer].
 func (j *jsonLines) event(e *event.Event) error {
+	j.tree.Add(e)
 	line, err := event.AppendJSON(j.buf[:0], e)
 	if err != nil {
 		return err
@@ -25,6 +30,9 @@ func (j *jsonLines) event(e *event.Event) error {
 
 // end implements [printer].
 func (j *jsonLines) end(s *summary) error {
+	if j.trace {
+		s.Trace = j.tree.Root()
+	}
 	line, err := json.Marshal(s)
 	if err != nil {
 		return err

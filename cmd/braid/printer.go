@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -43,6 +44,7 @@ type story struct {
 	streamed string
 	// lineOpen is set inside a line of thinking.
 	lineOpen bool
+	tree     braid.Trace
 }
 
 type scope struct {
@@ -72,6 +74,7 @@ func (s *story) event(e *event.Event) error {
 	} else {
 		s.inner(e)
 	}
+	s.tree.Add(e)
 	if s.look.trace {
 		if line := traceLine(e, s.tools.of); line != "" {
 			s.note(0, cyan, "%s", line)
@@ -325,6 +328,12 @@ func (s *story) stepEnded(e *event.Event, b *event.StepEnded, depth int) {
 func (s *story) end(sum *summary) error {
 	s.closeText()
 	s.out.startLine()
+	if s.look.trace {
+		for _, line := range traceLines(s.tree.Root(), sum) {
+			s.note(0, cyan, "%s", line)
+		}
+		s.out.startLine()
+	}
 	s.part = partNone
 	if s.look.terminal {
 		s.out.buf = append(s.out.buf, '\n')

@@ -110,10 +110,10 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	}
 
 	ui := p.newUI(cfg, in)
-	t := &talk{
-		agent: crew.agent, conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
+	t := (&talk{
+		conv: place.conv, kept: place.store != nil, show: ui.show, ints: ints,
 		timeout: cfg.Timeout, ask: &asker{out: ui.asks, look: ui.screen},
-	}
+	}).with(crew.agent)
 	if fromStdin {
 		t.ask.lines = nothingMore{}
 	} else {
@@ -173,7 +173,7 @@ func (p *process) newUI(cfg *config, in *invocation) *ui {
 	u := &ui{screen: s, out: out, asks: p.stderr}
 	switch {
 	case in.on("json"):
-		u.show = &jsonLines{out: out}
+		u.show = &jsonLines{out: out, trace: cfg.Trace}
 	case in.on("quiet"):
 		u.show = &answerOnly{out: out, screen: s}
 	default:

@@ -293,6 +293,9 @@ func (h *house) greet(p *process, cfg *config, addr string) error {
 		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
 	}
 	if !h.trusts {
+		if what := h.agents.tells.words(); what != "" {
+			lines = append(lines, "  sends  "+what+" by OTLP")
+		}
 		lines = append(lines, "  next   braid chat --server http://"+addr)
 	}
 	_, err := fmt.Fprintln(p.stdout, strings.Join(lines, "\n"))

@@ -28,6 +28,7 @@ type agents struct {
 	sealed func()
 	mcp    *mcpServers
 	skills *skill.Set
+	tells  *observer
 	ref    string
 	info   braid.ModelInfo
 	// others are asked where the server's own model fails.
@@ -81,6 +82,13 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		a.sealed()
 		return nil, err
 	}
+	if a.tells, err = openTelemetry(ctx, func(err error) {
+		log.Warn("telemetry could not be sent; this is told once", "error", err)
+	}); err != nil {
+		_ = a.mcp.close()
+		a.sealed()
+		return nil, err
+	}
 	agent, err := a.agent(ctx, service.AgentRequest{})
 	if err != nil {
 		_ = a.close()
@@ -95,6 +103,7 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 func (a *agents) close() error {
 	err := a.mcp.close()
 	a.sealed()
+	a.tells.close()
 	return err
 }
 
@@ -190,7 +199,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
 	}
 	a.mcp.refresh(ctx)
-	parts = append(parts, a.mcp.parts()...)
+	parts = append(append(parts, a.mcp.parts()...), a.tells.parts()...)
 	parts = append(append(parts, braid.Tools(a.tools...)), permitParts(s)...)
 	agent := braid.New(agentName, model, append(parts, contextParts(s, len(a.tools) > 0 || s.MCP != "")...)...)
 	return agent, agent.Err()

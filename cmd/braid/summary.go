@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -25,17 +26,30 @@ type summary struct {
 	Text   string           `json:"text"`
 	Usage  event.Usage      `json:"usage"`
 	// Cost is in 1e-9 US dollars; null where it is not known.
-	Cost       *int64        `json:"cost_nano_usd"`
-	Cycles     int           `json:"cycles"`
-	ModelCalls int           `json:"model_calls"`
-	ToolCalls  int           `json:"tool_calls"`
-	ToolErrors int           `json:"tool_errors"`
-	Duration   time.Duration `json:"duration_ns"`
-	ModelTime  time.Duration `json:"model_time_ns"`
-	FirstByte  time.Duration `json:"time_to_first_byte_ns"`
+	Cost        *int64        `json:"cost_nano_usd"`
+	Cycles      int           `json:"cycles"`
+	ModelCalls  int           `json:"model_calls"`
+	ToolCalls   int           `json:"tool_calls"`
+	ToolErrors  int           `json:"tool_errors"`
+	Duration    time.Duration `json:"duration_ns"`
+	ModelTime   time.Duration `json:"model_time_ns"`
+	FirstByte   time.Duration `json:"time_to_first_byte_ns"`
+	ModelErrors int           `json:"model_errors,omitempty"`
+	Stragglers  int           `json:"stragglers,omitempty"`
+	Tools       []toolCount   `json:"tools,omitempty"`
+	// Trace is the tree of what the run did, where --trace asks for it.
+	Trace *braid.Span `json:"trace,omitempty"`
 	// Error is set unless the turn went well, Exit is the exit code that goes with it.
 	Error *event.Error `json:"error,omitempty"`
 	Exit  int          `json:"exit"`
+}
+
+// toolCount is what the calls of one tool came to.
+type toolCount struct {
+	Name   string        `json:"name"`
+	Calls  int           `json:"calls"`
+	Errors int           `json:"errors"`
+	Time   time.Duration `json:"time_ns"`
 }
 
 // line is the summary for people.

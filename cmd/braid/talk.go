@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -24,6 +23,27 @@ type talk struct {
 	timeout time.Duration
 	// kept says that the conversation outlives the program.
 	kept bool
+	// lost is the error of the output, and stop cancels what runs when there is one.
+	lost error
+	stop context.CancelFunc
+}
+
+// with lets an agent speak. What it does is printed by a hook over the stream, whoever
+// drives it.
+func (t *talk) with(agent *braid.Agent) *talk {
+	t.agent = agent.Use(braid.On(t.print))
+	return t
+}
+
+// print is the hook that prints. Where the output is gone there is nobody left to work for: the
+// run is cancelled.
+func (t *talk) print(_ context.Context, e *braid.EventSent) error {
+	if t.lost == nil {
+		if t.lost = t.show.event(&e.Event); t.lost != nil && t.stop != nil {
+			t.stop()
+		}
+	}
+	return nil
 }
 
 // turn runs one input to its end. The error is that of the run, or of the
@@ -32,21 +52,17 @@ func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) err
 	ctx, release := t.ints.guard(ctx)
 	defer release()
 	opts = append(opts, braid.In(t.conv), braid.For(tenant, ""))
-	return t.through(ctx, func(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
-		return t.agent.Stream(ctx, input, append(opts, braid.Into(res))...)
-	})
+	return t.through(ctx, func(ctx context.Context) (*braid.Result, error) { return t.agent.Run(ctx, input, opts...) })
 }
 
-// stream is one call of the library that drives a run, and fills its result.
-type stream func(context.Context, *braid.Result) iter.Seq2[event.Event, error]
+// drive is one call of the library that drives a run.
+type drive func(context.Context) (*braid.Result, error)
 
 // goOn goes on with the conversation's open run.
-func (t *talk) goOn(ctx context.Context, res *braid.Result) iter.Seq2[event.Event, error] {
-	return t.agent.ResumeStream(ctx, t.conv, braid.Into(res))
-}
+func (t *talk) goOn(ctx context.Context) (*braid.Result, error) { return t.agent.Resume(ctx, t.conv) }
 
 // through drives a run from its first stretch to its end.
-func (t *talk) through(ctx context.Context, first stream) error {
+func (t *talk) through(ctx context.Context, first drive) error {
 	res, err := t.stretch(ctx, first)
 	for err == nil && res.Stop == event.StopQuestion && len(res.Questions) > 0 {
 		if err = t.answer(ctx, res.Questions); err != nil {
@@ -71,24 +87,20 @@ type outputFailed struct{ err error }
 
 func (o outputFailed) Error() string { return o.err.Error() }
 
-// stretch shows one call of the library to its end. A reader that goes away
-// cancels it: breaking out of the stream does.
-func (t *talk) stretch(ctx context.Context, stream stream) (*braid.Result, error) {
+// stretch shows one call of the library to its end.
+func (t *talk) stretch(ctx context.Context, drive drive) (*braid.Result, error) {
 	if t.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, t.timeout)
 		defer cancel()
 	}
-	res := new(braid.Result)
-	for e, err := range stream(ctx, res) {
-		if err != nil {
-			return res, err
-		}
-		if err := t.show.event(&e); err != nil {
-			return res, outputFailed{outputError(err)}
-		}
+	ctx, t.stop = context.WithCancel(ctx)
+	defer t.stop()
+	res, err := drive(ctx)
+	if t.lost != nil {
+		return res, outputFailed{outputError(t.lost)}
 	}
-	return res, nil
+	return res, err
 }
 
 // answer asks the person every open question. Where nobody answers, the run is cancelled.
@@ -131,18 +143,14 @@ func (t *talk) abandon(ctx context.Context) error {
 	if err := t.conv.Cancel(ctx); err != nil {
 		return err
 	}
-	for e, err := range t.agent.ResumeStream(ctx, t.conv) {
-		if err != nil {
-			if kindOf(err) == event.ErrCancelled {
-				return nil
-			}
-			return err
-		}
-		if err := t.show.event(&e); err != nil {
-			return outputFailed{outputError(err)}
-		}
+	_, err := t.goOn(ctx)
+	switch {
+	case t.lost != nil:
+		return outputFailed{outputError(t.lost)}
+	case kindOf(err) == event.ErrCancelled:
+		return nil
 	}
-	return nil
+	return err
 }
 
 // summary puts a turn's result together.
@@ -164,5 +172,9 @@ func (t *talk) summary(res *braid.Result, err error) *summary {
 	m := res.Metrics
 	s.Cycles, s.ModelCalls, s.ToolCalls, s.ToolErrors = m.Cycles, m.ModelCalls, m.ToolCalls, m.ToolErrors
 	s.Duration, s.ModelTime, s.FirstByte = m.Duration, m.ModelTime, m.TimeToFirstByte
+	s.ModelErrors, s.Stragglers = m.ModelErrors, m.Stragglers
+	for _, one := range m.Tools {
+		s.Tools = append(s.Tools, toolCount(one))
+	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -96,12 +97,14 @@ type tracer struct {
 	out    *output
 	screen screen
 	tools  numbers
+	tree   braid.Trace
 }
 
 func newTracer(out *output, s screen) *tracer { return &tracer{out: out, screen: s, tools: numbers{}} }
 
 // event implements [printer].
 func (t *tracer) event(e *event.Event) error {
+	t.tree.Add(e)
 	if m, ok := e.Body.(*event.AssistantMessage); ok {
 		for _, c := range event.CallsOf(m.Content) {
 			t.tools.of(c.ID)
@@ -115,7 +118,13 @@ func (t *tracer) event(e *event.Event) error {
 }
 
 // end implements [printer].
-func (t *tracer) end(*summary) error { return nil }
+func (t *tracer) end(sum *summary) error {
+	for _, line := range traceLines(t.tree.Root(), sum) {
+		t.out.buf = t.screen.paint(t.out.buf, cyan, line)
+		t.out.buf = append(t.out.buf, '\n')
+	}
+	return t.out.flush()
+}
 
 // numbers counts tool calls over a conversation, from 1, in the order in which
 // they are first seen.

@@ -100,7 +100,7 @@ var rooms = []room{
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
 		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},
-		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2"},
+		from: []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/oauth2", "go.opentelemetry.io/otel"},
 	},
 	{dir: "tool/openapitool", own: []string{"", "event", "netguard"}, from: []string{"github.com/getkin/kin-openapi"}},
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},

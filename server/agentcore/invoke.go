@@ -71,6 +71,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 		}
 	}
 	in.run.Watch = true
+	in.run.Trace = service.TraceOf(x.r.Header.Values("Traceparent"), x.r.Header.Values("Tracestate"))
 	started, err := x.start(ctx, conv.ID, in)
 	if errors.Is(err, event.ErrLocked) {
 		if waits := x.waits(ctx, conv.ID); waits != nil {

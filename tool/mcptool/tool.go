@@ -164,7 +164,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 		_, refused := errors.AsType[*net.OpError](err)
 		return out, refused, err
 	}
-	params := &mcp.CallToolParams{Name: t.name, Arguments: args}
+	params := &mcp.CallToolParams{Name: t.name, Arguments: args, Meta: traceOf(ctx)}
 	if braid.CallOf(ctx) != nil {
 		stop := t.watch(ctx, one, params)
 		defer stop()
