@@ -62,7 +62,7 @@ func TestTenThousandCycles(t *testing.T) { //nolint:paralleltest // it measures 
 				return chunks(answer)
 			}}
 			agent := braid.New("worker", model, append(c.parts,
-				braid.Func("add", "Adds two numbers.", add, braid.Pure()), braid.Limit(braid.Limits{Cycles: -1}))...)
+				braid.Func("add", "Adds two numbers.", add, braid.Pure()), braid.Limit(braid.Limits{Cycles: -1, Repeats: -1}))...)
 			if c.deep {
 				agent = braid.New("boss", answers(asksFor("worker", `{"input":"work"}`), says("done")), braid.AsTool(agent, "Works."))
 			}

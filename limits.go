@@ -36,6 +36,12 @@ type Limits struct {
 	// over gets an error result, and the scope that made it ends before its next model call.
 	Depth  int
 	Scopes int
+	// Repeats bounds how often the scope's model may make the same tool call and get the
+	// same result, with nothing new between; default 5. RepeatNote is how often until the
+	// model is told so; default 3. Tools that are there to be asked again and again do not
+	// count ([Polling]).
+	Repeats    int
+	RepeatNote int
 	// Parallel bounds the tools that run at once; default 64.
 	Parallel int
 	// Answers bounds how often an answer that does not keep to its schema ([AnswerSchema]) is
@@ -77,7 +83,7 @@ type Budget struct {
 }
 
 var defaultLimits = Limits{
-	Cycles: 500, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
+	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
 	ArgBytes: 1 << 20, ResultBytes: 8 << 20,
 	ToolTime: 10 * time.Minute, Grace: 2 * time.Second,
 }
@@ -87,6 +93,8 @@ var defaultLimits = Limits{
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
 		l.Cycles = or(l.Cycles, defaultLimits.Cycles)
+		l.Repeats = or(l.Repeats, defaultLimits.Repeats)
+		l.RepeatNote = or(l.RepeatNote, defaultLimits.RepeatNote)
 		l.Depth = or(l.Depth, defaultLimits.Depth)
 		l.Scopes = or(l.Scopes, defaultLimits.Scopes)
 		l.Parallel = or(l.Parallel, defaultLimits.Parallel)

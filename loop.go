@@ -81,7 +81,8 @@ type Inputs struct {
 //  5. A tool asked to stop: finish.
 //  6. The model ended its turn, or failed for good: finish; or, where its answer has not
 //     the form that was asked for, ask for that.
-//  7. A limit is reached: finish. The tools that were asked for are done by then.
+//  7. A limit is reached, or the model makes the same call again and again and
+//     learns nothing: finish. The tools that were asked for are done by then.
 //  8. The conversation takes too much of the model's context: show less of it.
 //  9. Otherwise: call the model.
 func Next(s *Scope, in Inputs) Command {
@@ -143,7 +144,11 @@ func Next(s *Scope, in Inputs) Command {
 	if in.answer.refused(s) {
 		return answerAgain(s, in, "")
 	}
-	return nextModel(s, in, s.fresh)
+	cmd := nextModel(s, in, s.fresh)
+	if s.fresh == event.WhyToolResults && cmd.Do == DoModel {
+		cmd = in.looping(s, cmd)
+	}
+	return cmd
 }
 
 // nextCalls decides for an open batch: the calls that can run now, or until when to wait.

@@ -128,6 +128,18 @@ func (h *history) wants() *history {
 	return h.add(0, "", 0, &event.UserMessage{Content: TextOutput("in its form").Content, Why: event.WhyAnswer})
 }
 
+// stuck is so many cycles of one call that brings the same, and told what the loop says then.
+func (h *history) stuck(cycles int) *history {
+	for cycle := 1; cycle <= cycles; cycle++ {
+		h.calls(cycle, "a").ends(cycle, 0, false)
+	}
+	return h
+}
+
+func (h *history) told() *history {
+	return h.add(0, "", 0, &event.UserMessage{Content: TextOutput("again?").Content, Why: event.WhyRepeats})
+}
+
 func (h *history) gives(cycle int, answer string, refused bool) *history {
 	end := &event.StepEnded{
 		Step: event.StepTool, Outcome: event.OutcomeDone, EndTurn: !refused,
@@ -227,6 +239,9 @@ var nextCases = []nextCase{
 	{name: "nothing was asked", log: (&history{}).add(0, "", 0, &event.RunStarted{Agent: "root"}), do: DoFinish, why: event.WhyNothing, stop: event.StopEndTurn},
 
 	// Where the answer has a form, an end without it is none.
+	{name: "the same call thrice", log: asked().stuck(3), do: DoSay, why: event.WhyRepeats},
+	{name: "the same call thrice, and the model was told", log: asked().stuck(3).told(), do: DoModel, why: event.WhyRepeats},
+	{name: "the same call five times", log: asked().stuck(3).told().calls(4, "a").ends(4, 0, false).calls(5, "a").ends(5, 0, false), do: DoFinish, why: event.WhyLimit, stop: event.StopLimitRepeats, kind: event.ErrLimit},
 	{name: "words instead of an answer in its form", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, do: DoSay, why: event.WhyAnswer},
 	{name: "words, where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
 	{name: "words, and the loop has asked", log: asked().model(1, 1).says(1, event.StopEndTurn).wants(), schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},

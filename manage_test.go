@@ -185,7 +185,8 @@ func TestAWindowKeepsTheTaskAndNeverSplitsACall(t *testing.T) {
 	}}
 	for _, window := range []braid.SlidingWindow{0, 5, 12} {
 		model.seen = nil
-		a := braid.New("a", model, braid.Func("add", "Adds.", add), braid.Manage(braid.Management{By: window}))
+		a := braid.New("a", model, braid.Func("add", "Adds.", add), braid.Manage(braid.Management{By: window}),
+			braid.Limit(braid.Limits{Repeats: -1, RepeatNote: -1}))
 		result, err := a.Run(t.Context(), "the task")
 		if err != nil || result.Text() != "done" {
 			t.Fatal(result, err)

@@ -180,7 +180,7 @@ func checkRun(log []*event.Event) error {
 				}
 				asked[e.Scope], falls[e.Scope] = b.Model, ""
 				if !slices.Contains([]event.Why{
-					event.WhyInput, event.WhyToolResults, event.WhyRetry, event.WhyFallback, event.WhyTakenOver, event.WhyPaused,
+					event.WhyInput, event.WhyToolResults, event.WhyRetry, event.WhyFallback, event.WhyTakenOver, event.WhyPaused, event.WhyRepeats,
 				}, b.Why) {
 					return bad("it goes on because of %q", b.Why)
 				}

@@ -143,6 +143,9 @@ type Scope struct {
 	// refused is the limit for which a call of an agent was refused: the scope ends then.
 	refused event.StopReason
 
+	// repeats is what is known of calls that bring nothing new.
+	repeats repeats
+
 	// offered is what this driver showed the last model call; the fold knows nothing of it.
 	offered *offer
 	// squeeze is where the scope's compaction stands.
@@ -206,6 +209,9 @@ type call struct {
 	result *event.ToolResult
 	// ended is the Seq of the event that has the result.
 	ended int64
+	// sum tells the call with its result from others; 0 for one that a caller handed in,
+	// or that was closed without a result.
+	sum   uint64
 	child *Scope
 	// by is the driver that runs it; the fold knows nothing of it.
 	by *running
@@ -351,6 +357,8 @@ func (v *view) fold(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
 		switch {
+		case b.Why == event.WhyRepeats:
+			s.repeats.told = true
 		case b.Why != "":
 		case b.Mail == "" && e.Author == s.agent:
 			r.rounds++ // a hook let the run go on
@@ -376,6 +384,7 @@ func (v *view) fold(e *event.Event) {
 			s.fresh = b.Why
 			return
 		}
+		s.repeats.forget()
 		s.newest = said{seq: e.Seq}
 		if !hide {
 			s.newest.content, s.newest.whole = content, len(content) == len(b.Content) || v.hide.redacted[e.Seq] != nil
@@ -723,6 +732,9 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if len(b.Shown) > 0 {
 		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: b.Result.IsError, Content: b.Shown}
 	}
+	if b.Outcome == event.OutcomeDone {
+		c.sum = sumOf(c.ToolCall, b.Result)
+	}
 	if v.hide.has(e) {
 		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: compactedResult}
 	} else if repl, ok := v.hide.redacted[e.Seq]; ok {
@@ -848,6 +860,7 @@ func (s *Scope) flush() {
 			s.tracePair(results)
 		}
 	}
+	s.repeats.take(s.batch, s.cycle)
 	s.asking, s.batch, s.settled = nil, nil, 0
 	s.fresh = event.WhyToolResults
 }

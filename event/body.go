@@ -142,7 +142,7 @@ type UserMessage struct {
 	// for what the run began with.
 	Mail string `json:"mail,omitempty"`
 	// Why is set where no person says it, but the loop itself, in the agent's name:
-	// [WhyAnswer]. Such a message is for the model, and no client is shown it.
+	// [WhyAnswer] or [WhyRepeats]. Such a message is for the model, and no client is shown it.
 	Why Why `json:"why,omitempty"`
 }
 

@@ -124,6 +124,7 @@ const (
 	StopLimitInputTokens  StopReason = "limit_input_tokens" //nolint:gosec // tokens of a model
 	StopLimitOutputTokens StopReason = "limit_output_tokens"
 	StopLimitTotalTokens  StopReason = "limit_total_tokens"
+	StopLimitRepeats      StopReason = "limit_repeats"
 	StopLimitCost         StopReason = "limit_cost"
 	StopLimitDepth        StopReason = "limit_depth"
 	StopLimitScopes       StopReason = "limit_scopes"
@@ -161,6 +162,8 @@ const (
 	// WhyAnswer asks for the answer in the form of its schema, because the one that was
 	// given does not have it.
 	WhyAnswer Why = "answer"
+	// WhyRepeats tells the model that it makes the same call again and again, and learns nothing.
+	WhyRepeats Why = "repeats"
 )
 
 // The reasons to end, or to stop for a while.

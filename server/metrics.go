@@ -96,7 +96,7 @@ func knownStop(s event.StopReason) string {
 	switch s {
 	case event.StopEndTurn, event.StopToolUse, event.StopMaxTokens, event.StopSequence, event.StopCancelled, event.StopTimeout,
 		event.StopError, event.StopContextOverflow, event.StopRefusal, event.StopContentFiltered, event.StopGuardrail,
-		event.StopLimitCycles, event.StopLimitToolCalls, event.StopLimitInputTokens, event.StopLimitOutputTokens,
+		event.StopLimitCycles, event.StopLimitToolCalls, event.StopLimitRepeats, event.StopLimitInputTokens, event.StopLimitOutputTokens,
 		event.StopLimitTotalTokens, event.StopLimitCost, event.StopLimitDepth, event.StopLimitScopes:
 		return string(s)
 	default:

@@ -39,7 +39,7 @@ func add(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }
 
 // unlimited lets a run have as many cycles as a scenario wants.
 func unlimited() braid.Part {
-	return braid.Limit(braid.Limits{Cycles: -1, ToolCalls: -1})
+	return braid.Limit(braid.Limits{Cycles: -1, ToolCalls: -1, Repeats: -1, RepeatNote: -1})
 }
 
 func braidAgent(m braid.Model) *braid.Agent {

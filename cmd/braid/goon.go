@@ -82,7 +82,7 @@ func (t *talk) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) 
 		if e.Run != run.ID {
 			continue
 		}
-		if m, ok := e.Body.(*event.UserMessage); ok && e.Scope == "" && ui.story != nil {
+		if m, ok := e.Body.(*event.UserMessage); ok && e.Scope == "" && e.Author == event.UserAuthor && ui.story != nil {
 			ui.story.note(0, dim, "you> %s", oneLine(clean(contentText(m.Content))))
 			said = true
 		}

@@ -1,0 +1,93 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"testing"
+
+	"github.com/braidrun/braid/event"
+)
+
+// stuck is a model that makes the same call for ever.
+type stuck struct{}
+
+func (stuck) Info() ModelInfo { return ModelInfo{Name: "test:stuck"} }
+
+func (stuck) Stream(context.Context, *ModelRequest) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		for _, c := range []Chunk{{Kind: ChunkCall, ID: "c", Text: "look"}, {Kind: ChunkCallInput, Text: `{}`}, {Kind: ChunkStop, Stop: event.StopToolUse}} {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// looker is a tool that always says the same.
+type looker struct{}
+
+func (looker) Spec() ToolSpec {
+	return ToolSpec{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}
+}
+
+func (looker) Call(context.Context, json.RawMessage) (Output, error) {
+	return TextOutput("nothing"), nil
+}
+
+func (looker) Traits() Traits { return Traits{Effect: event.EffectPure} }
+
+// Wherever a driver dies, the next one counts on, and notes once.
+func TestALoopIsCountedOn(t *testing.T) {
+	t.Parallel()
+	agent := New("root", stuck{}, Tools(looker{}))
+	conv, err := cutLog(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := agent.Run(t.Context(), "go", In(conv)); err == nil || r.Stop != event.StopLimitRepeats {
+		t.Fatal(err, r.Stop)
+	}
+	log := conv.logged()
+	for n := 1; n < len(log); n++ {
+		cut, err := cutLog(log[:n], []string{"go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := agent.Resume(t.Context(), cut)
+		if err == nil || r.Stop != event.StopLimitRepeats || r.Metrics.ToolCalls != 5 {
+			t.Errorf("cut after %d: %s after %d calls: %v", n, r.Stop, r.Metrics.ToolCalls, err)
+		}
+		notes := 0
+		for _, e := range cut.logged() {
+			if b, ok := e.Body.(*event.UserMessage); ok && b.Why == event.WhyRepeats {
+				notes++
+			}
+		}
+		if notes != 1 {
+			t.Errorf("cut after %d: noted %d times", n, notes)
+		}
+	}
+}
+
+// What is remembered of a scope has a bound, and costs a short run nothing.
+func TestWhatIsKnownOfCallsHasABound(t *testing.T) { //nolint:paralleltest // it counts allocations
+	var r repeats
+	one := []*call{{ToolCall: &event.ToolCall{Name: "look"}}}
+	for i := range 10 * knownRepeats {
+		one[0].sum = uint64(i + 1)
+		r.take(one, i)
+	}
+	if len(r.known) != knownRepeats || cap(r.known) > 2*knownRepeats || len(r.since) != 1 || r.most != 1 {
+		t.Errorf("%d known in room for %d, %d since, %d at most", len(r.known), cap(r.known), len(r.since), r.most)
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		r = repeats{}
+		for i := range 4 {
+			one[0].sum = uint64(i + 1)
+			r.take(one, i)
+		}
+	}); n > 0 {
+		t.Errorf("four calls allocate %v times", n)
+	}
+}
