@@ -35,6 +35,8 @@ type Agent struct {
 	manage *management
 	// offload is nil for an agent whose results are all shown as they are.
 	offload *offloading
+	// search is nil for an agent that shows its model all its tools.
+	search *toolSearch
 	// hooks is nil for an agent without, and so are permits, of which each says what may
 	// be called.
 	hooks   *hooks

@@ -35,7 +35,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	*w = modelWork{
 		work: work{scope: s, agent: agent, model: model, info: info, step: step, attempt: attempt, begun: d.now},
 		own: ModelRequest{
-			Messages: s.talk.shared(), Tools: offered.specs,
+			Messages: s.talk.shared(), Tools: agent.shown(s, offered),
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
 	}
@@ -97,7 +97,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
 		}
 		d.add(s, c.step, attempt, by.note(begun))
-		if kind, text := refusal(offered, tool, c, by); text != "" {
+		if kind, text := refusal(agent, offered, tool, c, by); text != "" {
 			d.refuse(s, c, by, kind, text)
 			continue
 		}
@@ -129,14 +129,14 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 }
 
 // refusal says why a call cannot be run at all.
-func refusal(offered *offer, tool Tool, c *call, by *decided) (event.ErrorKind, string) {
+func refusal(agent *Agent, offered *offer, tool Tool, c *call, by *decided) (event.ErrorKind, string) {
 	switch {
 	case by != nil && by.refused != "":
 		return by.kind, "Error: " + by.refused
 	case by != nil && by.args != nil && tool != nil:
 		return "", ""
 	case tool == nil:
-		return event.ErrNotFound, "Error: there is no tool called " + quote(c.Name) + "; the tools are: " + list(offered.names) + "."
+		return event.ErrNotFound, "Error: there is no tool called " + quote(c.Name) + "; " + orTheyAreFound(agent, offered) + "."
 	case c.Args == nil:
 		return event.ErrInvalid, "Error: " + c.Fault + "."
 	default:

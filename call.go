@@ -48,6 +48,8 @@ type Call struct {
 	writes  map[string]json.RawMessage
 	endTurn bool
 	closed  bool
+	// found are tools that the call has found; see [SearchTools].
+	found []string
 }
 
 type callKey struct{}

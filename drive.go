@@ -238,6 +238,9 @@ func (d *driver) start() {
 		spent := v.spent
 		started.Spent = &spent
 	}
+	if d.agent.search != nil && session == v.session {
+		started.Found = v.found
+	}
 	if d.agent.servers != nil {
 		started.Servers = d.agent.servers()
 	}

@@ -158,7 +158,7 @@ func (d *driver) settleTool(w *work) {
 		c.endTurn = false // a hook did not let it pass
 	}
 	ended.StepEnded = event.StepEnded{
-		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took,
+		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took, Found: w.foundBy(),
 	}
 	if o := w.agent.offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)

@@ -29,6 +29,8 @@ type view struct {
 	begin int64
 	state *stateBox
 	run   *runView
+	// found are the tools that models have found in this session, as root agents.
+	found []string
 	// letters are the runs in which messages entered the log that came by mail, by
 	// the letters' ids.
 	letters map[string]string
@@ -145,6 +147,11 @@ type Scope struct {
 
 	// repeats is what is known of calls that bring nothing new.
 	repeats repeats
+
+	// found are the tools that its model has found, in that order ([SearchTools]).
+	found []string
+	// shown is what of an offer the model is shown then; the fold knows nothing of it.
+	shown shownTools
 
 	// offered is what this driver showed the last model call; the fold knows nothing of it.
 	offered *offer
@@ -418,14 +425,17 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if b.Session > v.session {
 		v.session = b.Session
 		v.past = transcript{traced: v.past.traced}
-		v.gauge, v.begin = gauge{}, e.Seq
+		v.gauge, v.begin, v.found = gauge{}, e.Seq, nil
 	}
 	if b.Spent != nil {
 		v.spent, v.counted = *b.Spent, true
 	}
 	v.turn = max(v.turn, b.Turn)
 	v.state.clearTemp()
-	root := &Scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge}
+	if b.Found != nil {
+		v.found = slices.Clip(b.Found)
+	}
+	root := &Scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge, found: v.found}
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}
@@ -731,6 +741,9 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	c.result = b.Result
 	if len(b.Shown) > 0 {
 		c.result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: b.Result.IsError, Content: b.Shown}
+	}
+	if len(b.Found) > 0 {
+		s.find(v, b.Found)
 	}
 	if b.Outcome == event.OutcomeDone {
 		c.sum = sumOf(c.ToolCall, b.Result)

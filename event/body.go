@@ -55,6 +55,9 @@ type RunStarted struct {
 	// Tools and Servers are what the model may use, for the wires that announce it.
 	Tools   []string     `json:"tools,omitempty"`
 	Servers []ToolServer `json:"servers,omitempty"`
+	// Found are those of Tools that the session's earlier runs have found by looking for
+	// them, where the agent does not show its model all of them.
+	Found []string `json:"found,omitempty"`
 	// Metadata is the caller's own.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Spent is what the conversation's earlier runs have used. It stands here only where
@@ -235,7 +238,10 @@ type StepEnded struct {
 	// EndTurn is set where the tool asked the loop to stop after this batch
 	// and the model is not to sum the result up (ADK's skip_summarization,
 	// Strands' stop_event_loop).
-	EndTurn  bool          `json:"end_turn,omitempty"`
+	EndTurn bool `json:"end_turn,omitempty"`
+	// Found are tools that the call has found: the model is shown them from its next
+	// call on.
+	Found    []string      `json:"found,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 }
 

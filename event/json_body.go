@@ -324,6 +324,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.timeOpt(`"retry_at":`, b.RetryAt)
 	w.strOpt(`"fallback":`, b.Fallback)
 	w.boolOpt(`"end_turn":`, b.EndTurn)
+	w.strsOpt(`"found":`, b.Found)
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
 	w.end()
 }
@@ -354,6 +355,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.Fallback = r.String()
 		case "end_turn":
 			b.EndTurn = r.Bool()
+		case "found":
+			b.Found = r.strings()
 		case "duration_ns":
 			b.Duration = r.duration()
 		default:
@@ -452,6 +455,7 @@ func (w *encoder) runStarted(b *RunStarted) {
 	w.strOpt(`"executor":`, b.Executor)
 	w.strsOpt(`"tools":`, b.Tools)
 	w.serversOpt(`"servers":`, b.Servers)
+	w.strsOpt(`"found":`, b.Found)
 	w.labelsOpt(`"metadata":`, b.Metadata)
 	w.spentOpt(b.Spent)
 	w.end()
@@ -475,6 +479,8 @@ func (r *decoder) runStarted() *RunStarted {
 			b.Tools = r.strings()
 		case "servers":
 			b.Servers = r.servers()
+		case "found":
+			b.Found = r.strings()
 		case "metadata":
 			b.Metadata = r.labels()
 		case "spent":
