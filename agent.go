@@ -41,6 +41,8 @@ type Agent struct {
 	// be called.
 	hooks   *hooks
 	permits []*policy
+	// guards look at what is said.
+	guards []guard
 	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
 	// answer is what the agent's answers are held to; nil for nothing.

@@ -35,6 +35,9 @@ type Call struct {
 	reconcile bool
 	box       *stateBox
 	reading   *reading
+	// guards look at the result; siftedBy are those that have taken something out of it.
+	guards    []guard
+	siftedBy  []string
 	arrivals  chan<- arrival
 	quit      <-chan struct{}
 	questions asker
@@ -106,6 +109,13 @@ func (c *Call) progress(b *event.ToolProgress) {
 	c.mu.Unlock()
 	if closed || c.arrivals == nil { // a hook stands where nobody takes news
 		return
+	}
+	if len(c.guards) > 0 {
+		s := sieve{ctx: c, guards: c.guards}
+		b = &event.ToolProgress{Call: b.Call, Tool: b.Tool, Text: s.text(b.Text), Data: s.json(b.Data)}
+		if s.err != nil {
+			return
+		}
 	}
 	select {
 	case c.arrivals <- arrival{call: c, live: b}:

@@ -255,10 +255,10 @@ func (d *driver) input() {
 	}
 	for _, m := range d.row.Input[min(d.view.run.inputs, len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
-			d.add(root, "", 0, &event.AssistantMessage{Content: m.Content, Stop: event.StopEndTurn})
+			d.hear(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: event.StopEndTurn} })
 			continue
 		}
-		d.add(nil, "", 0, &event.UserMessage{Content: m.Content})
+		d.hear(nil, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
 	}
 }
 

@@ -231,6 +231,11 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.id, c.step
 	own.Agent, own.Attempt = s.agent, attempt
 	own.box = d.view.state
+	agent := d.agentOf(s.agent)
+	if agent == nil {
+		agent = d.agent
+	}
+	own.guards = d.guardsOf(agent, GuardResult)
 	own.questions.of = own
 	for _, q := range c.asks {
 		if q.Name == PermissionQuestion {

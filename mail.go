@@ -129,7 +129,7 @@ func (d *driver) enter(letters []journal.Mail) {
 			if planted.Is("message twice") {
 				d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
 			}
-			d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
+			d.hear(nil, m.Message, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
 		default:
 			d.read = append(d.read, m.ID)
 		}

@@ -549,6 +549,14 @@ func checkHidden(log []*event.Event, seed uint64) error {
 		}
 		hidden = append(hidden, e)
 	}
+	// What is left of an erased event is what its redaction shows.
+	for _, e := range log {
+		if r, ok := e.Body.(*event.Redacted); ok {
+			for _, b := range r.Replacement {
+				delete(gone, b)
+			}
+		}
+	}
 	v := newView(nil)
 	for _, e := range hidden {
 		v.hide.note(e)

@@ -30,6 +30,9 @@ func (d *driver) takeBack(w *work, text string) {
 // a driver itself takes back, is replaced where it stands, because the run goes
 // on; for anything else the view must be folded anew.
 func (v *view) redact(e *event.Event, b *event.Redacted) {
+	if b.Clean {
+		return
+	}
 	v.hide.note(e)
 	s := v.run.scope(e.Scope)
 	if s == nil || s.newest.seq != b.Target || b.Target == 0 || !s.newest.whole {

@@ -74,7 +74,12 @@ func (d *driver) runInline(w *work) {
 // callModel calls a model and the hooks after it.
 func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 	ctx := w.within(d.ctx)
+	guards := d.guardsOf(w.agent, GuardOutput)
+	if len(guards) > 0 {
+		send = hushed(send)
+	}
 	runModel(ctx, w, a, send)
+	w.answer.sift(ctx, guards)
 	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
 		w.tellAfterModel(ctx, list, d.agent.limits.Grace)
 	}
@@ -164,6 +169,7 @@ func (d *driver) settleTool(w *work) {
 		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)
 	}
 	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
+	d.record(w.scope, w.step, w.attempt, c.siftedBy)
 }
 
 // toolEnded is the end of a tool call and its result in one piece of memory.
@@ -191,6 +197,7 @@ func (d *driver) settleModel(w *work) {
 			d.partial = nil
 		}
 		d.add(w.scope, w.step, w.attempt, end.message)
+		d.record(w.scope, w.step, w.attempt, end.siftedBy)
 		return
 	}
 	if d.cutOff() {

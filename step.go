@@ -107,6 +107,8 @@ type modelEnd struct {
 	// in place of the person's newest message, empty for nothing.
 	begun bool
 	taken string
+	// siftedBy are the guardrails that have taken something out of the answer.
+	siftedBy []string
 }
 
 // modelAnswer is a model's message and what it cost in one piece of memory.
@@ -152,6 +154,11 @@ func runTool(w *work) {
 // result turns a tool's end into what the model is shown. Failures are results
 // too: they never end the run.
 func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
+	return c.sift(r, e.raw(c, limit, r))
+}
+
+// raw is the result before guardrails have seen it.
+func (e *toolEnd) raw(c *Call, limit int, r *event.ToolResult) *event.Error {
 	r.Call, r.Name = c.ID, c.Name
 	if e.err != nil {
 		kind, text := toolFailure(c, e.err, e.took)

@@ -227,6 +227,9 @@ func (h *hidden) note(e *event.Event) {
 			scope: e.Scope, from: b.From, to: b.To, keep: b.Keep, cut: b.Cut, summary: b.Summary, shown: b.Cut,
 		})
 	case *event.Redacted:
+		if b.Clean {
+			return
+		}
 		if h.redacted == nil {
 			h.redacted = make(map[int64][]event.Block)
 		}

@@ -431,6 +431,9 @@ type Redacted struct {
 	// Replacement is shown instead.
 	Replacement []Block `json:"replacement,omitempty"`
 	Reason      string  `json:"reason,omitempty"`
+	// Clean says that the target never held it: it was taken out before the target was
+	// written, and this is the record of that.
+	Clean bool `json:"clean,omitempty"`
 }
 
 // Kind implements [Body].

@@ -889,6 +889,7 @@ func (w *encoder) redacted(b *Redacted) {
 	w.int(`"target":`, b.Target)
 	w.blocksOpt(`"replacement":`, b.Replacement)
 	w.strOpt(`"reason":`, b.Reason)
+	w.boolOpt(`"clean":`, b.Clean)
 	w.end()
 }
 
@@ -902,6 +903,8 @@ func (r *decoder) redacted() *Redacted {
 			b.Replacement = r.blocks()
 		case "reason":
 			b.Reason = r.String()
+		case "clean":
+			b.Clean = r.Bool()
 		default:
 			o.Unknown()
 		}

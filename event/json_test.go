@@ -222,6 +222,11 @@ func TestJSONExamples(t *testing.T) {
 			`{"kind":"assistant_message","body":{"content":[{"kind":"text","text":"hi"}],"hook":true}}`,
 		},
 		{
+			"what was taken out before it was written",
+			event.Event{Body: &event.Redacted{Target: 2, Reason: "cards", Clean: true}},
+			`{"kind":"redacted","body":{"target":2,"reason":"cards","clean":true}}`,
+		},
+		{
 			"no answer is null", event.Event{Body: &event.Answered{Token: "t"}}, `{"kind":"answered","body":{"token":"t","value":null}}`,
 		},
 		{

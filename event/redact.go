@@ -11,10 +11,13 @@ func (r *Redacted) Shown() []Block {
 }
 
 // Cover gives an event as it may be shown to clients and people once it is redacted: its
-// content is replaced. Calls stay without their arguments and results without what they
+// content is replaced, unless the redaction is Clean. Calls stay without their arguments and results without what they
 // say, because others refer to them. An event that says nothing stays as it is. e
 // itself is not changed.
 func (r *Redacted) Cover(e *Event) *Event {
+	if r.Clean {
+		return e
+	}
 	shown := *e
 	switch b := e.Body.(type) {
 	case *UserMessage:

@@ -77,6 +77,12 @@ type Store interface {
 	// Attempt 0; one that asked may also be closed under the Attempt that did,
 	// with OutcomeCancelled.
 	//
+	// Redactions. An [event.Redacted] erases what it hides, in the same transaction: from then
+	// on the store has its target as [Erase] leaves it, and where that repeats the run's Input,
+	// the run has no Input any more. A later Admit that asks for the same is still known to
+	// be a repeat. What the store has handed out before is not changed. A target that is not there
+	// erases nothing.
+	//
 	// Mail. A batch that reads mail which the run does not have, or has consumed,
 	// is refused with ErrConflict. A run that ends without having read a
 	// MailMessage does not lose it: in the same transaction all such letters move,

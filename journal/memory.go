@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -94,6 +95,8 @@ type run struct {
 	older, newer *run
 	open         openSteps
 	inbox        inbox
+	// erased is the sum of an input that a redaction has erased.
+	erased *[sha256.Size]byte
 }
 
 // Admit implements [Store].
@@ -128,7 +131,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 		known = c.keys[r.Key]
 	}
 	if known != nil {
-		if !sameRequest(known.row, r) {
+		if !known.same(r) {
 			return Run{}, &event.Error{
 				Op: op, Kind: event.ErrConflict,
 				Message: "a run with this id or key was admitted with another input",

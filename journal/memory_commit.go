@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 
 	"github.com/braidrun/braid/event"
@@ -65,8 +66,11 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 		}
 		c.events = append(c.events, b.Events...)
 		for _, e := range b.Events {
-			if change, ok := e.Body.(*event.StateChanged); ok {
-				m.share(&r.row, change)
+			switch b := e.Body.(type) {
+			case *event.StateChanged:
+				m.share(&r.row, b)
+			case *event.Redacted:
+				m.erase(c, b)
 			}
 		}
 	}
@@ -154,7 +158,43 @@ func sameEvent(a, b *event.Event) bool {
 		a.Body.Kind() == b.Body.Kind()
 }
 
-// sameRequest compares what two admissions ask for, as [Store] Admit says.
+// erase carries a redaction out. Who was handed a part of the log keeps it as it was.
+func (m *Memory) erase(c *conversation, b *event.Redacted) {
+	if b.Target < 1 || b.Target > c.last() {
+		return
+	}
+	target := c.events[b.Target-1]
+	left, input := Erase(b, target)
+	if left != target {
+		c.events = slices.Clone(c.events)
+		c.events[b.Target-1] = left
+	}
+	if r := m.runs[target.Run]; input && r != nil && r.conversation == c && r.row.Input != nil {
+		sum := inputSum(r.row.Input)
+		r.erased, r.row.Input = &sum, nil
+	}
+}
+
+// inputSum tells inputs apart once one of them is erased.
+func inputSum(input []event.Message) [sha256.Size]byte {
+	var text []byte
+	for i := range input {
+		// What cannot be written is told apart by nothing.
+		text, _ = event.AppendMessage(append(text, 0), input[i])
+	}
+	return sha256.Sum256(text)
+}
+
+// same compares what two admissions ask for, as [Store] Admit says.
+func (r *run) same(b Run) bool {
+	if r.erased == nil {
+		return sameRequest(r.row, b)
+	}
+	sum := inputSum(b.Input)
+	b.Input = nil
+	return sameRequest(r.row, b) && sum == *r.erased
+}
+
 func sameRequest(a, b Run) bool {
 	return a.Conversation == b.Conversation && a.User == b.User && a.Agent == b.Agent &&
 		a.Key == b.Key && a.NewSession == b.NewSession &&

@@ -39,6 +39,9 @@ func (d *drive) heard(a *agentSpan, e *event.Event, blocks []event.Block) {
 
 // redacted puts what stands in its place where something was taken back.
 func (d *drive) redacted(b *event.Redacted) {
+	if b.Clean {
+		return
+	}
 	for _, a := range d.scopes {
 		for _, list := range [][]said{a.talk.news, a.talk.first} {
 			for i := range list {

@@ -155,6 +155,10 @@ func (s *story) common(e *event.Event, depth int) {
 	case *event.Compacted:
 		s.note(depth, dim, "the conversation became long: %s", compactedWords(b))
 	case *event.Redacted:
+		if b.Clean {
+			s.note(depth, dim, "the guardrail %s has taken something out", cleanLine(b.Reason))
+			return
+		}
 		s.note(depth, dim, "the model's provider takes back what was asked: %s", oneLine(clean(event.TextOf(b.Shown()))))
 	case *event.Fault:
 		message, _ := describe(b.Err)

@@ -271,7 +271,11 @@ func (t *timeline) other(e *event.Event) {
 		t.line(e, dim, "[log] events %d to %d %s", b.From, b.To, words)
 		t.text(e, dim, "  ", contentText(b.Summary), resultLines)
 	case *event.Redacted:
-		t.line(e, yellow, "[log] event %d is redacted: %s", b.Target, cleanLine(b.Reason))
+		words := "is redacted"
+		if b.Clean {
+			words = "was written without what a guardrail took out"
+		}
+		t.line(e, yellow, "[log] event %d %s: %s", b.Target, words, cleanLine(b.Reason))
 	default:
 		t.line(e, dim, "[%s] this version does not know it; --json shows it", cleanLine(string(e.Body.Kind())))
 	}

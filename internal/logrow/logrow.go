@@ -3,6 +3,7 @@ package logrow
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -63,8 +64,54 @@ func texts(data []byte, yield func(text []byte) error) error {
 	return nil
 }
 
-// UnpackMessages reads what [PackMessages] wrote.
+// erased begins what is left of messages that a redaction has erased: their sum.
+const erased = 0x00
+
+// Erased gives what is kept of packed messages that are erased. What is erased stays so.
+func Erased(packed []byte) []byte {
+	if len(packed) == 0 || packed[0] == erased {
+		return packed
+	}
+	sum := sha256.Sum256(packed)
+	return append([]byte{erased}, sum[:]...)
+}
+
+// Same reports whether stored messages, which may be erased by now, were these.
+func Same(stored, packed []byte) bool {
+	if len(stored) > 0 && stored[0] == erased {
+		packed = Erased(packed)
+	}
+	return bytes.Equal(stored, packed)
+}
+
+// Rewrite gives a row with another event in the place of one, and leaves the others byte for byte.
+func Rewrite(first, seq int64, data []byte, change func(*event.Event) *event.Event) ([]byte, error) {
+	var decoder event.Decoder
+	out := make([]byte, 0, len(data))
+	err := texts(data, func(text []byte) error {
+		out = append(out, separator)
+		if first++; first-1 != seq {
+			out = append(append(out, text...), '\n')
+			return nil
+		}
+		e, err := decoder.Decode(text)
+		if err != nil {
+			return err
+		}
+		if out, err = event.AppendJSON(out, change(&e)); err != nil {
+			return err
+		}
+		out = append(out, '\n')
+		return nil
+	})
+	return out, err
+}
+
+// UnpackMessages reads what [PackMessages] wrote; of what is erased there are none.
 func UnpackMessages(data []byte) ([]event.Message, error) {
+	if len(data) > 0 && data[0] == erased {
+		return nil, nil
+	}
 	var messages []event.Message
 	err := texts(data, func(text []byte) error {
 		m, err := event.DecodeMessage(text)

@@ -80,6 +80,7 @@ func groups() []group {
 		{"news", newsCases()},
 		{"left", leftCases()},
 		{"state", stateCases()},
+		{"erase", eraseCases()},
 		{"read", readCases()},
 		{"due", dueCases()},
 		{"list", listCases()},

@@ -35,7 +35,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	caught := map[string]int{} // by case
 	t.Run("mutants", func(t *testing.T) {
 		first := mutants()
-		for i, m := range slices.Concat(first, mailMutants(), aloneMutants(), listMutants(), removeMutants()) {
+		for i, m := range slices.Concat(first, mailMutants(), aloneMutants(), listMutants(), removeMutants(), eraseMutants()) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				known, all := false, 0

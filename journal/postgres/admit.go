@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,5 +207,5 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 func (a *admission) asksFor(row *runRow) bool {
 	r := &a.run
 	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&
-		row.run.Key == r.Key && row.run.NewSession == r.NewSession && bytes.Equal(row.input, a.input)
+		row.run.Key == r.Key && row.run.NewSession == r.NewSession && logrow.Same(row.input, a.input)
 }

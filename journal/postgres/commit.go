@@ -138,6 +138,17 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 		last = b.Events[n-1].Seq
 		writes = append(writes, do(insertLog, f.key, f.tenant, f.last+1, last, l.Epoch, packed))
 		writes = append(writes, f.index(b.Events)...)
+		for _, e := range b.Events {
+			if r, ok := e.Body.(*event.Redacted); ok {
+				// The batch's own events can be the target.
+				if err := x.more(writes...); err != nil {
+					return err
+				}
+				if writes, err = f.erase(x, op, r); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	if b.Status.Ended() {
 		steps, over = nil, 1

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -206,5 +205,5 @@ func (a *admission) known(x *tx, conversation int64) (row runRow, known bool, er
 func (a *admission) asksFor(row *runRow) bool {
 	r := &a.run
 	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&
-		row.run.Key == r.Key && row.run.NewSession == r.NewSession && bytes.Equal(row.input, a.input)
+		row.run.Key == r.Key && row.run.NewSession == r.NewSession && logrow.Same(row.input, a.input)
 }

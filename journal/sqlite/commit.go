@@ -203,6 +203,8 @@ func (f *fence) index(x *tx, e *event.Event) error {
 	case *event.RunStarted:
 		_, err := x.exec(setFirst, e.Seq, body.Session, f.runKey)
 		return err
+	case *event.Redacted:
+		return f.erase(x, body)
 	case *event.Compacted:
 		if last := body.Covered(); e.Scope == "" && last >= body.From {
 			_, err := x.exec(insertCompaction, f.key, e.Seq, body.From, last)

@@ -26,6 +26,8 @@ var pragmas = []string{
 	// A burst may make the write-ahead log long; it need not stay so.
 	"journal_size_limit(67108864)",
 	"temp_store(memory)",
+	// What a redaction or a removal takes out is overwritten, and not only let go.
+	"secure_delete(1)",
 	// macOS needs to be asked for what the others do.
 	"fullfsync(1)", "checkpoint_fullfsync(1)",
 }

@@ -339,7 +339,9 @@ func (enc *Encoder) take(e *event.Event) {
 	case *event.Compacted:
 		enc.send(&Notice{Code: "compacted", Message: "The conversation became long: its beginning is now a summary for the model.", Place: enc.place(e)})
 	case *event.Redacted:
-		enc.redact(b)
+		if !b.Clean { // what the target shows is right
+			enc.redact(b)
+		}
 	case *event.RunEnded:
 		enc.finish(b)
 	}

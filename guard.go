@@ -1,0 +1,363 @@
+package braid
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
+
+// GuardPlace is where a guardrail looks.
+type GuardPlace string
+
+// The places of a [Guard].
+const (
+	// GuardInput is what a run is given: its input, and the messages that come while it is open.
+	GuardInput GuardPlace = "input"
+	// GuardOutput is what models say: text, thinking, and the arguments of tool calls.
+	GuardOutput GuardPlace = "output"
+	// GuardResult is what tools give: their results and errors, and the news of their progress.
+	GuardResult GuardPlace = "result"
+)
+
+// Guard adds a guardrail: check is given each text that passes at these places, at all of them where
+// none is named, and gives what may stand in its place, which is the text itself where nothing is wrong
+// with it. Texts in JSON (arguments, structured results) are checked one by one.
+//
+// What was taken out never reaches the log, a stream, a model or a hook behind it, but for [BeforeRun],
+// which stands before what is said; an
+// [event.Redacted] that is Clean records under name where it was, and what the store keeps of a run's own input is erased with it. The live
+// pieces of answers are not shown where a guardrail looks at output: the whole answer comes at once.
+//
+// An error of check, or a panic, lets nothing pass: the run fails, the model's call fails,
+// or the tool's result is an error. The root agent's guardrails hold for all that work in its
+// runs; each is asked what the one before it has left. check is called from several goroutines
+// at once and stops when its context is cancelled. It is asked again for what a driver that
+// died had not written.
+func Guard(name string, check func(ctx context.Context, text string) (string, error), places ...GuardPlace) Part {
+	return partFunc(func(a *Agent) error {
+		bad := func(message, hint string) error {
+			return &event.Error{Op: "agent " + a.name, Kind: event.ErrInvalid, Message: message, Hint: hint}
+		}
+		switch {
+		case name == "":
+			return bad("a guardrail has no name", "give it one: it stands in the log")
+		case check == nil:
+			return bad("the guardrail "+name+" checks nothing", "pass a function")
+		}
+		for _, p := range places {
+			if p != GuardInput && p != GuardOutput && p != GuardResult {
+				return bad("a guardrail cannot look at "+quote(string(p)), "use GuardInput, GuardOutput or GuardResult")
+			}
+		}
+		a.guards = append(a.guards, guard{name, check, places})
+		return nil
+	})
+}
+
+type guard struct {
+	name   string
+	check  func(ctx context.Context, text string) (string, error)
+	places []GuardPlace
+}
+
+// guardsOf lists the guardrails that look at a place for what an agent does.
+func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guard {
+	if len(d.agent.guards) == 0 && len(agent.guards) == 0 {
+		return nil
+	}
+	all := d.agent.guards
+	if agent != d.agent {
+		all = slices.Concat(all, agent.guards)
+	}
+	var list []guard
+	for _, g := range all {
+		if len(g.places) == 0 || slices.Contains(g.places, place) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// sieve lets texts through guardrails, and knows what it has found.
+type sieve struct {
+	ctx    context.Context //nolint:containedctx // a sieve lives for one call
+	guards []guard
+	// by are the guardrails that have taken something out; err is the first that failed.
+	by  []string
+	err error
+}
+
+func (s *sieve) text(text string) string {
+	for i := range s.guards {
+		g := &s.guards[i]
+		if text == "" || s.err != nil {
+			return text
+		}
+		h := hook{call: func(ctx context.Context, _ hookEvent) (err error) {
+			passed, err := g.check(ctx, text)
+			if err == nil && passed != text {
+				text = validText(passed)
+				if !slices.Contains(s.by, g.name) {
+					s.by = append(s.by, g.name)
+				}
+			}
+			return err
+		}}
+		if err := h.safely(s.ctx, nil); err != nil {
+			e := &event.Error{
+				Op: "guardrail " + g.name, Kind: event.ErrInternal, Message: "the guardrail " + g.name + " could not look at it, so that it does not pass",
+				Hint: "try again; the operator sees why", Err: err,
+			}
+			if errors.Is(err, context.Canceled) {
+				e.Kind = event.ErrCancelled
+			}
+			s.err = e
+		}
+	}
+	return text
+}
+
+// json lets the texts of a JSON value through.
+func (s *sieve) json(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return raw
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return raw
+	}
+	changed := false
+	v = s.value(v, &changed)
+	if !changed {
+		return raw
+	}
+	var buf bytes.Buffer
+	encoder := json.NewEncoder(&buf)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		s.err = err
+		return raw
+	}
+	return bytes.TrimSpace(buf.Bytes())
+}
+
+func (s *sieve) value(v any, changed *bool) any {
+	pass := func(text string) string {
+		passed := s.text(text)
+		*changed = *changed || passed != text
+		return passed
+	}
+	switch v := v.(type) {
+	case string:
+		return pass(v)
+	case json.Number:
+		if passed := pass(v.String()); passed != v.String() {
+			return passed // a number that may not be said is no number any more
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = s.value(v[i], changed)
+		}
+		return v
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, one := range v {
+			out[pass(k)] = s.value(one, changed)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+// blocks lets content through. The blocks that were given stay as they are.
+func (s *sieve) blocks(in []event.Block) []event.Block {
+	out := in
+	for i, b := range in {
+		passed := s.block(b)
+		if passed == b {
+			continue
+		}
+		if len(out) > 0 && &out[0] == &in[0] {
+			out = slices.Clone(in)
+		}
+		out[i] = passed
+	}
+	return slices.DeleteFunc(out, func(b event.Block) bool { return b == event.Block(taken) })
+}
+
+// taken stands for a block of which nothing may be left.
+var taken = &event.RedactedThinking{}
+
+func (s *sieve) block(b event.Block) event.Block {
+	switch b := b.(type) {
+	case *event.Text:
+		if text := s.text(b.Text); text != b.Text {
+			if text == "" {
+				text = "[redacted]"
+			}
+			return &event.Text{Text: text, Signature: b.Signature}
+		}
+	case *event.Thinking:
+		if s.text(b.Text) != b.Text {
+			return taken // a provider refuses thinking that it has not signed
+		}
+	case *event.ToolCall:
+		args, invalid := s.json(b.Args), s.text(b.Invalid)
+		if string(args) != string(b.Args) || invalid != b.Invalid {
+			c := *b
+			c.Args, c.Invalid = args, invalid
+			return &c
+		}
+	case *event.ToolResult:
+		return s.result(b)
+	case *event.Document:
+		name, text := s.text(b.Name), s.text(b.Text)
+		if name != b.Name || text != b.Text {
+			c := *b
+			c.Name, c.Text = name, text
+			return &c
+		}
+	case *event.Citation:
+		title, url, q := s.text(b.Title), s.text(b.URL), s.text(b.Quote)
+		if title != b.Title || url != b.URL || q != b.Quote {
+			c := *b
+			c.Title, c.URL, c.Quote = title, url, q
+			return &c
+		}
+	case *event.Code:
+		if code := s.text(b.Code); code != b.Code {
+			return &event.Code{Language: b.Language, Code: code}
+		}
+	case *event.CodeResult:
+		if out := s.text(b.Output); out != b.Output {
+			return &event.CodeResult{Outcome: b.Outcome, Output: out}
+		}
+	case *event.UnknownBlock:
+		if raw := s.json(b.Raw); string(raw) != string(b.Raw) {
+			c := *b
+			c.Raw = raw
+			return &c
+		}
+	}
+	return b
+}
+
+func (s *sieve) result(r *event.ToolResult) *event.ToolResult {
+	content, raw := s.blocks(r.Content), s.json(r.Structured)
+	if len(content) == len(r.Content) && slices.Equal(content, r.Content) && string(raw) == string(r.Structured) {
+		return r
+	}
+	c := *r
+	c.Content, c.Structured = content, raw
+	return &c
+}
+
+// record writes that guardrails have taken something out of the event that was written last.
+func (d *driver) record(s *Scope, step string, attempt int, by []string) {
+	for _, name := range by {
+		d.add(s, step, attempt, &event.Redacted{Target: d.view.last - int64(slices.Index(by, name)), Reason: name, Clean: true})
+	}
+}
+
+// hear lets what somebody says to the root agent through its guardrails, and writes it.
+func (d *driver) hear(s *Scope, content []event.Block, body func([]event.Block) event.Body) {
+	guards := d.guardsOf(d.agent, GuardInput)
+	if len(guards) == 0 {
+		d.add(s, "", 0, body(content))
+		return
+	}
+	sieve := sieve{ctx: d.ctx, guards: guards}
+	var passed []event.Block
+	back := d.aside(func() { passed = sieve.blocks(content) })
+	if !back || sieve.err != nil {
+		passed = redactedContent
+		if back {
+			d.broke(sieve.err)
+		}
+	}
+	if len(passed) == 0 {
+		passed = redactedContent
+	}
+	d.add(s, "", 0, body(passed))
+	by := sieve.by
+	if !back || sieve.err != nil {
+		by = []string{guards[0].name}
+	}
+	d.record(s, "", 0, by)
+}
+
+// sift lets a model's answer through the guardrails.
+func (e *modelEnd) sift(ctx context.Context, guards []guard) {
+	if len(guards) == 0 {
+		return
+	}
+	s := sieve{ctx: ctx, guards: guards}
+	e.partial = s.blocks(e.partial)
+	if e.message != nil {
+		if content := s.blocks(e.message.Content); len(content) != len(e.message.Content) || !slices.Equal(content, e.message.Content) {
+			if len(content) == 0 {
+				content = redactedContent
+			}
+			e.message.Content = content
+		}
+	}
+	e.siftedBy = s.by
+	if s.err != nil {
+		e.message, e.partial, e.err, e.siftedBy = nil, nil, s.err, nil
+	}
+}
+
+// hushed keeps the pieces of an answer from being shown before it is whole.
+func hushed(send func(event.Body) bool) func(event.Body) bool {
+	return func(b event.Body) bool {
+		switch b.(type) {
+		case *event.TextDelta, *event.ThinkingDelta, *event.ToolInputDelta, *event.AnswerReplaced:
+			return true
+		default:
+			return send(b)
+		}
+	}
+}
+
+// sift lets a tool's result through the guardrails; err is what stands beside it.
+func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
+	if len(c.guards) == 0 {
+		return err
+	}
+	s := sieve{ctx: c, guards: c.guards}
+	if c.Err() != nil {
+		s.ctx = context.WithoutCancel(c)
+	}
+	*r = *s.result(r)
+	if err != nil {
+		was := err.Message
+		if said := s.text(was); said != was {
+			other := *err
+			other.Message = said
+			err = &other
+		}
+		if hint := s.text(err.Hint); hint != err.Hint {
+			other := *err
+			other.Hint = hint
+			err = &other
+		}
+	}
+	if s.err != nil {
+		err = hookError(s.err)
+		r.IsError, r.Structured = true, nil
+		r.Content = []event.Block{&event.Text{Text: "Error: " + err.Message + "."}}
+	}
+	if len(r.Content) == 0 {
+		r.Content = redactedContent
+	}
+	c.siftedBy = s.by
+	return err
+}

@@ -1,0 +1,26 @@
+package journal
+
+import "github.com/braidrun/braid/event"
+
+// Erase gives a stored event as a redaction leaves it, and says whether the event repeats a
+// part of its run's Input, which is to be erased then, too. It is the rule by which stores carry
+// a redaction out; see [Store] Commit.
+//
+// Erased is what was said, and what a tool gave. What a driver may still need as it was stays,
+// and is only hidden by those who show it: answers with calls, which may not have run, the pieces of
+// an answer, questions and their answers, and state.
+func Erase(r *event.Redacted, target *event.Event) (left *event.Event, input bool) {
+	switch b := target.Body.(type) {
+	case *event.UserMessage:
+		input = b.Mail == "" && b.Why == ""
+	case *event.AssistantMessage:
+		input = target.Step == ""
+		if b.Piece || len(event.CallsOf(b.Content)) > 0 {
+			return target, input
+		}
+	case *event.StepEnded, *event.ScopeOpened, *event.Notice:
+	default:
+		return target, false
+	}
+	return r.Cover(target), input
+}
