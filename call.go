@@ -3,6 +3,7 @@ package braid
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,6 +50,7 @@ type Call struct {
 
 	mu      sync.Mutex
 	writes  map[string]json.RawMessage
+	updates []stateUpdate
 	endTurn bool
 	closed  bool
 	// found are tools that the call has found; see [SearchTools].
@@ -145,7 +147,7 @@ func (c *Call) state(key string) (json.RawMessage, bool) {
 }
 
 func (c *Call) setState(key string, v json.RawMessage) {
-	if strings.HasPrefix(key, StateTemp) {
+	if isTemp(key) {
 		c.box.setTemp(key, v)
 		return
 	}
@@ -158,6 +160,7 @@ func (c *Call) setState(key string, v json.RawMessage) {
 		c.writes = make(map[string]json.RawMessage)
 	}
 	c.writes[key] = v
+	c.updates = slices.DeleteFunc(c.updates, func(u stateUpdate) bool { return u.key == key })
 }
 
 // close ends the call's influence: what a straggler does later changes nothing.

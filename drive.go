@@ -2,6 +2,7 @@ package braid
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -54,7 +55,9 @@ type driver struct {
 	// unread is why the log could not be read again.
 	unread    error
 	simulated bool
-	alone     bool
+	// given is the state that the caller gave the run; nil for none.
+	given map[string]json.RawMessage
+	alone bool
 	// patient says that the caller waits for the run itself: it is not parked for a
 	// timer.
 	patient bool
@@ -158,6 +161,9 @@ func (d *driver) recover(early []journal.Mail) error {
 			Message: "the run was begun by agent " + d.view.run.scopes[0].agent + ", which this agent does not have",
 			Hint:    "resume it with the agent that it was begun with; it keeps waiting",
 		}
+	}
+	for key, value := range d.given {
+		d.view.state.setTemp(StateTemp+key, value)
 	}
 	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
 		d.input() // of a run that has begun, the log has what a hook made of its input

@@ -2,8 +2,10 @@ package braid_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -209,11 +211,22 @@ func (s *tailed) Tail(ctx context.Context, conversation string) (journal.Tail, e
 		return journal.Tail{}, err
 	}
 	t := journal.Tail{First: 1, Events: events}
+	state, before := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for i, e := range events {
 		t.Last = e.Seq
-		if b, ok := e.Body.(*event.RunStarted); ok {
+		switch b := e.Body.(type) {
+		case *event.RunStarted:
 			t.First, t.Events, t.Session, t.Begin = e.Seq, events[i:], b.Session, e.Seq
+			before = maps.Clone(state)
+		case *event.StateChanged:
+			maps.Copy(state, b.Set)
+			for _, key := range b.Delete {
+				delete(state, key)
+			}
 		}
+	}
+	if t.First > 1 {
+		t.State = before
 	}
 	return t, nil
 }

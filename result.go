@@ -33,8 +33,8 @@ type Result struct {
 	Usage       event.Usage
 	CostNanoUSD *int64
 	Metrics     Metrics
-	// State is the run's own state: what tools set with [StateTemp], without the
-	// prefix (Strands' request state).
+	// State is the run's own state: what tools set with [StateRun] and [StateTemp], without
+	// the prefix (Strands' request state).
 	State map[string]json.RawMessage
 	// Output is the answer as JSON, where it was to be that ([AnswerSchema]) and is. See
 	// [OutputOf].

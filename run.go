@@ -2,9 +2,11 @@ package braid
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +74,8 @@ type runOptions struct {
 	newSession bool
 	tenant     string
 	user       string
+	state      map[string]any
+	given      map[string]json.RawMessage
 	policy     Policy
 	want       *answer
 	// run is the run to drive where it was admitted before; waits says that its
@@ -107,6 +111,19 @@ func NewSession() RunOption { return func(o *runOptions) { o.newSession = true }
 // belongs to the tenant, "user:" state to the user inside it.
 func For(tenant, user string) RunOption {
 	return func(o *runOptions) { o.tenant, o.user = tenant, user }
+}
+
+// WithState gives the run values of its own before it begins: its tools and hooks read them as
+// [StateTemp] state, keys without the prefix here. They are in this process's memory only:
+// whoever goes on with the run later gives them again. What is no JSON is refused with
+// [event.ErrInvalid].
+func WithState(values map[string]any) RunOption {
+	return func(o *runOptions) {
+		if o.state == nil {
+			o.state = make(map[string]any, len(values))
+		}
+		maps.Copy(o.state, values)
+	}
 }
 
 func (a *Agent) collect(ctx context.Context, input any, opts []RunOption) (*Result, error) {
@@ -155,6 +172,11 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 	messages, answers, err := inputOf(input)
 	if err != nil {
 		return err
+	}
+	if len(o.state) > 0 {
+		if o.given, err = givenState(o.state); err != nil {
+			return err
+		}
 	}
 	if o.conv == nil {
 		if messages == nil {
@@ -271,7 +293,7 @@ func (a *Agent) through(
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
 		view: v, sink: sink, alone: conv.own, simulated: a.simulated(team), now: time.Now(),
-		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil, want: o.want,
+		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil, given: o.given, want: o.want,
 	}
 	if o.work != nil {
 		d.work = *o.work

@@ -141,6 +141,11 @@ func (d *driver) settleTool(w *work) {
 		})
 		return
 	}
+	if bad := c.rebase(); bad != nil {
+		c.writes = nil
+		ended = &toolEnded{}
+		err = (&toolEnd{err: errStateChanged(bad)}).result(c, w.agent.limits.ResultBytes, &ended.result)
+	}
 	if changed := stateChange(c.writes); changed != nil {
 		d.add(w.scope, w.step, w.attempt, changed)
 	}

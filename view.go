@@ -256,6 +256,7 @@ func newView(events []*event.Event) *view {
 func newTailView(t *journal.Tail, traced bool) *view {
 	v := &view{state: newState(t.State), last: t.Last, counted: t.First <= 1}
 	v.past.traced = traced
+	v.state.dated = t.First <= 1
 	begin, session := t.Begin, t.Session
 	if t.First > 1 {
 		v.session = t.Session
@@ -317,7 +318,7 @@ func (v *view) fold(e *event.Event) {
 		v.startRun(e, b)
 		return
 	case *event.StateChanged:
-		v.state.apply(b)
+		v.state.apply(e.Seq, b)
 		if v.run != nil {
 			v.run.change(b)
 		}
@@ -431,7 +432,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 		v.spent, v.counted = *b.Spent, true
 	}
 	v.turn = max(v.turn, b.Turn)
-	v.state.clearTemp()
+	v.state.newRun()
 	if b.Found != nil {
 		v.found = slices.Clip(b.Found)
 	}

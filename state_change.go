@@ -1,0 +1,93 @@
+package braid
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+)
+
+// AnyVersion lets [Conversation.ChangeState] change whatever is there.
+const AnyVersion = -1
+
+// StateVersion is the number of the state as it stands: the Seq of the event that changed
+// it last, 0 where none has. It rises with each change, and is the same for whoever reads the log.
+// What other conversations write to "app:" and "user:" does not count.
+func (c *Conversation) StateVersion(ctx context.Context) (version int64, err error) {
+	known := false
+	err = c.look(ctx, func(v *view) { version, known = v.state.dateOf() })
+	if err != nil || known {
+		return version, err
+	}
+	v, err := c.wholeView(ctx)
+	if err != nil {
+		return 0, err
+	}
+	version, _ = v.state.dateOf()
+	return version, nil
+}
+
+// ChangeState changes the conversation's state between runs: it sets values, which are written as
+// JSON, and removes keys. Where the state's version is another one than the caller has seen, the
+// answer is [event.ErrConflict] and nothing is changed; [AnyVersion] changes it in any case. While
+// a run is open its tools change the state, and the answer is ErrConflict or [event.ErrLocked].
+//
+// The change stands in the log as a run of its own, in which nothing else happens; of
+// the options [For], [Executor] and [Metadata] are for it. Keys with [StateRun] and [StateTemp]
+// are refused: they would be gone at once.
+func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[string]any, remove []string, opts ...RunOption) error {
+	const op = "change state"
+	changed := &event.StateChanged{Set: make(map[string]json.RawMessage, len(set)), Delete: slices.Clone(remove)}
+	for key, value := range set {
+		raw, err := stateJSON(key, value)
+		if err != nil {
+			return err
+		}
+		changed.Set[key] = raw
+	}
+	for key := range changed.Set {
+		remove = append(remove, key)
+	}
+	for _, key := range remove {
+		if err := checkStateKey(key); err != nil {
+			return err
+		}
+		if isTemp(key) || strings.HasPrefix(key, StateRun) {
+			return &event.Error{
+				Op: op, Kind: event.ErrInvalid, Message: "the state of one run cannot be changed from outside", Hint: "leave the prefix out, or use WithState",
+			}
+		}
+	}
+	if len(remove) == 0 {
+		return &event.Error{Op: op, Kind: event.ErrInvalid, Message: "nothing is to be changed", Hint: "name a value"}
+	}
+	o := options(opts)
+	return c.record(ctx, op, "state", &o, func(v *view) ([]event.Body, error) {
+		if version != AnyVersion {
+			now, known := v.state.dateOf()
+			if !known {
+				whole, err := c.wholeView(ctx)
+				if err != nil {
+					return nil, err
+				}
+				now, _ = whole.state.dateOf()
+			}
+			if now != version {
+				return nil, &event.Error{
+					Op: op, Kind: event.ErrConflict, Message: "the state has changed since it was read",
+					Hint: "read it again, and change what is there now",
+				}
+			}
+		}
+		return []event.Body{changed}, nil
+	})
+}
+
+// dateOf is the state's version; false where it is older than what was read of the log.
+func (s *stateBox) dateOf() (version int64, known bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.version, s.dated
+}
