@@ -1,0 +1,39 @@
+package braid_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/braidrun/braid"
+)
+
+// A manager that has nothing to leave out costs next to nothing. One that leaves something out folds
+// the log for it, which is bounded by how seldom that is.
+func TestWhatManagingCosts(t *testing.T) { //nolint:paralleltest // it counts allocations
+	cost := func(cycles int, parts ...braid.Part) float64 {
+		model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			if req.Cycle == cycles {
+				return chunks(says("done"))
+			}
+			return chunks(asksFor("add", `{"a":3,"b":5}`))
+		}}
+		a := braid.New("a", model, append(parts, braid.Func("add", "Adds.", add, braid.Pure()))...)
+		return testing.AllocsPerRun(5, func() {
+			if _, err := a.Run(t.Context(), "go"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	plain := cost(100)
+	for name, m := range map[string]braid.Management{
+		"summaries": {}, "a window that is never full": {By: braid.SlidingWindow(1000)},
+	} {
+		if managed := cost(100, braid.Manage(m)); managed > 1.02*plain {
+			t.Errorf("%s: %.0f allocations instead of %.0f", name, managed, plain)
+		}
+	}
+	if window := cost(100, braid.Manage(braid.Management{By: braid.SlidingWindow(40)})); window > 6*plain {
+		t.Errorf("a window of 40: %.0f allocations instead of %.0f", window, plain)
+	}
+}
