@@ -49,6 +49,8 @@ const (
 	SpanModel SpanKind = "model"
 	SpanTool  SpanKind = "tool"
 	SpanAgent SpanKind = "agent"
+	// SpanCompaction is a model call that sums up what has become too long.
+	SpanCompaction SpanKind = "compaction"
 )
 
 // Trace makes the tree of a run from its events, whether they come from a stream or from the
@@ -154,7 +156,11 @@ func (s *spanScope) begin(e *event.Event, b *event.StepBegun) {
 	one := &Span{
 		Kind: SpanTool, Name: b.Tool, Step: e.Step, Scope: e.Scope, Cycle: e.Cycle, Attempt: e.Attempt, Began: e.Time, Open: true,
 	}
-	if b.Step == event.StepModel {
+	above := s.cycle
+	switch b.Step {
+	case event.StepCompaction:
+		one.Kind, one.Name, one.Why, above = SpanCompaction, b.Model, b.Why, nil
+	case event.StepModel:
 		one.Kind, one.Name, one.Why = SpanModel, b.Model, b.Why
 		if b.Runs != "" {
 			one.Name = b.Runs
@@ -163,8 +169,8 @@ func (s *spanScope) begin(e *event.Event, b *event.StepBegun) {
 			s.cycle = &Span{Kind: SpanCycle, Scope: e.Scope, Cycle: e.Cycle, Began: e.Time, Why: b.Why}
 			s.span.Children = append(s.span.Children, s.cycle)
 		}
+		above = s.cycle
 	}
-	above := s.cycle
 	if above == nil {
 		above = s.span // the cycle began before the first event that came
 	}
@@ -181,7 +187,7 @@ func (s *spanScope) end(one *Span, e *event.Event, took time.Duration) {
 		took = max(e.Time.Sub(one.Began), 0)
 	}
 	one.Duration, one.Open = took, false
-	if s.cycle != nil {
+	if s.cycle != nil && one.Kind != SpanCompaction {
 		s.cycle.Duration = max(e.Time.Sub(s.cycle.Began), 0)
 	}
 }

@@ -118,7 +118,7 @@ func (i *instruments) run(ctx context.Context, model string, b *event.RunEnded) 
 // straggler counts a call that was left behind.
 func (i *instruments) straggler(ctx context.Context, kind event.StepKind) {
 	operation := opTool
-	if kind == event.StepModel {
+	if kind != event.StepTool {
 		operation = opChat
 	}
 	i.stragglers.Add(ctx, 1, metric.WithAttributes(attribute.String(keyOperation, operation)))

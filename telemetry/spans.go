@@ -91,9 +91,12 @@ func (d *drive) event(sent *braid.EventSent) {
 	case *event.Redacted:
 		d.redacted(b)
 	case *event.StepBegun:
-		if b.Step == event.StepModel {
+		switch b.Step {
+		case event.StepModel:
 			sent.Context = d.beginModel(sent.Context, a, e, b)
-		} else {
+		case event.StepCompaction:
+			sent.Context = d.beginCompaction(sent.Context, a, e, b)
+		default:
 			sent.Context = d.beginTool(a, e, b, sent)
 		}
 	case *event.AssistantMessage:
@@ -177,6 +180,18 @@ func (d *drive) beginModel(in context.Context, a *agentSpan, e *event.Event, b *
 		attributes = append(attributes, attribute.Bool(keySimulated, true))
 	}
 	return d.start(in, a, e, s, opChat+" "+name, trace.SpanKindClient, attributes)
+}
+
+// beginCompaction begins the span of a model call that sums up what is too long. It belongs to no
+// cycle: nothing is decided by it.
+func (d *drive) beginCompaction(in context.Context, a *agentSpan, e *event.Event, b *event.StepBegun) context.Context {
+	a.endCycle(e.Time)
+	provider, name := providerOf(b.Model)
+	return d.start(in, a, e, &step{begun: e.Time, model: b.Model}, opChat+" "+name, trace.SpanKindClient, []attribute.KeyValue{
+		attribute.String(keyOperation, opChat), attribute.String(keyProvider, provider), attribute.String(keyRequestModel, name),
+		attribute.String(keyConversation, d.conversation), attribute.String(keyAgent, a.name), attribute.Int(keyAttempt, e.Attempt),
+		attribute.String(keyWhy, string(b.Why)), attribute.Bool(keyCompaction, true),
+	})
 }
 
 // beginTool begins the span of a tool call. A name that the agent has no tool of is the model's
@@ -285,12 +300,12 @@ func (d *drive) endStep(a *agentSpan, e *event.Event, b *event.StepEnded) {
 		s.span.SetAttributes(errorType(fault))
 		s.span.SetStatus(codes.Error, "")
 	}
-	if b.Step == event.StepModel {
+	if b.Step != event.StepTool {
 		if !b.UsageUnknown {
 			s.span.SetAttributes(usageOf(b.Usage)...)
 			s.span.SetAttributes(costOf(b.CostNanoUSD)...)
 		}
-		if d.content && s.span.IsRecording() {
+		if d.content && s.span.IsRecording() && b.Step == event.StepModel {
 			s.span.SetAttributes(a.talk.asked())
 		}
 		d.instruments.model(s.ctx, s.model, "", b.Usage, b.CostNanoUSD, took(b.Duration, s, e), 0, fault)

@@ -329,3 +329,36 @@ func TestWithoutProvidersNothingHappens(t *testing.T) {
 		}
 	}
 }
+
+func TestASummaryIsAModelCallOfItsOwn(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	var answers []any
+	for range 12 {
+		answers = append(answers, says("well"))
+	}
+	model := &script{name: "demo:x", answers: append(answers, &event.Error{Kind: event.ErrContextOverflow, Message: "too long"}, says(canary), says("done"))}
+	agent := braid.New("root", model, e.hooks(t, false), braid.Manage(braid.Management{By: braid.Summarize{Ratio: 0.5, Recent: 2}}))
+	conv := braid.NewConversation()
+	for range 12 {
+		if _, err := agent.Run(t.Context(), "go on", braid.In(conv)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.spans.Reset()
+	r, err := agent.Run(t.Context(), "and now", braid.In(conv))
+	if err != nil || r.Text() != "done" {
+		t.Fatal(r.Text(), err)
+	}
+	want := "invoke_agent root\n  cycle\n    chat x error=context_overflow status=Error\n  chat x\n  cycle\n    chat x\n"
+	if got := e.tree(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if strings.Contains(everything(t, e), canary) {
+		t.Error("the summary is on a span")
+	}
+	root, err := r.Trace(t.Context())
+	if err != nil || len(root.Children) != 2 || root.Children[1].Kind != braid.SpanCompaction || len(root.Children[0].Children) != 2 {
+		t.Errorf("the tree is %+v, %v", root, err)
+	}
+}
