@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,7 +86,7 @@ func TestACrashAroundACompaction(t *testing.T) {
 				sums++
 				return chunks(says("in short"))
 			case req.Cycle < cycles:
-				list := asksFor("add", `{"a":1,"b":2}`)
+				list := asksFor("add", `{"a":`+strconv.Itoa(req.Cycle)+`,"b":2}`)
 				list[len(list)-2].Usage = &event.Usage{Input: 800, Output: 1, Total: 801}
 				return chunks(list)
 			}
