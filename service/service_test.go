@@ -523,3 +523,44 @@ func TestDraining(t *testing.T) {
 		}
 	})
 }
+
+// A name of the caller's choice is one conversation in each tenant, whoever comes first.
+func TestNamedConversations(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		if _, err := h.ConversationNamed(t.Context(), ann, "mine"); !errors.Is(err, event.ErrNotFound) {
+			t.Error(err)
+		}
+		ids := make(chan string, 10)
+		for range cap(ids) {
+			go func() {
+				c, err := h.OpenConversation(t.Context(), ann, "mine", service.NewConversation{Metadata: map[string]string{"k": "v"}})
+				if err != nil {
+					t.Error(err)
+				}
+				ids <- c.ID
+			}()
+		}
+		first := <-ids
+		for range cap(ids) - 1 {
+			if id := <-ids; id != first {
+				t.Errorf("%s and %s", id, first)
+			}
+		}
+		c, err := h.ConversationNamed(t.Context(), ann, "mine")
+		if err != nil || c.ID != first || c.Metadata["k"] != "v" {
+			t.Error(c, err)
+		}
+		other, err := h.OpenConversation(t.Context(), service.Principal{Tenant: "bolt"}, "mine", service.NewConversation{})
+		if err != nil || other.ID == first {
+			t.Error(other.ID, err)
+		}
+		if _, err := h.GetConversation(t.Context(), service.Principal{Tenant: "bolt"}, first); !errors.Is(err, event.ErrNotFound) {
+			t.Error(err)
+		}
+		if _, err := h.OpenConversation(t.Context(), service.Principal{}, "mine", service.NewConversation{}); !errors.Is(err, event.ErrPermission) {
+			t.Error(err)
+		}
+	})
+}

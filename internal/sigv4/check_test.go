@@ -62,6 +62,7 @@ func TestCheck(t *testing.T) {
 		"other host":          {check(elsewhere, "", keys, "us-east-1", at), sigv4.Invalid},
 		"other question":      {check(asked, "", keys, "us-east-1", at), sigv4.Invalid},
 		"other type":          {check(header("Content-Type", "text/plain"), "", keys, "us-east-1", at), sigv4.Invalid},
+		"unsigned session":    {check(header("X-Amzn-Bedrock-Agentcore-Runtime-Session-Id", "x"), "", keys, "us-east-1", at), sigv4.Invalid},
 		"unsigned header":     {check(header("X-Amz-Target", "x"), "", keys, "us-east-1", at), sigv4.Invalid},
 		"nothing":             {check(header("Authorization", ""), "", keys, "us-east-1", at), sigv4.Missing},
 		"another way":         {check(header("Authorization", "Basic eA=="), "", keys, "us-east-1", at), sigv4.Incomplete},
@@ -72,5 +73,32 @@ func TestCheck(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s: %q, want %q", name, c.got, c.want)
 		}
+	}
+}
+
+func TestID(t *testing.T) {
+	t.Parallel()
+	r := listUsers()
+	if got := sigv4.ID(r); got != "AKIDEXAMPLE" {
+		t.Error(got)
+	}
+	for _, given := range []string{"", "Bearer x", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE"} {
+		r.Header.Set("Authorization", given)
+		if got := sigv4.ID(r); got != "" {
+			t.Errorf("%q: %q", given, got)
+		}
+	}
+}
+
+// Where only the hash of the body is known it is as good as the body.
+func TestCheckHash(t *testing.T) {
+	t.Parallel()
+	keys := sigv4.Keys{ID: "AKIDEXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
+	at := time.Date(2015, 8, 30, 12, 37, 0, 0, time.UTC)
+	if code, _ := sigv4.CheckHash(listUsers(), sigv4.Hash(nil), keys, "us-east-1", "iam", at); code != "" {
+		t.Error(code)
+	}
+	if code, _ := sigv4.CheckHash(listUsers(), sigv4.Hash([]byte("x")), keys, "us-east-1", "iam", at); code != sigv4.Invalid {
+		t.Error(code)
 	}
 }

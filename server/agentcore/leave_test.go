@@ -78,6 +78,7 @@ func TestTheLastReaderCancels(t *testing.T) {
 	b := s.begin(second, "slowly please", `"you "`, retryHeader, "same")
 	leaveFirst()
 	_ = a.Body.Close()
+	time.Sleep(200 * time.Millisecond) // for the server to find it out
 	for range 3 {
 		s.gate <- struct{}{}
 	}
