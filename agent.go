@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,9 +18,12 @@ import (
 // Agent is a name, instructions, a model and tools. It holds no conversation,
 // so one agent serves any number of runs at once. Make it with [New].
 type Agent struct {
-	name         string
-	model        Model
+	name  string
+	model Model
+	// instructions are own, what the maker says, and below, the texts that stand under that.
 	instructions string
+	own          string
+	below        []string
 	// offered is what the next model call is shown. It is changed under offering, by
 	// another one in its place; draft is that one while it is put together.
 	offered    atomic.Pointer[offer]
@@ -97,6 +102,7 @@ func (a *Agent) Use(parts ...Part) *Agent {
 		}
 		return nil
 	}, func(*offer) error { return nil })
+	a.instructions = joinTexts(append([]string{a.own}, a.below...)...)
 	a.unchecked.Store(true)
 	a.tellMade()
 	return a
@@ -134,9 +140,27 @@ func Retries(r Retry) Part {
 	})
 }
 
-// Instructions set the agent's system prompt.
+// Instructions set the agent's system prompt: what its maker says. Of several the last
+// one counts.
 func Instructions(s string) Part {
-	return partFunc(func(a *Agent) error { a.instructions = s; return nil })
+	return partFunc(func(a *Agent) error { a.own = s; return nil })
+}
+
+// MoreInstructions stand below the agent's [Instructions], wherever these are given, in the
+// order in which they are added, with an empty line between: for what brings a text of
+// its own, such as skills and servers of tools. An empty one is left out.
+func MoreInstructions(s string) Part {
+	return partFunc(func(a *Agent) error {
+		if s != "" {
+			a.below = append(a.below, s)
+		}
+		return nil
+	})
+}
+
+// joinTexts puts texts under one another, and leaves out those that are empty.
+func joinTexts(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // Options set what the agent asks of its model.

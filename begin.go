@@ -144,28 +144,27 @@ func refusal(agent *Agent, offered *offer, tool Tool, c *call, by *decided) (eve
 	}
 }
 
-// refuse ends a call that was begun and never ran.
+// refuse ends a call that was begun and never ran. What hooks before it have set, and that
+// they want the turn to end, counts all the same.
 func (d *driver) refuse(s *Scope, c *call, by *decided, kind event.ErrorKind, text string) {
 	d.refuseFor(s, c, by, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
 }
 
-// refuseFor is refuse with an error of its own. What the hooks before the call have set stays,
-// as it does where a tool fails.
+// refuseFor is refuse with an error of its own.
 func (d *driver) refuseFor(s *Scope, c *call, by *decided, why *event.Error) {
-	ends := false
+	why.Op = "tool " + c.Name
+	ended := &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone, Err: why,
+		Result: &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + why.Message}}},
+	}
 	if by != nil {
-		ends = by.own.endTurn
 		if changed := stateChange(by.own.writes); changed != nil {
 			d.add(s, c.step, c.attempt, changed)
 		}
+		ended.EndTurn = by.own.endTurn
 	}
-	why.Op = "tool " + c.Name
-	result, err := d.tellRefused(s, c, &event.ToolResult{
-		Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + why.Message}},
-	}, why)
-	d.add(s, c.step, c.attempt, &event.StepEnded{
-		Step: event.StepTool, Outcome: event.OutcomeDone, Result: result, Err: err, EndTurn: ends,
-	})
+	d.tellRefused(s, c, ended)
+	d.add(s, c.step, c.attempt, ended)
 }
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:

@@ -52,6 +52,8 @@ type Call struct {
 	writes  map[string]json.RawMessage
 	updates []stateUpdate
 	endTurn bool
+	// returns says that the result is to be the agent's answer.
+	returns bool
 	closed  bool
 	// found are tools that the call has found; see [SearchTools].
 	found []string
@@ -132,6 +134,19 @@ func EndTurn(ctx context.Context) {
 	if c := CallOf(ctx); c != nil {
 		c.mu.Lock()
 		c.endTurn = c.endTurn || !c.closed
+		c.mu.Unlock()
+	}
+}
+
+// ReturnDirect makes the call's result the agent's answer: after this batch of tools the
+// loop stops with it, as if the model had said it, and no model is called. Where several calls
+// of one answer ask for it the first of them counts, in the order in which the model asked.
+// The answer is the result's text, or its JSON where it has none. A call that fails is
+// shown to the model as ever. In a hook after a tool it does the same for tools of others.
+func ReturnDirect(ctx context.Context) {
+	if c := CallOf(ctx); c != nil {
+		c.mu.Lock()
+		c.returns = c.returns || !c.closed
 		c.mu.Unlock()
 	}
 }

@@ -261,7 +261,11 @@ func (d *driver) input() {
 	}
 	for _, m := range d.row.Input[min(d.view.run.inputs, len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
-			d.hear(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: event.StopEndTurn} })
+			stop := event.StopEndTurn
+			if countCalls(m.Content) > 0 {
+				stop = event.StopToolUse
+			}
+			d.hear(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: stop} })
 			continue
 		}
 		d.hear(nil, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })

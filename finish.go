@@ -15,6 +15,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	if open {
 		d.tellBatch(s, d.inputs(s).Agent)
 	}
+	d.closingWords(s, cmd.Why)
 	if s.depth > 0 {
 		d.closeScope(s, cmd)
 		return
@@ -31,7 +32,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	case event.WhyCancelled, event.WhyDeadline:
 		ended.Status = event.RunCancelled
 	}
-	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil {
+	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil && cmd.Why != event.WhyDirectCall {
 		var problem error
 		if ended.Output, problem = x.given(s); problem != nil {
 			ended.Err = wanting(problem)
@@ -42,6 +43,36 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	}
 	d.err = ended.Err
 	d.add(s, "", 0, ended)
+}
+
+// closingWords writes the answer that no model gave: the result of a tool that returns
+// directly, or a note that the program itself has called one.
+func (d *driver) closingWords(s *Scope, why event.Why) {
+	text := ""
+	switch why {
+	case event.WhyReturned:
+		r := s.answer
+		if text = event.TextOf(r.Content); text == "" {
+			text = string(r.Structured)
+		}
+	case event.WhyDirectCall:
+		text = "[" + list(s.lastTools()) + " was called by the program itself.]"
+	}
+	if text != "" {
+		d.add(s, "", 0, &event.AssistantMessage{Content: []event.Block{&event.Text{Text: text}}, Stop: event.StopEndTurn})
+	}
+}
+
+// lastTools names the tools whose results the scope has last.
+func (s *Scope) lastTools() (names []string) {
+	if n := len(s.talk.msgs); n > 0 {
+		for _, b := range s.talk.msgs[n-1].Content {
+			if r, ok := b.(*event.ToolResult); ok {
+				names = append(names, quote(r.Name))
+			}
+		}
+	}
+	return names
 }
 
 // closeSteps ends what the scope still has open.
@@ -138,10 +169,10 @@ func (d *driver) answerCall(s *Scope) {
 	if len(r.Content) == 0 {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
-	r, err := d.tellRefused(s.parent, c, r, end.Err)
-	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: err}
+	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err}
+	d.tellRefused(s.parent, c, ended)
 	if o := d.inputs(s.parent).Agent.offload; o != nil {
-		ended.Shown = o.shown(d.view.last+1, nil, r)
+		ended.Shown = o.shown(d.view.last+1, nil, ended.Result)
 	}
 	d.add(s.parent, c.step, c.attempt, ended)
 }

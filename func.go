@@ -42,13 +42,27 @@ var (
 func Func[In, Out any](
 	name, description string, fn func(context.Context, In) (Out, error), opts ...ToolOption,
 ) *FuncTool {
+	return newFunc(name, description, fn == nil, func(ctx context.Context, in In) (Output, error) {
+		out, err := fn(ctx, in)
+		if err != nil {
+			return Output{}, err
+		}
+		return outputOf(any(out))
+	}, opts)
+}
+
+// newFunc makes a tool from what runs its decoded arguments; missing says that there is
+// nothing to run.
+func newFunc[In any](
+	name, description string, missing bool, run func(context.Context, In) (Output, error), opts []ToolOption,
+) *FuncTool {
 	t := &FuncTool{spec: ToolSpec{Name: name, Description: description}}
 	in := reflect.TypeFor[In]()
 	p, err := planOf(in)
 	switch k := in.Kind(); {
 	case err != nil:
 		t.err = schemaError(name, in, err)
-	case fn == nil:
+	case missing:
 		t.err = &event.Error{
 			Op: "tool " + name, Kind: event.ErrInvalid, Message: "the function is nil", Hint: "pass a function",
 		}
@@ -70,11 +84,7 @@ func Func[In, Out any](
 		if err := p.decode(args, &v); err != nil {
 			return Output{}, &argumentsError{err}
 		}
-		out, err := fn(ctx, v)
-		if err != nil {
-			return Output{}, err
-		}
-		return outputOf(any(out))
+		return run(ctx, v)
 	}
 	return t
 }

@@ -22,7 +22,8 @@ type BeforeTools struct {
 
 // BeforeTool is called before each attempt of one tool call, also of an agent that is
 // used as a tool, and also where the agent has no such tool. Its context is the call's,
-// so that [Ask], [GetState], [SetState] and [EndTurn] work in it as in a tool: where a hook
+// so that [Ask], [GetState], [SetState] and [EndTurn] work in it as in a tool (but for EndTurn before
+// an agent that then runs: say it after it); where a hook
 // asks, the call waits as it does where a tool asks, and once there is an answer
 // the hooks are called again from the first, and find it. Hooks and tool count their
 // questions together.
@@ -305,30 +306,32 @@ func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int,
 }
 
 // tellRefused calls the hooks after a call that never ran, or that an agent answered.
-func (d *driver) tellRefused(s *Scope, c *call, r *event.ToolResult, err *event.Error) (*event.ToolResult, *event.Error) {
+// They may change how it ends.
+func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) {
 	agent := d.inputs(s).Agent
 	list := agent.hooks.on(pointAfterTool)
 	if len(list) == 0 {
-		return r, err
+		return
 	}
 	own := &Call{}
 	d.callFor(own, s, c, max(c.attempt, 1))
-	shown := *r
-	shown.Content = slices.Clone(r.Content)
+	shown := *end.Result
+	shown.Content = slices.Clone(end.Result.Content)
 	e := AfterTool{Call: own, Result: &shown}
-	if err != nil {
-		e.Err = err
+	if end.Err != nil {
+		e.Err = end.Err
 	}
 	var failure *event.Error
-	if !d.aside(func() { failure, _ = tellEnd(own, list, &e, d.agent.limits.Grace, agent.limits.ResultBytes, err) }) {
-		own.close()
-		return r, err
-	}
+	back := d.aside(func() { failure, _ = tellEnd(own, list, &e, d.agent.limits.Grace, agent.limits.ResultBytes, end.Err) })
 	own.close()
+	if !back {
+		return
+	}
 	if changed := stateChange(own.writes); changed != nil {
 		d.add(s, c.step, c.attempt, changed)
 	}
-	return e.Result, failure
+	end.Result, end.Err = e.Result, failure
+	end.EndTurn, end.ReturnDirect = end.EndTurn || own.endTurn, own.returns
 }
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of

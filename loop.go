@@ -78,7 +78,7 @@ type Inputs struct {
 //  3. Tool calls that can run: run them, so that a resumed run goes straight
 //     to its tools without a model call.
 //  4. Open calls that cannot: wait for what runs or for an answer.
-//  5. A tool asked to stop: finish.
+//  5. A tool asked to stop, or the program itself had called it: finish.
 //  6. The model ended its turn, or failed for good: finish; or, where its answer has not
 //     the form that was asked for, ask for that.
 //  7. A limit is reached, or the model makes the same call again and again and
@@ -105,8 +105,15 @@ func Next(s *Scope, in Inputs) Command {
 		return nextCalls(s, in)
 	}
 
-	if s.endTurn && s.fresh == event.WhyToolResults {
-		return finish(event.WhyToolStop, event.StopToolUse, nil)
+	if s.fresh == event.WhyToolResults {
+		switch {
+		case s.returns != nil:
+			return finish(event.WhyReturned, event.StopEndTurn, nil)
+		case s.endTurn:
+			return finish(event.WhyToolStop, event.StopToolUse, nil)
+		case s.called:
+			return finish(event.WhyDirectCall, event.StopEndTurn, nil)
+		}
 	}
 
 	if cmd, ok := s.squeeze.next(s, in); ok {

@@ -114,6 +114,23 @@ func (h *history) ends(cycle, i int, endTurn bool) *history {
 	})
 }
 
+// returns ends a call with a result that is to be the answer.
+func (h *history) returns(cycle, i int, isError bool) *history {
+	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.StepEnded{
+		Step: event.StepTool, Outcome: event.OutcomeDone, ReturnDirect: true,
+		Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: TextOutput("ok").Content, IsError: isError},
+	})
+}
+
+// called is a run whose program asks for tools itself.
+func called(tools ...string) *history {
+	m := &event.AssistantMessage{Stop: event.StopToolUse}
+	for i, name := range tools {
+		m.Content = append(m.Content, &event.ToolCall{ID: "c" + strconv.Itoa(i), Name: name, Args: emptyObject})
+	}
+	return asked().add(0, "", 0, m)
+}
+
 func (h *history) asks(cycle, i int, token string) *history {
 	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.Asked{Token: token, Call: "c" + strconv.Itoa(i)})
 }
@@ -226,6 +243,16 @@ var nextCases = []nextCase{
 	{name: "a tool stops", log: asked().calls(1, "a", "b").ends(1, 1, true).ends(1, 0, false), do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
 	{name: "a tool stops where a limit is reached", log: asked().calls(1, "a").ends(1, 0, true), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
 	{name: "the stop of an earlier batch is past", log: asked().calls(1, "a").ends(1, 0, true).calls(2, "a").ends(2, 0, false), do: DoModel, why: event.WhyToolResults},
+
+	{name: "a tool answers", log: asked().calls(1, "a", "b").returns(1, 1, false).ends(1, 0, false), do: DoFinish, why: event.WhyReturned, stop: event.StopEndTurn},
+	{name: "a tool answers where another stops", log: asked().calls(1, "a", "b").ends(1, 0, true).returns(1, 1, false), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyReturned, stop: event.StopEndTurn},
+	{name: "a tool answers when the others are done", log: asked().calls(1, "a", "b").returns(1, 0, false), do: DoTools, calls: "t1.1"},
+	{name: "an error is no answer", log: asked().calls(1, "a").returns(1, 0, true), do: DoModel, why: event.WhyToolResults},
+	{name: "the answer of an earlier batch is past", log: asked().calls(1, "a").returns(1, 0, false).calls(2, "a").ends(2, 0, false), do: DoModel, why: event.WhyToolResults},
+	{name: "the program calls tools", log: called("a", "b"), do: DoTools, calls: "t0.0 t0.1"},
+	{name: "the program's tools are done", log: called("a").ends(0, 0, false), limits: Limits{Cycles: 1, ToolCalls: 1}, do: DoFinish, why: event.WhyDirectCall, stop: event.StopEndTurn},
+	{name: "the program's tool answers", log: called("a").returns(0, 0, false), do: DoFinish, why: event.WhyReturned, stop: event.StopEndTurn},
+	{name: "somebody speaks after the program's tools", log: called("a").ends(0, 0, false).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: DoModel, why: event.WhyInput},
 
 	// 5. The end of the turn, or of the model, comes before limits.
 	{name: "the model ended its turn", log: asked().model(1, 1).says(1, event.StopEndTurn), do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},

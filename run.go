@@ -439,6 +439,8 @@ func inputOf(input any) ([]event.Message, []Answer, error) {
 			return nil, nil, emptyInput()
 		}
 		return nil, in, nil
+	case directCall:
+		return in.messages(), nil, nil
 	case resume:
 		return nil, nil, nil
 	case nil:

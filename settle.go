@@ -165,10 +165,11 @@ func (d *driver) settleTool(w *work) {
 		err.Err = errors.New(end.panics)
 	}
 	if _, answers := c.tool.(*answerTool); answers && ended.result.IsError {
-		c.endTurn = false // a hook did not let it pass
+		c.endTurn, c.returns = false, false // a hook did not let it pass
 	}
 	ended.StepEnded = event.StepEnded{
-		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, EndTurn: c.endTurn, Duration: end.took, Found: w.foundBy(),
+		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, Duration: end.took,
+		EndTurn: c.endTurn, ReturnDirect: c.returns, Found: w.foundBy(),
 	}
 	if o := w.agent.offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)

@@ -129,6 +129,11 @@ type Scope struct {
 	endTurn bool
 	// before holds the questions of hooks before what comes next; nil for none.
 	before *threshold
+	// returns is the first call of the batch whose result is to be the answer, answer that
+	// result; called says that the program itself asked for the batch.
+	returns *call
+	answer  *event.ToolResult
+	called  bool
 
 	// words is the scope's last whole answer, hooked says that a hook gave it. asked counts
 	// how often an answer was asked for in its form, and forced says that the current
@@ -383,6 +388,7 @@ func (v *view) fold(e *event.Event) {
 			whole = cutResults(whole)
 		}
 		content := s.takeResults(e.Seq, whole)
+		s.called = false
 		hide := v.hide.has(e)
 		if !hide {
 			s.talk.user(content)
@@ -530,6 +536,9 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	s.fresh = ""
 	s.stop = b.Stop
 	s.closeBatch()
+	if e.Step != "" {
+		s.fresh = "" // also where a hook answered calls that the program itself had asked for
+	}
 	if s.depth == 0 {
 		r.lastMessage = event.Message{Role: event.RoleAssistant, Content: content}
 	}
@@ -554,7 +563,8 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	}
 	s.gauge.count(b.Usage, len(s.talk.msgs)+1)
 	s.settled = 0
-	s.endTurn = false
+	s.endTurn, s.returns, s.answer = false, nil, nil
+	s.called = e.Step == ""
 	slab := make([]call, calls)
 	s.batch = make([]*call, 0, calls)
 	for _, b := range content {
@@ -758,6 +768,12 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	}
 	s.settled++
 	s.endTurn = s.endTurn || b.EndTurn
+	if b.ReturnDirect && !b.Result.IsError && (s.returns == nil || c.index < s.returns.index) {
+		s.returns = c
+		if s.answer = c.result; len(b.Shown) > 0 && !v.hide.has(e) && v.hide.redacted[e.Seq] == nil {
+			s.answer = b.Result // off-loaded for the model, whole for people
+		}
+	}
 	if s.settled == len(s.batch) {
 		s.flush()
 	}

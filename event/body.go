@@ -239,6 +239,9 @@ type StepEnded struct {
 	// and the model is not to sum the result up (ADK's skip_summarization,
 	// Strands' stop_event_loop).
 	EndTurn bool `json:"end_turn,omitempty"`
+	// ReturnDirect is set where the tool asked for its result to be the agent's answer:
+	// after this batch the loop stops with it, unless it is an error.
+	ReturnDirect bool `json:"return_direct,omitempty"`
 	// Found are tools that the call has found: the model is shown them from its next
 	// call on.
 	Found    []string      `json:"found,omitempty"`

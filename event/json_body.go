@@ -325,6 +325,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.strOpt(`"fallback":`, b.Fallback)
 	w.boolOpt(`"end_turn":`, b.EndTurn)
 	w.strsOpt(`"found":`, b.Found)
+	w.boolOpt(`"return_direct":`, b.ReturnDirect)
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
 	w.end()
 }
@@ -357,6 +358,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.EndTurn = r.Bool()
 		case "found":
 			b.Found = r.strings()
+		case "return_direct":
+			b.ReturnDirect = r.Bool()
 		case "duration_ns":
 			b.Duration = r.duration()
 		default:

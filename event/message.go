@@ -168,14 +168,18 @@ const (
 
 // The reasons to end, or to stop for a while.
 const (
-	WhyEndTurn   Why = "end_turn"
-	WhyToolStop  Why = "tool_stop"
-	WhyMaxTokens Why = "max_tokens"
-	WhyModelStop Why = "model_stop"
-	WhyLimit     Why = "limit"
-	WhyWaiting   Why = "waiting"
-	WhyCancelled Why = "cancelled"
-	WhyDeadline  Why = "deadline"
-	WhyFailed    Why = "failed"
-	WhyNothing   Why = "nothing_to_do"
+	WhyEndTurn  Why = "end_turn"
+	WhyToolStop Why = "tool_stop"
+	// WhyReturned ends with the result of a tool as the answer.
+	WhyReturned Why = "returned"
+	// WhyDirectCall ends after the tools that the program itself called.
+	WhyDirectCall Why = "direct_call"
+	WhyMaxTokens  Why = "max_tokens"
+	WhyModelStop  Why = "model_stop"
+	WhyLimit      Why = "limit"
+	WhyWaiting    Why = "waiting"
+	WhyCancelled  Why = "cancelled"
+	WhyDeadline   Why = "deadline"
+	WhyFailed     Why = "failed"
+	WhyNothing    Why = "nothing_to_do"
 )

@@ -357,6 +357,9 @@ func (f *Follower) look(ctx context.Context) error {
 // steps that the bus still speaks of.
 func (f *Follower) ahead(e *event.Event) {
 	n := news{head: e.Header, attempt: e.Attempt}
+	if _, ended := e.Body.(*event.RunEnded); e.Step == "" && !ended {
+		return // of no step: an answer that no model gave, a question of no call
+	}
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
 		n.attempt, n.begun = e.Attempt-1, b

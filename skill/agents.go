@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 )
 
@@ -94,6 +95,9 @@ func agentsText(data []byte, whole bool) (string, error) {
 	}
 	return text, nil
 }
+
+// Part puts what the file says below an agent's instructions.
+func (w Workspace) Part() braid.Part { return braid.MoreInstructions(w.Prompt("")) }
 
 // Prompt is base, the agent's own instructions, and below it what the file says, between
 // tags; base alone where it says nothing.

@@ -5,7 +5,8 @@
 //
 //	skills, problems := skill.Load("skills")
 //	for _, p := range problems { … }
-//	agent := braid.New("helper", model, skills.Part("You help with documents."))
+//	agent := braid.New("helper", model,
+//		braid.Instructions("You help with documents."), skills.Part())
 //
 // The model sees the name and the description of each skill in its instructions. With
 // the tool "skill" it loads one when a task needs it, and then the files that the skill

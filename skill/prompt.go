@@ -41,10 +41,9 @@ func (s *Set) Prompt(base string) string {
 	return below(base, frame("skills", b.String()))
 }
 
-// Part gives an agent the skills: it sets its instructions to [Set.Prompt] of base and
-// adds [Set.Tools].
-func (s *Set) Part(base string) braid.Part {
-	return braid.Parts(braid.Instructions(s.Prompt(base)), braid.Tools(s.Tools()...))
+// Part gives an agent the skills: [Set.Prompt] below its instructions, and [Set.Tools].
+func (s *Set) Part() braid.Part {
+	return braid.Parts(braid.MoreInstructions(s.Prompt("")), braid.Tools(s.Tools()...))
 }
 
 // below puts a text under another.

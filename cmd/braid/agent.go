@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid"
@@ -51,8 +52,7 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 		closeTools()
 		return nil, err
 	}
-	tools = append(tools, skills.Tools()...)
-	mcp, err := p.openMCP(context.Background(), s, tools, mcptool.Bare, func(server string, err error) {
+	mcp, err := p.openMCP(context.Background(), s, append(slices.Clip(tools), skills.Tools()...), mcptool.Bare, func(server string, err error) {
 		message, _ := describe(err)
 		fmt.Fprintf(p.stderr, "braid: the tools of %s are missing: %s\n", cleanLine(server), oneLine(message))
 	})
@@ -68,12 +68,10 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	}
 	parts = append(parts, tells.parts()...)
 	closeAll := p.onExit(func() { _ = mcp.close(); closeTools(); tells.close() })
-	if text := skills.Prompt(mcp.prompt(s.Instructions)); text != "" {
-		parts = append(parts, braid.Instructions(text))
-	}
-	parts = append(append(parts, mcp.parts()...), braid.Tools(tools...))
-	parts = append(parts, permitParts(s)...)
-	agent := braid.New(agentName, model, append(parts, contextParts(s, len(tools) > 0 || s.MCP != "")...)...)
+	parts = append(append(parts, braid.Instructions(s.Instructions)), mcp.parts()...)
+	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s)...)
+	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
+	agent := braid.New(agentName, model, append(parts, contextParts(s, worksWithTools)...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
 		return nil, err

@@ -79,7 +79,7 @@ func (m *mcpServers) parts() []braid.Part {
 	if m == nil {
 		return nil
 	}
-	return []braid.Part{braid.Tools(m.tools()...), braid.Announce(m.status)}
+	return []braid.Part{m.servers.Part()}
 }
 
 // refresh tries again to reach the servers that are away. A run does not wait long for
@@ -91,20 +91,6 @@ func (m *mcpServers) refresh(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
 	defer stop()
 	m.servers.Refresh(ctx)
-}
-
-func (m *mcpServers) tools() []braid.Tool {
-	if m == nil {
-		return nil
-	}
-	return m.servers.Tools()
-}
-
-func (m *mcpServers) prompt(base string) string {
-	if m == nil {
-		return base
-	}
-	return m.servers.Prompt(base)
 }
 
 func (m *mcpServers) status() []event.ToolServer {

@@ -75,8 +75,8 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		a.sealed()
 		return nil, err
 	}
-	a.tools = append(a.tools, a.skills.Tools()...)
-	if a.mcp, err = p.openMCP(ctx, &cfg.settings, a.tools, mcptool.Prefixed, func(server string, err error) {
+	own := append(slices.Clip(a.tools), a.skills.Tools()...)
+	if a.mcp, err = p.openMCP(ctx, &cfg.settings, own, mcptool.Prefixed, func(server string, err error) {
 		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
 	}); err != nil {
 		a.sealed()
@@ -189,7 +189,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	parts := []braid.Part{
 		braid.Limit(s.within(r.Limits)),
 		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
-		braid.Instructions(skills.Prompt(a.mcp.prompt(s.Instructions))),
+		braid.Instructions(s.Instructions),
 	}
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())
@@ -200,8 +200,9 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	}
 	a.mcp.refresh(ctx)
 	parts = append(append(parts, a.mcp.parts()...), a.tells.parts()...)
-	parts = append(append(parts, braid.Tools(a.tools...)), permitParts(s)...)
-	agent := braid.New(agentName, model, append(parts, contextParts(s, len(a.tools) > 0 || s.MCP != "")...)...)
+	parts = append(append(parts, skills.Part(), braid.Tools(a.tools...)), permitParts(s)...)
+	worksWithTools := len(a.tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
+	agent := braid.New(agentName, model, append(parts, contextParts(s, worksWithTools)...)...)
 	return agent, agent.Err()
 }
 

@@ -54,8 +54,8 @@ func said(err error) error {
 func newAgent(model braid.Model, servers *mcptool.Servers) *braid.Agent {
 	return braid.New(
 		"estimator", model,
-		braid.Instructions(servers.Prompt("You work out what things cost. Take prices from the tools alone, and calculate with the calculator.")),
-		braid.Tools(servers.Tools()...),
+		braid.Instructions("You work out what things cost. Take prices from the tools alone, and calculate with the calculator."),
+		servers.Part(),
 		braid.Tools(demotool.Calculator()),
 	)
 }

@@ -169,6 +169,22 @@ func (s *Servers) Tools() []braid.Tool {
 	return tools
 }
 
+// Part gives an agent what the servers offer at this moment: [Servers.Tools], what they say
+// about their use below the agent's instructions, and how each of them is doing in
+// the first event of every run.
+func (s *Servers) Part() braid.Part {
+	return braid.Parts(braid.MoreInstructions(s.Prompt("")), braid.Tools(s.Tools()...), braid.Announce(s.announce))
+}
+
+func (s *Servers) announce() []event.ToolServer {
+	status := s.Status()
+	list := make([]event.ToolServer, len(status))
+	for i := range status {
+		list[i] = event.ToolServer{Name: status[i].Name, Status: string(status[i].State)}
+	}
+	return list
+}
+
 // Prompt is base, the agent's own instructions, and below it what the servers
 // say about their use: each framed as the word of that server, at most
 // [Options.InstructionBytes] of it. It is base alone where no server says

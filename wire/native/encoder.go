@@ -33,9 +33,11 @@ type Encoder struct {
 	// are those of their events.
 	answer, said     string
 	answered, saidAt int64
-	scopes           []scope
-	steps            []step
-	frames           []Frame
+	// stepped says that the run has begun a step.
+	stepped bool
+	scopes  []scope
+	steps   []step
+	frames  []Frame
 	// silent is set while an event is taken in and nothing is sent.
 	silent bool
 }
@@ -316,6 +318,7 @@ func (enc *Encoder) take(e *event.Event) {
 	case *event.UserMessage:
 		enc.send(&UserMessage{Text: event.TextOf(b.Content), Attachments: attachments(b.Content), MessageID: b.Mail})
 	case *event.StepBegun:
+		enc.stepped = true
 		if b.Step == event.StepModel {
 			enc.drop(e.Step)
 			enc.steps = append(enc.steps, step{name: e.Step, attempt: e.Attempt, whole: true})
@@ -372,7 +375,7 @@ func (enc *Encoder) begin(e *event.Event, b *event.RunStarted) {
 	enc.run, enc.turn, enc.simulated = e.Run, b.Turn, e.Simulated
 	enc.session = enc.conversation + "." + strconv.Itoa(b.Session)
 	enc.answer, enc.said = "", ""
-	enc.answered, enc.saidAt = 0, 0
+	enc.answered, enc.saidAt, enc.stepped = 0, 0, false
 	enc.scopes, enc.steps = enc.scopes[:0], enc.steps[:0]
 	f := &Init{
 		SessionID: enc.session, Model: b.Model, Turn: b.Turn, Tools: b.Tools, RunID: e.Run, Agent: b.Agent, Simulated: e.Simulated,
@@ -412,7 +415,9 @@ func (enc *Encoder) message(e *event.Event, b *event.AssistantMessage) {
 	if !b.Piece {
 		enc.drop(e.Step)
 	}
-	if e.Scope == "" && e.Step != "" && e.Audience == event.Everyone {
+	// Without a step it is history that was handed in with the run, or later an answer
+	// that no model gave.
+	if e.Scope == "" && (e.Step != "" || enc.stepped) && e.Audience == event.Everyone {
 		enc.answer, enc.answered = text, e.Seq
 		if text != "" {
 			enc.said, enc.saidAt = text, e.Seq

@@ -1,0 +1,122 @@
+package braid
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/nearest"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// Call calls one of the agent's tools as the program's own wish: no model is asked. args
+// are written as JSON, an object; nil is one without fields. It is a run like any other,
+// with the agent's hooks, limits and state, only that its call comes from the caller.
+//
+// With [In] the conversation records it as four messages, so that the model knows of it in
+// later turns: a person's that says that the tool is called, the call, its result and a
+// closing word of the agent. Without it nothing is recorded, and the tool sees no state. A
+// conversation that is busy refuses it with [event.ErrLocked], or takes it behind the open
+// run with [During] and [Queue].
+//
+// The error says why the tool gave no result of its own: there is no such tool, it failed, it was
+// refused or cancelled. Where the tool ran, the result stands beside the error. A result that the tool
+// itself marked as a failure is no error here. A tool that asks a person leaves
+// the run waiting and gives [event.ErrConflict]: [Into] has the questions and the conversation, and once
+// they are answered [Agent.Resume] goes on.
+func (a *Agent) Call(ctx context.Context, tool string, args any, opts ...RunOption) (*event.ToolResult, error) {
+	o := options(opts)
+	in, err := a.called(tool, args, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := o.into
+	if r == nil {
+		r = &Result{}
+	}
+	var end *event.StepEnded
+	err = a.drive(ctx, *in, &o, r, func(e event.Event) bool {
+		if b, ok := e.Body.(*event.StepEnded); ok && e.Scope == "" && b.Result != nil && b.Result.Call == in.call.ID {
+			end = b
+		}
+		return true
+	})
+	switch {
+	case end == nil && err != nil:
+		return nil, err
+	case end == nil && r.Status == event.RunWaiting:
+		return nil, &event.Error{
+			Op: "tool " + tool, Kind: event.ErrConflict, Message: "the tool asks a person, and the run waits for the answer",
+			Hint: "answer the questions of the Result that braid.Into fills, and Resume its conversation",
+		}
+	case end == nil:
+		return nil, &event.Error{
+			Op: "tool " + tool, Kind: event.ErrPermission, Message: "the run ended without the call: " + r.Text(),
+			Hint: "look at the agent's hooks",
+		}
+	case err == nil && end.Err != nil:
+		err = end.Err
+	}
+	return end.Result, err
+}
+
+// directCall is the input of a run that the program itself asks for.
+type directCall struct{ call *event.ToolCall }
+
+// messages are what of it the log has before the tool runs.
+func (c *directCall) messages() []event.Message {
+	words := "[The program itself calls the tool " + quote(c.call.Name) + ".]"
+	return []event.Message{
+		{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: words}}},
+		{Role: event.RoleAssistant, Content: []event.Block{c.call}},
+	}
+}
+
+// called checks what is to be called.
+func (a *Agent) called(tool string, args any, o *runOptions) (*directCall, error) {
+	if err := a.Err(); err != nil {
+		return nil, err
+	}
+	bad := func(kind event.ErrorKind, message, hint string, err error) (*directCall, error) {
+		return nil, &event.Error{Op: "tool " + tool, Kind: kind, Message: message, Hint: hint, Err: err}
+	}
+	offered := a.current()
+	if offered.find(tool) < 0 {
+		hint := "the tools are: " + list(offered.names)
+		if near := nearest.Word(tool, offered.names); near != "" {
+			hint = "did you mean " + quote(near) + "?"
+		}
+		return bad(event.ErrNotFound, "the agent "+a.name+" has no such tool", hint, nil)
+	}
+	if o.policy == Steer {
+		return bad(event.ErrUnsupported, "a tool call cannot join an open run", "use braid.Queue", nil)
+	}
+	raw := emptyObject
+	if args != nil {
+		var buf bytes.Buffer
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(args)
+		if err == nil {
+			raw = bytes.TrimSpace(buf.Bytes())
+			err = strictjson.Check(raw, strictjson.DefaultDepth)
+		}
+		if err != nil || raw[0] != '{' {
+			return bad(event.ErrInvalid, "the arguments are no JSON object", "pass a struct, a map or a json.RawMessage", err)
+		}
+	}
+	return &directCall{&event.ToolCall{ID: directID(o.key), Name: tool, Args: raw}}, nil
+}
+
+// directID names a direct call: at random, or by the run's idempotency key, under which the
+// same call must look the same.
+func directID(key string) string {
+	if key == "" {
+		return "direct_" + newID()
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "direct_" + hex.EncodeToString(sum[:12])
+}
