@@ -223,3 +223,49 @@ func TestFollowKnowsWhatTheBusDoesNot(t *testing.T) {
 		}
 	})
 }
+
+// An answer that no model gave, and a question of no call, end no step that the bus still shows.
+func TestFollowTellsStepsFromWhatIsNone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, none := range []event.Body{
+			&event.AssistantMessage{Content: []event.Block{&event.Text{Text: "8"}}, Stop: event.StopEndTurn}, &event.Asked{Token: "q"},
+		} {
+			hub, log := new(live.Hub), &paper{}
+			s := livetest.Script{Conversation: "c", Run: "r", Epoch: 1}
+			p := hub.Publisher(here)
+			begin := s.Begin("t1.0/m1", 1)
+			log.write(begin)
+			p.Publish(begin)
+			p.Publish(s.Text("t1.0/m1", 1, "still "))
+			log.write(s.Durable("", 0, none))
+			f, err := live.Follow(t.Context(), hub, here, log.read, live.FollowOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := ""
+			items := make([]live.Item, 8)
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			for shown == "" {
+				n, err := f.Read(ctx, items)
+				if err != nil {
+					break
+				}
+				for _, item := range items[:n] {
+					if item.Sync == nil {
+						continue
+					}
+					for i := range item.Sync.Steps {
+						shown += item.Sync.Steps[i].Blocks[0].Text
+					}
+				}
+			}
+			stop()
+			if shown != "still " {
+				t.Errorf("%T: %q is shown of the step that goes on", none, shown)
+			}
+			f.Close()
+			p.Close()
+		}
+	})
+}
