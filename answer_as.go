@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/partialjson"
@@ -55,7 +56,7 @@ func runAs[T any](ctx context.Context, a *Agent, input any, opts []RunOption) (v
 	if err != nil {
 		return v, &Result{}, err
 	}
-	r, err = a.collect(ctx, input, append(opts[:len(opts):len(opts)], wants(x)))
+	r, err = a.collect(ctx, input, append(slices.Clip(opts), wants(x)))
 	if err == nil && r.Status == event.RunCompleted {
 		v, err = OutputOf[T](r)
 	}
@@ -93,7 +94,7 @@ func StreamAs[T any](ctx context.Context, a *Agent, input any, opts ...RunOption
 			return
 		}
 		p := partial[T]{wrapped: x.tool != nil && x.tool.wrapped}
-		for e, err := range a.stream(ctx, input, append(opts[:len(opts):len(opts)], wants(x))) {
+		for e, err := range a.stream(ctx, input, append(slices.Clip(opts), wants(x))) {
 			if err != nil {
 				yield(zero, err)
 				return
@@ -164,7 +165,8 @@ func (p *partial[T]) take(e *event.Event) (v T, ok bool, err error) {
 		return v, false, nil
 	}
 	p.shown = p.text.Len()
-	return p.value()
+	v, ok = p.value()
+	return v, ok, nil
 }
 
 // at begins anew where the piece is of another answer, or of another block.
@@ -201,7 +203,7 @@ func (p *partial[T]) words(text string) {
 	p.text.Write(text)
 }
 
-func (p *partial[T]) value() (v T, ok bool, err error) {
+func (p *partial[T]) value() (v T, ok bool) {
 	raw, known := p.text.Append(p.buf[:0])
 	p.buf = raw[:0]
 	if known && p.called && p.wrapped {
@@ -210,13 +212,13 @@ func (p *partial[T]) value() (v T, ok bool, err error) {
 		raw = in[wrapper]
 	}
 	if !known || bytes.Equal(raw, p.last) {
-		return v, false, nil
+		return v, false
 	}
 	p.last = append(p.last[:0], raw...)
-	err = json.Unmarshal(raw, &v)
+	err := json.Unmarshal(raw, &v)
 	if _, mild := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !mild {
 		var none T
-		return none, false, nil
+		return none, false
 	}
-	return v, true, nil
+	return v, true
 }

@@ -52,10 +52,9 @@ func (m *heard) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[bra
 func (m *heard) forced() string {
 	var list []string
 	for i := range m.asked {
-		switch c := m.asked[i].ToolChoice; {
-		case c.Mode == braid.ToolsOne:
+		if c := m.asked[i].ToolChoice; c.Mode == braid.ToolsOne {
 			list = append(list, c.Tool)
-		default:
+		} else {
 			list = append(list, "free"+string(c.Mode))
 		}
 	}

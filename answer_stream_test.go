@@ -99,7 +99,10 @@ func TestTheEndOfAnAnswerThatIsShown(t *testing.T) {
 		t.Errorf("it ended with %v", last)
 	}
 	conv := braid.NewConversation()
-	for range braid.StreamAs[city](t.Context(), agent, "Where?", braid.In(conv)) {
+	for _, err := range braid.StreamAs[city](t.Context(), agent, "Where?", braid.In(conv)) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	ended := 0

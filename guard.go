@@ -109,8 +109,9 @@ func (s *sieve) text(text string) string {
 		}}
 		if err := h.safely(s.ctx, nil); err != nil {
 			e := &event.Error{
-				Op: "guardrail " + g.name, Kind: event.ErrInternal, Message: "the guardrail " + g.name + " could not look at it, so that it does not pass",
-				Hint: "try again; the operator sees why", Err: err,
+				Op: "guardrail " + g.name, Kind: event.ErrInternal,
+				Message: "the guardrail " + g.name + " could not look at it, so that it does not pass",
+				Hint:    "try again; the operator sees why", Err: err,
 			}
 			if errors.Is(err, context.Canceled) {
 				e.Kind = event.ErrCancelled
