@@ -3,6 +3,7 @@ package braid_test
 import (
 	"context"
 	"iter"
+	"strconv"
 	"testing"
 
 	"github.com/braidrun/braid"
@@ -16,7 +17,7 @@ func TestWhatManagingCosts(t *testing.T) { //nolint:paralleltest // it counts al
 			if req.Cycle == cycles {
 				return chunks(says("done"))
 			}
-			return chunks(asksFor("add", `{"a":3,"b":5}`))
+			return chunks(asksFor("add", `{"a":3,"b":`+strconv.Itoa(req.Cycle)+`}`))
 		}}
 		a := braid.New("a", model, append(parts, braid.Func("add", "Adds.", add, braid.Pure()))...)
 		return testing.AllocsPerRun(5, func() {

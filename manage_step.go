@@ -359,7 +359,8 @@ func (d *driver) refold() error {
 		if before == nil {
 			continue
 		}
-		s.told, s.offered, s.model.by, s.squeeze.by = before.told, before.offered, before.model.by, before.squeeze.by
+		s.told, s.offered, s.shown = before.told, before.offered, before.shown
+		s.model.by, s.squeeze.by = before.model.by, before.squeeze.by
 		s.squeeze.tried = max(s.squeeze.tried, before.squeeze.tried)
 		for _, c := range s.batch {
 			if was := before.callByStep(c.step); was != nil {
