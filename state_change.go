@@ -56,7 +56,8 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		}
 		if isTemp(key) || strings.HasPrefix(key, StateRun) {
 			return &event.Error{
-				Op: op, Kind: event.ErrInvalid, Message: "the state of one run cannot be changed from outside", Hint: "leave the prefix out, or use WithState",
+				Op: op, Kind: event.ErrInvalid, Message: "the state of one run cannot be changed from outside",
+				Hint: "leave the prefix out, or use WithState",
 			}
 		}
 	}

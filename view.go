@@ -652,35 +652,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		return
 	}
 	if b.Step == event.StepModel {
-		if e.Cycle > s.cycle {
-			s.cycle = e.Cycle
-			for p := s; p != nil; p = p.parent {
-				p.spent.Cycles++
-			}
-			if s.depth == 0 {
-				r.metrics.Cycles++
-			}
-		}
-		s.pieces = nil
-		tries, easings, name := 1, 0, b.Model
-		if b.Runs != "" {
-			name = b.Runs
-		}
-		if s.model.step == e.Step && s.model.name == name {
-			tries += s.model.tries
-		}
-		if s.model.step == e.Step {
-			easings = s.model.easings
-		}
-		if e.Attempt == 1 {
-			if s.forced = b.Why == event.WhyAnswer; s.forced {
-				s.asked++
-			}
-		}
-		s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, easings: easings, name: name}
-		s.asks = b.Model
-		s.modelCalls++
-		r.metrics.ModelCalls++
+		r.beginModel(s, e, b)
 		return
 	}
 	if c := s.callByStep(e.Step); c != nil && c.state != callEnded {
@@ -696,6 +668,38 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		c.begun = e.Time.Round(0) // as it is read back, without the monotonic clock
 		c.retryAt = time.Time{}
 	}
+}
+
+func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
+	if e.Cycle > s.cycle {
+		s.cycle = e.Cycle
+		for p := s; p != nil; p = p.parent {
+			p.spent.Cycles++
+		}
+		if s.depth == 0 {
+			r.metrics.Cycles++
+		}
+	}
+	s.pieces = nil
+	tries, easings, name := 1, 0, b.Model
+	if b.Runs != "" {
+		name = b.Runs
+	}
+	if s.model.step == e.Step && s.model.name == name {
+		tries += s.model.tries
+	}
+	if s.model.step == e.Step {
+		easings = s.model.easings
+	}
+	if e.Attempt == 1 {
+		if s.forced = b.Why == event.WhyAnswer; s.forced {
+			s.asked++
+		}
+	}
+	s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, easings: easings, name: name}
+	s.asks = b.Model
+	s.modelCalls++
+	r.metrics.ModelCalls++
 }
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {

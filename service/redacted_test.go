@@ -40,7 +40,8 @@ func TestNoViewShowsWhatIsRedacted(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, func(o *service.Options) {
 				o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
-					return braid.New("assistant", guarded{cycles}, braid.Func("look", "", func(context.Context, struct{}) (string, error) { return "no", nil })), nil
+					look := func(context.Context, struct{}) (string, error) { return "no", nil }
+					return braid.New("assistant", guarded{cycles}, braid.Func("look", "", look, braid.Polling())), nil
 				}
 			})
 			conv := h.conversation(t)

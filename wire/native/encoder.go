@@ -340,7 +340,8 @@ func (enc *Encoder) take(e *event.Event) {
 	case *event.Notice:
 		enc.send(&Notice{Code: b.Code, Message: b.Text, Place: enc.place(e)})
 	case *event.Compacted:
-		enc.send(&Notice{Code: "compacted", Message: "The conversation became long: its beginning is now a summary for the model.", Place: enc.place(e)})
+		const says = "The conversation became long: its beginning is now a summary for the model."
+		enc.send(&Notice{Code: "compacted", Message: says, Place: enc.place(e)})
 	case *event.Redacted:
 		if !b.Clean { // what the target shows is right
 			enc.redact(b)
