@@ -122,7 +122,7 @@ var rooms = []room{
 	{dir: "wire/*", own: []string{"event"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
 		dir: "server", own: []string{"", "event", "journal", "live", "secret", "service", "wire/*", "console"},
-		tests: []string{"journal/sqlite", "model/demo", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+		tests: []string{"journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 		from:  []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
