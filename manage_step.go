@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -286,7 +285,6 @@ func (d *driver) settleSummary(w *work) {
 	end, sum, s := w.answer, w.sum, w.scope
 	d.running.n--
 	s.squeeze.by = nil
-	failpoint.Hit("compaction/ended")
 	if sum.err == nil {
 		sum.err = d.ctx.Err()
 	}

@@ -129,6 +129,12 @@ func (p *pair) space(room bool) {
 	p.must(p.store.Limit(limit))
 }
 
+func (p *pair) post(ctx context.Context) {
+	m := p.mail()
+	err := p.store.Post(ctx, m)
+	p.same("post", err, func() error { return p.memory.Post(ctx, m) })
+}
+
 func (p *pair) play() {
 	defer func() { p.must(p.store.Close()) }()
 	ctx := context.Background()
@@ -168,9 +174,7 @@ func (p *pair) play() {
 			again := rapid.SampledFrom(p.batches[max(0, len(p.batches)-4):]).Draw(p.T, "again")
 			p.commit("commit again", again.lease, again.batch)
 		case 10, 16:
-			m := p.mail()
-			err := p.store.Post(ctx, m)
-			p.same("post", err, func() error { return p.memory.Post(ctx, m) })
+			p.post(ctx)
 		case 11:
 			if len(p.leases) == 0 {
 				continue
@@ -188,13 +192,14 @@ func (p *pair) play() {
 		case 14:
 			p.space(p.full)
 		case 17:
-			// By chance alone hardly a commit that would be taken meets a full disk.
+			// By chance alone hardly a commit or a letter that would be taken meets a full disk.
 			if len(p.leases) == 0 {
 				continue
 			}
 			p.space(false)
 			l := p.leases[len(p.leases)-1]
 			p.commit("commit", l, p.batch(l))
+			p.post(ctx)
 			p.space(true)
 		case 15:
 			if p.n("reopen", 0, 3) == 0 {
