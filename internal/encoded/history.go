@@ -26,7 +26,7 @@ type Encoder[E any] interface {
 type Mark struct {
 	// End is in the encoder's own measure: bytes, or values.
 	End int
-	// IDs counts the ids of calls that were given so far.
+	// IDs is where the ids of the calls stand: Len of wirename.IDs.
 	IDs int
 	// Blocks counts those that the message has there, for encoders who care.
 	Blocks int
@@ -53,9 +53,6 @@ type entry struct {
 func (h *History[E, P]) Update(messages []event.Message) {
 	e := P(&h.Encoder)
 	n := h.common(messages)
-	if n > 0 && n < len(messages) && h.entries[n-1].role == event.RoleAssistant {
-		n-- // results need the ids of the calls before them
-	}
 	if n < len(h.entries) {
 		h.cut(n)
 	}

@@ -18,13 +18,22 @@ func (r IDRule) letter(c byte) bool { return letter(c) || r.Visible && ' ' < c &
 // value is empty and ready. It is used by one goroutine at a time.
 type IDs struct {
 	taken map[string]struct{}
-	given []string
+	// given are the answers and the ids in their order, so that what is cut off
+	// leaves nothing behind.
+	given []given
 	// calls maps the ids of the last answer's calls to those on the wire.
 	calls map[string]string
 }
 
+// given is an id that was given, or the beginning of an answer, where wire is
+// empty.
+type given struct{ own, wire string }
+
 // Answer begins an answer of the model's: results behind it are of its calls.
-func (i *IDs) Answer() { clear(i.calls) }
+func (i *IDs) Answer() {
+	i.given = append(i.given, given{})
+	clear(i.calls)
+}
 
 // Give makes the id of a call: by the rule, and one that no call of the
 // conversation has. A model does not always care, and other providers' ids look
@@ -59,7 +68,7 @@ func (i *IDs) Give(id string, rule IDRule) string {
 		i.taken, i.calls = make(map[string]struct{}), make(map[string]string)
 	}
 	i.taken[free] = struct{}{}
-	i.given = append(i.given, free)
+	i.given = append(i.given, given{own, free})
 	i.calls[own] = free
 	return free
 }
@@ -83,14 +92,30 @@ func (i *IDs) Of(call string) string {
 	return call
 }
 
-// Len counts the ids that were given.
+// Any reports whether a call was given an id.
+func (i *IDs) Any() bool { return len(i.taken) > 0 }
+
+// Len counts the answers and the ids that were given: where Cut finds this place
+// again.
 func (i *IDs) Len() int { return len(i.given) }
 
-// Cut takes all back but the first n.
+// Cut goes back to where Len was n: to the ids that were taken there, and to the
+// calls of the answer that was the last one.
 func (i *IDs) Cut(n int) {
-	for _, id := range i.given[n:] {
-		delete(i.taken, id)
+	if n == len(i.given) {
+		return
+	}
+	for _, g := range i.given[n:] {
+		delete(i.taken, g.wire)
 	}
 	clear(i.given[n:])
 	i.given = i.given[:n]
+	clear(i.calls)
+	last := n
+	for last > 0 && i.given[last-1].wire != "" {
+		last--
+	}
+	for _, g := range i.given[last:] {
+		i.calls[g.own] = g.wire
+	}
 }

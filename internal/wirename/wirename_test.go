@@ -88,15 +88,46 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%q is %q, %q to results, want %q", c.id, got, ids.Of(c.id), c.want)
 		}
 	}
-	if ids.Len() != 10 || ids.Of("nobody") != "nobody" {
-		t.Errorf("%d ids; an unknown one is %q", ids.Len(), ids.Of("nobody"))
+	if !ids.Any() || ids.Of("nobody") != "nobody" {
+		t.Errorf("any: %t; an unknown one is %q", ids.Any(), ids.Of("nobody"))
 	}
 	ids.Cut(1)
+	if ids.Of("a") != "a" || ids.Of("") != "" {
+		t.Errorf("after the cut a is %q, that without an id %q", ids.Of("a"), ids.Of(""))
+	}
 	ids.Answer()
-	if ids.Len() != 1 || ids.Of("") != "" {
-		t.Errorf("%d ids after the cut; %q", ids.Len(), ids.Of(""))
+	if ids.Of("tool\nü") != "tool\nü" {
+		t.Errorf("after the cut and an answer %q", ids.Of("tool\nü"))
 	}
 	if got := ids.Give("a", strict); got != "a_2" {
 		t.Errorf("after the cut %q", got)
+	}
+}
+
+// Results behind a cut are of the answer before it, however many were cut off.
+func TestCutRemembersTheAnswer(t *testing.T) {
+	t.Parallel()
+	var ids wirename.IDs
+	ids.Answer()
+	ids.Give("a", wirename.IDRule{})
+	one := ids.Len()
+	ids.Answer()
+	silent := ids.Len()
+	ids.Answer()
+	ids.Give("a", wirename.IDRule{})
+	if got := ids.Of("a"); got != "a_2" {
+		t.Errorf("the second is %q", got)
+	}
+	ids.Cut(silent)
+	if got := ids.Of("b"); got != "b" {
+		t.Errorf("an answer without calls has %q", got)
+	}
+	ids.Cut(one)
+	if got := ids.Of("a"); got != "a" {
+		t.Errorf("the first is %q", got)
+	}
+	ids.Cut(0)
+	if ids.Any() || ids.Len() != 0 {
+		t.Errorf("%d are left", ids.Len())
 	}
 }

@@ -39,7 +39,7 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, error) {
 	defer m.histories.Put(h)
 	h.Encoder.family = &m.family
 	h.Update(req.Messages)
-	asked, choose := m.choice(req, h.Encoder.ids.Len() > 0)
+	asked, choose := m.choice(req, h.Encoder.ids.Any())
 	top, err := h.Encoder.head.Of(&asked, func(head) (head, error) { return m.newHead(&asked) })
 	if err != nil {
 		return nil, err
