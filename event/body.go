@@ -118,6 +118,9 @@ type RunEnded struct {
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
 	// Output is the structured result, where one was asked for.
 	Output json.RawMessage `json:"output,omitempty"`
+	// Partial is the text of an answer that a cancellation or the end of the run's time cut
+	// off: what people had seen of it. A model is not shown it.
+	Partial string `json:"partial,omitempty"`
 }
 
 // RunStatus is where a run stands.
@@ -198,6 +201,10 @@ type StepBegun struct {
 	Why Why `json:"why,omitempty"`
 	// Model names the model that is called.
 	Model string `json:"model,omitempty"`
+	// Tools names what the scope's model may use from this model call on, in the order of the
+	// request, where that is not what the log last said: [RunStarted].Tools for the root agent, and
+	// nothing for an agent that is used as a tool, whose first call says it.
+	Tools []string `json:"tools,omitempty"`
 	// Call and Tool name the tool call; Effect is what repeating it would do.
 	Call   string `json:"call,omitempty"`
 	Tool   string `json:"tool,omitempty"`

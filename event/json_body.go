@@ -268,6 +268,7 @@ func (w *encoder) stepBegun(b *StepBegun) {
 	w.str(`"step_kind":`, string(b.Step))
 	w.strOpt(`"why":`, string(b.Why))
 	w.strOpt(`"model":`, b.Model)
+	w.strsOpt(`"tools":`, b.Tools)
 	w.strOpt(`"call":`, b.Call)
 	w.strOpt(`"tool":`, b.Tool)
 	w.strOpt(`"effect":`, string(b.Effect))
@@ -287,6 +288,8 @@ func (r *decoder) stepBegun() *StepBegun {
 			b.Why = Why(r.word())
 		case "model":
 			b.Model = r.String()
+		case "tools":
+			b.Tools = r.strings()
 		case "call":
 			b.Call = r.String()
 		case "tool":
@@ -509,6 +512,7 @@ func (w *encoder) runEnded(b *RunEnded) {
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
 	w.costOpt(b.CostNanoUSD)
 	w.rawOpt(`"output":`, b.Output)
+	w.strOpt(`"partial":`, b.Partial)
 	w.end()
 }
 
@@ -536,6 +540,8 @@ func (r *decoder) runEnded() *RunEnded {
 			b.CostNanoUSD = r.cost()
 		case "output":
 			b.Output = r.raw()
+		case "partial":
+			b.Partial = r.String()
 		default:
 			o.Unknown()
 		}

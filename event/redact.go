@@ -53,7 +53,7 @@ func (r *Redacted) Cover(e *Event) *Event {
 		shown.Body = &body
 	case *RunEnded:
 		body := *b
-		body.Output = nil
+		body.Output, body.Partial = nil, ""
 		shown.Body = &body
 	case *StateChanged:
 		body := &StateChanged{Delete: b.Delete, Set: make(map[string]json.RawMessage, len(b.Set))}

@@ -194,6 +194,9 @@ func PriceOf(m braid.Model) *pricing.Price {
 		if p, ok := m.(*priced); ok {
 			return p.price(time.Now())
 		}
+		if p, ok := m.(*ownPrice); ok {
+			return p.price
+		}
 		w, ok := m.(interface{ Unwrap() braid.Model })
 		if !ok {
 			return nil

@@ -35,6 +35,26 @@ func (r Rate) String() string {
 	return "$" + strconv.FormatInt(whole, 10) + "." + rest
 }
 
+// MarshalText gives "3.75", the dollars for a million tokens, and nothing for a rate that is not known.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(strings.TrimPrefix(r.String(), "$")), nil }
+
+// UnmarshalText reads what MarshalText writes: at most six decimals, none below nothing.
+func (r *Rate) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*r = Rate{}
+		return nil
+	}
+	micro, ok := parseDollars(string(text))
+	if !ok {
+		return &event.Error{
+			Op: "price", Kind: event.ErrInvalid, Message: "a price is no decimal number",
+			Hint: "write dollars for a million tokens, such as \"3.75\", with at most six decimals",
+		}
+	}
+	*r = Rate{pico: micro, known: true}
+	return nil
+}
+
 // Rates are the prices of the kinds of tokens that [event.Usage] tells apart.
 // CacheWrite is what is kept for five minutes, or for as long as the vendor
 // likes; CacheWriteHour what is kept for an hour.

@@ -2,12 +2,14 @@ package secret_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/gob"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -134,5 +136,26 @@ func TestItIsReadFromText(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"Key":"[redacted]"}`), &c)
 	if err == nil {
 		t.Error("a redacted secret is read as one")
+	}
+}
+
+// What somebody else has written otherwise is hidden too.
+func TestHideForms(t *testing.T) {
+	t.Parallel()
+	const plain = "planted/secret+of=a test"
+	s := secret.New(plain)
+	for n := range 4 {
+		before := strings.Repeat("x", n)
+		for _, text := range []string{
+			before + plain, url.QueryEscape(before + plain), url.PathEscape(before + plain),
+			base64.StdEncoding.EncodeToString([]byte(before + plain + "and more")), base64.RawURLEncoding.EncodeToString([]byte(before + plain)),
+		} {
+			if got := s.Hide("the key " + text + "."); !strings.Contains(got, secret.Redacted) || len(got) > 40 {
+				t.Errorf("%q becomes %q", text, got)
+			}
+		}
+	}
+	if got := secret.New("abc").Hide("YWJj abc"); got != "YWJj "+secret.Redacted {
+		t.Errorf("a short one: %q", got)
 	}
 }

@@ -29,9 +29,9 @@ type room struct {
 // helpers are the internal packages that every room may use: each has one
 // reason to exist and imports the standard library alone.
 var helpers = []string{
-	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest",
+	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
-	"internal/standin", "internal/partialjson", "internal/awsframes", "internal/sigv4", "internal/ownhost",
+	"internal/standin", "internal/partialjson", "internal/cursor", "internal/awsframes", "internal/sigv4", "internal/ownhost",
 }
 
 // testLibraries lists what any test may import.
@@ -52,11 +52,11 @@ var rooms = []room{
 	{dir: "journal", own: []string{"event"}, tests: []string{"event/eventtest", "journal/journaltest"}},
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
-		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow"}, tests: []string{"journal/journaltest"},
+		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
 		from: []string{"modernc.org/sqlite", "github.com/pressly/goose"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow"},
+		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"},
 		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
 		from:  []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
 	},
@@ -111,31 +111,52 @@ var rooms = []room{
 	},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
-	{dir: "secret", from: []string{"github.com/tink-crypto/tink-go"}},
+	{dir: "secret"},
+	{dir: "secret/keyset", own: []string{"event"}, from: []string{"github.com/tink-crypto/tink-go"}},
 	{dir: "workspace"},
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
-	{dir: "service", from: []string{"modernc.org/sqlite"}, own: []string{
+	{
+		dir: "service/database", own: []string{"event"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
+		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"},
+	},
+	{
+		dir: "service/database/databasetest", own: []string{"service/database", "journal/postgres/postgrestest"},
+		from: append([]string{"github.com/jackc/pgx"}, testLibraries...),
+	},
+	{dir: "service/directory/directorytest", own: []string{"event", "secret", "service/directory"}, from: testLibraries},
+	{
+		dir: "service/directory", own: []string{"event", "secret", "pricing", "service/database"},
+		tests: []string{
+			"service/database/databasetest", "service/directory/directorytest", "secret/keyset", "journal/postgres/postgrestest",
+			"github.com/jackc/pgx", "modernc.org/sqlite",
+		},
+	},
+	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
+		"service/database", "service/directory",
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
-	}},
+	}, from: []string{"github.com/rivo/uniseg"}},
 	{dir: "wire/wiretest", own: []string{"event"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
-		dir: "server", own: []string{"", "event", "journal", "live", "secret", "service", "wire/*", "console"},
-		tests: []string{"journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire/*", "console"},
+		tests: []string{"service/database", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 		from:  []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
 	{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
-		tests: []string{"wire/wiretest", "", "journal", "service", "server"},
+		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{dir: "internal/logrow", own: []string{"event"}},
+	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
 	{dir: "internal/strictjson"},
 	{dir: "internal/partialjson"},
+	{dir: "internal/cursor"},
 	{dir: "internal/sse"},
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
+	{dir: "internal/raced"},
 	{dir: "internal/failpoint"},
 	{dir: "internal/planted"},
 	{dir: "internal/gate"},
@@ -159,6 +180,7 @@ var rooms = []room{
 	{dir: "bench", any: true},
 	{dir: "test", any: true},
 	{dir: "test/sim", any: true},
+	{dir: "test/wires", any: true},
 }
 
 // roomOf finds the room of a package by its folder. key tells siblings apart.

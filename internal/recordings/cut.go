@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing/iotest"
+
+	"github.com/braidrun/braid/internal/raced"
 )
 
 // Ways are readers of the same body, each by what it does to it: whoever reads
@@ -46,9 +48,13 @@ func Borders(body string) []int {
 
 // Cuts are places at which a stream may break off: all of them where it is short, and
 // otherwise the borders of its events and what lies beside them, and a thousand places
-// that are others each time.
+// that are others each time: a hundred where the race detector watches.
 func Cuts(body string) []int {
-	const short, some = 4 << 10, 1000
+	const short = 4 << 10
+	some := 1000
+	if raced.On {
+		some /= 10
+	}
 	var out []int
 	if len(body) <= short {
 		for n := range len(body) {

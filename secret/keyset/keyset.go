@@ -1,0 +1,180 @@
+// Package keyset encrypts what is to be kept secret in a database, with keys in a file
+// beside it: who has the one without the other reads nothing.
+//
+// The file is one of Tink's cleartext keysets in JSON, with AES-256-GCM keys: the
+// newest encrypts, all decrypt. Whoever may read it may read every secret, so it is
+// its owner's alone (0600), and belongs into no backup of the database.
+package keyset
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Keyset encrypts and decrypts. It is safe for concurrent use. Make it with [Open] or [Load].
+type Keyset struct{ aead tink.AEAD }
+
+// largest is how large a file of keys may be.
+const largest = 1 << 20
+
+// Open reads the file of keys, or makes one with a new key where there is none: for a file in
+// the data folder of one server. Of several who make it at once one does, and the others read it.
+func Open(file string) (*Keyset, error) {
+	k, err := Load(file)
+	if !errors.Is(err, event.ErrNotFound) {
+		return k, err
+	}
+	const op = "make a file of keys"
+	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	if err := write(file, handle, false); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fault(op, err)
+	}
+	return Load(file)
+}
+
+// Load reads a file of keys that is there: for one that the operator gives to several servers.
+//
+// Errors are of these kinds: ErrNotFound where there is none, ErrPermission where it cannot be read,
+// or where others than its owner's group could read it or anybody else write it, ErrInvalid where it
+// is no file of keys.
+func Load(file string) (*Keyset, error) {
+	const op = "read the file of keys"
+	handle, err := read(file)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	a, err := aead.New(handle)
+	if err != nil {
+		return nil, noKeys(op, err)
+	}
+	return &Keyset{aead: a}, nil
+}
+
+// Rotate adds a new key to the file, which encrypts from now on; the older ones go on to decrypt.
+// Servers see it when they start.
+func Rotate(file string) error {
+	const op = "rotate the keys"
+	handle, err := read(file)
+	if err != nil {
+		return fault(op, err)
+	}
+	m := keyset.NewManagerFromHandle(handle)
+	id, err := m.Add(aead.AES256GCMKeyTemplate())
+	if err == nil {
+		err = m.SetPrimary(id)
+	}
+	if err == nil {
+		handle, err = m.Handle()
+	}
+	if err == nil {
+		err = write(file, handle, true)
+	}
+	return fault(op, err)
+}
+
+// Seal encrypts. context is what the value belongs to: it is not kept, and the value is opened
+// with the same one alone.
+func (k *Keyset) Seal(plain, context []byte) (sealed []byte, err error) {
+	sealed, err = k.aead.Encrypt(plain, context)
+	return sealed, fault("encrypt", err)
+}
+
+// Open decrypts what Seal has made with the same context and one of the file's keys. Everything
+// else is ErrInvalid.
+func (k *Keyset) Open(sealed, context []byte) (plain []byte, err error) {
+	plain, err = k.aead.Decrypt(sealed, context)
+	if err != nil {
+		return nil, &event.Error{
+			Op: "decrypt", Kind: event.ErrInvalid, Message: "a secret cannot be decrypted", Err: err,
+			Hint: "use the keys that it was encrypted with, or set it again",
+		}
+	}
+	return plain, nil
+}
+
+func read(file string) (*keyset.Handle, error) {
+	const op = "read the file of keys"
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() || info.Size() > largest {
+		return nil, noKeys(op, nil)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o027 != 0 {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrPermission, Message: "others may read the file of keys, or write it", Hint: "take that from them: chmod 600",
+		}
+	}
+	data, err := os.ReadFile(file) //nolint:gosec // the operator's own file
+	if err != nil {
+		return nil, err
+	}
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(data)))
+	if err != nil {
+		return nil, noKeys(op, err)
+	}
+	return handle, nil
+}
+
+// write puts the whole file in its place at once, or nothing. Without over it leaves a file
+// that is there alone, and says so.
+func write(file string, handle *keyset.Handle, over bool) (err error) {
+	var data bytes.Buffer
+	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&data)); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".keys-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.Write(data.Bytes())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if over {
+		return os.Rename(f.Name(), file)
+	}
+	return os.Link(f.Name(), file)
+}
+
+func noKeys(op string, err error) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: "the file is no file of keys", Hint: "name another one, or restore a backup of it", Err: err,
+	}
+}
+
+func fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e
+	}
+	e := &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Message: "the file of keys cannot be used", Hint: "check the disk, then try again", Err: err,
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind, e.Message, e.Hint = event.ErrNotFound, "there is no file of keys", "make one, or correct its name"
+	case errors.Is(err, fs.ErrPermission):
+		e.Kind, e.Message = event.ErrPermission, "the file of keys cannot be read or written"
+		e.Hint = "let the user that runs this program, and nobody else, read and write it"
+	}
+	return e
+}
