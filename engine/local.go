@@ -17,8 +17,8 @@ import (
 // first, then the older run. Runs of one conversation go one after another.
 //
 // It keeps no more than its bounds say: what does not fit stays in the journal
-// and is found by a sweep. Two goroutines are its own, and one for each run that
-// is being driven; all end with Drain. Make it with [NewLocal].
+// and is found by a sweep. Two goroutines are its own (three where it shares its journal),
+// and one for each run that is being driven; all end with Drain. Make it with [NewLocal].
 type Local struct {
 	store   journal.Store
 	drive   Drive
@@ -35,6 +35,9 @@ type Local struct {
 	// is told of them is old.
 	left     map[string]struct{}
 	sweeping bool
+	// lying are the runs that were due when the journal was asked last and that nobody here
+	// knows; only where others share it.
+	lying map[string]struct{}
 	// pace is about how long it takes from one start to the next while runs queue.
 	pace    time.Duration
 	started time.Time
@@ -107,6 +110,9 @@ func (l *Local) Start(ctx context.Context) error {
 	l.own, l.rest = context.WithCancel(l.base)
 	l.work.Go(l.keepTime)
 	l.work.Go(func() { l.keepSweeping(took) })
+	if teller, ok := l.store.(journal.Teller); ok && l.options.Shared {
+		l.work.Go(func() { l.keepListening(teller) })
+	}
 	l.dispatch()
 	return nil
 }

@@ -28,6 +28,12 @@ type Options struct {
 	// knows by itself; 0 or less means [DefaultSweep]. It is asked less often
 	// where asking takes long.
 	Sweep time.Duration
+	// Shared says that engines of other processes drive the runs of the same journal. Then
+	// a run that is due and not known here is left to the others for one sweep before it is
+	// taken, what another process drives is let go of, and mail and cancellations that came
+	// in elsewhere reach the runs that are driven here, where the journal is a
+	// [journal.Teller]. Sweep is then [DefaultSharedSweep] where it is not set.
+	Shared bool
 	// Grace is how long drives may take to hand their runs back when the
 	// engine drains; 0 means [DefaultGrace], less means not at all.
 	Grace time.Duration
@@ -62,6 +68,7 @@ const (
 	DefaultBacklog       = 50_000
 	DefaultTenantBacklog = 10_000
 	DefaultSweep         = 2 * time.Second
+	DefaultSharedSweep   = time.Second
 	DefaultGrace         = 20 * time.Second
 	DefaultRetry         = time.Second
 	DefaultRetryMost     = time.Minute
@@ -71,6 +78,9 @@ const (
 func complete(o Options) Options {
 	orElse(&o.Running, DefaultRunning)
 	orElse(&o.Backlog, DefaultBacklog)
+	if o.Shared {
+		orElse(&o.Sweep, DefaultSharedSweep)
+	}
 	orElse(&o.Sweep, DefaultSweep)
 	orElse(&o.Retry, DefaultRetry)
 	orElse(&o.RetryMost, DefaultRetryMost)

@@ -65,7 +65,7 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 		woken = true
 	default:
 	}
-	t.mail, t.cancel, t.urgent = nil, nil, false
+	t.mail, t.cancel, t.urgent, t.heard, t.stopped = nil, nil, false, 0, false
 	l.queue.done(t)
 	if l.phase == drained {
 		// The journal knows how it stands; the next process asks it.
@@ -117,7 +117,12 @@ func (l *Local) park(t *task, wake time.Time, woken bool) {
 
 // locked waits for whoever has the conversation.
 func (l *Local) locked(t *task, err error) {
-	if after := retryAfter(err); after > 0 {
+	after := retryAfter(err)
+	if after > 0 && l.options.Shared {
+		l.forget(t) // another process drives it; should that one die, it is due
+		return
+	}
+	if after > 0 {
 		l.delay(t, time.Now().Add(after))
 		return
 	}

@@ -21,7 +21,11 @@ const (
 // engine's two goroutines. took is how long the last sweep was.
 func (l *Local) keepSweeping(took time.Duration) {
 	for {
-		pause := time.NewTimer(max(l.options.Sweep, min(sweepShare*took, mostPause)))
+		wait := max(l.options.Sweep, min(sweepShare*took, mostPause))
+		if l.options.Shared {
+			wait = around(wait)
+		}
+		pause := time.NewTimer(wait)
 		select {
 		case <-l.draining:
 			pause.Stop()
@@ -60,7 +64,7 @@ func (l *Local) sweep(ctx context.Context) (took time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if hidden := l.take(rows); !hidden || len(rows) < limit {
+		if hidden := l.take(rows); !hidden || len(rows) < limit || l.options.Shared {
 			return 0, nil
 		}
 		limit *= 4
@@ -72,6 +76,9 @@ func (l *Local) take(rows []journal.Run) (more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.dispatch()
+	if l.options.Shared {
+		rows = l.claim(rows)
+	}
 	for i := range rows {
 		if l.phase == drained {
 			return false

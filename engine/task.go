@@ -35,6 +35,10 @@ type task struct {
 	// mail and cancel are of the drive that is under way.
 	mail   chan struct{}
 	cancel context.CancelCauseFunc
+	// heard is the mark of the newest letter of others' that was rung for, stopped says that
+	// the drive was told to end.
+	heard   int64
+	stopped bool
 }
 
 // state is where a task is.

@@ -26,8 +26,8 @@ type Store interface {
 	// refused with ErrNotFound. A new run that is to be Alone is refused with
 	// ErrLocked while another run of the conversation has not ended.
 	//
-	// The input is what was asked for: Conversation, User, Agent, Key, Input and
-	// NewSession. Executor and Metadata are labels and are not compared. An id
+	// The input is what was asked for: Conversation, User, Agent, Key, Input (with or
+	// without the Past) and NewSession (without Since). Executor and Metadata are labels and are not compared. An id
 	// that names another tenant's run is ErrNotFound as well.
 	Admit(ctx context.Context, r Run) (Run, error)
 
@@ -81,7 +81,7 @@ type Store interface {
 	// on the store has its target as [Erase] leaves it, and where that repeats the run's Input,
 	// the run has no Input any more. A later Admit that asks for the same is still known to
 	// be a repeat. What the store has handed out before is not changed. A target that is not there
-	// erases nothing.
+	// erases nothing. What a [Ledger] repeats of the target is erased with it.
 	//
 	// Mail. A batch that reads mail which the run does not have, or has consumed,
 	// is refused with ErrConflict. A run that ends without having read a
@@ -151,12 +151,23 @@ type Run struct {
 	// Alone admits the run only where no other one of the conversation is open.
 	// It is neither kept nor compared.
 	Alone bool
+	// Since, where it is above 0, has the store say what NewSession is: the run begins
+	// a session unless one from the turn Since on was admitted to begin one. Who has
+	// noted a turn from which the next run is to begin one need not know which that is.
+	// Past stands before the Input of the run that is the conversation's first, and of
+	// no other one. Both are decided in the transaction that gives the turn, and are not
+	// kept. A repeat of the request is known whatever was decided then.
+	Since int
+	Past  []event.Message
 
 	// What follows is the store's: Admit ignores it in its argument.
 
 	// Turn numbers the conversation's runs from 1.
-	Turn   int
-	Status event.RunStatus
+	Turn int
+	// Session numbers the sessions, from 1: the one that the run has begun in, 0
+	// while it has not begun.
+	Session int
+	Status  event.RunStatus
 	// WakeAt is when a waiting run is due again; zero means only by mail.
 	WakeAt time.Time
 	// Cancelled is set once somebody posted MailCancel.
@@ -215,6 +226,11 @@ type Batch struct {
 	// Release gives the lease back with this commit. A run that ends or waits
 	// is always released.
 	Release bool
+	// Usage and Tools go into the ledger of a store that is a [Ledger], with the events: what these
+	// used and did. Others leave them out. Text that a store cannot hold is mended
+	// and never refused.
+	Usage []UsageEntry
+	Tools []ToolEntry
 }
 
 // MailKind says what mail is for.

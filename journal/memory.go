@@ -35,6 +35,10 @@ type Memory struct {
 	oldest, newest *run
 	// admitted counts the runs.
 	admitted int64
+	// usage is the ledger's, by tenant; of tools each run has its own. ledgerKey is the
+	// last key given in either.
+	usage     map[string][]*usageRow
+	ledgerKey int64
 }
 
 var _ Store = (*Memory)(nil)
@@ -95,8 +99,13 @@ type run struct {
 	older, newer *run
 	open         openSteps
 	inbox        inbox
+	// started says that the log has the run's beginning.
+	started bool
 	// erased is the sum of an input that a redaction has erased.
 	erased *[sha256.Size]byte
+	// tools and messages are what is kept beside the log.
+	tools    []*ToolEntry
+	messages []MessageEntry
 }
 
 // Admit implements [Store].
@@ -171,8 +180,15 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	r.Status = event.RunQueued
 	r.WakeAt = time.Time{}
 	r.Cancelled, r.Alone = false, false
-	r.Admitted = m.now().Round(0)
 	r.Input = slices.Clip(slices.Clone(r.Input))
+	if r.Turn == 1 && len(r.Past) > 0 {
+		r.Input = slices.Concat(r.Past, r.Input)
+	}
+	if r.Since > 0 {
+		r.NewSession = !c.begins(r.Since)
+	}
+	r.Since, r.Past, r.Session = 0, nil, 0
+	r.Admitted = m.now().Round(0)
 	r.Metadata = maps.Clone(r.Metadata)
 	m.admitted++
 	n := &run{row: r, conversation: c, number: m.admitted}

@@ -60,6 +60,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 
 	// From here on nothing fails.
 	r.open = append(r.open[:0], open...)
+	m.write(r, &b) // before what the batch erases
 	if len(b.Events) > 0 {
 		if n := len(c.stretches); n == 0 || c.stretches[n-1].epoch != l.Epoch {
 			c.stretches = append(c.stretches, stretch{epoch: l.Epoch, first: c.last() + 1})
@@ -69,6 +70,10 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 			switch b := e.Body.(type) {
 			case *event.StateChanged:
 				m.share(&r.row, b)
+			case *event.RunStarted:
+				if !r.started {
+					r.started, r.row.Session = true, b.Session
+				}
 			case *event.Redacted:
 				m.erase(c, b)
 			}
@@ -169,7 +174,12 @@ func (m *Memory) erase(c *conversation, b *event.Redacted) {
 		c.events = slices.Clone(c.events)
 		c.events[b.Target-1] = left
 	}
-	if r := m.runs[target.Run]; input && r != nil && r.conversation == c && r.row.Input != nil {
+	r := m.runs[target.Run]
+	if r != nil && !b.Clean {
+		r.eraseTools(b)
+		r.eraseMessages(b)
+	}
+	if input && r != nil && r.conversation == c && r.row.Input != nil {
 		sum := inputSum(r.row.Input)
 		r.erased, r.row.Input = &sum, nil
 	}
@@ -187,6 +197,20 @@ func inputSum(input []event.Message) [sha256.Size]byte {
 
 // same compares what two admissions ask for, as [Store] Admit says.
 func (r *run) same(b Run) bool {
+	if b.Since > 0 {
+		b.NewSession = r.row.NewSession
+	}
+	if r.asked(b) {
+		return true
+	}
+	if len(b.Past) == 0 || r.row.Turn != 1 {
+		return false
+	}
+	b.Input = slices.Concat(b.Past, b.Input)
+	return r.asked(b)
+}
+
+func (r *run) asked(b Run) bool {
 	if r.erased == nil {
 		return sameRequest(r.row, b)
 	}

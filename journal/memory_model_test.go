@@ -418,7 +418,7 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 		"commit", "commit lease_lost", "commit conflict", "commit again", "commit again lease_lost",
 		"renew", "renew lease_lost", "post", "post conflict", "post not_found", "heir", "heir that was queued", "letter renamed",
 	} {
-		if seen[what] < 5 {
+		if seen[what] < 5 && !testing.Short() {
 			t.Errorf("%q was seen %d times: the calls that are drawn do not reach it", what, seen[what])
 		}
 	}

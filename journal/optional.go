@@ -56,6 +56,26 @@ type Tail struct {
 	State map[string]json.RawMessage
 }
 
+// Placer says how far a conversation has come without reading its log.
+type Placer interface {
+	// Place tells where a conversation stands, and whether a run from the turn since on
+	// was admitted to begin a session; see [Run].Since. An unknown conversation stands
+	// nowhere: the zero Place.
+	Place(ctx context.Context, conversation string, since int) (Place, error)
+}
+
+// Place is how far a conversation has come.
+type Place struct {
+	// Turns counts the runs that were admitted.
+	Turns int
+	// Session is the number of the newest run's session: the one that it has begun in, or
+	// will begin in. It is 0 where no run was admitted.
+	Session int
+	// Begun says that a run from the turn that was asked about on begins a session. Of a
+	// turn below 1 it is false.
+	Begun bool
+}
+
 // Lister lists what a store holds, for people who look around in it.
 type Lister interface {
 	// Conversations lists those of a tenant, the one whose newest run was admitted

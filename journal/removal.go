@@ -7,6 +7,16 @@ type Remover interface {
 	// Remove removes a tenant's conversation: its log, runs, mail and own state.
 	// "app:" and "user:" state belongs to others and stays. ErrLocked while a run of
 	// it is open; ErrNotFound for one that the tenant does not have. What a
-	// store has written may stay on its disk until the space is used again.
+	// store has written may stay on its disk until the space is used again. Of a [Ledger]
+	// the rows of tools go, and those of usage stay: they are money, and hold no words.
 	Remove(ctx context.Context, tenant, conversation string) error
+}
+
+// TenantRemover removes all that a tenant has.
+type TenantRemover interface {
+	// RemoveTenant removes a tenant's conversations, as [Remover] does, its state, and what its runs used. A
+	// tenant that has nothing is removed already. ErrLocked while a run of it is open: the other
+	// conversations may be gone then. It may take long, and is done in parts; one that was cut
+	// off is called again.
+	RemoveTenant(ctx context.Context, tenant string) error
 }

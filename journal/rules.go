@@ -3,6 +3,7 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 )
@@ -65,4 +66,10 @@ func Digest(m Mail) [16]byte {
 	var d [16]byte
 	copy(d[:], h.Sum(nil))
 	return d
+}
+
+// LedgerText mends text for a ledger, which must not refuse a commit: what is not UTF-8, and the zero
+// character, which some databases do not hold, become U+FFFD.
+func LedgerText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -27,6 +27,10 @@ type FollowOptions struct {
 	// whether the bus has missed something; 0 means [DefaultPoll], less means never.
 	// Where something came meanwhile it may be half of that.
 	Poll time.Duration
+	// Beyond says whether the journal may have events after a Seq. Where it is set it is
+	// asked after each Poll, and the journal only where it says yes: for a reader among many,
+	// for all of whom somebody asks at once. It must be quick.
+	Beyond func(after int64) bool
 	// Page is how many events are read from the journal at a time; 0 or less
 	// means [DefaultPage].
 	Page int
@@ -44,6 +48,7 @@ type Follower struct {
 	watcher Watcher
 	log     Log
 	poll    time.Duration
+	beyond  func(after int64) bool
 	page    int
 
 	// have is the Seq of the last durable event that was given.
@@ -112,7 +117,7 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 		return nil, err
 	}
 	f := &Follower{
-		watcher: w, log: log, poll: options.Poll, page: options.Page,
+		watcher: w, log: log, poll: options.Poll, beyond: options.Beyond, page: options.Page,
 		have: options.After, before: options.After, behind: !options.Current, room: make([]Item, roomItems),
 	}
 	if f.poll == 0 {
@@ -301,6 +306,8 @@ func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err erro
 		case !looks || now.Before(f.asks):
 		case f.moved:
 			f.asks, f.moved = now.Add(f.poll/2), false
+		case f.beyond != nil && !f.beyond(f.have):
+			f.asks = now.Add(f.poll)
 		default:
 			f.behind, f.asks = true, time.Time{}
 			return false, nil

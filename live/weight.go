@@ -41,7 +41,7 @@ func weight(e *event.Event) int {
 	case *event.Answered:
 		n += len(b.Value)
 	case *event.RunEnded:
-		n += len(b.Output)
+		n += len(b.Output) + len(b.Partial)
 	case *event.Notice:
 		n += len(b.Text) + len(b.Data)
 	case *event.Compacted:

@@ -2,7 +2,8 @@
 // store's own tests call [Run]; what passes can stand under the loop.
 //
 // The cases ask through the seven methods, and through [journal.Lister],
-// [journal.Queuer] and [journal.Remover] where the store has these, and compare values, never
+// [journal.Queuer], [journal.Teller], [journal.Remover], [journal.Ledger] and
+// [journal.MessageKeeper] where the store has these, and compare values, never
 // pointers, so a store may encode what it keeps. They are proven against
 // stores with planted bugs: each bug is caught by the case that is about it.
 package journaltest
@@ -71,6 +72,7 @@ func groups() []group {
 	return []group{
 		{"admit", admitCases()},
 		{"alone", aloneCases()},
+		{"session", sessionCases()},
 		{"acquire", acquireCases()},
 		{"commit", commitCases()},
 		{"steps", stepCases()},
@@ -84,7 +86,10 @@ func groups() []group {
 		{"read", readCases()},
 		{"due", dueCases()},
 		{"list", listCases()},
+		{"tell", tellCases()},
 		{"remove", removeCases()},
+		{"ledger", ledgerCases()},
+		{"messages", messageCases()},
 		{"context", contextCases()},
 		{"race", raceCases()},
 		{"reopen", reopenCases()},

@@ -160,6 +160,18 @@ func removeMutants() []mutant {
 	const gone = "remove/what was removed was never there"
 	return []mutant{
 		{
+			name: "a tenant's removal takes others along", catcher: "remove/a tenant that is removed has nothing",
+			plant: func(b *bent) {
+				b.erased = func(ctx context.Context, tenant string) error {
+					err := b.Memory.RemoveTenant(ctx, tenant)
+					if err == nil {
+						err = b.Memory.RemoveTenant(ctx, "zeta")
+					}
+					return err
+				}
+			},
+		},
+		{
 			name: "removing does nothing", catcher: gone,
 			plant: func(b *bent) {
 				b.remove = func(_ context.Context, _, conversation string) error {
@@ -241,4 +253,11 @@ func removeMutants() []mutant {
 			},
 		},
 	}
+}
+
+func (b *bent) RemoveTenant(ctx context.Context, tenant string) error {
+	if b.erased != nil {
+		return b.erased(ctx, tenant)
+	}
+	return b.Memory.RemoveTenant(ctx, tenant)
 }

@@ -35,7 +35,10 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	caught := map[string]int{} // by case
 	t.Run("mutants", func(t *testing.T) {
 		first := mutants()
-		for i, m := range slices.Concat(first, mailMutants(), aloneMutants(), listMutants(), removeMutants(), eraseMutants()) {
+		for i, m := range slices.Concat(
+			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
+			ledgerMutants(), messageMutants(),
+		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				known, all := false, 0
@@ -97,7 +100,22 @@ type bent struct {
 	conversations func(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
 	runs          func(context.Context, string, int, int) ([]journal.Run, error)
 	queue         func(context.Context, string) ([]journal.Run, error)
+	heads         func(context.Context, []string) (map[string]int64, error)
+	posted        func(context.Context, []string) (map[string]journal.Posted, error)
+	place         func(context.Context, string, int) (journal.Place, error)
 	remove        func(ctx context.Context, tenant, conversation string) error
+
+	// Of the ledger: what is asked, and what is answered.
+	usage func(q *journal.LedgerQuery)
+	used  func([]journal.UsageEntry) []journal.UsageEntry
+	did   func([]journal.ToolEntry) []journal.ToolEntry
+	sums  func(context.Context, journal.LedgerQuery, journal.UsageBy, *string) ([]journal.UsageSum, error)
+	add   func(u *journal.UsageEntry)
+	said  func(context.Context, journal.MessageQuery) ([]journal.MessageEntry, error)
+	keep  func(context.Context, string, []journal.MessageEntry) error
+
+	unkept func(ctx context.Context, conversation string) ([]string, error)
+	erased func(ctx context.Context, tenant string) error
 
 	// What the planted bugs need to know of what went before.
 	mu      sync.Mutex
@@ -188,6 +206,27 @@ func (b *bent) Queue(ctx context.Context, conversation string) ([]journal.Run, e
 		return b.queue(ctx, conversation)
 	}
 	return b.Memory.Queue(ctx, conversation)
+}
+
+func (b *bent) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+	if b.heads != nil {
+		return b.heads(ctx, conversations)
+	}
+	return b.Memory.Heads(ctx, conversations)
+}
+
+func (b *bent) Posted(ctx context.Context, runs []string) (map[string]journal.Posted, error) {
+	if b.posted != nil {
+		return b.posted(ctx, runs)
+	}
+	return b.Memory.Posted(ctx, runs)
+}
+
+func (b *bent) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
+	if b.place != nil {
+		return b.place(ctx, conversation, since)
+	}
+	return b.Memory.Place(ctx, conversation, since)
 }
 
 func (b *bent) Remove(ctx context.Context, tenant, conversation string) error {

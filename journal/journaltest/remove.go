@@ -91,6 +91,43 @@ func removeCases() []testCase {
 			w.commit(e)
 			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
 		}},
+		{"a tenant that is removed has nothing", func(p *probe) {
+			t, ok := p.Store.(journal.TenantRemover)
+			if !ok {
+				p.Skip("the store is no journal.TenantRemover")
+			}
+			p.ok("RemoveTenant of nothing", t.RemoveTenant(p.ctx, "acme"))
+			p.admit(r)
+			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "zeta"})
+			p.take(next).end(event.RunCompleted)
+			w := p.take(first)
+			w.write(set("app:n", "1", "user:n", "2", "own", "3"), begun("t", 1, event.StepTool))
+			p.post(letter("a", first))
+			p.refused("RemoveTenant while a run is open", t.RemoveTenant(p.ctx, "acme"), event.ErrLocked)
+			b := w.ending(event.RunCompleted)
+			b.Read, b.Usage, b.Tools = []string{"a"}, []journal.UsageEntry{used(1, "opus", nil)}, []journal.ToolEntry{runs("t")}
+			w.commit(b)
+			if k, ok := p.Store.(journal.MessageKeeper); ok {
+				p.ok("KeepMessages", k.KeepMessages(p.ctx, first, []journal.MessageEntry{says(1, 0, "a")}))
+			}
+			p.ok("RemoveTenant", t.RemoveTenant(p.ctx, "acme"))
+			equal(p, "log", p.log(talk), nil)
+			if _, ok := p.Store.(journal.Ledger); ok {
+				equal(p, "usage", p.usage(journal.LedgerQuery{Tenant: "acme"}), nil)
+				equal(p, "tools", p.tools(journal.LedgerQuery{Tenant: "acme"}), nil)
+			}
+			equal(p, "another's log", len(p.log(other)), 1)
+			p.admit(r)
+			o := p.acquire(first, 0)
+			equal(p, "shared state", o.Shared, nil)
+			equal(p, "turn", o.Run.Turn, 1)
+			equal(p, "mail", mailIDs(o.Mail), nil)
+			if k, ok := p.Store.(journal.MessageKeeper); ok {
+				list, err := k.Messages(p.ctx, journal.MessageQuery{Tenant: "acme", Conversation: talk})
+				p.ok("Messages", err)
+				equal(p, "messages", list, nil)
+			}
+		}},
 		{"a tenant removes its own", func(p *probe) {
 			remove := p.remover().Remove
 			p.admit(r)

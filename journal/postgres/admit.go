@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -17,6 +18,8 @@ type admission struct {
 	run      journal.Run
 	input    []byte
 	metadata []byte
+	// first is the input of a run that turns out to be the conversation's first.
+	first []byte
 }
 
 func newAdmission(op string, r journal.Run) (*admission, error) {
@@ -30,6 +33,12 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	var err error
 	if a.input, err = logrow.PackMessages(r.Input); err != nil {
 		return nil, fault(op, err)
+	}
+	a.first = a.input
+	if len(r.Past) > 0 {
+		if a.first, err = logrow.PackMessages(slices.Concat(r.Past, r.Input)); err != nil {
+			return nil, fault(op, err)
+		}
 	}
 	if len(r.Metadata) > 0 {
 		for k, v := range r.Metadata {
@@ -104,8 +113,8 @@ const (
 
 // insert is the statement that writes the run.
 func (r *runRow) insert(a *admission) question {
-	return do(insertRun, r.key, a.run.ID, r.place, a.run.Tenant, r.run.Turn, a.run.User, a.run.Agent, a.input,
-		a.run.Key, a.run.Executor, a.metadata, a.run.NewSession, r.admitted)
+	return do(insertRun, r.key, a.run.ID, r.place, a.run.Tenant, r.run.Turn, a.run.User, a.run.Agent, r.input,
+		a.run.Key, a.run.Executor, a.metadata, r.run.NewSession, r.admitted)
 }
 
 // admit takes a turn and lets then write the run, or finds the one that it is. known
@@ -134,6 +143,13 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 				}
 			}
 			row = newRow(a, &p)
+			if since := a.run.Since; since > 0 {
+				var begun bool
+				if err := x.more(ask(selectBegun, []any{p.key, since}, &begun)); err != nil {
+					return err
+				}
+				row.run.NewSession = !begun
+			}
 			return then(x, &row, &p)
 		})
 		if err == nil && taken || err != nil && code(err) != codeUnique {
@@ -154,8 +170,11 @@ var errUnsettled = errors.New("a run came and went while it was admitted")
 // newRow is the row of a run that takes the place's newest turn.
 func newRow(a *admission, p *place) runRow {
 	row := runRow{key: p.newest, run: a.run, input: a.input, metadata: a.metadata, admitted: p.now, place: p.key}
-	row.run.Input, row.run.Metadata = nil, nil
-	row.run.Turn = p.turns
+	if p.turns == 1 {
+		row.input = a.first
+	}
+	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
+	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}
@@ -207,5 +226,6 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 func (a *admission) asksFor(row *runRow) bool {
 	r := &a.run
 	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&
-		row.run.Key == r.Key && row.run.NewSession == r.NewSession && logrow.Same(row.input, a.input)
+		row.run.Key == r.Key && (r.Since > 0 || row.run.NewSession == r.NewSession) &&
+		(logrow.Same(row.input, a.input) || row.run.Turn == 1 && logrow.Same(row.input, a.first))
 }

@@ -132,7 +132,7 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 	if err := f.consume(x, op, b.Read); err != nil {
 		return err
 	}
-	var writes []question
+	writes := f.record(nil, &b) // before what the batch erases
 	last, over := f.last, 0
 	if n := len(b.Events); n > 0 {
 		last = b.Events[n-1].Seq
@@ -169,7 +169,7 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 			return err
 		}
 	}
-	if len(b.Events) == 0 && len(b.Read) == 0 && (b.Status == "" || b.Status == event.RunRunning) {
+	if len(b.Events) == 0 && len(b.Read) == 0 && len(b.Usage) == 0 && len(b.Tools) == 0 && (b.Status == "" || b.Status == event.RunRunning) {
 		// A lease that was given back, and is not, ends by itself.
 		return x.commitLazily(writes...)
 	}

@@ -26,9 +26,10 @@ func (f *fence) erase(x *tx, op string, b *event.Redacted) ([]question, error) {
 	if err := x.more(ask(selectRow, []any{f.key, b.Target}, &there, &first, &last, &epoch, &packed)); err != nil || !there {
 		return nil, err
 	}
-	run := ""
+	run, asked := "", ""
 	packed, err := logrow.Rewrite(first, b.Target, packed, func(e *event.Event) *event.Event {
 		left, input := journal.Erase(b, e)
+		asked = e.Run
 		if input {
 			run = e.Run
 		}
@@ -38,6 +39,9 @@ func (f *fence) erase(x *tx, op string, b *event.Redacted) ([]question, error) {
 		return nil, damaged(op, "a conversation's log cannot be read", err)
 	}
 	writes := []question{do(removeRow, f.key, last), do(insertLog, f.key, f.tenant, first, last, epoch, packed)}
+	if !b.Clean {
+		writes = append(writes, f.eraseRepeats(asked, b)...)
+	}
 	if run == "" {
 		return writes, nil
 	}

@@ -90,6 +90,23 @@ func fault(op string, err error) error {
 	}
 }
 
+// atWork is an error of a store that was open: whatever the database does not let it do any
+// more, or does not have any more, is the operator's trouble and passes. Who asked for something
+// has no less right to it, and it is no less there.
+func atWork(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || code(e.Err) == "" {
+		return err
+	}
+	switch e.Kind {
+	case event.ErrPermission, event.ErrNotFound, event.ErrUnsupported:
+		passing := *e
+		passing.Kind = event.ErrUnavailable
+		return &passing
+	}
+	return err
+}
+
 // saying is what is said about one of PostgreSQL's codes.
 type saying struct {
 	kind    event.ErrorKind

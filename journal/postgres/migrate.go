@@ -144,15 +144,18 @@ func up(ctx context.Context, config *pgx.ConnConfig) (err error) {
 }
 
 // grant gives what a store needs: it may add to a log, and remove a whole one, and
-// not change what stands there.
+// not change what stands there; nor what was used, but for how a run ended.
 func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 	for _, g := range []string{
 		`USAGE ON SCHEMA ` + schema,
 		`SELECT ON ` + versionTable,
 		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state`,
-		`SELECT, INSERT, DELETE ON log, compaction`,
+		`SELECT, INSERT, DELETE ON log, compaction, usage_logs`,
+		`SELECT, INSERT, UPDATE, DELETE ON tool_execution_logs, message_logs`,
+		`UPDATE (run_status) ON usage_logs`,
 		`USAGE ON SEQUENCE run_key`,
-		`EXECUTE ON FUNCTION store_clock(), tenant_of_conversation(text), tenant_of_run(text), due_runs(bigint)`,
+		`EXECUTE ON FUNCTION store_clock(), tenant_of_conversation(text), tenant_of_run(text), due_runs(bigint),
+			heads_of_conversations(text[]), posted_to_runs(text[])`,
 	} {
 		if _, err := conn.Exec(ctx, fmt.Sprintf(`GRANT %s TO %s`, g, role)); err != nil {
 			return err

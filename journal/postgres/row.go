@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,10 +18,10 @@ const (
 	runColumns = runName + `r.input, ` + runRest
 
 	runName = `r.key, r.id, c.id, r.tenant, r.person, r.agent, `
-	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted`
+	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted, coalesce(r.session, 0)`
 
 	selectDue = `SELECT key, id, conversation, tenant, person, agent, NULL::bytea, idem, executor, metadata, new_session,
-		turn, status, wake, cancelled, admitted FROM due_runs($1)`
+		turn, status, wake, cancelled, admitted, 0 FROM due_runs($1)`
 )
 
 // runRow is a run as its row has it.
@@ -40,6 +41,7 @@ func (r *runRow) into() []any {
 	return []any{
 		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
 		&r.run.Executor, &r.metadata, &r.run.NewSession, &r.run.Turn, &r.run.Status, &r.wake, &r.run.Cancelled, &r.admitted,
+		&r.run.Session,
 	}
 }
 
@@ -149,17 +151,18 @@ func stateInto(state *map[string]json.RawMessage) func(pgx.Rows) error {
 // in this database it holds no zero characters.
 func names(op string, of ...string) error {
 	for _, s := range of {
-		if !utf8.ValidString(s) {
+		switch {
+		case !utf8.ValidString(s):
 			return invalid(op, "a name or an id is not UTF-8", "send UTF-8")
-		}
-		for i := range len(s) {
-			if s[i] == 0 {
-				return invalid(op, "a name or an id holds a zero character", "leave it out")
-			}
+		case !isText(s):
+			return invalid(op, "a name or an id holds a zero character", "leave it out")
 		}
 	}
 	return nil
 }
+
+// isText reports whether the database can have it as text.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // upTo is a limit as a statement takes it: 0 or less is all.
 func upTo(limit int) any {

@@ -15,7 +15,7 @@ import (
 )
 
 // tables hold tenants' rows.
-var tables = []string{"conversation", "run", "log", "compaction", "mail", "state"}
+var tables = []string{"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs"}
 
 // fill writes something into every table, for a tenant.
 func fill(t *testing.T, s *postgres.Store, tenant string) {
@@ -34,8 +34,11 @@ func fill(t *testing.T, s *postgres.Store, tenant string) {
 	err = s.Commit(ctx, opened.Lease, journal.Batch{Events: []*event.Event{
 		{Header: header, Body: &event.StateChanged{Set: map[string]jsonText{"app:n": jsonText("1")}}},
 		{Header: other, Body: &event.Compacted{From: 1, To: 1}},
-	}, Release: true})
+	}, Release: true, Usage: []journal.UsageEntry{{Step: "m1"}}, Tools: []journal.ToolEntry{{Step: "t1"}}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.KeepMessages(ctx, run, []journal.MessageEntry{{Type: "user"}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,6 +120,7 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	for _, statement := range []string{
 		`UPDATE log SET events = ''`,
 		`UPDATE compaction SET last = 1`,
+		`UPDATE usage_logs SET cost_nano_usd = 0`,
 		`TRUNCATE log`,
 		`DROP TABLE log`,
 		`ALTER TABLE log NO FORCE ROW LEVEL SECURITY`,
@@ -134,7 +138,7 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	}
 	// The owner may look at whose a conversation is, and reads no words.
 	conn := login(t, server, owner, o)
-	for _, table := range []string{"log", "compaction", "mail", "state"} {
+	for _, table := range []string{"log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs"} {
 		var n int
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s shows %d rows to the owner: %v", table, n, err)
@@ -203,7 +207,7 @@ func TestARightThatIsTakenAway(t *testing.T) {
 	as(t, server, owner, o, `REVOKE INSERT ON run FROM `+guest)
 	next := journal.Run{ID: "next", Conversation: "talk of acme", Tenant: "acme"}
 	_, err := s.Admit(t.Context(), next)
-	refused(t, "Admit without the right", err, event.ErrPermission)
+	refused(t, "Admit without the right", err, event.ErrUnavailable) // it is not the caller who lacks it
 	in := o
 	in.URL = server.URL(owner, "postgres")
 	if err := postgres.Migrate(t.Context(), in, guest); err != nil {

@@ -140,7 +140,7 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 			return isClosed(op)
 		}
 		if err == nil || !again || n == attempts || ctx.Err() != nil {
-			return fault(op, err)
+			return atWork(fault(op, err))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -17,6 +18,8 @@ type admission struct {
 	run      journal.Run
 	input    []byte
 	metadata []byte
+	// first is the input of a run that turns out to be the conversation's first.
+	first []byte
 }
 
 func newAdmission(op string, r journal.Run) (*admission, error) {
@@ -30,6 +33,12 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	var err error
 	if a.input, err = logrow.PackMessages(r.Input); err != nil {
 		return nil, fault(op, err)
+	}
+	a.first = a.input
+	if len(r.Past) > 0 {
+		if a.first, err = logrow.PackMessages(slices.Concat(r.Past, r.Input)); err != nil {
+			return nil, fault(op, err)
+		}
 	}
 	if len(r.Metadata) > 0 {
 		for k, v := range r.Metadata {
@@ -130,13 +139,23 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		}
 	}
 	row := runRow{run: *r, input: a.input, metadata: a.metadata, admitted: x.now.UnixMicro()}
-	row.run.Input, row.run.Metadata = nil, nil
-	row.run.Turn = p.turns
+	if p.turns == 1 {
+		row.input = a.first
+	}
+	if r.Since > 0 {
+		begun, err := x.row(selectBegun, []any{p.key, r.Since}, new(int))
+		if err != nil {
+			return runRow{}, nil, err
+		}
+		row.run.NewSession = !begun
+	}
+	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
+	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}
-	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, blob(a.input), r.Key,
-		r.Executor, text(a.metadata), r.NewSession, row.admitted)
+	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, blob(row.input), r.Key,
+		r.Executor, text(a.metadata), row.run.NewSession, row.admitted)
 	if err != nil || row.key != 0 {
 		return row, &p, err
 	}
@@ -205,5 +224,6 @@ func (a *admission) known(x *tx, conversation int64) (row runRow, known bool, er
 func (a *admission) asksFor(row *runRow) bool {
 	r := &a.run
 	return row.run.Conversation == r.Conversation && row.run.User == r.User && row.run.Agent == r.Agent &&
-		row.run.Key == r.Key && row.run.NewSession == r.NewSession && logrow.Same(row.input, a.input)
+		row.run.Key == r.Key && (r.Since > 0 || row.run.NewSession == r.NewSession) &&
+		(logrow.Same(row.input, a.input) || row.run.Turn == 1 && logrow.Same(row.input, a.first))
 }

@@ -33,7 +33,7 @@ func (s *Store) Commit(ctx context.Context, l journal.Lease, b journal.Batch) er
 	}
 	// Giving a lease back, and nothing else, is nothing to wait for: who opens the
 	// folder after a power cut holds it void anyway.
-	lazy := len(b.Events) == 0 && len(b.Read) == 0 && (b.Status == "" || b.Status == event.RunRunning)
+	lazy := len(b.Events) == 0 && len(b.Read) == 0 && len(b.Usage) == 0 && len(b.Tools) == 0 && (b.Status == "" || b.Status == event.RunRunning)
 	return s.write(ctx, op, lazy, func(x *tx) error { return s.commit(x, op, l, b, packed) })
 }
 
@@ -142,6 +142,11 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 		if _, err := x.exec(insertLog, f.key, f.last+1, next.last, l.Epoch, packed); err != nil {
 			return err
 		}
+	}
+	if err := f.record(x, &b); err != nil {
+		return err // before what the batch erases
+	}
+	if len(b.Events) > 0 {
 		for _, e := range b.Events {
 			if err := f.index(x, e); err != nil {
 				return err

@@ -25,9 +25,10 @@ func (f *fence) erase(x *tx, b *event.Redacted) error {
 	if err != nil || !there {
 		return err
 	}
-	run := ""
+	run, asked := "", ""
 	packed, err = logrow.Rewrite(first, b.Target, packed, func(e *event.Event) *event.Event {
 		left, input := journal.Erase(b, e)
+		asked = e.Run
 		if input {
 			run = e.Run
 		}
@@ -36,8 +37,16 @@ func (f *fence) erase(x *tx, b *event.Redacted) error {
 	if err != nil {
 		return damaged("journal commit", "a conversation's log cannot be read", err)
 	}
-	if _, err := x.exec(rewriteRow, packed, key); err != nil || run == "" {
+	if _, err := x.exec(rewriteRow, packed, key); err != nil {
 		return err
+	}
+	if !b.Clean {
+		if err := f.eraseRepeats(x, asked, b); err != nil {
+			return err
+		}
+	}
+	if run == "" {
+		return nil
 	}
 	there, err = x.row(selectInput, []any{run, f.key}, &key, &packed)
 	if err != nil || !there {

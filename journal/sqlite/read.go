@@ -128,8 +128,9 @@ func readRuns(op string, rows []runRow) (runs []journal.Run, err error) {
 	return runs, nil
 }
 
-// Keys are given in the order of admission, which no clock can change.
-const selectDue = `SELECT ` + headColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation
+// Keys are given in the order of admission, which no clock can change. The runs that may be due are found
+// by their index and then put into order: in the order of the keys, all runs there ever were are looked at.
+const selectDue = `SELECT ` + headColumns + ` FROM run r INDEXED BY run_due CROSS JOIN conversation c ON c.key = r.conversation
 	WHERE r.due <= ? AND r.turn = c.ended + 1
 		AND (r.status <> 'running' OR c.until IS NULL OR c.generation <> ? OR c.until <= ?)
-	ORDER BY r.key LIMIT ?`
+	ORDER BY +r.key LIMIT ?`

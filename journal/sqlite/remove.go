@@ -36,6 +36,11 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 		}
 		x.w.forget(conversation)
 		for _, remove := range []string{
+			// What was used is money: it stays, and with it how the runs ended.
+			`UPDATE usage_logs SET run_status = (SELECT r.status FROM run r WHERE r.id = usage_logs.run)
+				WHERE run_status IS NULL AND conversation = (SELECT id FROM conversation WHERE key = ?)`,
+			`DELETE FROM message_logs WHERE conversation = ?`,
+			`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
 			`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
 			`DELETE FROM compaction WHERE conversation = ?`,
 			`DELETE FROM log WHERE conversation = ?`,

@@ -1,0 +1,240 @@
+// Package ledgerrow is how stores on a database ask for the rows of a ledger: the same
+// questions in the dialect of each.
+package ledgerrow
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// Dialect is what databases say differently.
+type Dialect struct {
+	// Mark stands before a parameter's number.
+	Mark byte
+	// Day gives the day of the column u.at.
+	Day string
+}
+
+// where puts conditions together, with their values.
+type where struct {
+	Dialect
+	text strings.Builder
+	args []any
+}
+
+// and adds a condition in which # stands for the value.
+func (w *where) and(condition string, value any) {
+	if w.text.Len() == 0 {
+		w.text.WriteString(" WHERE ")
+	} else {
+		w.text.WriteString(" AND ")
+	}
+	w.args = append(w.args, value)
+	w.text.WriteString(strings.ReplaceAll(condition, "#", w.mark(len(w.args))))
+}
+
+func (w *where) mark(n int) string { return string(w.Mark) + strconv.Itoa(n) }
+
+// limit adds a bound; 0 or less is none.
+func (w *where) limit(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	w.args = append(w.args, int64(n))
+	return " LIMIT " + w.mark(len(w.args))
+}
+
+// during narrows to the times and the place of q.
+func (w *where) during(q *journal.LedgerQuery, at, key string) {
+	if !q.From.IsZero() {
+		w.and(at+" >= #", ceil(q.From))
+	}
+	if !q.To.IsZero() {
+		w.and(at+" < #", ceil(q.To))
+	}
+	if before := q.Before; before != (journal.LedgerPlace{}) {
+		us := before.Time.UnixMicro()
+		w.and(at+" <= #", us)
+		w.args = append(w.args, before.Key)
+		w.text.WriteString(" AND (" + at + " < " + w.mark(len(w.args)-1) + " OR " + key + " < " + w.mark(len(w.args)) + ")")
+	}
+}
+
+// ceil is a time in microseconds, never before it.
+func ceil(t time.Time) int64 {
+	us := t.UnixMicro()
+	if time.UnixMicro(us).Before(t) {
+		us++
+	}
+	return us
+}
+
+func (d Dialect) usage(q *journal.LedgerQuery) *where {
+	w := &where{Dialect: d}
+	w.and("u.tenant = #", q.Tenant)
+	for _, c := range []struct{ column, value string }{
+		{"u.conversation", q.Conversation}, {"u.run", q.Run}, {"u.executor", q.Executor}, {"u.model", q.Model},
+	} {
+		if c.value != "" {
+			w.and(c.column+" = #", c.value)
+		}
+	}
+	return w
+}
+
+// Usage asks for rows as [UsageRow] takes them.
+func (d Dialect) Usage(q *journal.LedgerQuery) (text string, args []any) {
+	w := d.usage(q)
+	w.during(q, "u.at", "u.key")
+	text = `SELECT u.key, u.tenant, u.conversation, u.run, u.turn, u.executor, u.step, u.attempt, u.seq, u.kind, u.scope,
+		u.tool_use_id, u.subagent_type, u.model, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens,
+		u.cost_nano_usd, u.status, u.at, coalesce(u.run_status, r.status, '')
+		FROM usage_logs u LEFT JOIN run r ON r.id = u.run AND r.tenant = u.tenant` +
+		w.text.String() + " ORDER BY u.at DESC, u.key DESC" + w.limit(q.Limit)
+	return text, w.args
+}
+
+// Sums asks for sums as [SumInto] takes them; false for a group that there is not.
+func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string) (text string, args []any, known bool) {
+	var key string
+	switch by {
+	case journal.UsageByModel:
+		key = "u.model"
+	case journal.UsageByConversation:
+		key = "u.conversation"
+	case journal.UsageByRun:
+		key = "u.run"
+	case journal.UsageByDay:
+		key = d.Day
+	case journal.UsageByExecutor:
+		key = "u.executor"
+	case journal.UsageByAgent:
+		key = "u.subagent_type"
+	case journal.UsageByKind:
+		key = "u.kind"
+	default:
+		return "", nil, false
+	}
+	all := *q
+	all.Before = journal.LedgerPlace{}
+	w := d.usage(&all)
+	w.during(&all, "u.at", "u.key")
+	if after != nil {
+		w.and(key+" > #", *after)
+	}
+	text = `SELECT ` + key + `, count(*), CAST(sum(u.input_tokens) AS bigint), CAST(sum(u.output_tokens) AS bigint),
+		CAST(sum(u.cache_read_tokens) AS bigint), CAST(sum(u.cache_write_tokens) AS bigint),
+		CAST(coalesce(sum(u.cost_nano_usd), 0) AS bigint), count(*) - count(u.cost_nano_usd)
+		FROM usage_logs u` + w.text.String() + " GROUP BY 1 ORDER BY 1" + w.limit(q.Limit)
+	return text, w.args, true
+}
+
+// Tools asks for rows as [ToolRow] takes them.
+func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
+	w := &where{Dialect: d}
+	w.and("t.tenant = #", q.Tenant)
+	for _, c := range []struct{ condition, value string }{
+		{"r.conversation = (SELECT key FROM conversation WHERE id = #)", q.Conversation},
+		{"r.id = #", q.Run},
+		{"r.executor = #", q.Executor},
+		{"t.tool_name = #", q.Tool},
+	} {
+		if c.value != "" {
+			w.and(c.condition, c.value)
+		}
+	}
+	w.during(q, "t.began_at", "t.key")
+	text = `SELECT t.key, t.tenant, c.id, r.id, r.turn, r.executor, t.step, t.attempt, t.asked, t.ended, t.tool_use_id,
+		t.parent_tool_use_id, t.scope, t.subagent_type, t.tool_name, t.source, t.input, t.output, t.is_error, t.status,
+		t.began_at, t.finished_at
+		FROM tool_execution_logs t JOIN run r ON r.key = t.run JOIN conversation c ON c.key = r.conversation` +
+		w.text.String() + " ORDER BY t.began_at DESC, t.key DESC" + w.limit(q.Limit)
+	return text, w.args
+}
+
+// UsageRow is a row of usage as a database has it.
+type UsageRow struct {
+	entry journal.UsageEntry
+	at    int64
+}
+
+// Into gives where the columns go.
+func (r *UsageRow) Into() []any {
+	u := &r.entry
+	return []any{
+		&u.Key, &u.Tenant, &u.Conversation, &u.Run, &u.Turn, &u.Executor, &u.Step, &u.Attempt, &u.Seq, &u.Kind, &u.Scope,
+		&u.Call, &u.Agent, &u.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+		&u.CostNanoUSD, &u.Status, &r.at, &u.RunStatus,
+	}
+}
+
+// Entry gives the entry.
+func (r *UsageRow) Entry() journal.UsageEntry {
+	u := r.entry
+	u.Time = time.UnixMicro(r.at).UTC()
+	return u
+}
+
+// SumInto gives where the columns of a sum go.
+func SumInto(s *journal.UsageSum) []any {
+	return []any{&s.Key, &s.Calls, &s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.KnownNanoUSD, &s.Unpriced}
+}
+
+// ToolRow is a row of a tool call as a database has it.
+type ToolRow struct {
+	entry         journal.ToolEntry
+	input, output []byte
+	began         int64
+	finished      *int64
+}
+
+// Into gives where the columns go.
+func (r *ToolRow) Into() []any {
+	t := &r.entry
+	return []any{
+		&t.Key, &t.Tenant, &t.Conversation, &t.Run, &t.Turn, &t.Executor, &t.Step, &t.Attempt, &t.Asked, &t.End, &t.Call,
+		&t.Parent, &t.Scope, &t.Agent, &t.Name, &t.Source, &r.input, &r.output, &t.IsError, &t.Status,
+		&r.began, &r.finished,
+	}
+}
+
+// Entry gives the entry.
+func (r *ToolRow) Entry() (journal.ToolEntry, error) {
+	t := r.entry
+	t.Input = json.RawMessage(r.input)
+	t.Began = time.UnixMicro(r.began).UTC()
+	if r.finished != nil {
+		t.Finished = time.UnixMicro(*r.finished).UTC()
+	}
+	var err error
+	if len(r.output) > 0 {
+		t.Output, err = event.DecodeBlocks(r.output)
+	}
+	return t, err
+}
+
+// Output is what a tool gave as a column has it: nil for nothing. What cannot be written is left out.
+func Output(blocks []event.Block) []byte {
+	if len(blocks) == 0 {
+		return nil
+	}
+	raw, err := event.AppendBlocks(nil, blocks)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// Micros is a time as a column has it: nil for none.
+func Micros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	us := t.UnixMicro()
+	return &us
+}

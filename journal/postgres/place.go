@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.Placer = (*Store)(nil)
+
+const (
+	// Whether a run from a turn on was admitted to begin a session. Where one was, it is
+	// among the first of them.
+	selectBegun = `SELECT 1 FROM run WHERE conversation = $1 AND turn >= $2 AND new_session ORDER BY turn LIMIT 1`
+
+	// The session of the newest run that has begun, and how many of those behind it begin one.
+	// A conversation's first run does so whether it was asked to or not.
+	selectStanding = `SELECT c.turns, coalesce(b.session, 0) + (
+			SELECT count(*) FROM run n WHERE n.conversation = c.key AND n.turn > coalesce(b.turn, 0) AND (n.new_session OR n.turn = 1)
+		), $2::integer > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= $2 AND r.new_session)
+		FROM conversation c LEFT JOIN LATERAL (
+			SELECT session, turn FROM run WHERE conversation = c.key AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
+		) b ON true WHERE c.id = $1`
+)
+
+// Place implements [journal.Placer].
+func (s *Store) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
+	const op = "journal place"
+	if err := alive(ctx, op); err != nil {
+		return journal.Place{}, err
+	}
+	if conversation == "" {
+		return journal.Place{}, noID(op, "a conversation needs an id")
+	}
+	if err := names(op, conversation); err != nil {
+		return journal.Place{}, err
+	}
+	var p journal.Place
+	var there bool
+	err := s.look(ctx, op, ofConversation(conversation),
+		ask(selectStanding, []any{conversation, since}, &there, &p.Turns, &p.Session, &p.Begun))
+	if err != nil {
+		return journal.Place{}, err
+	}
+	return p, nil
+}

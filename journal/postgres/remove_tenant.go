@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.TenantRemover = (*Store)(nil)
+
+// removedAtOnce is how many conversations go in one transaction.
+const removedAtOnce = 200
+
+// selectRemovable locks conversations of which no run is open. Row-level security leaves
+// those of the tenant.
+const selectRemovable = `SELECT key FROM conversation WHERE turns = ended ORDER BY key LIMIT $1 FOR UPDATE`
+
+// RemoveTenant implements [journal.TenantRemover].
+func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
+	const op = "journal remove tenant"
+	if err := names(op, tenant); err != nil {
+		return err
+	}
+	for more := true; more; {
+		if err := alive(ctx, op); err != nil {
+			return err
+		}
+		err := s.transact(ctx, op, ofTenant(tenant), func(x *tx) (err error) {
+			more, err = removeSome(x, op)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeSome removes some of the tenant's conversations, and says whether there may be more.
+func removeSome(x *tx, op string) (more bool, err error) {
+	var keys []int64
+	if err := x.begin(beginWrite, list(selectRemovable, []any{removedAtOnce}, func(rows pgx.Rows) error {
+		var key int64
+		err := rows.Scan(&key)
+		keys = append(keys, key)
+		return err
+	})); err != nil {
+		return false, err
+	}
+	if len(keys) > 0 {
+		return true, x.commit(
+			do(`DELETE FROM message_logs WHERE conversation = ANY ($1)`, keys),
+			do(`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = ANY ($1))`, keys),
+			do(`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ANY ($1))`, keys),
+			do(`DELETE FROM compaction WHERE conversation = ANY ($1)`, keys),
+			do(`DELETE FROM log WHERE conversation = ANY ($1)`, keys),
+			do(`DELETE FROM run WHERE conversation = ANY ($1)`, keys),
+			do(`DELETE FROM conversation WHERE key = ANY ($1)`, keys),
+		)
+	}
+	var there bool
+	var open int64
+	if err := x.more(ask(`SELECT count(*) FROM conversation`, nil, &there, &open)); err != nil {
+		return false, err
+	}
+	if open > 0 {
+		return false, &event.Error{
+			Op: op, Kind: event.ErrLocked, Message: "a run of the tenant has not ended",
+			Hint: "cancel it, or wait for it, and try again",
+		}
+	}
+	return false, x.commit(do(`DELETE FROM usage_logs`), do(`DELETE FROM state`))
+}

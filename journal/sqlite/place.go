@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.Placer = (*Store)(nil)
+
+const (
+	// Whether a run from a turn on was admitted to begin a session. Where one was, it is
+	// among the first of them.
+	selectBegun = `SELECT 1 FROM run WHERE conversation = ? AND turn >= ? AND new_session ORDER BY turn LIMIT 1`
+
+	// The session of the newest run that has begun, and how many of those behind it begin one.
+	// A conversation's first run does so whether it was asked to or not.
+	selectStanding = `SELECT c.turns, ifnull(b.session, 0) + (
+			SELECT count(*) FROM run n WHERE n.conversation = c.key AND n.turn > ifnull(b.turn, 0) AND (n.new_session OR n.turn = 1)
+		), ?2 > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= ?2 AND r.new_session)
+		FROM conversation c LEFT JOIN run b ON b.key = (
+			SELECT key FROM run WHERE conversation = c.key AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
+		) WHERE c.id = ?1`
+)
+
+// Place implements [journal.Placer].
+func (s *Store) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
+	const op = "journal place"
+	if err := alive(ctx, op); err != nil {
+		return journal.Place{}, err
+	}
+	if conversation == "" {
+		return journal.Place{}, noID(op, "a conversation needs an id")
+	}
+	var p journal.Place
+	err := s.look(ctx, op, func(ask asker) error {
+		rows, err := ask(selectStanding, conversation, since)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if rows.Next() {
+			if err := rows.Scan(&p.Turns, &p.Session, &p.Begun); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	return p, fault(op, err)
+}

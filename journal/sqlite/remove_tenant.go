@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.TenantRemover = (*Store)(nil)
+
+// removedAtOnce is how many conversations go in one transaction: others write in between.
+const removedAtOnce = 100
+
+// RemoveTenant implements [journal.TenantRemover].
+func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
+	const op = "journal remove tenant"
+	for more := true; more; {
+		if err := alive(ctx, op); err != nil {
+			return err
+		}
+		err := s.write(ctx, op, false, func(x *tx) (err error) {
+			more, err = removeSome(x, op, tenant)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeSome removes some of a tenant's conversations, and says whether there may be more.
+func removeSome(x *tx, op, tenant string) (more bool, err error) {
+	keys, err := someKeys(x, tenant)
+	if err != nil {
+		return false, err
+	}
+	clear(x.w.fences)
+	if len(keys) == 0 {
+		open := 0
+		if _, err := x.row(`SELECT count(*) FROM conversation WHERE tenant = ?`, []any{tenant}, &open); err != nil {
+			return false, err
+		}
+		if open > 0 {
+			return false, &event.Error{
+				Op: op, Kind: event.ErrLocked, Message: "a run of the tenant has not ended",
+				Hint: "cancel it, or wait for it, and try again",
+			}
+		}
+		for _, remove := range []string{`DELETE FROM usage_logs WHERE tenant = ?`, `DELETE FROM state WHERE tenant = ?`} {
+			if _, err := x.exec(remove, tenant); err != nil {
+				return false, err
+			}
+		}
+		return false, nil
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return false, err
+	}
+	const these = `(SELECT value FROM json_each(?))`
+	for _, remove := range []string{
+		`DELETE FROM message_logs WHERE conversation IN ` + these,
+		`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation IN ` + these + `)`,
+		`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation IN ` + these + `)`,
+		`DELETE FROM compaction WHERE conversation IN ` + these,
+		`DELETE FROM log WHERE conversation IN ` + these,
+		`UPDATE conversation SET holder = NULL WHERE key IN ` + these,
+		`DELETE FROM run WHERE conversation IN ` + these,
+		`DELETE FROM conversation WHERE key IN ` + these,
+	} {
+		if _, err := x.exec(remove, string(list)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// someKeys gives conversations of which no run is open.
+func someKeys(x *tx, tenant string) (keys []int64, err error) {
+	rows, err := x.query(`SELECT key FROM conversation WHERE tenant = ? AND turns = ended LIMIT ?`, tenant, removedAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key int64
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, rows.Err()
+}
