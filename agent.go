@@ -268,6 +268,9 @@ type agentTool struct {
 
 func (t *agentTool) Spec() ToolSpec { return t.spec }
 
+// Agent is the agent behind the tool, for those who look through [Agent.Tools].
+func (t *agentTool) Agent() *Agent { return t.agent }
+
 // Call is never reached: the loop opens a scope instead.
 func (t *agentTool) Call(context.Context, json.RawMessage) (Output, error) {
 	return Output{}, &event.Error{

@@ -30,6 +30,8 @@ type assembler struct {
 	model    string
 	// taken stands for the person's newest message where a guardrail took it back.
 	taken string
+	// sending is set while the reader has a piece of the answer.
+	sending bool
 
 	texts    []event.TextDelta
 	thoughts []event.ThinkingDelta
@@ -51,7 +53,7 @@ type building struct {
 
 // begin makes the assembler ready for a call, keeping its slabs.
 func (a *assembler) begin(now time.Time, argBytes int) {
-	a.begun, a.first, a.argBytes = now, 0, argBytes
+	a.begun, a.first, a.argBytes, a.sending = now, 0, argBytes, false
 	a.blocks = a.blocks[:0]
 	a.stop, a.usage, a.hasUsage, a.response, a.model, a.taken = "", event.Usage{}, false, "", "", ""
 }

@@ -26,6 +26,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	}
 	step := stepName(s.id, 'm', cycle, 0)
 	offered := agent.current()
+	shown, names := d.allowed(s, agent.shown(s, offered), offered.names)
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := &d.model
@@ -33,22 +34,26 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		w = &modelWork{}
 	}
 	*w = modelWork{
-		work: work{scope: s, agent: agent, model: model, info: info, step: step, attempt: attempt, begun: d.now},
+		work: work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now},
+		whom: addressee{model: model, info: info},
 		own: ModelRequest{
-			Messages: s.talk.shared(), Tools: agent.shown(s, offered),
+			Messages: s.talk.shared(), Tools: shown,
 			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
 		},
 	}
-	w.own.Instructions = agent.instructions
+	w.addressee, w.own.Instructions = &w.whom, agent.instructions
 	forced := why == event.WhyAnswer || again(why) && s.forced
 	d.answerOf(s).ask(&w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
+	if !sameNames(names, s.tools) {
+		begun.Tools = names
+	}
 	if len(agent.hooks.on(pointBeforeModel)) > 0 {
-		words, ok, asked, err := d.askModel(agent, why, w, forced)
+		words, ok, waits, err := d.askModel(agent, why, w, forced)
 		if !ok {
-			d.held = d.held || !asked
+			d.held = d.held || !waits
 			d.model.request = nil
-			return asked
+			return waits
 		}
 		if w.info.Name != info.Name {
 			begun.Runs = w.info.Name
@@ -88,10 +93,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 			}
 			tool = by.tool
 		}
-		var traits Traits
-		if tool != nil {
-			traits = TraitsOf(tool)
-		}
+		traits := traitsOf(tool)
 		reconcile = reconcile && traits.Reconcile != nil
 		begun := &event.StepBegun{
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
@@ -112,9 +114,6 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 			d.callFor(w.call, s, c, attempt)
 		}
 		w.call.tool, w.call.traits, w.call.reconcile = tool, traits, reconcile
-		if traits.Parallel > 0 {
-			w.tool = tool.Spec().Name
-		}
 		d.lend(w.call, agent)
 		switch {
 		case traits.Timeout > 0:

@@ -32,31 +32,54 @@ type Call struct {
 	Attempt int
 
 	tool      Tool
-	traits    Traits
-	reconcile bool
+	traits    *Traits
 	box       *stateBox
 	reading   *reading
-	// guards look at the result; siftedBy are those that have taken something out of it.
-	guards    []guard
-	siftedBy  []string
 	arrivals  chan<- arrival
 	quit      <-chan struct{}
 	questions asker
+
+	mu     sync.Mutex
+	writes map[string]json.RawMessage
+	// more is what few calls have: every call pays for its own memory.
+	more      *seldom
+	reconcile bool
+	endTurn   bool
+	// returns says that the result is to be the agent's answer.
+	returns bool
+	closed  bool
+}
+
+// seldom is what few calls have.
+type seldom struct {
+	// guards look at the result; siftedBy are those that have taken something out of it.
+	guards   []guard
+	siftedBy []string
 	// permits are the answers to what policies have asked for the call; approval is that
 	// which lets it run, approvedBy whose it is.
 	permits    []*question
 	approval   *event.Approval
 	approvedBy string
-
-	mu      sync.Mutex
-	writes  map[string]json.RawMessage
+	// updates are the changes of the state that depend on what it was, found the tools that the
+	// call has found; see [SearchTools].
 	updates []stateUpdate
-	endTurn bool
-	// returns says that the result is to be the agent's answer.
-	returns bool
-	closed  bool
-	// found are tools that the call has found; see [SearchTools].
-	found []string
+	found   []string
+}
+
+// rare gives what few calls have, to read. Where the call's tool may run, mu is held.
+func (c *Call) rare() *seldom {
+	if c.more == nil {
+		return &seldom{}
+	}
+	return c.more
+}
+
+// rarely is rare to write.
+func (c *Call) rarely() *seldom {
+	if c.more == nil {
+		c.more = &seldom{}
+	}
+	return c.more
 }
 
 type callKey struct{}
@@ -109,13 +132,13 @@ func ProgressData(ctx context.Context, data any) {
 
 func (c *Call) progress(b *event.ToolProgress) {
 	c.mu.Lock()
-	closed := c.closed
+	closed, guards := c.closed, c.rare().guards
 	c.mu.Unlock()
 	if closed || c.arrivals == nil { // a hook stands where nobody takes news
 		return
 	}
-	if len(c.guards) > 0 {
-		s := sieve{ctx: c, guards: c.guards}
+	if len(guards) > 0 {
+		s := sieve{ctx: c, guards: guards}
 		b = &event.ToolProgress{Call: b.Call, Tool: b.Tool, Text: s.text(b.Text), Data: s.json(b.Data)}
 		if s.err != nil {
 			return
@@ -175,7 +198,9 @@ func (c *Call) setState(key string, v json.RawMessage) {
 		c.writes = make(map[string]json.RawMessage)
 	}
 	c.writes[key] = v
-	c.updates = slices.DeleteFunc(c.updates, func(u stateUpdate) bool { return u.key == key })
+	if c.more != nil {
+		c.more.updates = slices.DeleteFunc(c.more.updates, func(u stateUpdate) bool { return u.key == key })
+	}
 }
 
 // close ends the call's influence: what a straggler does later changes nothing.

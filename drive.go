@@ -17,7 +17,8 @@ import (
 // driver drives one run: it holds the lease, asks [Next] of each scope, writes
 // in one commit what ended and what begins, sends the durable events, runs what
 // has begun beside itself, and takes in what has ended. It is one goroutine, the
-// reader's own: only it folds, writes and sends.
+// reader's own: only it folds, writes and sends, but for the pieces of a model's answer
+// (see model_call.go).
 type driver struct {
 	// ctx ends when the run is to stop; base outlives it, for the commits
 	// that record the stop.
@@ -52,8 +53,8 @@ type driver struct {
 	watchers []hook
 	sent     EventSent
 	trace    string
-	// unread is why the log could not be read again.
-	unread    error
+	// traced says that the fold is to know where its messages come from.
+	traced    bool
 	simulated bool
 	// given is the state that the caller gave the run; nil for none.
 	given map[string]json.RawMessage
@@ -93,8 +94,13 @@ type driver struct {
 	timerAt  time.Time
 	fired    chan struct{}
 	wake     time.Time
-	// model, asm, inline and sendLive serve the model calls on the driver's own
-	// goroutine.
+	// private says that nobody but the reader can stop the run; graced that what ran when
+	// it was to stop has had its time.
+	private bool
+	graced  bool
+	// model, asm, inline and sendLive serve the model calls with which nothing else runs,
+	// and turn those of them on the helper.
+	turn     turn
 	model    modelWork
 	asm      assembler
 	inline   event.Event
@@ -119,6 +125,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 		d.hooked = d.hooked || a.hooks != nil
 		d.policed = d.policed || a.permits != nil
 	}
+	d.private = d.private && !d.hooked
 	d.watchers = d.agent.hooks.on(pointEventSent)
 	defer func() {
 		d.close()
@@ -239,6 +246,10 @@ func (d *driver) start() {
 	started := &event.RunStarted{
 		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
 		Executor: d.row.Executor, Metadata: d.labels(), Tools: d.agent.current().names,
+	}
+	if d.policed {
+		o := d.agent.current()
+		_, started.Tools = d.allowed(&Scope{agent: d.agent.name}, o.specs, o.names)
 	}
 	if d.agent.limits.Conversation != (Budget{}) {
 		spent := v.spent

@@ -31,6 +31,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 		ended.Status = event.RunFailed
 	case event.WhyCancelled, event.WhyDeadline:
 		ended.Status = event.RunCancelled
+		ended.Partial = event.TextOf(d.partial)
 	}
 	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil && cmd.Why != event.WhyDirectCall {
 		var problem error
@@ -113,15 +114,23 @@ func (d *driver) closeSteps(s *Scope) {
 		})
 	}
 	if s.model.state == modelBegun {
-		outcome := event.OutcomeCancelled
+		ended := &event.StepEnded{
+			Step: event.StepModel, Outcome: event.OutcomeCancelled, UsageUnknown: true,
+			CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
+		}
 		if w := d.flight(s.model.step); w != nil {
-			outcome = event.OutcomeStraggler
+			ended.Outcome, ended.Err = event.OutcomeStraggler, leftBehind(s.model.name)
+			ended.Duration = d.now.Sub(w.begun)
 			d.leave(w)
 		}
-		d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
-			Step: event.StepModel, Outcome: outcome, UsageUnknown: true,
-			CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
-		})
+		d.add(s, s.model.step, s.model.attempt, ended)
+	}
+}
+
+// leftBehind says of a model call that it is a straggler.
+func leftBehind(model string) *event.Error {
+	return &event.Error{
+		Op: "model " + model, Kind: event.ErrCancelled, Message: "the model did not stop when it was cancelled and was left behind",
 	}
 }
 

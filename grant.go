@@ -45,25 +45,45 @@ type Grants interface {
 	Grant(ctx context.Context, g Grant) error
 }
 
-// memoryGrants keeps grants as long as it lives.
-type memoryGrants struct {
+// MemoryGrants keeps grants as long as it lives. Its zero value is ready; it is what an agent has
+// without Grants of one's own. It is safe for concurrent use.
+type MemoryGrants struct {
 	mu   sync.Mutex
 	list []Grant
 }
 
-func (m *memoryGrants) Granted(_ context.Context, call Grant) (bool, error) {
+// Granted implements [Grants].
+func (m *MemoryGrants) Granted(_ context.Context, call Grant) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.ContainsFunc(m.list, func(g Grant) bool { return g.Covers(&call) }), nil
 }
 
-func (m *memoryGrants) Grant(_ context.Context, g Grant) error {
+// Grant implements [Grants].
+func (m *MemoryGrants) Grant(_ context.Context, g Grant) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !slices.ContainsFunc(m.list, func(o Grant) bool { return o.Covers(&g) }) {
 		m.list = append(m.list, g)
 	}
 	return nil
+}
+
+// List tells what is kept.
+func (m *MemoryGrants) List() []Grant {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
+}
+
+// Revoke takes back each grant that which picks, and tells how many. It counts from the next call
+// of a tool on.
+func (m *MemoryGrants) Revoke(which func(Grant) bool) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.list)
+	m.list = slices.DeleteFunc(m.list, which)
+	return before - len(m.list)
 }
 
 // stateGrant begins the keys of the state in which a conversation keeps its own grants. No tool

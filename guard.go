@@ -17,7 +17,8 @@ type GuardPlace string
 const (
 	// GuardInput is what a run is given: its input, and the messages that come while it is open.
 	GuardInput GuardPlace = "input"
-	// GuardOutput is what models say: text, thinking, and the arguments of tool calls.
+	// GuardOutput is what models say: text, thinking, the arguments of tool calls, and the words of
+	// a failure, in which a provider may repeat what was said.
 	GuardOutput GuardPlace = "output"
 	// GuardResult is what tools give: their results and errors, and the news of their progress.
 	GuardResult GuardPlace = "result"
@@ -251,6 +252,30 @@ func (s *sieve) block(b event.Block) event.Block {
 	return b
 }
 
+// fault lets the words of an error through: a provider's may repeat what was said. An error that says
+// something else then has no cause any more, for that would say it all the same.
+func (s *sieve) fault(err error) error {
+	if err == nil || s.err != nil {
+		return err
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		c := *e
+		c.Message, c.Hint = s.text(e.Message), s.text(e.Hint)
+		changed := c.Message != e.Message || c.Hint != e.Hint
+		if e.Err != nil && s.text(e.Err.Error()) != e.Err.Error() {
+			c.Err, changed = nil, true
+		}
+		if changed {
+			return &c
+		}
+		return err
+	}
+	if words := s.text(err.Error()); words != err.Error() {
+		return errors.New(words)
+	}
+	return err
+}
+
 func (s *sieve) result(r *event.ToolResult) *event.ToolResult {
 	content, raw := s.blocks(r.Content), s.json(r.Structured)
 	if len(content) == len(r.Content) && slices.Equal(content, r.Content) && string(raw) == string(r.Structured) {
@@ -311,6 +336,7 @@ func (e *modelEnd) sift(ctx context.Context, guards []guard) {
 		}
 	}
 	e.siftedBy = s.by
+	e.err = s.fault(e.err)
 	if s.err != nil {
 		e.message, e.partial, e.err, e.siftedBy = nil, nil, s.err, nil
 	}
@@ -330,10 +356,11 @@ func hushed(send func(event.Body) bool) func(event.Body) bool {
 
 // sift lets a tool's result through the guardrails; err is what stands beside it.
 func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
-	if len(c.guards) == 0 {
+	guards := c.guardrails()
+	if len(guards) == 0 {
 		return err
 	}
-	s := sieve{ctx: c, guards: c.guards}
+	s := sieve{ctx: c, guards: guards}
 	if c.Err() != nil {
 		s.ctx = context.WithoutCancel(c)
 	}
@@ -359,6 +386,15 @@ func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
 	if len(r.Content) == 0 {
 		r.Content = redactedContent
 	}
-	c.siftedBy = s.by
+	c.mu.Lock()
+	c.rarely().siftedBy = s.by
+	c.mu.Unlock()
 	return err
+}
+
+// guardrails are those that look at what the call gives.
+func (c *Call) guardrails() []guard {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rare().guards
 }

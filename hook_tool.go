@@ -235,16 +235,19 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 	if agent == nil {
 		agent = d.agent
 	}
-	own.guards = d.guardsOf(agent, GuardResult)
+	if guards := d.guardsOf(agent, GuardResult); len(guards) > 0 {
+		own.rarely().guards = guards
+	}
 	own.questions.of = own
 	for _, q := range c.asks {
 		if q.Name == PermissionQuestion {
-			own.permits = append(own.permits, q)
+			more := own.rarely()
+			more.permits = append(more.permits, q)
 		} else {
 			own.questions.answered = append(own.questions.answered, q)
 		}
 	}
-	own.questions.others = len(own.permits)
+	own.questions.others = len(own.rare().permits)
 }
 
 // park writes the questions that hooks asked before a call.

@@ -53,7 +53,7 @@ type Limits struct {
 	ResultBytes int
 	// ToolTime bounds a tool that has no time-out of its own; default 10 minutes.
 	ToolTime time.Duration
-	// Grace is how long a cancelled tool may take to stop before it is left
+	// Grace is how long a cancelled tool or model may take to stop before it is left
 	// behind; default 2 s.
 	Grace time.Duration
 	// Active bounds the time in which the run is being driven, over all its
@@ -190,6 +190,12 @@ func (b *bounds) limit(stop event.StopReason, of, field string) Command {
 	return limit(stop, b.whose+" reached its limit of "+of, b.field+field)
 }
 
+// bounded reports whether there is one of those that bounds gives: most agents have none, and are
+// asked before each model call.
+func (l *Limits) bounded() bool {
+	return l.AllCycles > 0 || l.AllToolCalls > 0 || l.InputTokens > 0 || l.OutputTokens > 0 || l.TotalTokens > 0 || l.CostNanoUSD > 0
+}
+
 func (l *Limits) bounds(depth int) bounds {
 	b := bounds{
 		l.AllCycles, l.AllToolCalls, l.InputTokens, l.OutputTokens, l.TotalTokens, l.CostNanoUSD, "the run", "Limits.", "All",
@@ -220,7 +226,7 @@ func (in *Inputs) limited(s *Scope, why event.Why) (Command, bool) {
 		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls"), true
 	}
 	for p, agent := s, in.Agent; ; {
-		if agent != nil {
+		if agent != nil && agent.limits.bounded() {
 			b := agent.limits.bounds(p.depth)
 			if cmd, over := b.reached(&p.spent, again(why)); over {
 				return cmd, true

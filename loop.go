@@ -300,9 +300,6 @@ func (d *driver) iterate() error {
 			d.perform()
 			continue
 		}
-		if d.unread != nil {
-			return d.unread
-		}
 		if err := d.commit(); err != nil {
 			return err
 		}

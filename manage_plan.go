@@ -66,7 +66,7 @@ type planner struct {
 	omission
 	units []unit
 	// stays says of each unit that it is never left out; weight and spare are its tokens, and
-	// how many of them cutting would save.
+	// how many of them cutting would save, which is only looked at where it matters.
 	stays  []bool
 	weight []int64
 	spare  []int64
@@ -75,11 +75,10 @@ type planner struct {
 
 func (p *planner) weigh(newest int64) {
 	n := len(p.units)
-	p.stays, p.weight, p.spare = make([]bool, n), make([]int64, n), make([]int64, n)
+	p.stays, p.weight = make([]bool, n), make([]int64, n)
 	for i := range p.units {
 		u := &p.units[i]
 		p.weight[i] = 8 + u.tokens()
-		p.spare[i] = p.weight[i] - 8 - u.cutTokens()
 		p.total += p.weight[i]
 		p.stays[i] = u.kind == unitInput || u.kind == unitUser && slices.Contains(u.seqs, newest) ||
 			u.kind != unitSummary && p.pin != nil && p.pin(u.message())
@@ -113,6 +112,12 @@ func (p *planner) rest(tail int) int64 {
 
 // saved is what cutting the units before tail saves.
 func (p *planner) saved(tail int) int64 {
+	if p.spare == nil {
+		p.spare = make([]int64, len(p.units))
+		for i := range p.units {
+			p.spare[i] = p.weight[i] - 8 - p.units[i].cutTokens()
+		}
+	}
 	n := int64(0)
 	for i := range tail {
 		n += p.spare[i]

@@ -58,6 +58,9 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		d.row.ID = log[len(log)-1].Run
 		d.writeCompaction(d.view.run.scope(s.id), 1, "", 0, &p, TextOutput("in short").Content)
 		log = append(log, d.events...)
+		if err := checkShortened(traced, log, d.events); err != nil {
+			return fmt.Errorf("after %+v: %w", p, err)
+		}
 		after := newView(log).run.scope(s.id)
 		if err := validMessages(after.talk.msgs); err != nil {
 			return fmt.Errorf("after %+v: %w\n%s", p, err, show(after.talk.msgs))
@@ -93,6 +96,61 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		if before[i] != showLog(log[i:i+1]) {
 			return fmt.Errorf("event %d has changed", i+1)
 		}
+	}
+	return nil
+}
+
+// checkShortened holds a view that has taken compactions in against one that is folded anew, also
+// when the run has failed after that.
+func checkShortened(v *view, log, news []*event.Event) error {
+	for _, e := range news {
+		s := v.run.scope(e.Scope)
+		mayNot := s.closed != nil || s.batch != nil || s.pieces != nil // where no driver compacts
+		if b, ok := e.Body.(*event.Compacted); ok && !b.Cut {
+			mayNot = mayNot || !v.hide.covers(&compactedRange{scope: e.Scope, from: b.From, to: b.To}) // two summaries stay
+		}
+		if v.fold(e); v.stale && mayNot {
+			return nil
+		}
+	}
+	if v.stale {
+		return errors.New("a planned compaction was not taken in")
+	}
+	alike := func() error {
+		anew := newTailView(&journal.Tail{First: 1, Events: log}, true)
+		for i, s := range anew.run.scopes {
+			if err := alikeTranscripts(&v.run.scopes[i].talk, &s.talk); err != nil {
+				return fmt.Errorf("scope %q: %w", s.id, err)
+			}
+		}
+		if err := alikeTranscripts(&v.past, &anew.past); err != nil {
+			return fmt.Errorf("the runs before: %w", err)
+		}
+		return nil
+	}
+	if err := alike(); err != nil {
+		return err
+	}
+	end := *log[len(log)-1]
+	end.Seq++
+	end.Scope, end.Body = "", &event.RunEnded{Status: event.RunFailed, Why: event.WhyFailed}
+	v.fold(&end)
+	log = append(slices.Clone(log), &end)
+	if err := alike(); err != nil {
+		return fmt.Errorf("when the run has failed: %w", err)
+	}
+	return nil
+}
+
+func alikeTranscripts(got, want *transcript) error {
+	if fingerprint(got.msgs) != fingerprint(want.msgs) {
+		return fmt.Errorf("shows\n%s\nand anew\n%s", show(got.msgs), show(want.msgs))
+	}
+	same := slices.EqualFunc(got.units, want.units, func(a, b unit) bool {
+		return a.kind == b.kind && slices.Equal(a.seqs, b.seqs) && len(a.said) == len(b.said) && len(a.got) == len(b.got)
+	})
+	if !same {
+		return fmt.Errorf("has the units %+v, and anew %+v", got.units, want.units)
 	}
 	return nil
 }

@@ -163,11 +163,16 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 	if why != event.WhyOverflow {
 		cycle++
 	}
-	p, ok := d.plan(s, &m, why)
-	if d.unread != nil {
-		d.held = true
+	if !d.view.past.traced {
+		// From now on the fold knows it, so that this is done once.
+		d.traced, d.view.stale, d.held = true, true, true
 		return false
 	}
+	first := d.view.begin + 1
+	if s.depth > 0 {
+		first = d.view.run.first
+	}
+	p, ok := m.plan(s, first, why, s.model.easings)
 	if !ok {
 		s.squeeze.giveUp(why, cycle)
 		return true
@@ -198,25 +203,6 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 // leftOut stands where messages were left out without a summary.
 var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this conversation are left out here.]"}}
 
-// plan reads the log and decides from it.
-func (d *driver) plan(s *Scope, m *management, why event.Why) (omission, bool) {
-	tail, err := d.readTail()
-	if err != nil {
-		d.unread = err
-		return omission{}, false
-	}
-	traced := newTailView(&tail, true)
-	ts := traced.run.scope(s.id)
-	if ts == nil {
-		return omission{}, false
-	}
-	first := traced.begin + 1
-	if s.depth > 0 {
-		first = traced.run.first
-	}
-	return m.plan(ts, first, why, s.model.easings)
-}
-
 // readTail reads the log again, and goes on trying while the store cannot be reached, until
 // the lease may have run out.
 func (d *driver) readTail() (journal.Tail, error) {
@@ -246,8 +232,9 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 		attempt, tries = s.squeeze.attempt+1, s.squeeze.tries+1
 	}
 	w := &modelWork{work: work{
-		scope: s, agent: agent, model: model, info: model.Info(), step: step, attempt: attempt, begun: d.now, sum: &summing{omission: *p},
-	}}
+		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now, sum: &summing{omission: *p},
+	}, whom: addressee{model: model, info: model.Info()}}
+	w.addressee = &w.whom
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
 	if err := s.squeeze.err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
 		refused = s.squeeze.tries
@@ -328,7 +315,7 @@ func (d *driver) settleSummary(w *work) {
 	}
 }
 
-// writeCompaction writes what the model is not shown any more. The view must be folded anew then.
+// writeCompaction writes what the model is not shown any more.
 func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
 	trigger := "limit"
 	if p.why == event.WhyOverflow {
@@ -350,7 +337,7 @@ func (d *driver) refold() error {
 	if err != nil {
 		return err
 	}
-	old, v := d.view, newTailView(&tail, false)
+	old, v := d.view, newTailView(&tail, d.traced || d.view.past.traced)
 	v.state, v.spent, v.counted = old.state, old.spent, old.counted
 	for _, s := range v.run.scopes {
 		before := old.run.scope(s.id)

@@ -17,7 +17,8 @@ import (
 //     before or after it. A stream that ends without it is treated as cut.
 //   - an error ends the stream; it is an *[event.Error] whose kind decides
 //     whether the call is repeated. The model itself never repeats a call.
-//   - cancelling ctx ends the stream soon, with an error, and frees everything.
+//   - cancelling ctx ends the stream soon, with an error, and frees everything. A model
+//     that does not is left behind after [Limits].Grace; its goroutine ends when it comes back.
 //   - breaking out of the loop frees everything too.
 //   - req and what it holds are read, never changed or kept.
 //

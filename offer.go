@@ -186,6 +186,11 @@ func (a *Agent) ReplaceTools(remove []string, tools ...Tool) error {
 // Tools lists what the agent offers now, in the order in which it was given.
 func (a *Agent) Tools() []Tool { return slices.Clone(a.current().tools) }
 
+// sameNames compares names that mostly are one and the same slice.
+func sameNames(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
 // offer is what the scope's last model call was offered; before the first one, and after
 // a driver has taken the run over, it is what the agent offers now.
 func (s *Scope) offer(agent *Agent) *offer {

@@ -218,3 +218,44 @@ func TestAResumedRunFindsTheToolsOfToday(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The log says what a model could use, where that is not what it said before.
+func TestTheLogNamesTheToolsThatChange(t *testing.T) {
+	t.Parallel()
+	var agent *braid.Agent
+	sub := braid.New("sub", answers(says("done")), saysName("inner"))
+	agent = braid.New("a", answers(asksFor("more", `{}`), asksFor("one", `{}`, "sub", `{"input":"x"}`), asksFor("less", `{}`), says("ok")),
+		braid.Func("more", "", func(context.Context, nothing) (string, error) {
+			return "", agent.AddTools(saysName("one"), saysName("two"))
+		}),
+		braid.Func("less", "", func(context.Context, nothing) (string, error) { agent.RemoveTools("two"); return "", nil }),
+		braid.AsTool(sub, "Is asked."))
+	conv := braid.NewConversation()
+	if _, err := agent.Run(t.Context(), "go", braid.In(conv)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.Run(t.Context(), "again", braid.In(conv)); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for e, err := range conv.Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch b := e.Body.(type) {
+		case *event.RunStarted:
+			said = append(said, fmt.Sprint(b.Turn, b.Tools))
+		case *event.StepBegun:
+			if len(b.Tools) > 0 {
+				said = append(said, fmt.Sprint(e.Step, b.Tools))
+			}
+		}
+	}
+	want := []string{
+		"1 [more less sub]", "m2[more less sub one two]", "t2.1/m1[inner]", "m4[more less sub one]",
+		"2 [more less sub one]",
+	}
+	if len(said) < len(want) || !slices.Equal(said[:len(want)], want) {
+		t.Errorf("the log says %q, want %q", said, want)
+	}
+}

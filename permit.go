@@ -84,7 +84,7 @@ type policy struct {
 func policyOf(p *Permissions) (*policy, *event.Error) {
 	o := &policy{grants: p.Grants}
 	if o.grants == nil {
-		o.grants = &memoryGrants{}
+		o.grants = &MemoryGrants{}
 	}
 	for do, list := range [][]string{permitted: p.Allow, toAsk: p.Ask, denied: p.Deny} {
 		for _, pattern := range list {
@@ -211,7 +211,8 @@ func (d *driver) permit(s *Scope, o *decided) {
 	if o.logged || o.refused != "" || o.tool == nil || args == nil || c.waits() {
 		return
 	}
-	if !d.policed && len(c.permits) == 0 {
+	permits := c.rare().permits
+	if !d.policed && len(permits) == 0 {
 		return
 	}
 	do, asking := d.permission(s, c.Name)
@@ -225,7 +226,7 @@ func (d *driver) permit(s *Scope, o *decided) {
 		o.refused, o.kind = "the tool "+tool+" is not allowed here", event.ErrPermission
 		return
 	}
-	if do == permitted && len(c.permits) == 0 {
+	if do == permitted && len(permits) == 0 {
 		return
 	}
 	exact, err := canonical(args)
@@ -236,8 +237,8 @@ func (d *driver) permit(s *Scope, o *decided) {
 	grant := Grant{
 		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, Args: exact,
 	}
-	if i := slices.IndexFunc(c.permits, func(q *question) bool { return q.Tool == tool && same(q.Args, exact) }); i >= 0 {
-		o.heed(c.permits[i], grant, asking)
+	if i := slices.IndexFunc(permits, func(q *question) bool { return q.Tool == tool && same(q.Args, exact) }); i >= 0 {
+		o.heed(permits[i], grant, asking)
 		return
 	}
 	if do == permitted || grant.inState(c) || grantedBy(c, asking, grant) {
@@ -266,7 +267,8 @@ func (o *decided) heed(q *question, grant Grant, asking []*policy) {
 		c.endTurn = c.endTurn || a.Stop
 		return
 	}
-	c.approval, c.approvedBy = &a, q.by
+	more := c.rarely()
+	more.approval, more.approvedBy = &a, q.by
 	if a.Args != nil {
 		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
 			o.refused, o.kind = "the arguments that a person gave are no usable JSON", event.ErrInvalid
@@ -308,10 +310,16 @@ func grantedBy(ctx context.Context, asking []*policy, call Grant) bool {
 // ok is false where nobody was asked, because the call was allowed or granted before.
 func ApprovalOf(ctx context.Context) (a event.Approval, by string, ok bool) {
 	c := CallOf(ctx)
-	if c == nil || c.approval == nil {
+	if c == nil {
 		return a, "", false
 	}
-	return *c.approval, c.approvedBy, true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	more := c.rare()
+	if more.approval == nil {
+		return a, "", false
+	}
+	return *more.approval, more.approvedBy, true
 }
 
 // permissionSchema is what the question of a policy takes as its answer.

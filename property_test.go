@@ -16,11 +16,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/raced"
 	"github.com/braidrun/braid/journal"
 )
 
 // propertyCases is how many generated cases each run of the tests plays;
-// -rapid.checks asks for more, -short for a fifth.
+// -rapid.checks asks for more, -short for a fifth, the race detector for a quarter.
 const propertyCases = 5000
 
 var deadlineless = context.Background()
@@ -45,7 +46,11 @@ func TestGeneratedRuns(t *testing.T) {
 	}
 	chosen := flag.Lookup("rapid.seed").Value.String() != "0" || flag.Lookup("rapid.failfile").Value.String() != ""
 	if !chosen {
-		shards = max((propertyCases+perShard-1)/perShard, 1)
+		cases := propertyCases
+		if raced.On {
+			cases /= 4
+		}
+		shards = max((cases+perShard-1)/perShard, 1)
 	}
 	t.Run("cases", func(t *testing.T) {
 		for range shards {
@@ -55,7 +60,7 @@ func TestGeneratedRuns(t *testing.T) {
 			})
 		}
 	})
-	counts.report(t, !chosen && !t.Failed())
+	counts.report(t, !chosen && !raced.On && !t.Failed())
 }
 
 // checkPlan plays a plan and checks everything that there is to check.

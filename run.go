@@ -28,9 +28,12 @@ func (a *Agent) Run(ctx context.Context, input any, opts ...RunOption) (*Result,
 	return a.collect(ctx, input, opts)
 }
 
-// Stream answers input and yields every event as it happens. It is lossless: the
-// driver itself calls the loop's body and waits for it. A durable event is in the
-// log before it is yielded. Breaking out cancels the run, waits for what it
+// Stream answers input and yields every event as it happens. It is lossless: who drives the
+// run calls the loop's body and waits for it. A durable event is in the
+// log before it is yielded. Pieces of an answer may come on another goroutine than the
+// loop's, the one that calls the model, while the loop's waits: a model that does not stop
+// when it is cancelled must not hold the loop up. A panic in the body, and
+// [runtime.Goexit], go on in the loop's goroutine. Breaking out cancels the run, waits for what it
 // started and frees everything; a run that already waits for an answer goes on
 // waiting. An error is yielded last, with an empty event.
 func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.Seq2[event.Event, error] {
@@ -83,6 +86,8 @@ type runOptions struct {
 	run   string
 	waits bool
 	work  *Work
+	// private says that nobody else has the run's conversation.
+	private bool
 }
 
 // In runs in a conversation. Without it a run has one of its own; find it in
@@ -185,7 +190,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 				Hint: "pass it with braid.In",
 			}
 		}
-		o.conv = NewConversation()
+		o.conv, o.private = NewConversation(), o.into == nil
 	}
 	conv := o.conv
 	r.Conversation = conv
@@ -232,6 +237,7 @@ func (a *Agent) through(
 	sink func(event.Event) bool,
 ) error {
 	conv := o.conv
+	private := o.private && ctx.Done() == nil
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lock := conv.lock
@@ -288,12 +294,14 @@ func (a *Agent) through(
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, left)
 		defer end()
+		private = false
 	}
 	d := &driver{
 		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
 		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
 		view: v, sink: sink, alone: conv.own, simulated: a.simulated(team), now: time.Now(),
 		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil, given: o.given, want: o.want,
+		private: private,
 	}
 	if o.work != nil {
 		d.work = *o.work

@@ -32,7 +32,7 @@ func (d *driver) perform() {
 		return
 	}
 	if len(todo) == 1 && todo[0].request != nil && todo[0].sum == nil && d.undisturbed() {
-		d.runInline(todo[0])
+		d.callAlone(todo[0])
 		return
 	}
 	for _, w := range todo {
@@ -46,43 +46,6 @@ func (d *driver) perform() {
 func (d *driver) undisturbed() bool {
 	return d.running.n == 1 && d.wake.IsZero() &&
 		!slices.ContainsFunc(d.view.run.questions, func(q *question) bool { return !q.answered })
-}
-
-// runInline calls the model on the driver's own goroutine: nothing else runs, so
-// its deltas go to the reader without a channel between.
-func (d *driver) runInline(w *work) {
-	if d.sendLive == nil {
-		d.sendLive = func(b event.Body) bool {
-			e := &d.inline
-			d.live++
-			e.N, e.Time, e.Body = d.live, time.Now(), b
-			d.send(*e)
-			return !d.broken
-		}
-	}
-	d.inline = event.Event{}
-	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
-	d.inline.Epoch = d.lease.Epoch
-	d.callModel(w, &d.asm, d.sendLive)
-	d.now = w.begun.Add(w.answer.took)
-	d.settleModel(w)
-	if w == &d.model.work {
-		d.model = modelWork{}
-	}
-}
-
-// callModel calls a model and the hooks after it.
-func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
-	ctx := w.within(d.ctx)
-	guards := d.guardsOf(w.agent, GuardOutput)
-	if len(guards) > 0 {
-		send = hushed(send)
-	}
-	runModel(ctx, w, a, send)
-	w.answer.sift(ctx, guards)
-	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
-		w.tellAfterModel(ctx, list, d.agent.limits.Grace)
-	}
 }
 
 // settle folds the end of a step, unless the step was left behind.
@@ -175,7 +138,9 @@ func (d *driver) settleTool(w *work) {
 		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)
 	}
 	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
-	d.record(w.scope, w.step, w.attempt, c.siftedBy)
+	if c.more != nil {
+		d.record(w.scope, w.step, w.attempt, c.more.siftedBy)
+	}
 }
 
 // toolEnded is the end of a tool call and its result in one piece of memory.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/braidrun/braid/event"
 )
@@ -115,7 +116,8 @@ func (c *Call) update(key string, change func(json.RawMessage) (json.RawMessage,
 		c.writes = make(map[string]json.RawMessage)
 	}
 	if !mine || c.updating(key) {
-		c.updates = append(c.updates, stateUpdate{key, old, change})
+		more := c.rarely()
+		more.updates = append(more.updates, stateUpdate{key, old, change})
 	}
 	c.writes[key] = value
 	return nil
@@ -123,27 +125,23 @@ func (c *Call) update(key string, change func(json.RawMessage) (json.RawMessage,
 
 // updating reports whether the call's value was made by updates alone. The caller holds mu.
 func (c *Call) updating(key string) bool {
-	for i := range c.updates {
-		if c.updates[i].key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.rare().updates, func(u stateUpdate) bool { return u.key == key })
 }
 
 // rebase makes the changes of an ended call to what is there now.
 func (c *Call) rebase() (err error) {
-	if len(c.updates) == 0 {
+	if c.more == nil || len(c.more.updates) == 0 {
 		return nil
 	}
+	updates := c.more.updates
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("changing the state panicked: %v", v)
 		}
 	}()
 	now, same := make(map[string]json.RawMessage), make(map[string]bool)
-	for i := range c.updates {
-		u := &c.updates[i]
+	for i := range updates {
+		u := &updates[i]
 		value, known := now[u.key]
 		if !known {
 			if same[u.key] {

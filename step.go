@@ -27,6 +27,9 @@ func (r *running) has(s *running) bool { return r != nil && s == r }
 
 // work is a step that has begun in the log and is to be run beside the driver.
 type work struct {
+	// addressee is whom a model call is for; nil for a tool's.
+	*addressee
+
 	scope *Scope
 	// call is set for a tool, request for a model.
 	call    *Call
@@ -34,17 +37,12 @@ type work struct {
 	request *ModelRequest
 	agent   *Agent
 	// sum is what a model call for a summary is about; nil for one that answers.
-	sum *summing
-	// model is the one of the agent's that is called, info what it says of itself.
-	model   Model
-	info    ModelInfo
+	sum     *summing
 	step    string
 	attempt int
 	begun   time.Time
 	// ctx is what it runs in where a hook says so; nil for the driver's.
 	ctx context.Context //nolint:containedctx // a step lives for one call
-	// tool is the name under which a tool is counted that has a bound of its own.
-	tool string
 	// bound is how long a tool may run, due when it is left behind; zero means
 	// for ever, and never.
 	bound time.Duration
@@ -62,8 +60,18 @@ type toolWork struct {
 
 type modelWork struct {
 	work
-	own ModelRequest
-	end modelEnd
+	whom addressee
+	own  ModelRequest
+	end  modelEnd
+}
+
+// addressee is the model that a call goes to.
+type addressee struct {
+	// model is the one of the agent's that is called, info what it says of itself.
+	model Model
+	info  ModelInfo
+	// turn guards a call that the driver may leave behind while it sends by itself.
+	turn *turn
 }
 
 // arrival is what a running step sends the driver: a live body, or its end.
@@ -278,11 +286,15 @@ func (w *work) callID(i int) string {
 }
 
 // runModel calls the model once and puts its answer together; the end is left in
-// w. Each live body goes to send, which says whether to go on.
+// w. Each live body goes to send, which says whether to go on. A panic of the model is its
+// end; one of send is the reader's, and goes on.
 func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) bool) {
 	end := w.answer
 	a.begin(w.begun, w.agent.limits.ArgBytes)
 	defer func() {
+		if a.sending {
+			return
+		}
 		if v := recover(); v != nil {
 			end.err = &event.Error{
 				Op: "model " + w.info.Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
@@ -299,11 +311,12 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 			break
 		}
 		failpoint.Hit("model/streaming")
-		if body := a.take(&chunk, time.Now); body != nil && !send(body) {
+		if !w.take(a, &chunk, send) {
 			stopped = true
 			break
 		}
 	}
+	w.turn.over()
 	end.took = time.Since(w.begun)
 	end.heard(a)
 	switch {

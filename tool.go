@@ -72,6 +72,24 @@ func TraitsOf(t Tool) Traits {
 	return tr
 }
 
+// traitsOf is [TraitsOf] without a copy where the tool is one of ours; those of no tool are zero.
+func traitsOf(t Tool) *Traits {
+	switch t := t.(type) {
+	case nil:
+		return &Traits{}
+	case *FuncTool:
+		if t.traits.Effect != "" {
+			return &t.traits
+		}
+	case *adjusted:
+		if t.traits.Effect != "" {
+			return &t.traits
+		}
+	}
+	tr := TraitsOf(t)
+	return &tr
+}
+
 // Adjust gives a tool with other traits than it declares itself: all that opts do not set
 // stay. It is for tools that are made elsewhere, such as those of an MCP server:
 //

@@ -61,7 +61,7 @@ func (a *Agent) findTools(ctx context.Context, in findIn) (Output, error) {
 		index = newToolIndex(o)
 		a.search.index.Store(index)
 	}
-	found := index.find(in.Query, a.search.Results, func(i int) bool { return a.search.always(o, i) })
+	found := index.find(in.Query, a.search.Results, func(i int) bool { return a.search.always(o, i) || a.denies(o.names[i]) })
 	if len(found) == 0 {
 		return TextOutput("No tool fits. Try other words for what it is to do."), nil
 	}
@@ -74,7 +74,9 @@ func (a *Agent) findTools(ctx context.Context, in findIn) (Output, error) {
 	}
 	if c := CallOf(ctx); c != nil {
 		c.mu.Lock()
-		c.found = names
+		if !c.closed {
+			c.rarely().found = names
+		}
 		c.mu.Unlock()
 	}
 	return TextOutput(sb.String()), nil
@@ -127,8 +129,11 @@ func (a *Agent) shown(s *Scope, o *offer) []ToolSpec {
 // called one, where the model knew it without being shown.
 func (w *work) foundBy() []string {
 	c := w.call
-	if len(c.found) > 0 || w.agent.search == nil {
-		return c.found
+	if w.agent.search == nil {
+		return nil
+	}
+	if found := c.rare().found; len(found) > 0 {
+		return found
 	}
 	o := w.scope.offer(w.agent)
 	i := o.find(c.Name)
@@ -305,5 +310,5 @@ func orTheyAreFound(agent *Agent, o *offer) string {
 	if agent.search.on(o) {
 		return "find one with " + FindTool
 	}
-	return "the tools are: " + list(o.names)
+	return "the tools are: " + list(slices.DeleteFunc(slices.Clone(o.names), agent.denies))
 }

@@ -95,6 +95,7 @@ func (t *transcript) swap(own, other []event.Block) bool {
 		}
 		t.msgs = slices.Clone(t.msgs)
 		t.msgs[i].Content = joinBlocks(joinBlocks(m.Content[:at], other), m.Content[at+len(own):])
+		t.swapUnit(own, other)
 		return true
 	}
 	return false

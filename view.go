@@ -41,8 +41,10 @@ type view struct {
 	// hide says which events the transcript leaves out; see newView.
 	hide hidden
 	// stale is set when an event changed what earlier ones mean (a compaction
-	// or a redaction): the view must be folded anew before it is used again.
+	// or a redaction) and that could not be made up for: the view must be folded anew
+	// before it is used again. anew is set while that is done.
 	stale bool
+	anew  bool
 }
 
 // runView is the part of the fold that belongs to the open run.
@@ -158,6 +160,11 @@ type Scope struct {
 	// shown is what of an offer the model is shown then; the fold knows nothing of it.
 	shown shownTools
 
+	// tools are the names of what its model may use, as the log says; visible is what of an offer
+	// no policy denies it, of which the fold knows nothing.
+	tools   []string
+	visible visible
+
 	// offered is what this driver showed the last model call; the fold knows nothing of it.
 	offered *offer
 	// squeeze is where the scope's compaction stands.
@@ -204,8 +211,8 @@ type call struct {
 	step    string
 	state   callState
 	attempt int
-	// begun is when the last attempt began.
-	begun time.Time
+	// begun is when the last attempt began, in nanoseconds as it is read back.
+	begun int64
 	// repeats counts the attempts that ended to be made again, retryAt is when the
 	// next one may begin, zero once it has, and failed whether the last of them gave
 	// an error.
@@ -284,10 +291,11 @@ func newTailView(t *journal.Tail, traced bool) *view {
 			}
 		}
 	}
+	v.anew = true
 	for _, e := range t.Events {
 		v.fold(e)
 	}
-	v.stale = false
+	v.stale, v.anew = false, false
 	return v
 }
 
@@ -329,7 +337,7 @@ func (v *view) fold(e *event.Event) {
 		}
 		return
 	case *event.Compacted:
-		v.stale = true
+		v.stale = v.stale || !v.shorten(e, b)
 		v.compacted(e)
 		return
 	case *event.Redacted:
@@ -442,7 +450,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if b.Found != nil {
 		v.found = slices.Clip(b.Found)
 	}
-	root := &Scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge, found: v.found}
+	root := &Scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge, found: v.found, tools: b.Tools}
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}

@@ -29,12 +29,15 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		c.attempt = e.Attempt
 		c.effect = b.Effect
 		c.args, c.runs = b.Args, b.Runs
-		c.begun = e.Time.Round(0) // as it is read back, without the monotonic clock
+		c.begun = e.Time.UnixNano()
 		c.retryAt = time.Time{}
 	}
 }
 
 func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
+	if len(b.Tools) > 0 {
+		s.tools = b.Tools
+	}
 	if e.Cycle > s.cycle {
 		s.cycle = e.Cycle
 		for p := s; p != nil; p = p.parent {
@@ -164,8 +167,8 @@ func (r *runView) countTool(c *call, e *event.Event, b *event.StepEnded) {
 	}
 	if c.child == nil {
 		m.Time += b.Duration
-	} else if took := e.Time.Round(0).Sub(c.begun); took > 0 {
-		m.Time += took
+	} else if took := e.Time.UnixNano() - c.begun; took > 0 {
+		m.Time += time.Duration(took)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// helper is the one idle goroutine that a driver keeps for single tool calls: a
-// fresh goroutine would grow its stack anew in every cycle.
+// helper is the one idle goroutine that a driver keeps for what runs by itself, single
+// tool calls and model calls: a fresh goroutine would grow its stack anew in every cycle.
 type helper struct {
 	jobs chan *work
 	done chan struct{}
@@ -18,10 +18,7 @@ type helper struct {
 
 // launch runs a step beside the driver, or queues it where as many run as may.
 func (d *driver) launch(w *work) {
-	if d.arrivals == nil {
-		d.arrivals = make(chan arrival, 8)
-		d.quit = make(chan struct{})
-	}
+	d.expect()
 	if !d.mayLaunch(w) {
 		d.queue = append(d.queue, w)
 		return
@@ -43,6 +40,24 @@ func (d *driver) launch(w *work) {
 		go d.runTool(w)
 		return
 	}
+	d.hand(w)
+}
+
+// expect makes the channels between the driver and what runs beside it.
+func (d *driver) expect() {
+	if d.arrivals == nil {
+		d.arrivals = make(chan arrival, 8)
+		d.quit = make(chan struct{})
+	}
+}
+
+// hand gives a step to the helper, and to a new one where a tool that was left behind keeps the
+// old one: that ends with its tool.
+func (d *driver) hand(w *work) {
+	if h := d.helper; h != nil && h.busy != nil {
+		close(h.jobs)
+		d.helper = nil
+	}
 	if d.helper == nil {
 		d.helper = &helper{jobs: make(chan *work), done: make(chan struct{})}
 		go d.help(d.helper)
@@ -59,9 +74,9 @@ func (d *driver) mayLaunch(w *work) bool {
 	if w.call == nil || w.call.traits.Parallel <= 0 {
 		return true
 	}
-	same := 0
+	same, name := 0, w.call.tool.Spec().Name
 	for _, f := range d.flights {
-		if f.call != nil && f.tool == w.tool {
+		if f.call != nil && f.call.traits.Parallel > 0 && f.call.tool.Spec().Name == name {
 			same++
 		}
 	}
@@ -87,6 +102,10 @@ func (d *driver) launchNext() {
 func (d *driver) help(h *helper) {
 	defer close(h.done)
 	for w := range h.jobs {
+		if w.request != nil {
+			d.callHere(w)
+			continue
+		}
 		d.runTool(w)
 	}
 }
@@ -108,21 +127,6 @@ func (d *driver) deliver(w *work) {
 	case d.arrivals <- arrival{work: w}:
 	case <-d.quit:
 	}
-}
-
-// runAside calls a model beside the driver, because something else runs too.
-func (d *driver) runAside(w *work) {
-	d.callModel(w, &assembler{}, func(b event.Body) bool {
-		select {
-		case d.arrivals <- arrival{work: w, live: b}:
-			return true
-		case <-d.quit:
-			return false
-		case <-d.ctx.Done():
-			return false
-		}
-	})
-	d.deliver(w)
 }
 
 // takeIn waits until a step has ended, the run is to stop or a time has come, and
@@ -233,12 +237,12 @@ func (d *driver) arrive(a arrival) bool {
 	return d.settle(a.work)
 }
 
-// settleAfterStop gives cancelled steps the grace period to come back. What is
+// settleAfterStop gives cancelled steps the grace period to come back, once. What is
 // still running then is left behind when its scope ends.
 func (d *driver) settleAfterStop() {
 	d.queue = nil
 	defer func() { d.now = time.Now() }()
-	if len(d.flights) == 0 {
+	if len(d.flights) == 0 || d.graced {
 		return
 	}
 	grace := time.NewTimer(max(d.agent.limits.Grace, 0))
@@ -248,6 +252,7 @@ func (d *driver) settleAfterStop() {
 		case a := <-d.arrivals:
 			d.arrive(a)
 		case <-grace.C:
+			d.graced = true
 			return
 		}
 	}

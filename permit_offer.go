@@ -1,0 +1,41 @@
+package braid
+
+import "slices"
+
+// visible is what the tools of a request look like without those that the model may not call at all.
+type visible struct {
+	// of is the list that was looked through last, specs and names what is left of it.
+	of    []ToolSpec
+	specs []ToolSpec
+	names []string
+}
+
+// denies reports whether a policy of the agent itself lets nobody call the tool.
+func (a *Agent) denies(tool string) bool {
+	return slices.ContainsFunc(a.permits, func(p *policy) bool { return p.of(tool) == denied })
+}
+
+// allowed leaves tools out of what a scope's model is shown that are denied there, by the agent's own
+// policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
+// refused as ever. A list is looked through once.
+func (d *driver) allowed(s *Scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
+	if !d.policed || len(specs) == 0 {
+		return specs, names
+	}
+	v := &s.visible
+	if len(v.of) == len(specs) && &v.of[0] == &specs[0] {
+		return v.specs, v.names
+	}
+	hidden := func(name string) bool {
+		do, _ := d.permission(s, name)
+		return do == denied
+	}
+	*v = visible{of: specs, specs: specs, names: names}
+	if slices.ContainsFunc(names, hidden) {
+		v.names = slices.DeleteFunc(slices.Clone(names), hidden)
+	}
+	if slices.ContainsFunc(specs, func(t ToolSpec) bool { return hidden(t.Name) }) {
+		v.specs = slices.DeleteFunc(slices.Clone(specs), func(t ToolSpec) bool { return hidden(t.Name) })
+	}
+	return v.specs, v.names
+}
