@@ -54,10 +54,13 @@ type Client struct {
 }
 
 // New makes a client for the server at this address, such as
-// "http://127.0.0.1:7421". The token is sent to it and to nobody else, also where
+// "http://127.0.0.1:7421", or on a socket, such as "unix:/run/braid/braid.sock". The token is sent to it and to nobody else, also where
 // the server sends the client elsewhere. The error is [event.ErrInvalid].
 func New(address string, token secret.Secret, o Options) (*Client, error) {
-	base, err := baseOf(address)
+	path, base, isSocket, err := socketOf(address)
+	if !isSocket {
+		base, err = baseOf(address)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,11 @@ func New(address string, token secret.Secret, o Options) (*Client, error) {
 	own := http.Client{}
 	if o.HTTP != nil {
 		own = *o.HTTP
+	}
+	if isSocket {
+		if err := through(&own, path); err != nil {
+			return nil, err
+		}
 	}
 	// A limit on the whole answer would end every stream.
 	own.Timeout = 0
@@ -98,7 +106,7 @@ func baseOf(address string) (*url.URL, error) {
 		base.RawQuery != "" || base.Fragment != "" {
 		return nil, &event.Error{
 			Op: "client", Kind: event.ErrInvalid, Message: "the server's address is not one",
-			Hint: "give it as http://HOST:PORT or https://HOST",
+			Hint: "give it as http://HOST:PORT, https://HOST or unix:PATH",
 		}
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
@@ -111,6 +119,11 @@ const mostAnswer = 64 << 20
 // call sends in as JSON, if there is something, and reads the answer into out, if
 // there is somewhere to.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	return c.callWith(ctx, method, path, query, nil, in, out)
+}
+
+// callWith is call with more headers.
+func (c *Client) callWith(ctx context.Context, method, path string, query url.Values, header http.Header, in, out any) error {
 	to, long := out.(io.Writer)
 	if !long {
 		bounded, stop := context.WithTimeout(ctx, c.options.Timeout)
@@ -125,7 +138,11 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		}
 		body = b
 	}
-	res, err := c.send(ctx, method, path, query, body, http.Header{"Accept": {"application/json"}})
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Accept", "application/json")
+	res, err := c.send(ctx, method, path, query, body, header)
 	if err != nil {
 		return err
 	}

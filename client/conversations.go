@@ -27,6 +27,13 @@ type Conversation struct {
 	// OpenRuns out.
 	Status   string     `json:"status,omitempty"`
 	OpenRuns []RunState `json:"open_runs,omitempty"`
+	// SessionID names what the model sees of the conversation. It is empty where the next
+	// run begins a session, and in lists.
+	SessionID string `json:"session_id,omitempty"`
+	// Agent and AgentVersion are what the conversation keeps to; empty before its first run, and
+	// where the server's own agent answers.
+	Agent        string `json:"agent,omitempty"`
+	AgentVersion int    `json:"agent_version,omitempty"`
 	// ForkedFrom is set for a fork.
 	ForkedFrom *ForkedFrom `json:"forked_from,omitempty"`
 }
@@ -49,6 +56,8 @@ type RunState struct {
 type NewConversation struct {
 	Title    string            `json:"title,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Agent is the id of the tenant's agent that answers; empty is the tenant's choice.
+	Agent string `json:"agent,omitempty"`
 }
 
 // Changes are what [Client.Update] changes: what is nil stays. A metadata value of ""

@@ -131,10 +131,12 @@ func (o *RunOptions) body(input string) ([]byte, error) {
 type Run struct {
 	RunState
 
-	Agent     string            `json:"agent,omitempty"`
-	Executor  string            `json:"executor,omitempty"`
-	Metadata  map[string]string `json:"metadata"`
-	CreatedAt time.Time         `json:"created_at"`
+	Agent    string            `json:"agent,omitempty"`
+	Executor string            `json:"executor,omitempty"`
+	Metadata map[string]string `json:"metadata"`
+	// SessionID names what the model sees of the conversation in it, once it has begun.
+	SessionID string    `json:"session_id,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
 	// WakeAt is when a waiting run goes on by itself.
 	WakeAt time.Time `json:"wake_at,omitzero"`
 	// CancelRequested is set while a run has been asked to end and has not.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -19,16 +18,30 @@ type conversationBody struct {
 	Metadata  map[string]string `json:"metadata"`
 	CreatedAt time.Time         `json:"created_at"`
 	UpdatedAt time.Time         `json:"updated_at"`
-	// Status and OpenRuns are left out of lists.
-	Status     string     `json:"status,omitempty"`
-	OpenRuns   []runBrief `json:"open_runs,omitempty"`
-	ForkedFrom *forkBody  `json:"forked_from,omitempty"`
+	// Agent and AgentVersion are what the conversation keeps to; they are left out before its
+	// first run, and where the server's own agent answers.
+	Agent        string    `json:"agent,omitempty"`
+	AgentVersion int       `json:"agent_version,omitempty"`
+	ForkedFrom   *forkBody `json:"forked_from,omitempty"`
+}
+
+// conversationState is a conversation as it stands, which lists do not tell.
+type conversationState struct {
+	conversationBody
+
+	Status   string     `json:"status"`
+	OpenRuns []runBrief `json:"open_runs,omitempty"`
+	// SessionID names what the model sees of the conversation. It is null where the next
+	// run begins a session.
+	SessionID *string `json:"session_id"`
 }
 
 // createRequest is what a conversation begins with.
 type createRequest struct {
 	Title    string            `json:"title,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Agent is the id of the tenant's agent that answers; empty is the tenant's choice.
+	Agent string `json:"agent,omitempty"`
 }
 
 // updateRequest changes what it names; a metadata value of "" removes the key.
@@ -36,17 +49,21 @@ type updateRequest struct {
 	Title    *string           `json:"title,omitempty"`
 	Archived *bool             `json:"archived,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// SessionID can only be null: then the next run begins a session.
+	SessionID json.RawMessage `json:"session_id,omitempty"`
+}
+
+func (in *updateRequest) changes() (service.Changes, error) {
+	c := service.Changes{Title: in.Title, Archived: in.Archived, Metadata: in.Metadata, Reset: in.SessionID != nil}
+	if c.Reset && string(in.SessionID) != "null" {
+		return c, bad("a session cannot be chosen", "send null for session_id: the next run begins a new one")
+	}
+	return c, nil
 }
 
 // forkRequest names the event up to which the fork knows what was said; 0 is the end.
 type forkRequest struct {
 	At int64 `json:"at,omitempty"`
-}
-
-// conversationPage is a part of the list; Next is null on the last one.
-type conversationPage struct {
-	Data []conversationBody `json:"data"`
-	Next *string            `json:"next_cursor"`
 }
 
 // eventPage is a part of a log. Last is what to ask for events after, for the next
@@ -79,6 +96,7 @@ type forkBody struct {
 func bodyOfRow(row *service.Row) conversationBody {
 	b := conversationBody{
 		ID: row.ID, Title: row.Title, Archived: row.Archived, Metadata: row.Metadata, CreatedAt: row.Created, UpdatedAt: row.Updated,
+		Agent: row.Agent, AgentVersion: row.AgentVersion,
 	}
 	if b.Metadata == nil {
 		b.Metadata = map[string]string{}
@@ -89,9 +107,11 @@ func bodyOfRow(row *service.Row) conversationBody {
 	return b
 }
 
-func bodyOf(c *service.Conversation) conversationBody {
-	b := bodyOfRow(&c.Row)
-	b.Status = "idle"
+func bodyOf(c *service.Conversation) conversationState {
+	b := conversationState{conversationBody: bodyOfRow(&c.Row), Status: "idle"}
+	if c.SessionID != "" {
+		b.SessionID = &c.SessionID
+	}
 	if c.Status != "" {
 		b.Status = string(c.Status)
 	}
@@ -106,16 +126,20 @@ func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := s.readBody(w, r, &in, true); err != nil {
 		return err
 	}
-	c, err := s.service.CreateConversation(r.Context(), who(r), service.NewConversation{Title: in.Title, Metadata: in.Metadata})
+	c, err := s.service.CreateConversation(r.Context(), who(r), service.NewConversation(in))
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", "/v1/conversations/"+c.ID)
+	w.Header().Set("Location", s.at("conversations", c.ID))
 	writeJSON(w, http.StatusCreated, bodyOf(&c))
 	return nil
 }
 
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
+	return s.conversationsOf(w, r, who(r))
+}
+
+func (s *Server) conversationsOf(w http.ResponseWriter, r *http.Request, p service.Principal) error {
 	values, err := query(r, "limit", "cursor", "archived")
 	if err != nil {
 		return err
@@ -124,25 +148,19 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	archived := false
-	if text, ok := values["archived"]; ok {
-		if archived, err = strconv.ParseBool(text); err != nil {
-			return bad("the parameter archived is no true or false", "send true or false")
-		}
-	}
-	list, next, err := s.service.ListConversations(r.Context(), who(r), service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived})
+	archived, err := yesNo(values, "archived")
 	if err != nil {
 		return err
 	}
-	out := conversationPage{Data: make([]conversationBody, len(list))}
+	list, next, err := s.service.ListConversations(r.Context(), p, service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived})
+	if err != nil {
+		return err
+	}
+	out := make([]conversationBody, len(list))
 	for i := range list {
-		out.Data[i] = bodyOfRow(&list[i])
+		out[i] = bodyOfRow(&list[i])
 	}
-	if next != "" {
-		out.Next = &next
-	}
-	writeJSON(w, http.StatusOK, out)
-	return nil
+	return answerPage(w, out, next)
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {
@@ -159,7 +177,11 @@ func (s *Server) updateConversation(w http.ResponseWriter, r *http.Request) erro
 	if err := s.readBody(w, r, &in, false); err != nil {
 		return err
 	}
-	c, err := s.service.UpdateConversation(r.Context(), who(r), r.PathValue("id"), service.Changes(in))
+	changes, err := in.changes()
+	if err != nil {
+		return err
+	}
+	c, err := s.service.UpdateConversation(r.Context(), who(r), r.PathValue("id"), changes)
 	if err != nil {
 		return err
 	}
@@ -193,7 +215,7 @@ func (s *Server) forkConversation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", "/v1/conversations/"+c.ID)
+	w.Header().Set("Location", s.at("conversations", c.ID))
 	writeJSON(w, http.StatusCreated, bodyOf(&c))
 	return nil
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,8 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // FuzzRequests sends anything to everything: whatever comes is never the server's own
@@ -44,6 +47,18 @@ func FuzzRequests(f *testing.F) {
 		{"POST", "/v1/conversations/" + conv + "/runs", "", `{"attachments":[{"type":"image","mime_type":"image/png","data":"AA=="}],"policy":"queue"}`, "application/json", ""},
 		{"POST", "/v1/conversations/" + conv + "/questions/q", "", `{"answer":null}`, "", ""},
 		{"DELETE", "/v1/conversations/" + conv + "/../x", "", "", "", ""},
+		{"GET", "/v1/admin/tenants", "status=active&sort=-created_at&limit=1&cursor=AAAAAAAAAAAA", "", "", ""},
+		{"POST", "/v1/admin/tenants", "", `{"id":"a","limits":{"max_cost_usd":"0.5"},"policy":{"permissions":{"deny":["x*"]}}}`, "", ""},
+		{"PATCH", "/v1/admin/tenants/default", "", `{"retention":{"conversations_days":9},"limits":null}`, "", ""},
+		{"POST", "/v1/admin/tenants/default/agents", "", `{"id":"b","tools":[],"sub_agents":{"x":{"instructions":"y"}}}`, "", ""},
+		{"PATCH", "/v1/admin/tenants/default/agents/helper", "", `{"instructions":"x","sub_agents":{"x":null}}`, "", ""},
+		{"GET", "/v1/admin/tenants/default/agents/helper/versions/1", "", "", "", ""},
+		{"POST", "/v1/admin/models", "", `{"id":"m","provider":"demo","name":"x","prices":{"input":"3.75"},"credential":{"env":"A"}}`, "", ""},
+		{"POST", "/v1/admin/tenants/default/keys", "", `{"scopes":["read"],"expires_at":"2030-01-01T00:00:00Z"}`, "", ""},
+		{"GET", "/v1/admin/tenants/default/usage/sums", "by=day&from=2026-11-21&to=2026-11-22T00:00:00Z", "", "", ""},
+		{"GET", "/v1/admin/tenants/default/tools", "tool=x&run=y", "", "", ""},
+		{"GET", "/v1/admin/tenants/default/conversations/" + conv + "/messages", "run=x", "", "", ""},
+		{"GET", "/v1/admin/audit", "action=tenant.create&object=tenant/a", "", "", ""},
 	} {
 		f.Add(seed.method, seed.path, seed.query, seed.body, seed.accept, seed.id)
 	}
@@ -64,7 +79,19 @@ func FuzzRequests(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = svc.Drain(context.Background()) })
-	handler, err := server.New(server.Options{Service: svc, Token: secret.New(token), Tenant: "default"}, nil)
+	db, err := database.OpenMemory()
+	if err != nil {
+		f.Fatal(err)
+	}
+	dir := directory.New(directory.Options{Database: db, Keys: box{}})
+	f.Cleanup(func() { _ = errors.Join(dir.Close(), db.Close()) })
+	if _, err := dir.CreateTenant(f.Context(), operator, directory.Tenant{ID: "default"}, ""); err != nil {
+		f.Fatal(err)
+	}
+	if _, err := dir.CreateAgent(f.Context(), operator, directory.Agent{Tenant: "default", ID: "helper"}, ""); err != nil {
+		f.Fatal(err)
+	}
+	handler, err := server.New(server.Options{Service: svc, Directory: dir, Token: secret.New(token), Tenant: "default"}, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/wire/native"
 )
 
@@ -29,8 +32,10 @@ type operation struct {
 	headers     map[string]string
 	body        reflect.Type
 	bodyOption  bool
-	answers     map[int]answered
-	open        bool
+	// example is a body that is taken; the table of doors asks with it.
+	example string
+	answers map[int]answered
+	open    bool
 }
 
 type answered struct {
@@ -45,7 +50,14 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 var cursorHeader = map[string]string{"Last-Event-ID": "The id of the last frame that the reader has."}
 
 // operations is the document, by method and path.
-var operations = map[string]operation{
+var operations = func() map[string]operation {
+	all := adminOperations()
+	maps.Copy(all, ownOperations)
+	return all
+}()
+
+// ownOperations are those of a tenant's own conversations, and of the server.
+var ownOperations = map[string]operation{
 	"GET /healthz":      {id: "health", summary: "Says that the process answers.", open: true, answers: map[int]answered{200: {"It does.", typeOf[statusBody](), ""}}},
 	"GET /readyz":       {id: "ready", summary: "Says that the server can do its work.", open: true, answers: map[int]answered{200: {"It can.", typeOf[statusBody](), ""}, 503: {"Not now.", typeOf[native.ErrorBody](), ""}}},
 	"GET /openapi.json": {id: "document", summary: "This document.", open: true, answers: map[int]answered{200: {"The document.", nil, "application/json"}}},
@@ -53,26 +65,26 @@ var operations = map[string]operation{
 	"GET /v1/models":    {id: "listModels", summary: "Lists what a run may name as its model.", answers: map[int]answered{200: {"The models.", typeOf[list[modelBody]](), ""}}},
 	"POST /v1/conversations": {
 		id: "createConversation", summary: "Makes a conversation.", body: typeOf[createRequest](), bodyOption: true,
-		answers: map[int]answered{201: {"The conversation.", typeOf[conversationBody](), ""}},
+		answers: map[int]answered{201: {"The conversation.", typeOf[conversationState](), ""}},
 	},
 	"GET /v1/conversations": {
 		id: "listConversations", summary: "Lists conversations, newest first.",
 		query:   map[string]string{"limit": "How many, at most 100; 20 where it is left out.", "cursor": "next_cursor of the page before.", "archived": "true lists the archived ones instead."},
-		answers: map[int]answered{200: {"A page.", typeOf[conversationPage](), ""}},
+		answers: map[int]answered{200: {"A page.", typeOf[page[conversationBody]](), ""}},
 	},
-	"GET /v1/conversations/{id}": {id: "getConversation", summary: "Gives a conversation as it stands.", answers: map[int]answered{200: {"The conversation.", typeOf[conversationBody](), ""}}},
+	"GET /v1/conversations/{id}": {id: "getConversation", summary: "Gives a conversation as it stands.", answers: map[int]answered{200: {"The conversation.", typeOf[conversationState](), ""}}},
 	"PATCH /v1/conversations/{id}": {
-		id: "updateConversation", summary: "Renames, archives or labels a conversation.", body: typeOf[updateRequest](),
-		answers: map[int]answered{200: {"The conversation.", typeOf[conversationBody](), ""}},
+		id: "updateConversation", summary: "Renames, archives or labels a conversation; a session_id of null has the next run begin a session.", body: typeOf[updateRequest](), example: `{"title": "Lisbon in May"}`,
+		answers: map[int]answered{200: {"The conversation.", typeOf[conversationState](), ""}},
 	},
 	"DELETE /v1/conversations/{id}": {id: "deleteConversation", summary: "Removes a conversation with everything that was said in it.", answers: map[int]answered{204: {about: "It is gone."}}},
 	"POST /v1/conversations/{id}/reset": {
 		id: "resetConversation", summary: "Has the next run begin a new session: the model sees nothing of what was before.",
-		answers: map[int]answered{200: {"The conversation.", typeOf[conversationBody](), ""}},
+		answers: map[int]answered{200: {"The conversation.", typeOf[conversationState](), ""}},
 	},
 	"POST /v1/conversations/{id}/fork": {
 		id: "forkConversation", summary: "Makes a conversation that knows what was said up to an event.", body: typeOf[forkRequest](), bodyOption: true,
-		answers: map[int]answered{201: {"The new conversation.", typeOf[conversationBody](), ""}},
+		answers: map[int]answered{201: {"The new conversation.", typeOf[conversationState](), ""}},
 	},
 	"GET /v1/conversations/{id}/export": {id: "exportConversation", summary: "Gives the whole log, one event a line.", answers: map[int]answered{200: {"The events.", nil, "application/x-ndjson"}}},
 	"GET /v1/conversations/{id}/events": {
@@ -86,11 +98,11 @@ var operations = map[string]operation{
 	},
 	"GET /v1/conversations/{id}/questions": {id: "listQuestions", summary: "Lists what the waiting run wants to know.", answers: map[int]answered{200: {"The questions.", typeOf[list[questionBody]](), ""}}},
 	"POST /v1/conversations/{id}/questions/{token}": {
-		id: "answerQuestion", summary: "Answers a question, once. The run goes on.", body: typeOf[answerRequest](),
+		id: "answerQuestion", summary: "Answers a question, once. The run goes on.", body: typeOf[answerRequest](), example: `{"answer": true}`,
 		answers: map[int]answered{200: {"The run.", typeOf[runBrief](), ""}},
 	},
 	"POST /v1/conversations/{id}/runs": {
-		id: "startRun", summary: "Asks for a run: a stream, one JSON (Accept: application/json), or 202 at once (Prefer: respond-async).", body: typeOf[runRequest](),
+		id: "startRun", summary: "Asks for a run: a stream, one JSON (Accept: application/json), or 202 at once (Prefer: respond-async).", body: typeOf[runRequest](), example: `{"user_input": "What is 6 times 7?"}`,
 		headers: map[string]string{"Idempotency-Key": "The same key and body is the same run.", "Prefer": "respond-async answers at once.", "Traceparent": "The distributed trace (W3C) that the run belongs to."},
 		answers: map[int]answered{
 			200: {"The stream, or the result.", typeOf[native.Result](), "text/event-stream"}, 202: {"The run was accepted, or waits for a person.", typeOf[accepted](), ""},
@@ -123,7 +135,10 @@ type accepted struct {
 
 func schemaOf(t *testing.T, of reflect.Type) *jsonschema.Schema {
 	t.Helper()
-	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{typeOf[json.RawMessage](): {}}})
+	s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		typeOf[json.RawMessage](): {}, typeOf[pricing.Rate](): {Type: "string"}, typeOf[pricing.NanoUSD](): {Type: "string"}, typeOf[secret.Secret](): {Type: "string"},
+		typeOf[[]byte](): {Type: "string", ContentEncoding: "base64"},
+	}})
 	if err != nil {
 		t.Fatalf("%v: %v", of, err)
 	}
@@ -145,6 +160,10 @@ func document(t *testing.T) []byte {
 	t.Helper()
 	type object = map[string]any
 	paths := map[string]object{}
+	scopes := map[string]service.Scope{}
+	for _, rt := range new(Server).routes() {
+		scopes[rt.method+" "+rt.path] = rt.scope
+	}
 	for key, op := range operations {
 		method, path, _ := strings.Cut(key, " ")
 		o := object{"operationId": op.id, "summary": op.summary}
@@ -162,7 +181,11 @@ func document(t *testing.T) []byte {
 			o["parameters"] = params
 		}
 		if op.body != nil {
-			o["requestBody"] = object{"required": !op.bodyOption, "content": object{"application/json": object{"schema": schemaOf(t, op.body)}}}
+			content := object{"schema": schemaOf(t, op.body)}
+			if op.example != "" {
+				content["example"] = json.RawMessage(op.example)
+			}
+			o["requestBody"] = object{"required": !op.bodyOption, "content": object{"application/json": content}}
 		}
 		responses := object{"default": object{"$ref": "#/components/responses/Error"}}
 		for status, a := range op.answers {
@@ -180,8 +203,11 @@ func document(t *testing.T) []byte {
 			responses[strconv.Itoa(status)] = r
 		}
 		o["responses"] = responses
-		if op.open {
+		switch scope := scopes[key]; {
+		case op.open:
 			o["security"] = []object{}
+		default:
+			o["security"] = []object{{"token": []string{string(scope)}}}
 		}
 		if paths[path] == nil {
 			paths[path] = object{}
@@ -201,7 +227,10 @@ func document(t *testing.T) []byte {
 		"security": []object{{"token": []string{}}},
 		"paths":    paths,
 		"components": object{
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
+			"securitySchemes": object{"token": object{
+				"type": "http", "scheme": "bearer",
+				"description": "An API key, or the token that the server printed. Each operation names the scope that it must have; operator has admin:read and admin:write of every tenant.",
+			}},
 			"responses": object{"Error": object{
 				"description": "What went wrong, and what to do next.", "content": object{"application/json": object{"schema": schemaOf(t, typeOf[native.ErrorBody]())}},
 			}},
@@ -238,7 +267,7 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 		if !ok {
 			t.Errorf("%s is not in the document", key)
 		}
-		if op.open != rt.open {
+		if op.open != (rt.scope == "") {
 			t.Errorf("%s: the document says open is %v", key, op.open)
 		}
 	}

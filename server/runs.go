@@ -208,7 +208,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("X-Run-Id", started.Run.ID)
-	here := "/v1/conversations/" + conversation + "/runs/" + started.Run.ID
+	here := s.at("conversations", conversation, "runs", started.Run.ID)
 	if asynchronous(r) {
 		w.Header().Set("Location", here)
 		w.Header().Set("Preference-Applied", "respond-async")
@@ -271,6 +271,7 @@ type runBody struct {
 	Agent     string            `json:"agent,omitempty"`
 	Executor  string            `json:"executor,omitempty"`
 	Metadata  map[string]string `json:"metadata"`
+	SessionID *string           `json:"session_id"`
 	CreatedAt time.Time         `json:"created_at"`
 	WakeAt    *time.Time        `json:"wake_at,omitempty"`
 	Cancelled bool              `json:"cancel_requested,omitempty"`
@@ -283,6 +284,9 @@ func bodyOfRun(run *journal.Run) runBody {
 	b := runBody{
 		ID: run.ID, Turn: run.Turn, Status: run.Status, Agent: run.Agent, Executor: run.Executor, Metadata: run.Metadata,
 		CreatedAt: run.Admitted, Cancelled: run.Cancelled && !run.Status.Ended(),
+	}
+	if id := event.SessionID(run.Conversation, run.Session); id != "" {
+		b.SessionID = &id // null until it begins
 	}
 	if !run.WakeAt.IsZero() {
 		b.WakeAt = &run.WakeAt

@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/ownhost"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 )
 
@@ -54,8 +55,34 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			})
 			return
 		}
+		r, ok := s.below(r)
+		if !ok {
+			s.turnAway(w, r, noSuchPath(w, r))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// below takes the base path away; ok is false for what is not below it.
+func (s *Server) below(r *http.Request) (_ *http.Request, ok bool) {
+	if s.options.Base == "" {
+		return r, true
+	}
+	rest, ok := strings.CutPrefix(r.URL.Path, s.options.Base)
+	if !ok || !strings.HasPrefix(rest, "/") {
+		return r, false
+	}
+	there := *r.URL
+	there.Path, there.RawPath = rest, strings.TrimPrefix(r.URL.RawPath, s.options.Base)
+	under := *r
+	under.URL = &there
+	return &under, true
+}
+
+// at is where something of the API is for the caller.
+func (s *Server) at(parts ...string) string {
+	return s.options.Base + "/v1/" + strings.Join(parts, "/")
 }
 
 // clean is a path as the mux would have it.
@@ -87,7 +114,7 @@ func (s *Server) note(r *http.Request, method, route string, status int, took ti
 
 type (
 	requestID struct{}
-	principal struct{}
+	caller    struct{}
 )
 
 func idOf(r *http.Request) string {
@@ -95,10 +122,15 @@ func idOf(r *http.Request) string {
 	return id
 }
 
-func who(r *http.Request) service.Principal {
-	p, _ := r.Context().Value(principal{}).(service.Principal)
-	return p
+// callerOf is who shows the request's credential.
+func callerOf(r *http.Request) *door.Caller {
+	if c, ok := r.Context().Value(caller{}).(*door.Caller); ok {
+		return c
+	}
+	return new(door.Caller)
 }
+
+func who(r *http.Request) service.Principal { return callerOf(r).Principal }
 
 // serve is the way of every request: credential, handler, error, line in the log.
 func (s *Server) serve(rt route) http.Handler {
@@ -120,14 +152,13 @@ func (s *Server) serve(rt route) http.Handler {
 			s.refuse(a, r, wrongMethod([]string{http.MethodGet})(a, r))
 			return
 		}
-		if !rt.open {
-			p, err := s.authenticate(r)
+		if rt.scope != "" {
+			c, err := s.admit(w, r, rt.scope)
 			if err != nil {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
 				s.refuse(a, r, err)
 				return
 			}
-			r = r.WithContext(context.WithValue(r.Context(), principal{}, p))
+			r = r.WithContext(context.WithValue(r.Context(), caller{}, c))
 		}
 		if err := rt.handle(a, r); err != nil {
 			s.refuse(a, r, err)
@@ -135,16 +166,27 @@ func (s *Server) serve(rt route) http.Handler {
 	})
 }
 
-// authenticate finds the tenant in the credential, and nowhere else.
-func (s *Server) authenticate(r *http.Request) (service.Principal, error) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || !s.options.Token.Equal(secret.New(token)) {
-		return service.Principal{}, &event.Error{
-			Kind: event.ErrUnauthenticated, Message: "the request has no valid token",
-			Hint: "send the token that the server printed when it started: Authorization: Bearer …",
-		}
+// admit finds out who asks, by the credential and nothing else, and whether it is for
+// what they ask for. What it says to those whom it turns away is of RFC 6750, section 3.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Scope) (*door.Caller, error) {
+	const realm = `Bearer realm="braid"`
+	token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	c, err := s.door.Open(r.Context(), secret.New(token))
+	switch {
+	case err != nil && event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
+		return nil, err
+	case err != nil && given:
+		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
+		return nil, err
+	case err != nil:
+		w.Header().Set("WWW-Authenticate", realm)
+		return nil, err
 	}
-	return service.Principal{Tenant: s.options.Tenant}, nil
+	if err := c.Require(scope); err != nil {
+		w.Header().Set("WWW-Authenticate", realm+`, error="insufficient_scope", scope="`+string(scope)+`"`)
+		return nil, err
+	}
+	return &c, nil
 }
 
 // answer remembers what was answered.

@@ -8,15 +8,24 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 )
 
-// Options are what a server is made of. Service and Token must be set.
+// Options are what a server is made of. Service, Token and Tenant must be set.
 type Options struct {
 	Service *service.Service
-	// Token is the one credential; who has it is of Tenant.
+	// Token is the operator's credential: who has it may do everything, and is of Tenant
+	// where a request is about conversations.
 	Token  secret.Secret
 	Tenant string
+	// Directory knows tenants, agents, models and API keys; without one Token is the only
+	// credential, and there is no administration.
+	Directory *directory.Directory
+	// Base is the path below which all paths of the server are, such as "/braid", for one
+	// that stands behind a proxy with others; empty is none.
+	Base string
 	// Hosts are the names under which the server may be asked, without ports, beside
 	// those of the loopback interface. What asks for another one is refused, so that a
 	// page of another site cannot reach a server on this machine by giving its own
@@ -58,13 +67,15 @@ type Server struct {
 	log     *slog.Logger
 	handler http.Handler
 	metrics *Metrics
+	door    *door.Door
 }
 
 // route is one operation of the API.
 type route struct {
 	method, path string
-	// open routes need no credential.
-	open   bool
+	// scope is what the caller's credential must be for; a route without one is open to
+	// everybody.
+	scope  service.Scope
 	handle func(w http.ResponseWriter, r *http.Request) error
 }
 
@@ -73,6 +84,12 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 	if o.Service == nil || o.Token.Empty() || o.Tenant == "" {
 		return nil, &event.Error{
 			Op: "server", Kind: event.ErrInvalid, Message: "a server needs a service, a token and a tenant", Hint: "set Service, Token and Tenant",
+		}
+	}
+	if o.Base = strings.TrimSuffix(o.Base, "/"); o.Base != "" && clean(o.Base) != o.Base || strings.ContainsAny(o.Base, "%?# {}") {
+		return nil, &event.Error{
+			Op: "server", Kind: event.ErrInvalid, Message: "the base path is not one",
+			Hint: "write it as /braid: with a slash before it, of plain letters",
 		}
 	}
 	if o.BodyBytes <= 0 {
@@ -93,7 +110,7 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 	if metrics == nil {
 		metrics = NewMetrics(o.Version)
 	}
-	s := &Server{options: o, service: o.Service, log: o.Log, metrics: metrics}
+	s := &Server{options: o, service: o.Service, log: o.Log, metrics: metrics, door: doorOf(&o)}
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, rt := range s.routes() {
@@ -101,40 +118,51 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 		methods[rt.path] = append(methods[rt.path], rt.method)
 	}
 	for path, allowed := range methods {
-		mux.Handle(path, s.serve(route{path: path, open: true, handle: wrongMethod(allowed)}))
+		mux.Handle(path, s.serve(route{path: path, handle: wrongMethod(allowed)}))
 	}
-	mux.Handle("/", s.serve(route{path: "/", open: true, handle: noSuchPath}))
+	mux.Handle("/", s.serve(route{path: "/", handle: noSuchPath}))
 	s.handler = s.guard(mux)
 	return s, nil
 }
 
+func doorOf(o *Options) *door.Door {
+	if o.Directory == nil {
+		return door.New(o.Token, o.Tenant, nil)
+	}
+	return door.New(o.Token, o.Tenant, o.Directory)
+}
+
 // routes is the whole API.
 func (s *Server) routes() []route {
-	return []route{
-		{"GET", "/healthz", true, s.health},
-		{"GET", "/readyz", true, s.ready},
-		{"GET", "/openapi.json", true, s.document},
-		{"GET", "/metrics", false, s.measures},
-		{"GET", "/v1/models", false, s.listModels},
-		{"POST", "/v1/conversations", false, s.createConversation},
-		{"GET", "/v1/conversations", false, s.listConversations},
-		{"GET", "/v1/conversations/{id}", false, s.getConversation},
-		{"PATCH", "/v1/conversations/{id}", false, s.updateConversation},
-		{"DELETE", "/v1/conversations/{id}", false, s.deleteConversation},
-		{"POST", "/v1/conversations/{id}/reset", false, s.resetConversation},
-		{"POST", "/v1/conversations/{id}/fork", false, s.forkConversation},
-		{"GET", "/v1/conversations/{id}/export", false, s.exportConversation},
-		{"GET", "/v1/conversations/{id}/events", false, s.listEvents},
-		{"GET", "/v1/conversations/{id}/stream", false, s.streamConversation},
-		{"GET", "/v1/conversations/{id}/questions", false, s.listQuestions},
-		{"POST", "/v1/conversations/{id}/questions/{token}", false, s.answerQuestion},
-		{"POST", "/v1/conversations/{id}/runs", false, s.startRun},
-		{"GET", "/v1/conversations/{id}/runs", false, s.listRuns},
-		{"GET", "/v1/conversations/{id}/runs/{run}", false, s.getRun},
-		{"POST", "/v1/conversations/{id}/runs/{run}/cancel", false, s.cancelRun},
-		{"GET", "/v1/conversations/{id}/runs/{run}/stream", false, s.streamRun},
-	}
+	const open, read, write, operator = "", service.ScopeRead, service.ScopeWrite, service.ScopeOperator
+	return append([]route{
+		{"GET", "/healthz", open, s.health},
+		{"GET", "/readyz", open, s.ready},
+		{"GET", "/openapi.json", open, s.document},
+		{"GET", "/metrics", operator, s.measures},
+		{"GET", "/v1/models", read, s.listModels},
+		{"POST", "/v1/conversations", write, s.createConversation},
+		{"GET", "/v1/conversations", read, s.listConversations},
+		{"GET", "/v1/conversations/{id}", read, s.getConversation},
+		{"PATCH", "/v1/conversations/{id}", write, s.updateConversation},
+		{"DELETE", "/v1/conversations/{id}", write, s.deleteConversation},
+		{"POST", "/v1/conversations/{id}/reset", write, s.resetConversation},
+		{"POST", "/v1/conversations/{id}/fork", write, s.forkConversation},
+		{"GET", "/v1/conversations/{id}/export", read, s.exportConversation},
+		{"GET", "/v1/conversations/{id}/events", read, s.listEvents},
+		{"GET", "/v1/conversations/{id}/stream", read, s.streamConversation},
+		{"GET", "/v1/conversations/{id}/questions", read, s.listQuestions},
+		{"POST", "/v1/conversations/{id}/questions/{token}", write, s.answerQuestion},
+		{"POST", "/v1/conversations/{id}/runs", write, s.startRun},
+		{"GET", "/v1/conversations/{id}/runs", read, s.listRuns},
+		{"GET", "/v1/conversations/{id}/runs/{run}", read, s.getRun},
+		{"POST", "/v1/conversations/{id}/runs/{run}/cancel", write, s.cancelRun},
+		{"GET", "/v1/conversations/{id}/runs/{run}/stream", read, s.streamRun},
+	}, s.adminRoutes()...)
 }
+
+// Door is the server's one way in, for other handlers beside it.
+func (s *Server) Door() *door.Door { return s.door }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

@@ -73,6 +73,7 @@ type site struct {
 	metrics *server.Metrics
 	service *service.Service
 	store   journal.Store
+	handler *server.Server
 	gate    chan struct{}
 	t       *testing.T
 }
@@ -119,7 +120,7 @@ func open(t *testing.T, change func(*service.Options, *server.Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Server = httptest.NewServer(handler)
+	s.Server, s.handler = httptest.NewServer(handler), handler
 	t.Cleanup(func() {
 		if err := svc.Drain(context.Background()); err != nil {
 			t.Error(err)
@@ -252,11 +253,11 @@ func TestARunAsAStream(t *testing.T) {
 		t.Errorf("the frames are %s", got)
 	}
 	first, last := list[0].data, list[len(list)-1].data
-	if first["session_id"] != conv+".1" || first["turn"] != 1.0 || first["model"] != "test:parrot" || first["metadata"].(map[string]any)["page"] != "7" {
+	if first["session_id"] != event.SessionID(conv, 1) || first["turn"] != 1.0 || first["model"] != "test:parrot" || first["metadata"].(map[string]any)["page"] != "7" {
 		t.Errorf("init is %v", first)
 	}
 	if last["result"] != "it is noon" || text(list) != "it is noon" || last["is_error"] != false || last["num_turns"] != 2.0 ||
-		last["total_cost_usd"] != nil || last["session_id"] != conv+".1" || last["stop_reason"] != "end_turn" {
+		last["total_cost_usd"] != nil || last["session_id"] != event.SessionID(conv, 1) || last["stop_reason"] != "end_turn" {
 		t.Errorf("result is %v, the text %q", last, text(list))
 	}
 	if usage := last["usage"].(map[string]any); usage["input_tokens"] != 14.0 || usage["output_tokens"] != 6.0 {
@@ -524,10 +525,27 @@ func TestConversationsOverHTTP(t *testing.T) {
 	if fork["forked_from"].(map[string]any)["conversation_id"] != id {
 		t.Errorf("%v", fork)
 	}
-	s.json(200, "POST", "/v1/conversations/"+id+"/reset", "")
-	init := frames(t, s.ask("POST", "/v1/conversations/"+id+"/runs", `{"user_input":"anew"}`).Body, nil)[0]
-	if init.data["session_id"] != id+".2" {
-		t.Errorf("after the reset: %v", init.data)
+	if c := s.json(200, "GET", "/v1/conversations/"+id, ""); c["session_id"] != event.SessionID(id, 1) {
+		t.Errorf("%v", c)
+	}
+	for n, reset := range []func() map[string]any{
+		func() map[string]any { return s.json(200, "POST", "/v1/conversations/"+id+"/reset", "") },
+		func() map[string]any { return s.json(200, "PATCH", "/v1/conversations/"+id, `{"session_id":null}`) },
+	} {
+		if c := reset(); c["session_id"] != nil {
+			t.Errorf("after the reset: %v", c)
+		}
+		init := frames(t, s.ask("POST", "/v1/conversations/"+id+"/runs", `{"user_input":"anew"}`).Body, nil)[0]
+		if init.data["session_id"] != event.SessionID(id, n+2) {
+			t.Errorf("after the reset: %v", init.data)
+		}
+		run := s.json(200, "GET", "/v1/conversations/"+id+"/runs/"+init.data["run_id"].(string), "")
+		if run["session_id"] != init.data["session_id"] {
+			t.Errorf("%v", run)
+		}
+	}
+	for _, other := range []string{`"` + event.SessionID(id, 1) + `"`, `""`, `0`, `{}`, `[null]`, `false`} {
+		s.json(400, "PATCH", "/v1/conversations/"+id, `{"session_id":`+other+`}`)
 	}
 	s.json(200, "PATCH", "/v1/conversations/"+id, `{"archived":true}`)
 	if e := s.json(409, "POST", "/v1/conversations/"+id+"/runs", `{"user_input":"x"}`)["error"].(map[string]any); e["code"] != "CONVERSATION_ARCHIVED" {

@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -135,6 +136,8 @@ func (st *stream) shows(e *event.Event) bool { return st.run == "" || e.Run == s
 func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	defer st.follower.Close()
 	s := st.server
+	ctx, unwatch := s.door.Watch(r.Context(), callerOf(r))
+	defer unwatch()
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
 	st.encoder.RequestID = idOf(r)
@@ -157,11 +160,14 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	var items [streamPage]live.Item
 	var buf []byte
 	for !st.over {
-		n, err := st.read(r.Context(), &out, items[:])
-		switch {
+		n, err := st.read(ctx, &out, items[:])
+		switch ended := door.Ended(ctx); {
+		case ended != nil:
+			_ = out.write(st.shut(buf[:0], ended, idOf(r))) // it is the last thing that can be said
+			return nil
 		case err == nil && n == 0:
 			continue
-		case err != nil && r.Context().Err() != nil:
+		case err != nil && ctx.Err() != nil:
 			return nil // the reader has gone
 		case err != nil:
 			buf = st.interrupted(buf[:0], err, idOf(r))
@@ -171,7 +177,7 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 		buf = buf[:0]
 		for n > 0 && !st.over {
 			for i := range items[:n] {
-				if buf = st.append(r.Context(), buf, &items[i]); st.over {
+				if buf = st.append(ctx, buf, &items[i]); st.over {
 					break
 				}
 			}
@@ -258,10 +264,24 @@ func (st *stream) interrupted(buf []byte, err error, request string) []byte {
 	return native.AppendFrame(buf, &native.Notice{Code: "STREAM_INTERRUPTED", Message: detail.Message + ": connect again with the last id"})
 }
 
+// shut ends the stream of a reader whose credential has ended. The run goes on: who may
+// read it comes again, and who may not is told so.
+func (st *stream) shut(buf []byte, why *event.Error, request string) []byte {
+	st.over = true
+	_, detail := explain(why, request)
+	return native.AppendFrame(buf, &detail)
+}
+
 // collect waits for the run's end and answers with it as one JSON. A run that
 // waits for a person is answered with 202 and what it asks.
 func (st *stream) collect(w http.ResponseWriter, r *http.Request) error {
-	end, err := st.terminal(r.Context())
+	ctx, unwatch := st.server.door.Watch(r.Context(), callerOf(r))
+	defer unwatch()
+	end, err := st.terminal(ctx)
+	if ended := door.Ended(ctx); ended != nil {
+		st.over = true // the server ends it, and its reader did not leave
+		return ended
+	}
 	if err != nil {
 		return err
 	}
@@ -285,7 +305,7 @@ func (st *stream) collect(w http.ResponseWriter, r *http.Request) error {
 		writeJSON(w, status, native.ErrorBody{Error: *end})
 	case *native.Question:
 		st.over = true // it waits for a person, not for its reader
-		w.Header().Set("Location", "/v1/conversations/"+st.conversation+"/questions")
+		w.Header().Set("Location", st.server.at("conversations", st.conversation, "questions"))
 		writeJSON(w, http.StatusAccepted, waitingBody{st.run, event.RunWaiting, end})
 	}
 	return nil

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"sync"
@@ -12,16 +13,17 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
 )
 
-// AgentRequest is what a run wants of its agent.
+// AgentRequest is what a run wants of its agent, as the [OptionsBuilder] has made it.
 type AgentRequest struct {
 	Principal
+	AgentOptions
+
 	Conversation string
-	// Model is the one that was asked for; empty means the default.
-	Model string
-	// Limits are the run's, with the service's own bounds already in.
-	Limits braid.Limits
+	// Run is the run's id; empty while it is not accepted yet.
+	Run string
 	// OutputSchema is the JSON schema of the answer; nil means free text.
 	OutputSchema json.RawMessage
 	// Skills are those that the caller prefers.
@@ -43,6 +45,7 @@ type Model struct {
 // They are never shown.
 const (
 	reserved    = "braid."
+	keyAgent    = reserved + "agent"
 	keyModel    = reserved + "model"
 	keyLimits   = reserved + "limits"
 	keySchema   = reserved + "schema"
@@ -113,44 +116,53 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 	return m, nil
 }
 
-// request reads it back.
-func (s *Service) request(row *journal.Run) AgentRequest {
-	r := AgentRequest{
-		Principal: Principal{Tenant: row.Tenant, User: row.User}, Conversation: row.Conversation,
-		Model: row.Metadata[keyModel], Tokens: s.tokens.get(row.ID),
-	}
+// limitsOf reads back what a run may use.
+func (s *Service) limitsOf(row *journal.Run) braid.Limits {
 	var l keptLimits
 	if raw := row.Metadata[keyLimits]; raw != "" {
 		_ = json.Unmarshal([]byte(raw), &l) // what cannot be read is no limit of the caller's
 	}
-	r.Limits = braid.Limits{
+	limits := braid.Limits{
 		Cycles: l.Cycles, ToolCalls: l.ToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, TotalTokens: l.Tokens,
 		AllCycles: l.Cycles, AllToolCalls: l.ToolCalls,
 		CostNanoUSD: l.CostNanoUSD, Conversation: braid.Budget(l.Conversation), Active: s.options.RunTime,
 	}
-	if l.Active > 0 && l.Active < s.options.RunTime {
-		r.Limits.Active = l.Active
-	}
-	if raw := row.Metadata[keySchema]; raw != "" {
-		r.OutputSchema = json.RawMessage(raw)
-	}
-	if raw := row.Metadata[keySkills]; raw != "" {
-		_ = json.Unmarshal([]byte(raw), &r.Skills)
-	}
-	return r
+	lower(&limits.Active, l.Active)
+	return limits
 }
 
-// agentOf makes a run's agent. Where there is none any more the run must still come to
-// an end: its agent then says why it cannot answer.
-func (s *Service) agentOf(ctx context.Context, row *journal.Run) *braid.Agent {
-	agent, err := s.options.Agent(ctx, s.request(row))
+// make makes the agent of a run.
+func (s *Service) make(ctx context.Context, r *AgentRequest) (*braid.Agent, error) {
+	agent, err := s.options.Agent(ctx, *r)
 	if err == nil {
 		err = agent.Err()
 	}
 	if err != nil {
-		return braid.New(row.Agent, goneModel{err})
+		return nil, unusable(err)
 	}
-	return agent
+	return agent, nil
+}
+
+// agentOf makes the agent of a run that was accepted. Where there is none any more, or its tenant
+// or model is switched off, the run must still come to an end: its agent then says why it cannot
+// answer. An error means that nobody could tell.
+func (s *Service) agentOf(ctx context.Context, x *ExecutionContext, row *journal.Run) (*braid.Agent, error) {
+	var r AgentRequest
+	err := s.verify(ctx, x, func(*directory.Tenant) (string, int) { return pinnedOf(row.Metadata) })
+	if err == nil {
+		r, err = s.builder.Build(ctx, x)
+	}
+	if errors.Is(err, event.ErrUnavailable) || errors.Is(err, event.ErrCancelled) {
+		return nil, err
+	}
+	var agent *braid.Agent
+	if err == nil {
+		agent, err = s.make(ctx, &r)
+	}
+	if err != nil {
+		return braid.New(row.Agent, goneModel{err}), nil //nolint:nilerr // it is the run's
+	}
+	return agent, nil
 }
 
 // goneModel stands for a model that was there when the run was accepted.
@@ -184,6 +196,15 @@ func (b *tokenBox) get(run string) map[string]secret.Secret {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.runs[run]
+}
+
+func (b *tokenBox) move(from, to string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t, ok := b.runs[from]; ok && from != to {
+		b.runs[to] = t
+		delete(b.runs, from)
+	}
 }
 
 func (b *tokenBox) drop(run string) {

@@ -26,12 +26,18 @@ type Conversation struct {
 	// of them, the one that goes first first.
 	Status event.RunStatus
 	Open   []journal.Run
+	// SessionID names the stretch of the log that the model sees; empty where the next run
+	// begins one.
+	SessionID string
 }
 
 // NewConversation is what a conversation begins with.
 type NewConversation struct {
 	Title    string
 	Metadata map[string]string
+	// Agent is the id of the tenant's agent that answers: the conversation keeps to the version
+	// that it has now. Empty means the tenant's choice when the first run begins.
+	Agent string
 }
 
 // The bounds of what people may call things.
@@ -61,6 +67,19 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 	row := Row{
 		Tenant: p.Tenant, ID: id, User: p.User, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
 	}
+	if n.Agent != "" {
+		if s.options.Directory == nil {
+			return Conversation{}, &event.Error{
+				Op: op, Kind: event.ErrNotFound, Code: "AGENT_NOT_FOUND", Message: "there is no such agent",
+				Hint: "leave it out: this service has one agent",
+			}
+		}
+		a, err := s.options.Directory.Agent(ctx, p.Tenant, n.Agent, 0)
+		if err != nil {
+			return Conversation{}, err
+		}
+		row.Agent, row.AgentVersion = a.ID, a.Version
+	}
 	if err := s.options.Rows.Create(ctx, row); err != nil {
 		return Conversation{}, err
 	}
@@ -69,11 +88,12 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 
 // OpenConversation gives the conversation that a name of the caller's choice stands for
 // in the principal's tenant, and makes it as n says where there is none: for those who
-// have ids of their own. The same name is another conversation in another tenant.
+// have ids of their own; also where the one of that name is kept no longer. The same name is
+// another conversation in another tenant.
 func (s *Service) OpenConversation(ctx context.Context, p Principal, name string, n NewConversation) (Conversation, error) {
 	const op = "open conversation"
 	c, err := s.ConversationNamed(ctx, p, name)
-	if !errors.Is(err, event.ErrNotFound) {
+	if !errors.Is(err, event.ErrNotFound) && !errors.Is(err, event.ErrGone) {
 		return c, err
 	}
 	c, err = s.create(ctx, p, op, namedID(p.Tenant, name), n)
@@ -121,6 +141,9 @@ func (s *Service) conversation(ctx context.Context, row Row) (Conversation, erro
 		return Conversation{}, err
 	}
 	c := Conversation{Row: row, Open: open}
+	if c.SessionID, err = s.session(ctx, &row); err != nil {
+		return Conversation{}, err
+	}
 	if len(open) > 0 {
 		c.Status = open[0].Status
 	}
@@ -188,9 +211,11 @@ type Changes struct {
 	Title    *string
 	Archived *bool
 	Metadata map[string]string
+	// Reset has the next run begin a new session, as [Service.ResetConversation] does.
+	Reset bool
 }
 
-// UpdateConversation renames, archives or labels a conversation.
+// UpdateConversation renames, archives, labels or resets a conversation.
 func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string, c Changes) (Conversation, error) {
 	const op = "update conversation"
 	if _, err := s.row(ctx, p, op, id); err != nil {
@@ -201,7 +226,18 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 			return Conversation{}, err
 		}
 	}
+	since := 0
+	if c.Reset {
+		at, err := s.place(ctx, id, 0)
+		if err != nil {
+			return Conversation{}, err
+		}
+		since = at.Turns + 1
+	}
 	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
+		if since > 0 {
+			row.Since = since
+		}
 		if c.Title != nil {
 			row.Title = *c.Title
 		}
@@ -232,6 +268,11 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 // DeleteConversation removes a conversation with everything that was said in it.
 // While a run of it is open it is [event.ErrLocked].
 func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string) error {
+	return s.remove(ctx, p, id, s.options.Rows.Delete)
+}
+
+// remove removes a conversation with its log and files; its row, the last, by the function.
+func (s *Service) remove(ctx context.Context, p Principal, id string, row func(ctx context.Context, tenant, id string) error) error {
 	const op = "delete conversation"
 	if _, err := s.row(ctx, p, op, id); err != nil {
 		return err
@@ -254,7 +295,7 @@ func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string
 			return err
 		}
 	}
-	if err := s.options.Rows.Delete(ctx, p.Tenant, id); err != nil {
+	if err := row(ctx, p.Tenant, id); err != nil {
 		return err
 	}
 	s.changes.Add(1)
@@ -269,25 +310,6 @@ func (s *Service) leave(key live.Key) {
 	publisher := s.bus.Publisher(key)
 	defer publisher.Close()
 	publisher.Publish(event.Event{Header: event.Header{Seq: math.MaxInt64}, Body: &event.RunEnded{}})
-}
-
-// ResetConversation has the next run begin a new session: the log goes on, and the
-// model sees nothing of what was before.
-func (s *Service) ResetConversation(ctx context.Context, p Principal, id string) (Conversation, error) {
-	if _, err := s.row(ctx, p, "reset conversation", id); err != nil {
-		return Conversation{}, err
-	}
-	defer s.doors.enter(id)()
-	defer s.changes.Add(1)
-	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
-		row.Fresh = true
-		row.Updated = time.Now().UTC().Truncate(time.Microsecond)
-		return nil
-	})
-	if err != nil {
-		return Conversation{}, err
-	}
-	return s.conversation(ctx, row)
 }
 
 // ForkConversation makes a new conversation that knows what the model saw of this one
@@ -312,6 +334,7 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	fork := Row{
 		Tenant: p.Tenant, ID: newID(conversationPrefix), User: p.User, Title: row.Title, Metadata: row.Metadata,
+		Agent: row.Agent, AgentVersion: row.AgentVersion,
 		Origin: id, At: past.last, History: history, Created: now, Updated: now,
 	}
 	if err := s.options.Rows.Create(ctx, fork); err != nil {

@@ -3,17 +3,14 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
 
-// doors let one at a time change what a conversation's next run begins with: two
-// requests at once must not both begin the session that was asked for once, nor both
-// bring a fork's history, and none may come into a conversation that is being deleted.
-// The zero value is ready for use.
+// doors keep runs out of a conversation that is being deleted. The zero value is ready for
+// use.
 type doors struct {
 	mu   sync.Mutex
 	used map[string]*door
@@ -54,15 +51,19 @@ type entry struct {
 	// row is the conversation's as it stood when changes was that of the service.
 	row     Row
 	changes int64
+	// waited says that time has gone by since: another process may have changed the row.
+	waited bool
 	// run is the run with its own input alone.
 	run journal.Run
 }
 
-// pass brings a run in by admit, as the conversation stands now. The run that admit is
-// given begins the session, or has the history, that no other run has.
+// pass brings a run in by admit, as the conversation stands now. Which run begins the session
+// that was asked for, and which one has a fork's history before its input, the journal
+// decides with the turn that it gives: whoever else comes in at the same time, here or in
+// another process, does not.
 func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run) (journal.Run, error)) (journal.Run, error) {
 	defer s.doors.enter(e.row.ID)()
-	if n := s.changes.Load(); n != e.changes {
+	if n := s.changes.Load(); n != e.changes || e.waited {
 		row, err := s.options.Rows.Get(ctx, e.row.Tenant, e.row.ID)
 		if err != nil {
 			return journal.Run{}, err
@@ -72,30 +73,12 @@ func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run
 	if err := e.row.takesRuns("start run"); err != nil {
 		return journal.Run{}, err
 	}
+	if err := s.settle(ctx, &e.row); err != nil {
+		return journal.Run{}, err
+	}
 	run := e.run
-	run.NewSession = e.row.Fresh
-	if len(e.row.History) > 0 {
-		begun, err := s.begun(ctx, e.row.ID)
-		if err != nil {
-			return journal.Run{}, err
-		}
-		if !begun {
-			run.Input = slices.Concat(e.row.History, run.Input)
-		}
-	}
-	row, err := admit(run)
-	if err != nil || !run.NewSession || row.ID != run.ID {
-		return row, err
-	}
-	_, err = s.options.Rows.Change(ctx, e.row.Tenant, e.row.ID, func(row *Row) error {
-		row.Fresh = false
-		return nil
-	})
-	s.changes.Add(1)
-	if err != nil { // the run is there: at worst the one after it begins a session, too
-		s.log.Warn("a session that has begun could not be noted", "conversation", e.row.ID, "error", err)
-	}
-	return row, nil
+	run.Since, run.Past = e.row.Since, e.row.History
+	return admit(run)
 }
 
 // codeArchived is the Code of the error for a run in an archived conversation.

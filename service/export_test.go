@@ -1,5 +1,7 @@
 package service
 
+import "context"
+
 // HeldTokens is how many runs there are tokens for.
 func (s *Service) HeldTokens() int {
 	s.tokens.mu.Lock()
@@ -13,3 +15,16 @@ func (s *Service) OpenDoors() int {
 	defer s.doors.mu.Unlock()
 	return len(s.doors.used)
 }
+
+// Unsettle leaves a conversation as an earlier version left one that was reset.
+func (s *Service) Unsettle(ctx context.Context, p Principal, conversation string) error {
+	_, err := s.options.Rows.Change(ctx, p.Tenant, conversation, func(row *Row) error {
+		row.Since = asked
+		return nil
+	})
+	s.changes.Add(1)
+	return err
+}
+
+// CleanTitle is what becomes of what a model says.
+var CleanTitle = cleanTitle

@@ -1,9 +1,12 @@
 package service_test
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/braidrun/braid/service/database/databasetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+var databases databasetest.Databases
+
+func TestMain(m *testing.M) { os.Exit(databases.Main(m)) }

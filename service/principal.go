@@ -2,9 +2,11 @@ package service
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // Principal is on whose behalf something is done. It comes from the credential.
@@ -13,6 +15,33 @@ type Principal struct {
 	Tenant string
 	// User is the person inside it; it may be empty.
 	User string
+	// Key is the id of the API key that was shown; empty where it was another credential.
+	Key string
+	// Scopes are what the credential may be used for. The service does not look at them:
+	// who lets requests in does.
+	Scopes []Scope
+}
+
+// Scope is something that a credential may be used for. None contains another one, but
+// for [ScopeOperator], which contains those of administration in every tenant.
+type Scope = directory.Scope
+
+// The scopes; package directory says what each is for.
+const (
+	ScopeRead       = directory.ScopeRead
+	ScopeWrite      = directory.ScopeWrite
+	ScopeAdminRead  = directory.ScopeAdminRead
+	ScopeAdminWrite = directory.ScopeAdminWrite
+	ScopeOperator   = directory.ScopeOperator
+)
+
+// Scopes lists all of them.
+func Scopes() []Scope { return directory.Scopes() }
+
+// May reports whether the credential may be used for what asks for the scope. "" asks for none.
+func (p Principal) May(s Scope) bool {
+	return s == "" || slices.Contains(p.Scopes, s) ||
+		(s == ScopeAdminRead || s == ScopeAdminWrite) && slices.Contains(p.Scopes, ScopeOperator)
 }
 
 func (p Principal) check(op string) error {

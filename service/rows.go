@@ -13,7 +13,7 @@ import (
 type Rows interface {
 	// Create adds a row; ErrConflict where there is one of that id.
 	Create(ctx context.Context, row Row) error
-	// Get gives a row as it stands.
+	// Get gives a row as it stands; [event.ErrGone] for one that was expired.
 	Get(ctx context.Context, tenant, id string) (Row, error)
 	// List gives the tenant's rows, newest first, at most limit, that come after the
 	// row that the cursor names; the zero cursor begins. They come without their History.
@@ -24,14 +24,32 @@ type Rows interface {
 	Change(ctx context.Context, tenant, id string, change func(row *Row) error) (Row, error)
 	// Delete removes a row.
 	Delete(ctx context.Context, tenant, id string) error
+	// Expire removes a row that is kept no longer at the time at. Get says so for a year, unless
+	// another row of that id is made.
+	Expire(ctx context.Context, tenant, id string, at time.Time) error
 	// Close frees what the store holds.
 	Close() error
+}
+
+// remembered is how long it is known of a conversation that it has expired.
+const remembered = 366 * 24 * time.Hour
+
+// codeExpired is the Code of the error for a conversation that was kept no longer.
+const codeExpired = "CONVERSATION_EXPIRED"
+
+func expired() error {
+	return &event.Error{
+		Op: "conversation", Kind: event.ErrGone, Code: codeExpired, Message: "the conversation is kept no longer",
+		Hint: "begin another; the operator says for how long conversations are kept",
+	}
 }
 
 // Query says which rows are listed.
 type Query struct {
 	// Archived lists the archived ones instead of the others.
 	Archived bool
+	// Unchanged lists only those that were not changed since; the zero time lists all.
+	Unchanged time.Time
 	// Created and ID are those of the last row of the page before.
 	Created time.Time
 	ID      string
@@ -47,8 +65,13 @@ type Row struct { //nolint:recvcheck // a copy is made of a value, columns of wh
 	Title string
 	// Archived conversations take no more runs.
 	Archived bool
-	// Fresh says that the next run begins a new session.
-	Fresh bool
+	// Since is the turn from which on a run is to begin a new session, if none has; 0
+	// means that none was asked for. Below 0 it was asked for, and the turn is not known.
+	Since int
+	// Agent is the id of the tenant's agent that answers, and AgentVersion the version that the
+	// conversation keeps to; "" and 0 where nothing was pinned yet.
+	Agent        string
+	AgentVersion int
 	// Metadata is the caller's own.
 	Metadata map[string]string
 	// Origin is the conversation that this one was forked from, At the Seq up to

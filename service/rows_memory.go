@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -15,6 +16,8 @@ import (
 type MemoryRows struct {
 	mu   sync.Mutex
 	rows map[rowKey]Row
+	// expired says when.
+	expired map[rowKey]time.Time
 }
 
 type rowKey struct{ tenant, id string }
@@ -40,11 +43,15 @@ func (m *MemoryRows) Create(_ context.Context, row Row) error {
 func (m *MemoryRows) Get(_ context.Context, tenant, id string) (Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	row, ok := m.rows[rowKey{tenant, id}]
-	if !ok {
-		return Row{}, notFound("conversation", "conversation")
+	k := rowKey{tenant, id}
+	row, ok := m.rows[k]
+	if ok {
+		return row.copied(), nil
 	}
-	return row.copied(), nil
+	if _, ok := m.expired[k]; ok {
+		return Row{}, expired()
+	}
+	return Row{}, notFound("conversation", "conversation")
 }
 
 // List implements [Rows].
@@ -54,7 +61,8 @@ func (m *MemoryRows) List(_ context.Context, tenant string, q Query) ([]Row, err
 	var list []Row
 	last := Row{Created: q.Created, ID: q.ID}
 	for k, row := range m.rows {
-		if k.tenant == tenant && row.Archived == q.Archived && (q.ID == "" || newestFirst(last, row) < 0) {
+		idle := q.Unchanged.IsZero() || row.Updated.Before(q.Unchanged)
+		if k.tenant == tenant && row.Archived == q.Archived && idle && (q.ID == "" || newestFirst(last, row) < 0) {
 			row = row.copied()
 			row.History = nil
 			list = append(list, row)
@@ -98,6 +106,22 @@ func (m *MemoryRows) Delete(_ context.Context, tenant, id string) error {
 		return notFound("conversation", "conversation")
 	}
 	delete(m.rows, k)
+	delete(m.expired, k)
+	return nil
+}
+
+// Expire implements [Rows].
+func (m *MemoryRows) Expire(ctx context.Context, tenant, id string, at time.Time) error {
+	if err := m.Delete(ctx, tenant, id); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.expired == nil {
+		m.expired = make(map[rowKey]time.Time)
+	}
+	maps.DeleteFunc(m.expired, func(k rowKey, was time.Time) bool { return k.tenant == tenant && was.Before(at.Add(-remembered)) })
+	m.expired[rowKey{tenant, id}] = at
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database/databasetest"
 )
 
 func bothRows(t *testing.T, run func(t *testing.T, rows service.Rows)) {
@@ -32,6 +34,10 @@ func bothRows(t *testing.T, run func(t *testing.T, rows service.Rows)) {
 			}
 		}()
 		run(t, rows)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, service.NewRows(databasetest.OpenPostgres(t, databases.Postgres(t))))
 	})
 }
 
@@ -82,6 +88,61 @@ func TestRows(t *testing.T) {
 		if _, err := rows.Get(ctx, "acme", "conv_1"); !errors.Is(err, event.ErrNotFound) {
 			t.Errorf("it is still there: %v", err)
 		}
+	})
+}
+
+// What has expired is known to have been there, for its tenant, for a year.
+func TestRowsExpire(t *testing.T) {
+	t.Parallel()
+	bothRows(t, func(t *testing.T, rows service.Rows) {
+		ctx := t.Context()
+		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		make := func(id string) {
+			t.Helper()
+			if err := rows.Create(ctx, service.Row{Tenant: "acme", ID: id, Created: at, Updated: at}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is := func(id string, want error) {
+			t.Helper()
+			if _, err := rows.Get(ctx, "acme", id); !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", id, err, want)
+			}
+		}
+		make("conv_1")
+		if err := rows.Expire(ctx, "evil", "conv_1", at); !errors.Is(err, event.ErrNotFound) {
+			t.Errorf("another tenant let it expire: %v", err)
+		}
+		is("conv_1", nil)
+		if err := rows.Expire(ctx, "acme", "conv_1", at); err != nil {
+			t.Fatal(err)
+		}
+		is("conv_1", event.ErrGone)
+		if _, err := rows.Get(ctx, "evil", "conv_1"); !errors.Is(err, event.ErrNotFound) {
+			t.Errorf("another tenant hears of it: %v", err)
+		}
+		if err := rows.Expire(ctx, "acme", "conv_1", at); !errors.Is(err, event.ErrNotFound) {
+			t.Errorf("expired twice: %v", err)
+		}
+		if list, err := rows.List(ctx, "acme", service.Query{}); err != nil || len(list) != 0 {
+			t.Errorf("it is listed: %v %v", list, err)
+		}
+		make("conv_1") // who chose the id uses it again
+		is("conv_1", nil)
+		if err := rows.Expire(ctx, "acme", "conv_1", at.AddDate(0, 1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		is("conv_1", event.ErrGone)
+		make("conv_2")
+		if err := rows.Expire(ctx, "acme", "conv_2", at.AddDate(1, 2, 0)); err != nil {
+			t.Fatal(err)
+		}
+		is("conv_1", event.ErrNotFound)
+		make("conv_2")
+		if err := rows.Delete(ctx, "acme", "conv_2"); err != nil {
+			t.Fatal(err)
+		}
+		is("conv_2", event.ErrNotFound)
 	})
 }
 
@@ -163,4 +224,72 @@ func TestRowsThatCannotBeOpened(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A file of the first version opens: what was to begin a session still is.
+func TestRowsOfBefore(t *testing.T) {
+	t.Parallel()
+	schema, err := os.ReadFile("database/sqlite/00001_conversation.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "service.db")
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), string(schema)+`; PRAGMA user_version = 1;
+		INSERT INTO conversation VALUES ('acme', 'conv_1', '', '', 0, 1, NULL, '', 0, NULL, 1, 1), ('acme', 'conv_2', '', '', 0, 0, NULL, '', 0, NULL, 1, 1)`,
+	); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		rows, err := service.OpenRows(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]int{"conv_1": -1, "conv_2": 0} {
+			if row, err := rows.Get(t.Context(), "acme", id); err != nil || row.Since != want {
+				t.Errorf("%s: %d, want %d (%v)", id, row.Since, want, err)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Rows that were not changed since a time are listed by themselves, in the same order and pages.
+func TestRowsThatWereNotChanged(t *testing.T) {
+	t.Parallel()
+	bothRows(t, func(t *testing.T, rows service.Rows) {
+		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		for i := range 9 {
+			row := service.Row{Tenant: "acme", ID: fmt.Sprint("conv_", i), Created: at, Updated: at.Add(time.Duration(i%3) * time.Hour)}
+			if err := rows.Create(t.Context(), row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		q := service.Query{Unchanged: at.Add(time.Hour), Limit: 2}
+		for {
+			page, err := rows.List(t.Context(), "acme", q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page {
+				got = append(got, row.ID)
+				q.Created, q.ID = row.Created, row.ID
+			}
+			if len(page) < 2 {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"conv_6", "conv_3", "conv_0"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // Options are what a service is made of. Journal, Rows and Agent must be set.
@@ -22,11 +22,28 @@ type Options struct {
 	Rows    Rows
 	// Bus carries events to watchers; nil means a hub in this process.
 	Bus live.Bus
+	// Shared says that other processes serve the same journal and rows. Then a reader of any
+	// of them sees each durable event, wherever its run is driven; runs whose process died are
+	// taken over; and what is left for a run here reaches it there. Live events stay in the
+	// process that drives the run. The journal must be a [journal.Teller].
+	Shared bool
 	// Agent makes the agent that answers a run. Its error is the caller's: a model
 	// that does not exist is [event.ErrModelNotFound]. It is asked when a run is
 	// accepted and again when it is driven, maybe by another process, and must give
 	// the same agent for the same request, as far as there is still one.
 	Agent func(ctx context.Context, r AgentRequest) (*braid.Agent, error)
+	// Directory knows the tenants, with their agents and models; nil means that every tenant is
+	// there, that the server's own agent answers, and that Agent knows every model. The service
+	// does not close it.
+	Directory *directory.Directory
+	// Instructions are those of the server's own agent, below the tenant's system prompt.
+	Instructions string
+	// Workspace tells of the files that a run works with; nil means that there are none.
+	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
+	// OpenModel opens the light model that gives conversations their titles: own is the
+	// directory's entry of it. nil means that no model is asked: a title is then the first words
+	// that were said.
+	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)
 	// Models lists what Agent takes; nil means that nobody knows.
 	Models func(ctx context.Context) []Model
 	// Forget removes what a conversation has beside its log and its row, such as files. It
@@ -59,13 +76,18 @@ type Service struct {
 	options Options
 	engine  *engine.Local
 	bus     live.Bus
-	// alone says that the bus is this process's own: whatever is committed is told on it.
+	// alone says that whatever is committed is told on the bus, because nobody else drives
+	// runs; where others do, heads says what they have committed.
 	alone bool
+	heads *heads
 	log   *slog.Logger
 	warm  warm
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 	doors  doors
+	// builder makes the options of agents, titles the titles of conversations.
+	builder OptionsBuilder
+	titles  *TitleGenerator
 	// changes counts what was done to conversations that a run on its way in must know
 	// of, removed those that were deleted.
 	changes, removed atomic.Int64
@@ -79,6 +101,13 @@ func New(o Options) (*Service, error) {
 	if _, ok := o.Journal.(journal.Queuer); !ok {
 		return nil, invalid("service", "the journal cannot say which runs are open", "use one that implements journal.Queuer")
 	}
+	teller, tells := o.Journal.(journal.Teller)
+	if o.Shared && !tells {
+		return nil, invalid("service", "the journal cannot say what other processes did", "use one that implements journal.Teller")
+	}
+	if _, ok := o.Journal.(journal.Placer); !ok {
+		return nil, invalid("service", "the journal cannot say how far a conversation has come", "use one that implements journal.Placer")
+	}
 	if o.LockWait == 0 {
 		o.LockWait = DefaultLockWait
 	}
@@ -88,25 +117,45 @@ func New(o Options) (*Service, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	alone := o.Bus == nil
-	if alone {
+	alone := o.Bus == nil && !o.Shared
+	if o.Bus == nil {
 		o.Bus = live.NewHub(live.HubOptions{})
 	}
 	if o.Engine.Log == nil {
 		o.Engine.Log = o.Log
 	}
+	o.Engine.Shared = o.Shared
 	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log}
+	if o.Shared {
+		s.heads = newHeads(teller, o.Log)
+	}
+	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
+	s.titles = newTitleGenerator(s)
 	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
 	return s, nil
 }
 
 // Start begins to drive: what was left over first.
-func (s *Service) Start(ctx context.Context) error { return s.engine.Start(ctx) }
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.engine.Start(ctx); err != nil {
+		return err
+	}
+	if s.heads != nil {
+		s.heads.start(ctx)
+	}
+	return nil
+}
 
 // Drain ends the driving: runs are handed back where they stand and go on when the
 // service starts again. Watchers are told last, so that they see what was committed.
 func (s *Service) Drain(ctx context.Context) error {
-	return errors.Join(s.engine.Drain(ctx), s.bus.Close())
+	err := s.engine.Drain(ctx)
+	s.titles.end()
+	err = errors.Join(err, s.bus.Close())
+	if s.heads != nil {
+		s.heads.stop()
+	}
+	return err
 }
 
 // Ready says why the service cannot do its work: its stores do not answer. nil is that they do.
@@ -116,44 +165,6 @@ func (s *Service) Ready(ctx context.Context) error {
 	}
 	_, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1)
 	return err
-}
-
-// drive is the engine's way to a run.
-func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
-	row := w.Run
-	if row.Metadata[keyBody] == "" { // all that somebody who woke it knew of it
-		var err error
-		if row, err = s.head(ctx, w.Run.Conversation, w.Run.ID); err != nil {
-			return engine.Outcome{}, err
-		}
-	}
-	agent := s.agentOf(ctx, &row)
-	publisher := s.bus.Publisher(live.Key{Tenant: row.Tenant, Conversation: row.Conversation})
-	defer publisher.Close()
-	h, done := s.warm.take(s.options.Journal, row.Conversation)
-	defer done()
-	sink := func(e event.Event) {
-		publisher.Publish(e)
-		if e.Live() {
-			return
-		}
-		h.seen.Store(e.Seq)
-		if s.options.Observe != nil {
-			durable := e // so that live events stay off the heap
-			s.options.Observe(row.Tenant, &durable)
-		}
-	}
-	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{Sink: sink, Mail: w.Mail, Draining: w.Draining})
-	if err != nil {
-		return engine.Outcome{}, err
-	}
-	if r.Status.Ended() {
-		s.tokens.drop(row.ID)
-		if r.Status == event.RunCompleted && !h.titled.Load() {
-			s.ended(context.WithoutCancel(ctx), &row, h)
-		}
-	}
-	return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
 }
 
 // head finds an open run's row.
@@ -172,100 +183,6 @@ func (s *Service) head(ctx context.Context, conversation, run string) (journal.R
 
 func (s *Service) queue(ctx context.Context, conversation string) ([]journal.Run, error) {
 	return s.options.Journal.(journal.Queuer).Queue(ctx, conversation) //nolint:forcetypeassert // New has looked
-}
-
-// ended gives a conversation its title once a run of it has completed.
-func (s *Service) ended(ctx context.Context, row *journal.Run, h *warmth) {
-	title, err := s.Title(ctx, Principal{Tenant: row.Tenant}, row.Conversation)
-	if err != nil && !errors.Is(err, event.ErrNotFound) {
-		s.log.Warn("a conversation got no title", "tenant", row.Tenant, "conversation", row.Conversation, "error", err)
-	}
-	h.titled.Store(err == nil && title != "")
-}
-
-// warm keeps the folds of the conversations that are in use, so that a turn costs
-// the same however long the log is.
-type warm struct {
-	mu   sync.Mutex
-	used map[string]*warmth
-	// order is a clock: the least recently used one goes.
-	clock int64
-}
-
-type warmth struct {
-	conv *braid.Conversation
-	// seen is the Seq of the last event that a drive here has sent, 0 if none.
-	seen atomic.Int64
-	// titled says that the conversation has a title.
-	titled atomic.Bool
-	// drives is how many use it now.
-	drives int
-	last   int64
-}
-
-// mostWarm bounds the folds that are kept.
-const mostWarm = 1024
-
-// take gives what is kept of a conversation; done gives it back.
-func (w *warm) take(store journal.Store, id string) (h *warmth, done func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.used == nil {
-		w.used = make(map[string]*warmth)
-	}
-	h = w.used[id]
-	if h == nil {
-		w.trim()
-		h = &warmth{conv: braid.Open(store, id)}
-		w.used[id] = h
-	}
-	w.clock++
-	h.drives++
-	h.last = w.clock
-	return h, func() {
-		w.mu.Lock()
-		h.drives--
-		w.mu.Unlock()
-	}
-}
-
-// seen is the Seq of the last event that a drive here has sent; 0 if it is not known.
-func (w *warm) seen(id string) int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if h := w.used[id]; h != nil {
-		return h.seen.Load()
-	}
-	return 0
-}
-
-// retitled says that somebody may have taken a conversation's title away.
-func (w *warm) retitled(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if h := w.used[id]; h != nil {
-		h.titled.Store(false)
-	}
-}
-
-// trim makes room: the eighth that was used longest ago goes.
-func (w *warm) trim() {
-	if len(w.used) < mostWarm {
-		return
-	}
-	bound := w.clock - mostWarm + mostWarm/8
-	for id, h := range w.used {
-		if h.drives == 0 && h.last <= bound {
-			delete(w.used, id)
-		}
-	}
-}
-
-// forget drops a conversation's fold.
-func (w *warm) forget(id string) {
-	w.mu.Lock()
-	delete(w.used, id)
-	w.mu.Unlock()
 }
 
 // Models lists what a run may name as its model.

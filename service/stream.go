@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/live"
@@ -46,13 +44,16 @@ const quietPoll = 30 * time.Second
 
 // follow follows a conversation that the principal may read.
 func (s *Service) follow(ctx context.Context, p Principal, conversation string, o live.FollowOptions) (*live.Follower, error) {
-	if s.alone {
+	switch {
+	case s.alone:
 		o.Poll = quietPoll
+	case s.heads != nil:
+		o.Poll, o.Beyond = sharedPoll, s.heads.beyond(conversation)
 	}
 	view := s.view(conversation)
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
 		events, err := view.read(ctx, after, limit)
-		if err == nil && len(events) == 0 && s.removed.Load() > 0 {
+		if err == nil && len(events) == 0 && (s.options.Shared || s.removed.Load() > 0) {
 			_, err = s.options.Rows.Get(ctx, p.Tenant, conversation) // nobody waits for a conversation that has gone
 		}
 		return events, err
@@ -60,28 +61,17 @@ func (s *Service) follow(ctx context.Context, p Principal, conversation string, 
 	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, o)
 }
 
-// mostTitleRunes is how long a title is that nobody chose (seed 4).
-const mostTitleRunes = 50
-
-// Title gives the conversation's title. Where it has none and a run of it has completed, it
-// gets one: the first words of what the person said first.
+// Title gives the conversation's title. Of one that is being made it waits a little for it; where
+// there is none it is empty.
 func (s *Service) Title(ctx context.Context, p Principal, conversation string) (string, error) {
 	row, err := s.row(ctx, p, "title", conversation)
 	if err != nil || row.Title != "" {
 		return row.Title, err
 	}
-	words, err := s.firstWords(ctx, conversation)
-	if err != nil || words == "" {
-		return "", err
+	if s.titles.asks() {
+		return s.titles.wait(ctx, conversation), nil
 	}
-	row, err = s.options.Rows.Change(ctx, p.Tenant, conversation, func(row *Row) error {
-		if row.Title == "" {
-			row.Title = words
-			row.Updated = time.Now().UTC().Truncate(time.Microsecond)
-		}
-		return nil
-	})
-	return row.Title, err
+	return s.titles.firstWords(ctx, &ExecutionContext{Principal: p, Conversation: conversation})
 }
 
 func (s *Service) firstWords(ctx context.Context, conversation string) (string, error) {
@@ -97,18 +87,4 @@ func (s *Service) firstWords(ctx context.Context, conversation string) (string, 
 		}
 	}
 	return "", nil
-}
-
-// shorten makes one line of at most mostTitleRunes characters, cut between words
-// where there are any.
-func shorten(text string) string {
-	line := strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(line) <= mostTitleRunes {
-		return line
-	}
-	cut := string([]rune(line)[:mostTitleRunes-1])
-	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
-		cut = cut[:i]
-	}
-	return strings.TrimRight(cut, " ,.;:-") + "…"
 }

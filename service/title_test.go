@@ -2,7 +2,8 @@ package service
 
 import (
 	"testing"
-	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 func TestShorten(t *testing.T) {
@@ -16,7 +17,7 @@ func TestShorten(t *testing.T) {
 		{"onewordthatisverylongindeedandhasnospaceinitanywhereatall", "onewordthatisverylongindeedandhasnospaceinitanywh…"},
 	} {
 		got := shorten(c.text)
-		if got != c.want || utf8.RuneCountInString(got) > mostTitleRunes {
+		if got != c.want || uniseg.GraphemeClusterCount(got) > mostTitleSigns {
 			t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -71,6 +71,9 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	parts = append(append(parts, braid.Instructions(s.Instructions)), mcp.parts()...)
 	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s)...)
 	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
+	if s.Schema != nil {
+		parts = append(parts, braid.AnswerSchema(s.Schema))
+	}
 	agent := braid.New(agentName, model, append(parts, contextParts(s, worksWithTools)...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
@@ -82,8 +85,8 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	return &crew{agent: agent, close: closeAll}, nil
 }
 
-// contextParts say how the agent keeps a conversation within its model's context. One without
-// tools has nothing to off-load.
+// contextParts say how the agent keeps within its model's context. One without tools has nothing
+// to off-load, and none to look for.
 func contextParts(s *settings, tools bool) []braid.Part {
 	m := braid.Management{Context: s.ContextTokens}
 	switch s.Context {
@@ -93,6 +96,9 @@ func contextParts(s *settings, tools bool) []braid.Part {
 		m.By = braid.KeepAll{}
 	}
 	parts := []braid.Part{braid.Manage(m)}
+	if tools && s.ToolSearch > 0 {
+		parts = append(parts, braid.SearchTools(braid.ToolSearch{Above: s.ToolSearch}))
+	}
 	if tools && s.OffloadOver > 0 {
 		parts = append(parts, braid.Offload(braid.Offloading{Over: s.OffloadOver}))
 	}

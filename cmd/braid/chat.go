@@ -37,7 +37,7 @@ in the conversation:
 			{"braid chat --server http://127.0.0.1:7421", "talk to a braid serve"},
 		},
 		options: true,
-		flags:   append(append(append(outputFlags(), continueFlag()), tapeFlags()...), serverFlags()...),
+		flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), serverFlags()...),
 		run:     chat,
 	}
 }
@@ -86,6 +86,9 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	}
 	cfg, err := p.configOf(in)
 	if err != nil {
+		return err
+	}
+	if cfg.Schema, err = in.schema(); err != nil {
 		return err
 	}
 	ints := p.watchSignals(2)

@@ -65,7 +65,7 @@ func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 func commands() []command {
 	return []command{
 		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), permissionsCommand(),
-		agentcoreCommand(), modelsCommand(), doctorCommand(),
+		adminCommand(), agentcoreCommand(), migrateCommand(), backupCommand(), secretsCommand(), modelsCommand(), doctorCommand(),
 		configCommand(), versionCommand(), helpCommand(),
 	}
 }

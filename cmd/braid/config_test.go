@@ -68,7 +68,7 @@ func TestConfigLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := settings{
-		Context: "summary", Window: 40, OffloadOver: 10_000,
+		Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20,
 		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Tools: "clock,calculator",
 		Trace: true, Thinking: true, Color: "never", Data: c.Data,
 		FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
@@ -92,7 +92,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"model": "demo:tour", "instructions": "Be brief.", "tools": "all", "scratch": "here", "timeout": "5m",
 		"data": "there", "ephemeral": "yes", "mcp": "mcp.json", "skills": "a, b",
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
-		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0",
+		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0", "tool_search": "50",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
 		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml",
 		"allow": "get_*", "ask": "*, weather___*", "deny": "delete_file",
@@ -102,7 +102,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 	bad := map[string]string{
 		"tools": "clok", "timeout": "5 minutes", "max_cycles": "-1", "max_tool_calls": "x", "max_total_tokens": "1.5",
 		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
-		"context": "forget", "window": "-1", "context_tokens": "big", "offload_over": "1k",
+		"context": "forget", "window": "-1", "context_tokens": "big", "offload_over": "1k", "tool_search": "few",
 		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
 		"allow": "a b", "ask": "mcp:x", "deny": "[",
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",

@@ -28,10 +28,10 @@ IDs and times. Another braid may be at work in the folder meanwhile.`,
 			{`braid conversations --json | jq -r 'select(.status=="waiting").id'`, "those that wait for an answer"},
 		},
 		options: true, some: []string{"data", "color"},
-		flags: []flagSpec{
+		flags: append([]flagSpec{
 			{name: "json", help: "write one JSON object on each line"},
 			{name: "limit", short: "n", value: "N", help: "list at most N; 0 lists all (20)"},
-		},
+		}, archivePostgresFlags()...),
 		run: conversations,
 	}
 }
@@ -67,7 +67,7 @@ func conversations(ctx context.Context, p *process, in *invocation) error {
 			return invalid("0 lists all", "--limit: %q %s", fit(text, 40), err)
 		}
 	}
-	a, err := p.openArchive(cfg)
+	a, err := p.archiveOf(ctx, cfg, in)
 	if err != nil {
 		return p.nothingKept(err)
 	}

@@ -138,6 +138,18 @@ func (p *process) spaceError(err error, dir string) error {
 	return &event.Error{Kind: event.ErrStorageFull, Message: "there is no space left for the journal", Err: err}
 }
 
+// archiveOf opens the archive that the flags name: a database, or the data folder.
+func (p *process) archiveOf(ctx context.Context, cfg *config, in *invocation) (archive, error) {
+	address, err := p.postgresAddress(in, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case !address.Empty():
+		return p.openPostgresArchive(ctx, address)
+	}
+	return p.openArchive(cfg)
+}
+
 // openArchive opens the data folder to read in it, whoever is at work there.
 func (p *process) openArchive(cfg *config) (archive, error) {
 	if err := checkFolder(cfg.Data); err != nil {

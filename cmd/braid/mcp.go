@@ -82,6 +82,14 @@ func (m *mcpServers) parts() []braid.Part {
 	return []braid.Part{m.servers.Part()}
 }
 
+// tools are those that the servers offer now.
+func (m *mcpServers) tools() []braid.Tool {
+	if m == nil {
+		return nil
+	}
+	return m.servers.Tools()
+}
+
 // refresh tries again to reach the servers that are away. A run does not wait long for
 // one that does not answer.
 func (m *mcpServers) refresh(ctx context.Context) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,6 +45,9 @@ type settings struct {
 	Window        int
 	ContextTokens int
 	OffloadOver   int
+	ToolSearch    int
+	// Schema is that of the answers, from a flag and no option; nil is none.
+	Schema json.RawMessage
 
 	MaxTokens      int
 	Temperature    *float64
@@ -211,6 +215,11 @@ var options = []option{
 		name: "offload_over", value: "N", def: "10000",
 		help: "bytes from which on the model is shown only the two ends of a tool's result, and reads the rest; 0 shows all",
 		set:  func(s *settings, v string) error { return parseCount(&s.OffloadOver, v) },
+	},
+	{
+		name: "tool_search", value: "N", def: "20",
+		help: "with more tools than this the model looks for those that it needs (find_tools) and is shown no other; 0 shows all",
+		set:  func(s *settings, v string) error { return parseCount(&s.ToolSearch, v) },
 	},
 	{
 		name: "max_tokens", value: "N", def: "0", help: "most tokens in one answer of the model; 0 leaves it to the provider",

@@ -22,10 +22,12 @@ import (
 
 func permissionsCommand() command {
 	return command{
-		name: "permissions", args: "[forget ID|all]", short: "list what you have allowed for always, and take it back",
+		name: "permissions", args: "[forget ID|TOOL|all]", short: "list what you have allowed for longer, and take it back",
 		about: `Where --ask names a tool, each of its calls waits for your yes. What you have
 answered with "a" (always) is kept in the data folder, and listed here: its ID, the
 tool, the arguments that it holds for, and since when. forget takes one back, or all.
+With --conversation the same of what you have answered with "c": the tools that this
+conversation may call; forget takes a tool back, or all.
 
 --allow, --ask and --deny take names of tools and patterns: * stands for any letters,
 ? for one. A name counts before a pattern, the pattern with more letters before that
@@ -35,18 +37,26 @@ with fewer, and among equals deny before ask before allow. What nothing fits run
 			{`braid chat --deny "delete_*"`, "let nothing be deleted"},
 			{"braid permissions", "what is allowed always"},
 			{"braid permissions forget 3f2a", "be asked again"},
+			{"braid permissions --conversation latest", "what is allowed in the newest conversation"},
+			{"braid permissions forget delete_file --conversation latest", "be asked again there"},
 		},
 		options: true, some: []string{"data"},
-		flags: []flagSpec{{name: "json", help: "write one JSON object on each line"}},
-		run:   permissions,
+		flags: []flagSpec{
+			{name: "json", help: "write one JSON object on each line"},
+			{name: "conversation", value: "ID", help: "what is allowed in this conversation: the beginning of its ID, or latest"},
+		},
+		run: permissions,
 	}
 }
 
 // permissions is the command.
-func permissions(_ context.Context, p *process, in *invocation) error {
+func permissions(ctx context.Context, p *process, in *invocation) error {
 	cfg, err := p.configOf(in)
 	if err != nil {
 		return err
+	}
+	if id, of := in.flags["conversation"]; of {
+		return p.conversationGrants(ctx, cfg, in, id)
 	}
 	kept := grantsIn(cfg.Data)
 	switch {
@@ -62,6 +72,66 @@ func permissions(_ context.Context, p *process, in *invocation) error {
 	default:
 		return invalid("braid permissions lists, braid permissions forget ID takes back", "braid permissions takes nothing, or forget and an ID")
 	}
+}
+
+// conversationGrants lists and takes back what one conversation may do.
+func (p *process) conversationGrants(ctx context.Context, cfg *config, in *invocation, id string) error {
+	store, err := p.openStore(cfg)
+	if err != nil {
+		return err
+	}
+	defer p.onExit(func() { _ = store.Close() })()
+	found, err := findConversation(ctx, store, id)
+	if err != nil {
+		return err
+	}
+	conv := braid.Open(store, found.ID)
+	switch {
+	case len(in.args) == 2 && in.args[0] == "forget":
+		tool := in.args[1]
+		if tool == "all" {
+			tool = ""
+		}
+		n, err := conv.Revoke(ctx, tool, braid.For(tenant, ""))
+		if err != nil {
+			return err
+		}
+		if n == 0 && tool != "" {
+			return &event.Error{
+				Kind: event.ErrNotFound, Message: "nothing of that tool is allowed in this conversation",
+				Hint: "braid permissions --conversation ID lists the tools",
+			}
+		}
+		_, err = fmt.Fprintf(p.stdout, "%d taken back\n", n)
+		return outputError(err)
+	case len(in.args) > 0:
+		return invalid("braid permissions --conversation ID lists, braid permissions forget TOOL --conversation ID takes back",
+			"braid permissions takes nothing, or forget and a tool")
+	}
+	list, err := conv.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for i := range list {
+		if !in.on("json") {
+			fmt.Fprintln(&b, cleanLine(list[i].Tool))
+			continue
+		}
+		row, err := json.Marshal(struct {
+			Tool string `json:"tool"`
+			By   string `json:"by,omitempty"`
+		}{list[i].Tool, list[i].By})
+		if err != nil {
+			return err
+		}
+		b.Write(append(row, '\n'))
+	}
+	if len(list) == 0 && !in.on("json") {
+		fmt.Fprintln(p.stderr, "Nothing is allowed in this conversation.")
+	}
+	_, err = p.stdout.Write(b.Bytes())
+	return outputError(err)
 }
 
 func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
@@ -152,16 +222,7 @@ func (f *fileGrants) write(list []braid.Grant) error {
 	if err := enc.Encode(keptGrantList{1, list}); err != nil {
 		return err
 	}
-	fault := func(err error) error {
-		return &event.Error{
-			Kind: event.ErrPermission, Message: "what is allowed for always cannot be kept",
-			Hint: "let this user read and write the data folder", Err: err,
-		}
-	}
-	dir := filepath.Dir(f.file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fault(err)
-	}
+	fault, dir := cannotKeep, filepath.Dir(f.file)
 	// Whole or not at all: a reader never sees a half.
 	next, err := os.CreateTemp(dir, grantsFile+".*")
 	if err != nil {
@@ -178,6 +239,37 @@ func (f *fileGrants) write(list []braid.Grant) error {
 	return nil
 }
 
+func cannotKeep(err error) error {
+	return &event.Error{
+		Kind: event.ErrPermission, Message: "what is allowed for always cannot be kept",
+		Hint: "let this user read and write the data folder", Err: err,
+	}
+}
+
+// change reads the list and writes what is made of it, while no other process does: of two yeses at
+// the same time none is lost. A nil list is not written.
+func (f *fileGrants) change(with func([]braid.Grant) ([]braid.Grant, error)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := os.MkdirAll(filepath.Dir(f.file), 0o700); err != nil {
+		return cannotKeep(err)
+	}
+	err := oneWriter(f.file+".lock", func() error {
+		list, err := f.read()
+		if err != nil {
+			return err
+		}
+		if list, err = with(list); err != nil || list == nil {
+			return err
+		}
+		return f.write(list)
+	})
+	if _, ours := errors.AsType[*event.Error](err); err != nil && !ours {
+		return cannotKeep(err)
+	}
+	return err
+}
+
 // Granted implements [braid.Grants].
 func (f *fileGrants) Granted(_ context.Context, call braid.Grant) (bool, error) {
 	f.mu.Lock()
@@ -188,40 +280,49 @@ func (f *fileGrants) Granted(_ context.Context, call braid.Grant) (bool, error) 
 
 // Grant implements [braid.Grants].
 func (f *fileGrants) Grant(_ context.Context, g braid.Grant) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list, err := f.read()
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(list, func(o braid.Grant) bool { return o.Covers(&g) }) {
-		return nil
-	}
-	return f.write(append(list, g))
+	return f.change(func(list []braid.Grant) ([]braid.Grant, error) {
+		if slices.ContainsFunc(list, func(o braid.Grant) bool { return o.Covers(&g) }) {
+			return nil, nil // it is there
+		}
+		return append(list, g), nil
+	})
 }
 
 // forget takes grants back: the one whose ID begins so, or all.
-func (f *fileGrants) forget(id string) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list, err := f.read()
-	if err != nil {
+func (f *fileGrants) forget(id string) (n int, err error) {
+	if list, err := f.read(); err != nil || len(list) == 0 {
+		if err == nil {
+			_, err = without(nil, id)
+		}
 		return 0, err
 	}
+	err = f.change(func(list []braid.Grant) ([]braid.Grant, error) {
+		left, err := without(list, id)
+		n = len(list) - len(left)
+		return left, err
+	})
+	if err != nil {
+		n = 0
+	}
+	return n, err
+}
+
+// without is the list without the grants that an ID names.
+func without(list []braid.Grant, id string) ([]braid.Grant, error) {
 	left := slices.DeleteFunc(slices.Clone(list), func(g braid.Grant) bool {
 		return id == "all" || strings.HasPrefix(grantID(&g), id)
 	})
 	switch n := len(list) - len(left); {
 	case n == 0 && id == "all":
-		return 0, nil
+		return list, nil
 	case n == 0 || id == "":
-		return 0, &event.Error{
+		return list, &event.Error{
 			Kind: event.ErrNotFound, Message: "nothing that is allowed has an ID that begins so", Hint: "braid permissions lists the IDs",
 		}
 	case n > 1 && id != "all":
-		return 0, invalid("give more of the ID", "several IDs begin so")
+		return list, invalid("give more of the ID", "several IDs begin so")
 	default:
-		return n, f.write(left)
+		return left, nil
 	}
 }
 

@@ -339,6 +339,10 @@ func (s *story) end(sum *summary) error {
 		s.out.startLine()
 	}
 	s.part = partNone
+	if sum.Output != nil && sum.Stop == event.StopToolUse { // a tool has taken it: it has not been said
+		s.out.buf = append(append(s.out.buf, '\n'), cleanJSON(nil, indented(sum.Output))...)
+		s.out.buf = append(s.out.buf, '\n')
+	}
 	if s.look.terminal {
 		s.out.buf = append(s.out.buf, '\n')
 		s.out.buf = s.look.paint(s.out.buf, dim, fit(sum.line(), s.look.width))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -21,7 +22,10 @@ import (
 // serverFlags are those of the commands that can talk to a server.
 func serverFlags() []flagSpec {
 	return []flagSpec{
-		{name: "server", value: "URL", help: "talk to a braid serve there; the agent, its model and its tools are the server's"},
+		{
+			name: "server", value: "URL",
+			help: "talk to a braid serve there (http://…, https://…, unix:PATH); the agent, its model and its tools are the server's",
+		},
 		{
 			name: "token-file", value: "FILE",
 			help: "file with the server's token; empty is " + tokenEnv + ", or the data folder's for a server on this machine",
@@ -43,6 +47,7 @@ type remote struct {
 	ints *interrupts
 	// model is the one that the person asked for; empty is the server's.
 	model   string
+	schema  json.RawMessage
 	limits  client.Limits
 	timeout time.Duration
 	// simulated is told once that the server's model follows a script.
@@ -61,7 +66,7 @@ func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{client: c, timeout: cfg.Timeout, simulated: func(model string) {
+	r := &remote{client: c, timeout: cfg.Timeout, schema: cfg.Schema, simulated: func(model string) {
 		screen := p.newScreen(p.stderr, cfg.Color)
 		line := cleanLine(model) + " is a simulated model: its words follow a script, its tools are real, nothing is charged."
 		_, _ = p.stderr.Write(append(screen.paint(nil, yellow, line), '\n')) // who cannot be told sees it in the summary
@@ -114,6 +119,9 @@ func (p *process) findToken(cfg *config, file, address string) (secret.Secret, e
 }
 
 func onThisMachine(address string) bool {
+	if strings.HasPrefix(address, unixPrefix) {
+		return true
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
@@ -135,7 +143,7 @@ func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
 	}
 	t := &translation{conv: r.conv}
 	sum, err := r.follow(ctx, t, r.client.Stream(ctx, r.conv, input, client.RunOptions{
-		Model: r.model, Limits: r.limits, Executor: "braid", Ask: r.answer(t),
+		Model: r.model, Limits: r.limits, Executor: "braid", Ask: r.answer(t), OutputSchema: r.schema,
 	}))
 	if out, lost := errors.AsType[outputFailed](err); lost {
 		r.leave(t.run)
@@ -401,6 +409,7 @@ func (t *translation) fill(s *summary, f native.Frame) {
 		}
 	case *native.Result:
 		s.Text, s.Stop, s.Cycles, s.Usage = f.Result, f.StopReason, f.NumTurns, usageOf(&f.Usage)
+		s.Output = f.StructuredOutput
 		s.Cost = nanoOf(f.TotalCostUSD)
 	case *native.Error:
 		if f.Run != nil {

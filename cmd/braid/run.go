@@ -34,7 +34,7 @@ right behind --continue is an ID if a conversation's begins with it and it has
 			{`braid run --server http://127.0.0.1:7421 "…"`, "let a braid serve answer"},
 		},
 		options: true,
-		flags:   append(append(append(outputFlags(), continueFlag()), tapeFlags()...), serverFlags()...),
+		flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), serverFlags()...),
 		run:     runOnce,
 	}
 }
@@ -49,6 +49,9 @@ func outputFlags() []flagSpec {
 func runOnce(ctx context.Context, p *process, in *invocation) error {
 	cfg, err := p.configOf(in)
 	if err != nil {
+		return err
+	}
+	if cfg.Schema, err = in.schema(); err != nil {
 		return err
 	}
 	if _, far := in.flags["server"]; far {

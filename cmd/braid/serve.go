@@ -24,6 +24,7 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // defaultAddr is where the server answers: on this machine alone.
@@ -33,8 +34,14 @@ const defaultAddr = "127.0.0.1:7421"
 // the server keeps them.
 const tenant = "default"
 
-// drainTime is how long runs may take to be handed back when the server ends.
-const drainTime = 20 * time.Second
+const (
+	// drainTime is how long the server may take to end: less than the 30 s after which
+	// supervisors kill what they have asked to end.
+	drainTime = 27 * time.Second
+	// drainGrace is how long of it runs have to end the steps that are under way; after
+	// that those are broken off.
+	drainGrace = 20 * time.Second
+)
 
 func serveCommand() command {
 	return command{
@@ -48,10 +55,16 @@ read it while the server is at work. A run goes on when its reader leaves, and
 when the server is started again. SIGTERM and Ctrl-C hand the runs back where
 they stand.
 
+With --postgres, or ` + postgresEnv + `, everything is kept in a PostgreSQL database,
+which braid migrate prepares, and any number of servers work on it together: a client
+may ask each of them, and the runs of one that dies are taken over by the others.
+
 GET /openapi.json describes the API.`,
 		examples: []example{
 			{`braid serve`, "serve on " + defaultAddr},
 			{`braid serve --addr 127.0.0.1:0 --data ./data`, "on a free port, with a folder of its own"},
+			{`braid serve --addr unix:/run/braid/braid.sock`, "on a socket that only this user can reach"},
+			{`braid serve --postgres postgres://braid_server@db/braid`, "one of several servers on a database"},
 			{`braid serve --mcp mcp.json`, "with the tools of MCP servers"},
 			{`braid serve --agentcore`, "as Amazon Bedrock AgentCore, on " + agentcoreAddr},
 			{`braid chat --server http://` + defaultAddr, "talk to it from another terminal"},
@@ -62,16 +75,25 @@ GET /openapi.json describes the API.`,
 			"instructions", "tools", "allow", "ask", "deny", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens",
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
-			"context", "window", "context_tokens", "offload_over", "max_tokens", "temperature", "thinking_budget", "mcp",
+			"context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 		},
-		flags: append([]flagSpec{
-			{name: "addr", value: "HOST:PORT", help: "where to answer; port 0 is a free one (" + defaultAddr + ")"},
+		flags: append(append(postgresFlags(), []flagSpec{
+			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
+			{
+				name: "secrets", value: "FILE",
+				help: "file with what providers' keys are encrypted with, for several servers (" + secretsEnv + "; else the data folder keeps one)",
+			},
+			{name: "addr", value: "ADDR", help: "where to answer: HOST:PORT, port 0 is a free one, or unix:PATH (" + defaultAddr + ")"},
+			{name: "base-path", value: "PATH", help: "path below which everything is, such as /braid, behind a proxy with others"},
+			{name: "tls-cert", value: "FILE", help: "answer over HTTPS with the certificate in this file (PEM, with its chain)"},
+			{name: "tls-key", value: "FILE", help: "its private key; both files are read again when they change"},
 			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
 			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
+			{name: "titles", value: "FROM", help: "what titles are from: model, which asks a light one, or words, the first that were said (model)"},
 			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
 			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
-		}, agentcoreFlags...),
+		}...), agentcoreFlags...),
 		run: serve,
 	}
 }
@@ -106,7 +128,7 @@ func serve(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	if err := h.greet(p, cfg, listener.Addr().String()); err != nil {
+	if err := h.greet(p, cfg, h.address(listener)); err != nil {
 		_ = listener.Close()
 		return errors.Join(err, h.close())
 	}
@@ -144,7 +166,7 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx, listener, log) }()
 	talk := &invocation{cmd: in.cmd, options: in.options, behind: map[string]int{}, flags: map[string]string{
-		"server": "http://" + listener.Addr().String(), "token-file": filepath.Join(cfg.Data, tokenFile),
+		"server": h.address(listener), "token-file": filepath.Join(cfg.Data, tokenFile),
 	}}
 	ints := p.watchSignals(2)
 	err = p.chatFar(ctx, cfg, talk, ints)
@@ -155,12 +177,15 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 
 // house is what a server holds open.
 type house struct {
+	stores  *stores
 	service *service.Service
 	server  *server.Server
 	http    *http.Server
-	token   secret.Secret
-	agents  *agents
-	ready   atomic.Bool
+	// base is the path below which it answers.
+	base   string
+	token  secret.Secret
+	agents *agents
+	ready  atomic.Bool
 	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
 	// credential, page that there is one for people.
 	agentcore    []string
@@ -180,7 +205,7 @@ func (h *house) close() error {
 
 // openHouse opens the data folder and puts the service together. Nothing runs yet.
 func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (_ *house, err error) {
-	h := &house{}
+	h := &house{base: strings.TrimSuffix(in.flags["base-path"], "/")}
 	defer func() {
 		if err != nil {
 			_ = h.close() // the first error is the one that matters
@@ -192,35 +217,49 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 			return nil, invalid("write it as 90s or 5m", "--run-time: %q %s", fit(text, 40), err)
 		}
 	}
-	store, err := p.openStore(cfg)
+	if h.stores, err = p.openStores(ctx, cfg, in); err != nil {
+		return nil, err
+	}
+	h.undo = append(h.undo, h.stores.close)
+	keys, err := p.secretKeys(cfg, in, h.stores.shared)
 	if err != nil {
 		return nil, err
 	}
-	h.undo = append(h.undo, store.Close)
-	rows, err := service.OpenRows(filepath.Join(cfg.Data, "service.db"))
-	if err != nil {
+	people := directory.New(directory.Options{Database: h.stores.database, Keys: keys, Environment: p.getenv})
+	h.undo = append(h.undo, people.Close)
+	// The one that the printed token is of, and that the command's own conversations are.
+	if err := people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: tenant}); err != nil {
 		return nil, err
 	}
-	h.undo = append(h.undo, rows.Close)
-	if h.token, err = keepToken(filepath.Join(cfg.Data, tokenFile)); err != nil {
+	if h.token, err = p.serverToken(cfg, in); err != nil {
 		return nil, err
 	}
 	if h.agents, err = p.openAgents(ctx, cfg, log); err != nil {
 		return nil, err
 	}
 	h.undo = append(h.undo, h.agents.close)
+	titles := h.agents.open
+	switch from := in.flags["titles"]; from {
+	case "", "model":
+	case "words":
+		titles = nil
+	default:
+		return nil, invalid("choose model or words", "--titles: %q gives no titles", fit(from, 40))
+	}
 	metrics := server.NewMetrics(readBuild().Version)
 	h.service, err = service.New(service.Options{
-		Journal: store, Rows: rows, Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
+		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
+		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
+		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
 		RunTime: runTime, Observe: metrics.Observe, Log: log,
-		Engine: engine.Options{Grace: drainTime / 2},
+		Engine: engine.Options{Grace: drainGrace},
 	})
 	if err != nil {
 		return nil, err
 	}
 	h.server, err = server.New(server.Options{
-		Service: h.service, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Version: readBuild().Version, Log: log,
+		Service: h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
+		Base: h.base, Version: readBuild().Version, Log: log,
 		Ready: func() error {
 			if !h.ready.Load() {
 				return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}
@@ -232,6 +271,9 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	h.http = h.server.HTTP()
+	if h.http.TLSConfig, err = p.openTLS(in, log); err != nil {
+		return nil, err
+	}
 	return h, h.openAgentCore(cfg, in, metrics, log)
 }
 
@@ -245,11 +287,21 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	}
 	if err := h.service.Start(ctx); err != nil {
 		_ = listener.Close()
+		if ctx.Err() != nil {
+			err = nil // it was asked to end before it had begun
+		}
 		return errors.Join(err, h.close())
 	}
 	h.ready.Store(true)
+	endExpiry := h.expire(ctx, log)
 	failed := make(chan error, 1)
-	go func() { failed <- h.http.Serve(listener) }()
+	go func() {
+		if h.http.TLSConfig != nil {
+			failed <- h.http.ServeTLS(listener, "", "")
+			return
+		}
+		failed <- h.http.Serve(listener)
+	}()
 	var err error
 	select {
 	case err = <-failed:
@@ -259,6 +311,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	h.ready.Store(false)
 	wait, stop := context.WithTimeout(base, drainTime)
 	defer stop()
+	endExpiry()
 	// The runs first: their readers are told, and then nothing is left to answer.
 	errs := []error{h.service.Drain(wait)}
 	if e := h.http.Shutdown(wait); e != nil {
@@ -274,18 +327,32 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	return errors.Join(append(errs, h.close())...)
 }
 
+// address is where the server answers, as a client takes it.
+func (h *house) address(l net.Listener) string {
+	switch s, ok := l.(*socket); {
+	case ok && h.base == "":
+		return unixPrefix + s.path
+	case ok:
+		return unixPrefix + s.path + ":" + h.base
+	case h.http.TLSConfig != nil:
+		return "https://" + l.Addr().String() + h.base
+	default:
+		return "http://" + l.Addr().String() + h.base
+	}
+}
+
 // greet tells where the server answers and what it asks for: the one thing on
 // standard output, so that a program can read it.
-func (h *house) greet(p *process, cfg *config, addr string) error {
+func (h *house) greet(p *process, cfg *config, url string) error {
 	info := h.agents.info
 	asks := "  token  " + h.token.Reveal()
 	if h.trusts {
 		asks = "  token  none: whoever reaches this port is let in"
 	}
-	lines := []string{"braid serves on http://" + addr, asks, "  model  " + modelWords(info), "  data   " + cfg.Data}
+	lines := []string{"braid serves on " + url, asks, "  model  " + modelWords(info), "  data   " + h.stores.where(cfg)}
 	lines = append(lines, h.agentcore...)
 	if h.page {
-		lines = append(lines, "  page   http://"+addr+"/#token="+h.token.Reveal())
+		lines = append(lines, "  page   "+url+"/#token="+h.token.Reveal())
 	}
 	for _, m := range h.agents.others {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
@@ -297,42 +364,37 @@ func (h *house) greet(p *process, cfg *config, addr string) error {
 		if what := h.agents.tells.words(); what != "" {
 			lines = append(lines, "  sends  "+what+" by OTLP")
 		}
-		lines = append(lines, "  next   braid chat --server http://"+addr)
+		lines = append(lines, "  next   braid chat --server "+url)
 	}
 	_, err := fmt.Fprintln(p.stdout, strings.Join(lines, "\n"))
 	return outputError(err)
 }
 
-// listen opens the port, and says what is wrong where it cannot.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
-	if addr == "" {
-		addr = defaultAddr
-	}
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, invalid("write it as 127.0.0.1:7421", "--addr: %q is no address with a port", fit(addr, 60))
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
-	switch {
-	case err == nil:
-		return l, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &event.Error{
-			Kind: event.ErrConflict, Message: "another program answers on " + addr, Hint: "end it, or choose another port with --addr", Err: err,
-		}
-	case errors.Is(err, syscall.EACCES):
-		return nil, &event.Error{
-			Kind: event.ErrPermission, Message: "this user may not answer on " + addr, Hint: "choose a port above 1023 with --addr", Err: err,
-		}
-	default:
-		return nil, &event.Error{
-			Kind: event.ErrInvalid, Message: "the server cannot answer on " + fit(addr, 60),
-			Hint: "choose an address of this machine with --addr", Err: err,
-		}
-	}
-}
-
 // tokenFile is where the data folder keeps the token.
 const tokenFile = "token"
+
+// serverToken is the operator's token: the one in a file that is named, as servers that
+// share a database have it, or the data folder's own.
+func (p *process) serverToken(cfg *config, in *invocation) (secret.Secret, error) {
+	file := in.flags["token-file"]
+	if file == "" {
+		return keepToken(filepath.Join(cfg.Data, tokenFile))
+	}
+	const least = 20
+	data, err := readLimited(file, mostAddress)
+	if err != nil {
+		return secret.Secret{}, &event.Error{
+			Kind: event.ErrPermission, Message: "the file with the server's token cannot be read",
+			Hint: "check --token-file, and let this user read it", Err: err,
+		}
+	}
+	t := secret.New(string(data))
+	if len(t.Reveal()) < least {
+		return secret.Secret{}, invalid("put one of at least 20 characters in it, made by chance: openssl rand -hex 32",
+			"the file with the server's token holds none")
+	}
+	return t, nil
+}
 
 // keepToken reads the token, or makes one: it stays the same when the server is
 // started again, so that its readers come back.

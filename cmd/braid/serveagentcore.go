@@ -63,7 +63,7 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 		if err != nil {
 			return err
 		}
-		o.Token, o.Runtime = h.token, cmp.Or(in.flags["agentcore-arn"], agentcoreARN)
+		o.Door, o.Runtime = h.server.Door(), cmp.Or(in.flags["agentcore-arn"], agentcoreARN)
 		o.Keys = func(_ context.Context, id string) (agentcore.Key, bool) {
 			k, ok := keys[id]
 			return k, ok

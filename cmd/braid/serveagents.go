@@ -6,9 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +43,7 @@ type agents struct {
 
 	mu     sync.Mutex
 	models map[string]braid.Model
+	own    ownModels
 }
 
 // openAgents opens the model and the tools, so that what is wrong with them is told
@@ -131,6 +135,41 @@ func (a *agents) forget(_ context.Context, _, conversation string) error {
 	return nil
 }
 
+// mostListed is how many files an agent is told of.
+const mostListed = 100
+
+// workspace tells a tenant's agent of the files that its tools reach.
+func (a *agents) workspace(_ context.Context, x *service.ExecutionContext) (*service.Workspace, error) {
+	files := demotool.FilesOf(a.folder)
+	reaches := x.Agent.Tools == nil || len(chosen(files, x.Agent.Tools)) > 0
+	if a.scratch == "" || x.Agent.ID == "" || !reaches || !isName(x.Conversation) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	var names []string
+	for _, t := range files {
+		names = append(names, t.Spec().Name)
+	}
+	w := &service.Workspace{Path: "the scratch folder", Instructions: "The tools " + strings.Join(names, ", ") + " reach them, by their names."}
+	list, err := os.ReadDir(filepath.Join(a.scratch, x.Conversation))
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, nil
+	}
+	if err != nil {
+		return nil, scratchError(err)
+	}
+	for _, entry := range list {
+		info, err := entry.Info()
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+		case len(w.Files) < mostListed:
+			w.Files = append(w.Files, service.WorkspaceFile{Name: entry.Name(), Bytes: info.Size()})
+		default:
+			w.More++
+		}
+	}
+	return w, nil
+}
+
 // isName reports whether a conversation's id can name a folder of its own.
 func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }
 
@@ -154,15 +193,112 @@ func (a *agents) model(ref string) (braid.Model, error) {
 
 // agent makes the agent of a run.
 func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
-	ref := a.ref
-	if r.Model != "" && r.Model != ref {
-		if !modelAllowed(r.Model) {
-			return nil, &event.Error{
-				Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",
-				Hint: "name one as provider:model; GET /v1/models lists some",
-			}
+	a.mcp.refresh(ctx)
+	s := &a.cfg.settings
+	r.Limits = s.within(r.Limits)
+	parts := a.tells.parts()
+	if r.OutputSchema != nil {
+		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+	}
+	parts = append(parts, permitParts(s)...)
+	return a.make(ctx, cmp.Or(r.ID, agentName), &r.AgentOptions, r.Skills, parts)
+}
+
+// make makes an agent, and those that it has as tools.
+func (a *agents) make(ctx context.Context, name string, o *service.AgentOptions, prefer []string, parts []braid.Part) (*braid.Agent, error) {
+	s := &a.cfg.settings
+	model, err := a.open(ctx, o.Model, o.Own)
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts,
+		braid.Limit(o.Limits), braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+		braid.Instructions(o.SystemPrompt),
+	)
+	if s.Sequential {
+		parts = append(parts, braid.Sequential())
+	}
+	if o.Own == nil { // the operator's other models do not stand in for a tenant's own
+		parts = append(parts, fallbackParts(s, otherThan(model, a.others))...)
+	}
+	for i := range o.Permissions {
+		p := &o.Permissions[i]
+		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny}))
+	}
+	given, works, err := a.given(o, prefer)
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts, given...)
+	for _, tool := range slices.Sorted(maps.Keys(o.SubAgents)) {
+		sub := o.SubAgents[tool]
+		below, err := a.make(ctx, tool, sub, nil, nil)
+		if err != nil {
+			return nil, err
 		}
-		ref = r.Model
+		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
+	}
+	agent := braid.New(name, model, append(parts, contextParts(s, works || len(o.SubAgents) > 0)...)...)
+	return agent, agent.Err()
+}
+
+// given are the tools that the server gives an agent: those that fit one of its patterns, or all.
+// works says that there are any.
+func (a *agents) given(o *service.AgentOptions, prefer []string) (parts []braid.Part, works bool, err error) {
+	all := o.Tools == nil
+	skills := a.skills
+	if !all && len(chosen(skills.Tools(), o.Tools)) == 0 {
+		skills = &skill.Set{}
+	}
+	if len(prefer) > 0 && len(skills.Skills()) == 0 {
+		message := "this server has no skills"
+		if len(a.skills.Skills()) > 0 {
+			message = "this agent has no skills"
+		}
+		return nil, false, &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: "leave preferred_skills out"}
+	}
+	for _, name := range o.Skills { // those that the agent prefers may have gone since
+		if slices.ContainsFunc(skills.Skills(), func(k skill.Skill) bool { return k.Name == name }) {
+			prefer = append(slices.Clip(prefer), name)
+		}
+	}
+	if len(prefer) > 0 {
+		if skills, err = skills.Prefer(prefer...); err != nil {
+			return nil, false, err
+		}
+	}
+	tools := a.tools
+	if all {
+		parts = append(parts, a.mcp.parts()...)
+		works = a.cfg.MCP != ""
+	} else {
+		tools = append(chosen(a.tools, o.Tools), chosen(a.mcp.tools(), o.Tools)...)
+	}
+	return append(parts, skills.Part(), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
+}
+
+// chosen are the tools whose names fit one of the patterns.
+func chosen(tools []braid.Tool, patterns []string) []braid.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t braid.Tool) bool {
+		name := t.Spec().Name
+		return !slices.ContainsFunc(patterns, func(pattern string) bool { fits, _ := path.Match(pattern, name); return fits })
+	})
+}
+
+// open opens the model of an agent: what a run asks this server for by name, or one of the
+// directory's, which own is.
+func (a *agents) open(_ context.Context, ref string, own *service.OwnModel) (braid.Model, error) {
+	if own != nil && a.p.openRef == nil {
+		return a.openOwn(own)
+	}
+	if ref == "" {
+		ref = a.ref
+	}
+	if ref != a.ref && !modelAllowed(ref) {
+		return nil, &event.Error{
+			Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",
+			Hint: "name one as provider:model; GET /v1/models lists some",
+		}
 	}
 	model, err := a.model(ref)
 	if errors.Is(err, event.ErrModelAuth) {
@@ -171,39 +307,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 			Err: err,
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	skills := a.skills
-	if len(r.Skills) > 0 {
-		if len(skills.Skills()) == 0 {
-			return nil, &event.Error{
-				Kind: event.ErrUnsupported, Message: "this server has no skills", Hint: "leave preferred_skills out",
-			}
-		}
-		if skills, err = skills.Prefer(r.Skills...); err != nil {
-			return nil, err
-		}
-	}
-	s := &a.cfg.settings
-	parts := []braid.Part{
-		braid.Limit(s.within(r.Limits)),
-		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
-		braid.Instructions(s.Instructions),
-	}
-	if s.Sequential {
-		parts = append(parts, braid.Sequential())
-	}
-	parts = append(parts, fallbackParts(s, otherThan(model, a.others))...)
-	if r.OutputSchema != nil {
-		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
-	}
-	a.mcp.refresh(ctx)
-	parts = append(append(parts, a.mcp.parts()...), a.tells.parts()...)
-	parts = append(append(parts, skills.Part(), braid.Tools(a.tools...)), permitParts(s)...)
-	worksWithTools := len(a.tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
-	agent := braid.New(agentName, model, append(parts, contextParts(s, worksWithTools)...)...)
-	return agent, agent.Err()
+	return model, err
 }
 
 // least is the smaller of two bounds, of which 0 is none.

@@ -35,10 +35,10 @@ still saying is not in the log yet: it comes when it is whole.`,
 			{`braid show --json | jq -r 'select(.kind=="step_ended") | .outcome'`, "events for a program, as package event writes them"},
 		},
 		options: true, some: []string{"data", "color", "thinking"},
-		flags: []flagSpec{
+		flags: append([]flagSpec{
 			{name: "json", help: "write each event as JSON on a line, exactly as package event writes it"},
 			{name: "follow", short: "f", help: "go on with events as they are committed, until no run is open"},
-		},
+		}, archivePostgresFlags()...),
 		run: show,
 	}
 }
@@ -56,7 +56,10 @@ func show(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	a, err := p.openArchive(cfg)
+	if in.on("follow") && (in.flags["postgres"] != "" || in.flags["postgres-file"] != "") {
+		return invalid("attach to a server for that: braid chat --server URL --continue ID", "--follow looks into a data folder, not into a database")
+	}
+	a, err := p.archiveOf(ctx, cfg, in)
 	if err != nil {
 		if kindOf(err) == event.ErrNotFound {
 			err = noneKept()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +25,9 @@ type summary struct {
 	Stop   event.StopReason `json:"stop,omitempty"`
 	Why    event.Why        `json:"why,omitempty"`
 	Text   string           `json:"text"`
-	Usage  event.Usage      `json:"usage"`
+	// Output is the answer as JSON, where it was to keep to a schema and does.
+	Output json.RawMessage `json:"output,omitempty"`
+	Usage  event.Usage     `json:"usage"`
 	// Cost is in 1e-9 US dollars; null where it is not known.
 	Cost        *int64        `json:"cost_nano_usd"`
 	Cycles      int           `json:"cycles"`

@@ -169,6 +169,7 @@ func (t *talk) summary(res *braid.Result, err error) *summary {
 		return s
 	}
 	s.Run, s.Stop, s.Why, s.Text, s.Usage, s.Cost = res.Run, res.Stop, res.Why, res.Text(), res.Usage, res.CostNanoUSD
+	s.Output = res.Output
 	m := res.Metrics
 	s.Cycles, s.ModelCalls, s.ToolCalls, s.ToolErrors = m.Cycles, m.ModelCalls, m.ToolCalls, m.ToolErrors
 	s.Duration, s.ModelTime, s.FirstByte = m.Duration, m.ModelTime, m.TimeToFirstByte

@@ -191,7 +191,7 @@ var (
 // refusal maps what the server said (guides/error-codes).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.word(), RetryAfter: a.after, Err: a}
-	said := upstream.Line(looksLikeKey.ReplaceAllString(a.message, "[redacted]"), m.key)
+	said := upstream.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
 		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, said), hint
 		return e

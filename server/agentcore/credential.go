@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 )
 
@@ -49,27 +50,28 @@ func (d *frontDoor) answers(name string, query url.Values) bool {
 	return name == d.arn || name == d.id && account != ""
 }
 
-// authenticate finds the tenant in the credential, and nowhere else.
-func (x *exchange) authenticate() error {
+// people is what a caller may do whom something else than a key lets in.
+func people() []service.Scope { return []service.Scope{service.ScopeRead, service.ScopeWrite} }
+
+// authenticate finds the tenant in the credential, and nowhere else, and whether the
+// credential is for what is asked for.
+func (x *exchange) authenticate(scope service.Scope) error {
 	o := &x.h.options
 	given := x.r.Header.Get("Authorization")
-	switch token, ok := strings.CutPrefix(given, "Bearer "); {
+	switch {
 	case !x.door && o.TrustPlatform:
-		x.who.Tenant = o.Tenant
+		x.who.Tenant, x.who.Scopes = o.Tenant, people()
 	case x.door && strings.HasPrefix(given, "AWS4-"):
 		if err := x.signed(); err != nil {
 			return err
 		}
-	case ok && !o.Token.Empty() && o.Token.Equal(secret.New(token)), x.subprotocolToken():
-		x.who.Tenant = o.Tenant
-	case x.door && given == "" && o.Keys != nil:
-		return notSigned(sigv4.Missing, "Missing Authentication Token")
 	default:
-		x.w.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
-		return &fault{
-			status: deniedStatus(x.door), exception: "AccessDeniedException", message: "the request has no valid token",
-			hint: "send the token that the server printed when it started: Authorization: Bearer …",
+		if err := x.token(given); err != nil {
+			return err
 		}
+	}
+	if err := x.who.Require(scope); err != nil {
+		return err
 	}
 	if user := x.r.Header.Get(userHeader); user != "" && x.who.User == "" {
 		if len(user) > 1024 {
@@ -78,6 +80,29 @@ func (x *exchange) authenticate() error {
 		x.who.User = user
 	}
 	return nil
+}
+
+// token goes in by a bearer token.
+func (x *exchange) token(given string) error {
+	token, ok := strings.CutPrefix(given, "Bearer ")
+	if !ok {
+		token = x.subprotocolToken()
+	}
+	c, err := x.h.entry.Open(x.r.Context(), secret.New(token))
+	switch {
+	case err == nil:
+		x.who = c
+		return nil
+	case event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
+		return err
+	case x.door && given == "" && x.h.options.Keys != nil:
+		return notSigned(sigv4.Missing, "Missing Authentication Token")
+	}
+	x.w.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
+	return &fault{
+		status: deniedStatus(x.door), exception: "AccessDeniedException", message: "the request has no valid token",
+		hint: "send an API key, or the token that the server printed when it started: Authorization: Bearer …",
+	}
 }
 
 // deniedStatus is AWS's 403 at its door, and what HTTP says at ours.
@@ -111,7 +136,7 @@ func (x *exchange) signed() error {
 	if code, message := sigv4.CheckHash(x.r, x.hash, keys, x.h.door.region, "bedrock-agentcore", time.Now()); code != "" {
 		return notSigned(code, message)
 	}
-	x.who = service.Principal{Tenant: key.Tenant, User: key.User}
+	x.who = door.Caller{Principal: service.Principal{Tenant: key.Tenant, User: key.User, Scopes: people()}}
 	return nil
 }
 
@@ -123,10 +148,10 @@ func notSigned(code, message string) error {
 // token to a WebSocket (AgentCore's documentation of WebSockets).
 const tokenProtocol = "base64UrlBearerAuthorization" //nolint:gosec // it is the word, not the token
 
-// subprotocolToken reports whether the token came so.
-func (x *exchange) subprotocolToken() bool {
-	if x.h.options.Token.Empty() || x.r.Header.Get("Upgrade") == "" {
-		return false
+// subprotocolToken is the token that came so; empty where none did.
+func (x *exchange) subprotocolToken() string {
+	if x.r.Header.Get("Upgrade") == "" {
+		return ""
 	}
 	for _, line := range x.r.Header.Values("Sec-WebSocket-Protocol") {
 		for p := range strings.SplitSeq(line, ",") {
@@ -134,11 +159,10 @@ func (x *exchange) subprotocolToken() bool {
 			if !ok {
 				continue
 			}
-			token, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(coded, "="))
-			if err == nil && x.h.options.Token.Equal(secret.New(string(token))) {
-				return true
+			if token, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(coded, "=")); err == nil {
+				return string(token)
 			}
 		}
 	}
-	return false
+	return ""
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/server/door"
 )
 
 // The headers of AgentCore, as Go writes them.
@@ -41,7 +41,7 @@ type exchange struct {
 	// id names the request.
 	id   string
 	door bool
-	who  service.Principal
+	who  door.Caller
 	// session is the runtime session.
 	session string
 	// hash is the body's as the signature has it; kept is the body where it had to be

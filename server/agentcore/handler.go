@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/ownhost"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	// Token is a bearer token; who has it is of Tenant, "default" if empty.
 	Token  secret.Secret
 	Tenant string
+	// Door is the one way into a server that has other handlers, too: it knows the token
+	// and the API keys. nil means one that knows Token alone.
+	Door *door.Door
 	// TrustPlatform asks for no credential on /invocations and /ws, and answers under
 	// any name: inside AgentCore Runtime the platform has checked both, and nobody else
 	// reaches the port. Anywhere else it opens the agent to whoever does.
@@ -78,6 +82,7 @@ type Handler struct {
 	service *service.Service
 	log     *slog.Logger
 	door    *frontDoor
+	entry   *door.Door
 	health  health
 	readers readers
 	// own is set where the service is the handler's.
@@ -94,7 +99,7 @@ func New(o Options) (*Handler, error) {
 	if o.Service == nil {
 		return nil, wrong("a handler needs a service", "set Service, or use ForAgent")
 	}
-	if o.TrustPlatform && !o.Token.Empty() {
+	if o.TrustPlatform && (!o.Token.Empty() || o.Door != nil) {
 		return nil, wrong("the handler is to ask for a token and to ask for none", "set either Token or TrustPlatform")
 	}
 	if o.Tenant == "" {
@@ -112,7 +117,10 @@ func New(o Options) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{options: o, service: o.Service, log: o.Log}
+	if o.Door == nil {
+		o.Door = door.New(o.Token, o.Tenant, nil)
+	}
+	h := &Handler{options: o, service: o.Service, log: o.Log, entry: o.Door}
 	h.health.custom = o.Health
 	h.health.at = time.Now()
 	if o.Runtime != "" {
@@ -148,8 +156,8 @@ type route struct {
 	name   string
 	method string
 	door   bool
-	// open needs no credential.
-	open   bool
+	// scope is what the credential must be for; "" asks for none.
+	scope  service.Scope
 	handle func(*exchange) error
 	// arn is the runtime that the path names.
 	arn string
@@ -157,13 +165,14 @@ type route struct {
 
 // find finds a request's route. found false is for paths that are not AgentCore's.
 func (h *Handler) find(r *http.Request) (rt route, found bool) {
+	const write = service.ScopeWrite
 	switch path := r.URL.EscapedPath(); path {
 	case "/invocations":
-		return route{name: path, method: http.MethodPost, handle: (*exchange).invoke}, true
+		return route{name: path, method: http.MethodPost, scope: write, handle: (*exchange).invoke}, true
 	case "/ping":
-		return route{name: path, method: http.MethodGet, open: true, handle: (*exchange).ping}, true
+		return route{name: path, method: http.MethodGet, handle: (*exchange).ping}, true
 	case "/ws":
-		return route{name: path, method: http.MethodGet, handle: (*exchange).socket}, true
+		return route{name: path, method: http.MethodGet, scope: write, handle: (*exchange).socket}, true
 	default:
 		rest, ok := strings.CutPrefix(path, "/runtimes/")
 		if !ok || h.door == nil {
@@ -176,11 +185,12 @@ func (h *Handler) find(r *http.Request) (rt route, found bool) {
 // doorRoute finds a route of the front door. The ARN is one segment, percent-encoded;
 // it is also taken as it stands.
 func doorRoute(rest string) route {
+	const read, write = service.ScopeRead, service.ScopeWrite
 	for _, rt := range []route{
-		{name: "/invocations", method: http.MethodPost, handle: (*exchange).invoke},
-		{name: "/invocations/.well-known/agent-card.json", method: http.MethodGet, handle: (*exchange).card},
-		{name: "/stopruntimesession", method: http.MethodPost, handle: (*exchange).stop},
-		{name: "/ws", method: http.MethodGet, handle: (*exchange).socket},
+		{name: "/invocations", method: http.MethodPost, scope: write, handle: (*exchange).invoke},
+		{name: "/invocations/.well-known/agent-card.json", method: http.MethodGet, scope: read, handle: (*exchange).card},
+		{name: "/stopruntimesession", method: http.MethodPost, scope: write, handle: (*exchange).stop},
+		{name: "/ws", method: http.MethodGet, scope: write, handle: (*exchange).socket},
 	} {
 		arn, ok := strings.CutSuffix(rest, rt.name)
 		if !ok {
@@ -191,7 +201,7 @@ func doorRoute(rest string) route {
 			return rt
 		}
 	}
-	return route{name: "/runtimes/", door: true, open: true, handle: (*exchange).unknown}
+	return route{name: "/runtimes/", door: true, handle: (*exchange).unknown}
 }
 
 // ServeHTTP implements http.Handler.
@@ -214,7 +224,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.note(x, &rt, time.Since(begun))
 	}()
 	if !found {
-		rt = route{name: "none", open: true, handle: (*exchange).unknown}
+		rt = route{name: "none", handle: (*exchange).unknown}
 	}
 	if err := x.serve(&rt); err != nil {
 		x.refuse(err)
@@ -258,12 +268,12 @@ func (x *exchange) serve(rt *route) error {
 		x.w.Header().Set("Allow", rt.method)
 		return &fault{http.StatusMethodNotAllowed, validation, "this path does not take that method", "use " + rt.method}
 	}
-	if !rt.open {
-		if err := x.authenticate(); err != nil {
+	if rt.scope != "" {
+		if err := x.authenticate(rt.scope); err != nil {
 			return err
 		}
 	}
-	if rt.door && !rt.open && !x.h.door.answers(rt.arn, x.r.URL.Query()) {
+	if rt.door && rt.scope != "" && !x.h.door.answers(rt.arn, x.r.URL.Query()) {
 		return &event.Error{
 			Kind: event.ErrNotFound, Message: "there is no such agent runtime, or no such endpoint of it",
 			Hint: "look at the ARN, and leave the qualifier out or say DEFAULT",

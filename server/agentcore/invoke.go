@@ -40,10 +40,12 @@ func (x *exchange) invoke() error {
 		return x.goOn(t)
 	}
 	defer t.close()
+	ctx, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
+	defer unwatch()
 	if wantsJSON(x.r) {
-		return t.collect(x.r.Context())
+		return t.collect(ctx)
 	}
-	t.stream(x.r.Context())
+	t.stream(ctx)
 	return nil
 }
 
@@ -56,7 +58,7 @@ const again = "\n"
 // begin has the run accepted, or finds the one that the same request has begun, or
 // answers what the session's run waits for.
 func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
-	conv, err := x.h.service.OpenConversation(ctx, x.who, x.conversation(), service.NewConversation{
+	conv, err := x.h.service.OpenConversation(ctx, x.who.Principal, x.conversation(), service.NewConversation{
 		Metadata: map[string]string{"agentcore_session": x.session},
 	})
 	if err != nil {
@@ -85,7 +87,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	t.follower = started.Follower
 	if t.follower == nil { // the run was there: all of it is told again
 		t.asked = true
-		t.follower, err = x.h.service.Follow(ctx, x.who, conv.ID, 0)
+		t.follower, err = x.h.service.Follow(ctx, x.who.Principal, conv.ID, 0)
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +98,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 
 // waits says that nothing but answers can go on with the session.
 func (x *exchange) waits(ctx context.Context, conv string) error {
-	open, err := x.h.service.Questions(ctx, x.who, conv)
+	open, err := x.h.service.Questions(ctx, x.who.Principal, conv)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -111,11 +113,11 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	s := x.h.service
 	began := time.Now()
 	key := in.run.Key
-	started, err := s.StartRun(ctx, x.who, conv, in.run)
+	started, err := s.StartRun(ctx, x.who.Principal, conv, in.run)
 	if key == "" || !service.KeyReused(err) && (err != nil || began.Sub(started.Run.Admitted) < retryTime) {
 		return started, err
 	}
-	runs, listErr := s.ListRuns(ctx, x.who, conv, 0, 0)
+	runs, listErr := s.ListRuns(ctx, x.who.Principal, conv, 0, 0)
 	if listErr != nil {
 		return started, listErr
 	}
@@ -130,7 +132,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	if began.Sub(same[len(same)-1].Admitted) >= retryTime {
 		in.run.Key = key + again + strconv.Itoa(len(same))
 	}
-	started, err = s.StartRun(ctx, x.who, conv, in.run)
+	started, err = s.StartRun(ctx, x.who.Principal, conv, in.run)
 	if service.KeyReused(err) {
 		return started, bad("the amz-sdk-invocation-id came with another request before", "use a new one for a new request")
 	}
@@ -140,7 +142,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 // answer answers the session's run. Its stream tells what happens from there on.
 func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, error) {
 	s := x.h.service
-	open, err := s.Questions(ctx, x.who, conv)
+	open, err := s.Questions(ctx, x.who.Principal, conv)
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +160,11 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 	if err != nil {
 		return nil, err
 	}
-	if t.follower, err = s.Follow(ctx, x.who, conv, at); err != nil {
+	if t.follower, err = s.Follow(ctx, x.who.Principal, conv, at); err != nil {
 		return nil, err
 	}
 	for _, a := range in.answers {
-		run, err := s.Answer(ctx, x.who, conv, a.ID, a.Response)
+		run, err := s.Answer(ctx, x.who.Principal, conv, a.ID, a.Response)
 		if err != nil {
 			t.follower.Close()
 			return nil, err
@@ -225,7 +227,7 @@ func (x *exchange) leave(conv, run string, over bool) {
 	}
 	ctx, stop := x.context()
 	defer stop()
-	if err := x.h.service.CancelRun(ctx, x.who, conv, run); err != nil && !errors.Is(err, event.ErrConflict) {
+	if err := x.h.service.CancelRun(ctx, x.who.Principal, conv, run); err != nil && !errors.Is(err, event.ErrConflict) {
 		x.h.log.Warn("a run whose reader left could not be cancelled", "request", x.id, "run", run, "error", err)
 	}
 }
@@ -244,7 +246,7 @@ func (x *exchange) stop() error {
 	}
 	ctx := x.r.Context()
 	s := x.h.service
-	conv, err := s.ConversationNamed(ctx, x.who, x.conversation())
+	conv, err := s.ConversationNamed(ctx, x.who.Principal, x.conversation())
 	if errors.Is(err, event.ErrNotFound) {
 		return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: "it begins with its first invocation"}
 	}
@@ -252,12 +254,12 @@ func (x *exchange) stop() error {
 		return err
 	}
 	for i := range conv.Open {
-		err := s.CancelRun(ctx, x.who, conv.ID, conv.Open[i].ID)
+		err := s.CancelRun(ctx, x.who.Principal, conv.ID, conv.Open[i].ID)
 		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these two say that it has ended
 			return err
 		}
 	}
-	if _, err := s.ResetConversation(ctx, x.who, conv.ID); err != nil {
+	if _, err := s.ResetConversation(ctx, x.who.Principal, conv.ID); err != nil {
 		return err
 	}
 	x.json(http.StatusOK, map[string]int{"statusCode": http.StatusOK})

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/door"
 )
 
 const (
@@ -46,7 +47,9 @@ func (x *exchange) socket() error {
 	x.status = http.StatusSwitchingProtocols
 	defer func() { _ = conn.CloseNow() }() // where it was closed in good order this does nothing
 	conn.SetReadLimit(x.h.options.BodyBytes)
-	ctx, leave := context.WithCancel(x.r.Context())
+	watched, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
+	defer unwatch()
+	ctx, leave := context.WithCancel(watched)
 	defer leave()
 	defer context.AfterFunc(x.h.ends, leave)()
 	reading, halt := context.WithCancel(x.r.Context()) // to end it breaks the connection off
@@ -75,12 +78,14 @@ func (x *exchange) socket() error {
 	for {
 		select {
 		case data := <-messages:
-			if !x.talk(ctx, conn, data) && x.h.ends.Err() == nil {
+			if !x.talk(ctx, conn, data) && x.h.ends.Err() == nil && door.Ended(ctx) == nil {
 				_ = conn.Close(websocket.StatusInternalError, "the server ends the stream") // it is the end either way
 				return nil
 			}
 		case <-ctx.Done():
-			if x.h.ends.Err() != nil {
+			if ended := door.Ended(ctx); ended != nil {
+				_ = conn.Close(websocket.StatusPolicyViolation, ended.Message) // it is the end either way
+			} else if x.h.ends.Err() != nil {
 				_ = conn.Close(websocket.StatusGoingAway, "the server ends") // it is the end either way
 			}
 			return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/server/door"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
@@ -63,7 +64,7 @@ func newTurn(x *exchange, conv, run string, s Stream) *turn {
 func (t *turn) prime(ctx context.Context) (at int64, err error) {
 	const page = 512
 	for {
-		events, err := t.x.h.service.Events(ctx, t.x.who, t.conv, at, page)
+		events, err := t.x.h.service.Events(ctx, t.x.who.Principal, t.conv, at, page)
 		if err != nil || len(events) == 0 {
 			t.resumed, t.last = true, at
 			return at, err
@@ -141,11 +142,11 @@ func (t *turn) append(buf []byte, item *live.Item) []byte {
 // another request brings the answers.
 func (t *turn) look(ctx context.Context, buf []byte) ([]byte, error) {
 	s := t.x.h.service
-	run, err := s.GetRun(ctx, t.x.who, t.conv, t.run)
+	run, err := s.GetRun(ctx, t.x.who.Principal, t.conv, t.run)
 	if err != nil || run.Status != event.RunWaiting {
 		return buf, err
 	}
-	open, err := s.Questions(ctx, t.x.who, t.conv)
+	open, err := s.Questions(ctx, t.x.who.Principal, t.conv)
 	if err != nil {
 		return buf, err
 	}
@@ -154,7 +155,7 @@ func (t *turn) look(ctx context.Context, buf []byte) ([]byte, error) {
 		return buf, nil
 	}
 	// Whoever waits writes nothing: what there is was told, or comes first.
-	if rest, err := s.Events(ctx, t.x.who, t.conv, t.last, 1); err != nil || len(rest) > 0 {
+	if rest, err := s.Events(ctx, t.x.who.Principal, t.conv, t.last, 1); err != nil || len(rest) > 0 {
 		return buf, err
 	}
 	for i := range open {
@@ -192,7 +193,11 @@ func (t *turn) pump(ctx context.Context, send func([]byte) error) {
 	for !t.over {
 		var err error
 		buf, err = t.next(ctx, buf[:0])
-		switch {
+		switch ended := door.Ended(ctx); {
+		case ended != nil:
+			t.broken = true
+			_ = send(t.encoder.AppendBroken(buf[:0], ended)) // it is the last thing that can be said
+			return
 		case err != nil && ctx.Err() != nil:
 			return // the reader has gone
 		case err != nil:
@@ -224,6 +229,10 @@ func (t *turn) collect(ctx context.Context) error {
 	for !t.over {
 		var err error
 		if buf, err = t.next(ctx, buf[:0]); err != nil {
+			if ended := door.Ended(ctx); ended != nil {
+				t.broken = true
+				return ended
+			}
 			t.broken = ctx.Err() == nil
 			if t.broken {
 				return broken(err)

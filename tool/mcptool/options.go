@@ -86,8 +86,8 @@ type Options struct {
 	// tells servers that nobody can be asked. It may be called concurrently.
 	Elicit func(ctx context.Context, q Question) (Reply, error)
 	// Changed is called with a server's name after its list of tools has
-	// changed. Agents that exist keep the tools they have; a new one is to be
-	// made with what [Servers.Tools] gives then. It must not block for long.
+	// changed. Agents that exist keep the tools they have, unless they follow
+	// ([Servers.Follow]). It must not block for long.
 	Changed func(server string)
 
 	// Protocol fixes the version that is offered first, such as "2025-06-18".

@@ -17,6 +17,8 @@ import (
 type Servers struct {
 	list  []*server
 	order Options
+	// followers take over what changes.
+	followers followers
 }
 
 // State is how a server is doing, in the words that clients of agents know.
@@ -105,6 +107,13 @@ func Reach(ctx context.Context, o Options, configs ...Config) (*Servers, error) 
 		}
 	}
 	s := &Servers{order: o}
+	changed := o.Changed
+	o.Changed = func(server string) {
+		s.handAll()
+		if changed != nil {
+			changed(server)
+		}
+	}
 	for _, c := range configs {
 		s.list = append(s.list, newServer(c, o))
 	}
@@ -148,6 +157,7 @@ func (s *Servers) Refresh(ctx context.Context) {
 		}
 	}
 	wait.Wait()
+	s.handAll()
 }
 
 // Tools are the tools of all servers, with names that do not clash (see

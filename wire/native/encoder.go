@@ -1,9 +1,9 @@
 package native
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -374,7 +374,7 @@ const reserved = "braid."
 
 func (enc *Encoder) begin(e *event.Event, b *event.RunStarted) {
 	enc.run, enc.turn, enc.simulated = e.Run, b.Turn, e.Simulated
-	enc.session = enc.conversation + "." + strconv.Itoa(b.Session)
+	enc.session = event.SessionID(enc.conversation, b.Session)
 	enc.answer, enc.said = "", ""
 	enc.answered, enc.saidAt, enc.stepped = 0, 0, false
 	enc.scopes, enc.steps = enc.scopes[:0], enc.steps[:0]
@@ -519,7 +519,7 @@ func (enc *Encoder) finish(b *event.RunEnded) {
 		r.Result = string(b.Output)
 	}
 	if bad != nil {
-		r.Result, r.IsError, r.Error = enc.said, true, enc.wire(bad)
+		r.Result, r.IsError, r.Error = cmp.Or(b.Partial, enc.said), true, enc.wire(bad)
 		r.Errors = append(r.Errors, r.Error.Message)
 	}
 	enc.send(r)

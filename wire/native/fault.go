@@ -33,10 +33,24 @@ type ErrorBody struct {
 const (
 	CodeConversationNotFound = "CONVERSATION_NOT_FOUND"
 	CodeConversationArchived = "CONVERSATION_ARCHIVED"
+	CodeConversationExpired  = "CONVERSATION_EXPIRED"
 	CodeRunNotFound          = "RUN_NOT_FOUND"
 	CodeQuestionNotFound     = "QUESTION_NOT_FOUND"
 	CodeIdempotencyMismatch  = "IDEMPOTENCY_MISMATCH"
 	CodeAnswerInvalid        = "ANSWER_INVALID"
+
+	CodeTenantInactive   = "TENANT_INACTIVE"
+	CodeTenantNotFound   = "TENANT_NOT_FOUND"
+	CodeTenantExists     = "TENANT_EXISTS"
+	CodeAgentNotFound    = "AGENT_NOT_FOUND"
+	CodeAgentInactive    = "AGENT_INACTIVE"
+	CodeAgentExists      = "AGENT_EXISTS"
+	CodeModelInactive    = "MODEL_INACTIVE"
+	CodeModelExists      = "MODEL_EXISTS"
+	CodeModelNameTaken   = "MODEL_NAME_TAKEN"
+	CodeKeyNotFound      = "KEY_NOT_FOUND"
+	CodeRevisionConflict = "REVISION_CONFLICT"
+	CodeScopeMissing     = "SCOPE_MISSING"
 )
 
 // CodeInfo is what a code means.
@@ -50,10 +64,23 @@ type CodeInfo struct {
 var codes = [...]CodeInfo{
 	{CodeConversationNotFound, event.ErrNotFound, 404},
 	{CodeConversationArchived, event.ErrConflict, 409},
+	{CodeConversationExpired, event.ErrGone, 410},
 	{CodeRunNotFound, event.ErrNotFound, 404},
 	{CodeQuestionNotFound, event.ErrNotFound, 404},
 	{CodeIdempotencyMismatch, event.ErrConflict, 422},
 	{CodeAnswerInvalid, event.ErrInvalid, 422},
+	{CodeTenantInactive, event.ErrPermission, 403},
+	{CodeTenantNotFound, event.ErrNotFound, 404},
+	{CodeTenantExists, event.ErrConflict, 409},
+	{CodeAgentNotFound, event.ErrNotFound, 422}, // where a body names it; where an address does, that is 404
+	{CodeAgentInactive, event.ErrConflict, 409},
+	{CodeAgentExists, event.ErrConflict, 409},
+	{CodeModelInactive, event.ErrConflict, 409},
+	{CodeModelExists, event.ErrConflict, 409},
+	{CodeModelNameTaken, event.ErrConflict, 409},
+	{CodeKeyNotFound, event.ErrNotFound, 404},
+	{CodeRevisionConflict, event.ErrConflict, 409},
+	{CodeScopeMissing, event.ErrPermission, 403},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -124,6 +124,9 @@ func start(c braid.Chunk) string {
 		if r, ok := c.Block.(*event.RedactedThinking); ok {
 			return fmt.Sprintf(`{"type":"redacted_thinking","data":%s}`, quote(r.Data))
 		}
+		if u, ok := c.Block.(*event.UnknownBlock); ok {
+			return string(u.Raw) // a block of a tool that the vendor runs itself
+		}
 	default:
 	}
 	return `{"type":"text","text":""}`

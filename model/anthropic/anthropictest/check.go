@@ -83,6 +83,9 @@ type checker struct {
 	budget  bool
 	calls   bool
 	thought bool
+	// served is set where the last answer holds a tool of the vendor's own: it may be the last message,
+	// for the vendor goes on with it (stop reason pause_turn).
+	served bool
 }
 
 func (c *checker) fail(format string, args ...any) {
@@ -371,7 +374,7 @@ func (c *checker) messages(o object) {
 		c.fail("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, "+
 			"a final `assistant` message must start with a thinking block", len(all)-2)
 	}
-	if role == "assistant" && !old.MatchString(c.model) {
+	if role == "assistant" && !old.MatchString(c.model) && !c.served {
 		c.fail("This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 }
@@ -396,6 +399,7 @@ var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // answer checks what the model is to have said, and gives the calls in it.
 func (c *checker) answer(content []json.RawMessage, message string) (calls []string) {
+	c.served = false
 	for i, raw := range content {
 		at := fmt.Sprintf("%s.content.%d", message, i)
 		kind := typeOf(raw)
@@ -445,6 +449,7 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 		case "image", "document", "tool_result":
 			c.fail("%s: %s blocks are not permitted in assistant messages", at, kind)
 		case "server_tool_use", "web_search_tool_result":
+			c.served = true
 		default:
 			c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
 		}

@@ -1,0 +1,625 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/secret"
+)
+
+// Admin is the administration of a server: tenants, their agents, models and keys, and who
+// changed what. Where a method takes a tenant, "" means what all tenants share: models, the
+// operator's own keys, and the operator's audit. It is safe for concurrent use.
+type Admin struct{ client *Client }
+
+// Admin is the administration of the server, for a credential with the scopes that it asks for.
+func (c *Client) Admin() Admin { return Admin{c} }
+
+// The statuses of tenants, agents and models.
+const (
+	Active   = "active"
+	Inactive = "inactive"
+)
+
+// Tenant is a customer of the server.
+type Tenant struct {
+	TenantSpec
+
+	ID string `json:"id"`
+	// Revision counts the changes; see [Admin.UpdateTenant].
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// TenantSpec is what is said of a tenant. Only the operator says Status, Limits, Policy and
+// Retention.
+type TenantSpec struct {
+	Name   string `json:"name,omitempty"`
+	Status string `json:"status,omitempty"`
+	// SystemPrompt stands before the instructions of each of its agents.
+	SystemPrompt string `json:"system_prompt,omitempty"`
+	// DefaultAgent and DefaultModel answer where none is named.
+	DefaultAgent string    `json:"default_agent,omitempty"`
+	DefaultModel string    `json:"default_model,omitempty"`
+	Limits       Bounds    `json:"limits,omitzero"`
+	Policy       Policy    `json:"policy,omitzero"`
+	Retention    Retention `json:"retention,omitzero"`
+}
+
+// Bounds bound each run; 0 is no bound.
+type Bounds struct {
+	Cycles       int   `json:"max_turns,omitempty"`
+	ToolCalls    int   `json:"max_tool_calls,omitempty"`
+	InputTokens  int64 `json:"max_input_tokens,omitempty"`
+	OutputTokens int64 `json:"max_output_tokens,omitempty"`
+	TotalTokens  int64 `json:"max_total_tokens,omitempty"`
+	// CostUSD is a decimal of dollars, such as "0.50"; "" is no bound.
+	CostUSD string `json:"max_cost_usd,omitempty"`
+	Seconds int    `json:"timeout_seconds,omitempty"`
+}
+
+// Permissions are patterns of tools' names: those that may be called, those that a person is
+// asked about, and those that may not.
+type Permissions struct {
+	Allow []string `json:"allow,omitempty"`
+	Ask   []string `json:"ask,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+}
+
+// Policy is what a tenant's agents may do at most.
+type Policy struct {
+	Permissions Permissions `json:"permissions,omitzero"`
+	// Models are those that may be used; none means all.
+	Models []string `json:"models,omitempty"`
+}
+
+// Retention is how many days things are kept; 0 is for ever.
+type Retention struct {
+	Conversations int `json:"conversations_days,omitempty"`
+}
+
+// Agent is an agent of a tenant, in one of its versions.
+type Agent struct {
+	AgentSpec
+
+	Tenant string `json:"tenant"`
+	ID     string `json:"id"`
+	// Version is the one that the spec is of, Newest the last one that there is.
+	Version   int       `json:"version"`
+	Newest    int       `json:"newest_version"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// AgentSpec is what is said of an agent. To change anything of it but Status makes a new version.
+type AgentSpec struct {
+	Status       string `json:"status,omitempty"`
+	Name         string `json:"name,omitempty"`
+	Description  string `json:"description,omitempty"`
+	Instructions string `json:"instructions,omitempty"`
+	// Model is an id or an alias.
+	Model string `json:"model,omitempty"`
+	// Tools are patterns of the server's tools that it has; nil is all of them, an empty list none.
+	Tools       []string            `json:"tools,omitzero"`
+	Permissions Permissions         `json:"permissions,omitzero"`
+	Limits      Bounds              `json:"limits,omitzero"`
+	Skills      []string            `json:"skills,omitempty"`
+	SubAgents   map[string]SubAgent `json:"sub_agents,omitempty"`
+}
+
+// SubAgent is an agent that another one has as a tool: one of the tenant's by its id, or one that
+// is described here.
+type SubAgent struct {
+	Agent        string   `json:"agent,omitempty"`
+	Version      int      `json:"version,omitempty"`
+	Description  string   `json:"description,omitempty"`
+	Model        string   `json:"model,omitempty"`
+	Instructions string   `json:"instructions,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+}
+
+// AgentVersion is what an agent was.
+type AgentVersion struct {
+	AgentSpec
+
+	Version   int       `json:"version"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// TenantModel is a model that a tenant may use; Tenant is empty for one that all share.
+type TenantModel struct {
+	Tenant   string   `json:"tenant,omitempty"`
+	ID       string   `json:"id"`
+	Status   string   `json:"status"`
+	Provider string   `json:"provider"`
+	Name     string   `json:"name"`
+	Region   string   `json:"region,omitempty"`
+	Aliases  []string `json:"aliases,omitempty"`
+	Prices   Prices   `json:"prices,omitzero"`
+	// Credential says what the provider is asked with, never the key itself.
+	Credential struct {
+		Env    string `json:"env,omitempty"`
+		EndsIn string `json:"ends_in,omitempty"`
+	} `json:"credential,omitzero"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Prices are dollars for a million tokens, as decimals such as "3.75"; "" is not known.
+type Prices struct {
+	Input      string `json:"input,omitempty"`
+	Output     string `json:"output,omitempty"`
+	CacheRead  string `json:"cache_read,omitempty"`
+	CacheWrite string `json:"cache_write,omitempty"`
+}
+
+// NewModel is a model that is to be made.
+type NewModel struct {
+	ID       string   `json:"id"`
+	Status   string   `json:"status,omitempty"`
+	Provider string   `json:"provider"`
+	Name     string   `json:"name"`
+	Region   string   `json:"region,omitempty"`
+	Aliases  []string `json:"aliases,omitempty"`
+	Prices   Prices   `json:"prices,omitzero"`
+	// Env names a variable of the server's environment that holds the provider's key, Key is
+	// the key itself; at most one of them is set.
+	Env string        `json:"-"`
+	Key secret.Secret `json:"-"`
+}
+
+// APIKey is a key as the server tells of it: without its token.
+type APIKey struct {
+	Tenant string   `json:"tenant,omitempty"`
+	ID     string   `json:"id"`
+	Name   string   `json:"name,omitempty"`
+	User   string   `json:"user,omitempty"`
+	Scopes []string `json:"scopes"`
+	// ExpiresAt and RevokedAt are zero for never and not yet.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// NewKey is a key that is to be made.
+type NewKey struct {
+	Name string `json:"name,omitempty"`
+	// User is the person that the key stands for.
+	User string `json:"user,omitempty"`
+	// Scopes are of read, write, admin:read, admin:write and operator.
+	Scopes []string `json:"scopes"`
+	// ExpiresAt is when it ends by itself; zero is never.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+}
+
+// AuditEntry is one line of an audit.
+type AuditEntry struct {
+	Tenant string    `json:"tenant,omitempty"`
+	Seq    int64     `json:"seq"`
+	Time   time.Time `json:"time"`
+	By     struct {
+		Tenant   string `json:"tenant,omitempty"`
+		Key      string `json:"key,omitempty"`
+		User     string `json:"user,omitempty"`
+		Operator bool   `json:"operator,omitempty"`
+	} `json:"by"`
+	Action string          `json:"action"`
+	Object string          `json:"object"`
+	Detail json.RawMessage `json:"detail,omitempty"`
+	Hash   []byte          `json:"hash"`
+}
+
+// Verified is what came of looking through an audit: Broken is the first entry that is not as it
+// was written, 0 where all are.
+type Verified struct {
+	Entries int64  `json:"entries"`
+	Broken  int64  `json:"broken_at,omitempty"`
+	Head    []byte `json:"head,omitempty"`
+}
+
+// ListOptions say what of a list is wanted, and in which order.
+type ListOptions struct {
+	// Status wants what is active or inactive; empty wants all.
+	Status string
+	// Sort is id, created_at or -created_at; empty is id.
+	Sort string
+	// Page is how many are asked for at a time; 0 leaves it to the server.
+	Page int
+}
+
+func (o *ListOptions) query() url.Values {
+	q := url.Values{}
+	set(q, "status", o.Status)
+	set(q, "sort", o.Sort)
+	count(q, "limit", o.Page)
+	return q
+}
+
+func set(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+func count(q url.Values, name string, n int) {
+	if n > 0 {
+		q.Set(name, strconv.Itoa(n))
+	}
+}
+
+// Patch is a JSON merge patch (RFC 7396): what it names takes the place of what is there, nil
+// takes it away, what it does not name stays.
+type Patch map[string]any
+
+// in is an address below the tenant, or below what all share.
+func (a Admin) in(tenant string, names ...string) (string, error) {
+	parts := []string{"admin"}
+	if tenant != "" {
+		names = append([]string{"tenants", tenant}, names...)
+	}
+	for _, name := range names {
+		if !plain(name) {
+			return "", nothing()
+		}
+	}
+	return path(append(parts, names...)...), nil
+}
+
+// ask calls an operation.
+func (a Admin) ask(ctx context.Context, method string, header http.Header, in, out any, tenant string, names ...string) error {
+	at, err := a.in(tenant, names...)
+	if err != nil {
+		return err
+	}
+	return a.client.callWith(ctx, method, at, nil, header, in, out)
+}
+
+// once has a request that makes something be one, also where the connection has to send it again.
+func once() http.Header { return http.Header{"Idempotency-Key": {rand.Text()}} }
+
+// ifAt has a change be refused where somebody was faster; revision 0 means whichever.
+func ifAt(revision int64) http.Header {
+	if revision == 0 {
+		return nil
+	}
+	return http.Header{"If-Match": {strconv.Quote(strconv.FormatInt(revision, 10))}}
+}
+
+// all yields what a list has, page by page.
+func all[T any](ctx context.Context, a Admin, query url.Values, tenant string, names ...string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		at, err := a.in(tenant, names...)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for {
+			var page struct {
+				data[T]
+
+				Next *string `json:"next_cursor"`
+			}
+			if err := a.client.call(ctx, http.MethodGet, at, query, nil, &page); err != nil {
+				yield(none, err)
+				return
+			}
+			for i := range page.Data {
+				if !yield(page.Data[i], nil) {
+					return
+				}
+			}
+			if page.Next == nil {
+				return
+			}
+			query.Set("cursor", *page.Next)
+		}
+	}
+}
+
+// CreateTenant makes a tenant; [event.ErrConflict] where there is one of that id.
+func (a Admin) CreateTenant(ctx context.Context, id string, spec TenantSpec) (out Tenant, err error) {
+	in := struct {
+		TenantSpec
+
+		ID string `json:"id"`
+	}{spec, id}
+	return out, a.ask(ctx, http.MethodPost, once(), in, &out, "", "tenants")
+}
+
+// Tenants yields all tenants. An error is the last thing that it yields, as with every list here.
+func (a Admin) Tenants(ctx context.Context, o ListOptions) iter.Seq2[Tenant, error] {
+	return all[Tenant](ctx, a, o.query(), "", "tenants")
+}
+
+// Tenant gives a tenant as it stands.
+func (a Admin) Tenant(ctx context.Context, id string) (out Tenant, err error) {
+	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, "", "tenants", id)
+}
+
+// UpdateTenant changes a tenant by a [TenantSpec] in parts. revision is the one that was read, 0
+// for whichever; [event.ErrConflict] where somebody was faster.
+func (a Admin) UpdateTenant(ctx context.Context, id string, revision int64, patch Patch) (out Tenant, err error) {
+	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, "", "tenants", id)
+}
+
+// Erased is what there was of a tenant.
+type Erased struct {
+	Conversations int64 `json:"conversations"`
+	Agents        int64 `json:"agents"`
+	Models        int64 `json:"models"`
+	Keys          int64 `json:"keys"`
+	AuditEntries  int64 `json:"audit_entries"`
+}
+
+// EraseTenant removes everything that there is of a tenant that is not active: [event.ErrConflict]
+// for one that is. It cannot be undone.
+func (a Admin) EraseTenant(ctx context.Context, id string) (out Erased, err error) {
+	return out, a.ask(ctx, http.MethodDelete, nil, nil, &out, "", "tenants", id)
+}
+
+// CreateAgent makes an agent, in its first version.
+func (a Admin) CreateAgent(ctx context.Context, tenant, id string, spec AgentSpec) (out Agent, err error) {
+	in := struct {
+		AgentSpec
+
+		ID string `json:"id"`
+	}{spec, id}
+	return out, a.ask(ctx, http.MethodPost, once(), in, &out, tenant, "agents")
+}
+
+// Agents yields a tenant's agents, each in its newest version.
+func (a Admin) Agents(ctx context.Context, tenant string, o ListOptions) iter.Seq2[Agent, error] {
+	return all[Agent](ctx, a, o.query(), tenant, "agents")
+}
+
+// Agent gives an agent in one of its versions; 0 is the newest.
+func (a Admin) Agent(ctx context.Context, tenant, id string, version int) (out Agent, err error) {
+	names := []string{"agents", id}
+	if version != 0 {
+		names = append(names, "versions", strconv.Itoa(version))
+	}
+	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, names...)
+}
+
+// AgentVersions yields what an agent was, the newest first.
+func (a Admin) AgentVersions(ctx context.Context, tenant, id string) iter.Seq2[AgentVersion, error] {
+	return all[AgentVersion](ctx, a, url.Values{}, tenant, "agents", id, "versions")
+}
+
+// UpdateAgent changes an agent by an [AgentSpec] in parts, as [Admin.UpdateTenant] does.
+func (a Admin) UpdateAgent(ctx context.Context, tenant, id string, revision int64, patch Patch) (out Agent, err error) {
+	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, tenant, "agents", id)
+}
+
+// CreateModel makes a model of a tenant's, or one that all share.
+func (a Admin) CreateModel(ctx context.Context, tenant string, m NewModel) (out TenantModel, err error) {
+	in := struct {
+		NewModel
+
+		Credential Patch `json:"credential,omitempty"`
+	}{NewModel: m}
+	switch {
+	case m.Env != "":
+		in.Credential = Patch{"env": m.Env}
+	case !m.Key.Empty():
+		in.Credential = Patch{"secret": m.Key.Reveal()}
+	}
+	return out, a.ask(ctx, http.MethodPost, once(), in, &out, tenant, "models")
+}
+
+// Models yields a tenant's own models, or those that all share.
+func (a Admin) Models(ctx context.Context, tenant string, o ListOptions) iter.Seq2[TenantModel, error] {
+	return all[TenantModel](ctx, a, o.query(), tenant, "models")
+}
+
+// Model gives a model.
+func (a Admin) Model(ctx context.Context, tenant, id string) (out TenantModel, err error) {
+	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, "models", id)
+}
+
+// UpdateModel changes a model, as [Admin.UpdateTenant] does. A "credential" in the patch is
+// {"env": …}, {"secret": …} or nil, and takes the place of the one before.
+func (a Admin) UpdateModel(ctx context.Context, tenant, id string, revision int64, patch Patch) (out TenantModel, err error) {
+	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, tenant, "models", id)
+}
+
+// DeleteModel removes a model, with its key.
+func (a Admin) DeleteModel(ctx context.Context, tenant, id string, revision int64) error {
+	return a.ask(ctx, http.MethodDelete, ifAt(revision), nil, nil, tenant, "models", id)
+}
+
+// CreateKey makes a key of a tenant's, or of the operator's own. The token is told this once.
+func (a Admin) CreateKey(ctx context.Context, tenant string, k NewKey) (APIKey, secret.Secret, error) {
+	var out struct {
+		APIKey
+
+		Token string `json:"token"`
+	}
+	err := a.ask(ctx, http.MethodPost, once(), k, &out, tenant, "keys")
+	return out.APIKey, secret.New(out.Token), err
+}
+
+// Keys yields a tenant's keys, or the operator's own, those that have ended too.
+func (a Admin) Keys(ctx context.Context, tenant string, o ListOptions) iter.Seq2[APIKey, error] {
+	return all[APIKey](ctx, a, o.query(), tenant, "keys")
+}
+
+// RevokeKey ends a key at once, and the streams that it has opened.
+func (a Admin) RevokeKey(ctx context.Context, tenant, id string) (out APIKey, err error) {
+	return out, a.ask(ctx, http.MethodDelete, nil, nil, &out, tenant, "keys", id)
+}
+
+// AuditOptions say which entries of an audit are wanted; empty wants all.
+type AuditOptions struct {
+	// Action is such as "agent.update", Object such as "agent/helper".
+	Action, Object string
+	// Page is how many are asked for at a time; 0 leaves it to the server.
+	Page int
+}
+
+// Audit yields a tenant's audit, or the operator's, the newest entry first.
+func (a Admin) Audit(ctx context.Context, tenant string, o AuditOptions) iter.Seq2[AuditEntry, error] {
+	q := url.Values{}
+	set(q, "action", o.Action)
+	set(q, "object", o.Object)
+	count(q, "limit", o.Page)
+	return all[AuditEntry](ctx, a, q, tenant, "audit")
+}
+
+// VerifyAudit looks through an audit for entries that were changed, taken out or added.
+func (a Admin) VerifyAudit(ctx context.Context, tenant string) (out Verified, err error) {
+	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, "audit", "verify")
+}
+
+// Conversations yields a tenant's conversations, newest first; archived asks for those that were
+// put away.
+func (a Admin) Conversations(ctx context.Context, tenant string, archived bool) iter.Seq2[Conversation, error] {
+	q := url.Values{}
+	if archived {
+		q.Set("archived", "true")
+	}
+	return all[Conversation](ctx, a, q, tenant, "conversations")
+}
+
+// LogOptions say which rows of a tenant's logs are wanted; what is empty does not narrow.
+type LogOptions struct {
+	Conversation, Run, Executor string
+	// Model is for usage, Tool for tools.
+	Model, Tool string
+	// From is the first moment, To the one after the last.
+	From, To time.Time
+	// Page is how many are asked for at a time; 0 leaves it to the server.
+	Page int
+}
+
+func (o *LogOptions) query() url.Values {
+	q := url.Values{}
+	set(q, "conversation", o.Conversation)
+	set(q, "run", o.Run)
+	set(q, "executor", o.Executor)
+	set(q, "model", o.Model)
+	set(q, "tool", o.Tool)
+	for name, at := range map[string]time.Time{"from": o.From, "to": o.To} {
+		if !at.IsZero() {
+			q.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	count(q, "limit", o.Page)
+	return q
+}
+
+// Tokens are the four counts that providers charge for.
+type Tokens struct {
+	Input      int64 `json:"input_tokens"`
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+}
+
+// Usage is what one attempt of a model call used.
+type Usage struct {
+	Tokens
+
+	Conversation string `json:"conversation_id"`
+	Run          string `json:"run_id"`
+	Turn         int    `json:"turn"`
+	Executor     string `json:"executor,omitempty"`
+	// Kind is model, compaction or title.
+	Kind string `json:"kind"`
+	// ToolUseID and SubagentType are of a sub-agent; without them it is the main agent.
+	ToolUseID    string `json:"tool_use_id,omitempty"`
+	SubagentType string `json:"subagent_type,omitempty"`
+	Model        string `json:"model"`
+	// CostUSD is a decimal of dollars; nil where it is not known.
+	CostUSD   *string   `json:"cost_usd"`
+	Attempt   int       `json:"attempt"`
+	Status    string    `json:"status"`
+	RunStatus string    `json:"run_status"`
+	Time      time.Time `json:"time"`
+}
+
+// UsageSum is what many calls have used.
+type UsageSum struct {
+	Tokens
+
+	// Key is what they have in common.
+	Key   string `json:"key"`
+	Calls int64  `json:"calls"`
+	// CostUSD is nil where the cost of one of them, of Unpriced, is not known; KnownUSD is that of
+	// the others.
+	CostUSD  *string `json:"cost_usd"`
+	KnownUSD string  `json:"known_cost_usd"`
+	Unpriced int64   `json:"unpriced_calls"`
+}
+
+// ToolUse is a tool call as it stands.
+type ToolUse struct {
+	Conversation string          `json:"conversation_id"`
+	Run          string          `json:"run_id"`
+	Turn         int             `json:"turn"`
+	Executor     string          `json:"executor,omitempty"`
+	ToolUseID    string          `json:"tool_use_id"`
+	Parent       string          `json:"parent_tool_use_id,omitempty"`
+	SubagentType string          `json:"subagent_type,omitempty"`
+	Name         string          `json:"tool_name"`
+	Source       string          `json:"source,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"`
+	// Output is a list of blocks, as events have them.
+	Output   json.RawMessage `json:"output,omitempty"`
+	IsError  bool            `json:"is_error"`
+	Status   string          `json:"status"`
+	Attempt  int             `json:"attempt"`
+	Began    time.Time       `json:"began_at"`
+	Finished *time.Time      `json:"finished_at,omitempty"`
+}
+
+// LoggedMessage is one message of a conversation, or a part of one.
+type LoggedMessage struct {
+	Seq       int64           `json:"seq"`
+	Part      int             `json:"part"`
+	Turn      int             `json:"turn"`
+	Run       string          `json:"run_id,omitempty"`
+	Type      string          `json:"type"`
+	Subtype   string          `json:"subtype,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Parent    string          `json:"parent_tool_use_id,omitempty"`
+	Content   json.RawMessage `json:"content,omitempty"`
+	Time      time.Time       `json:"time"`
+}
+
+// Usage yields what models were used for, newest first.
+func (a Admin) Usage(ctx context.Context, tenant string, o LogOptions) iter.Seq2[Usage, error] {
+	return all[Usage](ctx, a, o.query(), tenant, "usage")
+}
+
+// UsageSums yields it added up by model, day, conversation, run, executor, agent or kind; "" is
+// model.
+func (a Admin) UsageSums(ctx context.Context, tenant, by string, o LogOptions) iter.Seq2[UsageSum, error] {
+	q := o.query()
+	set(q, "by", by)
+	return all[UsageSum](ctx, a, q, tenant, "usage", "sums")
+}
+
+// Tools yields what tools did, newest first. The tenant's audit notes who reads it.
+func (a Admin) Tools(ctx context.Context, tenant string, o LogOptions) iter.Seq2[ToolUse, error] {
+	return all[ToolUse](ctx, a, o.query(), tenant, "tools")
+}
+
+// Messages yields what was said in a conversation, in its order, by runs that have ended. The
+// tenant's audit notes who reads it. Of o only Run and Page count.
+func (a Admin) Messages(ctx context.Context, tenant, conversation string, o LogOptions) iter.Seq2[LoggedMessage, error] {
+	o = LogOptions{Run: o.Run, Page: o.Page}
+	return all[LoggedMessage](ctx, a, o.query(), tenant, "conversations", conversation, "messages")
+}

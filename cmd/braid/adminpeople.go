@@ -1,0 +1,442 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+)
+
+var tenantFlags = map[string]string{
+	"name": "name", "system-prompt": "system_prompt", "default-agent": "default_agent", "default-model": "default_model",
+}
+
+func (a *admin) createTenant(ctx context.Context, id string) error {
+	patch, err := a.fields(tenantFlags)
+	if err != nil {
+		return err
+	}
+	spec, err := into[client.TenantSpec](patch)
+	if err != nil {
+		return err
+	}
+	t, err := a.client.CreateTenant(ctx, id, spec)
+	if err != nil {
+		return err
+	}
+	return a.showOne(t)
+}
+
+func (a *admin) listTenants(ctx context.Context, _ string) error {
+	return showList(a, a.client.Tenants(ctx, a.listed()), []string{"ID", "STATUS", "CREATED", "NAME"}, func(t *client.Tenant) []string {
+		return []string{t.ID, t.Status, when(t.CreatedAt), t.Name}
+	})
+}
+
+func (a *admin) showTenant(ctx context.Context, id string) error {
+	t, err := a.client.Tenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.showOne(t)
+}
+
+func (a *admin) updateTenant(ctx context.Context, id string) error {
+	patch, err := a.fields(tenantFlags)
+	if err != nil {
+		return err
+	}
+	return a.patchTenant(ctx, id, patch)
+}
+
+func (a *admin) patchTenant(ctx context.Context, id string, patch client.Patch) error {
+	read, err := a.revision()
+	if err != nil {
+		return err
+	}
+	t, err := a.client.UpdateTenant(ctx, id, read, patch)
+	if err != nil {
+		return err
+	}
+	return a.showOne(t)
+}
+
+func (a *admin) activateTenant(ctx context.Context, id string) error {
+	return a.patchTenant(ctx, id, client.Patch{"status": client.Active})
+}
+
+func (a *admin) deactivateTenant(ctx context.Context, id string) error {
+	return a.patchTenant(ctx, id, client.Patch{"status": client.Inactive})
+}
+
+func (a *admin) eraseTenant(ctx context.Context, id string) error {
+	if !a.in.on("yes") {
+		return invalid("add --yes to do it", "this removes all conversations, logs, agents, models and keys of the tenant, for ever")
+	}
+	erased, err := a.client.EraseTenant(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.showOne(erased)
+}
+
+// agentFields are an agent's fields by file and flags.
+func (a *admin) agentFields() (client.Patch, error) {
+	patch, err := a.fields(map[string]string{"name": "name", "description": "description", "instructions": "instructions", "model": "model"})
+	if text, given := a.in.flags["tools"]; err == nil && given {
+		patch["tools"] = words(text)
+		if text == "none" || words(text) == nil {
+			patch["tools"] = []string{}
+		}
+	}
+	return patch, err
+}
+
+func (a *admin) createAgent(ctx context.Context, id string) error {
+	patch, err := a.agentFields()
+	if err != nil {
+		return err
+	}
+	spec, err := into[client.AgentSpec](patch)
+	if err != nil {
+		return err
+	}
+	agent, err := a.client.CreateAgent(ctx, a.tenant, id, spec)
+	if err != nil {
+		return err
+	}
+	return a.showOne(agent)
+}
+
+func (a *admin) listAgents(ctx context.Context, _ string) error {
+	return showList(a, a.client.Agents(ctx, a.tenant, a.listed()), []string{"ID", "STATUS", "VERSION", "MODEL", "UPDATED", "NAME"},
+		func(v *client.Agent) []string {
+			return []string{v.ID, v.Status, strconv.Itoa(v.Version), orDash(v.Model), when(v.UpdatedAt), v.Name}
+		})
+}
+
+func (a *admin) showAgent(ctx context.Context, id string) error {
+	version := 0
+	if text, given := a.in.flags["version"]; given {
+		if err := parseCount(&version, text); err != nil {
+			return invalid("braid admin agent versions lists them", "--version: %q %s", fit(text, 40), err)
+		}
+	}
+	agent, err := a.client.Agent(ctx, a.tenant, id, version)
+	if err != nil {
+		return err
+	}
+	return a.showOne(agent)
+}
+
+func (a *admin) listAgentVersions(ctx context.Context, id string) error {
+	return showList(a, a.client.AgentVersions(ctx, a.tenant, id), []string{"VERSION", "CREATED", "MODEL", "INSTRUCTIONS"},
+		func(v *client.AgentVersion) []string {
+			return []string{strconv.Itoa(v.Version), when(v.CreatedAt), orDash(v.Model), v.Instructions}
+		})
+}
+
+func (a *admin) updateAgent(ctx context.Context, id string) error {
+	patch, err := a.agentFields()
+	if err != nil {
+		return err
+	}
+	return a.patchAgent(ctx, id, patch)
+}
+
+func (a *admin) patchAgent(ctx context.Context, id string, patch client.Patch) error {
+	read, err := a.revision()
+	if err != nil {
+		return err
+	}
+	agent, err := a.client.UpdateAgent(ctx, a.tenant, id, read, patch)
+	if err != nil {
+		return err
+	}
+	return a.showOne(agent)
+}
+
+func (a *admin) activateAgent(ctx context.Context, id string) error {
+	return a.patchAgent(ctx, id, client.Patch{"status": client.Active})
+}
+
+func (a *admin) deactivateAgent(ctx context.Context, id string) error {
+	return a.patchAgent(ctx, id, client.Patch{"status": client.Inactive})
+}
+
+// modelFields are a model's fields by file and flags.
+func (a *admin) modelFields() (client.Patch, error) {
+	patch, err := a.fields(map[string]string{"region": "region"})
+	if err != nil {
+		return nil, err
+	}
+	if ref, given := a.in.flags["model"]; given {
+		provider, name, ok := strings.Cut(ref, ":")
+		if !ok || provider == "" || name == "" {
+			const hint = "write it as PROVIDER:NAME, such as demo:assistant or bedrock:amazon.nova-pro-v1:0"
+			return nil, invalid(hint, "--model: %q names no model", fit(ref, 60))
+		}
+		patch["provider"], patch["name"] = provider, name
+	}
+	if text, given := a.in.flags["alias"]; given {
+		patch["aliases"] = words(text)
+	}
+	if text, given := a.in.flags["prices"]; given {
+		prices := map[string]any{}
+		for _, word := range words(text) {
+			name, price, _ := strings.Cut(word, "=")
+			switch name {
+			case "input", "output", "cache_read", "cache_write":
+				prices[name] = price
+			default:
+				return nil, invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75", "--prices: %q is no price", fit(word, 40))
+			}
+		}
+		patch["prices"] = prices
+	}
+	name, fromEnv := a.in.flags["key-env"]
+	file, fromFile := a.in.flags["key-file"]
+	switch {
+	case fromEnv && fromFile:
+		return nil, invalid("leave one of them out", "a model has one key: --key-env or --key-file")
+	case fromEnv && name == "":
+		patch["credential"] = nil
+	case fromEnv:
+		patch["credential"] = map[string]any{"env": name}
+	case fromFile:
+		if file == "-" && a.in.flags["file"] == "-" {
+			return nil, invalid("name a file for one of them", "--file and --key-file both read standard input")
+		}
+		raw, err := a.p.readInput("--key-file", file)
+		if err != nil {
+			return nil, err
+		}
+		if patch["credential"] = map[string]any{"secret": strings.TrimSpace(string(raw))}; strings.TrimSpace(string(raw)) == "" {
+			return nil, invalid("put the provider's key into it", "--key-file: the file is empty")
+		}
+	}
+	return patch, nil
+}
+
+func (a *admin) createModel(ctx context.Context, id string) error {
+	patch, err := a.modelFields()
+	if err != nil {
+		return err
+	}
+	var key struct{ Env, Secret string }
+	if named, given := patch["credential"]; given && named != nil {
+		fields, _ := named.(map[string]any)
+		if key, err = into[struct{ Env, Secret string }](fields); err != nil {
+			return err
+		}
+	}
+	delete(patch, "credential")
+	m, err := into[client.NewModel](patch)
+	if err != nil {
+		return err
+	}
+	m.ID, m.Env, m.Key = id, key.Env, secret.New(key.Secret)
+	made, err := a.client.CreateModel(ctx, a.tenant, m)
+	if err != nil {
+		return err
+	}
+	return a.showOne(made)
+}
+
+func (a *admin) listModels(ctx context.Context, _ string) error {
+	return showList(a, a.client.Models(ctx, a.tenant, a.listed()), []string{"ID", "STATUS", "MODEL", "ALIASES", "INPUT", "OUTPUT", "KEY"},
+		func(m *client.TenantModel) []string {
+			key := "-"
+			switch {
+			case m.Credential.Env != "":
+				key = "$" + m.Credential.Env
+			case m.Credential.EndsIn != "":
+				key = "…" + strings.TrimPrefix(m.Credential.EndsIn, "…")
+			}
+			return []string{
+				m.ID, m.Status, m.Provider + ":" + m.Name, orDash(strings.Join(m.Aliases, ",")), orDash(m.Prices.Input), orDash(m.Prices.Output), key,
+			}
+		})
+}
+
+func (a *admin) showModel(ctx context.Context, id string) error {
+	m, err := a.client.Model(ctx, a.tenant, id)
+	if err != nil {
+		return err
+	}
+	return a.showOne(m)
+}
+
+func (a *admin) updateModel(ctx context.Context, id string) error {
+	patch, err := a.modelFields()
+	if err != nil {
+		return err
+	}
+	return a.patchModel(ctx, id, patch)
+}
+
+func (a *admin) patchModel(ctx context.Context, id string, patch client.Patch) error {
+	read, err := a.revision()
+	if err != nil {
+		return err
+	}
+	m, err := a.client.UpdateModel(ctx, a.tenant, id, read, patch)
+	if err != nil {
+		return err
+	}
+	return a.showOne(m)
+}
+
+func (a *admin) activateModel(ctx context.Context, id string) error {
+	return a.patchModel(ctx, id, client.Patch{"status": client.Active})
+}
+
+func (a *admin) deactivateModel(ctx context.Context, id string) error {
+	return a.patchModel(ctx, id, client.Patch{"status": client.Inactive})
+}
+
+func (a *admin) deleteModel(ctx context.Context, id string) error {
+	read, err := a.revision()
+	if err != nil {
+		return err
+	}
+	return a.client.DeleteModel(ctx, a.tenant, id, read)
+}
+
+func (a *admin) createKey(ctx context.Context, _ string) error {
+	n := client.NewKey{Name: a.in.flags["name"], User: a.in.flags["user"], Scopes: words(a.in.flags["scopes"])}
+	if len(n.Scopes) == 0 {
+		return invalid("--scopes read,write is for an application; admin:read and admin:write administer the tenant", "a key needs scopes")
+	}
+	if text, given := a.in.flags["expires"]; given {
+		at, err := expiry(a.p.now(), text)
+		if err != nil {
+			return err
+		}
+		n.ExpiresAt = at
+	}
+	k, token, err := a.client.CreateKey(ctx, a.tenant, n)
+	if err != nil {
+		return err
+	}
+	if a.in.on("json") {
+		return a.showOne(struct {
+			client.APIKey
+
+			Token string `json:"token"`
+		}{k, token.Reveal()})
+	}
+	if err := a.p.print(token.Reveal() + "\n"); err != nil {
+		return err
+	}
+	ends := ""
+	if !k.ExpiresAt.IsZero() {
+		ends = ", until " + when(k.ExpiresAt)
+	}
+	fmt.Fprintf(a.p.stderr, "This is key %s, for %s%s. It is shown this once: keep it.\n", k.ID, strings.Join(k.Scopes, ", "), ends)
+	return nil
+}
+
+// expiry reads when a key is to end.
+func expiry(now time.Time, text string) (time.Time, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
+			return now.AddDate(0, 0, n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	for _, form := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, invalid("write it as 90d, 12h or 2027-01-31", "--expires: %q is no time", fit(text, 40))
+}
+
+func (a *admin) listKeys(ctx context.Context, _ string) error {
+	now := time.Now()
+	return showList(a, a.client.Keys(ctx, a.tenant, a.listed()), []string{"ID", "STATUS", "SCOPES", "EXPIRES", "USER", "NAME"},
+		func(k *client.APIKey) []string {
+			status := client.Active
+			switch {
+			case !k.RevokedAt.IsZero():
+				status = "revoked"
+			case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
+				status = "expired"
+			}
+			return []string{k.ID, status, strings.Join(k.Scopes, ","), when(k.ExpiresAt), orDash(k.User), k.Name}
+		})
+}
+
+func (a *admin) revokeKey(ctx context.Context, id string) error {
+	k, err := a.client.RevokeKey(ctx, a.tenant, id)
+	if err != nil {
+		return err
+	}
+	return a.showOne(k)
+}
+
+func (a *admin) listConversations(ctx context.Context, _ string) error {
+	return showList(a, a.client.Conversations(ctx, a.tenant, a.in.on("archived")), []string{"ID", "UPDATED", "TITLE"},
+		func(c *client.Conversation) []string { return []string{c.ID, when(c.UpdatedAt), c.Title} })
+}
+
+func (a *admin) listAudit(ctx context.Context, _ string) error {
+	list := a.client.Audit(ctx, a.tenant, client.AuditOptions{Action: a.in.flags["action"], Object: a.in.flags["object"]})
+	return showList(a, list, []string{"SEQ", "TIME", "WHO", "ACTION", "OBJECT", "WHAT"}, func(e *client.AuditEntry) []string {
+		return []string{strconv.FormatInt(e.Seq, 10), when(e.Time), whoDid(e), e.Action, e.Object, string(e.Detail)}
+	})
+}
+
+// whoDid names who made an entry of the audit.
+func whoDid(e *client.AuditEntry) string {
+	who := "operator"
+	if !e.By.Operator {
+		who = orDash(e.By.Tenant)
+	}
+	if e.By.Key != "" {
+		who += " key " + e.By.Key
+	}
+	if e.By.User != "" {
+		who += " (" + e.By.User + ")"
+	}
+	return who
+}
+
+// verifyAudit says whether the audit is as it was written; where it is not, that is an error.
+func (a *admin) verifyAudit(ctx context.Context, _ string) error {
+	v, err := a.client.VerifyAudit(ctx, a.tenant)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.in.on("json"):
+		err = a.showOne(v)
+	case v.Broken == 0:
+		err = a.p.print(fmt.Sprintf("%d entries, all as they were written; the last hash is %x\n", v.Entries, v.Head))
+	}
+	if err != nil || v.Broken == 0 {
+		return err
+	}
+	return &event.Error{
+		Kind: event.ErrConflict, Message: fmt.Sprintf("entry %d of the audit is not as it was written, or not there", v.Broken),
+		Hint: "hold it against a backup, and find out who has written to the database",
+	}
+}
+
+func (a *admin) listed() client.ListOptions {
+	o := client.ListOptions{Status: a.in.flags["status"], Sort: a.in.flags["sort"]}
+	if a.limit > 0 {
+		o.Page = min(a.limit+1, 100)
+	} else {
+		o.Page = 100
+	}
+	return o
+}

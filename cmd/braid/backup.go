@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"modernc.org/sqlite"
+
+	"github.com/braidrun/braid/event"
+)
+
+func backupCommand() command {
+	return command{
+		name: "backup", args: "DIR", short: "copy the data folder while a server works on it",
+		about: `Writes a copy of what the data folder keeps into a new folder: conversations, and
+who there is. Whoever works in the data folder goes on meanwhile. To restore it,
+serve the copy: braid serve --data DIR.
+
+The copy is of one moment for each of the two files. The conversations' logs are
+copied first, so that everything in the list has its log, as far as it had one then.
+Not in the copy are the keys that stored secrets are encrypted with, because who has
+both can read them, the server's token, and files that conversations have made.
+
+On PostgreSQL, use its own tools: pg_dump, or archiving.`,
+		examples: []example{
+			{`braid backup /backups/$(date +%F)`, "copy the data folder into a new one"},
+			{`braid serve --data /backups/2026-11-21`, "serve the copy"},
+		},
+		options: true, some: []string{"data"},
+		run: backup,
+	}
+}
+
+// journalFile is the journal in the data folder.
+const journalFile = "journal.db"
+
+// backedUp are the files of a backup, in the order of copying: what is named by another
+// file comes before it. The second may be missing, where nothing was ever served.
+var backedUp = []string{journalFile, serviceFile}
+
+func backup(ctx context.Context, p *process, in *invocation) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(in.args) != 1 {
+		return invalid("braid backup DIR", "braid backup takes the folder to make")
+	}
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	target, err := filepath.Abs(in.args[0])
+	if err != nil {
+		return invalid("name another one", "the folder cannot be made")
+	}
+	// It is opened for looking first: the errors are those of a folder that holds nothing,
+	// of an older version, of another program.
+	a, err := p.openArchive(cfg)
+	if kindOf(err) == event.ErrNotFound {
+		return &event.Error{
+			Kind: event.ErrNotFound, Message: "the data folder holds no conversations, so there is nothing to copy",
+			Hint: "name the server's folder with --data; what is kept in PostgreSQL is copied with pg_dump",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	unfinished, err := newFolder(target)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(unfinished)
+		}
+	}()
+	size := int64(0)
+	for _, name := range backedUp {
+		from := filepath.Join(cfg.Data, name)
+		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) && name != journalFile {
+			continue
+		}
+		to := filepath.Join(unfinished, name)
+		if err := copyDatabase(ctx, from, to); err != nil {
+			return backupError(p.spaceError(err, filepath.Dir(target)))
+		}
+		if info, err := os.Stat(to); err == nil {
+			size += info.Size()
+		}
+	}
+	if err := os.Rename(unfinished, target); err != nil {
+		return backupError(err)
+	}
+	syncFolder(filepath.Dir(target))
+	_, err = fmt.Fprintf(p.stdout, "copied %s to %s\nnot in it: the keys of stored secrets, the server's token, files of conversations\n",
+		sizeWords(size), cleanLine(in.args[0]))
+	return outputError(err)
+}
+
+func sizeWords(n int64) string {
+	const kib = 1 << 10
+	if n < kib*kib {
+		return fmt.Sprintf("%d KiB", (n+kib-1)/kib)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(kib*kib))
+}
+
+// newFolder makes a folder beside the target, which takes its place when it is whole.
+func newFolder(target string) (string, error) {
+	entries, err := os.ReadDir(target)
+	switch {
+	case err == nil && len(entries) > 0:
+		return "", &event.Error{
+			Kind: event.ErrConflict, Message: "there is something in the folder already",
+			Hint: "name one that is not there: a backup replaces nothing",
+		}
+	case err == nil:
+		if err := os.Remove(target); err != nil {
+			return "", backupError(err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", backupError(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return "", backupError(err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(target), filepath.Base(target)+".part")
+	if err != nil {
+		return "", backupError(err)
+	}
+	return dir, nil
+}
+
+// copyDatabase copies one moment of a database that somebody may be writing.
+func copyDatabase(ctx context.Context, from, to string) (err error) {
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if from, err = filepath.Abs(from); err != nil {
+		return err
+	}
+	path := filepath.ToSlash(from)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive's letter
+	}
+	address := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"mode": {"rw"}, "_pragma": {"busy_timeout(10000)"}, "_dqs": {"0"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", address.String())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
+		return err
+	}
+	// What it has written need not be on the disk yet.
+	if f, err = os.OpenFile(to, os.O_RDWR, 0o600); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncFolder has the names in a folder reach the disk, where the system can.
+func syncFolder(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync() // some systems cannot
+		_ = d.Close()
+	}
+}
+
+// SQLite's codes for what a person can do something about.
+const (
+	sqliteFull    = 13
+	sqliteCorrupt = 11
+)
+
+func backupError(err error) error {
+	if _, told := errors.AsType[*event.Error](err); told {
+		return err
+	}
+	e := &event.Error{Kind: event.ErrUnavailable, Message: "the copy cannot be written", Hint: "look at the disk, and try again", Err: err}
+	if s, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch s.Code() & 0xff {
+		case sqliteFull:
+			e.Kind, e.Message, e.Hint = event.ErrStorageFull, "there is no space left for the copy", "free some, or choose another disk"
+		case sqliteCorrupt:
+			e.Kind, e.Message = event.ErrInternal, "the data is damaged, so there is no copy of it"
+			e.Hint = "keep the backups that you have; braid doctor looks at the folder"
+		}
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.Kind, e.Message, e.Hint = event.ErrCancelled, "the copy was broken off, and nothing of it is left", ""
+	case errors.Is(err, fs.ErrPermission):
+		e.Kind, e.Message, e.Hint = event.ErrPermission, "the copy cannot be written there", "choose a folder that this user may write in"
+	}
+	return e
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// certificate is the server's own, in two files that somebody renews: it is read again
+// when they have changed, for the connections that begin then.
+type certificate struct {
+	cert, key string
+	log       *slog.Logger
+	now       func() time.Time
+
+	mu      sync.Mutex
+	pair    *tls.Certificate
+	state   [2]stamp
+	looked  time.Time
+	trouble bool
+}
+
+// stamp tells whether a file is still the one that was read.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+// certificateLook is how often it is looked whether the files have changed.
+const certificateLook = 10 * time.Second
+
+// openTLS reads the flags' certificate; nil is none.
+func (p *process) openTLS(in *invocation, log *slog.Logger) (*tls.Config, error) {
+	cert, key := in.flags["tls-cert"], in.flags["tls-key"]
+	switch {
+	case cert == "" && key == "":
+		return nil, nil //nolint:nilnil // there is none
+	case cert == "" || key == "":
+		return nil, invalid("give both: the certificate with its chain, and its private key", "--tls-cert and --tls-key belong together")
+	case strings.HasPrefix(in.flags["addr"], unixPrefix):
+		return nil, invalid("leave both files out: nothing of it leaves this machine", "a socket needs no certificate")
+	case in.on("chat"):
+		return nil, invalid("leave --chat out, and open braid chat --server https://NAME beside it", "--chat talks to a server without TLS")
+	}
+	c := &certificate{cert: cert, key: key, log: log, now: p.now}
+	state, err := c.stamps()
+	if err == nil {
+		err = c.read(state)
+	}
+	if err != nil {
+		return nil, certificateError(err)
+	}
+	if info, err := os.Stat(key); err == nil && info.Mode().Perm()&0o007 != 0 {
+		log.Warn("everybody on this machine can read the private key of the server's certificate")
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}, nil
+}
+
+func certificateError(err error) error {
+	e := &event.Error{
+		Kind: event.ErrInvalid, Message: "the server's certificate and its key cannot be used together", Err: err,
+		Hint: "give PEM files: --tls-cert with the certificate and its chain, --tls-key with the private key of that certificate",
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind, e.Message, e.Hint = event.ErrNotFound, "there is no such file with a certificate or its key", "check --tls-cert and --tls-key"
+	case errors.Is(err, fs.ErrPermission):
+		e.Kind, e.Message, e.Hint = event.ErrPermission, "the certificate or its key cannot be read", "let this user read both files"
+	}
+	return e
+}
+
+// get gives the certificate for a connection. One that cannot be read any more stays in
+// use as it was: somebody may be about to write it.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := c.now(); now.Sub(c.looked) >= certificateLook {
+		c.looked = now
+		c.look()
+	}
+	return c.pair, nil
+}
+
+func (c *certificate) look() {
+	state, err := c.stamps()
+	if err == nil {
+		if state == c.state {
+			return
+		}
+		err = c.read(state)
+	}
+	switch {
+	case err != nil && !c.trouble:
+		c.log.Warn("the server's certificate has changed and cannot be used: the one before stays in use", "error", certificateError(err))
+	case err == nil:
+		c.log.Info("the server's certificate was read again", "until", c.pair.Leaf.NotAfter)
+	}
+	c.trouble = err != nil
+}
+
+// read reads both files.
+func (c *certificate) read(state [2]stamp) error {
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return err
+	}
+	if pair.Leaf == nil {
+		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return err
+		}
+	}
+	c.pair, c.state = &pair, state
+	return nil
+}
+
+func (c *certificate) stamps() (state [2]stamp, err error) {
+	for i, file := range []string{c.cert, c.key} {
+		info, err := os.Stat(file)
+		if err != nil {
+			return state, err
+		}
+		state[i] = stamp{info.ModTime(), info.Size()}
+	}
+	return state, nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/secret"
+)
+
+// postgresEnv holds the address of the database that a server keeps things in. There may
+// be a password in it, so it is a secret: nothing shows it.
+const postgresEnv = envPrefix + "POSTGRES_URL"
+
+// mostAddress bounds the file with an address.
+const mostAddress = 64 << 10
+
+// postgresFlags say where the database is.
+func postgresFlags() []flagSpec {
+	return []flagSpec{
+		{name: "postgres", value: "URL", help: "keep everything in this PostgreSQL database; a password belongs into " + postgresEnv + " or a file"},
+		{name: "postgres-file", value: "FILE", help: "file that holds the address of the database (" + postgresEnv + ")"},
+	}
+}
+
+// archivePostgresFlags are postgresFlags for those who look around.
+func archivePostgresFlags() []flagSpec {
+	flags := postgresFlags()
+	flags[0].help = `look in this PostgreSQL database; "env" is the one that ` + postgresEnv + " names"
+	return flags
+}
+
+// passwordInWords finds a password in an address of the form "host=… password=…".
+var passwordInWords = regexp.MustCompile(`(?i)(^|[\s?&])(ssl)?password\s*=`)
+
+// postgresAddress is where the database is, empty where it is to be none. The variable is
+// asked where ambient is set and no flag says otherwise.
+func (p *process) postgresAddress(in *invocation, ambient bool) (secret.Secret, error) {
+	flag, file := in.flags["postgres"], in.flags["postgres-file"]
+	switch {
+	case flag != "" && file != "":
+		return secret.Secret{}, invalid("leave one of them out", "--postgres and --postgres-file are both given")
+	case file != "":
+		data, err := readLimited(file, mostAddress)
+		e := &event.Error{Kind: event.ErrPermission, Message: "the file with the database's address cannot be read", Err: err}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			e.Kind, e.Message, e.Hint = event.ErrNotFound, "there is no file with the database's address", "check --postgres-file"
+			return secret.Secret{}, e
+		case err != nil:
+			e.Hint = "let this user read it, and nobody else"
+			return secret.Secret{}, e
+		}
+		address := secret.New(string(data))
+		if address.Empty() {
+			return secret.Secret{}, invalid("write the address in it: postgres://role:password@host/database",
+				"the file with the database's address is empty")
+		}
+		return address, nil
+	case flag == "env" || flag == "" && ambient:
+		address := secret.New(p.getenv(postgresEnv))
+		if address.Empty() && flag != "" {
+			return secret.Secret{}, invalid("set it: postgres://role:password@host/database", "%s is not set", postgresEnv)
+		}
+		return address, nil
+	case flag == "":
+		return secret.Secret{}, nil
+	}
+	u, err := url.Parse(flag)
+	has := passwordInWords.MatchString(flag)
+	if err == nil && u.User != nil {
+		_, set := u.User.Password()
+		has = has || set
+	}
+	if has {
+		return secret.Secret{}, invalid("set "+postgresEnv+", or name a file with --postgres-file; libpq's ~/.pgpass is read, too",
+			"a password on a command line can be read by everybody on this machine")
+	}
+	return secret.New(flag), nil
+}
+
+// postgresError says what to do about a database that cannot be used.
+func postgresError(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Op = ""
+	const migrate = "as the owner of the tables: braid migrate --postgres URL --role ROLE"
+	switch {
+	case e.Kind == event.ErrUnsupported, e.Kind == event.ErrPermission && strings.Contains(e.Hint, "migrate"):
+		told.Hint = migrate + "; ROLE is the one that servers log in as"
+	case e.Kind == event.ErrNotFound && strings.Contains(e.Message, "database"):
+		told.Hint = "make it (CREATE DATABASE … ENCODING 'UTF8'), or correct its name in the address; then, " + migrate
+	case e.Kind == event.ErrNewer:
+		told.Hint = "run the newer version of braid, or restore a backup from before the upgrade"
+	}
+	return &told
+}
+
+// openPostgresArchive opens the database to read in it, beside the servers that are at work.
+func (p *process) openPostgresArchive(ctx context.Context, address secret.Secret) (archive, error) {
+	store, err := postgres.Open(ctx, postgres.Options{URL: address.Reveal(), Connections: 2})
+	if err != nil {
+		return nil, postgresError(err)
+	}
+	return store, nil
+}
+
+// migrateError is postgresError for the one who migrates.
+func migrateError(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Op = ""
+	if e.Kind == event.ErrPermission && strings.Contains(e.Hint, "migrate") {
+		told.Hint = "migrate as the owner of the tables, who may make schemas in the database: GRANT CREATE ON DATABASE … TO owner"
+	}
+	return &told
+}

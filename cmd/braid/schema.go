@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+)
+
+// maxSchema bounds a schema that is read from a file.
+const maxSchema = 1 << 20
+
+// schemaFlag asks for an answer in the form of a schema.
+func schemaFlag() flagSpec {
+	return flagSpec{
+		name: "schema", value: "FILE|JSON",
+		help: "answer with JSON that keeps to this JSON schema: a file, or the schema itself, such as {\"type\":\"object\",…}",
+	}
+}
+
+// schema reads what the flag gives; nil where it is not there.
+func (in *invocation) schema() (json.RawMessage, error) {
+	text, given := in.flags["schema"]
+	if !given {
+		return nil, nil
+	}
+	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "{") {
+		raw, err := readSchema(text)
+		if err != nil {
+			return nil, &event.Error{
+				Kind: event.ErrInvalid, Message: "the file of --schema cannot be read", Err: err,
+				Hint: "name a file that you may read, of at most 1 MiB, or write the schema itself, which begins with {",
+			}
+		}
+		text = string(raw)
+	}
+	raw := json.RawMessage(text)
+	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
+		return nil, &event.Error{
+			Kind: event.ErrInvalid, Message: "what --schema gives is no JSON: " + err.Error(), Err: err,
+			Hint: `give a JSON schema, such as {"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`,
+		}
+	}
+	return raw, nil
+}
+
+// indented is JSON for people.
+func indented(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return raw
+	}
+	return b.Bytes()
+}
+
+func readSchema(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
+	if err == nil && len(raw) > maxSchema {
+		err = io.ErrShortBuffer
+	}
+	return raw, err
+}

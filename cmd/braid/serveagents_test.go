@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model/openai/openaitest"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// A tenant's agent is asked over its provider's own wire: with the tenant's key, its whole system
+// prompt in order, and the tools that fit its patterns.
+func TestAgentsOfTenants(t *testing.T) {
+	t.Parallel()
+	vendor := openaitest.Start(
+		openaitest.Text(openaitest.Chat, "Dear Ann."), openaitest.Text(openaitest.Chat, "A letter to Ann"),
+		openaitest.Text(openaitest.Chat, "Yours."),
+	)
+	defer vendor.Close()
+	env := map[string]string{"OPENAI_API_KEY": "sk-operator", "OPENAI_BASE_URL": vendor.URL, "ACME": openaitest.Key, "OTHER": "sk-wrong"}
+	p, _, _ := testProcess(t, env)
+	p.openRef = nil
+	db, err := database.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	d := directory.New(directory.Options{Database: db, Environment: p.getenv})
+	defer d.Close()
+	by := directory.By{Operator: true}
+	try := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	try(d.CreateTenant(t.Context(), by, directory.Tenant{ID: "acme", SystemPrompt: "You work for Acme.", Agent: "clerk"}, ""))
+	try(d.CreateModel(t.Context(), by, directory.Model{
+		Tenant: "acme", ID: "writer", Provider: "openai", Name: "gpt-5.4", Aliases: []string{"haiku"}, Credential: directory.Credential{Env: "ACME"},
+	}, ""))
+	try(d.CreateAgent(t.Context(), by, directory.Agent{Tenant: "acme", ID: "clerk", AgentSpec: directory.AgentSpec{
+		Instructions: "You write letters.", Model: "writer", Tools: []string{"calculator", "read_*", "skill*", "list_files"}, Skills: []string{"letter", "gone"},
+		SubAgents: map[string]directory.SubAgent{"critic": {Description: "Judges a letter.", Instructions: "Be kind.", Model: "haiku", Tools: []string{}}},
+	}}, ""))
+
+	scratch := t.TempDir()
+	cfg := &config{settings: settings{Model: "demo", Tools: "calculator,clock,files", Scratch: scratch, Skills: []string{skillsFolder(t)}, Instructions: "the server's"}}
+	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	store := &journal.Memory{}
+	s, err := service.New(service.Options{
+		Journal: store, Rows: &service.MemoryRows{}, Agent: a.agent, Directory: d, Instructions: cfg.Instructions, Workspace: a.workspace, OpenModel: a.open,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Drain(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	ann := service.Principal{Tenant: "acme", User: "ann"}
+	conv, err := s.CreateConversation(t.Context(), ann, service.NewConversation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(scratch, conv.ID), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(scratch, conv.ID, "notes.txt"), []byte("be brief"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	say := func(text string) *event.RunEnded {
+		t.Helper()
+		started, err := s.StartRun(t.Context(), ann, conv.ID, service.RunRequest{Input: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 500 {
+			events, err := store.Read(t.Context(), conv.ID, 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(events); n > 0 && events[n-1].Run == started.Run.ID {
+				if end, ok := events[n-1].Body.(*event.RunEnded); ok {
+					return end
+				}
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal("the run does not end")
+		return nil
+	}
+	if end := say("A letter to Ann, please."); end.Status != event.RunCompleted {
+		t.Fatalf("it ended as %+v: %v", end, end.Err)
+	}
+	var body struct {
+		Model    string `json:"model"`
+		Messages []struct {
+			Content string `json:"content"`
+		} `json:"messages"`
+		Tools []struct {
+			Function struct {
+				Name string `json:"name"`
+			} `json:"function"`
+		} `json:"tools"`
+	}
+	asked := vendor.Asked()
+	if err := json.Unmarshal(asked[0].Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	told := body.Messages[0].Content
+	const prompt = `You work for Acme.
+
+You write letters.
+
+<workspace>
+The files of this conversation are in the scratch folder. The tools write_file, read_file, list_files, delete_file reach them, by their names.
+- notes.txt (8 bytes)
+</workspace>
+
+<skills>`
+	got, rest, _ := strings.Cut(told, "<skills>")
+	if diff := cmp.Diff(prompt, got+"<skills>"); diff != "" || body.Model != "gpt-5.4" {
+		t.Errorf("%s is told (-want +got):\n%s", body.Model, diff)
+	}
+	if !strings.Contains(rest, "Where it fits, use one of these first, in this order: letter.") || strings.Contains(told, "the server's") {
+		t.Errorf("%s", rest)
+	}
+	var names []string
+	for _, tool := range body.Tools {
+		names = append(names, tool.Function.Name)
+	}
+	slices.Sort(names)
+	if want := []string{"calculator", "critic", "list_files", "read_file", "skill"}; !slices.Equal(names, want) {
+		t.Errorf("its tools are %v, want %v", names, want)
+	}
+	for range 500 {
+		if c, err := s.GetConversation(t.Context(), ann, conv.ID); err != nil || c.Title == "A letter to Ann" {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if c, err := s.GetConversation(t.Context(), ann, conv.ID); err != nil || c.Title != "A letter to Ann" || c.Agent != "clerk" || c.AgentVersion != 1 {
+		t.Errorf("%+v (%v)", c.Row, err)
+	}
+
+	// Another key is another model: the old one is not asked with any more.
+	if _, err := d.UpdateModel(t.Context(), by, "acme", "writer", 0, func(m *directory.Model) error {
+		m.Credential = directory.Credential{Env: "OTHER"}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if end := say("And another one."); end.Status != event.RunFailed || end.Err == nil || end.Err.Kind != event.ErrModelAuth {
+		t.Errorf("with a wrong key it ended as %+v", end)
+	}
+	if n := len(a.own.open); n != 1 {
+		t.Errorf("%d models are open", n)
+	}
+}

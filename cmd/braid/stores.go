@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+)
+
+// serviceFile is the service's own database in the data folder.
+const serviceFile = "service.db"
+
+// stores are where a server keeps things: two files in the data folder, for one process,
+// or a PostgreSQL database, for many.
+type stores struct {
+	journal interface {
+		journal.Store
+		Close() error
+	}
+	database *database.DB
+	rows     service.Rows
+	// shared says that other processes may work on the same.
+	shared bool
+}
+
+// where says it to people.
+func (s *stores) where(cfg *config) string {
+	if s.shared {
+		return "PostgreSQL; token and files in " + cfg.Data
+	}
+	return cfg.Data
+}
+
+// close closes what is open.
+func (s *stores) close() error {
+	var errs []error
+	if s.database != nil {
+		errs = append(errs, s.database.Close())
+	}
+	if s.journal != nil {
+		errs = append(errs, s.journal.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// openStores opens them, and leaves nothing open where one of them cannot be.
+func (p *process) openStores(ctx context.Context, cfg *config, in *invocation) (_ *stores, err error) {
+	address, err := p.postgresAddress(in, true)
+	if err != nil {
+		return nil, err
+	}
+	s := &stores{shared: !address.Empty()}
+	defer func() {
+		if err != nil {
+			_ = s.close() // the first error is the one that matters
+		}
+	}()
+	if s.shared {
+		err = s.openShared(ctx, cfg, address.Reveal())
+	} else {
+		err = s.openOwn(p, cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.rows = service.NewRows(s.database)
+	return s, nil
+}
+
+func (s *stores) openOwn(p *process, cfg *config) error {
+	own, err := p.openStore(cfg)
+	if err != nil {
+		return err
+	}
+	s.journal = own
+	s.database, err = database.OpenSQLite(filepath.Join(cfg.Data, serviceFile))
+	return storeError(p.spaceError(err, cfg.Data))
+}
+
+func (s *stores) openShared(ctx context.Context, cfg *config, url string) error {
+	if err := checkFolder(cfg.Data); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil { // for the token, and files of conversations
+		return storeError(&event.Error{Kind: event.ErrPermission, Message: "the data folder cannot be made", Err: err})
+	}
+	far, err := postgres.Open(ctx, postgres.Options{URL: url})
+	if err != nil {
+		return postgresError(err)
+	}
+	s.journal = far
+	s.database, err = database.OpenPostgres(ctx, database.PostgresOptions{URL: url})
+	return postgresError(err)
+}

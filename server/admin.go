@@ -1,0 +1,197 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// adminRoutes are those below /v1/admin. Who has the scope of a route may use it for the
+// tenant of the credential, and with the scope operator for every tenant.
+func (s *Server) adminRoutes() []route {
+	const read, write, operator = service.ScopeAdminRead, service.ScopeAdminWrite, service.ScopeOperator
+	const tenant = "/v1/admin/tenants/{tenant}"
+	list := []route{
+		{"POST", "/v1/admin/tenants", operator, s.createTenant},
+		{"GET", "/v1/admin/tenants", operator, s.listTenants},
+		{"GET", tenant, read, s.getTenant},
+		{"PATCH", tenant, write, s.updateTenant},
+		{"DELETE", tenant, operator, s.eraseTenant},
+		{"POST", tenant + "/agents", write, s.createAgent},
+		{"GET", tenant + "/agents", read, s.listAgents},
+		{"GET", tenant + "/agents/{agent}", read, s.getAgent},
+		{"PATCH", tenant + "/agents/{agent}", write, s.updateAgent},
+		{"GET", tenant + "/agents/{agent}/versions", read, s.listAgentVersions},
+		{"GET", tenant + "/agents/{agent}/versions/{version}", read, s.getAgentVersion},
+		{"GET", tenant + "/conversations", read, s.listTenantConversations},
+		{"GET", tenant + "/usage", read, s.listUsage},
+		{"GET", tenant + "/usage/sums", read, s.sumUsage},
+		{"GET", tenant + "/tools", read, s.listToolCalls},
+		{"GET", tenant + "/conversations/{id}/messages", read, s.listMessages},
+	}
+	// What stands below a tenant stands once more for what is nobody's: the models that all
+	// share, the operator's own keys, and the audit of what concerns no tenant alone.
+	for _, at := range []string{tenant, "/v1/admin"} {
+		r, w := read, write
+		if at != tenant {
+			r, w = operator, operator
+		}
+		list = append(
+			list,
+			route{"POST", at + "/models", w, s.createModel},
+			route{"GET", at + "/models", r, s.listModelsOf},
+			route{"GET", at + "/models/{model}", r, s.getModel},
+			route{"PATCH", at + "/models/{model}", w, s.updateModel},
+			route{"DELETE", at + "/models/{model}", w, s.deleteModel},
+			route{"POST", at + "/keys", w, s.createKey},
+			route{"GET", at + "/keys", r, s.listKeys},
+			route{"GET", at + "/keys/{key}", r, s.getKey},
+			route{"DELETE", at + "/keys/{key}", w, s.revokeKey},
+			route{"GET", at + "/audit", r, s.listAudit},
+			route{"GET", at + "/audit/verify", r, s.verifyAudit},
+		)
+	}
+	for i := range list {
+		list[i].handle = s.administration(list[i].handle)
+	}
+	return list
+}
+
+// administration is what all handlers below /v1/admin have in common.
+func (s *Server) administration(handle func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if s.options.Directory == nil {
+			return &event.Error{
+				Kind: event.ErrUnsupported, Message: "this server keeps no tenants", Hint: "start it with a directory",
+			}
+		}
+		if err := s.ownTenant(r); err != nil {
+			return addressed(err)
+		}
+		return addressed(handle(w, r))
+	}
+}
+
+// ownTenant refuses another tenant's address as one that nobody has.
+func (s *Server) ownTenant(r *http.Request) error {
+	id := r.PathValue("tenant")
+	p := who(r)
+	switch {
+	case id == "": // no tenant's; the route asks for the scope operator
+		return nil
+	case id == p.Tenant:
+		return nil
+	case p.May(service.ScopeOperator):
+		_, err := s.options.Directory.GetTenant(r.Context(), id)
+		return err
+	}
+	return &event.Error{
+		Kind: event.ErrNotFound, Code: "TENANT_NOT_FOUND", Message: "there is no such tenant", Hint: "list what there is, and look at the id",
+	}
+}
+
+// addressed makes of what an address names and nobody has a 404, whatever it would be where
+// a body names it.
+func addressed(err error) error {
+	if kind := event.KindOf(err); err == nil || kind != event.ErrNotFound && kind != event.ErrModelNotFound {
+		return err
+	}
+	_, d := explain(err, "")
+	return &statusError{http.StatusNotFound, d.Code, d.Message, d.Hint}
+}
+
+// tenantOf is the tenant that an address names; "" is what all share.
+func tenantOf(r *http.Request) string { return r.PathValue("tenant") }
+
+// below is the address of something of the request's tenant.
+func (s *Server) adminAt(r *http.Request, parts ...string) string {
+	if t := tenantOf(r); t != "" {
+		parts = append([]string{"tenants", t}, parts...)
+	}
+	return s.at(append([]string{"admin"}, parts...)...)
+}
+
+// by is who makes a change.
+func by(r *http.Request) directory.By { return callerOf(r).By() }
+
+// idempotency is the key under which a request may be repeated.
+func idempotency(r *http.Request) (string, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if len(key) > maxKey {
+		return "", bad("the Idempotency-Key is too long", "send at most 255 bytes")
+	}
+	return key, nil
+}
+
+// revision is the one that the caller has read, by If-Match (RFC 9110, section 13.1.1); 0 where
+// any will do.
+func revision(r *http.Request) (int64, error) {
+	lines := r.Header.Values("If-Match")
+	if len(lines) == 0 || len(lines) == 1 && lines[0] == "*" {
+		return 0, nil
+	}
+	text, opened := strings.CutPrefix(lines[0], `"`)
+	text, closed := strings.CutSuffix(text, `"`)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if len(lines) > 1 || err != nil || n < 1 || !opened || !closed {
+		return 0, bad("If-Match is no revision", `send the ETag of what was read, such as "3"`)
+	}
+	return n, nil
+}
+
+// kept answers with something that has revisions.
+func kept(w http.ResponseWriter, status int, revision int64, v any) error {
+	w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(revision, 10)))
+	writeJSON(w, status, v)
+	return nil
+}
+
+// page is a part of a list; Next is null on the last one.
+type page[T any] struct {
+	Data []T     `json:"data"`
+	Next *string `json:"next_cursor"`
+}
+
+// answerPage answers with a part of a list.
+func answerPage[T any](w http.ResponseWriter, list []T, next string) error {
+	out := page[T]{Data: list}
+	if list == nil {
+		out.Data = []T{}
+	}
+	if next != "" {
+		out.Next = &next
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// listed answers with a page of a list of the directory's.
+func listed[T any](w http.ResponseWriter, r *http.Request, list func(q directory.Query) ([]T, string, error)) error {
+	values, err := query(r, "status", "sort", "cursor", "limit")
+	if err != nil {
+		return err
+	}
+	limit, err := number(values, "limit", directory.MostPage)
+	if err != nil {
+		return err
+	}
+	found, next, err := list(directory.Query{
+		Status: directory.Status(values["status"]), Sort: directory.Sort(values["sort"]), Cursor: values["cursor"], Limit: int(limit),
+	})
+	if err != nil {
+		return err
+	}
+	return answerPage(w, found, next)
+}
+
+// readPatch reads a merge patch.
+func (s *Server) readPatch(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
+	var patch json.RawMessage
+	err := s.readBody(w, r, &patch, false)
+	return patch, err
+}

@@ -1,0 +1,291 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
+)
+
+func (s *Server) listAudit(w http.ResponseWriter, r *http.Request) error {
+	values, err := query(r, "action", "object", "cursor", "limit")
+	if err != nil {
+		return err
+	}
+	limit, err := number(values, "limit", directory.MostPage)
+	if err != nil {
+		return err
+	}
+	list, next, err := s.options.Directory.Audit(r.Context(), tenantOf(r), directory.AuditQuery{
+		Action: values["action"], Object: values["object"], Cursor: values["cursor"], Limit: int(limit),
+	})
+	if err != nil {
+		return err
+	}
+	return answerPage(w, list, next)
+}
+
+func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
+	if _, err := query(r); err != nil {
+		return err
+	}
+	v, err := s.options.Directory.VerifyAudit(r.Context(), tenantOf(r))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, v)
+	return nil
+}
+
+// listTenantConversations lists a tenant's conversations, for who administers it.
+func (s *Server) listTenantConversations(w http.ResponseWriter, r *http.Request) error {
+	return s.conversationsOf(w, r, service.Principal{Tenant: tenantOf(r)})
+}
+
+// yesNo reads a parameter that is true or false.
+func yesNo(values map[string]string, name string) (bool, error) {
+	text, ok := values[name]
+	if !ok {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, bad("the parameter "+name+" is no true or false", "send true or false")
+	}
+	return on, nil
+}
+
+// tokensBody are the four counts that providers charge for.
+type tokensBody struct {
+	Input      int64 `json:"input_tokens"`
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+}
+
+// usageBody is what one attempt of a model call used.
+type usageBody struct {
+	tokensBody
+
+	Conversation string            `json:"conversation_id"`
+	Run          string            `json:"run_id"`
+	Turn         int               `json:"turn"`
+	Executor     string            `json:"executor,omitempty"`
+	Kind         journal.UsageKind `json:"kind"`
+	// ToolUseID and SubagentType are of a sub-agent; without them it is the main agent.
+	ToolUseID    string `json:"tool_use_id,omitempty"`
+	SubagentType string `json:"subagent_type,omitempty"`
+	Model        string `json:"model"`
+	// CostUSD is a decimal of dollars; null where it is not known.
+	CostUSD   *pricing.NanoUSD `json:"cost_usd"`
+	Attempt   int              `json:"attempt"`
+	Status    event.Outcome    `json:"status"`
+	RunStatus event.RunStatus  `json:"run_status"`
+	Time      time.Time        `json:"time"`
+}
+
+// sumBody is what many calls have used.
+type sumBody struct {
+	tokensBody
+
+	// Key is what they have in common: a model, a day such as 2026-11-21, …
+	Key   string `json:"key"`
+	Calls int64  `json:"calls"`
+	// CostUSD is null where the cost of one of them is not known; KnownUSD is that of the others.
+	CostUSD  *pricing.NanoUSD `json:"cost_usd"`
+	KnownUSD pricing.NanoUSD  `json:"known_cost_usd"`
+	Unpriced int64            `json:"unpriced_calls"`
+}
+
+// toolBody is a tool call as it stands.
+type toolBody struct {
+	Conversation string `json:"conversation_id"`
+	Run          string `json:"run_id"`
+	Turn         int    `json:"turn"`
+	Executor     string `json:"executor,omitempty"`
+	ToolUseID    string `json:"tool_use_id"`
+	// Parent is the call whose agent has made this one, SubagentType that agent.
+	Parent       string             `json:"parent_tool_use_id,omitempty"`
+	SubagentType string             `json:"subagent_type,omitempty"`
+	Name         string             `json:"tool_name"`
+	Source       string             `json:"source,omitempty"`
+	Input        json.RawMessage    `json:"input,omitempty"`
+	Output       json.RawMessage    `json:"output,omitempty"`
+	IsError      bool               `json:"is_error"`
+	Status       journal.ToolStatus `json:"status"`
+	Attempt      int                `json:"attempt"`
+	Began        time.Time          `json:"began_at"`
+	Finished     *time.Time         `json:"finished_at,omitempty"`
+}
+
+// messageBody is one message of a conversation, or a part of one.
+type messageBody struct {
+	Seq  int64 `json:"seq"`
+	Part int   `json:"part"`
+	Turn int   `json:"turn"`
+	// Run is empty for what belongs to none.
+	Run       string `json:"run_id,omitempty"`
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype,omitempty"`
+	ToolUseID string `json:"tool_use_id,omitempty"`
+	Parent    string `json:"parent_tool_use_id,omitempty"`
+	// Content is left out where it was redacted.
+	Content json.RawMessage `json:"content,omitempty"`
+	Time    time.Time       `json:"time"`
+}
+
+// logQuery reads what is wanted of a log. names are the parameters that this one takes.
+func logQuery(r *http.Request, names ...string) (q service.LogQuery, values map[string]string, err error) {
+	if values, err = query(r, append(names, "cursor", "limit")...); err != nil {
+		return q, nil, err
+	}
+	limit, err := number(values, "limit", service.MostPage)
+	if err != nil {
+		return q, nil, err
+	}
+	q = service.LogQuery{
+		Conversation: values["conversation"], Run: values["run"], Executor: values["executor"], Model: values["model"], Tool: values["tool"],
+		Cursor: values["cursor"], Limit: int(limit),
+	}
+	for name, into := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
+		if text, ok := values[name]; ok {
+			if *into, err = moment(name, text); err != nil {
+				return q, nil, err
+			}
+		}
+	}
+	return q, values, nil
+}
+
+// moment reads a parameter that is a time, or a day, which is its beginning in UTC.
+func moment(name, text string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(form, text); err == nil && t.Year() > 0 && t.Year() < 10000 {
+			return t, nil
+		}
+	}
+	return time.Time{}, bad("the parameter "+name+" is no time", "send one such as 2026-11-21 or 2026-11-21T07:00:00Z")
+}
+
+// ofTenant is the tenant that an address names, as the service asks whose things they are.
+func ofTenant(r *http.Request) service.Principal { return service.Principal{Tenant: tenantOf(r)} }
+
+func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
+	q, _, err := logQuery(r, "conversation", "run", "executor", "model", "from", "to")
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.service.Usage(r.Context(), ofTenant(r), q)
+	if err != nil {
+		return err
+	}
+	out := make([]usageBody, len(rows))
+	for i := range rows {
+		u := &rows[i]
+		out[i] = usageBody{
+			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, Kind: u.Kind,
+			ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Attempt: u.Attempt,
+			Status: u.Status, RunStatus: u.RunStatus, Time: u.Time,
+		}
+	}
+	return answerPage(w, out, next)
+}
+
+func (s *Server) sumUsage(w http.ResponseWriter, r *http.Request) error {
+	q, values, err := logQuery(r, "by", "conversation", "run", "executor", "model", "from", "to")
+	if err != nil {
+		return err
+	}
+	by := journal.UsageBy(values["by"])
+	switch by {
+	case "":
+		by = journal.UsageByModel
+	case journal.UsageByModel, journal.UsageByConversation, journal.UsageByRun, journal.UsageByDay, journal.UsageByExecutor,
+		journal.UsageByAgent, journal.UsageByKind:
+	default:
+		return bad("usage cannot be added up by that", "send by as model, day, conversation, run, executor, agent or kind")
+	}
+	sums, next, err := s.service.UsageSums(r.Context(), ofTenant(r), q, by)
+	if err != nil {
+		return err
+	}
+	out := make([]sumBody, len(sums))
+	for i := range sums {
+		u := &sums[i]
+		out[i] = sumBody{
+			tokensBody: tokensBody(u.Tokens), Key: u.Key, Calls: u.Calls, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD()),
+			KnownUSD: pricing.NanoUSD(u.KnownNanoUSD), Unpriced: u.Unpriced,
+		}
+	}
+	return answerPage(w, out, next)
+}
+
+func (s *Server) listToolCalls(w http.ResponseWriter, r *http.Request) error {
+	q, _, err := logQuery(r, "conversation", "run", "executor", "tool", "from", "to")
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.service.ToolLog(r.Context(), ofTenant(r), q)
+	if err != nil {
+		return err
+	}
+	out := make([]toolBody, len(rows))
+	for i := range rows {
+		t := &rows[i]
+		out[i] = toolBody{
+			Conversation: t.Conversation, Run: t.Run, Turn: t.Turn, Executor: t.Executor, ToolUseID: t.Call, Parent: t.Parent, SubagentType: t.Agent,
+			Name: t.Name, Source: t.Source, Input: t.Input, IsError: t.IsError, Status: t.Status, Attempt: t.Attempt, Began: t.Began,
+		}
+		if len(t.Output) > 0 {
+			if out[i].Output, err = event.AppendBlocks(nil, t.Output); err != nil {
+				return err
+			}
+		}
+		if !t.Finished.IsZero() {
+			out[i].Finished = &t.Finished
+		}
+	}
+	return s.told(r, "tools.read", "", func() error { return answerPage(w, out, next) })
+}
+
+func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
+	q, _, err := logQuery(r, "run")
+	if err != nil {
+		return err
+	}
+	q.Conversation = r.PathValue("id")
+	if _, err := s.service.GetConversation(r.Context(), ofTenant(r), q.Conversation); err != nil {
+		return err
+	}
+	rows, next, err := s.service.MessageLog(r.Context(), ofTenant(r), q)
+	if err != nil {
+		return err
+	}
+	out := make([]messageBody, len(rows))
+	for i := range rows {
+		m := &rows[i]
+		out[i] = messageBody{m.Seq, m.Part, m.Turn, m.Run, m.Type, m.Subtype, m.Call, m.Parent, m.Content, m.Time}
+	}
+	return s.told(r, "messages.read", q.Conversation, func() error { return answerPage(w, out, next) })
+}
+
+// told answers with what people said and what their tools did, once the audit has that somebody
+// has read it. Of a list, the first page counts.
+func (s *Server) told(r *http.Request, action, conversation string, answer func() error) error {
+	if !r.URL.Query().Has("cursor") {
+		object := "conversation/" + conversation
+		if conversation == "" {
+			object = "tenant/" + tenantOf(r)
+		}
+		if err := s.options.Directory.Record(r.Context(), by(r), tenantOf(r), action, object, nil); err != nil {
+			return err
+		}
+	}
+	return answer()
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// modelFields are what may be said of a model.
+type modelFields struct {
+	Status   directory.Status `json:"status,omitempty"`
+	Provider string           `json:"provider,omitempty"`
+	Name     string           `json:"name,omitempty"`
+	Region   string           `json:"region,omitempty"`
+	Aliases  []string         `json:"aliases,omitempty"`
+	Prices   directory.Prices `json:"prices,omitzero"`
+	// Credential is the key that the provider is asked with; without one the server looks
+	// in its own environment.
+	Credential *modelCredential `json:"credential,omitempty"`
+}
+
+// modelCredential is either of a secret and the name of a variable of the server's environment.
+// A secret is written, and never read back.
+type modelCredential struct {
+	Env    string `json:"env,omitempty"`
+	Secret string `json:"secret,omitempty"`
+}
+
+// modelRequest makes a model.
+type modelRequest struct {
+	modelFields
+
+	ID string `json:"id"`
+}
+
+func (f *modelFields) into(m *directory.Model) {
+	m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices = f.Status, f.Provider, f.Name, f.Region, f.Aliases, f.Prices
+	m.Credential = directory.Credential{}
+	if f.Credential != nil {
+		m.Credential = directory.Credential{Env: f.Credential.Env, Secret: secret.New(f.Credential.Secret)}
+	}
+}
+
+// patch changes what the patch names. The credential is changed as a whole: its secret cannot
+// be read, so that nothing could be merged with it.
+func (f *modelFields) patch(m *directory.Model, patch json.RawMessage) error {
+	old := m.Credential
+	fields, err := merge(modelFields{m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, nil}, patch)
+	if err != nil {
+		return err
+	}
+	fields.into(m)
+	var named struct {
+		Credential json.RawMessage `json:"credential"`
+	}
+	if err := json.Unmarshal(patch, &named); err != nil {
+		return unreadable(err)
+	}
+	if named.Credential == nil {
+		m.Credential = old
+	}
+	return nil
+}
+
+func (s *Server) createModel(w http.ResponseWriter, r *http.Request) error {
+	var in modelRequest
+	if err := s.readBody(w, r, &in, false); err != nil {
+		return err
+	}
+	idem, err := idempotency(r)
+	if err != nil {
+		return err
+	}
+	m := directory.Model{Tenant: tenantOf(r), ID: in.ID}
+	in.into(&m)
+	if m, err = s.options.Directory.CreateModel(r.Context(), by(r), m, idem); err != nil {
+		return err
+	}
+	w.Header().Set("Location", s.adminAt(r, "models", m.ID))
+	return kept(w, http.StatusCreated, m.Revision, m)
+}
+
+func (s *Server) listModelsOf(w http.ResponseWriter, r *http.Request) error {
+	return listed(w, r, func(q directory.Query) ([]directory.Model, string, error) {
+		return s.options.Directory.ListModels(r.Context(), tenantOf(r), q)
+	})
+}
+
+func (s *Server) getModel(w http.ResponseWriter, r *http.Request) error {
+	m, err := s.options.Directory.GetModel(r.Context(), tenantOf(r), r.PathValue("model"))
+	if err != nil {
+		return err
+	}
+	return kept(w, http.StatusOK, m.Revision, m)
+}
+
+func (s *Server) updateModel(w http.ResponseWriter, r *http.Request) error {
+	patch, err := s.readPatch(w, r)
+	if err != nil {
+		return err
+	}
+	read, err := revision(r)
+	if err != nil {
+		return err
+	}
+	m, err := s.options.Directory.UpdateModel(r.Context(), by(r), tenantOf(r), r.PathValue("model"), read, func(m *directory.Model) error {
+		return new(modelFields).patch(m, patch)
+	})
+	if err != nil {
+		return err
+	}
+	return kept(w, http.StatusOK, m.Revision, m)
+}
+
+func (s *Server) deleteModel(w http.ResponseWriter, r *http.Request) error {
+	read, err := revision(r)
+	if err != nil {
+		return err
+	}
+	if err := s.options.Directory.DeleteModel(r.Context(), by(r), tenantOf(r), r.PathValue("model"), read); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

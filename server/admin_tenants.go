@@ -1,0 +1,99 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/braidrun/braid/service/directory"
+)
+
+// tenantFields are what may be said of a tenant.
+type tenantFields struct {
+	Name         string              `json:"name,omitempty"`
+	Status       directory.Status    `json:"status,omitempty"`
+	SystemPrompt string              `json:"system_prompt,omitempty"`
+	Agent        string              `json:"default_agent,omitempty"`
+	Model        string              `json:"default_model,omitempty"`
+	Limits       directory.Limits    `json:"limits,omitzero"`
+	Policy       directory.Policy    `json:"policy,omitzero"`
+	Retention    directory.Retention `json:"retention,omitzero"`
+}
+
+// tenantRequest makes a tenant.
+type tenantRequest struct {
+	tenantFields
+
+	ID string `json:"id"`
+}
+
+func tenantFieldsOf(t *directory.Tenant) tenantFields {
+	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Policy, t.Retention}
+}
+
+func (f *tenantFields) into(t *directory.Tenant) {
+	t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model = f.Name, f.Status, f.SystemPrompt, f.Agent, f.Model
+	t.Limits, t.Policy, t.Retention = f.Limits, f.Policy, f.Retention
+}
+
+func (s *Server) createTenant(w http.ResponseWriter, r *http.Request) error {
+	var in tenantRequest
+	if err := s.readBody(w, r, &in, false); err != nil {
+		return err
+	}
+	idem, err := idempotency(r)
+	if err != nil {
+		return err
+	}
+	t := directory.Tenant{ID: in.ID}
+	in.into(&t)
+	if t, err = s.options.Directory.CreateTenant(r.Context(), by(r), t, idem); err != nil {
+		return err
+	}
+	w.Header().Set("Location", s.at("admin", "tenants", t.ID))
+	return kept(w, http.StatusCreated, t.Revision, t)
+}
+
+func (s *Server) listTenants(w http.ResponseWriter, r *http.Request) error {
+	return listed(w, r, func(q directory.Query) ([]directory.Tenant, string, error) {
+		return s.options.Directory.ListTenants(r.Context(), q)
+	})
+}
+
+func (s *Server) getTenant(w http.ResponseWriter, r *http.Request) error {
+	t, err := s.options.Directory.GetTenant(r.Context(), tenantOf(r))
+	if err != nil {
+		return err
+	}
+	return kept(w, http.StatusOK, t.Revision, t)
+}
+
+func (s *Server) updateTenant(w http.ResponseWriter, r *http.Request) error {
+	patch, err := s.readPatch(w, r)
+	if err != nil {
+		return err
+	}
+	read, err := revision(r)
+	if err != nil {
+		return err
+	}
+	t, err := s.options.Directory.UpdateTenant(r.Context(), by(r), tenantOf(r), read, func(t *directory.Tenant) error {
+		fields, err := merge(tenantFieldsOf(t), patch)
+		if err == nil {
+			fields.into(t)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return kept(w, http.StatusOK, t.Revision, t)
+}
+
+// eraseTenant removes everything that there is of a tenant. What it did is answered.
+func (s *Server) eraseTenant(w http.ResponseWriter, r *http.Request) error {
+	erased, err := s.service.EraseTenant(r.Context(), by(r), tenantOf(r))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, erased)
+	return nil
+}

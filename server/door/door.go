@@ -1,0 +1,120 @@
+package door
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// Keys knows API keys; a [directory.Directory] does. All methods are safe for concurrent use.
+type Keys interface {
+	// Authenticate says whose token it is: [event.ErrUnauthenticated] where it is nobody's,
+	// has expired or was revoked, and [event.ErrPermission] where its tenant is not active.
+	Authenticate(ctx context.Context, token string) (directory.Identity, error)
+	// Watch calls gone once when that is no longer so, about a second after it at most.
+	// stop must be called.
+	Watch(i directory.Identity, gone func()) (stop func())
+}
+
+// Caller is who shows a credential.
+type Caller struct {
+	service.Principal
+
+	// identity is whose key it is; the zero one where it was another credential.
+	identity directory.Identity
+}
+
+// Door is the one way in. Make it with [New]; it is safe for concurrent use.
+type Door struct {
+	token  secret.Secret
+	tenant string
+	keys   Keys
+}
+
+// New makes a door. Who shows token is the operator, and at the same time of the tenant,
+// with every scope; an empty token is nobody's. keys may be nil: then there are none.
+func New(token secret.Secret, tenant string, keys Keys) *Door {
+	return &Door{token: token, tenant: tenant, keys: keys}
+}
+
+// Open says whose token it is. The error is [event.ErrUnauthenticated] where it is
+// nobody's, and [event.ErrUnavailable] where that cannot be found out.
+func (d *Door) Open(ctx context.Context, token secret.Secret) (Caller, error) {
+	if token.Empty() {
+		return Caller{}, unknown()
+	}
+	if !d.token.Empty() && d.token.Equal(token) {
+		return Caller{Principal: service.Principal{Tenant: d.tenant, Scopes: service.Scopes()}}, nil
+	}
+	if d.keys == nil {
+		return Caller{}, unknown()
+	}
+	i, err := d.keys.Authenticate(ctx, token.Reveal())
+	switch {
+	case event.KindOf(err) == event.ErrUnauthenticated: // whatever is wrong with it, it is told in the same words
+		return Caller{}, unknown()
+	case err != nil:
+		return Caller{}, err
+	}
+	return Caller{service.Principal{Tenant: i.Tenant, User: i.User, Key: i.Key, Scopes: i.Scopes}, i}, nil
+}
+
+// unknown is the error for a token that is nobody's, for whatever reason: who guesses is
+// not to learn of one that was good once.
+func unknown() error {
+	return &event.Error{
+		Op: "door", Kind: event.ErrUnauthenticated, Message: "the request has no valid token",
+		Hint: "send an API key, or the token that the server printed when it started: Authorization: Bearer …",
+	}
+}
+
+// Require says that the caller's credential is not for what asks for the scope; nil where
+// it is. "" asks for none.
+func (c *Caller) Require(s service.Scope) error {
+	if c.May(s) {
+		return nil
+	}
+	return &event.Error{
+		Op: "door", Kind: event.ErrPermission, Code: "SCOPE_MISSING", Message: "the credential does not allow this",
+		Hint: "use one with the scope " + string(s),
+	}
+}
+
+// By is the caller as the audit names who does something.
+func (c *Caller) By() directory.By {
+	return directory.By{Tenant: c.Tenant, Key: c.Key, User: c.User, Operator: c.May(service.ScopeOperator)}
+}
+
+// ended is why what was watched is over.
+type ended struct{}
+
+func (ended) Error() string { return "the credential has ended" }
+
+// Ended says what the reader of a stream is told whose credential has ended; nil where
+// ctx goes on, or ended for another reason.
+func Ended(ctx context.Context) *event.Error {
+	if _, ok := context.Cause(ctx).(ended); !ok { //nolint:errorlint // it is never wrapped
+		return nil
+	}
+	return &event.Error{
+		Op: "door", Kind: event.ErrUnauthenticated, Message: "the credential has expired or was revoked",
+		Hint: "come again with another one",
+	}
+}
+
+// Watch gives a context that ends with the caller's credential, or about a second after it;
+// [Ended] then says why. stop must be called.
+func (d *Door) Watch(ctx context.Context, c *Caller) (_ context.Context, stop func()) {
+	if c.Key == "" || d.keys == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	unwatch := d.keys.Watch(c.identity, func() { cancel(ended{}) })
+	return ctx, func() {
+		unwatch()
+		cancel(nil)
+	}
+}

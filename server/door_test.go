@@ -1,0 +1,439 @@
+package server_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// operator makes tenants and keys for the tests.
+var operator = directory.By{Operator: true}
+
+// box encrypts as far as these tests look.
+type box struct{}
+
+func (box) Seal(plain, _ []byte) ([]byte, error)  { return slices.Clone(plain), nil }
+func (box) Open(sealed, _ []byte) ([]byte, error) { return slices.Clone(sealed), nil }
+
+// withTenants gives a server a directory with these tenants.
+func withTenants(t *testing.T, tenants ...string) (*directory.Directory, func(*service.Options, *server.Options)) {
+	t.Helper()
+	db, err := database.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := directory.New(directory.Options{Database: db, Keys: box{}})
+	t.Cleanup(func() {
+		if err := errors.Join(d.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, id := range tenants {
+		if _, err := d.CreateTenant(t.Context(), operator, directory.Tenant{ID: id}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d, func(_ *service.Options, o *server.Options) { o.Directory = d }
+}
+
+// keyOf makes a key of a tenant's.
+func keyOf(t *testing.T, d *directory.Directory, tenant string, scopes ...service.Scope) (token, id string) {
+	t.Helper()
+	k, made, err := d.CreateKey(t.Context(), operator, directory.Key{Tenant: tenant, Scopes: scopes}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Reveal(), k.ID
+}
+
+// described is one operation as openapi.json has it.
+type described struct {
+	method, path string
+	scope        service.Scope // "" is open
+	body         string
+	params       []string
+	admin        bool
+}
+
+var parameterOf = regexp.MustCompile(`\{(\w+)\}`)
+
+// describedOperations reads all of them: the table has what the document has, so that
+// nothing is forgotten.
+func describedOperations(t *testing.T) []described {
+	t.Helper()
+	raw, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Security *[]struct {
+				Token []service.Scope `json:"token"`
+			} `json:"security"`
+			Body *struct {
+				Required bool `json:"required"`
+				Content  map[string]struct {
+					Example json.RawMessage `json:"example"`
+				} `json:"content"`
+			} `json:"requestBody"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var list []described
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for method, op := range doc.Paths[path] {
+			d := described{method: strings.ToUpper(method), path: path, admin: strings.HasPrefix(path, "/v1/admin/")}
+			switch {
+			case op.Security == nil:
+				t.Errorf("%s %s says nothing of who may ask", method, path)
+			case len(*op.Security) == 1 && len((*op.Security)[0].Token) == 1:
+				d.scope = (*op.Security)[0].Token[0]
+			case len(*op.Security) > 0:
+				t.Errorf("%s %s asks for %v", method, path, *op.Security)
+			}
+			if op.Body != nil {
+				if d.body = string(op.Body.Content["application/json"].Example); d.body == "" && op.Body.Required {
+					t.Errorf("%s %s has no example of its body", method, path)
+				}
+			}
+			for _, m := range parameterOf.FindAllStringSubmatch(path, -1) {
+				d.params = append(d.params, m[1])
+			}
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// at is the path with these ids.
+func (d *described) at(ids map[string]string) string {
+	return parameterOf.ReplaceAllStringFunc(d.path, func(m string) string {
+		name := m[1 : len(m)-1]
+		if id, ok := ids["shared "+name]; ok && d.admin && !slices.Contains(d.params, "tenant") {
+			return id
+		}
+		return ids[name]
+	})
+}
+
+// reply is all of an answer that could tell something.
+type reply struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// replyOf asks and reads the answer, or its beginning where it is a stream, without what
+// is different each time.
+func (s *site) replyOf(d *described, path, token string) reply {
+	s.t.Helper()
+	var headers []string
+	if token == "" {
+		headers = []string{"Authorization", ""}
+	} else {
+		headers = []string{"Authorization", "Bearer " + token}
+	}
+	res := s.ask(d.method, path, d.body, headers...)
+	defer res.Body.Close()
+	var body []byte
+	if res.Header.Get("Content-Type") != "text/event-stream" {
+		var err error
+		if body, err = io.ReadAll(res.Body); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	id := res.Header.Get("X-Request-Id")
+	for _, name := range []string{"X-Request-Id", "Date"} {
+		res.Header.Del(name)
+	}
+	return reply{res.StatusCode, res.Header, string(bytes.ReplaceAll(body, []byte(id), []byte("req_")))}
+}
+
+// belongings are ids of what a tenant has, by the names that they have in paths.
+func (s *site) belongings(tenant, token string) map[string]string {
+	s.t.Helper()
+	auth := []string{"Authorization", "Bearer " + token}
+	conv := s.json(201, "POST", "/v1/conversations", "", auth...)["id"].(string)
+	run := s.json(202, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use ask"}`, append(auth, "Prefer", "respond-async")...)["id"].(string)
+	ids := map[string]string{"id": conv, "run": run, "tenant": tenant, "version": "1"}
+	id := strings.ToLower(rand.Text()) // each time they are others
+	for at, of := range map[string]string{"/v1/admin/tenants/" + tenant: "", "/v1/admin": "shared "} {
+		if of == "" {
+			ids["agent"] = s.json(201, "POST", at+"/agents", `{"id":"agent-`+id+`"}`, auth...)["id"].(string)
+		} else if tenant == "beta" { // who is no operator has nothing there
+			continue
+		}
+		ids[of+"model"] = s.json(201, "POST", at+"/models", `{"id":"model-`+id+`","provider":"demo","name":"x"}`, auth...)["id"].(string)
+		ids[of+"key"] = s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, auth...)["id"].(string)
+	}
+	for range 500 {
+		open := s.json(200, "GET", "/v1/conversations/"+conv+"/questions", "", auth...)["data"].([]any)
+		if len(open) == 1 {
+			ids["token"] = open[0].(map[string]any)["question_id"].(string)
+			return ids
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.t.Fatal("the run asks nothing")
+	return nil
+}
+
+// unknown are ids that nobody has, in the form of those that are.
+func unknown(ids map[string]string) map[string]string {
+	other := map[string]string{}
+	for name, id := range ids {
+		b := []byte(id)
+		for i, c := range b {
+			if i < len("conv_") && strings.Contains(id, "_") {
+				continue
+			}
+			switch {
+			case c >= 'a' && c < 'z', c >= 'A' && c < 'Z', c >= '2' && c < '7':
+				b[i] = c + 1
+			}
+		}
+		other[name] = string(b)
+	}
+	return other
+}
+
+// without is all scopes that do not contain this one.
+func without(scope service.Scope) (rest []service.Scope) {
+	for _, s := range service.Scopes() {
+		if p := (service.Principal{Scopes: []service.Scope{s}}); !p.May(scope) {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// Every route, and everybody who may come to it.
+func TestEveryRouteIsBehindTheDoor(t *testing.T) {
+	t.Parallel()
+	dir, with := withTenants(t, "alpha", "beta", "default")
+	s := open(t, with)
+	all := service.Scopes()
+	tenant := slices.DeleteFunc(service.Scopes(), func(s service.Scope) bool { return s == service.ScopeOperator })
+	short, expired, err := dir.CreateKey(t.Context(), operator, directory.Key{Tenant: "alpha", Scopes: all, Expires: time.Now().Add(time.Millisecond)}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked, id := keyOf(t, dir, "alpha", all...)
+	if _, err := dir.RevokeKey(t.Context(), operator, "alpha", id); err != nil {
+		t.Fatal(err)
+	}
+	owner, _ := keyOf(t, dir, "alpha", all...)
+	other, _ := keyOf(t, dir, "beta", tenant...)
+	theirs, own := s.belongings("alpha", owner), s.belongings("beta", other)
+	nobodys := unknown(theirs)
+	for !time.Now().After(short.Expires) {
+		time.Sleep(time.Millisecond)
+	}
+	for _, d := range describedOperations(t) {
+		t.Run(d.method+" "+d.path, func(t *testing.T) {
+			path := d.at(theirs)
+			if d.scope == "" {
+				for _, token := range []string{"", "garbage", expired.Reveal(), revoked, other, owner} {
+					if r := s.replyOf(&d, path, token); r.Status != 200 {
+						t.Errorf("%q: %d %s", token, r.Status, r.Body)
+					}
+				}
+				return
+			}
+			none := s.replyOf(&d, path, "")
+			if none.Status != 401 || none.Header.Get("Www-Authenticate") != `Bearer realm="braid"` || !strings.Contains(none.Body, "UNAUTHENTICATED") {
+				t.Errorf("without a credential: %+v", none)
+			}
+			garbage := s.replyOf(&d, path, "garbage")
+			if garbage.Status != 401 || garbage.Header.Get("Www-Authenticate") != `Bearer realm="braid", error="invalid_token"` {
+				t.Errorf("with garbage: %+v", garbage)
+			}
+			for name, token := range map[string]string{"an expired": expired.Reveal(), "a revoked": revoked} {
+				if diff := cmp.Diff(garbage, s.replyOf(&d, path, token)); diff != "" {
+					t.Errorf("%s key can be told from garbage:\n%s", name, diff)
+				}
+			}
+			lacking, _ := keyOf(t, dir, "alpha", without(d.scope)...)
+			r := s.replyOf(&d, path, lacking)
+			if r.Status != 403 || r.Header.Get("Www-Authenticate") != `Bearer realm="braid", error="insufficient_scope", scope="`+string(d.scope)+`"` {
+				t.Errorf("without the scope: %+v", r)
+			}
+			s.foreign(t, &d, other, theirs, own, nobodys)
+			// Last, since it may take away what the others ask for.
+			right, _ := keyOf(t, dir, "alpha", d.scope)
+			fresh := theirs
+			if d.method == http.MethodDelete {
+				fresh = s.belongings("alpha", owner)
+				s.json(202, "POST", "/v1/conversations/"+fresh["id"]+"/runs/"+fresh["run"]+"/cancel", "", "Authorization", "Bearer "+owner)
+				s.settled(fresh, owner)
+			}
+			if r := s.replyOf(&d, d.at(fresh), right); r.Status == 401 || r.Status == 403 || r.Status == 404 || r.Status >= 500 {
+				t.Errorf("with the right credential: %+v", r)
+			}
+		})
+	}
+}
+
+// settled waits until nothing is open in a conversation.
+func (s *site) settled(ids map[string]string, token string) {
+	s.t.Helper()
+	for range 500 {
+		if s.json(200, "GET", "/v1/conversations/"+ids["id"], "", "Authorization", "Bearer "+token)["status"] == "idle" {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.t.Fatal("the run does not end")
+}
+
+// foreign asks with ids of another tenant in every position: the answer must be the one
+// that an id gets which nobody has.
+func (s *site) foreign(t *testing.T, d *described, token string, theirs, own, nobodys map[string]string) {
+	t.Helper()
+	if len(d.params) == 0 {
+		if d.method == http.MethodGet {
+			r := s.replyOf(d, d.path, token)
+			for name, id := range theirs {
+				if name != "version" && strings.Contains(r.Body, id) {
+					t.Errorf("another tenant sees %s in %s", id, r.Body)
+				}
+			}
+		}
+		return
+	}
+	ids := slices.DeleteFunc(slices.Clone(d.params), func(name string) bool { return name == "version" }) // which is a number
+	for mask := 1; mask < 1<<len(ids); mask++ {
+		foreign, none := maps.Clone(own), maps.Clone(own)
+		for i, name := range ids {
+			if mask&(1<<i) != 0 {
+				foreign[name], none[name] = theirs[name], nobodys[name]
+			}
+		}
+		got, want := s.replyOf(d, d.at(foreign), token), s.replyOf(d, d.at(none), token)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("another tenant's id (%b) can be told from one that nobody has:\n%s", mask, diff)
+		}
+		if want.Status != 404 && (want.Status != 403 || d.scope != service.ScopeOperator) {
+			t.Errorf("an unknown id (%b) is answered with %d %s", mask, want.Status, want.Body)
+		}
+	}
+}
+
+// Streams end with the credential that opened them, and say so.
+func TestARevokedKeyCutsStreams(t *testing.T) {
+	t.Parallel()
+	dir, with := withTenants(t, "alpha")
+	s := open(t, with)
+	t.Cleanup(func() { close(s.gate) }) // for the runs, which go on
+	owner, _ := keyOf(t, dir, "alpha", service.Scopes()...)
+	for name, end := range map[string]func(id string) error{
+		"revoked": func(id string) error {
+			_, err := dir.RevokeKey(t.Context(), operator, "alpha", id)
+			return err
+		},
+		"its tenant inactive": func(string) error { return s.activate(dir, "alpha", directory.Inactive) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			token, id := keyOf(t, dir, "alpha", service.ScopeRead, service.ScopeWrite)
+			with := []string{"Authorization", "Bearer " + token}
+			conv := s.json(201, "POST", "/v1/conversations", "", with...)["id"].(string)
+			here := "/v1/conversations/" + conv
+			run := s.ask("POST", here+"/runs", `{"user_input":"use wait"}`, with...)
+			whole := s.ask("GET", here+"/stream", "", with...)
+			later := s.ask("GET", here+"/runs/"+run.Header.Get("X-Run-Id")+"/stream", "", with...)
+			ended := make(chan *http.Response, 1)
+			go func() { // it has no bytes before its end
+				ended <- s.ask("POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"again","policy":"queue"}`, append(with, "Accept", "application/json")...)
+			}()
+			for _, res := range []*http.Response{run, whole, later} {
+				frames(t, res.Body, func(f frame) bool { return f.name == "tool_use" })
+			}
+			for range 500 { // until that, too, is under way
+				if open, _ := s.json(200, "GET", here, "", with...)["open_runs"].([]any); len(open) == 2 {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			begun := time.Now()
+			if err := end(id); err != nil {
+				t.Fatal(err)
+			}
+			for what, res := range map[string]*http.Response{"the run's": run, "the conversation's": whole, "the one that came later": later} {
+				list := frames(t, res.Body, nil)
+				if len(list) == 0 || list[len(list)-1].name != "error" || list[len(list)-1].data["code"] != "UNAUTHENTICATED" {
+					t.Errorf("%s ends with %v", what, list)
+				}
+			}
+			if took := time.Since(begun); took > 10*time.Second { // about a second, on a machine that has time
+				t.Errorf("it took %v", took)
+			}
+			if res := <-ended; res.StatusCode != 401 {
+				t.Errorf("who waits for the result is answered with %d", res.StatusCode)
+			}
+			if res := s.ask("GET", here, "", with...); res.StatusCode != 401 && res.StatusCode != 403 {
+				t.Errorf("afterwards: %d", res.StatusCode)
+			}
+			if err := s.activate(dir, "alpha", directory.Active); err != nil {
+				t.Fatal(err)
+			}
+			// The runs go on, and who has another key reads them.
+			if open := s.json(200, "GET", here, "", "Authorization", "Bearer "+owner)["open_runs"].([]any); len(open) != 2 {
+				t.Errorf("of the runs there are %v", open)
+			}
+		})
+	}
+}
+
+// activate sets a tenant's status.
+func (s *site) activate(d *directory.Directory, tenant string, status directory.Status) error {
+	s.t.Helper()
+	_, err := d.UpdateTenant(s.t.Context(), operator, tenant, 0, func(t *directory.Tenant) error { t.Status = status; return nil })
+	return err
+}
+
+// Below a base path is everything, and beside it nothing.
+func TestBasePath(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(_ *service.Options, o *server.Options) { o.Base = "/some/braid/" })
+	for _, path := range []string{"/healthz", "/v1/conversations", "/", "/some", "/some/braid", "/some/braidx/healthz", "/some/braid%2Fhealthz"} {
+		s.json(404, "GET", path, "")
+	}
+	res := s.ask("POST", "/some/braid/v1/conversations", "")
+	if at := res.Header.Get("Location"); res.StatusCode != 201 || !strings.HasPrefix(at, "/some/braid/v1/conversations/conv_") {
+		t.Fatalf("%d, %q", res.StatusCode, at)
+	}
+	res = s.ask("POST", res.Header.Get("Location")+"/runs", `{"user_input":"hi"}`, "Prefer", "respond-async")
+	var run struct{ Stream string }
+	if err := json.NewDecoder(res.Body).Decode(&run); err != nil {
+		t.Fatal(err)
+	}
+	if list := frames(t, s.ask("GET", run.Stream, "").Body, nil); len(list) == 0 || list[len(list)-1].name != "result" {
+		t.Errorf("below %s there is %v", run.Stream, list)
+	}
+	for _, base := range []string{"braid", "/a//b", "/a/../b", "/{x}", "/a b", "/%2f", "/a?b"} {
+		if _, err := server.New(server.Options{Service: s.service, Token: secret.New(token), Tenant: "default", Base: base}, nil); event.KindOf(err) != event.ErrInvalid {
+			t.Errorf("%q: %v", base, err)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"maps"
+
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// What many operations of the administration take.
+var (
+	listQuery = map[string]string{
+		"status": "active or inactive; all where it is left out.", "sort": "id, created_at or -created_at.",
+		"cursor": "next_cursor of the page before.", "limit": "How many, at most 100; 20 where it is left out.",
+	}
+	pageQuery   = map[string]string{"cursor": listQuery["cursor"], "limit": listQuery["limit"]}
+	makeHeaders = map[string]string{"Idempotency-Key": "The same key and body makes it once."}
+	readHeaders = map[string]string{"If-Match": "The ETag of what was read: 409 where somebody was faster."}
+)
+
+func also(query map[string]string, more map[string]string) map[string]string {
+	all := maps.Clone(query)
+	maps.Copy(all, more)
+	return all
+}
+
+func taken(about string) answered { return answered{about, typeOf[native.ErrorBody](), ""} }
+
+// adminOperations are those below /v1/admin.
+func adminOperations() map[string]operation {
+	const tenant = "/v1/admin/tenants/{tenant}"
+	conflict := taken("Somebody was faster, or it cannot be so.")
+	ops := map[string]operation{
+		"POST /v1/admin/tenants": {
+			id: "createTenant", summary: "Makes a tenant.", headers: makeHeaders, body: typeOf[tenantRequest](),
+			example: `{"id": "example", "name": "Example Ltd", "system_prompt": "You help the customers of Example Ltd."}`,
+			answers: map[int]answered{201: {"The tenant.", typeOf[directory.Tenant](), ""}, 409: conflict},
+		},
+		"GET /v1/admin/tenants": {
+			id: "listTenants", summary: "Lists tenants.", query: listQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Tenant]](), ""}},
+		},
+		"GET " + tenant: {id: "getTenant", summary: "Gives a tenant.", answers: map[int]answered{200: {"The tenant.", typeOf[directory.Tenant](), ""}}},
+		"PATCH " + tenant: {
+			id: "updateTenant", summary: "Changes a tenant, by a JSON merge patch. Only the operator changes status, limits, policy and retention.",
+			headers: readHeaders, body: typeOf[tenantFields](), example: `{"name": "Example Limited"}`,
+			answers: map[int]answered{200: {"The tenant.", typeOf[directory.Tenant](), ""}, 409: conflict},
+		},
+		"DELETE " + tenant: {
+			id: "eraseTenant", summary: "Removes everything that there is of a tenant that is not active. It cannot be undone.",
+			answers: map[int]answered{200: {"What was removed.", typeOf[directory.Erased](), ""}, 409: taken("The tenant is active, or something still runs.")},
+		},
+		"POST " + tenant + "/agents": {
+			id: "createAgent", summary: "Makes an agent, in its first version.", headers: makeHeaders, body: typeOf[agentRequest](),
+			example: `{"id": "example", "instructions": "Answer in one sentence.", "tools": ["clock"]}`,
+			answers: map[int]answered{201: {"The agent.", typeOf[directory.Agent](), ""}, 409: conflict},
+		},
+		"GET " + tenant + "/agents": {
+			id: "listAgents", summary: "Lists agents, each in its newest version.", query: listQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Agent]](), ""}},
+		},
+		"GET " + tenant + "/agents/{agent}": {
+			id: "getAgent", summary: "Gives an agent in its newest version.", answers: map[int]answered{200: {"The agent.", typeOf[directory.Agent](), ""}},
+		},
+		"PATCH " + tenant + "/agents/{agent}": {
+			id: "updateAgent", summary: "Changes an agent, by a JSON merge patch. What it is changes by a new version.",
+			headers: readHeaders, body: typeOf[agentFields](), example: `{"instructions": "Answer in two sentences."}`,
+			answers: map[int]answered{200: {"The agent.", typeOf[directory.Agent](), ""}, 409: conflict},
+		},
+		"GET " + tenant + "/agents/{agent}/versions": {
+			id: "listAgentVersions", summary: "Lists what an agent was, the newest first.", query: pageQuery,
+			answers: map[int]answered{200: {"A page.", typeOf[page[directory.AgentVersion]](), ""}},
+		},
+		"GET " + tenant + "/agents/{agent}/versions/{version}": {
+			id: "getAgentVersion", summary: "Gives an agent in one of its versions.", answers: map[int]answered{200: {"The agent.", typeOf[directory.Agent](), ""}},
+		},
+		"GET " + tenant + "/conversations": {
+			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first.",
+			query:   also(pageQuery, map[string]string{"archived": "true lists the archived ones instead."}),
+			answers: map[int]answered{200: {"A page.", typeOf[page[conversationBody]](), ""}},
+		},
+	}
+	span := map[string]string{
+		"conversation": "Of this conversation.", "run": "Of this run.", "executor": "Of this executor.",
+		"from": "The first moment, such as 2026-11-21 or 2026-11-21T07:00:00Z.", "to": "The moment after the last.",
+	}
+	ops["GET "+tenant+"/usage"] = operation{
+		id: "listUsage", summary: "Lists what models were used for, newest first: one row for each attempt of a call.",
+		query:   also(also(pageQuery, span), map[string]string{"model": "Of this model."}),
+		answers: map[int]answered{200: {"A page.", typeOf[page[usageBody]](), ""}},
+	}
+	ops["GET "+tenant+"/usage/sums"] = operation{
+		id: "sumUsage", summary: "Adds up what models were used for.",
+		query: also(also(pageQuery, span), map[string]string{
+			"model": "Of this model.", "by": "model (where it is left out), day, conversation, run, executor, agent or kind.",
+		}),
+		answers: map[int]answered{200: {"A page.", typeOf[page[sumBody]](), ""}},
+	}
+	ops["GET "+tenant+"/tools"] = operation{
+		id: "listToolCalls", summary: "Lists what tools did, newest first. The audit notes who reads it.",
+		query:   also(also(pageQuery, span), map[string]string{"tool": "Of this tool."}),
+		answers: map[int]answered{200: {"A page.", typeOf[page[toolBody]](), ""}},
+	}
+	ops["GET "+tenant+"/conversations/{id}/messages"] = operation{
+		id: "listMessages", summary: "Lists what was said in a conversation by runs that have ended. The audit notes who reads it.",
+		query:   also(pageQuery, map[string]string{"run": "Of this run."}),
+		answers: map[int]answered{200: {"A page.", typeOf[page[messageBody]](), ""}},
+	}
+	for _, w := range []struct{ at, of, whose string }{{tenant, "", "a tenant's own"}, {"/v1/admin", "Shared", "all share"}} {
+		keys := w.whose + " keys"
+		if w.of != "" {
+			keys = "the operator's own keys"
+		}
+		models := "models that are " + w.whose
+		if w.of != "" {
+			models = "models that all share"
+		}
+		for key, op := range map[string]operation{
+			"POST " + w.at + "/models": {
+				id: "createModel", summary: "Makes one of the " + models + ".", headers: makeHeaders, body: typeOf[modelRequest](),
+				example: `{"id": "example", "provider": "demo", "name": "assistant", "aliases": ["example-alias"], "prices": {"input": "3", "output": "15"}}`,
+				answers: map[int]answered{201: {"The model.", typeOf[directory.Model](), ""}, 409: conflict},
+			},
+			"GET " + w.at + "/models": {
+				id: "listModelsOf", summary: "Lists the " + models + ".", query: listQuery,
+				answers: map[int]answered{200: {"A page.", typeOf[page[directory.Model]](), ""}},
+			},
+			"GET " + w.at + "/models/{model}": {
+				id: "getModel", summary: "Gives one of the " + models + ", without its secret.", answers: map[int]answered{200: {"The model.", typeOf[directory.Model](), ""}},
+			},
+			"PATCH " + w.at + "/models/{model}": {
+				id: "updateModel", summary: "Changes one of the " + models + ", by a JSON merge patch; the credential as a whole.",
+				headers: readHeaders, body: typeOf[modelFields](), example: `{"region": "eu-central-1"}`,
+				answers: map[int]answered{200: {"The model.", typeOf[directory.Model](), ""}, 409: conflict},
+			},
+			"DELETE " + w.at + "/models/{model}": {
+				id: "deleteModel", summary: "Removes one of the " + models + ", with its secret.", headers: readHeaders,
+				answers: map[int]answered{204: {about: "It is gone."}, 409: conflict},
+			},
+			"POST " + w.at + "/keys": {
+				id: "createKey", summary: "Makes one of " + keys + ". The answer is the only one that holds its token.", headers: makeHeaders,
+				body: typeOf[keyRequest](), example: `{"name": "example", "scopes": ["read"]}`,
+				answers: map[int]answered{201: {"The key.", typeOf[newKeyBody](), ""}, 409: conflict},
+			},
+			"GET " + w.at + "/keys": {
+				id: "listKeys", summary: "Lists " + keys + ", those that have ended too.", query: listQuery,
+				answers: map[int]answered{200: {"A page.", typeOf[page[directory.Key]](), ""}},
+			},
+			"GET " + w.at + "/keys/{key}": {
+				id: "getKey", summary: "Gives one of " + keys + ", without its token.", answers: map[int]answered{200: {"The key.", typeOf[directory.Key](), ""}},
+			},
+			"DELETE " + w.at + "/keys/{key}": {
+				id: "revokeKey", summary: "Ends one of " + keys + ", at once: streams that it has opened are cut.",
+				answers: map[int]answered{200: {"The key.", typeOf[directory.Key](), ""}},
+			},
+			"GET " + w.at + "/audit": {
+				id: "listAudit", summary: "Reads who has changed what, the newest first.",
+				query:   also(pageQuery, map[string]string{"action": "Such as agent.update.", "object": "Such as agent/helper."}),
+				answers: map[int]answered{200: {"A page.", typeOf[page[directory.Entry]](), ""}},
+			},
+			"GET " + w.at + "/audit/verify": {
+				id: "verifyAudit", summary: "Looks through the audit for entries that were changed, taken out or added.",
+				answers: map[int]answered{200: {"What was found.", typeOf[directory.Verified](), ""}},
+			},
+		} {
+			if w.of != "" {
+				op.id += w.of
+			}
+			ops[key] = op
+		}
+	}
+	return ops
+}

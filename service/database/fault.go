@@ -1,0 +1,90 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+
+	"modernc.org/sqlite"
+
+	"github.com/braidrun/braid/event"
+)
+
+// The codes of SQLite that say something of their own to a person:
+// https://www.sqlite.org/rescode.html.
+const (
+	sqliteBusy     = 5
+	sqliteReadOnly = 8
+	sqliteIO       = 10
+	sqliteCorrupt  = 11
+	sqliteFull     = 13
+	sqliteCantOpen = 14
+	sqliteNoDB     = 26
+)
+
+const noSpace = "there is no space left for the service's database"
+
+// fault says in our words what went wrong in a database or on the way there. What is
+// an *event.Error already stays as it is; nil stays nil. The words name neither
+// statement nor path nor address; the cause does, for whoever unwraps it.
+func fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		return e
+	}
+	e := &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Message: "the service's database cannot be used", Hint: "check the disk, then try again",
+		Err: err,
+	}
+	s, isSQLite := errors.AsType[*sqlite.Error](err)
+	switch {
+	case isConnect(err): // before the time-out, which may be the connection's own
+		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
+		if c := code(err); c != "" {
+			sayingOfPostgres(e, c)
+		}
+	case errors.Is(err, context.Canceled):
+		e.Kind, e.Message, e.Hint = event.ErrCancelled, "the request was given up", ""
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Kind, e.Message, e.Hint = event.ErrTimeout, "the service's database did not answer in time", "try again"
+	case errors.Is(err, sql.ErrConnDone), err.Error() == "sql: database is closed":
+		e.Message, e.Hint = "the service's database is closed", "open it again"
+	case isSQLite:
+		sayingOfSQLite(e, s.Code()&0xff)
+	case code(err) != "":
+		sayingOfPostgres(e, code(err))
+	case cut(err):
+		e.Message, e.Hint = "the database does not answer", "see that it runs and can be reached, then try again"
+	}
+	return e
+}
+
+func sayingOfSQLite(e *event.Error, code int) {
+	switch code {
+	case sqliteFull:
+		e.Kind, e.Message, e.Hint = event.ErrStorageFull, noSpace, "free some, then try again"
+	case sqliteReadOnly, sqliteCantOpen:
+		e.Kind, e.Message = event.ErrPermission, "the service's database cannot be opened or written"
+		e.Hint = "let the user that runs this program read and write the data folder"
+	case sqliteNoDB:
+		e.Kind, e.Message, e.Hint = event.ErrInvalid, "the file where the service's database should be is none", "choose another data folder"
+	case sqliteIO:
+		e.Message = "the disk gave an error"
+	case sqliteBusy:
+		e.Message, e.Hint = "another program holds the service's database", "close that program, then try again"
+	case sqliteCorrupt:
+		e.Kind, e.Message, e.Hint = event.ErrInternal, "the service's database is damaged", "keep a copy of it, then restore a backup"
+	}
+}
+
+func newer(op string, version, known int64) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrNewer,
+		Message: "the service's database was written by a newer version of Braid (its schema is " + strconv.FormatInt(version, 10) +
+			", this version knows up to " + strconv.FormatInt(known, 10) + ")",
+		Hint: "run the newer version, or restore a copy from before the upgrade",
+	}
+}

@@ -1,0 +1,129 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"github.com/braidrun/braid/event"
+)
+
+//go:embed sqlite/*.sql
+var sqliteFiles embed.FS
+
+// OpenSQLite opens the file, or makes it, and brings it up to date. One process at a
+// time may use it; the lock on the data folder is the journal's.
+//
+// Errors are of these kinds: ErrNewer where a newer version of Braid wrote it,
+// ErrInvalid for another program's file, ErrPermission, ErrStorageFull, and
+// ErrUnavailable where the disk cannot be used.
+func OpenSQLite(file string) (*DB, error) {
+	const op = "open the service's database"
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's own folder
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fault(op, err)
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive's letter
+	}
+	return openSQLite(op, path, "rw")
+}
+
+// OpenMemory makes a database that lives as long as it is open: for tests and for
+// servers that keep nothing.
+func OpenMemory() (*DB, error) {
+	return openSQLite("open the service's database", ":memory:", "memory")
+}
+
+func openSQLite(op, path, mode string) (*DB, error) {
+	query := url.Values{"_pragma": {
+		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "journal_size_limit(16777216)",
+		// What an erasure takes out is overwritten, and not only let go.
+		"secure_delete(1)",
+	}, "_dqs": {"0"}, "_txlock": {"immediate"}, "mode": {mode}}
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
+	if mode == "memory" {
+		dsn = url.URL{Scheme: "file", Opaque: path, RawQuery: query.Encode()}
+	}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1) // one writer; reads are single rows and short pages
+	if err := upSQLite(context.Background(), op, db); err != nil {
+		_ = db.Close()
+		return nil, fault(op, err)
+	}
+	return &DB{sql: db}, nil
+}
+
+// sqliteScripts gives the migrations in order. A file's version is how many of
+// them it has seen.
+func sqliteScripts() []string {
+	names, err := fs.Glob(sqliteFiles, "sqlite/*.sql")
+	if err != nil {
+		return nil // the pattern is right
+	}
+	slices.Sort(names)
+	scripts := make([]string, 0, len(names))
+	for _, name := range names {
+		script, err := sqliteFiles.ReadFile(name)
+		if err != nil {
+			return nil // it is in the program
+		}
+		scripts = append(scripts, string(script))
+	}
+	return scripts
+}
+
+// upSQLite changes nothing before it is sure whose file it is.
+func upSQLite(ctx context.Context, op string, db *sql.DB) error {
+	scripts := sqliteScripts()
+	var version, tables int
+	err := db.QueryRowContext(ctx, `SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version`).Scan(&version, &tables)
+	if err != nil {
+		return err
+	}
+	switch {
+	case version > len(scripts):
+		return newer(op, int64(version), int64(len(scripts)))
+	case version == 0 && tables > 0:
+		return &event.Error{
+			Op: op, Kind: event.ErrInvalid, Message: "the file where the service's database should be is another program's",
+			Hint: "choose another data folder",
+		}
+	}
+	for ; version < len(scripts); version++ {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, scripts[version]+";\nPRAGMA user_version = "+strconv.Itoa(version+1))
+		if err != nil {
+			_ = tx.Rollback()
+			return err
+		}
+		if err := tx.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

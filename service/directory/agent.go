@@ -1,0 +1,255 @@
+package directory
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/braidrun/braid/service/database"
+)
+
+// Agent is who answers in a tenant's conversations. What it is stands in its versions,
+// which are added and never changed: a conversation keeps to the one that it began with.
+type Agent struct {
+	Tenant string `json:"tenant"`
+	ID     string `json:"id"`
+	Status Status `json:"status"`
+	// Version is the one that Spec is of, and Newest the last one that there is: 1, 2, 3 …
+	Version   int `json:"version"`
+	Newest    int `json:"newest_version"`
+	AgentSpec     //nolint:embeddedstructfieldcheck // JSON begins with what it is
+	// Revision counts the changes, those of the status too.
+	Revision int64     `json:"revision"`
+	Created  time.Time `json:"created_at"`
+	// Updated is when it was changed last, and not when the version was made.
+	Updated time.Time `json:"updated_at"`
+}
+
+// AgentSpec is what a version of an agent says.
+type AgentSpec struct {
+	// Name is what people call it.
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Instructions are its part of the system prompt, after the tenant's.
+	Instructions string `json:"instructions,omitempty"`
+	// Model is the id or an alias of its model; empty means the tenant's.
+	Model string `json:"model,omitempty"`
+	// Tools are names of the server's tools, or patterns of them, that it has; nil means all
+	// that the server gives, an empty list none.
+	Tools       []string    `json:"tools,omitzero"`
+	Permissions Permissions `json:"permissions,omitzero"`
+	Limits      Limits      `json:"limits,omitzero"`
+	// Skills are the names of the skills that it prefers.
+	Skills []string `json:"skills,omitempty"`
+	// SubAgents are agents that it may use as tools, by the name of the tool.
+	SubAgents map[string]SubAgent `json:"sub_agents,omitempty"`
+}
+
+// SubAgent is an agent that another one uses as a tool: one of the tenant's, or one that
+// is described here.
+type SubAgent struct {
+	// Agent is the id of one of the tenant's, and Version pins it; 0 means its newest.
+	Agent   string `json:"agent,omitempty"`
+	Version int    `json:"version,omitempty"`
+	// Description tells the model what it is for.
+	Description string `json:"description,omitempty"`
+	// Model is an id or an alias that goes before the agent's own.
+	Model string `json:"model,omitempty"`
+	// Instructions and Tools are of an agent that is described here.
+	Instructions string   `json:"instructions,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+}
+
+// AgentVersion is one version of an agent.
+type AgentVersion struct {
+	Version   int       `json:"version"`
+	Created   time.Time `json:"created_at"`
+	AgentSpec           //nolint:embeddedstructfieldcheck // JSON begins with what it is
+}
+
+const (
+	agentColumns = `a.tenant, a.id, a.status, a.version, a.revision, a.created, a.updated, v.version, v.doc`
+	selectAgent  = `SELECT ` + agentColumns + ` FROM agent a JOIN agent_version v ON v.tenant = a.tenant AND v.agent = a.id`
+)
+
+func scanAgent(scan func(...any) error) (Agent, error) {
+	var a Agent
+	var created, updated int64
+	var doc string
+	if err := scan(&a.Tenant, &a.ID, &a.Status, &a.Newest, &a.Revision, &created, &updated, &a.Version, &doc); err != nil {
+		return Agent{}, err
+	}
+	a.Created, a.Updated = database.Time(created), database.Time(updated)
+	return a, decode(doc, &a.AgentSpec)
+}
+
+// CreateAgent makes an agent, in its first version. idem is as [Directory.CreateTenant] has it.
+func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string) (Agent, error) {
+	const op = "create agent"
+	if err := by.may(op, a.Tenant); err != nil {
+		return Agent{}, err
+	}
+	if a.Status == "" {
+		a.Status = Active
+	}
+	a.Version, a.Newest, a.Revision, a.Created = 1, 1, 1, database.Now()
+	a.Updated = a.Created
+	if err := a.check(op); err != nil {
+		return Agent{}, err
+	}
+	made := a
+	made.Created, made.Updated = time.Time{}, time.Time{}
+	err := d.write(ctx, op, a.Tenant, func(tx *database.Tx) error {
+		if err := needTenant(tx, op, a.Tenant); err != nil {
+			return err
+		}
+		done, err := d.repeated(tx, op, a.Tenant, idem, "agent/"+a.ID, made)
+		if err != nil {
+			return err
+		}
+		if done != "" {
+			a, err = getAgent(tx, op, a.Tenant, a.ID, 0)
+			return err
+		}
+		n, err := tx.Exec(`INSERT INTO agent (tenant, id, status, version, revision, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, a.Tenant, a.ID, a.Status, a.Newest, a.Revision, database.Micros(a.Created), database.Micros(a.Updated))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return taken(op, "agent")
+		}
+		if err := addVersion(tx, &a); err != nil {
+			return err
+		}
+		return record(tx, a.Tenant, by, "agent.create", "agent/"+a.ID, nil)
+	})
+	if err != nil {
+		return Agent{}, err
+	}
+	return a, nil
+}
+
+func addVersion(tx *database.Tx, a *Agent) error {
+	doc, err := encode(a.AgentSpec)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO agent_version (tenant, agent, version, created, doc) VALUES (?, ?, ?, ?, ?)`,
+		a.Tenant, a.ID, a.Version, database.Micros(a.Updated), doc)
+	return err
+}
+
+func getAgent(tx *database.Tx, op, tenant, id string, version int) (Agent, error) {
+	which, args := ` AND v.version = a.version`, []any{tenant, id}
+	if version > 0 {
+		which, args = ` AND v.version = ?`, append(args, version)
+	}
+	return one(tx, op, "agent", selectAgent+` WHERE a.tenant = ? AND a.id = ?`+which, args, scanAgent)
+}
+
+// GetAgent gives an agent in one of its versions as it stands, active or not; version 0 is the
+// newest. For a run there is [Directory.Agent].
+func (d *Directory) GetAgent(ctx context.Context, tenant, id string, version int) (a Agent, err error) {
+	const op = "agent"
+	if !isSlug(tenant) || !isSlug(id) || version < 0 || version > math.MaxInt32 {
+		return Agent{}, notFound(op, "agent")
+	}
+	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
+		a, err = getAgent(tx, op, tenant, id, version)
+		return err
+	})
+	return a, err
+}
+
+type agentKey struct {
+	tenant, id string
+	version    int
+}
+
+// Agent gives an agent for a run: from memory, and an error with the code AGENT_INACTIVE where
+// it is not active, whichever the version.
+func (d *Directory) Agent(ctx context.Context, tenant, id string, version int) (Agent, error) {
+	a, err := lookup(ctx, d, &d.agents, agentKey{tenant, id, version}, func(ctx context.Context) (Agent, error) {
+		return d.GetAgent(ctx, tenant, id, version)
+	})
+	if err == nil && a.Status != Active {
+		return Agent{}, agentInactive("agent")
+	}
+	return a, err
+}
+
+// ListAgents lists a tenant's agents, each in its newest version.
+func (d *Directory) ListAgents(ctx context.Context, tenant string, q Query) (list []Agent, next string, err error) {
+	return page(ctx, d, tenant, false, q, listing[Agent]{
+		op: "list agents", from: selectAgent + ` AND v.version = a.version WHERE a.tenant = ?`, args: []any{tenant}, scan: scanAgent, prefix: "a.",
+		place: func(a Agent) (string, time.Time) { return a.ID, a.Created },
+	})
+}
+
+// ListAgentVersions lists what an agent was, the newest first; q's Status and Sort are not used.
+func (d *Directory) ListAgentVersions(ctx context.Context, tenant, id string, q Query) (list []AgentVersion, next string, err error) {
+	return d.agentVersions(ctx, tenant, id, q)
+}
+
+// UpdateAgent calls change with the agent in its newest version and keeps what it leaves, as
+// [Directory.UpdateTenant] does. Where the spec is another one, that is a new version.
+func (d *Directory) UpdateAgent(
+	ctx context.Context, by By, tenant, id string, revision int64, change func(a *Agent) error,
+) (a Agent, err error) {
+	const op = "update agent"
+	if err := by.may(op, tenant); err != nil {
+		return Agent{}, err
+	}
+	err = d.write(ctx, op, tenant, func(tx *database.Tx) error {
+		// The lock is a statement of its own: the next one then sees what stands.
+		if _, err := tx.Get(`SELECT version FROM agent WHERE tenant = ? AND id = ?`+tx.ForUpdate(), []any{tenant, id}, new(int)); err != nil {
+			return err
+		}
+		old, err := getAgent(tx, op, tenant, id, 0)
+		if err != nil {
+			return err
+		}
+		if revision != 0 && revision != old.Revision {
+			return outrun(op)
+		}
+		if a, err = copied(old); err != nil {
+			return err
+		}
+		if err := change(&a); err != nil {
+			return err
+		}
+		a.Tenant, a.ID, a.Version, a.Newest = old.Tenant, old.ID, old.Version, old.Newest
+		a.Revision, a.Created, a.Updated = old.Revision, old.Created, old.Updated
+		what, err := differences(old, a)
+		if err != nil || len(what) == 0 {
+			return err
+		}
+		spec, err := differences(old.AgentSpec, a.AgentSpec)
+		if err != nil {
+			return err
+		}
+		a.Revision, a.Updated = old.Revision+1, database.Now()
+		if len(spec) > 0 {
+			a.Version++
+			a.Newest = a.Version
+		}
+		if err := a.check(op); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`UPDATE agent SET status = ?, version = ?, revision = ?, updated = ? WHERE tenant = ? AND id = ?`,
+			a.Status, a.Newest, a.Revision, database.Micros(a.Updated), tenant, id); err != nil {
+			return err
+		}
+		if len(spec) > 0 {
+			if err := addVersion(tx, &a); err != nil {
+				return err
+			}
+		}
+		return record(tx, tenant, by, "agent.update", "agent/"+id, what)
+	})
+	if err != nil {
+		return Agent{}, err
+	}
+	return a, nil
+}

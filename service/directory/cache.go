@@ -1,0 +1,134 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Stale is how old what comes from memory may be, where other processes write the same
+// database.
+const Stale = time.Second
+
+// mostCached bounds each cache.
+const mostCached = 10_000
+
+// cache remembers what was read, also that there was nothing, until something is changed.
+// The zero value is ready for use.
+type cache[K comparable, V any] struct {
+	mu sync.RWMutex
+	// of is the generation that everything here was read in or after.
+	of   int64
+	kept map[K]cached[V]
+}
+
+type cached[V any] struct {
+	value V
+	err   error
+}
+
+func (c *cache[K, V]) get(generation int64, k K) (cached[V], bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.of != generation {
+		return cached[V]{}, false
+	}
+	v, ok := c.kept[k]
+	return v, ok
+}
+
+// put keeps what was read after the generation had been looked at.
+func (c *cache[K, V]) put(generation int64, k K, v cached[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if generation < c.of {
+		return // somebody has changed something since
+	}
+	if generation > c.of || c.kept == nil || len(c.kept) >= mostCached {
+		c.of, c.kept = generation, make(map[K]cached[V])
+	}
+	c.kept[k] = v
+}
+
+// lookup asks the cache, and load where it does not know.
+func lookup[K comparable, V any](ctx context.Context, d *Directory, c *cache[K, V], k K, load func(ctx context.Context) (V, error)) (V, error) {
+	generation, err := d.changes.generation(ctx)
+	if err != nil {
+		var none V
+		return none, err
+	}
+	if v, ok := c.get(generation, k); ok {
+		return v.value, v.err
+	}
+	value, err := load(ctx)
+	if err == nil || isAnswer(err) {
+		c.put(generation, k, cached[V]{value, err})
+	}
+	return value, err
+}
+
+// isAnswer reports whether an error says what stands in the database, and not that it could not
+// be asked.
+func isAnswer(err error) bool {
+	return errors.Is(err, event.ErrNotFound) || errors.Is(err, event.ErrModelNotFound) || errors.Is(err, event.ErrUnauthenticated)
+}
+
+// changes counts what was changed in the directory. Whoever has looked at the count before he
+// read knows by it whether that still stands.
+type changes struct {
+	// ask reads the count of a database that others write too; nil where nobody else does.
+	ask func(ctx context.Context) (int64, error)
+
+	mu    sync.Mutex
+	known int64
+	asked time.Time
+	// asking is closed when whoever asks now has the answer; nil while nobody does.
+	asking chan struct{}
+}
+
+// generation is the count, as it was at most [Stale] ago. Of many who want it one asks.
+func (c *changes) generation(ctx context.Context) (int64, error) {
+	for {
+		c.mu.Lock()
+		if c.ask == nil || time.Since(c.asked) < Stale/2 {
+			defer c.mu.Unlock()
+			return c.known, nil
+		}
+		if asking := c.asking; asking != nil {
+			c.mu.Unlock()
+			select {
+			case <-asking:
+				continue
+			case <-ctx.Done():
+				return 0, &event.Error{Op: "directory", Kind: event.ErrCancelled, Message: "the request was given up", Err: context.Cause(ctx)}
+			}
+		}
+		c.asking = make(chan struct{})
+		c.mu.Unlock()
+		begin := time.Now()
+		n, err := c.ask(ctx)
+		c.mu.Lock()
+		close(c.asking)
+		c.asking = nil
+		if err == nil {
+			c.known, c.asked = max(c.known, n), begin
+		}
+		n = c.known
+		c.mu.Unlock()
+		return n, err
+	}
+}
+
+// moved takes note of a change that was made here. n is the count after it; 0 where it is not
+// kept in the database.
+func (c *changes) moved(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n == 0 {
+		n = c.known + 1
+	}
+	c.known = max(c.known, n)
+}

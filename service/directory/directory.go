@@ -1,0 +1,77 @@
+package directory
+
+import (
+	"context"
+	"crypto/sha256"
+	"os"
+
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/database"
+)
+
+// Sealer encrypts what is kept. context is what the value belongs to; it is not kept, and
+// must be the same when the value is opened.
+type Sealer interface {
+	Seal(plain, context []byte) (sealed []byte, err error)
+	Open(sealed, context []byte) (plain []byte, err error)
+}
+
+// Options are what a directory is made of. Database must be set; the directory does not close it.
+type Options struct {
+	Database *database.DB
+	// Keys encrypts secrets; nil means that none can be kept.
+	Keys Sealer
+	// Environment looks variables up for [Credential].Env; nil means [os.Getenv].
+	Environment func(name string) string
+}
+
+// Directory knows who there is. All methods are safe for concurrent use and answer
+// *event.Errors. Make it with [New].
+type Directory struct {
+	db   *database.DB
+	keys Sealer
+	env  func(string) string
+
+	changes changes
+	tenants cache[string, Tenant]
+	agents  cache[agentKey, Agent]
+	models  cache[modelKey, Model]
+	secrets cache[modelKey, secret.Secret]
+	bearers cache[[sha256.Size]byte, bearer]
+	watches watches
+}
+
+// New makes a directory. It asks the database nothing.
+func New(o Options) *Directory {
+	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment}
+	if d.env == nil {
+		d.env = os.Getenv
+	}
+	if d.db.Shared() {
+		d.changes.ask = d.db.Changes
+	}
+	return d
+}
+
+// Close ends the watching: whoever watches is told that it is over.
+func (d *Directory) Close() error {
+	d.watches.close()
+	return nil
+}
+
+// write is a transaction that changes something, and has every memory of it forgotten.
+func (d *Directory) write(ctx context.Context, op, tenant string, body func(tx *database.Tx) error) error {
+	var n int64
+	err := d.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
+		if err := body(tx); err != nil {
+			return err
+		}
+		var err error
+		n, err = tx.Changed()
+		return err
+	})
+	// Also after an error: it may have been done all the same.
+	d.changes.moved(n)
+	d.watches.changed()
+	return err
+}

@@ -1,0 +1,70 @@
+package directorytest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+)
+
+func validation(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	for _, id := range []string{"", "-a", "A", "a b", "a/b", "ä", "a\x00", strings.Repeat("a", 64), "../x", "a'"} {
+		_, err := d.CreateTenant(ctx, Operator(), directory.Tenant{ID: id}, "")
+		want(t, "tenant "+id, err, event.ErrInvalid, "")
+		_, err = d.CreateAgent(ctx, of("acme"), directory.Agent{Tenant: "acme", ID: id}, "")
+		want(t, "agent "+id, err, event.ErrInvalid, "")
+		_, err = d.CreateModel(ctx, of("acme"), model("acme", id), "")
+		want(t, "model "+id, err, event.ErrInvalid, "")
+	}
+	long := strings.Repeat("x", 1<<20)
+	for name, x := range map[string]directory.Tenant{
+		"status": {Status: "gone"}, "prompt": {SystemPrompt: long}, "not text": {Name: "\xff"}, "zero": {SystemPrompt: "a\x00b"},
+		"limit": {Limits: directory.Limits{Cycles: -1}}, "days": {Retention: directory.Retention{Conversations: -1}}, "agent": {Agent: "X Y"},
+		"pattern": {Policy: directory.Policy{Permissions: directory.Permissions{Deny: []string{"["}}}},
+	} {
+		x.ID = "x"
+		_, err := d.CreateTenant(ctx, Operator(), x, "")
+		want(t, name, err, event.ErrInvalid, "")
+	}
+	for name, spec := range map[string]directory.AgentSpec{
+		"instructions": {Instructions: long}, "tools": {Tools: []string{""}}, "many": {Tools: slices.Repeat([]string{"x"}, 1000)},
+		"itself": {SubAgents: map[string]directory.SubAgent{"me": {Agent: "helper"}}},
+		"both":   {SubAgents: map[string]directory.SubAgent{"x": {Agent: "other", Instructions: "x"}}},
+		"named":  {SubAgents: map[string]directory.SubAgent{"no name": {Agent: "other"}}},
+		"pinned": {SubAgents: map[string]directory.SubAgent{"x": {Version: 3}}},
+	} {
+		_, err := d.CreateAgent(ctx, of("acme"), directory.Agent{Tenant: "acme", ID: "helper", AgentSpec: spec}, "")
+		want(t, name, err, event.ErrInvalid, "")
+	}
+	for name, change := range map[string]func(m *directory.Model){
+		"provider": func(m *directory.Model) { m.Provider = "" }, "name": func(m *directory.Model) { m.Name = "" },
+		"alias": func(m *directory.Model) { m.Aliases = []string{"A b"} }, "two": func(m *directory.Model) {
+			m.Credential = directory.Credential{Env: "X", Secret: secret.New("y")}
+		},
+		"variable": func(m *directory.Model) { m.Credential.Env = "A=B" },
+	} {
+		m := model("acme", "big")
+		change(&m)
+		_, err := d.CreateModel(ctx, Operator(), m, "")
+		want(t, name, err, event.ErrInvalid, "")
+	}
+	for name, k := range map[string]directory.Key{
+		"no scopes": {}, "a scope that is none": {Scopes: []directory.Scope{"root"}},
+		"expired": {Scopes: []directory.Scope{"read"}, Expires: time.Now().Add(-time.Second)},
+	} {
+		k.Tenant = "acme"
+		_, _, err := d.CreateKey(ctx, of("acme"), k, "")
+		want(t, name, err, event.ErrInvalid, "")
+	}
+	// What is refused leaves nothing behind.
+	v := must[directory.Verified](t)(d.VerifyAudit(ctx, "acme"))
+	if v.Entries != 1 {
+		t.Errorf("the audit is %+v", v)
+	}
+}

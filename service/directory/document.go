@@ -1,0 +1,147 @@
+package directory
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
+)
+
+func encode(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+func decode(doc string, into any) error {
+	if err := json.Unmarshal([]byte(doc), into); err != nil {
+		return database.Damaged("read", err)
+	}
+	return nil
+}
+
+// copied makes a copy that shares nothing with the value: for what a caller may change.
+func copied[T any](v T) (c T, err error) {
+	doc, err := encode(v)
+	if err != nil {
+		return c, err
+	}
+	return c, decode(doc, &c)
+}
+
+// scanDoc reads a row whose last column is a document of what it is about. The columns go
+// before what stands in that: they are where it is kept.
+func scanDoc(scan func(...any) error, about any, columns ...any) error {
+	var doc string
+	kept := make([]any, len(columns), len(columns)+1)
+	for i, c := range columns {
+		switch c.(type) {
+		case *time.Time, *int64:
+			kept[i] = new(int64)
+		default:
+			kept[i] = new(string)
+		}
+	}
+	if err := scan(append(kept, &doc)...); err != nil {
+		return err
+	}
+	if err := decode(doc, about); err != nil {
+		return err
+	}
+	for i, c := range columns {
+		switch c := c.(type) {
+		case *time.Time:
+			*c = database.Time(*kept[i].(*int64)) //nolint:forcetypeassert // made above
+		case *int64:
+			*c = *kept[i].(*int64) //nolint:forcetypeassert // made above
+		case *string:
+			*c = *kept[i].(*string) //nolint:forcetypeassert // made above
+		case *Status:
+			*c = Status(*kept[i].(*string)) //nolint:forcetypeassert // made above
+		}
+	}
+	return nil
+}
+
+// one asks for a row that has to be there.
+func one[T any](tx *database.Tx, op, what, statement string, args []any, read func(scan func(...any) error) (T, error)) (v T, err error) {
+	there := false
+	err = tx.List(statement, args, func(scan func(...any) error) error {
+		there = true
+		v, err = read(scan)
+		return err
+	})
+	if err == nil && !there {
+		err = notFound(op, what)
+	}
+	return v, err
+}
+
+// needTenant refuses to make something for a tenant that is not there.
+func needTenant(tx *database.Tx, op, tenant string) error {
+	var id string
+	there, err := tx.Get(`SELECT id FROM tenant WHERE id = ?`, []any{tenant}, &id)
+	if err == nil && !there {
+		return notFound(op, "tenant")
+	}
+	return err
+}
+
+func isNotFound(err error) bool { return errors.Is(err, event.ErrNotFound) }
+func isConflict(err error) bool { return errors.Is(err, event.ErrConflict) }
+
+// difference is what a change has made of a field; of what is long it tells only that.
+type difference struct {
+	From json.RawMessage `json:"from,omitempty"`
+	To   json.RawMessage `json:"to,omitempty"`
+}
+
+type changedFields map[string]difference
+
+func (c changedFields) any(names ...string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { _, ok := c[n]; return ok })
+}
+
+func (c changedFields) with(name string) changedFields {
+	if c == nil {
+		c = make(changedFields)
+	}
+	if _, ok := c[name]; !ok {
+		c[name] = difference{}
+	}
+	return c
+}
+
+// longestTold is how long a value may be that an audit entry repeats.
+const longestTold = 256
+
+// differences names the fields in which two values of a type differ.
+func differences(from, to any) (changedFields, error) {
+	var sides [2]map[string]json.RawMessage
+	for i, v := range []any{from, to} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(b, &sides[i]); err != nil {
+			return nil, err
+		}
+	}
+	var found changedFields
+	names := maps.Clone(sides[0])
+	maps.Copy(names, sides[1])
+	for name := range names {
+		a, b := sides[0][name], sides[1][name]
+		if string(a) == string(b) {
+			continue
+		}
+		found = found.with(name)
+		if len(a) <= longestTold && len(b) <= longestTold {
+			found[name] = difference{a, b}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,119 @@
+package directory
+
+import (
+	"context"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
+)
+
+// Erased is how much of a tenant was there.
+type Erased struct {
+	Conversations int64 `json:"conversations"`
+	Agents        int64 `json:"agents"`
+	Models        int64 `json:"models"`
+	Keys          int64 `json:"keys"`
+	AuditEntries  int64 `json:"audit_entries"`
+}
+
+// EraseTenant removes everything that the database has of a tenant: what is known of its
+// conversations, its agents, models, keys and audit, and itself. Only the operator may, and
+// only while the tenant is not active: otherwise it is [event.ErrConflict]. What is left is an
+// entry in the operator's own audit. Logs and files are elsewhere, and go first.
+func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased, err error) {
+	const op = "erase tenant"
+	if err := by.mustOperate(op); err != nil {
+		return Erased{}, err
+	}
+	if !isSlug(id) {
+		return Erased{}, notFound(op, "tenant")
+	}
+	err = d.write(ctx, op, id, func(tx *database.Tx) error {
+		e = Erased{}
+		t, err := one(tx, op, "tenant", `SELECT `+tenantColumns+` FROM tenant WHERE id = ?`+tx.ForUpdate(), []any{id}, scanTenant)
+		if err != nil {
+			return err
+		}
+		if t.Status == Active {
+			return &event.Error{
+				Op: op, Kind: event.ErrConflict, Code: "TENANT_ACTIVE", Message: "the tenant is active",
+				Hint: "make it inactive first, so that nothing of it begins any more",
+			}
+		}
+		var none int64
+		for _, part := range []struct {
+			statement string
+			count     *int64
+		}{
+			{`DELETE FROM conversation WHERE tenant = ?`, &e.Conversations},
+			{`DELETE FROM expired WHERE tenant = ?`, &none},
+			{`DELETE FROM agent_version WHERE tenant = ?`, &none},
+			{`DELETE FROM agent WHERE tenant = ?`, &e.Agents},
+			{`DELETE FROM model_name WHERE tenant = ?`, &none},
+			{`DELETE FROM model WHERE tenant = ?`, &e.Models},
+			{`DELETE FROM api_key WHERE tenant = ?`, &e.Keys},
+			{`DELETE FROM idempotency WHERE tenant = ?`, &none},
+		} {
+			if *part.count, err = tx.Exec(part.statement, id); err != nil {
+				return err
+			}
+		}
+		if e.AuditEntries, err = tx.EraseAudit(id); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`DELETE FROM tenant WHERE id = ?`, id); err != nil {
+			return err
+		}
+		if err := tx.For(""); err != nil {
+			return err
+		}
+		return record(tx, "", by, "tenant.erase", "tenant/"+id, e)
+	})
+	if err != nil {
+		return Erased{}, err
+	}
+	return e, nil
+}
+
+// Expiry says up to when what a tenant has is to be removed: what was changed last before that
+// time.
+type Expiry struct {
+	Tenant        string
+	Conversations time.Time
+}
+
+// Expiries says for every tenant with a retention, active or not, what has expired at a time.
+func (d *Directory) Expiries(ctx context.Context, now time.Time) ([]Expiry, error) {
+	const op = "expiries"
+	var list []Expiry
+	after := ""
+	for {
+		n, had, from := 0, len(list), after
+		err := d.db.ReadTenants(ctx, op, func(tx *database.Tx) error {
+			n, list = 0, list[:had]
+			return tx.List(`SELECT `+tenantColumns+` FROM tenant WHERE id > ? ORDER BY id LIMIT ?`, []any{from, manyTenants},
+				func(scan func(...any) error) error {
+					t, err := scanTenant(scan)
+					if err != nil {
+						return err
+					}
+					n, after = n+1, t.ID
+					if t.Retention != (Retention{}) {
+						list = append(list, t.Retention.expiry(t.ID, now))
+					}
+					return nil
+				})
+		})
+		if err != nil || n < manyTenants {
+			return list, err
+		}
+	}
+}
+
+// manyTenants is how many are read at once.
+const manyTenants = 1000
+
+func (r Retention) expiry(tenant string, now time.Time) Expiry {
+	return Expiry{Tenant: tenant, Conversations: now.AddDate(0, 0, -r.Conversations)}
+}

@@ -1,0 +1,279 @@
+package directory
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/database"
+)
+
+// Key is an API key as it is kept: without what makes it one.
+type Key struct {
+	// Tenant is whose it is; "" is the operator's own.
+	Tenant string `json:"tenant,omitempty"`
+	ID     string `json:"id"`
+	// Name tells people what it is for.
+	Name string `json:"name,omitempty"`
+	// User is the person that it stands for; it may be empty.
+	User   string  `json:"user,omitempty"`
+	Scopes []Scope `json:"scopes"`
+	// Expires is when it ends by itself; the zero time is never.
+	Expires time.Time `json:"expires_at,omitzero"`
+	// Revoked is when it was ended; the zero time is not yet.
+	Revoked time.Time `json:"revoked_at,omitzero"`
+	// Revision counts the changes.
+	Revision int64     `json:"revision"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+}
+
+// A key is written as KeyPrefix, its id, "_", and 160 random bits.
+const (
+	// KeyPrefix is what every key begins with.
+	KeyPrefix = "brk_"
+
+	keyIDLength     = 16
+	keySecretLength = 32
+)
+
+var keyLetters = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+func newToken() (id, token string) {
+	var raw [30]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	text := keyLetters.EncodeToString(raw[:])
+	id = text[:keyIDLength]
+	return id, KeyPrefix + id + "_" + text[keyIDLength:]
+}
+
+// tokenID gives the id that a key names, and refuses what no key looks like.
+func tokenID(token string) (id string, ok bool) {
+	rest, ok := strings.CutPrefix(token, KeyPrefix)
+	if !ok || len(rest) != keyIDLength+1+keySecretLength || rest[keyIDLength] != '_' {
+		return "", false
+	}
+	for i := range len(rest) {
+		c := rest[i]
+		if i != keyIDLength && (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return "", false
+		}
+	}
+	return rest[:keyIDLength], true
+}
+
+const keyColumns = `tenant, id, person, expires, revoked, revision, created, updated, doc`
+
+func scanKey(scan func(...any) error) (Key, error) {
+	var k Key
+	err := scanDoc(scan, &k, &k.Tenant, &k.ID, &k.User, &k.Expires, &k.Revoked, &k.Revision, &k.Created, &k.Updated)
+	return k, err
+}
+
+// CreateKey makes a key of a tenant's; one of no tenant is the operator's own. token is the only
+// copy of it that there will ever be. Only the operator may give the scope operator. A repeat
+// under the same idem gives the key that was made, and no token: whoever has lost it revokes the key.
+// The key's id, revision and times are not the caller's.
+func (d *Directory) CreateKey(ctx context.Context, by By, k Key, idem string) (made Key, token secret.Secret, err error) {
+	const op = "create key"
+	err = by.may(op, k.Tenant)
+	if k.Tenant == "" || slices.Contains(k.Scopes, ScopeOperator) {
+		err = by.mustOperate(op)
+	}
+	if err != nil {
+		return Key{}, secret.Secret{}, err
+	}
+	k.ID, k.Revoked, k.Revision, k.Created, k.Updated = "", time.Time{}, 1, time.Time{}, time.Time{}
+	asked := k
+	id, text := newToken()
+	k.ID, k.Created, k.Expires = id, database.Now(), k.Expires.UTC().Truncate(time.Microsecond)
+	k.Updated = k.Created
+	if err := k.check(op); err != nil {
+		return Key{}, secret.Secret{}, err
+	}
+	hash := sha256.Sum256([]byte(text))
+	err = d.write(ctx, op, k.Tenant, func(tx *database.Tx) error {
+		if k.Tenant != "" {
+			if err := needTenant(tx, op, k.Tenant); err != nil {
+				return err
+			}
+		}
+		made, token = k, secret.New(text)
+		done, err := d.repeated(tx, op, k.Tenant, idem, "key/"+k.ID, asked)
+		if err != nil {
+			return err
+		}
+		if done != "" {
+			made, err = getKey(tx, op, k.Tenant, strings.TrimPrefix(done, "key/"), "")
+			token = secret.Secret{}
+			return err
+		}
+		doc, err := encode(k)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`INSERT INTO api_key (`+keyColumns+`, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			k.Tenant, k.ID, k.User, database.Micros(k.Expires), database.Micros(k.Revoked), k.Revision,
+			database.Micros(k.Created), database.Micros(k.Updated), doc, hash[:]); err != nil {
+			return err
+		}
+		return record(tx, k.Tenant, by, "key.create", "key/"+k.ID, nil)
+	})
+	if err != nil {
+		return Key{}, secret.Secret{}, err
+	}
+	return made, token, nil
+}
+
+func getKey(tx *database.Tx, op, tenant, id, lock string) (Key, error) {
+	return one(tx, op, "key", `SELECT `+keyColumns+` FROM api_key WHERE tenant = ? AND id = ?`+lock, []any{tenant, id}, scanKey)
+}
+
+// GetKey gives a key as it stands, also one that has ended.
+func (d *Directory) GetKey(ctx context.Context, tenant, id string) (k Key, err error) {
+	const op = "key"
+	if tenant != "" && !isSlug(tenant) || len(id) != keyIDLength {
+		return Key{}, notFound(op, "key")
+	}
+	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
+		k, err = getKey(tx, op, tenant, id, "")
+		return err
+	})
+	return k, err
+}
+
+// ListKeys lists a tenant's keys, or the operator's own for "": also those that have ended, unless
+// q's Status is [Active].
+func (d *Directory) ListKeys(ctx context.Context, tenant string, q Query) (list []Key, next string, err error) {
+	l := listing[Key]{
+		op: "list keys", from: `SELECT ` + keyColumns + ` FROM api_key WHERE tenant = ?`, args: []any{tenant}, scan: scanKey,
+		place: func(k Key) (string, time.Time) { return k.ID, k.Created },
+	}
+	now := time.Now().UnixMicro()
+	l.status = map[Status]condition{
+		Active:   {` AND revoked = 0 AND (expires = 0 OR expires > ?)`, []any{now}},
+		Inactive: {` AND NOT (revoked = 0 AND (expires = 0 OR expires > ?))`, []any{now}},
+	}
+	return page(ctx, d, tenant, false, q, l)
+}
+
+// RevokeKey ends a key: here at once, and within [Stale] wherever the same database is used. Who
+// watches it ([Directory.Watch]) is told. Repeating it changes nothing.
+func (d *Directory) RevokeKey(ctx context.Context, by By, tenant, id string) (k Key, err error) {
+	const op = "revoke key"
+	err = by.may(op, tenant)
+	if tenant == "" {
+		err = by.mustOperate(op)
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	err = d.write(ctx, op, tenant, func(tx *database.Tx) error {
+		if k, err = getKey(tx, op, tenant, id, tx.ForUpdate()); err != nil || !k.Revoked.IsZero() {
+			return err
+		}
+		if slices.Contains(k.Scopes, ScopeOperator) {
+			if err := by.mustOperate(op); err != nil {
+				return err
+			}
+		}
+		k.Revoked = database.Now()
+		k.Updated = k.Revoked
+		k.Revision++
+		doc, err := encode(k)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`UPDATE api_key SET revoked = ?, revision = ?, updated = ?, doc = ? WHERE tenant = ? AND id = ?`,
+			database.Micros(k.Revoked), k.Revision, database.Micros(k.Updated), doc, tenant, id); err != nil {
+			return err
+		}
+		return record(tx, tenant, by, "key.revoke", "key/"+id, nil)
+	})
+	if err != nil {
+		return Key{}, err
+	}
+	return k, nil
+}
+
+// bearer is what is remembered of a credential.
+type bearer struct {
+	identity Identity
+	expires  time.Time
+	revoked  bool
+	inactive bool
+}
+
+// Authenticate says whom a key stands for. It costs no question to the database where the key was
+// seen a moment ago, or looks like none. Whatever is wrong with the key, the error is the same
+// [event.ErrUnauthenticated]; where its tenant is not active it is [event.ErrPermission] with the
+// code TENANT_INACTIVE.
+func (d *Directory) Authenticate(ctx context.Context, token string) (Identity, error) {
+	const op = "authenticate"
+	id, ok := tokenID(token)
+	if !ok {
+		return Identity{}, noKey(op)
+	}
+	return d.bearer(ctx, op, id, sha256.Sum256([]byte(token)))
+}
+
+func (d *Directory) bearer(ctx context.Context, op, id string, hash [sha256.Size]byte) (Identity, error) {
+	b, err := lookup(ctx, d, &d.bearers, hash, func(ctx context.Context) (bearer, error) { return d.readBearer(ctx, op, id, hash) })
+	switch {
+	case err != nil:
+		return Identity{}, err
+	case b.revoked, !b.expires.IsZero() && !time.Now().Before(b.expires):
+		return Identity{}, noKey(op)
+	case b.inactive:
+		return Identity{}, tenantInactive(op)
+	}
+	return b.identity, nil
+}
+
+func (d *Directory) readBearer(ctx context.Context, op, id string, hash [sha256.Size]byte) (b bearer, err error) {
+	err = d.db.ReadKey(ctx, op, id, func(tx *database.Tx) error {
+		var kept []byte
+		var k Key
+		k, err := one(tx, op, "key", `SELECT `+keyColumns+`, hash FROM api_key WHERE id = ?`, []any{id}, func(scan func(...any) error) (Key, error) {
+			return scanKey(func(into ...any) error { return scan(append(into, &kept)...) })
+		})
+		if isNotFound(err) || err == nil && subtle.ConstantTimeCompare(kept, hash[:]) != 1 {
+			return noKey(op)
+		}
+		if err != nil {
+			return err
+		}
+		b = bearer{
+			identity: Identity{Tenant: k.Tenant, Key: k.ID, User: k.User, Scopes: k.Scopes, hash: hash},
+			expires:  k.Expires, revoked: !k.Revoked.IsZero(),
+		}
+		if k.Tenant == "" {
+			return nil
+		}
+		var status Status
+		there, err := tx.Get(`SELECT status FROM tenant WHERE id = ?`, []any{k.Tenant}, &status)
+		b.inactive = !there || status != Active
+		return err
+	})
+	return b, err
+}
+
+// badScope names one that there is not.
+func badScope(scopes []Scope) *event.Error {
+	for _, s := range scopes {
+		if !slices.Contains(Scopes(), s) {
+			return &event.Error{
+				Kind: event.ErrInvalid, Message: "there is no scope of this name",
+				Hint: "use read, write, admin:read, admin:write or operator",
+			}
+		}
+	}
+	return nil
+}

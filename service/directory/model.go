@@ -1,0 +1,404 @@
+package directory
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/database"
+)
+
+// Model is a model that a tenant, or every tenant, may use.
+type Model struct {
+	// Tenant is whose it is; "" is shared by all.
+	Tenant string `json:"tenant,omitempty"`
+	ID     string `json:"id"`
+	Status Status `json:"status"`
+	// Provider and Name say what it is, such as "bedrock" and the provider's own id of it.
+	Provider string `json:"provider"`
+	Name     string `json:"name"`
+	// Region is where it is asked, where the provider has such; empty means the server's.
+	Region string `json:"region,omitempty"`
+	// Aliases are other names of it, such as "haiku", "sonnet" and "opus". A name is one
+	// model's of a tenant; a tenant's own goes before a shared one's.
+	Aliases []string `json:"aliases,omitempty"`
+	// Prices are what its tokens cost here; those that are not set are looked up.
+	Prices Prices `json:"prices,omitzero"`
+	// Credential is what the provider is asked with.
+	Credential Credential `json:"credential,omitzero"`
+	// Revision counts the changes.
+	Revision int64     `json:"revision"`
+	Created  time.Time `json:"created_at"`
+	Updated  time.Time `json:"updated_at"`
+}
+
+// Prices are US dollars for a million tokens, written as "3.75"; a rate that is not set is
+// not known.
+type Prices struct {
+	Input      pricing.Rate `json:"input,omitzero"`
+	Output     pricing.Rate `json:"output,omitzero"`
+	CacheRead  pricing.Rate `json:"cache_read,omitzero"`
+	CacheWrite pricing.Rate `json:"cache_write,omitzero"`
+}
+
+// Price is them in the form that costs are counted with; nil where none is set.
+func (p Prices) Price() *pricing.Price {
+	if p == (Prices{}) {
+		return nil
+	}
+	return &pricing.Price{Rates: pricing.Rates{
+		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteHour: p.CacheWrite,
+	}}
+}
+
+// Credential is what a provider is asked with. The zero value means what the server finds in its
+// own environment; of Env and Secret at most one is set.
+type Credential struct {
+	// Env names a variable of the server's environment. Only the operator may set it.
+	Env string `json:"env,omitempty"`
+	// Secret is a key to be kept, encrypted. It is written and never read back: see
+	// [Directory.Credential].
+	Secret secret.Secret `json:"secret,omitzero"`
+	// Ends are the last letters of the key that is kept, for people; empty where none is. It
+	// cannot be set.
+	Ends string `json:"ends_in,omitempty"`
+}
+
+// IsZero reports whether there is none.
+func (c Credential) IsZero() bool { return c.Env == "" && c.Secret.Empty() && c.Ends == "" }
+
+const modelColumns = `tenant, id, status, revision, created, updated, doc`
+
+func scanModel(scan func(...any) error) (Model, error) {
+	var m Model
+	err := scanDoc(scan, &m, &m.Tenant, &m.ID, &m.Status, &m.Revision, &m.Created, &m.Updated)
+	return m, err
+}
+
+// CreateModel makes a model; that of no tenant is shared by all, and only the operator may make it.
+// idem is as [Directory.CreateTenant] has it.
+func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string) (Model, error) {
+	const op = "create model"
+	if err := d.mayModel(op, by, &m, Model{}); err != nil {
+		return Model{}, err
+	}
+	if m.Status == "" {
+		m.Status = Active
+	}
+	m.Revision, m.Created, m.Credential.Ends = 1, database.Now(), ""
+	m.Updated = m.Created
+	if err := m.check(op); err != nil {
+		return Model{}, err
+	}
+	made := m
+	made.Created, made.Updated = time.Time{}, time.Time{}
+	key := m.Credential.Secret
+	sealed, err := d.seal(op, &m)
+	if err != nil {
+		return Model{}, err
+	}
+	err = d.write(ctx, op, m.Tenant, func(tx *database.Tx) error {
+		if m.Tenant != "" {
+			if err := needTenant(tx, op, m.Tenant); err != nil {
+				return err
+			}
+		}
+		done, err := d.repeated(tx, op, m.Tenant, idem, "model/"+m.ID, made, key.Reveal())
+		if err != nil {
+			return err
+		}
+		if done != "" {
+			m, err = getModel(tx, op, m.Tenant, m.ID, "")
+			return err
+		}
+		doc, err := encode(m)
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(`INSERT INTO model (`+modelColumns+`, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			m.Tenant, m.ID, m.Status, m.Revision, database.Micros(m.Created), database.Micros(m.Updated), doc, sealed)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return taken(op, "model")
+		}
+		if err := nameModel(tx, op, &m); err != nil {
+			return err
+		}
+		return record(tx, m.Tenant, by, "model.create", "model/"+m.ID, nil)
+	})
+	if err != nil {
+		return Model{}, err
+	}
+	return m, nil
+}
+
+// mayModel refuses who may not make of old what m is.
+func (d *Directory) mayModel(op string, by By, m *Model, old Model) error {
+	if m.Tenant == "" || m.Credential.Env != old.Credential.Env && m.Credential.Env != "" {
+		return by.mustOperate(op)
+	}
+	return by.may(op, m.Tenant)
+}
+
+// seal encrypts a model's new key, if it has one, and takes it out of the model.
+func (d *Directory) seal(op string, m *Model) ([]byte, error) {
+	key := m.Credential.Secret
+	if key.Empty() {
+		return nil, nil
+	}
+	if d.keys == nil {
+		return nil, noKeyset(op)
+	}
+	sealed, err := d.keys.Seal([]byte(key.Reveal()), place(m.Tenant, "model", m.ID, "secret"))
+	if err != nil {
+		return nil, &event.Error{Op: op, Kind: event.ErrInternal, Message: "the key could not be encrypted", Err: err}
+	}
+	m.Credential = Credential{Ends: lastLetters(key)}
+	return sealed, nil
+}
+
+// lastLetters tells a person which key it is; of a short one that would be too much.
+func lastLetters(s secret.Secret) string {
+	if text := s.Reveal(); len(text) >= 16 {
+		return strings.ToValidUTF8(text[len(text)-4:], "?")
+	}
+	return "…"
+}
+
+// place is what an encrypted value is bound to, so that it cannot be read in another one's place.
+func place(tenant, table, id, column string) []byte {
+	return []byte(tenant + "|" + table + "|" + id + "|" + column)
+}
+
+func noKeyset(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrUnsupported, Message: "this server has no key to keep secrets with",
+		Hint: "start it with a file of keys, or name a variable of its environment",
+	}
+}
+
+func nameModel(tx *database.Tx, op string, m *Model) error {
+	if _, err := tx.Exec(`DELETE FROM model_name WHERE tenant = ? AND model = ?`, m.Tenant, m.ID); err != nil {
+		return err
+	}
+	for _, name := range append([]string{m.ID}, m.Aliases...) {
+		n, err := tx.Exec(`INSERT INTO model_name (tenant, name, model) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.Tenant, name, m.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return &event.Error{
+				Op: op, Kind: event.ErrConflict, Code: "MODEL_NAME_TAKEN", Message: "another model is called " + name,
+				Hint: "take the name from it first, or use another one",
+			}
+		}
+	}
+	return nil
+}
+
+func getModel(tx *database.Tx, op, tenant, id, lock string) (Model, error) {
+	return one(tx, op, "model", `SELECT `+modelColumns+` FROM model WHERE tenant = ? AND id = ?`+lock, []any{tenant, id}, scanModel)
+}
+
+// GetModel gives a tenant's own model as it stands, active or not; that of the tenant "" is shared
+// by all. For a run there is [Directory.Model].
+func (d *Directory) GetModel(ctx context.Context, tenant, id string) (m Model, err error) {
+	const op = "model"
+	if tenant != "" && !isSlug(tenant) || !isSlug(id) {
+		return Model{}, notFound(op, "model")
+	}
+	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
+		m, err = getModel(tx, op, tenant, id, "")
+		return err
+	})
+	return m, err
+}
+
+type modelKey struct{ tenant, name string }
+
+// Model finds the model that a name stands for in a tenant, by id or alias: the tenant's own
+// first, then a shared one. It comes from memory. Where there is none that is
+// [event.ErrModelNotFound], and where it is not active an error with the code MODEL_INACTIVE.
+func (d *Directory) Model(ctx context.Context, tenant, name string) (Model, error) {
+	m, err := lookup(ctx, d, &d.models, modelKey{tenant, name}, func(ctx context.Context) (Model, error) {
+		return d.findModel(ctx, tenant, name)
+	})
+	if err == nil && m.Status != Active {
+		return Model{}, modelInactive("model")
+	}
+	return m, err
+}
+
+func (d *Directory) findModel(ctx context.Context, tenant, name string) (m Model, err error) {
+	const op = "model"
+	if tenant != "" && !isSlug(tenant) || !isModelName(name) {
+		return Model{}, modelNotFound(op)
+	}
+	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
+		// The tenant without a name comes last.
+		m, err = one(tx, op, "model", `SELECT m.tenant, m.id, m.status, m.revision, m.created, m.updated, m.doc
+			FROM model_name n JOIN model m ON m.tenant = n.tenant AND m.id = n.model
+			WHERE n.tenant IN (?, '') AND n.name = ? ORDER BY n.tenant DESC LIMIT 1`, []any{tenant, name}, scanModel)
+		if isNotFound(err) {
+			return modelNotFound(op)
+		}
+		return err
+	})
+	return m, err
+}
+
+// ListModels lists the models of a tenant, or those that all share for "".
+func (d *Directory) ListModels(ctx context.Context, tenant string, q Query) (list []Model, next string, err error) {
+	return page(ctx, d, tenant, false, q, listing[Model]{
+		op: "list models", from: `SELECT ` + modelColumns + ` FROM model WHERE tenant = ?`, args: []any{tenant}, scan: scanModel,
+		place: func(m Model) (string, time.Time) { return m.ID, m.Created },
+	})
+}
+
+// UpdateModel calls change with the model and keeps what it leaves, as [Directory.UpdateTenant]
+// does. A Credential.Secret that change sets takes the place of what was kept; one without Env,
+// Secret and Ends forgets it.
+func (d *Directory) UpdateModel(
+	ctx context.Context, by By, tenant, id string, revision int64, change func(m *Model) error,
+) (m Model, err error) {
+	const op = "update model"
+	if err := d.mayModel(op, by, &Model{Tenant: tenant}, Model{}); err != nil {
+		return Model{}, err
+	}
+	err = d.write(ctx, op, tenant, func(tx *database.Tx) error {
+		old, err := getModel(tx, op, tenant, id, tx.ForUpdate())
+		if err != nil {
+			return err
+		}
+		if revision != 0 && revision != old.Revision {
+			return outrun(op)
+		}
+		if m, err = copied(old); err != nil {
+			return err
+		}
+		if err := change(&m); err != nil {
+			return err
+		}
+		m.Tenant, m.ID, m.Revision, m.Created, m.Updated = old.Tenant, old.ID, old.Revision, old.Created, old.Updated
+		if err := m.check(op); err != nil {
+			return err
+		}
+		if err := d.mayModel(op, by, &m, old); err != nil {
+			return err
+		}
+		fresh := !m.Credential.Secret.Empty()
+		sealed, err := d.seal(op, &m)
+		if err != nil {
+			return err
+		}
+		forget := !fresh && old.Credential.Ends != "" && (m.Credential.Ends == "" || m.Credential.Env != "")
+		switch {
+		case forget:
+			m.Credential.Ends = ""
+		case !fresh:
+			m.Credential.Ends = old.Credential.Ends
+		}
+		what, err := differences(old, m)
+		if err != nil {
+			return err
+		}
+		if fresh { // also where it ends in the same letters
+			what = what.with("credential")
+		}
+		if len(what) == 0 {
+			return nil
+		}
+		m.Revision, m.Updated = old.Revision+1, database.Now()
+		doc, err := encode(m)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`UPDATE model SET status = ?, revision = ?, updated = ?, doc = ? WHERE tenant = ? AND id = ?`,
+			m.Status, m.Revision, database.Micros(m.Updated), doc, tenant, id); err != nil {
+			return err
+		}
+		if fresh || forget {
+			if _, err := tx.Exec(`UPDATE model SET secret = ? WHERE tenant = ? AND id = ?`, sealed, tenant, id); err != nil {
+				return err
+			}
+		}
+		if err := nameModel(tx, op, &m); err != nil {
+			return err
+		}
+		return record(tx, tenant, by, "model.update", "model/"+id, what)
+	})
+	if err != nil {
+		return Model{}, err
+	}
+	return m, nil
+}
+
+// DeleteModel removes a model, with its key. revision is as [Directory.UpdateTenant] has it.
+func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, revision int64) error {
+	const op = "delete model"
+	if err := d.mayModel(op, by, &Model{Tenant: tenant}, Model{}); err != nil {
+		return err
+	}
+	return d.write(ctx, op, tenant, func(tx *database.Tx) error {
+		old, err := getModel(tx, op, tenant, id, tx.ForUpdate())
+		if err != nil {
+			return err
+		}
+		if revision != 0 && revision != old.Revision {
+			return outrun(op)
+		}
+		for _, statement := range []string{`DELETE FROM model_name WHERE tenant = ? AND model = ?`, `DELETE FROM model WHERE tenant = ? AND id = ?`} {
+			if _, err := tx.Exec(statement, tenant, id); err != nil {
+				return err
+			}
+		}
+		return record(tx, tenant, by, "model.delete", "model/"+id, nil)
+	})
+}
+
+// Credential gives the key that a model's provider is asked with: the one that is kept, or that of
+// the server's environment. It is empty where the server is to find one by itself. It comes from
+// memory no longer than the model does.
+func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret, err error) {
+	const op = "model credential"
+	switch {
+	case m.Credential.Env != "":
+		key = secret.New(d.env(m.Credential.Env))
+		if key.Empty() {
+			return key, &event.Error{
+				Op: op, Kind: event.ErrModelAuth, Message: "the server's environment has no key for this model",
+				Hint: "ask the operator of this service",
+			}
+		}
+		return key, nil
+	case m.Credential.Ends == "":
+		return secret.Secret{}, nil
+	case d.keys == nil:
+		return key, noKeyset(op)
+	}
+	return lookup(ctx, d, &d.secrets, modelKey{m.Tenant, m.ID}, func(ctx context.Context) (secret.Secret, error) {
+		var sealed []byte
+		err := d.db.Read(ctx, op, m.Tenant, func(tx *database.Tx) error {
+			there, err := tx.Get(`SELECT secret FROM model WHERE tenant = ? AND id = ? AND secret IS NOT NULL`, []any{m.Tenant, m.ID}, &sealed)
+			if err == nil && !there {
+				return modelNotFound(op)
+			}
+			return err
+		})
+		if err != nil {
+			return secret.Secret{}, err
+		}
+		plain, err := d.keys.Open(sealed, place(m.Tenant, "model", m.ID, "secret"))
+		if err != nil {
+			return secret.Secret{}, &event.Error{
+				Op: op, Kind: event.ErrModelAuth, Message: "the key of this model cannot be decrypted", Hint: "set it again", Err: err,
+			}
+		}
+		return secret.New(string(plain)), nil
+	})
+}

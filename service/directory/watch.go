@@ -1,0 +1,130 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// watches are the identities that somebody acts for, and wants to know the end of.
+type watches struct {
+	mu   sync.Mutex
+	of   map[*watch]struct{}
+	wake chan struct{}
+	stop func()
+	done chan struct{}
+	shut bool
+}
+
+type watch struct {
+	identity Identity
+	gone     func()
+}
+
+// Watch calls gone, once, when the identity's key was revoked or has expired, or when its tenant
+// is no longer active: what is done for it is to be cut. That is at once where this process has
+// made the change, and within 2 s where another one has or time did. gone must be quick, and may
+// be called before Watch returns and while stop is. stop gives the watch back and must be called,
+// but not by gone. An identity that came from no key never ends.
+func (d *Directory) Watch(i Identity, gone func()) (stop func()) {
+	if i.hash == ([32]byte{}) {
+		return func() {}
+	}
+	w := &watch{identity: i, gone: gone}
+	v := &d.watches
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.shut {
+		gone()
+		return func() {}
+	}
+	if v.of == nil {
+		v.of, v.wake = make(map[*watch]struct{}), make(chan struct{}, 1)
+	}
+	v.of[w] = struct{}{}
+	if v.stop == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		v.stop, v.done = cancel, make(chan struct{})
+		go d.look(ctx, v.done)
+	}
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		delete(v.of, w)
+		if len(v.of) == 0 && v.stop != nil {
+			v.stop()
+			v.stop = nil
+		}
+	}
+}
+
+// changed has the watched identities looked at now.
+func (v *watches) changed() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.wake != nil {
+		select {
+		case v.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// close cuts everybody.
+func (v *watches) close() {
+	v.mu.Lock()
+	v.shut = true
+	for w := range v.of {
+		w.gone()
+	}
+	v.of = nil
+	if v.stop != nil {
+		v.stop()
+		v.stop = nil
+	}
+	done := v.done
+	v.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// look looks at the watched identities until nobody watches any more.
+func (d *Directory) look(ctx context.Context, done chan struct{}) {
+	defer close(done)
+	tick := time.NewTicker(Stale)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-d.watches.wake:
+		}
+		d.watches.mu.Lock()
+		open := make([]*watch, 0, len(d.watches.of))
+		for w := range d.watches.of {
+			open = append(open, w)
+		}
+		d.watches.mu.Unlock()
+		for _, w := range open {
+			_, err := d.bearer(ctx, "watch", w.identity.Key, w.identity.hash)
+			if errors.Is(err, event.ErrUnauthenticated) || errors.Is(err, event.ErrPermission) {
+				d.cut(w)
+			}
+		}
+	}
+}
+
+func (d *Directory) cut(w *watch) {
+	v := &d.watches
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, ok := v.of[w]; ok {
+		delete(v.of, w)
+		w.gone()
+	}
+}

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// EraseTenant removes everything that there is of a tenant: its runs are cancelled, then its
+// conversations go with their logs and files, then what was used, and then its agents, models,
+// keys and audit, and itself. Only the operator may, and only while the tenant is not active:
+// nothing comes in meanwhile. Where it breaks off it can be repeated, and goes on. What is left is
+// an entry in the operator's own audit.
+func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant string) (directory.Erased, error) {
+	const op = "erase tenant"
+	people := s.options.Directory
+	if people == nil {
+		return directory.Erased{}, &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "this service keeps no tenants", Hint: "give it a directory",
+		}
+	}
+	t, err := people.GetTenant(ctx, tenant)
+	if err != nil || t.Status != directory.Inactive || !by.Operator {
+		if err == nil { // it says why not
+			return people.EraseTenant(ctx, by, tenant)
+		}
+		return directory.Erased{}, err
+	}
+	p, gone := Principal{Tenant: tenant}, int64(0)
+	for _, archived := range []bool{false, true} {
+		for {
+			rows, err := s.options.Rows.List(ctx, tenant, Query{Archived: archived, Limit: MostPage})
+			if err != nil {
+				return directory.Erased{}, err
+			}
+			for i := range rows {
+				if err := s.eraseConversation(ctx, p, rows[i].ID); err != nil {
+					return directory.Erased{}, err
+				}
+				gone++
+			}
+			if len(rows) < MostPage {
+				break
+			}
+		}
+	}
+	if r, ok := s.options.Journal.(journal.TenantRemover); ok {
+		if err := r.RemoveTenant(ctx, tenant); err != nil && !errors.Is(err, event.ErrNotFound) {
+			return directory.Erased{}, err
+		}
+	}
+	erased, err := people.EraseTenant(ctx, by, tenant)
+	erased.Conversations += gone
+	return erased, err
+}
+
+// How long an erasure waits for the runs that it has cancelled, and how often it looks.
+const (
+	eraseWait = 15 * time.Second
+	eraseLook = 50 * time.Millisecond
+)
+
+// eraseConversation cancels what is open in a conversation, and removes it.
+func (s *Service) eraseConversation(ctx context.Context, p Principal, id string) error {
+	open, err := s.queue(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		err := s.CancelRun(ctx, p, id, open[i].ID)
+		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these say that it has ended
+			return err
+		}
+	}
+	for until := time.Now().Add(eraseWait); ; {
+		err := s.DeleteConversation(ctx, p, id)
+		switch {
+		case err == nil || errors.Is(err, event.ErrNotFound):
+			return nil
+		case !errors.Is(err, event.ErrLocked) || !time.Now().Before(until):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(eraseLook):
+		}
+	}
+}

@@ -1,0 +1,564 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
+)
+
+var operator = directory.By{Operator: true}
+
+// people is a directory with the tenant acme in it.
+func people(t *testing.T) *directory.Directory {
+	t.Helper()
+	db, err := database.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := directory.New(directory.Options{Database: db, Environment: func(name string) string {
+		return map[string]string{"KEY": "sk-operator"}[name]
+	}})
+	t.Cleanup(func() {
+		_ = d.Close()
+		_ = db.Close()
+	})
+	if _, err := d.CreateTenant(t.Context(), operator, directory.Tenant{ID: "acme"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func addModel(t *testing.T, d *directory.Directory, m directory.Model) {
+	t.Helper()
+	if _, err := d.CreateModel(t.Context(), operator, m, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func addAgent(t *testing.T, d *directory.Directory, id string, spec directory.AgentSpec) {
+	t.Helper()
+	if _, err := d.CreateAgent(t.Context(), operator, directory.Agent{Tenant: "acme", ID: id, AgentSpec: spec}, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setTenant(t *testing.T, d *directory.Directory, change func(*directory.Tenant)) {
+	t.Helper()
+	if _, err := d.UpdateTenant(t.Context(), operator, "acme", 0, func(of *directory.Tenant) error { change(of); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tenants opens a service with a directory. Its agents answer as the parrot does, whatever their model.
+func tenants(t *testing.T, d *directory.Directory, change func(*service.Options)) *house {
+	t.Helper()
+	return open(t, func(o *service.Options) {
+		o.Directory = d
+		agent := o.Agent
+		o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+			made, err := agent(ctx, service.AgentRequest{AgentOptions: service.AgentOptions{Limits: r.Limits}})
+			if r.ID != "" && err == nil {
+				made = braid.New(r.ID, made.Model(), braid.Limit(r.Limits))
+			}
+			return made, err
+		}
+		if change != nil {
+			change(o)
+		}
+	})
+}
+
+// What a request names must be there and active. Who is refused leaves no run, no lock, no token and
+// no goroutine behind.
+func TestRefusedBeforeAnythingBegins(t *testing.T) { //nolint:paralleltest // it counts goroutines
+	d := people(t)
+	addModel(t, d, directory.Model{ID: "off", Provider: "demo", Name: "tour", Status: directory.Inactive})
+	addModel(t, d, directory.Model{Tenant: "acme", ID: "keyless", Provider: "anthropic", Name: "claude-x"})
+	addModel(t, d, directory.Model{ID: "gone", Provider: "anthropic", Name: "claude-x", Credential: directory.Credential{Env: "NONE"}})
+	addAgent(t, d, "idle", directory.AgentSpec{})
+	h := tenants(t, d, func(o *service.Options) { o.LockWait = -1 })
+	conv := h.conversation(t)
+	kept, err := h.CreateConversation(t.Context(), ann, service.NewConversation{Agent: "idle"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.UpdateAgent(t.Context(), operator, "acme", "idle", 0, func(a *directory.Agent) error {
+		a.Status = directory.Inactive
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name, conv, code string
+		kind             event.ErrorKind
+		r                service.RunRequest
+		who              service.Principal
+	}{
+		{"nothing said", conv, "", event.ErrInvalid, service.RunRequest{}, ann},
+		{"no such policy", conv, "", event.ErrInvalid, service.RunRequest{Policy: "shout"}, ann},
+		{"no such conversation", "conv_none", "CONVERSATION_NOT_FOUND", event.ErrNotFound, service.RunRequest{Input: "hi"}, ann},
+		{"no such tenant", conv, "CONVERSATION_NOT_FOUND", event.ErrNotFound, service.RunRequest{Input: "hi"}, service.Principal{Tenant: "other"}},
+		{"no such model", conv, "MODEL_NOT_FOUND", event.ErrModelNotFound, service.RunRequest{Input: "hi", Model: "x"}, ann},
+		{"another provider's", conv, "MODEL_NOT_FOUND", event.ErrModelNotFound, service.RunRequest{Input: "hi", Model: "anthropic:claude-x"}, ann},
+		{"a model that is off", conv, "MODEL_INACTIVE", event.ErrConflict, service.RunRequest{Input: "hi", Model: "off"}, ann},
+		{"a model that nobody pays for", conv, "MODEL_NOT_FOUND", event.ErrModelNotFound, service.RunRequest{Input: "hi", Model: "keyless"}, ann},
+		{"a model without its key", conv, "MODEL_NOT_FOUND", event.ErrModelNotFound, service.RunRequest{Input: "hi", Model: "gone"}, ann},
+		{"an agent that is off", kept.ID, "AGENT_INACTIVE", event.ErrConflict, service.RunRequest{Input: "hi"}, ann},
+	}
+	before := runtime.NumGoroutine()
+	for range 100 {
+		for _, c := range cases {
+			c.r.Tokens = map[string]secret.Secret{"t": secret.New("x")}
+			c.r.Watch = true
+			_, err := h.StartRun(t.Context(), c.who, c.conv, c.r)
+			var e *event.Error
+			if !errors.As(err, &e) || e.Kind != c.kind || c.code != "" && e.Code != c.code {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+		}
+	}
+	if _, err := h.CreateConversation(t.Context(), ann, service.NewConversation{Agent: "nobody"}); event.KindOf(err) != event.ErrNotFound {
+		t.Errorf("a conversation of no agent: %v", err)
+	}
+	setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Inactive })
+	_, err = h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi"})
+	var e *event.Error
+	if !errors.As(err, &e) || e.Code != "TENANT_INACTIVE" || e.Kind != event.ErrPermission {
+		t.Errorf("of an inactive tenant: %v", err)
+	}
+	setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Active })
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("there were %d goroutines, and are %d", before, n)
+	}
+	for _, id := range []string{conv, kept.ID} {
+		if at, err := h.store.Place(t.Context(), id, 0); err != nil || at.Turns != 0 {
+			t.Errorf("%d runs are left (%v)", at.Turns, err)
+		}
+	}
+	if n, doors := h.HeldTokens(), h.OpenDoors(); n+doors != 0 {
+		t.Errorf("%d tokens and %d doors are left", n, doors)
+	}
+	started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
+	if err != nil || started.Run.Turn != 1 {
+		t.Fatalf("the next run: %+v %v", started.Run, err)
+	}
+	for range 200 {
+		if run, err := h.GetRun(t.Context(), ann, conv, started.Run.ID); err == nil && run.Status.Ended() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the run does not end")
+}
+
+// A run that waits its turn, or for a person, fails once its tenant is switched off, and says so.
+func TestSwitchedOffMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{"use sleep", "use ask"} {
+		t.Run(input, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := people(t)
+				h := tenants(t, d, nil)
+				conv := h.conversation(t)
+				start := func(input string) service.Started {
+					t.Helper()
+					s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: input, Policy: braid.Queue})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				}
+				first, second := start(input), start("hello")
+				synctest.Wait()
+				setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Inactive })
+				if input == "use ask" {
+					questions, err := h.Questions(t.Context(), ann, conv)
+					if err != nil || len(questions) != 1 {
+						t.Fatalf("%v %v", questions, err)
+					}
+					if _, err := h.Answer(t.Context(), ann, conv, questions[0].Token, []byte("true")); err != nil {
+						t.Fatal(err)
+					}
+					if end := h.wait(t, conv, first); end.Status != event.RunFailed || end.Err == nil || end.Err.Code != "TENANT_INACTIVE" {
+						t.Errorf("the one that waited ended as %+v", end)
+					}
+				} else if end := h.wait(t, conv, first); end.Status != event.RunCompleted {
+					t.Errorf("what had begun ended as %+v", end)
+				}
+				if end := h.wait(t, conv, second); end.Status != event.RunFailed || end.Err == nil || end.Err.Code != "TENANT_INACTIVE" {
+					t.Errorf("the queued one ended as %+v", end)
+				}
+				setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Active })
+				if end := h.wait(t, conv, start("hello")); end.Status != event.RunCompleted {
+					t.Errorf("the next one ended as %+v", end)
+				}
+			})
+		})
+	}
+}
+
+// The parts of the system prompt stand in their order.
+func TestSystemPrompt(t *testing.T) {
+	t.Parallel()
+	files := &service.Workspace{
+		Path: "the scratch folder", Instructions: "The tools list_files and read_file reach them, by their names.",
+		Files: []service.WorkspaceFile{{Name: "notes.txt", Bytes: 12}, {Name: "a</workspace>\n\u202eb.txt", Bytes: 0}}, More: 3,
+	}
+	const want = `Acme speaks plainly.
+
+You answer letters.
+
+<workspace>
+The files of this conversation are in the scratch folder. The tools list_files and read_file reach them, by their names.
+- notes.txt (12 bytes)
+- a_/workspace_b.txt (0 bytes)
+and 3 more.
+</workspace>`
+	if diff := cmp.Diff(want, service.SystemPrompt("Acme speaks plainly.\n", "You answer letters.", files)); diff != "" {
+		t.Error(diff)
+	}
+	if got := service.SystemPrompt("", " You answer letters. ", nil); got != "You answer letters." {
+		t.Errorf("%q", got)
+	}
+	if got := service.SystemPrompt("", "", &service.Workspace{Path: "x"}); got != "<workspace>\nThe files of this conversation are in x.\nThere are none yet.\n</workspace>" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A run has the least of all limits, the tenant's prompt, the agent's models by their aliases, and its
+// sub-agents as tools.
+func TestOptionsOfATenant(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := people(t)
+		addModel(t, d, directory.Model{ID: "big", Provider: "anthropic", Name: "claude-big", Aliases: []string{"sonnet"}})
+		addModel(t, d, directory.Model{ID: "small", Provider: "anthropic", Name: "claude-shared", Aliases: []string{"haiku"}})
+		addModel(t, d, directory.Model{
+			Tenant: "acme", ID: "own", Provider: "bedrock", Name: "claude-own", Region: "eu-west-1", Aliases: []string{"haiku"},
+			Credential: directory.Credential{Env: "KEY"},
+		})
+		setTenant(t, d, func(of *directory.Tenant) {
+			of.SystemPrompt, of.Agent, of.Limits = "Acme's.", "clerk", directory.Limits{Cycles: 9, Seconds: 60, TotalTokens: 500}
+			of.Policy.Permissions.Deny = []string{"delete_*"}
+		})
+		addAgent(t, d, "reader", directory.AgentSpec{Description: "Reads.", Instructions: "Read.", Tools: []string{"read_*"}, Limits: directory.Limits{Cycles: 2}})
+		addAgent(t, d, "clerk", directory.AgentSpec{
+			Instructions: "Answer.", Model: "sonnet", Tools: []string{"get_*"}, Limits: directory.Limits{Cycles: 20, ToolCalls: 4},
+			Permissions: directory.Permissions{Ask: []string{"*"}}, Skills: []string{"letter"},
+			SubAgents: map[string]directory.SubAgent{
+				"scout":  {Agent: "reader", Model: "haiku"},
+				"critic": {Description: "Judges.", Instructions: "Judge."},
+			},
+		})
+		if _, err := d.UpdateAgent(t.Context(), operator, "acme", "reader", 0, func(a *directory.Agent) error {
+			a.SubAgents = map[string]directory.SubAgent{"back": {Agent: "clerk"}} // it stands in the clerk
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var got service.AgentRequest
+		h := tenants(t, d, func(o *service.Options) {
+			agent := o.Agent
+			o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				got = r
+				return agent(ctx, r)
+			}
+		})
+		recorded := func() service.AgentRequest {
+			mu.Lock()
+			defer mu.Unlock()
+			return got
+		}
+		conv := h.conversation(t)
+		s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi", Limits: service.RunLimits{ToolCalls: 3, Time: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.wait(t, conv, s)
+		r := recorded()
+		if r.ID != "clerk" || r.Version != 1 || r.SystemPrompt != "Acme's.\n\nAnswer." || r.Model != "anthropic:claude-big" || r.Own == nil {
+			t.Errorf("%+v", r.AgentOptions)
+		}
+		if l := r.Limits; l.Cycles != 9 || l.AllCycles != 9 || l.ToolCalls != 3 || l.TotalTokens != 500 || l.Active != time.Minute {
+			t.Errorf("the limits are %+v", l)
+		}
+		want := []directory.Permissions{{Deny: []string{"delete_*"}}, {Ask: []string{"*"}}}
+		if diff := cmp.Diff(want, r.Permissions); diff != "" || !slices.Equal(r.Tools, []string{"get_*"}) || !slices.Equal(r.AgentOptions.Skills, []string{"letter"}) {
+			t.Errorf("%s %v %v", diff, r.Tools, r.AgentOptions.Skills)
+		}
+		scout, critic := r.SubAgents["scout"], r.SubAgents["critic"]
+		if len(r.SubAgents) != 2 || scout == nil || critic == nil {
+			t.Fatalf("the sub-agents are %v", r.SubAgents)
+		}
+		if scout.Model != "bedrock:claude-own" || scout.Own.Key.Reveal() != "sk-operator" || scout.Own.Region != "eu-west-1" ||
+			scout.ID != "reader" || scout.Description != "Reads." || scout.SystemPrompt != "Acme's.\n\nRead." || scout.Limits.Cycles != 2 || len(scout.SubAgents) != 0 {
+			t.Errorf("the scout is %+v", scout)
+		}
+		if critic.Model != "anthropic:claude-big" || critic.Description != "Judges." || critic.Tools != nil {
+			t.Errorf("the critic is %+v", critic)
+		}
+		for range 2 { // the policy names what may be used; what a request names goes before the agent's
+			setTenant(t, d, func(of *directory.Tenant) { of.Policy.Models = []string{"own"} })
+			if _, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi"}); event.KindOf(err) != event.ErrModelNotFound {
+				t.Errorf("a model that the tenant may not use: %v", err)
+			}
+			setTenant(t, d, func(of *directory.Tenant) { of.Policy.Models = nil })
+			s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi", Model: "haiku"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.wait(t, conv, s)
+			if r := recorded(); r.Model != "bedrock:claude-own" {
+				t.Errorf("the model is %s", r.Model)
+			}
+		}
+	})
+}
+
+// A conversation keeps to the version of its agent that it began with, also where two requests at once
+// are its first.
+func TestPinnedAgents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := people(t)
+		addAgent(t, d, "clerk", directory.AgentSpec{Instructions: "first"})
+		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
+		var mu sync.Mutex
+		told := map[string]string{}
+		h := tenants(t, d, func(o *service.Options) {
+			agent := o.Agent
+			o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				told[r.Conversation] = r.SystemPrompt
+				return agent(ctx, r)
+			}
+		})
+		conv, late := h.conversation(t), h.conversation(t)
+		chosen, err := h.CreateConversation(t.Context(), ann, service.NewConversation{Agent: "clerk"})
+		if err != nil || chosen.AgentVersion != 1 {
+			t.Fatalf("%+v %v", chosen.Row, err)
+		}
+		run := h.say(t, conv, "hello")
+		if run.Agent != "clerk" {
+			t.Errorf("the run's agent is %q", run.Agent)
+		}
+		if _, err := d.UpdateAgent(t.Context(), operator, "acme", "clerk", 0, func(a *directory.Agent) error {
+			a.Instructions = "second"
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]int{conv: 1, chosen.ID: 1, late: 2} {
+			h.say(t, id, "hello")
+			if c, err := h.GetConversation(t.Context(), ann, id); err != nil || c.Agent != "clerk" || c.AgentVersion != want {
+				t.Errorf("%+v, want version %d (%v)", c.Row, want, err)
+			}
+			mu.Lock()
+			if got := told[id]; got != []string{1: "first", 2: "second"}[want] {
+				t.Errorf("the agent of version %d is told %q", want, got)
+			}
+			mu.Unlock()
+		}
+		fork, err := h.ForkConversation(t.Context(), ann, conv, 0)
+		if err != nil || fork.AgentVersion != 1 {
+			t.Errorf("%+v (%v)", fork.Row, err)
+		}
+	})
+}
+
+// Fifty requests at once, at two processes: turns are 1 to n without gaps, and one run at a time.
+func TestFiftyAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []braid.Policy{braid.Queue, braid.Reject} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				two := others(t, 2, nil)
+				conv := two[0].conversation(t)
+				var mu sync.Mutex
+				turns, refused := []int{}, 0
+				var work sync.WaitGroup
+				for i := range 50 {
+					work.Go(func() {
+						h := two[i%2]
+						s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "use sleep", Policy: policy})
+						mu.Lock()
+						defer mu.Unlock()
+						var e *event.Error
+						switch {
+						case err == nil:
+							turns = append(turns, s.Run.Turn)
+						case errors.As(err, &e) && e.Kind == event.ErrLocked && e.RetryAfter > 0:
+							refused++
+						default:
+							t.Error(err)
+						}
+					})
+				}
+				work.Wait()
+				slices.Sort(turns)
+				for i, turn := range turns {
+					if turn != i+1 {
+						t.Fatalf("the turns are %v", turns)
+					}
+				}
+				if policy == braid.Queue && len(turns) != 50 || policy == braid.Reject && (len(turns) != 1 || refused != 49) {
+					t.Fatalf("%d were accepted and %d refused", len(turns), refused)
+				}
+				runs, err := two[0].ListRuns(t.Context(), ann, conv, 0, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, run := range runs {
+					two[0].wait(t, conv, service.Started{Run: run})
+				}
+				wantOneAtATime(t, two[0], conv)
+				// The lock is free.
+				s, err := two[1].StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
+				if err != nil || s.Run.Turn != len(turns)+1 {
+					t.Errorf("the next turn is %d (%v)", s.Run.Turn, err)
+				}
+				two[1].wait(t, conv, s)
+			})
+		})
+	}
+}
+
+// wantOneAtATime wants each run to end before the next one begins.
+func wantOneAtATime(t *testing.T, h *house, conv string) {
+	t.Helper()
+	events, err := h.Events(t.Context(), ann, conv, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := ""
+	for _, e := range events {
+		switch e.Body.(type) {
+		case *event.RunStarted:
+			if open != "" {
+				t.Fatalf("%s begins while %s runs", e.Run, open)
+			}
+			open = e.Run
+		case *event.RunEnded:
+			open = ""
+		default:
+			if e.Run != open {
+				t.Fatalf("event %d is of %s while %s runs", e.Seq, e.Run, open)
+			}
+		}
+	}
+}
+
+// A holder that dies, and one that stalls and comes back, hold a conversation no longer than their
+// lease, and what the old holder does then is not in the log.
+func TestHoldersThatDieAndComeBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &journal.Memory{}
+		rows := &service.MemoryRows{}
+		h := open(t, func(o *service.Options) {
+			o.Journal, o.Rows = store, rows
+			o.Engine.Sweep = time.Second
+		})
+		h.store = store
+		conv := h.conversation(t)
+		// Another process has begun a run and stalls.
+		run, err := store.Admit(t.Context(), journal.Run{
+			ID: "run_stalled", Conversation: conv, Tenant: "acme", Agent: "assistant", Metadata: map[string]string{"braid.body": "x"},
+			Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hello"}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := store.Acquire(t.Context(), run.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi"}); !errors.Is(err, event.ErrLocked) {
+			t.Fatalf("while it is held: %v", err)
+		}
+		if waited := time.Since(begun); waited != service.DefaultLockWait {
+			t.Errorf("it waited %v", waited)
+		}
+		second, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi", Policy: braid.Queue})
+		if err != nil || second.Run.Turn != 2 {
+			t.Fatalf("%+v %v", second.Run, err)
+		}
+		if end := h.wait(t, conv, service.Started{Run: run}); end.Status != event.RunCompleted {
+			t.Errorf("the run of the dead ended as %+v", end)
+		}
+		if after := time.Since(begun); after < journal.DefaultTerm || after > journal.DefaultTerm+30*time.Second {
+			t.Errorf("it was taken over after %v", after)
+		}
+		h.wait(t, conv, second)
+		err = store.Commit(t.Context(), old.Lease, journal.Batch{Events: []*event.Event{{
+			Header: event.Header{Seq: old.Last + 1, Conversation: conv, Run: run.ID}, Body: &event.Notice{Code: "late"},
+		}}})
+		if !errors.Is(err, event.ErrLeaseLost) {
+			t.Errorf("the old holder writes: %v", err)
+		}
+		wantOneAtATime(t, h, conv)
+	})
+}
+
+// The last event that a client sees is committed when he sees it: a run that is begun at once finds the
+// lock free.
+func TestTheLastEventComesAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var h *house
+		ended := make(chan error, 1)
+		h = open(t, func(o *service.Options) {
+			o.LockWait = -1
+			o.Observe = func(_ string, e *event.Event) {
+				if _, ok := e.Body.(*event.RunEnded); ok && len(ended) == 0 {
+					row, err := h.store.Runs(context.Background(), e.Conversation, 0, 0)
+					if err == nil && !row[0].Status.Ended() {
+						err = fmt.Errorf("the run is %s", row[0].Status)
+					}
+					ended <- err
+				}
+			}
+		})
+		conv := h.conversation(t)
+		s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello", Watch: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Follower.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "again"}); err != nil || s.Run.Turn != 2 {
+			t.Errorf("%+v %v", s.Run, err)
+		}
+	})
+}

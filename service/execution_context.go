@@ -1,0 +1,121 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// ExecutionContext is everything that a run needs to know of the world around it: who asked
+// for it, in which conversation and turn, for which tenant, with which agent. It is made when a
+// run is asked for, to check that all of it is there, and again each time that the run is
+// driven: by then a tenant may have been switched off.
+type ExecutionContext struct {
+	Principal    Principal
+	Conversation string
+	// Run and Turn are the run's; they are empty and 0 before it is accepted.
+	Run  string
+	Turn int
+	// SessionID is the session that the run has begun in; empty while it has not begun.
+	SessionID string
+	// Executor is the caller's label for logs and usage, never an identity.
+	Executor string
+
+	// Tenant is whose run it is. Of a service without a directory only its ID is set.
+	Tenant directory.Tenant
+	// Agent is the one that answers, in the version that the conversation keeps to. The
+	// zero Agent is the server's own.
+	Agent directory.Agent
+	// Model is what the request names; empty means the agent's.
+	Model string
+	// Skills are those that the request prefers.
+	Skills []string
+	// Limits are what the request and the service allow.
+	Limits       braid.Limits
+	OutputSchema json.RawMessage
+	// Tokens are in memory only: a run that another process goes on with has none.
+	Tokens map[string]secret.Secret
+}
+
+// contextOf reads of a run's row what stands in it.
+func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
+	x := &ExecutionContext{
+		Principal: Principal{Tenant: row.Tenant, User: row.User}, Conversation: row.Conversation, Run: row.ID, Turn: row.Turn,
+		SessionID: event.SessionID(row.Conversation, row.Session), Executor: row.Executor,
+		Tenant: directory.Tenant{ID: row.Tenant}, Model: row.Metadata[keyModel], Limits: s.limitsOf(row), Tokens: s.tokens.get(row.ID),
+	}
+	if raw := row.Metadata[keySchema]; raw != "" {
+		x.OutputSchema = json.RawMessage(raw)
+	}
+	if raw := row.Metadata[keySkills]; raw != "" {
+		_ = json.Unmarshal([]byte(raw), &x.Skills)
+	}
+	return x
+}
+
+// verify finds the tenant, and the agent that pick chooses, and sees that both are active. Of no
+// agent it leaves the server's own.
+func (s *Service) verify(ctx context.Context, x *ExecutionContext, pick func(t *directory.Tenant) (agent string, version int)) error {
+	d := s.options.Directory
+	if d == nil {
+		return nil
+	}
+	var err error
+	if x.Tenant, err = d.Tenant(ctx, x.Principal.Tenant); err != nil {
+		return err
+	}
+	x.Agent = directory.Agent{}
+	if id, version := pick(&x.Tenant); id != "" {
+		x.Agent, err = d.Agent(ctx, x.Tenant.ID, id, version)
+	}
+	return err
+}
+
+// pick chooses what the conversation keeps to, or else the tenant's choice.
+func (r *Row) pick(t *directory.Tenant) (agent string, version int) {
+	if r.Agent != "" {
+		return r.Agent, r.AgentVersion
+	}
+	return t.Agent, 0
+}
+
+// pin has the conversation keep to the version of the agent that answers it, from its first run
+// on. It reports false where another request was faster and has pinned another one: row then says
+// which.
+func (s *Service) pin(ctx context.Context, x *ExecutionContext, row *Row) (bool, error) {
+	if row.Agent != "" || x.Agent.ID == "" {
+		return true, nil
+	}
+	pinned, err := s.options.Rows.Change(ctx, row.Tenant, row.ID, func(row *Row) error {
+		if row.Agent == "" {
+			row.Agent, row.AgentVersion = x.Agent.ID, x.Agent.Version
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	s.changes.Add(1)
+	*row = pinned
+	return row.Agent == x.Agent.ID && row.AgentVersion == x.Agent.Version, nil
+}
+
+// pinnedIn writes and reads the agent of a run in its metadata.
+func pinnedIn(metadata map[string]string, a *directory.Agent) {
+	if a.ID != "" {
+		metadata[keyAgent] = a.ID + "@" + strconv.Itoa(a.Version)
+	}
+}
+
+func pinnedOf(metadata map[string]string) (agent string, version int) {
+	agent, number, _ := strings.Cut(metadata[keyAgent], "@")
+	version, _ = strconv.Atoi(number) // of none it is 0
+	return agent, version
+}

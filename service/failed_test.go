@@ -1,0 +1,126 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+)
+
+// script is a model that says what a function makes of what it was told last.
+type script func(ctx context.Context, told string, yield func(braid.Chunk, error) bool)
+
+func (script) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:script"} }
+
+func (s script) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) { s(ctx, req.Messages[len(req.Messages)-1].Text(), yield) }
+}
+
+// Each way in which a run may fail says what it is and nothing from inside, keeps what was used, and
+// leaves the lock free.
+func TestRunsThatFail(t *testing.T) {
+	t.Parallel()
+	secret := errors.New("dial tcp 10.0.0.7: password=hunter2")
+	spent := event.Usage{Input: 40, Output: 2, Total: 42}
+	for _, c := range []struct {
+		told   string
+		status event.RunStatus
+		kind   event.ErrorKind
+		words  string
+	}{
+		{"fail", event.RunFailed, event.ErrModel, "the provider says no"},
+		{"crash", event.RunFailed, event.ErrInternal, ""},
+		{"be refused", event.RunFailed, event.ErrModelAuth, "the key was refused"},
+		{"take long", event.RunFailed, event.ErrTimeout, ""},
+	} {
+		t.Run(c.told, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				model := script(func(ctx context.Context, told string, yield func(braid.Chunk, error) bool) {
+					if strings.Contains(told, "hello") {
+						_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "hello"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+						return
+					}
+					if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "Let me see. "}, nil) || !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &spent}, nil) {
+						return
+					}
+					switch told {
+					case "fail":
+						yield(braid.Chunk{}, &event.Error{Kind: event.ErrModel, Message: "the provider says no", Err: secret})
+					case "be refused":
+						yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key was refused", Err: secret})
+					case "crash":
+						panic(secret)
+					case "take long":
+						<-ctx.Done()
+						yield(braid.Chunk{}, ctx.Err())
+					}
+				})
+				h := open(t, func(o *service.Options) {
+					o.Agent = func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
+						return braid.New("assistant", model, braid.Limit(r.Limits), braid.Retries(braid.Retry{Attempts: 1})), nil
+					}
+				})
+				conv := h.conversation(t)
+				begun := time.Now()
+				s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: c.told})
+				if err != nil {
+					t.Fatal(err)
+				}
+				end := h.wait(t, conv, s)
+				if c.kind == event.ErrTimeout {
+					if end.Why != event.WhyDeadline || time.Since(begun) < service.DefaultRunTime || time.Since(begun) > service.DefaultRunTime+time.Minute {
+						t.Errorf("it ended as %+v after %v", end, time.Since(begun))
+					}
+				} else if end.Status != c.status || end.Err == nil || end.Err.Kind != c.kind || !strings.Contains(end.Err.Message, c.words) {
+					t.Errorf("it ended as %+v: %v", end, end.Err)
+				}
+				raw, err := event.AppendJSON(nil, &event.Event{Body: end})
+				if err != nil || strings.Contains(string(raw), "hunter2") && c.kind != event.ErrInternal {
+					t.Errorf("%s (%v)", raw, err)
+				}
+				if end.Usage != spent && c.kind != event.ErrTimeout && c.kind != event.ErrInternal {
+					t.Errorf("what was used is %+v", end.Usage)
+				}
+				next, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
+				if err != nil || next.Run.Turn != 2 {
+					t.Fatalf("the lock: %+v %v", next.Run, err)
+				}
+				if end := h.wait(t, conv, next); end.Status != event.RunCompleted {
+					t.Errorf("the next run ended as %+v", end)
+				}
+			})
+		})
+	}
+}
+
+// The time in which a run waits for a person is not its own.
+func TestWaitingIsNoRunTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		conv := h.conversation(t)
+		s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "use ask"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * service.DefaultRunTime)
+		questions, err := h.Questions(t.Context(), ann, conv)
+		if err != nil || len(questions) != 1 {
+			t.Fatalf("%v %v", questions, err)
+		}
+		if _, err := h.Answer(t.Context(), ann, conv, questions[0].Token, []byte("true")); err != nil {
+			t.Fatal(err)
+		}
+		if end := h.wait(t, conv, s); end.Status != event.RunCompleted {
+			t.Errorf("it ended as %+v", end)
+		}
+	})
+}

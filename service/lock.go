@@ -1,0 +1,281 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/secret"
+)
+
+// codeKeyReused is the Code of the error for a key that came with another request.
+const codeKeyReused = "IDEMPOTENCY_MISMATCH"
+
+// KeyReused reports whether err says that an idempotency key was used for another
+// request before.
+func KeyReused(err error) bool {
+	e, ok := errors.AsType[*event.Error](err)
+	return ok && e.Code == codeKeyReused
+}
+
+func keyReused(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrConflict, Code: codeKeyReused, Message: "the idempotency key came with another request before",
+		Hint: "use a new key for a new request",
+	}
+}
+
+// enter brings a run into its conversation, with a follower where one was asked for.
+func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *braid.Agent) (Started, error) {
+	after, err := s.before(ctx, in.row.ID)
+	if err != nil {
+		return Started{}, err
+	}
+	var follower *live.Follower
+	if r.Watch {
+		// Before the run is there, so that nothing of it must be read back.
+		p := Principal{Tenant: in.row.Tenant}
+		if follower, err = s.follow(ctx, p, in.row.ID, live.FollowOptions{After: after, Current: true}); err != nil {
+			return Started{}, err
+		}
+	}
+	id := in.run.ID
+	started, err := s.accept(ctx, in, r.Policy, r.Tokens, agent)
+	started.After, started.Titled = after, in.row.Title != ""
+	switch {
+	case err == nil && !started.Joined && started.Run.ID == id:
+		started.Follower = follower
+	case follower != nil:
+		follower.Close()
+	}
+	if started.Run.ID != id && started.Run.Status.Ended() {
+		started.After = 0 // it is replayed
+	}
+	return started, err
+}
+
+// accept has a run admitted that is ready to be.
+func (s *Service) accept(
+	ctx context.Context, in *entry, policy braid.Policy, tokens map[string]secret.Secret, agent *braid.Agent,
+) (Started, error) {
+	const op = "start run"
+	run := in.run
+	s.tokens.put(run.ID, tokens)
+	started, err := s.admit(ctx, agent, in, policy)
+	if err != nil || started.Run.ID != run.ID {
+		s.tokens.drop(run.ID)
+	}
+	switch {
+	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err):
+		return Started{}, keyReused(op)
+	case err != nil:
+		return Started{}, err
+	case !started.Joined && started.Run.Metadata[keyBody] != run.Metadata[keyBody]:
+		return Started{}, keyReused(op)
+	}
+	return started, nil
+}
+
+// before is the Seq of an event that stands before whatever is begun now: where the
+// conversation is in use the last one that was seen, else its last one.
+func (s *Service) before(ctx context.Context, conversation string) (int64, error) {
+	if seq := s.warm.seen(conversation); seq > 0 && !s.options.Shared {
+		return seq, nil
+	}
+	return s.end(ctx, conversation)
+}
+
+// end is the Seq of the conversation's last event.
+func (s *Service) end(ctx context.Context, conversation string) (int64, error) {
+	if t, ok := s.options.Journal.(journal.Teller); ok {
+		heads, err := t.Heads(ctx, []string{conversation})
+		return heads[conversation], err
+	}
+	if t, ok := s.options.Journal.(journal.Tailer); ok {
+		tail, err := t.Tail(ctx, conversation)
+		return tail.Last, err
+	}
+	events, err := s.options.Journal.Read(ctx, conversation, 0, 0)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[len(events)-1].Seq, nil
+}
+
+// admit has the run accepted under its policy.
+func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *entry, policy braid.Policy) (Started, error) {
+	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
+	switch policy {
+	case "", braid.Reject:
+		in.run.Alone = true
+		return s.admitAlone(ctx, in)
+	case braid.Queue:
+		row, err := s.pass(ctx, in, submit)
+		return Started{Run: row}, err
+	case braid.Interrupt:
+		row, err := s.pass(ctx, in, submit)
+		if err != nil {
+			return Started{}, err
+		}
+		return Started{Run: row}, s.interrupt(ctx, row)
+	case braid.Steer:
+		var started Started
+		_, err := s.pass(ctx, in, func(run journal.Run) (_ journal.Run, err error) {
+			started, err = s.steer(ctx, agent, run)
+			row := started.Run
+			if !started.Joined {
+				row.ID = run.ID // it was given another one
+			}
+			return row, err
+		})
+		return started, err
+	default:
+		return Started{}, invalid("start run", "there is no such policy", "use reject, queue, steer or interrupt")
+	}
+}
+
+// admitAlone waits for an open run to end, as long as it may.
+func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
+	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
+	run := in.run
+	row, err := s.pass(ctx, in, submit)
+	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
+		return Started{Run: row}, locked(err)
+	}
+	w, watchErr := s.bus.Watch(ctx, live.Key{Tenant: run.Tenant, Conversation: run.Conversation})
+	if watchErr != nil {
+		return Started{}, watchErr
+	}
+	defer w.Close()
+	wait, stop := context.WithTimeout(ctx, s.options.LockWait)
+	defer stop()
+	in.waited = true
+	var moved func() bool
+	if s.heads != nil {
+		moved = s.heads.moved(run.Conversation)
+	}
+	// A run may have ended before the watching began. Where moved tells of that, too, it is waited for.
+	for look := moved == nil; ; look = true {
+		if look {
+			if row, err = s.pass(ctx, in, submit); !errors.Is(err, event.ErrLocked) {
+				return Started{Run: row}, err
+			}
+		}
+		if gaveUp := runEnds(wait, w, moved); gaveUp != nil {
+			if ctx.Err() != nil {
+				return Started{}, gaveUp
+			}
+			return Started{}, locked(err)
+		}
+	}
+}
+
+// lockLook is how long who waits for a conversation hears nothing before he looks for himself.
+const lockLook = 2 * time.Second
+
+// runEnds waits until a run may have ended: the bus says so, or some time is past. Where other
+// processes drive runs too, moved says whether anything was committed since it was last asked.
+func runEnds(ctx context.Context, w live.Watcher, moved func() bool) error {
+	for {
+		pause := lockLook
+		if moved != nil {
+			pause = sharedPoll
+		}
+		ended, err := runEndsWithin(ctx, w, pause)
+		if ended || err != nil || moved == nil || moved() {
+			return err
+		}
+	}
+}
+
+// runEndsWithin says whether the bus told of a run's end in that time.
+func runEndsWithin(ctx context.Context, w live.Watcher, pause time.Duration) (bool, error) {
+	soon, stop := context.WithTimeout(ctx, pause)
+	defer stop()
+	var items [32]live.Item
+	for {
+		n, err := w.Read(soon, items[:])
+		if err != nil {
+			if ctx.Err() == nil && errors.Is(err, event.ErrTimeout) {
+				return false, nil
+			}
+			return false, err
+		}
+		for _, item := range items[:n] {
+			if item.Event == nil {
+				return true, nil
+			}
+			if _, ok := item.Event.Body.(*event.RunEnded); ok {
+				return true, nil
+			}
+		}
+	}
+}
+
+// locked says when to come again.
+func locked(err error) error {
+	if !errors.Is(err, event.ErrLocked) {
+		return err
+	}
+	return &event.Error{
+		Op: "start run", Kind: event.ErrLocked, Message: "another run of the conversation is open",
+		Hint: "wait for it, cancel it, or send a policy: queue, steer or interrupt", RetryAfter: 5 * time.Second, Err: err,
+	}
+}
+
+// interrupt ends what is open before the run.
+func (s *Service) interrupt(ctx context.Context, row journal.Run) error {
+	open, err := s.queue(ctx, row.Conversation)
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		if open[i].Turn >= row.Turn {
+			break
+		}
+		if err := s.engine.Cancel(ctx, open[i], row.User); err != nil && !errors.Is(err, event.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// entering is a journal in which a run that is admitted has what stands before it.
+type entering struct {
+	journal.Store
+	journal.Queuer
+	run *journal.Run
+}
+
+// Admit implements [journal.Store].
+func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
+	r.Since, r.Past = e.run.Since, e.run.Past
+	return e.Store.Admit(ctx, r)
+}
+
+// steer leaves the input for the open run.
+func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run) (Started, error) {
+	queuer := s.options.Journal.(journal.Queuer) //nolint:forcetypeassert // New has looked
+	conv := braid.Open(entering{s.options.Journal, queuer, &run}, run.Conversation)
+	opts := []braid.RunOption{
+		braid.During(braid.Steer), braid.Key(run.Key), braid.For(run.Tenant, run.User), braid.Executor(run.Executor),
+		braid.Metadata(run.Metadata),
+	}
+	sent, err := agent.Send(ctx, conv, run.Input, opts...)
+	if err != nil {
+		return Started{}, err
+	}
+	if sent.Joined {
+		row := journal.Run{ID: sent.Run, Conversation: run.Conversation, Tenant: run.Tenant, Turn: sent.Turn, Status: sent.Status}
+		return Started{Run: row, Joined: true}, s.engine.Wake(ctx, row)
+	}
+	// It is admitted: the engine is told, and where it does not hear, a sweep finds it.
+	s.tokens.move(run.ID, sent.Run)
+	run.ID = sent.Run
+	row, err := s.engine.Submit(ctx, run)
+	return Started{Run: row}, err
+}

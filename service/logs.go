@@ -1,0 +1,215 @@
+package service
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	cursors "github.com/braidrun/braid/internal/cursor"
+	"github.com/braidrun/braid/journal"
+)
+
+// LogQuery says which rows of a tenant's logs are wanted. Fields that are empty do not narrow.
+type LogQuery struct {
+	Conversation string
+	Run          string
+	Executor     string
+	// Model is for usage alone, Tool for the tool log.
+	Model string
+	Tool  string
+	// From is the first moment and To the one after the last.
+	From, To time.Time
+	// Cursor is what the page before gave as next; empty begins. It is good for the same query alone.
+	Cursor string
+	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	Limit int
+}
+
+// Usage lists what the tenant's runs have used, newest first: one row for each attempt of a model call, of
+// the main agent, of its sub-agents, of summaries and titles. next is the cursor of the page behind; empty
+// means that there is none.
+func (s *Service) Usage(ctx context.Context, p Principal, q LogQuery) (rows []journal.UsageEntry, next string, err error) {
+	const op = "usage"
+	ledger, asked, err := s.ledger(p, op, &q)
+	if err != nil {
+		return nil, "", err
+	}
+	list := q.list(op, p)
+	if asked.Before, err = q.before(op, list); err != nil {
+		return nil, "", err
+	}
+	rows, err = ledger.UsageLog(ctx, asked)
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		next = placed(list, rows[q.Limit-1].Place())
+	}
+	return rows, next, err
+}
+
+// UsageSums adds the rows of [Service.Usage] up in groups, ordered by their keys.
+func (s *Service) UsageSums(
+	ctx context.Context, p Principal, q LogQuery, by journal.UsageBy,
+) (sums []journal.UsageSum, next string, err error) {
+	const op = "usage sums"
+	ledger, asked, err := s.ledger(p, op, &q)
+	if err != nil {
+		return nil, "", err
+	}
+	list := q.list(op+" by "+string(by), p)
+	var after *string
+	if q.Cursor != "" {
+		place, ok := cursors.Decode(list, q.Cursor, 1)
+		if !ok {
+			return nil, "", foreignCursor(op)
+		}
+		after = &place[0]
+	}
+	sums, err = ledger.UsageSums(ctx, asked, by, after)
+	if len(sums) > q.Limit {
+		sums = sums[:q.Limit]
+		next = cursors.Encode(list, sums[q.Limit-1].Key)
+	}
+	return sums, next, err
+}
+
+// ToolLog lists what the tools of the tenant's runs did, those calls that began last first.
+func (s *Service) ToolLog(ctx context.Context, p Principal, q LogQuery) (rows []journal.ToolEntry, next string, err error) {
+	const op = "tool log"
+	ledger, asked, err := s.ledger(p, op, &q)
+	if err != nil {
+		return nil, "", err
+	}
+	list := q.list(op, p)
+	if asked.Before, err = q.before(op, list); err != nil {
+		return nil, "", err
+	}
+	rows, err = ledger.ToolLog(ctx, asked)
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		next = placed(list, rows[q.Limit-1].Place())
+	}
+	return rows, next, err
+}
+
+// MessageLog lists what was said in a conversation, in its order: of the runs that have ended. Of q only
+// Conversation, which must be set, Run, Cursor and Limit count.
+func (s *Service) MessageLog(ctx context.Context, p Principal, q LogQuery) (rows []journal.MessageEntry, next string, err error) {
+	const op = "message log"
+	if err := q.check(op, p); err != nil {
+		return nil, "", err
+	}
+	if q.Conversation == "" {
+		return nil, "", invalid(op, "no conversation is named", "say which one")
+	}
+	keeper, ok := s.options.Journal.(journal.MessageKeeper)
+	if !ok {
+		return nil, "", noLogs(op)
+	}
+	asked := journal.MessageQuery{Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Limit: q.Limit + 1}
+	list := q.list(op, p)
+	if q.Cursor == "" {
+		if err := s.mendMessages(ctx, keeper, p.Tenant, q.Conversation); err != nil {
+			return nil, "", err
+		}
+	} else {
+		seq, part, ok := numbers(list, q.Cursor)
+		if !ok {
+			return nil, "", foreignCursor(op)
+		}
+		asked.After = journal.MessagePlace{Seq: seq, Part: int(part)}
+	}
+	rows, err = keeper.Messages(ctx, asked)
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		last := rows[q.Limit-1].MessagePlace
+		next = cursors.Encode(list, strconv.FormatInt(last.Seq, 10), strconv.Itoa(last.Part))
+	}
+	return rows, next, err
+}
+
+// check refuses what can never be answered, and sets the limit.
+func (q *LogQuery) check(op string, p Principal) error {
+	if err := p.check(op); err != nil {
+		return err
+	}
+	if q.Limit < 0 || q.Limit > MostPage {
+		return invalid(op, "the limit is out of bounds", "ask for 1 to "+strconv.Itoa(MostPage)+" at a time")
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultPage
+	}
+	if !q.From.IsZero() && !q.To.IsZero() && q.To.Before(q.From) {
+		return invalid(op, "the end of the time is before its beginning", "send from before to")
+	}
+	return nil
+}
+
+// ledger checks a query and gives it as the journal takes it: with one row more than the page has.
+func (s *Service) ledger(p Principal, op string, q *LogQuery) (journal.Ledger, journal.LedgerQuery, error) {
+	if err := q.check(op, p); err != nil {
+		return nil, journal.LedgerQuery{}, err
+	}
+	ledger, ok := s.options.Journal.(journal.Ledger)
+	if !ok {
+		return nil, journal.LedgerQuery{}, noLogs(op)
+	}
+	return ledger, journal.LedgerQuery{
+		Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Executor: q.Executor, Model: q.Model, Tool: q.Tool,
+		From: q.From, To: q.To, Limit: q.Limit + 1,
+	}, nil
+}
+
+// list names the list that a cursor belongs to.
+func (q *LogQuery) list(op string, p Principal) string {
+	parts := []string{
+		op, p.Tenant, q.Conversation, q.Run, q.Executor, q.Model, q.Tool, stamp(q.From), stamp(q.To),
+	}
+	for i, part := range parts {
+		parts[i] = strconv.Quote(part)
+	}
+	return strings.Join(parts, " ")
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// before reads the cursor of a list that is ordered by time.
+func (q *LogQuery) before(op, list string) (journal.LedgerPlace, error) {
+	if q.Cursor == "" {
+		return journal.LedgerPlace{}, nil
+	}
+	at, key, ok := numbers(list, q.Cursor)
+	if !ok {
+		return journal.LedgerPlace{}, foreignCursor(op)
+	}
+	return journal.LedgerPlace{Time: time.UnixMicro(at).UTC(), Key: key}, nil
+}
+
+func placed(list string, at journal.LedgerPlace) string {
+	return cursors.Encode(list, strconv.FormatInt(at.Time.UnixMicro(), 10), strconv.FormatInt(at.Key, 10))
+}
+
+// numbers reads a cursor of two numbers.
+func numbers(list, text string) (a, b int64, ok bool) {
+	place, ok := cursors.Decode(list, text, 2)
+	if !ok {
+		return 0, 0, false
+	}
+	a, errA := strconv.ParseInt(place[0], 10, 64)
+	b, errB := strconv.ParseInt(place[1], 10, 64)
+	return a, b, errA == nil && errB == nil
+}
+
+func foreignCursor(op string) error {
+	return invalid(op, "the cursor is none that was given out for this list", "begin again without one")
+}
+
+func noLogs(op string) error {
+	return &event.Error{Op: op, Kind: event.ErrUnsupported, Message: "this journal keeps no logs", Hint: "use one that does"}
+}

@@ -1,0 +1,269 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/pricing"
+)
+
+// The types of the messages in the message log, and what kind of these there are (seed 4). A block that
+// is none of them goes by its own name.
+const (
+	messageSystem    = "system"
+	messageAssistant = "assistant"
+	messageUser      = "user"
+	messageResult    = "result"
+
+	messageInit       = "init"
+	messageText       = "text"
+	messageToolUse    = "tool_use"
+	messageThinking   = "thinking"
+	messageToolResult = "tool_result"
+	messageSuccess    = "success"
+	messageError      = "error"
+)
+
+// messageLog makes the messages of a run from its events, one by one. The zero value is ready for use.
+type messageLog struct {
+	rows []journal.MessageEntry
+	// parents are the calls that opened scopes.
+	parents map[string]string
+	session string
+	answer  string
+	// begun says that the run's first event was seen, so that nothing is missing.
+	begun bool
+}
+
+// take takes the next event.
+func (l *messageLog) take(e *event.Event) {
+	if e.Audience != event.Everyone {
+		return
+	}
+	switch b := e.Body.(type) {
+	case *event.RunStarted:
+		*l = messageLog{begun: true, session: event.SessionID(e.Conversation, b.Session)}
+		l.add(e, messageSystem, messageInit, "", struct {
+			Session string   `json:"session_id"`
+			Agent   string   `json:"agent"`
+			Model   string   `json:"model,omitempty"`
+			Turn    int      `json:"turn"`
+			Tools   []string `json:"tools,omitempty"`
+		}{l.session, b.Agent, b.Model, b.Turn, b.Tools})
+	case *event.ScopeOpened:
+		l.open(b)
+	case *event.UserMessage:
+		if b.Why == "" {
+			l.blocks(e, messageUser, b.Content)
+		}
+	case *event.AssistantMessage:
+		if e.Scope == "" && !b.Piece {
+			if text := event.TextOf(b.Content); text != "" {
+				l.answer = text
+			}
+		}
+		l.blocks(e, messageAssistant, b.Content)
+	case *event.StepEnded:
+		if r := b.Result; r != nil {
+			l.add(e, messageUser, messageToolResult, r.Call, struct {
+				Call    string `json:"tool_use_id"`
+				Content any    `json:"content"`
+				IsError bool   `json:"is_error"`
+			}{r.Call, written(briefly(r)), r.IsError})
+		}
+	case *event.Redacted:
+		if !b.Clean {
+			l.erase(b.Target)
+		}
+	case *event.RunEnded:
+		l.end(e, b)
+	}
+}
+
+func (l *messageLog) open(b *event.ScopeOpened) {
+	if l.parents == nil {
+		l.parents = make(map[string]string)
+	}
+	call := b.Call
+	if call == "" {
+		call = l.parents[b.Parent]
+	}
+	l.parents[b.ID] = call
+}
+
+// blocks adds what a message says, block by block.
+func (l *messageLog) blocks(e *event.Event, kind string, content []event.Block) {
+	for _, b := range content {
+		switch b := b.(type) {
+		case *event.Text:
+			l.add(e, kind, messageText, "", textContent{b.Text})
+		case *event.Thinking:
+			l.add(e, kind, messageThinking, "", textContent{b.Text})
+		case *event.RedactedThinking:
+			l.add(e, kind, string(b.BlockKind()), "", struct{}{})
+		case *event.ToolCall:
+			l.add(e, kind, messageToolUse, b.ID, struct {
+				ID    string          `json:"id"`
+				Name  string          `json:"name"`
+				Input json.RawMessage `json:"input"`
+			}{b.ID, b.Name, b.Args})
+		case *event.ToolResult:
+			l.add(e, kind, messageToolResult, b.Call, struct {
+				Call    string `json:"tool_use_id"`
+				Content any    `json:"content"`
+				IsError bool   `json:"is_error"`
+			}{b.Call, written(briefly(b)), b.IsError})
+		default:
+			l.add(e, kind, string(b.BlockKind()), "", written(briefly(&event.ToolResult{Content: []event.Block{b}})))
+		}
+	}
+}
+
+type textContent struct {
+	Text string `json:"text"`
+}
+
+// usedTokens is [journal.Tokens] as JSON.
+type usedTokens struct {
+	Input      int64 `json:"input_tokens"`
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens"`
+}
+
+// written is blocks as JSON.
+func written(blocks []event.Block) json.RawMessage {
+	raw, err := event.AppendBlocks(nil, blocks)
+	if err != nil {
+		return json.RawMessage("[]")
+	}
+	return raw
+}
+
+func (l *messageLog) end(e *event.Event, b *event.RunEnded) {
+	kind := messageSuccess
+	var faults []string
+	if b.Status != event.RunCompleted {
+		kind = messageError
+	}
+	if b.Err != nil {
+		faults = append(faults, b.Err.Message)
+	}
+	var cost *string
+	if b.CostNanoUSD != nil {
+		text := pricing.NanoUSD(*b.CostNanoUSD).String()
+		cost = &text
+	}
+	l.add(e, messageResult, kind, "", struct {
+		Result    string     `json:"result"`
+		IsError   bool       `json:"is_error"`
+		Errors    []string   `json:"errors,omitempty"`
+		Status    string     `json:"status"`
+		Stop      string     `json:"stop_reason,omitempty"`
+		Usage     usedTokens `json:"usage"`
+		Cost      *string    `json:"total_cost_usd"`
+		NumTurns  int        `json:"num_turns"`
+		Duration  int64      `json:"duration_ms"`
+		SessionID string     `json:"session_id"`
+	}{
+		l.answer, kind == messageError, faults, string(b.Status), string(b.Stop), usedTokens(journal.TokensOf(b.Usage)), cost, b.Cycles,
+		b.Duration.Milliseconds(), l.session,
+	})
+}
+
+func (l *messageLog) add(e *event.Event, kind, subtype, call string, content any) {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(content); err != nil { // arguments that are no JSON
+		text.Reset()
+		text.WriteString("{}")
+	}
+	part := 0
+	if n := len(l.rows); n > 0 && l.rows[n-1].Seq == e.Seq {
+		part = l.rows[n-1].Part + 1
+	}
+	l.rows = append(l.rows, journal.MessageEntry{
+		MessagePlace: journal.MessagePlace{Seq: e.Seq, Part: part}, Type: kind, Subtype: subtype, Call: call, Parent: l.parents[e.Scope],
+		Content: json.RawMessage(strings.TrimSuffix(text.String(), "\n")), Time: e.Time,
+	})
+}
+
+// erase takes away what an event of the run says, and with it the answer that it may be.
+func (l *messageLog) erase(seq int64) {
+	for i := range l.rows {
+		if l.rows[i].Seq == seq {
+			l.rows[i].Content = nil
+			l.answer = ""
+		}
+	}
+}
+
+// keepMessages keeps the messages of a run that has ended. It may fail: whoever reads them mends that.
+func (m *MessageProcessor) keepMessages(ctx context.Context) {
+	keeper, ok := m.service.options.Journal.(journal.MessageKeeper)
+	if !ok {
+		return
+	}
+	var err error
+	if m.log.begun {
+		err = keeper.KeepMessages(ctx, m.x.Run, m.log.rows)
+	} else { // another drive has seen the beginning
+		err = m.service.rebuildMessages(ctx, keeper, m.x.Conversation, map[string]bool{m.x.Run: true})
+	}
+	if err != nil && !errors.Is(err, event.ErrNotFound) {
+		m.service.log.Warn("the messages of a run were not kept; they will be when somebody asks for them",
+			"tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", m.x.Run, "error", err)
+	}
+}
+
+// mendMessages keeps the messages of those runs that have ended without.
+func (s *Service) mendMessages(ctx context.Context, keeper journal.MessageKeeper, tenant, conversation string) error {
+	runs, err := keeper.Unkept(ctx, tenant, conversation)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	missing := make(map[string]bool, len(runs))
+	for _, run := range runs {
+		missing[run] = true
+	}
+	return s.rebuildMessages(ctx, keeper, conversation, missing)
+}
+
+// RebuildMessages makes the message log of a conversation anew from its events.
+func (s *Service) RebuildMessages(ctx context.Context, p Principal, conversation string) error {
+	const op = "rebuild messages"
+	if _, err := s.row(ctx, p, op, conversation); err != nil {
+		return err
+	}
+	keeper, ok := s.options.Journal.(journal.MessageKeeper)
+	if !ok {
+		return noLogs(op)
+	}
+	return s.rebuildMessages(ctx, keeper, conversation, nil)
+}
+
+// rebuildMessages makes the messages of some runs from the log; nil is all.
+func (s *Service) rebuildMessages(ctx context.Context, keeper journal.MessageKeeper, conversation string, runs map[string]bool) error {
+	var log messageLog
+	for e, err := range s.view(conversation).all(ctx) {
+		if err != nil {
+			return err
+		}
+		if runs != nil && !runs[e.Run] {
+			continue
+		}
+		log.take(e)
+		if _, ended := e.Body.(*event.RunEnded); ended && log.begun {
+			if err := keeper.KeepMessages(ctx, e.Run, log.rows); err != nil {
+				return err
+			}
+			log = messageLog{}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/live"
+)
+
+// MessageProcessor is what becomes of the events of one drive of a run: it hands each to those who
+// watch the conversation, durable ones once they are committed, and tells the service's own
+// observers. Which frames a watcher is sent is his wire's to say.
+type MessageProcessor struct {
+	service   *Service
+	x         *ExecutionContext
+	h         *warmth
+	publisher live.Publisher
+	// expects says that somebody may wait for a title that is not being made yet.
+	expects bool
+	// log is what was said, as far as this drive has seen it.
+	log messageLog
+}
+
+func (s *Service) messages(x *ExecutionContext, h *warmth) *MessageProcessor {
+	publisher := s.bus.Publisher(live.Key{Tenant: x.Principal.Tenant, Conversation: x.Conversation})
+	return &MessageProcessor{service: s, x: x, h: h, publisher: publisher}
+}
+
+func (m *MessageProcessor) close() {
+	m.publisher.Close()
+	if m.expects {
+		m.service.titles.settle(m.x.Conversation, "")
+	}
+}
+
+// take takes the next event. It is the driver that calls it, and that waits for it.
+func (m *MessageProcessor) take(e event.Event) {
+	if e.Live() {
+		m.publisher.Publish(e)
+		return
+	}
+	switch b := e.Body.(type) {
+	case *event.RunStarted:
+		m.x.SessionID = event.SessionID(m.x.Conversation, b.Session)
+	case *event.RunEnded:
+		if b.Status == event.RunCompleted && !m.h.titled.Load() {
+			// Before anybody hears of the end: who then asks for the title waits for it.
+			m.service.titles.expect(m.x.Conversation)
+			m.expects = true
+		}
+	}
+	m.log.take(&e)
+	m.publisher.Publish(e)
+	m.h.seen.Store(e.Seq)
+	if observe := m.service.options.Observe; observe != nil {
+		durable := e // so that live events stay off the heap
+		observe(m.x.Principal.Tenant, &durable)
+	}
+}
+
+// end does what is to be done once a run has ended.
+func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agent *braid.Agent) {
+	m.keepMessages(context.WithoutCancel(ctx))
+	if status == event.RunCompleted && !m.h.titled.Load() {
+		m.expects = false
+		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent)
+	}
+}

@@ -1,0 +1,166 @@
+package service
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+)
+
+// RunRequest asks for a run.
+type RunRequest struct {
+	// Input is what the person said; Attachments come with it.
+	Input       string
+	Attachments []event.Block
+	// Executor is a label for logs and usage, never an identity.
+	Executor string
+	// Tokens fill the placeholders of tool servers' headers. They are kept in memory
+	// for the run only.
+	Tokens map[string]secret.Secret
+	// Skills are those to prefer.
+	Skills []string
+	Model  string
+	Limits RunLimits
+	// OutputSchema is the JSON schema of the answer; nil means free text.
+	OutputSchema json.RawMessage
+	// Policy says what becomes of it while a run is open; empty means reject.
+	Policy   braid.Policy
+	Metadata map[string]string
+	// Key makes the request idempotent in its conversation; empty means none.
+	Key string
+	// Trace is the place in a distributed trace that the run belongs to, as [TraceOf] gives it;
+	// empty for none.
+	Trace string
+	// Watch asks for a follower that sees the run from its beginning.
+	Watch bool
+}
+
+// RunLimits bound a run; zero fields mean the service's own bounds.
+type RunLimits struct {
+	Cycles      int
+	ToolCalls   int
+	TotalTokens int64
+	Time        time.Duration
+
+	// A limit in money is refused where a model's price is not known.
+	InputTokens  int64 `json:"input_tokens,omitzero"`
+	OutputTokens int64 `json:"output_tokens,omitzero"`
+	CostNanoUSD  int64 `json:"cost_nano_usd,omitzero"`
+	// Conversation bounds all runs of the conversation together, those before this one counted.
+	Conversation braid.Budget `json:"conversation,omitzero"`
+}
+
+// negative reports whether a bound is one that nothing can keep to.
+func (l *RunLimits) negative() bool {
+	c := &l.Conversation
+	return min(int64(l.Cycles), int64(l.ToolCalls), l.TotalTokens, int64(l.Time), l.InputTokens, l.OutputTokens, l.CostNanoUSD,
+		int64(c.Cycles), int64(c.ToolCalls), c.InputTokens, c.OutputTokens, c.TotalTokens, c.CostNanoUSD, int64(c.Scopes), int64(c.Active)) < 0
+}
+
+// check refuses what no run can be begun with, before anything is looked up.
+func (r *RunRequest) check(op string) error {
+	switch {
+	case strings.TrimSpace(r.Input) == "" && len(r.Attachments) == 0:
+		return invalid(op, "the input is empty", "say something in user_input")
+	case !utf8.ValidString(r.Input) || !utf8.ValidString(r.Executor) || !utf8.ValidString(r.Model) || !utf8.ValidString(r.Key):
+		return invalid(op, "the request is not valid UTF-8", "convert it to UTF-8 first")
+	case r.Limits.negative():
+		return invalid(op, "a limit is negative", "leave it out for the service's own bound")
+	}
+	switch r.Policy {
+	case "", braid.Reject, braid.Queue, braid.Steer, braid.Interrupt:
+	default:
+		return invalid(op, "there is no such policy", "use reject, queue, steer or interrupt")
+	}
+	if err := r.checkWords(op); err != nil {
+		return err
+	}
+	return checkMetadata(op, r.Metadata)
+}
+
+// row makes the row of a run that is asked for.
+func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) {
+	content := make([]event.Block, 0, 1+len(r.Attachments))
+	if strings.TrimSpace(r.Input) != "" {
+		content = append(content, &event.Text{Text: r.Input})
+	}
+	content = append(content, r.Attachments...)
+	body, err := r.digest(content)
+	if err != nil {
+		return journal.Run{}, invalid("start run", "the input cannot be kept", "look at the attachments")
+	}
+	metadata, err := r.keep(body)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	return journal.Run{
+		ID: newID(runPrefix), Conversation: conversation, Tenant: p.Tenant, User: p.User, Agent: agentOnTurn,
+		Input: []event.Message{{Role: event.RoleUser, Content: content}}, Key: r.Key, Executor: r.Executor, Metadata: metadata,
+	}, nil
+}
+
+// The bounds of the words of a request: they stand in every row of its run.
+const (
+	maxWord       = 200
+	maxSkills     = 64
+	maxTokens     = 64
+	maxTokenBytes = 16 << 10
+)
+
+// checkWords looks at what is neither input nor metadata.
+func (r *RunRequest) checkWords(op string) error {
+	long := func(what string) error {
+		return invalid(op, what+" is too long, or no text", "send at most 200 bytes of UTF-8")
+	}
+	switch {
+	case len(r.Executor) > maxWord:
+		return long("the executor")
+	case len(r.Model) > maxWord:
+		return long("the model")
+	case len(r.Skills) > maxSkills:
+		return invalid(op, "too many skills are preferred", "name at most 64")
+	case len(r.Tokens) > maxTokens:
+		return invalid(op, "there are too many tokens", "send at most 64")
+	}
+	for _, name := range r.Skills {
+		if name == "" || len(name) > maxWord || !utf8.ValidString(name) {
+			return long("the name of a skill")
+		}
+	}
+	for name, value := range r.Tokens {
+		if name == "" || len(name) > maxWord || len(value.Reveal()) > maxTokenBytes {
+			return invalid(op, "a token has no name, or is too long", "send names of at most 200 bytes and tokens of at most 16 KiB")
+		}
+	}
+	return nil
+}
+
+// digest is what two requests of one key must have in common.
+func (r *RunRequest) digest(content []event.Block) (string, error) {
+	blocks, err := event.AppendBlocks(nil, content)
+	if err != nil {
+		return "", err
+	}
+	same, err := json.Marshal(struct { //nolint:musttag // limits are only compared
+		Content      json.RawMessage   `json:"content"`
+		Executor     string            `json:"executor"`
+		Skills       []string          `json:"skills"`
+		Model        string            `json:"model"`
+		Limits       RunLimits         `json:"limits"`
+		OutputSchema json.RawMessage   `json:"output_schema,omitempty"`
+		Policy       braid.Policy      `json:"policy"`
+		Metadata     map[string]string `json:"metadata"`
+	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(same)
+	return hex.EncodeToString(sum[:16]), nil
+}

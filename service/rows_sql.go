@@ -1,0 +1,226 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
+)
+
+// SQLRows are [Rows] in the service's own database. Make them with [NewRows].
+type SQLRows struct {
+	db    *database.DB
+	close func() error
+}
+
+var _ Rows = (*SQLRows)(nil)
+
+// NewRows gives the conversations in a database, which closing them leaves open.
+func NewRows(db *database.DB) *SQLRows {
+	return &SQLRows{db: db, close: func() error { return nil }}
+}
+
+// OpenRows opens a file with nothing but conversations in it, or makes it.
+func OpenRows(file string) (*SQLRows, error) {
+	db, err := database.OpenSQLite(file)
+	if err != nil {
+		return nil, err
+	}
+	return &SQLRows{db: db, close: db.Close}, nil
+}
+
+const rowColumns = `tenant, id, person, title, archived, since, agent, agent_version, metadata, origin, at, history, created, updated`
+
+// Create implements [Rows].
+func (s *SQLRows) Create(ctx context.Context, row Row) error {
+	const op = "conversation"
+	values, err := row.values()
+	if err != nil {
+		return database.Damaged(op, err)
+	}
+	return s.db.Write(ctx, op, row.Tenant, func(tx *database.Tx) error {
+		n, err := tx.Exec(`INSERT INTO conversation (`+rowColumns+`)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, values...)
+		if err == nil && n == 0 {
+			err = exists()
+		}
+		return err
+	})
+}
+
+const selectRow = `SELECT ` + rowColumns + ` FROM conversation WHERE tenant = ? AND id = ?`
+
+// Get implements [Rows].
+func (s *SQLRows) Get(ctx context.Context, tenant, id string) (row Row, err error) {
+	err = s.db.Read(ctx, "conversation", tenant, func(tx *database.Tx) error {
+		row, err = getRow(tx, tenant, id, "")
+		if !errors.Is(err, event.ErrNotFound) {
+			return err
+		}
+		var at int64
+		was, fault := tx.Get(`SELECT at FROM expired WHERE tenant = ? AND id = ?`, []any{tenant, id}, &at)
+		if was {
+			return expired()
+		}
+		return cmp.Or(fault, err)
+	})
+	return row, err
+}
+
+func getRow(tx *database.Tx, tenant, id, lock string) (row Row, err error) {
+	there := false
+	err = tx.List(selectRow+lock, []any{tenant, id}, func(scan func(into ...any) error) error {
+		there = true
+		row, err = scanRow(scan)
+		return err
+	})
+	if err == nil && !there {
+		err = notFound("conversation", "conversation")
+	}
+	return row, err
+}
+
+// List implements [Rows].
+func (s *SQLRows) List(ctx context.Context, tenant string, q Query) (list []Row, err error) {
+	more, args := "", []any{tenant, q.Archived}
+	if !q.Unchanged.IsZero() {
+		more = ` AND updated < ?`
+		args = append(args, q.Unchanged.UnixMicro())
+	}
+	if q.ID != "" {
+		more += ` AND (created, id) < (?, ?)`
+		args = append(args, q.Created.UnixMicro(), q.ID)
+	}
+	limit := int64(q.Limit)
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	// A fork's history may be large, and no list tells it.
+	columns := strings.Replace(rowColumns, " history,", " NULL,", 1)
+	err = s.db.Read(ctx, "conversations", tenant, func(tx *database.Tx) error {
+		list = nil
+		return tx.List(`SELECT `+columns+` FROM conversation WHERE tenant = ? AND archived = ?`+more+`
+			ORDER BY created DESC, id DESC LIMIT ?`, append(args, limit), func(scan func(into ...any) error) error {
+			row, err := scanRow(scan)
+			list = append(list, row)
+			return err
+		})
+	})
+	return list, err
+}
+
+// Change implements [Rows].
+func (s *SQLRows) Change(ctx context.Context, tenant, id string, change func(*Row) error) (row Row, err error) {
+	const op = "conversation"
+	err = s.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
+		old, err := getRow(tx, tenant, id, tx.ForUpdate())
+		if err != nil {
+			return err
+		}
+		row = old.copied()
+		if err := change(&row); err != nil {
+			return err
+		}
+		row.Tenant, row.ID, row.Created = old.Tenant, old.ID, old.Created
+		values, err := row.values()
+		if err != nil {
+			return database.Damaged(op, err)
+		}
+		_, err = tx.Exec(`UPDATE conversation SET (`+rowColumns+`) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			WHERE tenant = ? AND id = ?`, append(values, tenant, id)...)
+		return err
+	})
+	if err != nil {
+		return Row{}, err
+	}
+	return row, nil
+}
+
+// Delete implements [Rows].
+func (s *SQLRows) Delete(ctx context.Context, tenant, id string) error {
+	const op = "conversation"
+	return s.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
+		n, err := tx.Exec(`DELETE FROM conversation WHERE tenant = ? AND id = ?`, tenant, id)
+		if err == nil && n == 0 {
+			err = notFound(op, "conversation")
+		}
+		if err == nil {
+			_, err = tx.Exec(`DELETE FROM expired WHERE tenant = ? AND id = ?`, tenant, id)
+		}
+		return err
+	})
+}
+
+// Expire implements [Rows].
+func (s *SQLRows) Expire(ctx context.Context, tenant, id string, at time.Time) error {
+	const op = "conversation"
+	return s.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
+		n, err := tx.Exec(`DELETE FROM conversation WHERE tenant = ? AND id = ?`, tenant, id)
+		if err == nil && n == 0 {
+			err = notFound(op, "conversation")
+		}
+		if err == nil {
+			_, err = tx.Exec(`DELETE FROM expired WHERE tenant = ? AND at < ?`, tenant, at.Add(-remembered).UnixMicro())
+		}
+		if err == nil {
+			_, err = tx.Exec(`INSERT INTO expired (tenant, id, at) VALUES (?, ?, ?)
+				ON CONFLICT (tenant, id) DO UPDATE SET at = excluded.at`, tenant, id, at.UnixMicro())
+		}
+		return err
+	})
+}
+
+// Close implements [Rows].
+func (s *SQLRows) Close() error { return s.close() }
+
+func (r *Row) values() ([]any, error) {
+	var metadata, history any
+	if len(r.Metadata) > 0 {
+		b, err := json.Marshal(r.Metadata)
+		if err != nil {
+			return nil, err
+		}
+		metadata = string(b)
+	}
+	if len(r.History) > 0 {
+		b, err := json.Marshal(r.History)
+		if err != nil {
+			return nil, err
+		}
+		history = string(b)
+	}
+	return []any{
+		r.Tenant, r.ID, r.User, r.Title, r.Archived, r.Since, r.Agent, r.AgentVersion, metadata, r.Origin, r.At, history,
+		r.Created.UnixMicro(), r.Updated.UnixMicro(),
+	}, nil
+}
+
+func scanRow(scan func(into ...any) error) (Row, error) {
+	const op = "conversation"
+	var r Row
+	var metadata, history []byte
+	var created, updated int64
+	err := scan(&r.Tenant, &r.ID, &r.User, &r.Title, &r.Archived, &r.Since, &r.Agent, &r.AgentVersion, &metadata, &r.Origin, &r.At, &history,
+		&created, &updated)
+	if err != nil {
+		return Row{}, err
+	}
+	if len(metadata) > 0 {
+		if err := json.Unmarshal(metadata, &r.Metadata); err != nil {
+			return Row{}, database.Damaged(op, err)
+		}
+	}
+	if len(history) > 0 {
+		if err := json.Unmarshal(history, &r.History); err != nil {
+			return Row{}, database.Damaged(op, err)
+		}
+	}
+	r.Created, r.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	return r, nil
+}

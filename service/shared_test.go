@@ -1,0 +1,289 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/service"
+)
+
+// pair is two services on one journal, as in two processes.
+func pair(t *testing.T) (here, there *house) {
+	t.Helper()
+	rows := &service.MemoryRows{}
+	here = open(t, func(o *service.Options) { o.Rows, o.Shared = rows, true })
+	there = open(t, func(o *service.Options) { o.Journal, o.Rows, o.Shared = here.store, rows, true })
+	return here, there
+}
+
+// reader reads a conversation's durable events on a service, and notes when each came.
+type reader struct {
+	events []event.Event
+	at     []time.Time
+	err    error
+	done   chan struct{}
+}
+
+// follow reads until the run's end, or an error.
+func (h *house) follow(t *testing.T, conv string) *reader {
+	t.Helper()
+	f, err := h.Follow(t.Context(), ann, conv, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		defer f.Close()
+		var items [8]live.Item
+		for {
+			n, err := f.Read(t.Context(), items[:])
+			if err != nil {
+				r.err = err
+				return
+			}
+			for _, item := range items[:n] {
+				if item.Event == nil || item.Event.Live() {
+					continue
+				}
+				r.events, r.at = append(r.events, *item.Event), append(r.at, time.Now())
+				if _, ok := item.Event.Body.(*event.RunEnded); ok {
+					return
+				}
+			}
+		}
+	}()
+	return r
+}
+
+// inTime holds a reader against the journal: each event once, in order, within two
+// seconds of when it was made, and one end.
+func (r *reader) inTime(t *testing.T, h *house, conv string) {
+	t.Helper()
+	<-r.done
+	if r.err != nil {
+		t.Errorf("the reader was told %v", r.err)
+		return
+	}
+	want, err := h.store.Read(t.Context(), conv, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.events) != len(want) {
+		t.Errorf("it saw %d events of %d", len(r.events), len(want))
+	}
+	for i := range r.events {
+		if r.events[i].Seq != int64(i+1) {
+			t.Fatalf("event %d has the Seq %d", i, r.events[i].Seq)
+		}
+		if late := r.at[i].Sub(r.events[i].Time); late > 2*time.Second {
+			t.Errorf("event %d came after %v", i+1, late)
+		}
+	}
+}
+
+func TestARunIsFollowedFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := pair(t)
+		conv := here.conversation(t)
+		watcher, beside := there.follow(t, conv), here.follow(t, conv)
+		time.Sleep(5 * time.Second)
+		begin(t, here, conv, "use sleep")
+		watcher.inTime(t, here, conv)
+		beside.inTime(t, here, conv)
+		late := there.follow(t, conv)
+		<-late.done
+		if len(late.events) != len(watcher.events) {
+			t.Errorf("who came later saw %d events, want %d", len(late.events), len(watcher.events))
+		}
+	})
+}
+
+func begin(t *testing.T, h *house, conv, input string) service.Started {
+	t.Helper()
+	started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: input})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return started
+}
+
+// What is answered, cancelled and said on one process reaches the run on another.
+func TestAnswersFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := pair(t)
+		conv := here.conversation(t)
+		watcher := here.follow(t, conv)
+		begin(t, here, conv, "use ask")
+		time.Sleep(3 * time.Second)
+		open, err := there.Questions(t.Context(), ann, conv)
+		if err != nil || len(open) != 1 {
+			t.Fatalf("questions: %v, %v", open, err)
+		}
+		answered := time.Now()
+		if _, err := there.Answer(t.Context(), ann, conv, open[0].Token, json.RawMessage("true")); err != nil {
+			t.Fatal(err)
+		}
+		watcher.inTime(t, here, conv)
+		if took := time.Since(answered); took > 2*time.Second {
+			t.Errorf("the run went on %v after the answer", took)
+		}
+	})
+}
+
+func TestCancelledFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := pair(t)
+		conv := here.conversation(t)
+		watcher := there.follow(t, conv)
+		started := begin(t, here, conv, "use sleep")
+		time.Sleep(3 * time.Second)
+		asked := time.Now()
+		if err := there.CancelRun(t.Context(), ann, conv, started.Run.ID); err != nil {
+			t.Fatal(err)
+		}
+		watcher.inTime(t, here, conv)
+		if took := time.Since(asked); took > 3*time.Second || len(watcher.events) == 0 {
+			t.Errorf("it took %v", took)
+		} else if b := watcher.events[len(watcher.events)-1].Body.(*event.RunEnded); b.Status != event.RunCancelled {
+			t.Errorf("it ended %+v", b)
+		}
+	})
+}
+
+func TestSteeredFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := pair(t)
+		conv := here.conversation(t)
+		watcher := here.follow(t, conv)
+		started := begin(t, here, conv, "use sleep")
+		time.Sleep(3 * time.Second)
+		joined, err := there.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "and this", Policy: braid.Steer})
+		if err != nil || !joined.Joined || joined.Run.ID != started.Run.ID {
+			t.Fatalf("%+v: %v", joined, err)
+		}
+		watcher.inTime(t, here, conv)
+		for _, e := range watcher.events {
+			if b, ok := e.Body.(*event.UserMessage); ok && event.TextOf(b.Content) == "and this" && e.Run == started.Run.ID {
+				return
+			}
+		}
+		t.Error("the run did not hear of it")
+	})
+}
+
+// What is done to a conversation on one process is so on another.
+func TestChangesFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := pair(t)
+		conv := here.conversation(t)
+		here.wait(t, conv, begin(t, here, conv, "hello"))
+		there.wait(t, conv, begin(t, there, conv, "again"))
+		if _, err := there.ResetConversation(t.Context(), ann, conv); err != nil {
+			t.Fatal(err)
+		}
+		for len(here.seen) > 0 {
+			<-here.seen
+		}
+		here.wait(t, conv, begin(t, here, conv, "anew"))
+		if asked := <-here.seen; len(asked) != 1 || asked[0].Text() != "anew" {
+			t.Errorf("after a reset elsewhere the model was asked %v", asked)
+		}
+		title, archived := "called so", true
+		if _, err := there.UpdateConversation(t.Context(), ann, conv, service.Changes{Title: &title, Archived: &archived}); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := here.GetConversation(t.Context(), ann, conv); err != nil || c.Title != title {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if _, err := here.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "more"}); !errors.Is(err, event.ErrConflict) {
+			t.Errorf("a run of what is archived elsewhere: %v", err)
+		}
+		f, err := here.Follow(t.Context(), ann, conv, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		deleted := time.Now()
+		if err := there.DeleteConversation(t.Context(), ann, conv); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		for err == nil {
+			var items [8]live.Item
+			_, err = f.Read(ctx, items[:])
+		}
+		if took := time.Since(deleted); !errors.Is(err, event.ErrNotFound) || took > 4*time.Second {
+			t.Errorf("%v after it was deleted elsewhere its reader was told %v", took, err)
+		}
+	})
+}
+
+// Readers of conversations in which nothing happens cost the journal nothing each.
+func TestQuietReadersAskTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rows := &service.MemoryRows{}
+		h := open(t, func(o *service.Options) { o.Rows = rows })
+		conv := h.conversation(t)
+		h.wait(t, conv, begin(t, h, conv, "hello"))
+		counted := &countingJournal{Memory: h.store}
+		there := open(t, func(o *service.Options) { o.Journal, o.Rows, o.Shared = counted, rows, true })
+		for range 100 {
+			f, err := there.Follow(t.Context(), ann, conv, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				defer f.Close()
+				var items [8]live.Item
+				for {
+					if _, err := f.Read(t.Context(), items[:]); err != nil {
+						return
+					}
+				}
+			}()
+		}
+		time.Sleep(5 * time.Second)
+		reads, asks := counted.reads.Load(), counted.heads.Load()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := counted.reads.Load() - reads; n > 0 {
+			t.Errorf("100 quiet readers read the journal %d times in a minute", n)
+		}
+		if n := counted.heads.Load() - asks; n < 50 || n > 130 {
+			t.Errorf("the journal was asked %d times in a minute how far they are", n)
+		}
+	})
+}
+
+// countingJournal counts what is read of it.
+type countingJournal struct {
+	*journal.Memory
+	reads, heads atomic.Int64
+}
+
+func (c *countingJournal) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
+	c.reads.Add(1)
+	return c.Memory.Read(ctx, conversation, after, limit)
+}
+
+func (c *countingJournal) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
+	c.heads.Add(1)
+	return c.Memory.Heads(ctx, conversations)
+}
