@@ -29,6 +29,8 @@ type report struct {
 	HubTailMicros spread    `json:"hub_p99_micros,omitzero"`
 	Endurance     endurance `json:"endurance,omitzero"`
 	Served        []served  `json:"over_http,omitempty"`
+	// Skipped are sides that need what is not on this machine.
+	Skipped []skip `json:"skipped,omitempty"`
 	// Ready is nil where the command was not started.
 	Ready    *ready    `json:"ready,omitempty"`
 	Verdicts []verdict `json:"verdicts"`
@@ -38,6 +40,17 @@ type report struct {
 type endurance struct {
 	Floor []scenario.Mark `json:"floor,omitempty"`
 	Braid []scenario.Mark `json:"braid,omitempty"`
+}
+
+// skip is a side that was not measured.
+type skip struct {
+	Row  string `json:"row"`
+	Side string `json:"side"`
+	Why  string `json:"why"`
+}
+
+func (r *report) skip(row, side string, why error) {
+	r.Skipped = append(r.Skipped, skip{row, side, why.Error()})
 }
 
 func (r *report) writeJSON(w io.Writer) error {
@@ -64,7 +77,7 @@ func (r *report) writeTable(w io.Writer) error {
 		p.line("\n")
 		p.table(r.enduranceTable())
 	}
-	if len(r.Served) > 0 {
+	if len(r.Served)+len(r.Skipped) > 0 {
 		p.line("\n")
 		p.table(r.serverTable())
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/bench/scenario"
+	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
 // inHere serves in this process, for a test that has no other one to begin.
@@ -31,13 +32,14 @@ func inHere(ctx context.Context, s *scenario.Served, _ string) (*sideProcess, er
 // Every side serves every kind of row, and gives figures of it.
 func TestServerRows(t *testing.T) {
 	t.Parallel()
-	sides := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite}
+	sides := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite, scenario.SideTenantsSQLite}
 	for _, row := range []serverRow{
 		{ID: "burst", Streams: 3, Rounds: 2, Deltas: 20, Sides: sides},
 		{ID: "paced", Streams: 2, Rounds: 1, Deltas: 20, Every: time.Millisecond, Sides: sides},
 	} {
 		var rep report
-		if err := row.measure(t.Context(), &rep, 2, inHere, "", &progress{}); err != nil {
+		var at homes
+		if err := row.measure(t.Context(), &rep, 2, &at, inHere, "", &progress{}); err != nil {
 			t.Fatalf("%s: %v", row.ID, err)
 		}
 		if len(rep.Served) != len(sides) {
@@ -52,6 +54,63 @@ func TestServerRows(t *testing.T) {
 				t.Errorf("%s, %s: on its way %v and %v ms", row.ID, s.Side, s.HeldP50, s.HeldP99)
 			}
 		}
+	}
+}
+
+// What is refused is refused as the row says, for readers who have keys and for others.
+func TestRefusedRows(t *testing.T) {
+	t.Parallel()
+	for _, r := range refusals(true) {
+		if r.locked {
+			continue // they wait for seconds
+		}
+		r.requests = 16
+		var at homes
+		micros, err := r.pass(t.Context(), scenario.SideTenantsSQLite, &at, inHere, "")
+		if err != nil || micros <= 0 {
+			t.Errorf("%s: %v, %v", r.id, micros, err)
+		}
+		r.status = 200
+		if _, err := r.pass(t.Context(), scenario.SideTenantsSQLite, &at, inHere, ""); err == nil {
+			t.Errorf("%s: an answer that is no refusal was counted", r.id)
+		}
+	}
+}
+
+// A crowd is made once, and measured in every pass.
+func TestCrowdRow(t *testing.T) {
+	t.Parallel()
+	var at homes
+	var rep report
+	if err := crowd(t.Context(), &rep, scenario.SideTenantsSQLite, [2]int{2, 30}, 2, &at, inHere, &progress{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Served) != 2 || rep.Served[0].MicrosEach.Median <= 0 || rep.Served[1].Ratio.Median <= 0 {
+		t.Errorf("%+v", rep.Served)
+	}
+	if took, err := logMessages(t.Context(), scenario.SideSQLite, &at, 500); err != nil || took <= 0 {
+		t.Errorf("messages: %v, %v", took, err)
+	}
+}
+
+// A side that cannot be here is named and fails nothing.
+func TestSidesAreSkipped(t *testing.T) {
+	t.Parallel()
+	at := homes{missing: postgrestest.ErrMissing}
+	var rep report
+	for _, row := range tenantRows() {
+		if row.Sides[0] != scenario.SidePostgres {
+			continue
+		}
+		err := row.measure(t.Context(), &rep, 1, &at, nil, "", &progress{})
+		if !skipped(err) {
+			t.Fatalf("%s: %v", row.ID, err)
+		}
+		rep.skip(row.ID, row.Sides[0], err)
+	}
+	table := rep.serverTable()
+	if len(rep.Skipped) != 4 || len(table) != 5 || table[1][0] != "server-tenants-turn-50-postgres" {
+		t.Errorf("%q", table)
 	}
 }
 

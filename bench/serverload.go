@@ -20,7 +20,7 @@ import (
 // loader is one reader of a server: one connection and one conversation. It reads the
 // bytes by itself, because a client library would cost more than the server.
 type loader struct {
-	addr         string
+	addr, token  string
 	conversation string
 	conn         net.Conn
 	in           *bufio.Reader
@@ -34,8 +34,8 @@ type loader struct {
 }
 
 // dial connects, and makes a conversation where the side has such a thing.
-func dial(ctx context.Context, addr string, converses bool, number int) (*loader, error) {
-	l := &loader{addr: addr, conversation: fmt.Sprint("floor-", number)}
+func dial(ctx context.Context, addr, token string, converses bool, number int) (*loader, error) {
+	l := &loader{addr: addr, token: token, conversation: fmt.Sprint("floor-", number)}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
@@ -46,25 +46,30 @@ func dial(ctx context.Context, addr string, converses bool, number int) (*loader
 			return nil, errors.Join(err, conn.Close())
 		}
 	}
-	path := scenario.ServedPath + "/" + l.conversation
-	l.post = request("POST", path+"/runs", addr, `{"user_input":"go"}`)
-	l.get = request("GET", path+"/stream", addr, "")
+	l.aim()
 	return l, nil
+}
+
+// aim prepares the requests for the loader's conversation.
+func (l *loader) aim() {
+	path := scenario.ServedPath + "/" + l.conversation
+	l.post = request("POST", path+"/runs", l.addr, l.token, `{"user_input":"go"}`)
+	l.get = request("GET", path+"/stream", l.addr, l.token, "")
 }
 
 func (l *loader) close() error { return l.conn.Close() }
 
-func request(method, path, addr, body string) []byte {
-	head := method + " " + path + " HTTP/1.1\r\nHost: " + addr + "\r\nAuthorization: Bearer " + scenario.ServedToken + "\r\n"
+func request(method, path, addr, token, body string) []byte {
+	head := method + " " + path + " HTTP/1.1\r\nHost: " + addr + "\r\nAuthorization: Bearer " + token + "\r\n"
 	if body != "" {
 		head += "Content-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n"
 	}
 	return []byte(head + "\r\n" + body)
 }
 
-// begin makes the loader's conversation.
+// begin makes the loader a conversation.
 func (l *loader) begin() error {
-	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, "{}")) //nolint:bodyclose // it is read to its end
+	res, err := l.ask(request("POST", scenario.ServedPath, l.addr, l.token, "{}")) //nolint:bodyclose // it is read to its end
 	if err != nil {
 		return err
 	}
@@ -79,7 +84,17 @@ func (l *loader) begin() error {
 		return fmt.Errorf("a conversation was answered with %s: %.200q", res.Status, body)
 	}
 	l.conversation = made.ID
+	l.aim()
 	return nil
+}
+
+// hold begins a run and does not read it.
+func (l *loader) hold() error {
+	res, err := l.ask(l.post) //nolint:bodyclose // it is open as long as the connection
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("a run was answered with %s", res.Status)
+	}
+	return err
 }
 
 func (l *loader) ask(request []byte) (*http.Response, error) {
@@ -162,7 +177,8 @@ func (l *loader) attach() error {
 }
 
 // loaders connects n readers, some at a time.
-func loaders(ctx context.Context, addr string, converses bool, n int) (all []*loader, err error) {
+// Each has one of the keys.
+func loaders(ctx context.Context, addr string, keys []string, converses bool, n int) (all []*loader, err error) {
 	all = make([]*loader, n)
 	defer func() {
 		if err != nil {
@@ -171,7 +187,7 @@ func loaders(ctx context.Context, addr string, converses bool, n int) (all []*lo
 		}
 	}()
 	return all, each(min(n, 64), n, func(i int) (err error) {
-		all[i], err = dial(ctx, addr, converses, i)
+		all[i], err = dial(ctx, addr, keys[i%len(keys)], converses, i)
 		return err
 	})
 }

@@ -14,7 +14,7 @@ func serverPromises() []promise {
 	all := func(s *served) spread { return s.MiB }
 	const burst, paced, idle, many = "server-burst-500", "server-paced-500", "server-idle-500", "server-idle-5000"
 	const memory, sqlite = scenario.SideMemory, scenario.SideSQLite
-	return []promise{
+	return append(tenantPromises(), []promise{
 		{Work: "server, 500 in burst: a delta", Unit: micros, Must: 2, Aim: 1.2, find: servedOf(burst, memory, cpu)},
 		{Work: "the same on SQLite at FULL", Unit: micros, Must: 4, find: servedOf(burst, sqlite, cpu)},
 		{Work: "server, 500 in burst: first delta, p99", Unit: ms, Must: 250, find: servedOf(burst, memory, first)},
@@ -31,7 +31,44 @@ func serverPromises() []promise {
 		{Work: "braid serve: ready, in a used folder", Unit: ms, Must: 100, find: readyOf(func(r *ready) spread { return r.AgainMS })},
 		{Work: "braid serve: idle memory", Unit: mib, Must: 60, find: readyOf(func(r *ready) spread { return r.MiB })},
 		{Work: "braid: stripped binary", Unit: mb, Must: 70, Aim: 45, find: readyOf(func(r *ready) spread { return exactly(r.BinaryMB) })},
+	}...)
+}
+
+// tenantPromises are the lines of what authentication, tenants and logs may cost.
+func tenantPromises() (list []promise) {
+	ratio := func(s *served) spread { return s.Ratio }
+	for _, row := range tenantRows() {
+		what := "processor time"
+		if row.Rounds == 0 {
+			what = "memory of a stream"
+		}
+		side := row.Sides[1]
+		list = append(list, promise{Work: row.Name + ": " + what + " to plain", Unit: "×", Must: 1.3, find: servedOf(row.ID, side, ratio)})
+		if row.Rounds > 0 {
+			list = append(list, promise{
+				Work: "the same: first delta, p99, to plain", Unit: "×", Must: 1.3,
+				find: servedOf(row.ID, side, func(s *served) spread { return s.FirstRatio }),
+			})
+		}
 	}
+	for _, side := range []string{scenario.SideTenantsSQLite, scenario.SideTenantsPostgres} {
+		for _, r := range refusals(true) {
+			list = append(list, promise{
+				Work: r.name + "; " + side, Unit: "µs", Must: 2000, find: servedOf(r.id, side, func(s *served) spread { return s.MicrosEach }),
+			})
+		}
+		// The same is what noise leaves of it.
+		list = append(list, promise{
+			Work: "a turn, many conversations to few; " + side, Unit: "×", Must: 1.2, find: servedOf(crowdRow, crowdSide(side, false), ratio),
+		})
+	}
+	for _, side := range []string{scenario.SideSQLite, scenario.SidePostgres} {
+		list = append(list, promise{
+			Work: "10,000 messages logged; " + side, Unit: " ms", Must: 2000,
+			find: servedOf(messagesRow, side, func(s *served) spread { return s.TookMS }),
+		})
+	}
+	return list
 }
 
 func servedOf(row, side string, figure func(*served) spread) finder {

@@ -32,12 +32,15 @@ type serverRow struct {
 	Sides  []string
 	// long rows are not in the short form.
 	long bool
+	// asked rows are measured only where they are named. Their figures stand beside those of
+	// their first side, which is the server without tenants.
+	asked bool
 }
 
 func serverRows() []serverRow {
 	burst := []string{scenario.SideFloor, scenario.SideTogether, scenario.SideMemory, scenario.SideSQLite}
 	plain := []string{scenario.SideFloor, scenario.SideMemory, scenario.SideSQLite}
-	return []serverRow{
+	return append([]serverRow{
 		{ID: "server-burst-1", Name: "burst, 1 stream", Streams: 1, Rounds: 100, Deltas: 200, Sides: burst, long: true},
 		{ID: "server-burst-50", Name: "burst, 50 streams", Streams: 50, Rounds: 10, Deltas: 200, Sides: burst, long: true},
 		{ID: "server-burst-500", Name: "burst, 500 streams", Streams: 500, Rounds: 4, Deltas: 200, Sides: burst},
@@ -47,7 +50,33 @@ func serverRows() []serverRow {
 		},
 		{ID: "server-idle-500", Name: "idle, 500 streams", Streams: 500, Sides: plain},
 		{ID: "server-idle-5000", Name: "idle, 5000 streams", Streams: 5000, Sides: plain, long: true},
+	}, tenantRows()...)
+}
+
+// tenantRows are what authentication, tenants and logs cost: the same loads of a server without
+// and with them, on the same store.
+func tenantRows() (rows []serverRow) {
+	for _, store := range []struct {
+		behind, name string
+		sides        []string
+	}{
+		{"", "sqlite", []string{scenario.SideSQLite, scenario.SideTenantsSQLite}},
+		{"-postgres", "postgres", []string{scenario.SidePostgres, scenario.SideTenantsPostgres}},
+	} {
+		for _, row := range []serverRow{
+			{ID: "server-tenants-turn-50", Name: "tenants, a turn, 50 streams", Streams: 50, Rounds: 20, Deltas: 1},
+			{ID: "server-tenants-burst-500", Name: "tenants, burst, 500 streams", Streams: 500, Rounds: 4, Deltas: 200},
+			{
+				ID: "server-tenants-paced-500", Name: "tenants, paced, 500 streams, 20 ms", Streams: 500, Rounds: 1, Deltas: 200,
+				Every: 20 * time.Millisecond,
+			},
+			{ID: "server-tenants-idle-500", Name: "tenants, idle, 500 streams", Streams: 500},
+		} {
+			row.ID, row.Name, row.Sides, row.asked = row.ID+store.behind, row.Name+", "+store.name, store.sides, true
+			rows = append(rows, row)
+		}
 	}
+	return rows
 }
 
 // served is what was measured of one side of one row, one figure a pass.
@@ -57,8 +86,11 @@ type served struct {
 	Side string `json:"side"`
 	// MicrosEach is the server's processor time a delta.
 	MicrosEach spread `json:"cpu_micros_a_delta,omitzero"`
-	// Ratio is that time through the floor's of the same pass.
-	Ratio spread `json:"cpu_ratio,omitzero"`
+	// Ratio is that time through the first side's of the same pass, which is the floor's, or
+	// the server's without tenants; of an idle row the memory of a stream through that one's.
+	Ratio spread `json:"ratio,omitzero"`
+	// FirstRatio is FirstP99 through the first side's, where that is a server.
+	FirstRatio spread `json:"first_p99_ratio,omitzero"`
 	// Cores is how many cores the server used.
 	Cores spread `json:"cores,omitzero"`
 	// Rate is how many deltas a second were read.
@@ -81,6 +113,8 @@ type served struct {
 	KiBEach   spread `json:"kib_a_stream,omitzero"`
 	MiB       spread `json:"rss_mib,omitzero"`
 	IdleCores spread `json:"idle_cores,omitzero"`
+	// TookMS is how long a row took in milliseconds that is one thing to do.
+	TookMS spread `json:"took_ms,omitzero"`
 }
 
 // pass is what one pass of one side gave.
@@ -160,32 +194,39 @@ func talkTo(in io.WriteCloser, out io.Reader, wait func() error) (*sideProcess, 
 }
 
 // timeServer measures the rows over HTTP.
-func timeServer(ctx context.Context, opt *options, rep *report, pl plan, show *progress) error {
+func timeServer(ctx context.Context, opt *options, rep *report, pl plan, show *progress) (err error) {
+	var at homes
+	defer func() { err = errors.Join(err, at.close()) }()
 	for _, row := range serverRows() {
-		if !opt.wants(row.ID) || row.long && opt.short && len(opt.only) == 0 {
+		if !opt.wants(row.ID) || (row.long && opt.short || row.asked) && len(opt.only) == 0 {
 			continue
 		}
-		if err := row.measure(ctx, rep, pl.Server, ownProcess, opt.profile, show); err != nil {
+		if err := row.measure(ctx, rep, pl.Server, &at, ownProcess, opt.profile, show); skipped(err) {
+			rep.skip(row.ID, row.Sides[0], err)
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", row.ID, err)
 		}
 	}
-	return nil
+	if err := timeRefused(ctx, opt, rep, pl, &at, ownProcess, show); err != nil {
+		return err
+	}
+	if err := timeCrowd(ctx, opt, rep, pl, &at, ownProcess, show); err != nil {
+		return err
+	}
+	return timeMessages(ctx, opt, rep, pl, &at, show)
 }
 
 // measure goes through all sides in each pass.
-func (row *serverRow) measure(ctx context.Context, rep *report, passes int, begin beginSide, profile string, show *progress) error {
+func (row *serverRow) measure(ctx context.Context, rep *report, passes int, at *homes, begin beginSide, profile string, show *progress) error {
 	all := make([][]pass, len(row.Sides))
 	for n := range passes {
 		for i, side := range row.Sides {
 			show.say("pass %d of %d: %s, %s", n+1, passes, row.ID, side)
-			file := ""
-			if profile != "" && n == 0 {
-				if err := os.MkdirAll(profile, 0o750); err != nil { //nolint:gosec // the person's own folder
-					return err
-				}
-				file = filepath.Join(profile, fmt.Sprintf("%s.%d.cpu.pprof", row.ID, i))
+			file, err := profileOf(profile, row.ID, i, n)
+			if err != nil {
+				return err
 			}
-			p, err := row.pass(ctx, side, begin, file)
+			p, err := row.fresh(ctx, side, at, begin, file)
 			if err != nil {
 				return fmt.Errorf("%s: %w", side, err)
 			}
@@ -210,27 +251,51 @@ func (row *serverRow) measure(ctx context.Context, rep *report, passes int, begi
 			KiBEach: of(func(p *pass) float64 { return p.kib }), MiB: of(func(p *pass) float64 { return p.mib }),
 			IdleCores: of(func(p *pass) float64 { return p.idle }),
 		}
-		var ratios, over []float64
+		var ratios, over, firsts []float64
 		for k := range all[i] {
-			if floor := &all[0][k]; floor.micros > 0 {
-				ratios = append(ratios, all[i][k].micros/floor.micros)
-				over = append(over, max(0, all[i][k].held99-floor.held99))
+			first := &all[0][k]
+			switch {
+			case first.micros > 0:
+				ratios = append(ratios, all[i][k].micros/first.micros)
+				over = append(over, max(0, all[i][k].held99-first.held99))
+			case row.asked && first.kib > 0:
+				ratios = append(ratios, all[i][k].kib/first.kib)
+			}
+			if row.asked && first.first99 > 0 {
+				firsts = append(firsts, all[i][k].first99/first.first99)
 			}
 		}
-		s.Ratio, s.HeldOver = spreadOf(ratios), spreadOf(over)
+		s.Ratio, s.HeldOver, s.FirstRatio = spreadOf(ratios), spreadOf(over), spreadOf(firsts)
 		rep.Served = append(rep.Served, s)
 	}
 	return nil
 }
 
-// pass measures one side once, in a server that has just begun.
-func (row *serverRow) pass(ctx context.Context, side string, begin beginSide, profile string) (p pass, err error) {
-	folder, err := os.MkdirTemp("", "braid-bench-")
+// profileOf is where the profile of a row's side goes, in the first pass; "" is nowhere.
+func profileOf(folder, row string, side, pass int) (string, error) {
+	if folder == "" || pass > 0 {
+		return "", nil
+	}
+	if err := os.MkdirAll(folder, 0o750); err != nil { //nolint:gosec // the person's own folder
+		return "", err
+	}
+	return filepath.Join(folder, fmt.Sprintf("%s.%d.cpu.pprof", row, side)), nil
+}
+
+// fresh measures one side once, with nothing kept.
+func (row *serverRow) fresh(ctx context.Context, side string, at *homes, begin beginSide, profile string) (p pass, err error) {
+	h, err := at.open(ctx, side)
 	if err != nil {
 		return p, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	proc, err := begin(ctx, &scenario.Served{Side: side, Folder: folder, Deltas: row.Deltas, Every: row.Every}, profile)
+	defer func() { err = errors.Join(err, h.close()) }()
+	return row.pass(ctx, side, h, begin, profile)
+}
+
+// pass measures one side once, in a server that has just begun.
+func (row *serverRow) pass(ctx context.Context, side string, h *home, begin beginSide, profile string) (p pass, err error) {
+	spec := &scenario.Served{Side: side, Folder: h.folder, Postgres: h.postgres, Deltas: row.Deltas, Every: row.Every}
+	proc, err := begin(ctx, spec, profile)
 	if err != nil {
 		return p, err
 	}
@@ -241,7 +306,7 @@ func (row *serverRow) pass(ctx context.Context, side string, begin beginSide, pr
 	if err != nil {
 		return p, err
 	}
-	all, err := loaders(ctx, proc.addr, side != scenario.SideFloor && side != scenario.SideTogether, row.Streams)
+	all, err := h.readers(ctx, spec, proc, row.Streams)
 	if err != nil {
 		return p, err
 	}
@@ -350,9 +415,9 @@ func percentiles(v []time.Duration, bound time.Duration) (p50, p99, above float6
 // serverTable is the rows over HTTP.
 func (r *report) serverTable() [][]string {
 	t := [][]string{{
-		"over HTTP", "side", "cpu a delta", "to floor", "cores", "deltas/s", "first p50", "p99 ms",
+		"over HTTP", "side", "cpu each", "to first", "cores", "deltas/s", "first p50", "p99 ms",
 		"on its way p50", "p99 ms",
-		"over 2 ms", "merged", "a stream", "RSS", "idle cores",
+		"over 2 ms", "merged", "a stream", "RSS", "idle cores", "took",
 	}}
 	with := func(s spread, unit string) string {
 		if s.Max == 0 {
@@ -366,8 +431,11 @@ func (r *report) serverTable() [][]string {
 			s.Name, s.Side, with(s.MicrosEach, " µs"), with(s.Ratio, "×"), with(s.Cores, ""), with(s.Rate, ""), with(s.FirstP50, ""),
 			with(s.FirstP99, ""), with(s.HeldP50, ""), with(s.HeldP99, ""), with(s.Late, " in 1000"), with(s.Merged, " in 1000"),
 			with(s.KiBEach, " KiB"),
-			with(s.MiB, " MiB"), with(s.IdleCores, ""),
+			with(s.MiB, " MiB"), with(s.IdleCores, ""), with(s.TookMS, " ms"),
 		})
+	}
+	for _, s := range r.Skipped {
+		t = append(t, []string{s.Row, s.Side, "skipped: " + s.Why})
 	}
 	return t
 }

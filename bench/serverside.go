@@ -47,7 +47,7 @@ func serveSide(ctx context.Context, args []string, in io.Reader, out io.Writer) 
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if spec.Side == scenario.SideSQLite && runtime.GOMAXPROCS(0) == 1 {
+	if spec.OnDisk() && runtime.GOMAXPROCS(0) == 1 {
 		runtime.GOMAXPROCS(2) // as braid serve does: one waits for the disk
 	}
 	handler, end, err := spec.Handler(ctx)

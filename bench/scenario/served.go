@@ -17,14 +17,19 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // Served says what a server's process serves.
 type Served struct {
 	// Side is one of the sides below.
 	Side string `json:"side"`
-	// Folder is where the SQLite journal goes.
+	// Folder is where the SQLite journal goes, and the keys of the tenants.
 	Folder string `json:"folder,omitempty"`
+	// Postgres is the address of the database where a side has one; PreparePostgres has
+	// made its tables.
+	Postgres string `json:"postgres,omitempty"`
 	// Deltas is how many pieces of text an answer has, Every the time between two of
 	// them; 0 is none. With a time each piece says when it was made.
 	Deltas int           `json:"deltas"`
@@ -40,7 +45,23 @@ const (
 	// SideMemory and SideSQLite are the server with that journal; SQLite is at FULL.
 	SideMemory = "braid, memory"
 	SideSQLite = "braid, sqlite FULL"
+	// SidePostgres is the server on PostgreSQL, as several of them share it.
+	SidePostgres = "braid, postgres"
+	// SideTenantsSQLite and SideTenantsPostgres are the same with all that many tenants need:
+	// each reader has a key of one of [Tenants] tenants, whose agent answers with its own
+	// instructions and a model of the directory.
+	SideTenantsSQLite   = "tenants, sqlite FULL"
+	SideTenantsPostgres = "tenants, postgres"
 )
+
+// Tenanted says that the side's readers are of tenants and have the keys in [Served.Keys].
+func (s *Served) Tenanted() bool { return s.Side == SideTenantsSQLite || s.Side == SideTenantsPostgres }
+
+// OnDisk says that the side waits for a disk.
+func (s *Served) OnDisk() bool { return s.Side == SideSQLite || s.OnPostgres() || s.Tenanted() }
+
+// OnPostgres says that the side needs a PostgreSQL server.
+func (s *Served) OnPostgres() bool { return s.Side == SidePostgres || s.Side == SideTenantsPostgres }
 
 // ServedToken is what the server asks for.
 const ServedToken = "bench-token-of-the-load"
@@ -58,30 +79,38 @@ func (s *Served) Handler(ctx context.Context) (http.Handler, func() error, error
 	case SideFloor, SideTogether:
 		return s.floor(), func() error { return nil }, nil
 	case SideMemory:
-		return s.braid(ctx, &journal.Memory{}, &service.MemoryRows{}, func() error { return nil })
-	case SideSQLite:
-		store, err := sqlite.Open(s.Folder, sqlite.Options{})
-		if err != nil {
-			return nil, nil, err
-		}
-		rows, err := service.OpenRows(filepath.Join(s.Folder, "service.db"))
-		if err != nil {
-			return nil, nil, errors.Join(err, store.Close())
-		}
-		return s.braid(ctx, store, rows, func() error { return errors.Join(rows.Close(), store.Close()) })
+		return s.braid(ctx, &journal.Memory{}, &service.MemoryRows{}, nil, func() error { return nil })
+	case SideSQLite, SideTenantsSQLite:
+		return s.onSQLite(ctx)
+	case SidePostgres, SideTenantsPostgres:
+		return s.onPostgres(ctx)
 	default:
 		return nil, nil, fmt.Errorf("there is no side %q", s.Side)
 	}
 }
 
+func (s *Served) onSQLite(ctx context.Context) (http.Handler, func() error, error) {
+	store, err := sqlite.Open(s.Folder, sqlite.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := database.OpenSQLite(filepath.Join(s.Folder, "service.db"))
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return s.onDatabase(ctx, store, db, store.Close)
+}
+
 // braid is the server with all that it does for each request, its log apart.
-func (s *Served) braid(ctx context.Context, store journal.Store, rows service.Rows, end func() error) (http.Handler, func() error, error) {
+func (s *Served) braid(
+	ctx context.Context, store journal.Store, rows service.Rows, people *directory.Directory, end func() error,
+) (http.Handler, func() error, error) {
 	metrics := server.NewMetrics("bench")
 	model := generator{s}
 	svc, err := service.New(service.Options{
-		Journal: store, Rows: rows, Observe: metrics.Observe,
+		Journal: store, Rows: rows, Observe: metrics.Observe, Directory: people, Shared: s.OnPostgres(),
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
-			return braid.New("assistant", model, braid.Limit(r.Limits)), nil
+			return braid.New("assistant", model, braid.Limit(r.Limits), braid.Instructions(r.SystemPrompt)), nil
 		},
 	})
 	if err == nil {
@@ -90,7 +119,9 @@ func (s *Served) braid(ctx context.Context, store journal.Store, rows service.Ro
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	h, err := server.New(server.Options{Service: svc, Token: secret.New(ServedToken), Tenant: "bench", Version: "bench"}, metrics)
+	h, err := server.New(server.Options{
+		Service: svc, Directory: people, Token: secret.New(ServedToken), Tenant: "bench", Version: "bench",
+	}, metrics)
 	stop := func() error {
 		wait, done := context.WithTimeout(context.Background(), 10*time.Second)
 		defer done()
