@@ -173,7 +173,7 @@ func TestModelsOfTheServer(t *testing.T) {
 	busy := openaitest.Start(openaitest.Error(503, "server_error", "server_is_overloaded", "The server is overloaded."))
 	t.Cleanup(busy.Close)
 	s := startServerIn(t, environment(t, "BUSY_KEY="+openaitest.Key, "ANTHROPIC_API_KEY="+anthropictest.Key, "ANTHROPIC_BASE_URL="+claude.URL), t.TempDir(),
-		"--model", "openai:gpt-5.4?api=chat&key=BUSY_KEY&base="+busy.URL, "--fallback", "anthropic:claude-haiku-4-5")
+		"--model", "openai:gpt-5.4?api=chat&key=BUSY_KEY&base="+busy.URL, "--fallback", "anthropic:claude-haiku-4-5", "--titles", "words")
 	list := s.ask(http.MethodGet, "/v1/models", "")
 	body, _ := io.ReadAll(list.Body)
 	list.Body.Close()

@@ -14,7 +14,7 @@ func TestPermissionsInAPipe(t *testing.T) {
 	const prompt = "Write a draft and delete it again."
 	p.says("c*\ny\ny\n", "run", "-q", "--model", "demo:approval", "--ask", "*", prompt).wants(t, 0, "draft.txt is deleted", "May assistant run delete_file?")
 	p.says("", "run", "--model", "demo:approval", "--ask", "*", prompt).wants(t, 130, "", "--allow write_file lets it run")
-	p.says("", "run", "--model", "demo:approval", "--deny", "write_*", prompt).wants(t, 0, "the tool write_file is not allowed here", "")
+	p.says("", "run", "--model", "demo:approval", "--deny", "write_*", prompt).wants(t, 0, "This script needs the tools write_file and delete_file", "")
 	p.says("", "run", "--model", "demo:tour", "--deny", "delte_*", "go").wants(t, 0, "", `"delte_*" fits none of the tools`)
 	p.says("", "run", "--ask", "a b", "go").wants(t, 2, "", "is not a list of tools")
 
@@ -38,7 +38,7 @@ func TestPermissionsInAPipe(t *testing.T) {
 func TestPermissionsOfTheServer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	s := startServer(t, dir, "--model", "demo:approval", "--ask", "write_*", "--deny", "delete_*")
+	s := startServer(t, dir, "--model", "demo:approval", "--ask", "write_*")
 	run := func() (conv string, got map[string]any) {
 		conv = s.json(201, "POST", "/v1/conversations", "")["id"].(string)
 		res := s.ask("POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"Write a draft."}`, "Accept", "application/json")
@@ -60,7 +60,8 @@ func TestPermissionsOfTheServer(t *testing.T) {
 	s.json(200, "POST", at+q["question_id"].(string), `{"answer":{"approved":true,"lasts":"always","any_args":true}}`)
 	s.json(404, "POST", at+"another", `{"answer":true}`)
 	// Another conversation, and after a start of the server anew: nothing is asked any more.
-	if _, got = run(); got["status"] == "waiting" {
+	_, got = run()
+	if q, _ := got["question"].(map[string]any); q["tool_name"] != "delete_file" || q["name"] == "braid.permission" { // it asks for itself
 		t.Errorf("it is asked again: %v", got)
 	}
 }

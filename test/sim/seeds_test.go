@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/braidrun/braid/internal/raced"
 )
 
 // Each scenario's every call of every seam is struck by every fault that may strike
@@ -177,7 +179,7 @@ func (b *battery) table(t *testing.T, counts map[string]map[Seam]int) {
 	t.Log(out.String())
 }
 
-// seeds is how many cases are to be played in all.
+// seeds is how many cases are to be played in all: few where the race detector watches.
 func seeds(t *testing.T, byDefault, short int) int {
 	t.Helper()
 	if s := os.Getenv("BRAID_SIM_SEEDS"); s != "" {
@@ -187,7 +189,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 		}
 		return n
 	}
-	if testing.Short() {
+	if testing.Short() || raced.On {
 		return short
 	}
 	return byDefault
@@ -223,6 +225,9 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 // process opens as the crash has left them: at every reading of a tail, and elsewhere.
 // Where the tail is shorter than the log, everything else strikes its readings, too.
 func TestSQLite(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
+	if raced.On {
+		t.Skip("make test plays it without the race detector")
+	}
 	counts := map[string]map[Seam]int{}
 	var cases []Case
 	crashes := 0

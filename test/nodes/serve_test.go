@@ -1,0 +1,148 @@
+//go:build unix
+
+package nodes
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/wire/native"
+)
+
+// What is said of a database that cannot be used names what to do, and nothing of the address.
+func TestDatabasesThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	pg := needed(t)
+	empty, ready := database(t, pg), migrated(t, pg)
+	newer := migrated(t, pg)
+	older := migrated(t, pg)
+	if err := sql(t.Context(), pg, newer.name, `INSERT INTO braid.journal_version (version_id, is_applied) VALUES (999, true)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := sql(t.Context(), pg, older.name, `DELETE FROM braid.journal_version WHERE version_id > 1`); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ url, says, hint string }{
+		"no address":      {"postgres://:port/%zz", "address cannot be read", "postgres://role@host/database"},
+		"nobody answers":  {"postgres://braid_server:" + plantedPassword + "@127.0.0.1:1/x", "does not answer", "see that it runs"},
+		"no database":     {withPassword(pg.URL(server, "nowhere"), plantedPassword), "no such database", "braid migrate"},
+		"wrong password":  {withPassword(pg.URL(server, ready.name), "wrong"), "log in", "password"},
+		"not migrated":    {empty.server, "no journal", "braid migrate --postgres URL --role"},
+		"an older schema": {older.server, "older version", "braid migrate"},
+		"a newer schema":  {newer.server, "newer version", "newer version"},
+		"the owner":       {ready.owner, "see past row-level security", "not the owner"},
+		"a superuser":     {pg.URL("postgres", ready.name), "see past row-level security", "no superuser"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := start(t, []string{"BRAID_POSTGRES_URL=" + c.url})
+			<-n.ended
+			says := n.log.String()
+			if n.code == 0 || !strings.Contains(says, c.says) || !strings.Contains(says, c.hint) {
+				t.Errorf("it ended with %d and said: %s", n.code, says)
+			}
+			for _, word := range []string{plantedPassword, plantedOwner, "host=", "127.0.0.1:1", "SELECT"} {
+				if strings.Contains(says, word) {
+					t.Errorf("it tells %q: %s", word, says)
+				}
+			}
+		})
+	}
+	out, code := command(t, nil, "serve", "--postgres", ready.server)
+	if code == 0 || !strings.Contains(out, "command line") || strings.Contains(out, plantedPassword) {
+		t.Errorf("a password on the command line: %d, %s", code, out)
+	}
+	for _, args := range [][]string{{"migrate"}, {"migrate", "--postgres", "postgres://x/y"}, {"migrate", "--postgres-file", "/nowhere"}} {
+		if out, code := command(t, nil, args...); code == 0 || !strings.Contains(out, "next:") {
+			t.Errorf("%q: %d, %s", args, code, out)
+		}
+	}
+	out, code = command(t, []string{"BRAID_POSTGRES_URL=" + ready.server}, "config", "show")
+	if strings.Contains(out, plantedPassword) {
+		t.Errorf("braid config shows the password: %d %s", code, out)
+	}
+}
+
+func TestManyMigrate(t *testing.T) {
+	t.Parallel()
+	b := database(t, needed(t))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if out, code := command(t, []string{"BRAID_POSTGRES_URL=" + b.owner}, "migrate", "--role", server); code != 0 {
+				t.Errorf("it ended with %d: %s", code, out)
+			}
+		})
+	}
+	wg.Wait()
+	n := serve(t, []string{"BRAID_POSTGRES_URL=" + b.server}, "--token-file", tokenFile(t))
+	if _, code := n.stop(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, n.log)
+	}
+}
+
+// A client of any node sees what another one drives, within two seconds.
+func TestTwoNodes(t *testing.T) {
+	t.Parallel()
+	b := migrated(t, needed(t))
+	l := newLedger(t)
+	l.took = func(string) time.Duration { return 2 * time.Second }
+	env := []string{"BRAID_POSTGRES_URL=" + b.server}
+	token, mcp := tokenFile(t), l.config(t)
+	one := serve(t, env, "--token-file", token, "--mcp", mcp)
+	two := serve(t, env, "--token-file", token, "--mcp", mcp)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	conv, err := one.client().Create(ctx, client.NewConversation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type sight struct {
+		kind string
+		at   time.Time
+	}
+	sights := make(chan []sight, 1)
+	go func() {
+		var saw []sight
+		for e, err := range two.client().Follow(ctx, conv.ID, "", client.FollowOptions{}) {
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			saw = append(saw, sight{e.FrameName(), time.Now()})
+			if native.Terminal(e) {
+				break
+			}
+		}
+		sights <- saw
+	}()
+	time.Sleep(time.Second)
+	own := map[string]time.Time{}
+	for f, err := range one.client().Stream(ctx, conv.ID, "pay m1", client.RunOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		own[f.FrameName()] = time.Now()
+	}
+	for _, s := range <-sights {
+		if at, ok := own[s.kind]; ok && s.at.Sub(at) > 2*time.Second {
+			t.Errorf("%s was seen %v later on the other node", s.kind, s.at.Sub(at))
+		}
+	}
+	if n := l.count(effect{"pay", "m1", "first"}); n != 1 {
+		t.Errorf("it was paid %d times", n)
+	}
+	if r, err := two.client().Run(ctx, conv.ID, "hello", client.RunOptions{}); err != nil || r.Turn != 2 || r.Status != event.RunCompleted {
+		t.Errorf("the next turn on the other node: %+v, %v", r, err)
+	}
+	for _, n := range []*node{one, two} {
+		if took, code := n.stop(); code != 0 || took > 10*time.Second {
+			t.Errorf("it ended after %v with %d", took, code)
+		}
+	}
+}

@@ -1,0 +1,385 @@
+package tenants
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/braidrun/braid/service/database/databasetest"
+)
+
+// The secrets of the story, by what they are. Those that the server makes come later.
+func planted() map[string]string {
+	return map[string]string{
+		"the server's own provider key": "sk-ant-planted-own-Kq7/+w=81",
+		"a tenant's provider key":       "sk-ant-planted-tenant-Zt3/+x=55",
+		"a provider key in a variable":  "sk-ant-planted-variable-Lm9/+y=27",
+		"a request's token":             "planted-request-token-Vw2/+z=64",
+		"the database's password":       "planted-password-Pd4",
+	}
+}
+
+// After a whole story on the built command, no secret is anywhere that somebody reads: not in the
+// data folder or the database, the log, an answer, a stream, an export, a copy or an error.
+func TestNoSecretIsFound(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("BRAID_LOAD") != "full" {
+		t.Skip("it builds the command and has a story of its own: scripts/test-peers tenants runs it")
+	}
+	braid := filepath.Join(t.TempDir(), "braid")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags=grpcnotrace", "-o", braid, "../../cmd/braid")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, where := range []string{"sqlite", "postgres"} {
+		t.Run(where, func(t *testing.T) {
+			s := newStory(t, braid)
+			if where == "postgres" {
+				s.onPostgres()
+			}
+			s.serve()
+			s.tell()
+			s.end()
+			s.look()
+		})
+	}
+}
+
+// story is a server with secrets, and all that came out of it.
+type story struct {
+	t           *testing.T
+	braid, data string
+	env         []string
+	secrets     map[string]string
+	// out is what was read of the server, by where from.
+	out map[string][]byte
+
+	cmd   *exec.Cmd
+	log   bytes.Buffer
+	url   string
+	token string
+	// refused are the keys that the provider was asked with.
+	refused sync.Map
+	// dump gives the bytes of a database that is no file of the data folder.
+	dump func() []byte
+}
+
+func newStory(t *testing.T, braid string) *story {
+	t.Helper()
+	s := &story{t: t, braid: braid, data: filepath.Join(t.TempDir(), "data"), secrets: planted(), out: map[string][]byte{}}
+	// A provider that refuses every key, and says which one it was.
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		s.refused.Store(key, true)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{
+			"type": "authentication_error", "message": "the key " + key + " is not valid, nor is " + url.QueryEscape(key) + " or " + base64.StdEncoding.EncodeToString([]byte(key)),
+		}})
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(provider.Close)
+	home := t.TempDir()
+	s.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "TMPDIR=" + t.TempDir(), "TZ=UTC",
+		"ANTHROPIC_BASE_URL=" + provider.URL, "ANTHROPIC_API_KEY=" + s.secrets["the server's own provider key"],
+		"PLANTED_KEY=" + s.secrets["a provider key in a variable"],
+	}
+	return s
+}
+
+// onPostgres has the story on a database, whose address has a password in it.
+func (s *story) onPostgres() {
+	s.t.Helper()
+	pg := databases.Server(s.t)
+	address := func(role string) string {
+		u, err := url.Parse(pg.URL(role, "postgres"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		u.User = url.UserPassword(u.User.Username(), s.secrets["the database's password"])
+		return u.String()
+	}
+	keys := filepath.Join(s.t.TempDir(), "keys.json")
+	s.command(nil, "secrets", "new", keys)
+	s.command([]string{"BRAID_POSTGRES_URL=" + address(databasetest.Owner)}, "migrate", "--role", databasetest.Guest)
+	s.env = append(s.env, "BRAID_POSTGRES_URL="+address(databasetest.Guest), "BRAID_SECRETS="+keys)
+	s.dump = func() []byte {
+		list, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump")
+		program := "pg_dump"
+		if err == nil && len(list) > 0 {
+			program = list[len(list)-1]
+		}
+		out, err := exec.CommandContext(s.t.Context(), program, "--inserts", pg.URL("postgres", "postgres")).Output()
+		if err != nil || !bytes.Contains(out, []byte("tenant-a")) {
+			s.t.Fatalf("the database cannot be dumped: %v", err)
+		}
+		return out
+	}
+}
+
+// command runs the command to its end, and keeps all that it says.
+func (s *story) command(env []string, args ...string) {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), s.braid, args...)
+	cmd.Env = append(append([]string{}, s.env...), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Errorf("braid %s: %v: %s", args, err, out)
+	}
+	s.keep("braid "+strings.Join(args[:min(2, len(args))], " "), out)
+}
+
+func (s *story) keep(where string, what []byte) {
+	s.out[fmt.Sprintf("%03d %s", len(s.out), where)] = what
+}
+
+func (s *story) serve() {
+	s.t.Helper()
+	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json")
+	s.cmd.Env, s.cmd.Stderr = s.env, &s.log
+	out, err := s.cmd.StdoutPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "  next") {
+		if _, address, ok := strings.Cut(lines.Text(), "braid serves on "); ok {
+			s.url = address
+		}
+		if token, ok := strings.CutPrefix(lines.Text(), "  token  "); ok {
+			s.token = token
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if s.url == "" || s.token == "" {
+		s.t.Fatalf("the server does not say where it is: %s", &s.log)
+	}
+	s.secrets["the operator's token"] = s.token
+}
+
+// ask asks as somebody, and keeps the answer: its head and its body.
+func (s *story) ask(token, method, path, body string) map[string]any {
+	s.t.Helper()
+	status, answer := s.asked(token, method, path, body)
+	if status/100 != 2 {
+		s.t.Errorf("%s %s: %d %s", method, path, status, answer)
+	}
+	var v map[string]any
+	_ = json.Unmarshal(answer, &v) // a stream is none
+	return v
+}
+
+func (s *story) asked(token, method, path, body string) (int, []byte) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if method == "POST" && strings.HasSuffix(path, "/keys") { // it is shown this once
+		key, _ := must(s.t, answer)["token"].(string)
+		if key == "" {
+			s.t.Fatalf("a key is not shown: %s", answer)
+		}
+		s.secrets[fmt.Sprint("key ", len(s.secrets))] = key
+		return res.StatusCode, answer
+	}
+	s.keep(method+" "+path, fmt.Appendf(nil, "%v\n%s", res.Header, answer))
+	return res.StatusCode, answer
+}
+
+func must(t *testing.T, raw []byte) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	return v
+}
+
+// tell is the story: two tenants, their models and keys, runs that come out and runs that fail.
+func (s *story) tell() {
+	const admin = "/v1/admin/tenants"
+	op := s.token
+	s.ask(op, "POST", "/v1/admin/models", `{"id":"variable","provider":"anthropic","name":"claude-sonnet-4-5","credential":{"env":"PLANTED_KEY"}}`)
+	s.ask(op, "POST", "/v1/admin/models", `{"id":"own","provider":"anthropic","name":"claude-sonnet-4-5"}`)
+	s.ask(op, "POST", "/v1/admin/models", `{"id":"demo","provider":"demo","name":"assistant"}`)
+	for _, id := range []string{"tenant-a", "tenant-b"} {
+		at := admin + "/" + id
+		s.ask(op, "POST", admin, `{"id":"`+id+`","system_prompt":"You answer for `+id+`.","default_model":"demo"}`)
+		secret, err := json.Marshal(s.secrets["a tenant's provider key"])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.ask(op, "POST", at+"/models", `{"id":"claude","provider":"anthropic","name":"claude-sonnet-4-5","credential":{"secret":`+string(secret)+`}}`)
+		key, _ := s.ask(op, "POST", at+"/keys", `{"scopes":["read","write","admin:read","admin:write"]}`)["token"].(string)
+		conv, _ := s.ask(key, "POST", "/v1/conversations", `{}`)["id"].(string)
+		runs := "/v1/conversations/" + conv + "/runs"
+		token, err := json.Marshal(s.secrets["a request's token"])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.ask(key, "POST", runs, `{"user_input":"use clock","tokens":{"crm":`+string(token)+`}}`)
+		for _, model := range []string{"claude", "variable", "own"} { // the provider refuses them
+			s.asked(key, "POST", runs, `{"user_input":"hello","model":"`+model+`","tokens":{"crm":`+string(token)+`}}`)
+		}
+		// Where a secret stands in the wrong place it is not repeated.
+		s.asked(key, "POST", runs, `{"user_input":"hello","tokens":`+string(token)+`}`)
+		s.asked(key, "POST", at+"/models", `{"id":"other","provider":"anthropic","credential":`+string(secret)+`}`)
+		s.asked(key+"x", "GET", "/v1/conversations", "")
+		s.asked(key, "GET", admin, "")
+		for _, path := range []string{"", "/export", "/events", "/runs", "/questions"} {
+			s.ask(key, "GET", "/v1/conversations/"+conv+path, "")
+		}
+		for _, path := range []string{"", "/agents", "/models", "/models/claude", "/keys", "/audit", "/audit/verify", "/conversations"} {
+			s.ask(key, "GET", at+path, "")
+		}
+		for _, path := range []string{"/usage", "/tools", "/messages?conversation=" + conv} {
+			s.asked(key, "GET", at+path, "")
+		}
+	}
+	for what, key := range s.secrets {
+		if _, asked := s.refused.Load(key); strings.Contains(what, "provider key") && !asked {
+			s.t.Errorf("the provider was not asked with %s", what)
+		}
+	}
+	for _, path := range []string{"/metrics", "/v1/models", "/v1/admin/models", admin, "/healthz", "/readyz", "/openapi.json"} {
+		s.ask(op, "GET", path, "")
+	}
+}
+
+// end copies the data folder, and ends the server.
+func (s *story) end() {
+	s.t.Helper()
+	if s.dump == nil {
+		into := filepath.Join(s.t.TempDir(), "copy")
+		s.command(nil, "backup", into, "--data", s.data)
+		s.files("the copy's ", into)
+	}
+	s.command(nil, "config", "--data", s.data)
+	s.files("while it serves, ", s.data)
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Error(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Errorf("the server ends with %v", err)
+	}
+	s.files("", s.data)
+	s.keep("the log", s.log.Bytes())
+	if s.dump != nil {
+		s.keep("the database", s.dump())
+	}
+}
+
+// files reads a folder. The one file with a secret in it is the operator's token, and nobody else
+// reads that; the keys that secrets are encrypted with are looked at like the rest.
+func (s *story) files(what, folder string) {
+	s.t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name := filepath.Base(path)
+		if name == "token" || name == "keys.json" {
+			if info, err := d.Info(); err != nil || info.Mode().Perm() != 0o600 {
+				s.t.Errorf("%s can be read by others: %v, %v", name, info.Mode(), err)
+			}
+		}
+		if name == "token" {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		s.keep(what+name, raw)
+		return err
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// look looks for each secret in each form in all that came out.
+func (s *story) look() {
+	s.t.Helper()
+	total := 0
+	for where, raw := range s.out {
+		total += len(raw)
+		for what, plain := range s.secrets {
+			for form, text := range forms(plain) {
+				if at := bytes.Index(raw, []byte(text)); at >= 0 {
+					s.t.Errorf("%s has %s (%s): …%q…", where, what, form, raw[max(0, at-120):min(len(raw), at+len(text)+40)])
+				}
+			}
+		}
+	}
+	s.t.Logf("%d secrets in %d places, %d KiB", len(s.secrets), len(s.out), total>>10)
+	if s.log.Len() == 0 || len(s.out) < 50 || total < 100<<10 {
+		s.t.Error("the story says too little")
+	}
+}
+
+// forms are how a secret may be written. Base64 has three, by what stands before; their ends, in
+// which what stands beside it shows, are left out.
+func forms(plain string) map[string]string {
+	quoted, _ := json.Marshal(plain) // it is text
+	all := map[string]string{
+		"plain": plain, "in a path": url.PathEscape(plain), "in a query": url.QueryEscape(plain), "in JSON": strings.Trim(string(quoted), `"`),
+		"in hex": fmt.Sprintf("%x", plain),
+	}
+	for n := range 3 {
+		for name, e := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64 for addresses": base64.RawURLEncoding} {
+			text := e.EncodeToString([]byte(strings.Repeat("\x00", n) + plain))
+			all[fmt.Sprint(name, " ", n)] = text[(n*8+5)/6 : len(text)-2]
+		}
+	}
+	return all
+}
+
+// What is looked for is found where it is.
+func TestFormsAreFound(t *testing.T) {
+	t.Parallel()
+	const plain = "planted/secret+of=a test"
+	for n := range 6 {
+		before, behind := strings.Repeat("x", n), "and more"
+		for name, text := range map[string]string{
+			"plain":   before + plain + behind,
+			"base64":  base64.StdEncoding.EncodeToString([]byte(before + plain + behind)),
+			"address": base64.URLEncoding.EncodeToString([]byte(before + plain)),
+			"query":   url.QueryEscape(before + plain), "path": url.PathEscape(before + plain),
+		} {
+			found := false
+			for _, form := range forms(plain) {
+				found = found || strings.Contains(text, form)
+			}
+			if !found {
+				t.Errorf("%s behind %d letters is not found in %s", name, n, text)
+			}
+		}
+	}
+}
