@@ -32,8 +32,14 @@ endif
 # calls: without them the command is a third smaller.
 lean := -tags=grpcnotrace
 
+# Tests need no tables for a debugger: linking without them takes two thirds of the time. Without
+# the folder's path in it, what was compiled for one clone is there for all.
+quick := -trimpath -ldflags=-w
+# Tests that play some of their cases only where the race detector watches.
+many := ^(TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract|TestRecordingsCutAnywhereAreNoAnswers|TestHostileSchemas|TestMemory|TestSQLite)$$
+
 # One package may take 5 minutes, all of them 10.
-go_test = $(GO) test -json $(race) -shuffle=on -timeout=5m $(FLAGS)
+go_test = $(GO) test -json $(race) $(quick) -shuffle=on -timeout=5m $(FLAGS)
 testsum = $(GO) run ./internal/testsum -max 10m $(if $(TESTSUM_TOTAL),-total '$(TESTSUM_TOTAL)')
 
 .PHONY: help
@@ -56,8 +62,12 @@ test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race
 	@scripts/need go git $(need_cc)
 	@$(if $(race),CGO_ENABLED=1 )$(testsum) $(go_test) $(PKG)
 ifeq ($(PKG),./...)
+ifneq ($(race),)
+	@echo "all cases of what plays many, without the race detector"
+	@$(testsum) $(GO) test -json $(quick) -timeout=5m -run '$(many)' . ./journal/sqlite ./model/anthropic ./internal/schemaform ./test/sim
+endif
 	@echo "bugs that are planted, and must be found"
-	@$(testsum) $(GO) test -json -tags planted -timeout=5m -run Planted ./test/sim ./test/kill
+	@$(testsum) $(GO) test -json $(quick) -tags planted -timeout=5m -run Planted ./test/sim ./test/kill
 endif
 
 .PHONY: test-long
