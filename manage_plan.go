@@ -71,6 +71,8 @@ type planner struct {
 	weight []int64
 	spare  []int64
 	total  int64
+	// unseen is the first unit of the end that nobody has answered.
+	unseen int
 }
 
 func (p *planner) weigh(newest int64) {
@@ -83,8 +85,12 @@ func (p *planner) weigh(newest int64) {
 		p.stays[i] = u.kind == unitInput || u.kind == unitUser && slices.Contains(u.seqs, newest) ||
 			u.kind != unitSummary && p.pin != nil && p.pin(u.message())
 	}
-	for i := n - 1; i >= 0 && (p.units[i].kind == unitUser || p.units[i].kind == unitNote); i-- {
+	i := n - 1
+	for ; i >= 0 && (p.units[i].kind == unitUser || p.units[i].kind == unitNote); i-- {
 		p.stays[i] = true // nobody has answered it
+	}
+	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].kind == unitPair {
+		p.unseen = i // what came behind the results was said before a model has seen them
 	}
 }
 
@@ -125,8 +131,8 @@ func (p *planner) saved(tail int) int64 {
 	return n
 }
 
-// last is the unit that is never left out, because nothing follows it.
-func (p *planner) last() int { return len(p.units) - 1 }
+// last is the first of the units that are never left out, because no model has seen them yet.
+func (p *planner) last() int { return p.unseen }
 
 // slide leaves the oldest out until three quarters of the window stay.
 func (p *planner) slide() {
@@ -185,7 +191,7 @@ func (p *planner) ease(before int) {
 		return
 	}
 	p.leaveOutTo(target)
-	if tail := p.last() + 1; p.to == 0 && p.saved(tail) > 0 {
+	if tail := len(p.units); p.to == 0 && p.saved(tail) > 0 {
 		p.cutTo(tail)
 	} else if kept := p.kept(); p.rest(kept) > target && p.saved(tail)-p.saved(kept) > 0 {
 		p.cutTo(tail)

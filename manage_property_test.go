@@ -76,6 +76,12 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 				return fmt.Errorf("after %+v %q is not shown any more:\n%s", p, t.Text, shown)
 			}
 		}
+		for _, b := range last.Content {
+			r, ok := b.(*event.ToolResult)
+			if ok && (why == event.WhyLimit || p.cut == 0) && !gives(after.talk.msgs, r) {
+				return fmt.Errorf("after %+v the result of %s, which no model has seen, is not shown:\n%s", p, r.Call, shown)
+			}
+		}
 		for _, c := range event.CallsOf(was.asking) {
 			if after.callByID(c.ID) == nil {
 				return fmt.Errorf("after %+v the open call %s is gone", p, c.ID)
@@ -98,6 +104,14 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		}
 	}
 	return nil
+}
+
+// gives reports whether the last message has the result as it is.
+func gives(msgs []event.Message, r *event.ToolResult) bool {
+	return len(msgs) > 0 && slices.ContainsFunc(msgs[len(msgs)-1].Content, func(b event.Block) bool {
+		other, ok := b.(*event.ToolResult)
+		return ok && other.Call == r.Call && event.TextOf(other.Content) == event.TextOf(r.Content)
+	})
 }
 
 // checkShortened holds a view that has taken compactions in against one that is folded anew, also

@@ -227,6 +227,9 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 		model = agent.named(s.asks)
 	}
 	step := stepName(s.id, 'c', cycle, 0)
+	if p.why == event.WhyOverflow {
+		step += "." + itoa(s.model.easings+1) // there may have been others before the same call
+	}
 	attempt, tries := 1, 1
 	if s.squeeze.step == step {
 		attempt, tries = s.squeeze.attempt+1, s.squeeze.tries+1

@@ -349,6 +349,18 @@ func TestAnOverflowShowsLessAndAsksAgain(t *testing.T) {
 					t.Errorf("call %d ends with something else", i+1)
 				}
 			}
+			// Each summary is a step of its own: none begins again that is done.
+			done := map[string]bool{}
+			for _, e := range logOfConversation(t, conv) {
+				switch b := e.Body.(type) {
+				case *event.StepBegun:
+					if b.Step == event.StepCompaction && done[e.Run+e.Step] {
+						t.Errorf("%s begins after its end", e.Step)
+					}
+				case *event.StepEnded:
+					done[e.Run+e.Step] = b.Step == event.StepCompaction && b.Outcome == event.OutcomeDone
+				}
+			}
 			// The conversation goes on.
 			refuse = -1
 			if result, err := a.Run(t.Context(), "and now?", braid.In(conv)); err != nil || result.Text() != long {
