@@ -21,11 +21,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// binary is the command, built once for all tests of the package. Where the tests
-// are built with planted bugs, so is the command.
+// buildFlags are what the command is built with: instants to die at, and bugs that sleep
+// until a test wakes one. make test builds all that it has no race detector for like
+// this, so that nothing is compiled twice.
+var buildFlags = []string{"-trimpath", "-tags=grpcnotrace,failpoint,planted"}
+
+// binary is the command, built once for all tests of the package.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binaryDir, "braid")
-	out, err := exec.Command("go", "build", "-tags", buildTags, "-o", path, "../../cmd/braid").CombinedOutput()
+	out, err := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", path, "../../cmd/braid")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("the command cannot be built: %w\n%s", err, out)
 	}

@@ -1,4 +1,4 @@
-package house
+package e2e
 
 import (
 	"os"
@@ -20,21 +20,15 @@ var (
 // The transcript that a newcomer reads is what the first command shows.
 func TestReadmeShowsTheFirstRun(t *testing.T) {
 	t.Parallel()
-	makefile := read(t, "Makefile")
+	makefile := page(t, "Makefile")
 	byDefault, run := prompt.FindStringSubmatch(makefile), runLine.FindStringSubmatch(makefile)
 	if byDefault == nil || run == nil {
 		t.Fatal("the Makefile does not say what make run does in a pipe")
 	}
-	program := filepath.Join(t.TempDir(), "braid")
-	build := exec.Command("go", "build", "-o", program, "./cmd/braid")
-	build.Dir = top(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, page := range []string{"README.md", "README.ja.md"} {
-		t.Run(page, func(t *testing.T) {
+	for _, name := range []string{"README.md", "README.ja.md"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shown := transcript.FindStringSubmatch(read(t, page))
+			shown := transcript.FindStringSubmatch(page(t, name))
 			if shown == nil {
 				t.Fatal("there is no transcript between its marks")
 			}
@@ -42,10 +36,8 @@ func TestReadmeShowsTheFirstRun(t *testing.T) {
 			if p, ok := strings.CutPrefix(shown[1], " PROMPT="); ok {
 				say = p
 			}
-			home := t.TempDir()
-			cmd := exec.Command(program, append(strings.Fields(run[1]), say)...)
-			cmd.Dir = home
-			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home}
+			cmd := exec.Command(braid, append(strings.Fields(run[1]), say)...)
+			cmd.Dir, cmd.Env = t.TempDir(), environment(t)
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -55,6 +47,16 @@ func TestReadmeShowsTheFirstRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// page gives a file of the repository as text.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // tidied makes two transcripts comparable: clocks go on, and of two tools
