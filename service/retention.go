@@ -59,7 +59,7 @@ func (s *Service) expireTenant(ctx context.Context, e directory.Expiry) (removed
 				break
 			}
 			last := rows[len(rows)-1]
-			q.Created, q.ID = last.Created, last.ID
+			q.Updated, q.ID = last.Updated, last.ID
 		}
 	}
 	return removed, nil

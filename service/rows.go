@@ -15,7 +15,7 @@ type Rows interface {
 	Create(ctx context.Context, row Row) error
 	// Get gives a row as it stands; [event.ErrGone] for one that was expired.
 	Get(ctx context.Context, tenant, id string) (Row, error)
-	// List gives the tenant's rows, newest first, at most limit, that come after the
+	// List gives the tenant's rows, newest first where q says nothing else, at most limit, that come after the
 	// row that the cursor names; the zero cursor begins. They come without their History.
 	List(ctx context.Context, tenant string, q Query) ([]Row, error)
 	// Change calls change with the row and keeps what it leaves, in one transaction.
@@ -48,10 +48,12 @@ func expired() error {
 type Query struct {
 	// Archived lists the archived ones instead of the others.
 	Archived bool
-	// Unchanged lists only those that were not changed since; the zero time lists all.
+	// Unchanged lists only those that were not changed since, and the one first that was not for the
+	// longest time; the zero time lists all.
 	Unchanged time.Time
-	// Created and ID are those of the last row of the page before.
+	// Created and ID are those of the last row of the page before; Updated and ID where Unchanged is set.
 	Created time.Time
+	Updated time.Time
 	ID      string
 	Limit   int
 }

@@ -59,16 +59,19 @@ func (m *MemoryRows) List(_ context.Context, tenant string, q Query) ([]Row, err
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []Row
-	last := Row{Created: q.Created, ID: q.ID}
+	last, order := Row{Created: q.Created, Updated: q.Updated, ID: q.ID}, newestFirst
+	if !q.Unchanged.IsZero() {
+		order = idlestFirst
+	}
 	for k, row := range m.rows {
 		idle := q.Unchanged.IsZero() || row.Updated.Before(q.Unchanged)
-		if k.tenant == tenant && row.Archived == q.Archived && idle && (q.ID == "" || newestFirst(last, row) < 0) {
+		if k.tenant == tenant && row.Archived == q.Archived && idle && (q.ID == "" || order(last, row) < 0) {
 			row = row.copied()
 			row.History = nil
 			list = append(list, row)
 		}
 	}
-	slices.SortFunc(list, newestFirst)
+	slices.SortFunc(list, order)
 	if q.Limit > 0 && len(list) > q.Limit {
 		list = list[:q.Limit]
 	}
@@ -77,6 +80,10 @@ func (m *MemoryRows) List(_ context.Context, tenant string, q Query) ([]Row, err
 
 func newestFirst(a, b Row) int {
 	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+}
+
+func idlestFirst(a, b Row) int {
+	return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.ID, b.ID))
 }
 
 // Change implements [Rows].

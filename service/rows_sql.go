@@ -88,13 +88,16 @@ func getRow(tx *database.Tx, tenant, id, lock string) (row Row, err error) {
 
 // List implements [Rows].
 func (s *SQLRows) List(ctx context.Context, tenant string, q Query) (list []Row, err error) {
-	more, args := "", []any{tenant, q.Archived}
-	if !q.Unchanged.IsZero() {
-		more = ` AND updated < ?`
+	more, order, args := "", ` ORDER BY created DESC, id DESC`, []any{tenant, q.Archived}
+	switch idle := !q.Unchanged.IsZero(); {
+	case idle && q.ID != "":
+		more, order = ` AND updated < ? AND (updated, id) > (?, ?)`, ` ORDER BY updated, id`
+		args = append(args, q.Unchanged.UnixMicro(), q.Updated.UnixMicro(), q.ID)
+	case idle:
+		more, order = ` AND updated < ?`, ` ORDER BY updated, id`
 		args = append(args, q.Unchanged.UnixMicro())
-	}
-	if q.ID != "" {
-		more += ` AND (created, id) < (?, ?)`
+	case q.ID != "":
+		more = ` AND (created, id) < (?, ?)`
 		args = append(args, q.Created.UnixMicro(), q.ID)
 	}
 	limit := int64(q.Limit)
@@ -105,8 +108,7 @@ func (s *SQLRows) List(ctx context.Context, tenant string, q Query) (list []Row,
 	columns := strings.Replace(rowColumns, " history,", " NULL,", 1)
 	err = s.db.Read(ctx, "conversations", tenant, func(tx *database.Tx) error {
 		list = nil
-		return tx.List(`SELECT `+columns+` FROM conversation WHERE tenant = ? AND archived = ?`+more+`
-			ORDER BY created DESC, id DESC LIMIT ?`, append(args, limit), func(scan func(into ...any) error) error {
+		return tx.List(`SELECT `+columns+` FROM conversation WHERE tenant = ? AND archived = ?`+more+order+` LIMIT ?`, append(args, limit), func(scan func(into ...any) error) error {
 			row, err := scanRow(scan)
 			list = append(list, row)
 			return err

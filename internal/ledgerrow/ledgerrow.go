@@ -134,14 +134,20 @@ func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string)
 	return text, w.args, true
 }
 
-// Tools asks for rows as [ToolRow] takes them.
+// Tools asks for rows as [ToolRow] takes them. The page is cut before the runs are looked up, so that no
+// database thinks of beginning with those.
 func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 	w := &where{Dialect: d}
-	w.and("t.tenant = #", q.Tenant)
+	tenant := "t.tenant = #"
+	if q.Conversation != "" || q.Run != "" {
+		// The index of the tenant's calls by their times would be read as a whole.
+		tenant = "t.tenant || '' = #"
+	}
+	w.and(tenant, q.Tenant)
 	for _, c := range []struct{ condition, value string }{
-		{"r.conversation = (SELECT key FROM conversation WHERE id = #)", q.Conversation},
-		{"r.id = #", q.Run},
-		{"r.executor = #", q.Executor},
+		{"t.run IN (SELECT key FROM run WHERE conversation = (SELECT key FROM conversation WHERE id = #))", q.Conversation},
+		{"t.run = (SELECT key FROM run WHERE id = #)", q.Run},
+		{"(SELECT executor FROM run WHERE key = t.run) = #", q.Executor},
 		{"t.tool_name = #", q.Tool},
 	} {
 		if c.value != "" {
@@ -149,11 +155,12 @@ func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 		}
 	}
 	w.during(q, "t.began_at", "t.key")
+	const order = " ORDER BY t.began_at DESC, t.key DESC"
 	text = `SELECT t.key, t.tenant, c.id, r.id, r.turn, r.executor, t.step, t.attempt, t.asked, t.ended, t.tool_use_id,
 		t.parent_tool_use_id, t.scope, t.subagent_type, t.tool_name, t.source, t.input, t.output, t.is_error, t.status,
 		t.began_at, t.finished_at
-		FROM tool_execution_logs t JOIN run r ON r.key = t.run JOIN conversation c ON c.key = r.conversation` +
-		w.text.String() + " ORDER BY t.began_at DESC, t.key DESC" + w.limit(q.Limit)
+		FROM (SELECT * FROM tool_execution_logs t` + w.text.String() + order + w.limit(q.Limit) + `) t
+		JOIN run r ON r.key = t.run JOIN conversation c ON c.key = r.conversation` + order
 	return text, w.args
 }
 

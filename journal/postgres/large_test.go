@@ -3,86 +3,105 @@ package postgres_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/journal/journaltest"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
 
-// What a call costs does not depend on how many conversations there are, once the
-// database has counted them, which it does by itself.
+// often is how often a call is made on a connection: the database then keeps a plan of it that is
+// for any value, if it ever does.
+const often = 12
+
+// mostRows is how many entries of indexes and rows of tables a call may read, among however many.
+const mostRows = 200
+
+// What a call reads does not grow with the conversations, whether the database has counted them or not.
 func TestManyConversations(t *testing.T) {
 	t.Parallel()
 	server := server(t)
-	o := migrated(t, server)
-	s := open(t, o)
-	// The best of many: others use the machine too.
-	best := func(what string) map[string]time.Duration {
-		times := map[string]time.Duration{}
-		measure := func(name string, do func() error) {
-			from := time.Now()
-			if err := do(); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if d, ok := times[name]; !ok || time.Since(from) < d {
-				times[name] = time.Since(from)
-			}
-		}
-		for n := range 30 {
-			seq := int64(2 * n)
-			measure("turn", func() error { return turn(t, s, what, n, seq) })
-			measure("due", func() error { _, err := s.Due(t.Context(), 10); return err })
-			measure("list", func() error { _, err := s.Conversations(t.Context(), "acme", "", 20); return err })
-			measure("runs", func() error { _, err := s.Runs(t.Context(), what, 0, 20); return err })
-			measure("queue", func() error { _, err := s.Queue(t.Context(), what); return err })
-			measure("read", func() error { _, err := s.Read(t.Context(), what, seq, 20); return err })
-			measure("tail", func() error { _, err := s.Tail(t.Context(), what); return err })
-		}
-		return times
+	many := 100_000
+	if raced.On || testing.Short() {
+		many = 5_000
 	}
-	const many = 20_000
-	few := best("few")
-	as(t, server, postgrestest.Superuser, o,
-		`INSERT INTO conversation (id, tenant, turns, ended, last, newest)
-			SELECT 'c' || i, 'acme', 1, 1, 1, nextval('run_key') FROM generate_series(1, `+strconv.Itoa(many)+`) i`,
-		`INSERT INTO run (key, id, conversation, tenant, turn, person, agent, idem, executor, new_session, status, admitted, first, session)
-			SELECT newest, 'r' || newest, key, 'acme', 1, '', '', '', '', false, 'completed', 1, 1, 1 FROM conversation WHERE id LIKE 'c%'`,
-		`INSERT INTO log (conversation, tenant, first, last, epoch, events)
-			SELECT key, 'acme', 1, 1, 1, '' FROM conversation WHERE id LIKE 'c%'`,
-		`INSERT INTO state (tenant, owner, name, value) SELECT 'acme', 'user/' || id, 'x', 'x' FROM conversation`,
-		`INSERT INTO mail (run, tenant, id, kind, token, sender, posted, read, digest)
-			SELECT newest, 'acme', 'a', 'message', '', '', 1, 1, '' FROM conversation WHERE id LIKE 'c%'`)
-	as(t, server, postgrestest.Superuser, o, `ANALYZE conversation, run, log, state, mail, compaction`)
-	with := best("many")
-	for name, d := range few {
-		t.Logf("%-6s %v with few conversations, %v with many", name, d, with[name])
-		// A whole table takes tens of milliseconds.
-		if with[name] > 3*d+3*time.Millisecond {
-			t.Errorf("%s takes %v with few conversations, %v with many", name, d, with[name])
+	o := migrated(t, server)
+	o.Connections = 1
+	crowd(t, server, o, many)
+	for round, count := range []string{`SELECT 1`, `ANALYZE conversation, run, log, state, mail, compaction, usage_logs, tool_execution_logs, message_logs`} {
+		as(t, server, postgrestest.Superuser, o, count)
+		rows := read(t, server, o, fmt.Sprint("talk ", round))
+		for _, c := range journaltest.Calls() {
+			t.Logf("%-24s %d rows", c.Name, rows[c.Name])
+			if rows[c.Name] > mostRows {
+				t.Errorf("%s reads %d rows beside %d conversations", c.Name, rows[c.Name], many)
+			}
 		}
 	}
 }
 
-// turn is one turn of a conversation.
-func turn(t *testing.T, s *postgres.Store, talk string, n int, seq int64) error {
+// crowd has so many conversations in a journal, of which each has had a turn.
+func crowd(t *testing.T, server *postgrestest.Server, o postgres.Options, many int) {
 	t.Helper()
-	run := journal.Run{ID: fmt.Sprint(talk, " ", n), Conversation: talk, Tenant: "acme"}
-	o, err := s.Start(t.Context(), run, seq)
-	if err != nil {
-		return err
+	as(t, server, postgrestest.Superuser, o,
+		`INSERT INTO conversation (id, tenant, turns, ended, last, newest)
+			SELECT 'c' || i, 'acme', 1, 1, 1, nextval('run_key') FROM generate_series(1, `+strconv.Itoa(many)+`) i`,
+		`INSERT INTO run (key, id, conversation, tenant, turn, person, agent, idem, executor, new_session, status, admitted, first, session)
+			SELECT newest, 'r' || newest, key, 'acme', 1, '', '', '', '', false, 'completed', 1, 1, 1 FROM conversation`,
+		`INSERT INTO log (conversation, tenant, first, last, epoch, events) SELECT key, 'acme', 1, 1, 1, '' FROM conversation`,
+		`INSERT INTO state (tenant, owner, name, value) SELECT 'acme', 'user/' || id, 'x', 'x' FROM conversation`,
+		`INSERT INTO mail (run, tenant, id, kind, token, sender, posted, read, digest)
+			SELECT newest, 'acme', 'a', 'message', '', '', 1, 1, '' FROM conversation`,
+		`INSERT INTO compaction (conversation, tenant, seq, first, last) SELECT key, 'acme', 1, 1, 1 FROM conversation`,
+		`INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope, tool_use_id,
+				subagent_type, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, status, at)
+			SELECT 'acme', id, 'r' || newest, 1, '', 'm1', 1, 1, 'model', '', '', '', 'opus', 1, 1, 0, 0, 'done', key FROM conversation`,
+		`INSERT INTO tool_execution_logs (tenant, run, step, attempt, asked, ended, tool_use_id, parent_tool_use_id, scope,
+				subagent_type, tool_name, source, is_error, status, began_at)
+			SELECT 'acme', newest, 't1', 1, 1, 1, '', '', '', '', 'look', '', false, 'done', key FROM conversation`,
+		`INSERT INTO message_logs (tenant, conversation, seq, part, run, type, subtype, tool_use_id, parent_tool_use_id, at)
+			SELECT 'acme', key, 1, 0, newest, 'user', '', '', '', 1 FROM conversation`)
+}
+
+// read makes every call often, and says how many rows each has read.
+func read(t *testing.T, server *postgrestest.Server, o postgres.Options, talk string) map[string]int64 {
+	t.Helper()
+	conn := login(t, server, postgrestest.Superuser, o)
+	name := strings.ReplaceAll(o.Schema, " ", "_")
+	o.URL += "&application_name=" + name
+	counted := func() (rows int64) {
+		t.Helper()
+		// What a connection has counted is told when it has ended.
+		for open := 1; open > 0; {
+			err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, name).Scan(&open)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := conn.QueryRow(t.Context(), `SELECT
+			(SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_user_tables WHERE schemaname = $1) +
+			(SELECT coalesce(sum(idx_tup_read), 0) FROM pg_stat_user_indexes WHERE schemaname = $1)`, o.Schema).Scan(&rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
 	}
-	if err := s.Post(t.Context(), journal.Mail{ID: "a", Run: run.ID, Kind: journal.MailAnswer}); err != nil {
-		return err
+	rows := map[string]int64{}
+	for _, c := range journaltest.Calls() {
+		before := counted()
+		s, err := postgres.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range often {
+			if err := c.Do(t.Context(), s, talk, n); err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+		}
+		shut(t, s)
+		rows[c.Name] = (counted() - before) / often
 	}
-	b := note(o.Lease, seq+1, "begins")
-	b.Read = []string{"a"}
-	if err := s.Commit(t.Context(), o.Lease, b); err != nil {
-		return err
-	}
-	if _, err := s.Renew(t.Context(), o.Lease); err != nil {
-		return err
-	}
-	return s.Commit(t.Context(), o.Lease, ending(o.Lease, seq+2))
+	return rows
 }

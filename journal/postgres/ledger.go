@@ -28,7 +28,7 @@ const (
 
 	// One that is there already changes nothing.
 	insertUsageOnce = insertUsage + ` AND NOT EXISTS (
-		SELECT 1 FROM usage_logs u WHERE u.conversation = c.id AND u.run = r.id AND u.step = $2 AND u.attempt = $3)`
+		SELECT 1 FROM usage_logs u WHERE u.tenant = r.tenant AND u.run = r.id AND u.step = $2 AND u.attempt = $3)`
 
 	// An earlier row of the call keeps what only its beginning says.
 	setTool = `INSERT INTO tool_execution_logs AS t (tenant, run, step, attempt, asked, ended, tool_use_id, parent_tool_use_id,

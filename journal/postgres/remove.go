@@ -37,11 +37,11 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 		}
 		return x.commit(
 			// What was used is money: it stays, and with it how the runs ended.
-			do(`UPDATE usage_logs u SET run_status = r.status FROM run r
-				WHERE r.conversation = $1 AND r.id = u.run AND u.conversation = $2 AND u.run_status IS NULL`, key, conversation),
+			do(`UPDATE usage_logs u SET run_status = (SELECT r.status FROM run r WHERE r.id = u.run)
+				WHERE u.tenant = $1 AND u.conversation = $2 AND u.run_status IS NULL`, tenant, conversation),
 			do(`DELETE FROM message_logs WHERE conversation = $1`, key),
-			do(`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = $1)`, key),
-			do(`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = $1)`, key),
+			do(`DELETE FROM tool_execution_logs WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = $1))`, key),
+			do(`DELETE FROM mail WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = $1))`, key),
 			do(`DELETE FROM compaction WHERE conversation = $1`, key),
 			do(`DELETE FROM log WHERE conversation = $1`, key),
 			do(`DELETE FROM run WHERE conversation = $1`, key),

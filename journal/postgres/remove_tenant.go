@@ -14,9 +14,9 @@ var _ journal.TenantRemover = (*Store)(nil)
 // removedAtOnce is how many conversations go in one transaction.
 const removedAtOnce = 200
 
-// selectRemovable locks conversations of which no run is open. Row-level security leaves
-// those of the tenant.
-const selectRemovable = `SELECT key FROM conversation WHERE turns = ended ORDER BY key LIMIT $1 FOR UPDATE`
+// selectRemovable locks conversations of which no run is open. Row-level security would leave those
+// of the tenant as well, and have all others looked at.
+const selectRemovable = `SELECT key FROM conversation WHERE tenant = $1 AND turns = ended ORDER BY newest LIMIT $2 FOR UPDATE`
 
 // RemoveTenant implements [journal.TenantRemover].
 func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
@@ -29,7 +29,7 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 			return err
 		}
 		err := s.transact(ctx, op, ofTenant(tenant), func(x *tx) (err error) {
-			more, err = removeSome(x, op)
+			more, err = removeSome(x, op, tenant)
 			return err
 		})
 		if err != nil {
@@ -40,9 +40,9 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 }
 
 // removeSome removes some of the tenant's conversations, and says whether there may be more.
-func removeSome(x *tx, op string) (more bool, err error) {
+func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	var keys []int64
-	if err := x.begin(beginWrite, list(selectRemovable, []any{removedAtOnce}, func(rows pgx.Rows) error {
+	if err := x.begin(beginWrite, list(selectRemovable, []any{tenant, removedAtOnce}, func(rows pgx.Rows) error {
 		var key int64
 		err := rows.Scan(&key)
 		keys = append(keys, key)
@@ -53,24 +53,23 @@ func removeSome(x *tx, op string) (more bool, err error) {
 	if len(keys) > 0 {
 		return true, x.commit(
 			do(`DELETE FROM message_logs WHERE conversation = ANY ($1)`, keys),
-			do(`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = ANY ($1))`, keys),
-			do(`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ANY ($1))`, keys),
+			do(`DELETE FROM tool_execution_logs WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = ANY ($1)))`, keys),
+			do(`DELETE FROM mail WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = ANY ($1)))`, keys),
 			do(`DELETE FROM compaction WHERE conversation = ANY ($1)`, keys),
 			do(`DELETE FROM log WHERE conversation = ANY ($1)`, keys),
 			do(`DELETE FROM run WHERE conversation = ANY ($1)`, keys),
 			do(`DELETE FROM conversation WHERE key = ANY ($1)`, keys),
 		)
 	}
-	var there bool
-	var open int64
-	if err := x.more(ask(`SELECT count(*) FROM conversation`, nil, &there, &open)); err != nil {
+	var open bool
+	if err := x.more(ask(`SELECT 1 FROM conversation WHERE tenant = $1 LIMIT 1`, []any{tenant}, &open)); err != nil {
 		return false, err
 	}
-	if open > 0 {
+	if open {
 		return false, &event.Error{
 			Op: op, Kind: event.ErrLocked, Message: "a run of the tenant has not ended",
 			Hint: "cancel it, or wait for it, and try again",
 		}
 	}
-	return false, x.commit(do(`DELETE FROM usage_logs`), do(`DELETE FROM state`))
+	return false, x.commit(do(`DELETE FROM usage_logs WHERE tenant = $1`, tenant), do(`DELETE FROM state WHERE tenant = $1`, tenant))
 }

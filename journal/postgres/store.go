@@ -97,6 +97,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	for _, way := range []string{"seqscan", "bitmapscan", "hashjoin", "mergejoin"} {
 		config.ConnConfig.RuntimeParams["enable_"+way] = "off"
 	}
+	// A table that has to be read all the same, however small, then looks so dear that the database
+	// would compile the statement, which takes a hundred times as long as to run it.
+	config.ConnConfig.RuntimeParams["jit"] = "off"
 	config.MaxConns = int32(min(max(o.Connections, 0), 10_000))
 	if config.MaxConns == 0 {
 		config.MaxConns = defaultConnections

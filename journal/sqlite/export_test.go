@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Limit lets the file grow to so many pages from now on, as a small disk would;
@@ -54,6 +57,45 @@ func Prepare(path string, migrations []string) error {
 	}
 	defer conn.Close()
 	return fault("test prepare", prepare(context.Background(), conn, migrations))
+}
+
+// Statements are those that the store has made so far, once each.
+func (s *Store) Statements() (texts []string, err error) {
+	err = s.write(context.Background(), "test", true, func(x *tx) error {
+		texts = slices.Collect(maps.Keys(x.w.statements))
+		return nil
+	})
+	s.reader.mu.Lock()
+	defer s.reader.mu.Unlock()
+	texts = slices.AppendSeq(texts, maps.Keys(s.reader.statements))
+	slices.Sort(texts)
+	return slices.Compact(texts), err
+}
+
+// Plan says how the database carries a statement out.
+func (s *Store) Plan(text string) (lines []string, err error) {
+	// Every parameter wants a value, and any will do.
+	args := make([]any, strings.Count(text, "?"))
+	for n := len(args); n > 0 && strings.Contains(text, "?1"); n-- {
+		if strings.Contains(text, "?"+strconv.Itoa(n)) {
+			args = args[:n]
+			break
+		}
+	}
+	rows, err := s.reader.db.Query(`EXPLAIN QUERY PLAN `+text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var line string
+		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, rows.Err()
 }
 
 const EpochGap = epochGap

@@ -31,7 +31,7 @@ const (
 			input = ifnull(excluded.input, input), output = excluded.output, is_error = excluded.is_error,
 			status = excluded.status, finished_at = excluded.finished_at`
 
-	selectUsed = `SELECT 1 FROM usage_logs WHERE conversation = ? AND run = ? AND step = ? AND attempt = ?`
+	selectUsed = `SELECT 1 FROM usage_logs WHERE tenant = ? AND run = ? AND step = ? AND attempt = ?`
 
 	// What an event says that is redacted.
 	eraseAsked = `UPDATE tool_execution_logs SET input = NULL WHERE run = ? AND asked = ?`
@@ -93,9 +93,8 @@ func (s *Store) AddUsage(ctx context.Context, u journal.UsageEntry) error {
 	}
 	return s.write(ctx, op, false, func(x *tx) error {
 		var key int64
-		var conversation string
-		there, err := x.row(`SELECT r.key, c.id FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.id = ?`,
-			[]any{u.Run}, &key, &conversation)
+		var tenant string
+		there, err := x.row(`SELECT key, tenant FROM run WHERE id = ?`, []any{u.Run}, &key, &tenant)
 		if err != nil {
 			return err
 		}
@@ -103,7 +102,7 @@ func (s *Store) AddUsage(ctx context.Context, u journal.UsageEntry) error {
 			return notFound(op, "there is no such run")
 		}
 		one := 0
-		there, err = x.row(selectUsed, []any{conversation, u.Run, journal.LedgerText(u.Step), u.Attempt}, &one)
+		there, err = x.row(selectUsed, []any{tenant, u.Run, journal.LedgerText(u.Step), u.Attempt}, &one)
 		if err != nil || there {
 			return err
 		}

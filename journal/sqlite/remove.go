@@ -38,7 +38,8 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 		for _, remove := range []string{
 			// What was used is money: it stays, and with it how the runs ended.
 			`UPDATE usage_logs SET run_status = (SELECT r.status FROM run r WHERE r.id = usage_logs.run)
-				WHERE run_status IS NULL AND conversation = (SELECT id FROM conversation WHERE key = ?)`,
+				FROM (SELECT id, tenant FROM conversation WHERE key = ?) c
+				WHERE usage_logs.tenant = c.tenant AND usage_logs.conversation = c.id AND run_status IS NULL`,
 			`DELETE FROM message_logs WHERE conversation = ?`,
 			`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
 			`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,

@@ -39,11 +39,12 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	}
 	clear(x.w.fences)
 	if len(keys) == 0 {
-		open := 0
-		if _, err := x.row(`SELECT count(*) FROM conversation WHERE tenant = ?`, []any{tenant}, &open); err != nil {
+		var open int64
+		there, err := x.row(`SELECT key FROM conversation WHERE tenant = ? LIMIT 1`, []any{tenant}, &open)
+		if err != nil {
 			return false, err
 		}
-		if open > 0 {
+		if there {
 			return false, &event.Error{
 				Op: op, Kind: event.ErrLocked, Message: "a run of the tenant has not ended",
 				Hint: "cancel it, or wait for it, and try again",

@@ -1,0 +1,58 @@
+package sqlite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/braidrun/braid/journal/journaltest"
+	"github.com/braidrun/braid/journal/sqlite"
+)
+
+// No statement reads a table from end to end, or all of a tenant's rows: what a call costs does not grow with
+// the conversations. SQLite plans by what indexes there are, and does not count rows: so the plan on an
+// empty file is the one on a full one.
+func TestStatementsFindTheirRows(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), sqlite.Options{})
+	for _, c := range journaltest.Calls() {
+		for n := range 2 {
+			if err := c.Do(t.Context(), s, "talk", n); err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+		}
+	}
+	statements, err := s.Statements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(statements) < 40 {
+		t.Errorf("only %d statements were made", len(statements))
+	}
+	for _, text := range statements {
+		lines, err := s.Plan(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if why := grows(text, lines); why != "" {
+			t.Errorf("%s %s:\n\t%s", text, why, strings.Join(lines, "\n\t"))
+		}
+	}
+}
+
+// grows says what a plan reads that grows with the conversations; empty for nothing.
+func grows(text string, lines []string) string {
+	sorts := slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "USE TEMP B-TREE") })
+	page := strings.Contains(text, "LIMIT") && !sorts && !strings.Contains(text, "conversation =") && !strings.Contains(text, "run =")
+	for _, line := range lines {
+		what, scans := strings.CutPrefix(line, "SCAN ")
+		what, _, _ = strings.Cut(what, " ")
+		switch {
+		case scans && what != "json_each" && !slices.Contains(lines, "CO-ROUTINE "+what):
+			return "reads a whole table"
+		case strings.HasSuffix(line, "(tenant=?)") && !page && !strings.HasPrefix(text, "DELETE"):
+			return "reads all that a tenant has"
+		}
+	}
+	return ""
+}
