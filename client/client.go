@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io"
@@ -229,9 +230,17 @@ func refused(res *http.Response) error {
 	return e
 }
 
-// broken is an error of the connection.
+// broken is an error of the connection. Where it is one that stays, it is no use to try again.
 func broken(ctx context.Context, err error) error {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
+	case untrusted:
+		return &event.Error{
+			Op: "client", Kind: event.ErrInvalid, Message: "the server's certificate is not one that this machine trusts, or is for another name",
+			Hint: "look at the address; have the system trust who has signed the certificate (on Linux also by a file that SSL_CERT_FILE names)", Err: err,
+		}
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return &event.Error{Op: "client", Kind: event.ErrInvalid, Message: "the server speaks no TLS", Hint: "give its address with http://", Err: err}
 	case errors.Is(ctx.Err(), context.Canceled):
 		return &event.Error{Op: "client", Kind: event.ErrCancelled, Message: "the request was cancelled", Err: err}
 	case ctx.Err() != nil:

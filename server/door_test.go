@@ -431,7 +431,7 @@ func TestBasePath(t *testing.T) {
 	if list := frames(t, s.ask("GET", run.Stream, "").Body, nil); len(list) == 0 || list[len(list)-1].name != "result" {
 		t.Errorf("below %s there is %v", run.Stream, list)
 	}
-	for _, base := range []string{"braid", "/a//b", "/a/../b", "/{x}", "/a b", "/%2f", "/a?b"} {
+	for _, base := range []string{"braid", "/a//b", "/a/../b", "/{x}", "/a b", "/%2f", "/a?b", "//"} {
 		if _, err := server.New(server.Options{Service: s.service, Token: secret.New(token), Tenant: "default", Base: base}, nil); event.KindOf(err) != event.ErrInvalid {
 			t.Errorf("%q: %v", base, err)
 		}

@@ -39,13 +39,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			})
 			return
 		}
+		if s.cross.Answer(w, r) {
+			return
+		}
 		if !ownhost.Origin(r.Header.Get("Origin"), r.Host, s.options.Origins) {
 			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrPermission, Message: "pages of that site may not ask this server", Hint: "let the operator add the site",
 			})
-			return
-		}
-		if s.cross(w, r) {
 			return
 		}
 		if p := r.URL.EscapedPath(); clean(p) != p {

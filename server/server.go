@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/ownhost"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
@@ -68,6 +69,7 @@ type Server struct {
 	handler http.Handler
 	metrics *Metrics
 	door    *door.Door
+	cross   ownhost.Cross
 }
 
 // route is one operation of the API.
@@ -86,10 +88,18 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 			Op: "server", Kind: event.ErrInvalid, Message: "a server needs a service, a token and a tenant", Hint: "set Service, Token and Tenant",
 		}
 	}
-	if o.Base = strings.TrimSuffix(o.Base, "/"); o.Base != "" && clean(o.Base) != o.Base || strings.ContainsAny(o.Base, "%?# {}") {
+	if o.Base = strings.TrimSuffix(o.Base, "/"); o.Base != "" && clean(o.Base) != o.Base || strings.HasSuffix(o.Base, "/") || strings.ContainsAny(o.Base, "%?# {}") {
 		return nil, &event.Error{
 			Op: "server", Kind: event.ErrInvalid, Message: "the base path is not one",
 			Hint: "write it as /braid: with a slash before it, of plain letters",
+		}
+	}
+	for _, origin := range o.Origins {
+		if !ownhost.IsOrigin(origin) {
+			return nil, &event.Error{
+				Op: "server", Kind: event.ErrInvalid, Message: "one of the sites whose pages may ask is no origin",
+				Hint: "write it as browsers send it: https://chat.example, with nothing behind it, and no *",
+			}
 		}
 	}
 	if o.BodyBytes <= 0 {
@@ -110,7 +120,7 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 	if metrics == nil {
 		metrics = NewMetrics(o.Version)
 	}
-	s := &Server{options: o, service: o.Service, log: o.Log, metrics: metrics, door: doorOf(&o)}
+	s := &Server{options: o, service: o.Service, log: o.Log, metrics: metrics, door: doorOf(&o), cross: crossing(o.Origins)}
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, rt := range s.routes() {

@@ -259,7 +259,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	}
 	h.server, err = server.New(server.Options{
 		Service: h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Base: h.base, Version: readBuild().Version, Log: log,
+		Base: in.flags["base-path"], Version: readBuild().Version, Log: log,
 		Ready: func() error {
 			if !h.ready.Load() {
 				return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}

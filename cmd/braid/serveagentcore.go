@@ -47,7 +47,7 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	}
 	o := agentcore.Options{
 		Service: h.service, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Observe: metrics.Request, Log: log, Next: withPage(h.server),
+		Base: h.base, Observe: metrics.Request, Log: log, Next: withPage(h.server, h.base),
 		Card: agentcore.Card{Name: agentName, Version: readBuild().Version},
 	}
 	var err error
@@ -55,6 +55,9 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 		return err
 	}
 	if in.on("trust-platform") {
+		if h.base != "" {
+			return invalid("leave --base-path out", "the platform calls its own paths, and none below %q", fit(h.base, 40))
+		}
 		// The platform calls its own paths, and nobody else is to find more.
 		o.TrustPlatform, o.Next = true, nil
 	} else {
@@ -82,13 +85,13 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	return nil
 }
 
-// withPage puts the page for people before the server's own paths. It holds nothing that
-// needs a credential.
-func withPage(next http.Handler) http.Handler {
-	page := console.AgentCore()
+// withPage puts the page for people before the server's own paths, below the same base. It
+// holds nothing that needs a credential.
+func withPage(next http.Handler, base string) http.Handler {
+	page := http.StripPrefix(base, console.AgentCore())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/", "/page.js", "/stream.js", "/style.css":
+		switch path, below := strings.CutPrefix(r.URL.Path, base); {
+		case below && (path == "/" || path == "/page.js" || path == "/stream.js" || path == "/style.css"):
 			page.ServeHTTP(w, r)
 		default:
 			next.ServeHTTP(w, r)

@@ -30,3 +30,18 @@ func TestOrigin(t *testing.T) {
 		}
 	}
 }
+
+func TestIsOrigin(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"https://chat.example": true, "http://localhost:3000": true, "https://chat.example:8443": true, "http://[::1]:3000": true,
+		"": false, "*": false, "null": false, "chat.example": false, "https://": false, "https://:443": false, "https://chat.example/": false,
+		"https://chat.example/x": false, "https://chat.example?x": false, "https://u@chat.example": false, "https://*.example": false,
+		"HTTPS://chat.example": false, "https://Chat.example": false, "https://chat.example:443": false, "http://chat.example:80": false,
+		"ftp://chat.example": false, "https://chat.example:x": false, " https://chat.example": false,
+	} {
+		if got := ownhost.IsOrigin(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

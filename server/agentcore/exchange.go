@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/ownhost"
 	"github.com/braidrun/braid/server/door"
 )
 
@@ -29,6 +30,15 @@ const (
 // echoed are the headers that a caller gets back as it sent them: those that its SDK
 // shows in the output.
 var echoed = [...]string{"Mcp-Session-Id", "Mcp-Protocol-Version", "X-Amzn-Trace-Id", "Traceparent", "Tracestate", "Baggage"}
+
+// crossing is what pages of the operator's other sites may do.
+func crossing(origins []string) ownhost.Cross {
+	return ownhost.Cross{
+		Origins: origins, Methods: "GET, POST",
+		Headers: "Authorization, Content-Type, Baggage, Traceparent, Tracestate, " + sessionHeader + ", " + userHeader + ", " + requestHeader + ", " + customHeader + "Braid-Stream",
+		Expose:  "Retry-After, " + sessionHeader + ", " + requestHeader,
+	}
+}
 
 // echoBytes bounds each of them.
 const echoBytes = 8 << 10

@@ -52,6 +52,9 @@ type Options struct {
 	// Hosts are the names under which the handler may be asked beside those of this
 	// machine, and Origins the sites whose pages may ask beside its own.
 	Hosts, Origins []string
+	// Base is the path below which all of the handler's paths are, such as "/braid"; empty is
+	// none. A signature is of the whole path. Next gets requests as they come.
+	Base string
 	// Next answers what is asked for under other paths; nil means 404.
 	Next http.Handler
 	// BodyBytes bounds a body; 0 means [DefaultBodyBytes]. BodyTime is how long it may
@@ -83,6 +86,7 @@ type Handler struct {
 	log     *slog.Logger
 	door    *frontDoor
 	entry   *door.Door
+	cross   ownhost.Cross
 	health  health
 	readers readers
 	// own is set where the service is the handler's.
@@ -120,7 +124,7 @@ func New(o Options) (*Handler, error) {
 	if o.Door == nil {
 		o.Door = door.New(o.Token, o.Tenant, nil)
 	}
-	h := &Handler{options: o, service: o.Service, log: o.Log, entry: o.Door}
+	h := &Handler{options: o, service: o.Service, log: o.Log, entry: o.Door, cross: crossing(o.Origins)}
 	h.health.custom = o.Health
 	h.health.at = time.Now()
 	if o.Runtime != "" {
@@ -166,7 +170,11 @@ type route struct {
 // find finds a request's route. found false is for paths that are not AgentCore's.
 func (h *Handler) find(r *http.Request) (rt route, found bool) {
 	const write = service.ScopeWrite
-	switch path := r.URL.EscapedPath(); path {
+	path, below := strings.CutPrefix(r.URL.EscapedPath(), h.options.Base)
+	if !below {
+		return route{}, false
+	}
+	switch path {
 	case "/invocations":
 		return route{name: path, method: http.MethodPost, scope: write, handle: (*exchange).invoke}, true
 	case "/ping":
@@ -257,6 +265,10 @@ func (x *exchange) serve(rt *route) error {
 				Kind: event.ErrPermission, Message: "this server does not answer under that name",
 				Hint: "ask it under its own address, or let the operator add the name",
 			}
+		}
+		if x.h.cross.Answer(x.w, x.r) {
+			x.status = http.StatusNoContent
+			return nil
 		}
 		if !ownhost.Origin(x.r.Header.Get("Origin"), x.r.Host, o.Origins) {
 			return &event.Error{

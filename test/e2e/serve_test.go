@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,8 +23,10 @@ type site struct {
 	t          *testing.T
 	cmd        *exec.Cmd
 	url, token string
-	log        *bytes.Buffer
-	ended      chan error
+	// http is what asks it; nil is the default client.
+	http  *http.Client
+	log   *bytes.Buffer
+	ended chan error
 }
 
 // startServer starts one on a free port; dir is the data folder.
@@ -36,7 +39,10 @@ func startServer(t *testing.T, dir string, args ...string) *site {
 func startServerIn(t *testing.T, env []string, dir string, args ...string) *site {
 	t.Helper()
 	s := &site{t: t, log: &bytes.Buffer{}, ended: make(chan error, 1)}
-	s.cmd = exec.Command(braid, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", dir}, args...)...)
+	if !slices.Contains(args, "--addr") {
+		args = append(args, "--addr", "127.0.0.1:0")
+	}
+	s.cmd = exec.Command(braid, append([]string{"serve", "--data", dir}, args...)...)
 	s.cmd.Env = env
 	s.cmd.Stderr = s.log
 	out, err := s.cmd.StdoutPipe()
@@ -74,6 +80,13 @@ func startServerIn(t *testing.T, env []string, dir string, args ...string) *site
 	return s
 }
 
+func (s *site) client() *http.Client {
+	if s.http == nil {
+		return http.DefaultClient
+	}
+	return s.http
+}
+
 func (s *site) ask(method, path, body string, headers ...string) *http.Response {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -87,7 +100,7 @@ func (s *site) ask(method, path, body string, headers ...string) *http.Response 
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := s.client().Do(req)
 	if err != nil {
 		s.t.Fatalf("%v\n%s", err, s.log)
 	}
