@@ -30,18 +30,15 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := &d.model
-	if w.request != nil || d.running.n > 0 {
+	if w.addressee != nil || d.running.n > 0 {
 		w = &modelWork{}
 	}
-	*w = modelWork{
-		work: work{scope: s, agent: agent, step: step, attempt: attempt, begun: d.now},
-		whom: addressee{model: model, info: info},
-		own: ModelRequest{
-			Messages: s.talk.shared(), Tools: shown,
-			Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt, Options: agent.options,
-		},
-	}
-	w.addressee, w.own.Instructions = &w.whom, agent.instructions
+	// One by one: a literal would be made elsewhere, and copied.
+	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
+	w.whom.model, w.whom.info, w.addressee = model, info, &w.whom
+	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.talk.shared(), shown
+	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.id, cycle, attempt
+	w.own.Options = agent.options
 	forced := why == event.WhyAnswer || again(why) && s.forced
 	d.answerOf(s).ask(&w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
@@ -52,7 +49,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		words, ok, waits, err := d.askModel(agent, why, w, forced)
 		if !ok {
 			d.held = d.held || !waits
-			d.model.request = nil
+			w.free()
 			return waits
 		}
 		if w.info.Name != info.Name {
@@ -62,7 +59,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 			d.addAt(s, cycle, step, attempt, begun)
 			s.offered = offered
 			d.answered(s, agent, w, words, err)
-			w.request = nil
+			w.free()
 			return true
 		}
 		w.begun = d.now
@@ -82,7 +79,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []decided) {
 	offered := s.offer(agent)
 	for i, c := range calls {
-		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.failed)
+		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.rare().failed)
 		attempt := c.attempt + 1
 		tool := d.toolOf(s, offered, c.Name)
 		var by *decided
@@ -107,6 +104,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 			d.add(s, c.step, attempt, by.notice)
 		}
 		w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now}}
+		w.end = &w.ended
 		if by != nil {
 			w.call = by.take()
 		} else {

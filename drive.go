@@ -37,9 +37,10 @@ type driver struct {
 	want *answer
 	view *view
 	// sink takes an event to the reader and says whether it wants more.
-	sink   func(event.Event) bool
+	sink func(event.Event) bool
+	// broken says that it wants no more, ending that the run is to stop, as of this round's
+	// decisions.
 	broken bool
-	// ending is whether the run is to stop, as of this round's decisions.
 	ending bool
 	// held says that something waits for this round's commit; fault is the error of a
 	// hook that ends the run.
@@ -47,18 +48,10 @@ type driver struct {
 	hooked bool
 	// policed says that an agent of the run may not call all of its tools by itself.
 	policed bool
-	fault   *event.Error
-	// watchers are the hooks over the stream, sent what they are called with, and trace
-	// the run's place in a distributed trace.
-	watchers []hook
-	sent     EventSent
-	trace    string
 	// traced says that the fold is to know where its messages come from.
 	traced    bool
 	simulated bool
-	// given is the state that the caller gave the run; nil for none.
-	given map[string]json.RawMessage
-	alone bool
+	alone     bool
 	// patient says that the caller waits for the run itself: it is not parked for a
 	// timer.
 	patient bool
@@ -67,6 +60,18 @@ type driver struct {
 	parked  bool
 	handing bool
 	handed  bool
+	// private says that nobody but the reader can stop the run; graced that what ran when
+	// it was to stop has had its time.
+	private bool
+	graced  bool
+	fault   *event.Error
+	// watchers are the hooks over the stream, sent what they are called with, and trace
+	// the run's place in a distributed trace.
+	watchers []hook
+	sent     *EventSent
+	trace    string
+	// given is the state that the caller gave the run; nil for none.
+	given map[string]json.RawMessage
 
 	// work is what an engine gave the driver besides the run; poked rings when
 	// this process has left mail; gate is a simulation's.
@@ -94,10 +99,6 @@ type driver struct {
 	timerAt  time.Time
 	fired    chan struct{}
 	wake     time.Time
-	// private says that nobody but the reader can stop the run; graced that what ran when
-	// it was to stop has had its time.
-	private bool
-	graced  bool
 	// model, asm, inline and sendLive serve the model calls with which nothing else runs,
 	// and turn those of them on the helper.
 	turn     turn
@@ -190,8 +191,8 @@ func (d *driver) recover(early []journal.Mail) error {
 				CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
 			})
 		}
-		if s.squeeze.state == modelBegun {
-			d.add(s, s.squeeze.step, s.squeeze.attempt, &event.StepEnded{
+		if s.squeezed().state == modelBegun {
+			d.add(s, s.squeezed().step, s.squeezed().attempt, &event.StepEnded{
 				Step: event.StepCompaction, Outcome: event.OutcomeLost, UsageUnknown: true,
 				CostNanoUSD: d.inputs(s).Agent.unheardSummary(s),
 			})
@@ -218,7 +219,8 @@ func (d *driver) recover(early []journal.Mail) error {
 // begin again. Of one that was to be reconciled nobody is left to ask where the
 // tool has changed since.
 func (d *driver) repeatable(s *Scope, c *call) bool {
-	if c.runs != "" && d.inputs(s).offer.tool(c.runs) == nil {
+	runs := c.rare().runs
+	if runs != "" && d.inputs(s).offer.tool(runs) == nil {
 		return false // nobody knows any more what a hook put in the tool's place
 	}
 	switch c.effect {
@@ -226,8 +228,8 @@ func (d *driver) repeatable(s *Scope, c *call) bool {
 		return true
 	case event.EffectReconcilable:
 		name := c.Name
-		if c.runs != "" {
-			name = c.runs
+		if runs != "" {
+			name = runs
 		}
 		tool := d.inputs(s).offer.tool(name)
 		return tool != nil && TraitsOf(tool).Reconcile != nil
@@ -270,7 +272,7 @@ func (d *driver) input() {
 	if d.row.Key != "" && d.view.letters[letterID(d.row.Key)] != "" {
 		return // it steered an earlier run, whose sender did not learn of that
 	}
-	for _, m := range d.row.Input[min(d.view.run.inputs, len(d.row.Input)):] {
+	for _, m := range d.row.Input[min(int(d.view.run.inputs), len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
 			stop := event.StopEndTurn
 			if countCalls(m.Content) > 0 {

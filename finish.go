@@ -87,7 +87,7 @@ func (d *driver) closeSteps(s *Scope) {
 			text = "The tool call was cancelled and never begun."
 		}
 		attempt := c.attempt
-		if !c.retryAt.IsZero() {
+		if !c.rare().retryAt.IsZero() {
 			text, attempt = "The tool call failed, and was cancelled before it was made again.", 0 // that attempt has ended
 		}
 		if w := d.flight(c.step); w != nil {
@@ -102,13 +102,13 @@ func (d *driver) closeSteps(s *Scope) {
 			},
 		})
 	}
-	if s.squeeze.state == modelBegun {
+	if s.squeezed().state == modelBegun {
 		outcome := event.OutcomeCancelled
-		if w := d.flight(s.squeeze.step); w != nil {
+		if w := d.flight(s.squeezed().step); w != nil {
 			outcome = event.OutcomeStraggler
 			d.leave(w)
 		}
-		d.add(s, s.squeeze.step, s.squeeze.attempt, &event.StepEnded{
+		d.add(s, s.squeezed().step, s.squeezed().attempt, &event.StepEnded{
 			Step: event.StepCompaction, Outcome: outcome, UsageUnknown: true,
 			CostNanoUSD: d.inputs(s).Agent.unheardSummary(s),
 		})

@@ -114,7 +114,10 @@ func (*EventSent) point() hookPoint { return pointEventSent }
 
 // tellSent calls the hooks over the stream.
 func (d *driver) tellSent(e event.Event) {
-	s := &d.sent
+	if d.sent == nil {
+		d.sent = &EventSent{}
+	}
+	s := d.sent
 	s.Event, s.Context, s.Tool = e, d.ctx, nil
 	begun, begins := e.Body.(*event.StepBegun)
 	if begins && begun.Step == event.StepTool {

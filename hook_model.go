@@ -100,7 +100,8 @@ func (d *driver) answered(s *Scope, agent *Agent, w *modelWork, words string, er
 		}
 	}
 	if list := agent.hooks.on(pointAfterModel); len(list) > 0 {
-		own := modelWork{work: w.work, own: w.own, end: *end}
+		own := modelWork{work: w.work, whom: w.whom, own: w.own, end: *end}
+		own.addressee = &own.whom
 		own.request, own.answer = &own.own, &own.end
 		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.agent.limits.Grace) }) {
 			end = own.answer

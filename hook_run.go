@@ -109,7 +109,7 @@ func (d *driver) tellEnded(s *Scope, ended *event.RunEnded) (goesOn bool) {
 	}
 	r := d.view.run
 	e := AfterRun{
-		Run: r.id, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.lastMessage, Usage: r.usage, Rounds: r.rounds,
+		Run: r.id, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.lastMessage, Usage: r.usage, Rounds: int(r.rounds),
 	}
 	if ended.Err != nil {
 		e.Err = ended.Err

@@ -134,9 +134,10 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 			switch {
 			case c.state == callBegun:
 				one.logged = true
-				one.args, one.runs = c.args, c.runs
-				if c.runs != "" {
-					one.tool = offered.tool(c.runs)
+				had := c.rare()
+				one.args, one.runs = had.args, had.runs
+				if had.runs != "" {
+					one.tool = offered.tool(had.runs)
 				}
 			case words != "":
 				one.refused, one.kind = words, kind
@@ -239,7 +240,7 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 		own.rarely().guards = guards
 	}
 	own.questions.of = own
-	for _, q := range c.asks {
+	for _, q := range c.rare().asks {
 		if q.Name == PermissionQuestion {
 			more := own.rarely()
 			more.permits = append(more.permits, q)
@@ -260,7 +261,7 @@ func (d *driver) park(s *Scope, c *call, attempt int, asked []event.Asked) {
 
 // tellAfter calls the hooks after a call that has run beside the driver.
 func (w *work) tellAfter(whole context.Context, list []hook, grace time.Duration) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	made := &toolEnded{}
 	err := end.result(c, w.agent.limits.ResultBytes, &made.result)
 	c.Context = whole // that of the tool is over with its time-out

@@ -116,7 +116,7 @@ func Next(s *Scope, in Inputs) Command {
 		}
 	}
 
-	if cmd, ok := s.squeeze.next(s, in); ok {
+	if cmd, ok := s.squeezed().next(s, in); ok {
 		return cmd
 	}
 
@@ -182,9 +182,9 @@ func nextCalls(s *Scope, in Inputs) Command {
 				tools = append(tools, c)
 			}
 		case callNew, callAnswered:
-			if in.Now.Before(c.retryAt) {
-				if wait.Until.IsZero() || c.retryAt.Before(wait.Until) {
-					wait.Why, wait.Until = event.WhyRetry, c.retryAt
+			if again := c.rare().retryAt; in.Now.Before(again) {
+				if wait.Until.IsZero() || again.Before(wait.Until) {
+					wait.Why, wait.Until = event.WhyRetry, again
 				}
 				break
 			}

@@ -362,8 +362,8 @@ func (c *nextCase) ask() (*view, Inputs) {
 	if slices.Contains(c.here, root.model.step) {
 		root.model.by = in.running
 	}
-	if slices.Contains(c.here, root.squeeze.step) {
-		root.squeeze.by = in.running
+	if slices.Contains(c.here, root.squeezed().step) {
+		root.squeezing().by = in.running
 	}
 	for _, call := range root.batch {
 		if slices.Contains(c.here, call.step) {

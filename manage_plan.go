@@ -23,7 +23,7 @@ type omission struct {
 
 // due reports whether something is to be left out before the scope's next model call.
 func (m *management) due(s *Scope, a *Agent) bool {
-	if s.squeeze.tried > s.cycle {
+	if s.squeezed().tried > s.cycle {
 		return false
 	}
 	if m.window >= 0 && len(s.talk.msgs) > m.window && len(s.talk.msgs) > 1 {

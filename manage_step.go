@@ -29,6 +29,25 @@ type compacting struct {
 	by   *running
 }
 
+// noCompaction is where the compaction of most scopes stands. Nobody writes to it.
+var noCompaction compacting
+
+// squeezed gives where the scope's compaction stands, to read.
+func (s *Scope) squeezed() *compacting {
+	if s.squeeze == nil {
+		return &noCompaction
+	}
+	return s.squeeze
+}
+
+// squeezing is squeezed to write.
+func (s *Scope) squeezing() *compacting {
+	if s.squeeze == nil {
+		s.squeeze = &compacting{}
+	}
+	return s.squeeze
+}
+
 // summing is a model call for a summary.
 type summing struct {
 	omission
@@ -49,7 +68,8 @@ func (v *view) compacted(e *event.Event) {
 	}
 	v.run.metrics.Compactions++
 	s.gauge = gauge{}
-	s.squeeze.state, s.squeeze.tries, s.squeeze.tried = modelIdle, 0, max(s.squeeze.tried, e.Cycle)
+	c := s.squeezing()
+	c.state, c.tries, c.tried = modelIdle, 0, max(c.tried, e.Cycle)
 	if s.tooLong() && !s.model.eased {
 		s.model.eased = true
 		s.model.easings++
@@ -124,13 +144,13 @@ func nextEasing(s *Scope, in Inputs) Command {
 	m := in.Agent.managed()
 	switch {
 	case m.keepAll || m.tries < 0:
-	case s.squeeze.state == modelFailed && s.squeeze.why == event.WhyOverflow:
+	case s.squeezed().state == modelFailed && s.squeezed().why == event.WhyOverflow:
 		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
-		if s.squeeze.err != nil {
-			end.Message += ": " + s.squeeze.err.Message
+		if s.squeezed().err != nil {
+			end.Message += ": " + s.squeezed().err.Message
 		}
 		end.Hint = "ask again later, or begin a new session"
-	case s.squeeze.full:
+	case s.squeezed().full:
 		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
 	case s.model.easings >= m.tries:
 		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
@@ -174,7 +194,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 	}
 	p, ok := m.plan(s, first, why, s.model.easings)
 	if !ok {
-		s.squeeze.giveUp(why, cycle)
+		s.squeezing().giveUp(why, cycle)
 		return true
 	}
 	b, decided := d.askCompaction(s, agent, &p, &m)
@@ -183,7 +203,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		s.squeeze.giveUp(why, cycle)
+		s.squeezing().giveUp(why, cycle)
 		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
 		return true
 	case p.sumUp && len(b.Summary) == 0:
@@ -231,16 +251,16 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 		step += "." + itoa(s.model.easings+1) // there may have been others before the same call
 	}
 	attempt, tries := 1, 1
-	if s.squeeze.step == step {
-		attempt, tries = s.squeeze.attempt+1, s.squeeze.tries+1
+	if s.squeezed().step == step {
+		attempt, tries = s.squeezed().attempt+1, s.squeezed().tries+1
 	}
 	w := &modelWork{work: work{
-		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now, sum: &summing{omission: *p},
-	}, whom: addressee{model: model, info: model.Info()}}
+		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now,
+	}, whom: addressee{model: model, info: model.Info(), sum: &summing{omission: *p}}}
 	w.addressee = &w.whom
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
-	if err := s.squeeze.err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
-		refused = s.squeeze.tries
+	if err := s.squeezed().err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
+		refused = s.squeezed().tries
 	}
 	w.own = ModelRequest{
 		Instructions: told, Messages: summaryMessages(p.gone, size/2, refused), Options: m.summary.Options,
@@ -248,7 +268,7 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 	}
 	w.request, w.answer = &w.own, &w.end
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
-	s.squeeze.by = &d.running
+	s.squeezing().by = &d.running
 	d.running.n++
 	d.todo = append(d.todo, &w.work)
 }
@@ -274,7 +294,7 @@ func (d *driver) summarise(w *work) {
 func (d *driver) settleSummary(w *work) {
 	end, sum, s := w.answer, w.sum, w.scope
 	d.running.n--
-	s.squeeze.by = nil
+	s.squeezing().by = nil
 	if sum.err == nil {
 		sum.err = d.ctx.Err()
 	}
@@ -307,10 +327,10 @@ func (d *driver) settleSummary(w *work) {
 	case d.ctx.Err() != nil:
 		ended.Outcome = event.OutcomeCancelled
 	case sum.broke != nil:
-	case kind == event.ErrContextOverflow && s.squeeze.tries < defaultEasings:
+	case kind == event.ErrContextOverflow && s.squeezed().tries < defaultEasings:
 		ended.RetryAt = d.now // with less to read
-	case kind.Info().Retry && kind != event.ErrTimeout && s.squeeze.tries < retry.Attempts:
-		ended.RetryAt = d.now.Add(retry.wait(s.squeeze.tries, ended.Err.RetryAfter))
+	case kind.Info().Retry && kind != event.ErrTimeout && s.squeezed().tries < retry.Attempts:
+		ended.RetryAt = d.now.Add(retry.wait(s.squeezed().tries, ended.Err.RetryAfter))
 	}
 	d.addAt(s, cycle, w.step, w.attempt, ended)
 	if sum.broke != nil {
@@ -348,8 +368,11 @@ func (d *driver) refold() error {
 			continue
 		}
 		s.told, s.offered, s.shown = before.told, before.offered, before.shown
-		s.model.by, s.squeeze.by = before.model.by, before.squeeze.by
-		s.squeeze.tried = max(s.squeeze.tried, before.squeeze.tried)
+		s.model.by = before.model.by
+		if before.squeeze != nil {
+			s.squeezing().by = before.squeeze.by
+			s.squeeze.tried = max(s.squeeze.tried, before.squeeze.tried)
+		}
 		for _, c := range s.batch {
 			if was := before.callByStep(c.step); was != nil {
 				c.by = was.by
@@ -372,10 +395,10 @@ func (d *driver) refold() error {
 func (a *Agent) unheardSummary(s *Scope) *int64 {
 	m := a.managed()
 	if m.summary == nil || m.summary.Model == nil {
-		return a.unheard(s.squeeze.name)
+		return a.unheard(s.squeezed().name)
 	}
 	info := m.summary.Model.Info()
-	if info.Name == s.squeeze.name {
+	if info.Name == s.squeezed().name {
 		if nano, known := priceOf(&info, event.Usage{}, false); known {
 			return &nano
 		}

@@ -60,6 +60,23 @@ type ModelChecker interface {
 	Check(req *ModelRequest) error
 }
 
+// CancellableModel is a [Model] that promises more: wherever a call stands, it ends as soon
+// as its context does, so that nobody ever has to leave it behind. Such a model is called
+// on the run's own goroutine, which saves each call the way to another one and back.
+//
+// Cancellable gives the model itself, a pointer. A model that embeds another one, and has
+// the method from there, gives that other one by it, and has promised nothing.
+type CancellableModel interface {
+	Model
+	Cancellable() Model
+}
+
+// Cancellable reports whether a model has promised what a [CancellableModel] does.
+func Cancellable(m Model) bool {
+	c, ok := m.(CancellableModel)
+	return ok && c.Cancellable() == m
+}
+
 // ModelRequest is one call. Messages alternate between user and assistant,
 // begin with user, and pair every tool call with its result.
 type ModelRequest struct {

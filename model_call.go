@@ -11,9 +11,9 @@ import (
 // How a model is called. Where something else runs too, its pieces come to the driver as
 // everything does. Where nothing does, they go from whoever reads them off the model
 // straight to the reader, without a channel between: streaming costs no hand-over for each
-// piece. That one is the driver's own goroutine where nobody can stop the run. Anywhere else it is
-// the driver's helper, while the driver waits and does nothing: of a model that does not stop
-// when the run is to, the helper can be left behind.
+// piece. That one is the driver's own goroutine where nobody can stop the run, and where the model
+// has promised to stop when the run does. Anywhere else it is the driver's helper, while the
+// driver waits and does nothing: of a model that does not stop the helper can be left behind.
 
 // callAlone calls a model while nothing else runs, and folds its end.
 func (d *driver) callAlone(w *work) {
@@ -29,7 +29,7 @@ func (d *driver) callAlone(w *work) {
 	d.inline = event.Event{}
 	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
 	d.inline.Epoch = d.lease.Epoch
-	if d.private {
+	if d.private || d.prompt(w) {
 		d.callModel(w, &d.asm, d.sendLive)
 	} else if !d.callAway(w) {
 		return // decide ends the run
@@ -39,6 +39,12 @@ func (d *driver) callAlone(w *work) {
 	if w == &d.model.work {
 		d.model = modelWork{}
 	}
+}
+
+// prompt reports whether a model call ends as soon as the run is to stop: its model has promised
+// it, and nothing else that could be slow stands beside it.
+func (d *driver) prompt(w *work) bool {
+	return !d.hooked && Cancellable(w.model) && len(d.guardsOf(w.agent, GuardOutput)) == 0
 }
 
 // callModel calls a model and the hooks after it.

@@ -340,3 +340,89 @@ func TestACancellableRunPaysOnce(t *testing.T) { //nolint:paralleltest // it cou
 		t.Errorf("%v allocations, and %v where nobody can stop it", stoppable, free)
 	}
 }
+
+// promising is a model that says of itself that it ends with its context, and wrapped embeds
+// it: it has the method, and has promised nothing.
+type promising struct{ *script }
+
+func (p *promising) Cancellable() braid.Model { return p }
+
+type wrapped struct{ *promising }
+
+func (w *wrapped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return w.promising.Stream(ctx, req)
+}
+
+// goroutine names the one that runs.
+func goroutine() string {
+	buf := make([]byte, 64)
+	name, _, _ := strings.Cut(string(buf[:runtime.Stack(buf, false)]), "[")
+	return name
+}
+
+// Only a model that has promised it for itself is called on the run's goroutine, and only where no
+// hook and no guardrail could hold it up.
+func TestWhereAModelIsCalled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		model func(*script) braid.Model
+		parts []braid.Part
+		own   bool
+	}{
+		"a promise":           {model: func(s *script) braid.Model { return &promising{s} }, own: true},
+		"none":                {model: func(s *script) braid.Model { return s }},
+		"that of another one": {model: func(s *script) braid.Model { return &wrapped{&promising{s}} }},
+		"a hook": {
+			model: func(s *script) braid.Model { return &promising{s} },
+			parts: []braid.Part{braid.On(func(context.Context, *braid.AfterModel) error { return nil })},
+		},
+		"a guardrail": {
+			model: func(s *script) braid.Model { return &promising{s} },
+			parts: []braid.Part{braid.Guard("words", func(_ context.Context, text string) (string, error) { return text, nil })},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := ""
+			s := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				at = goroutine()
+				return func(yield func(braid.Chunk, error) bool) {
+					for _, c := range says("hello") {
+						if !yield(c, nil) {
+							return
+						}
+					}
+				}
+			}}
+			model := c.model(s)
+			if got := braid.Cancellable(model); got != (c.own || c.parts != nil) {
+				t.Errorf("promised: %t", got)
+			}
+			_, err := braid.New("a", model, c.parts...).Run(t.Context(), "go")
+			if err != nil || (at == goroutine()) != c.own {
+				t.Errorf("called on %s, the run's is %s; %v", at, goroutine(), err)
+			}
+		})
+	}
+}
+
+// Whoever stops a run whose model has promised to stop hears of its end at once.
+func TestAPromisingModelIsStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := journal.NewMemory(journal.MemoryOptions{})
+		model := &promising{&script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			return func(yield func(braid.Chunk, error) bool) {
+				<-ctx.Done()
+				yield(braid.Chunk{}, ctx.Err())
+			}
+		}}}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		begin := time.Now()
+		result, _ := braid.New("a", model).Run(ctx, "go", braid.In(braid.Open(store, "c")))
+		if took := time.Since(begin); took != time.Second || result.Stop != event.StopTimeout || result.Metrics.Stragglers != 0 {
+			t.Errorf("after %v: %+v", took, result)
+		}
+	})
+}

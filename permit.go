@@ -190,7 +190,7 @@ func (d *driver) restrained(s *Scope, calls []*call) bool {
 				return true
 			}
 		}
-		if slices.ContainsFunc(c.asks, func(q *question) bool { return q.Name == PermissionQuestion }) {
+		if slices.ContainsFunc(c.rare().asks, func(q *question) bool { return q.Name == PermissionQuestion }) {
 			return true
 		}
 	}

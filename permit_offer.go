@@ -22,15 +22,16 @@ func (d *driver) allowed(s *Scope, specs []ToolSpec, names []string) ([]ToolSpec
 	if !d.policed || len(specs) == 0 {
 		return specs, names
 	}
-	v := &s.visible
-	if len(v.of) == len(specs) && &v.of[0] == &specs[0] {
+	v := s.visible
+	if v != nil && len(v.of) == len(specs) && &v.of[0] == &specs[0] {
 		return v.specs, v.names
 	}
 	hidden := func(name string) bool {
 		do, _ := d.permission(s, name)
 		return do == denied
 	}
-	*v = visible{of: specs, specs: specs, names: names}
+	v = &visible{of: specs, specs: specs, names: names}
+	s.visible = v
 	if slices.ContainsFunc(names, hidden) {
 		v.names = slices.DeleteFunc(slices.Clone(names), hidden)
 	}

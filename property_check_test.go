@@ -668,7 +668,7 @@ func dump(v *view) string {
 		line("  asking %s", fingerprint([]event.Message{{Content: s.asking}}))
 		for _, c := range s.batch {
 			line("  call %s %s %d %s state %d attempt %d effect %q asks %d child %v result %s", c.ID, c.Name, c.index, c.step,
-				c.state, c.attempt, c.effect, len(c.asks), c.child != nil, asJSON(c.result))
+				c.state, c.attempt, c.effect, len(c.rare().asks), c.child != nil, asJSON(c.result))
 		}
 	}
 	return sb.String()

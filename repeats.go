@@ -28,6 +28,16 @@ type repeats struct {
 	sinceSpace [2]repeated
 }
 
+// countRepeats gives what is known of a scope's calls, to write.
+func (s *Scope) countRepeats() *repeats {
+	if s.repeats == nil {
+		r := &repeats{}
+		r.known, r.since = r.knownSpace[:0], r.sinceSpace[:0]
+		s.repeats = r
+	}
+	return s.repeats
+}
+
 // repeated is one call with its result, how many answers asked for it, and the cycle of
 // the last of them.
 type repeated struct {
@@ -71,9 +81,6 @@ func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
 
 // take counts the calls of an answer that all have their results.
 func (r *repeats) take(batch []*call, cycle int) {
-	if r.known == nil {
-		r.known, r.since = r.knownSpace[:0], r.sinceSpace[:0]
-	}
 	for _, c := range batch {
 		if c.sum != 0 && !slices.Contains(r.known, c.sum) {
 			r.learn(c.sum)
@@ -108,6 +115,9 @@ func (r *repeats) learn(sum uint64) {
 
 // forget begins to count anew: something is new, or a person has said something.
 func (r *repeats) forget() {
+	if r == nil {
+		return
+	}
 	r.since, r.most, r.told = r.since[:0], 0, false
 }
 
@@ -139,7 +149,7 @@ func (in *Inputs) looping(s *Scope, cmd Command) Command {
 	if least <= 0 || l.RepeatNote > 0 && l.RepeatNote < least {
 		least = l.RepeatNote
 	}
-	if least <= 0 || s.repeats.most < least {
+	if least <= 0 || s.repeats == nil || s.repeats.most < least {
 		return cmd
 	}
 	if in.offer == nil {

@@ -54,8 +54,8 @@ func askedToWait(err error) time.Duration {
 // triesAgain reports whether the tool's own policy has a failed call made again. What failed
 // is known to have: hooks that made a result of it have been asked before.
 func (w *work) triesAgain() bool {
-	c, end := w.call, &w.end
-	if w.entry.repeats+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.repeats() {
+	c, end := w.call, w.end
+	if w.entry.rare().repeats+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.repeats() {
 		return false
 	}
 	if _, ok := errors.AsType[*argumentsError](end.err); ok {

@@ -31,7 +31,7 @@ func (d *driver) perform() {
 		}
 		return
 	}
-	if len(todo) == 1 && todo[0].request != nil && todo[0].sum == nil && d.undisturbed() {
+	if len(todo) == 1 && todo[0].call == nil && todo[0].sum == nil && d.undisturbed() {
 		d.callAlone(todo[0])
 		return
 	}
@@ -61,18 +61,18 @@ func (d *driver) settle(w *work) bool {
 	d.flights = slices.Delete(d.flights, i, i+1)
 	d.launchNext()
 	switch {
+	case w.call != nil:
+		d.settleTool(w)
 	case w.sum != nil:
 		d.settleSummary(w)
-	case w.request != nil:
-		d.settleModel(w)
 	default:
-		d.settleTool(w)
+		d.settleModel(w)
 	}
 	return true
 }
 
 func (d *driver) settleTool(w *work) {
-	end := &w.end
+	end := w.end
 	d.running.n--
 	w.entry.by = nil
 	c := w.call
@@ -100,7 +100,7 @@ func (d *driver) settleTool(w *work) {
 		retry := c.traits.Retry.forTools()
 		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
 			Step: event.StepTool, Outcome: event.OutcomeFailed, Duration: end.took, Err: err,
-			RetryAt: d.now.Add(retry.wait(w.entry.repeats+1, askedToWait(end.err))),
+			RetryAt: d.now.Add(retry.wait(w.entry.rare().repeats+1, askedToWait(end.err))),
 		})
 		return
 	}
@@ -124,16 +124,15 @@ func (d *driver) settleTool(w *work) {
 		ended.result.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
 			"and what became of it could not be found out (" + err.Message + "). Find out before doing it again."}}
 	}
-	if err != nil && end.panics != "" {
-		err.Err = errors.New(end.panics)
+	if err != nil && end.panics != nil {
+		err.Err = errors.New(*end.panics)
 	}
 	if _, answers := c.tool.(*answerTool); answers && ended.result.IsError {
 		c.endTurn, c.returns = false, false // a hook did not let it pass
 	}
-	ended.StepEnded = event.StepEnded{
-		Step: event.StepTool, Outcome: outcome, Result: &ended.result, Err: err, Duration: end.took,
-		EndTurn: c.endTurn, ReturnDirect: c.returns, Found: w.foundBy(),
-	}
+	// One by one: a literal would be made elsewhere, and copied.
+	ended.Step, ended.Outcome, ended.Result, ended.Err = event.StepTool, outcome, &ended.result, err
+	ended.Duration, ended.EndTurn, ended.ReturnDirect, ended.Found = end.took, c.endTurn, c.returns, w.foundBy()
 	if o := w.agent.offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)
 	}

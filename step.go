@@ -31,31 +31,34 @@ type work struct {
 	*addressee
 
 	scope *Scope
-	// call is set for a tool, request for a model.
+	// call is set for a tool, nil for a model.
 	call    *Call
 	entry   *call
-	request *ModelRequest
 	agent   *Agent
-	// sum is what a model call for a summary is about; nil for one that answers.
-	sum     *summing
 	step    string
 	attempt int
 	begun   time.Time
 	// ctx is what it runs in where a hook says so; nil for the driver's.
 	ctx context.Context //nolint:containedctx // a step lives for one call
-	// bound is how long a tool may run, due when it is left behind; zero means
-	// for ever, and never.
+	// bound is how long a tool may run before it is left behind; zero means for ever.
 	bound time.Duration
-	due   time.Time
-	// end is how a tool ended, answer how a model did.
-	end    toolEnd
-	answer *modelEnd
+	// end is how a tool ends; nil for a model.
+	end *toolEnd
+}
+
+// due is when a tool that runs is left behind; zero means never.
+func (w *work) due() time.Time {
+	if w.bound <= 0 {
+		return time.Time{}
+	}
+	return w.begun.Add(w.bound)
 }
 
 // toolWork and modelWork are what a work is made of, in one piece of memory.
 type toolWork struct {
 	work
-	own Call
+	own   Call
+	ended toolEnd
 }
 
 type modelWork struct {
@@ -65,11 +68,19 @@ type modelWork struct {
 	end  modelEnd
 }
 
+// free gives a work's memory back that came to nothing.
+func (w *modelWork) free() { *w = modelWork{} }
+
 // addressee is the model that a call goes to.
 type addressee struct {
 	// model is the one of the agent's that is called, info what it says of itself.
 	model Model
 	info  ModelInfo
+	// request is what it is asked, answer how it ends.
+	request *ModelRequest
+	answer  *modelEnd
+	// sum is what a call for a summary is about; nil for one that answers.
+	sum *summing
 	// turn guards a call that the driver may leave behind while it sends by itself.
 	turn *turn
 }
@@ -83,10 +94,11 @@ type arrival struct {
 
 // toolEnd is how a tool call ended.
 type toolEnd struct {
-	out    Output
-	err    error
-	took   time.Duration
-	panics string
+	out  Output
+	err  error
+	took time.Duration
+	// panics is where the tool panicked; nil where it did not.
+	panics *string
 	// made and failure are the result that hooks have seen, and the error that stands
 	// beside it; again says that one wants the call made once more.
 	made    *toolEnded
@@ -127,7 +139,7 @@ type modelAnswer struct {
 
 // runTool runs one tool call to its end, which it leaves in w. It never panics.
 func runTool(w *work) {
-	c, end := w.call, &w.end
+	c, end := w.call, w.end
 	defer func() {
 		end.took = time.Since(w.begun)
 		if v := recover(); v != nil {
@@ -135,7 +147,8 @@ func runTool(w *work) {
 			end.err = &event.Error{
 				Op: "tool " + c.Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the tool panicked: %v", v),
 			}
-			end.panics = string(debug.Stack())
+			stack := string(debug.Stack())
+			end.panics = &stack
 		}
 	}()
 	if c.traits.Timeout > 0 {

@@ -104,10 +104,10 @@ func (a *Agent) shown(s *Scope, o *offer) []ToolSpec {
 	if a.search == nil {
 		return o.specs
 	}
-	t := &s.shown
-	many := a.search.on(o)
-	if t.offer != o {
-		*t = shownTools{offer: o}
+	many, t := a.search.on(o), s.shown
+	if t == nil || t.offer != o {
+		t = &shownTools{offer: o}
+		s.shown = t
 		for i := range o.specs {
 			if many && a.search.always(o, i) || !many && o.names[i] != FindTool {
 				t.specs = append(t.specs, o.specs[i])

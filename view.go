@@ -55,10 +55,10 @@ type runView struct {
 	started time.Time
 	// first is the Seq of the run's first event.
 	first int64
-	// inputs counts the messages of the run's input that the log has.
-	inputs int
-	// rounds counts the messages with which hooks let the run go on.
-	rounds int
+	// inputs counts the messages of the run's input that the log has, rounds those with
+	// which hooks let the run go on.
+	inputs int32
+	rounds int32
 	scopes []*Scope
 	byID   map[string]*Scope
 	usage  event.Usage
@@ -128,22 +128,22 @@ type Scope struct {
 	askedAt int64
 	batch   []*call
 	settled int
-	endTurn bool
 	// before holds the questions of hooks before what comes next; nil for none.
 	before *threshold
 	// returns is the first call of the batch whose result is to be the answer, answer that
-	// result; called says that the program itself asked for the batch.
+	// result; endTurn says that a tool of it stops the loop, called that the program itself
+	// asked for the batch.
 	returns *call
 	answer  *event.ToolResult
+	endTurn bool
 	called  bool
 
-	// words is the scope's last whole answer, hooked says that a hook gave it. asked counts
-	// how often an answer was asked for in its form, and forced says that the current
-	// model call does so.
-	words  []event.Block
+	// hooked says that a hook gave words, the scope's last whole answer. asked counts how often
+	// an answer was asked for in its form, and forced says that the current model call does so.
 	hooked bool
-	asked  int
 	forced bool
+	asked  int
+	words  []event.Block
 
 	modelCalls int
 	toolCalls  int
@@ -152,23 +152,23 @@ type Scope struct {
 	// refused is the limit for which a call of an agent was refused: the scope ends then.
 	refused event.StopReason
 
-	// repeats is what is known of calls that bring nothing new.
-	repeats repeats
+	// repeats is what is known of calls that bring nothing new; nil where there were none.
+	repeats *repeats
 
 	// found are the tools that its model has found, in that order ([SearchTools]).
 	found []string
-	// shown is what of an offer the model is shown then; the fold knows nothing of it.
-	shown shownTools
+	// shown is what of an offer the model is shown then, nil for all; the fold knows nothing of it.
+	shown *shownTools
 
 	// tools are the names of what its model may use, as the log says; visible is what of an offer
-	// no policy denies it, of which the fold knows nothing.
+	// no policy denies it, nil where there is none; the fold knows nothing of that.
 	tools   []string
-	visible visible
+	visible *visible
 
 	// offered is what this driver showed the last model call; the fold knows nothing of it.
 	offered *offer
-	// squeeze is where the scope's compaction stands.
-	squeeze compacting
+	// squeeze is where the scope's compaction stands; nil where there was none.
+	squeeze *compacting
 
 	// told is the last cycle after whose tools this driver has called the hooks; the
 	// fold knows nothing of it.
@@ -212,19 +212,10 @@ type call struct {
 	state   callState
 	attempt int
 	// begun is when the last attempt began, in nanoseconds as it is read back.
-	begun int64
-	// repeats counts the attempts that ended to be made again, retryAt is when the
-	// next one may begin, zero once it has, and failed whether the last of them gave
-	// an error.
-	repeats int
-	retryAt time.Time
-	failed  bool
-	effect  event.Effect
-	// args and runs are what hooks put in place of the call's own; nil and empty for none.
-	args json.RawMessage
-	runs string
-	// asks are the questions of this call in the order of asking.
-	asks   []*question
+	begun  int64
+	effect event.Effect
+	// more is what few calls have: every call pays for its own memory.
+	more   *uncommon
 	result *event.ToolResult
 	// ended is the Seq of the event that has the result.
 	ended int64
@@ -234,6 +225,40 @@ type call struct {
 	child *Scope
 	// by is the driver that runs it; the fold knows nothing of it.
 	by *running
+}
+
+// uncommon is what only calls have that were made again, changed by hooks, or asked.
+type uncommon struct {
+	// repeats counts the attempts that ended to be made again, retryAt is when the
+	// next one may begin, zero once it has, and failed whether the last of them gave
+	// an error.
+	repeats int
+	retryAt time.Time
+	failed  bool
+	// args and runs are what hooks put in place of the call's own; nil and empty for none.
+	args json.RawMessage
+	runs string
+	// asks are the questions of this call in the order of asking.
+	asks []*question
+}
+
+// common is what most calls have, which nobody writes to.
+var common uncommon
+
+// rare gives what few calls have, to read.
+func (c *call) rare() *uncommon {
+	if c.more == nil {
+		return &common
+	}
+	return c.more
+}
+
+// rarely is rare to write.
+func (c *call) rarely() *uncommon {
+	if c.more == nil {
+		c.more = &uncommon{}
+	}
+	return c.more
 }
 
 type callState uint8
@@ -379,7 +404,7 @@ func (v *view) fold(e *event.Event) {
 	case *event.UserMessage:
 		switch {
 		case b.Why == event.WhyRepeats:
-			s.repeats.told = true
+			s.countRepeats().told = true
 		case b.Why != "":
 		case b.Mail == "" && e.Author == s.agent:
 			r.rounds++ // a hook let the run go on
@@ -538,8 +563,8 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	}
 	s.model = modelStep{}
 	s.before = nil
-	if s.squeeze.state != modelIdle {
-		s.squeeze.state = modelIdle // the answer came without it
+	if s.squeezed().state != modelIdle {
+		s.squeezing().state = modelIdle // the answer came without it
 	}
 	s.fresh = ""
 	s.stop = b.Stop
@@ -684,7 +709,7 @@ func (s *Scope) flush() {
 			s.tracePair(results)
 		}
 	}
-	s.repeats.take(s.batch, s.cycle)
+	s.countRepeats().take(s.batch, s.cycle)
 	s.asking, s.batch, s.settled = nil, nil, 0
 	s.fresh = event.WhyToolResults
 }

@@ -11,7 +11,7 @@ import (
 
 func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	if b.Step == event.StepCompaction {
-		s.squeeze.begin(e, b)
+		s.squeezing().begin(e, b)
 		r.metrics.ModelCalls++
 		return
 	}
@@ -28,9 +28,11 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 		c.state = callBegun
 		c.attempt = e.Attempt
 		c.effect = b.Effect
-		c.args, c.runs = b.Args, b.Runs
 		c.begun = e.Time.UnixNano()
-		c.retryAt = time.Time{}
+		if c.more != nil || b.Args != nil || b.Runs != "" {
+			more := c.rarely()
+			more.args, more.runs, more.retryAt = b.Args, b.Runs, time.Time{}
+		}
 	}
 }
 
@@ -71,8 +73,8 @@ func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepCompaction {
-		r.count(s, s.squeeze.name, b.Usage, b.CostNanoUSD)
-		s.squeeze.end(e, b)
+		r.count(s, s.squeezed().name, b.Usage, b.CostNanoUSD)
+		s.squeezing().end(e, b)
 		return
 	}
 	if b.Step == event.StepModel {
@@ -99,8 +101,10 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	}
 	if b.Result == nil && !b.RetryAt.IsZero() && c.state == callBegun {
 		// A hook, or the tool's policy, wants it made again.
-		c.state, c.retryAt, c.failed = callAnswered, b.RetryAt, b.Err != nil
-		c.repeats++
+		c.state = callAnswered
+		more := c.rarely()
+		more.retryAt, more.failed = b.RetryAt, b.Err != nil
+		more.repeats++
 		return
 	}
 	if b.Result == nil || b.Result.Call != c.ID {
@@ -183,7 +187,8 @@ func (r *runView) ask(s *Scope, e *event.Event, b *event.Asked) {
 	if c == nil || c.state == callEnded {
 		return
 	}
-	c.asks = append(c.asks, q)
+	more := c.rarely()
+	more.asks = append(more.asks, q)
 	c.state = callAsked
 	r.questions = append(r.questions, q)
 }
@@ -199,7 +204,7 @@ func (r *runView) answer(b *event.Answered) {
 			return
 		}
 		if c := s.callByStep(q.step); c != nil && c.state == callAsked &&
-			!slices.ContainsFunc(c.asks, func(q *question) bool { return !q.answered }) {
+			!slices.ContainsFunc(c.rare().asks, func(q *question) bool { return !q.answered }) {
 			c.state = callAnswered
 		}
 		return

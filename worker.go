@@ -24,14 +24,11 @@ func (d *driver) launch(w *work) {
 		return
 	}
 	d.flights = append(d.flights, w)
-	if w.bound > 0 {
-		w.due = d.now.Add(w.bound)
-	}
-	if w.sum != nil {
-		go d.summarise(w)
-		return
-	}
-	if w.request != nil {
+	if w.call == nil {
+		if w.sum != nil {
+			go d.summarise(w)
+			return
+		}
 		go d.runAside(w)
 		return
 	}
@@ -102,7 +99,7 @@ func (d *driver) launchNext() {
 func (d *driver) help(h *helper) {
 	defer close(h.done)
 	for w := range h.jobs {
-		if w.request != nil {
+		if w.call == nil {
 			d.callHere(w)
 			continue
 		}
@@ -275,11 +272,11 @@ func (d *driver) leave(w *work) {
 		d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
 	}
 	d.running.n--
-	if w.sum != nil {
-		w.scope.squeeze.by = nil
-		return
-	}
 	if w.call == nil {
+		if w.sum != nil {
+			w.scope.squeezing().by = nil
+			return
+		}
 		w.scope.model.by = nil
 		return
 	}
@@ -290,7 +287,7 @@ func (d *driver) leave(w *work) {
 // expire leaves tools behind whose time is over.
 func (d *driver) expire() {
 	for _, w := range append([]*work(nil), d.flights...) {
-		if w.due.IsZero() || d.now.Before(w.due) {
+		if due := w.due(); due.IsZero() || d.now.Before(due) {
 			continue
 		}
 		d.leave(w)
@@ -313,8 +310,8 @@ func (d *driver) expire() {
 func (d *driver) setTimer() {
 	at := d.wake
 	for _, w := range d.flights {
-		if !w.due.IsZero() && (at.IsZero() || w.due.Before(at)) {
-			at = w.due
+		if due := w.due(); !due.IsZero() && (at.IsZero() || due.Before(at)) {
+			at = due
 		}
 	}
 	if at.IsZero() || !d.timerAt.IsZero() && !at.Before(d.timerAt) {

@@ -92,6 +92,14 @@ type limited struct {
 // Unwrap gives the model that is limited.
 func (m *limited) Unwrap() braid.Model { return m.Model }
 
+// Cancellable implements [braid.CancellableModel] where the model does.
+func (m *limited) Cancellable() braid.Model {
+	if braid.Cancellable(m.Model) {
+		return m
+	}
+	return nil
+}
+
 // Stream implements [braid.Model].
 func (m *limited) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {

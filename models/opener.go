@@ -204,3 +204,11 @@ func (m *priced) Info() braid.ModelInfo { return m.info }
 
 // Unwrap gives the model that is priced.
 func (m *priced) Unwrap() braid.Model { return m.Model }
+
+// Cancellable implements [braid.CancellableModel] where the model does.
+func (m *priced) Cancellable() braid.Model {
+	if braid.Cancellable(m.Model) {
+		return m
+	}
+	return nil
+}

@@ -78,3 +78,11 @@ func (m *ownPrice) Info() braid.ModelInfo { return m.info }
 
 // Unwrap gives the model that is priced.
 func (m *ownPrice) Unwrap() braid.Model { return m.Model }
+
+// Cancellable implements [braid.CancellableModel] where the model does.
+func (m *ownPrice) Cancellable() braid.Model {
+	if braid.Cancellable(m.Model) {
+		return m
+	}
+	return nil
+}

@@ -170,6 +170,9 @@ func (generator) Info() braid.ModelInfo {
 	return braid.ModelInfo{Name: "bench:generator", Simulated: true}
 }
 
+// Cancellable implements [braid.CancellableModel], as the models of all vendors do.
+func (g generator) Cancellable() braid.Model { return g }
+
 func (g generator) Stream(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {
 		more := true

@@ -20,6 +20,9 @@ type scripted struct {
 // Info implements [braid.Model].
 func (m *scripted) Info() braid.ModelInfo { return braid.ModelInfo{Name: "bench:scripted"} }
 
+// Cancellable implements [braid.CancellableModel], as the models of all vendors do.
+func (m *scripted) Cancellable() braid.Model { return m }
+
 // Stream implements [braid.Model].
 func (m *scripted) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	if m.called != nil {

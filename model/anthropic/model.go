@@ -105,6 +105,9 @@ func (m *Model) options() []option.RequestOption {
 	return opts
 }
 
+// Cancellable implements [braid.CancellableModel].
+func (m *Model) Cancellable() braid.Model { return m }
+
 // Info implements [braid.Model]: the name is "anthropic:" or "bedrock:", and the
 // vendor's.
 func (m *Model) Info() braid.ModelInfo {

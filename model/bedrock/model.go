@@ -101,6 +101,9 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
+// Cancellable implements [braid.CancellableModel].
+func (m *Model) Cancellable() braid.Model { return m }
+
 // Info implements [braid.Model]: the name is "bedrock:" and AWS's.
 func (m *Model) Info() braid.ModelInfo {
 	return braid.ModelInfo{Name: "bedrock:" + m.name, ContextWindow: m.family.window, Output: m.family.output}

@@ -99,6 +99,9 @@ func (p *Player) Model(name string) (*Player, error) {
 	return &other, nil
 }
 
+// Cancellable implements [braid.CancellableModel].
+func (p *Player) Cancellable() braid.Model { return p }
+
 // Info implements [braid.Model]. A price is known for the usages that had one.
 func (p *Player) Info() braid.ModelInfo {
 	m := &p.tape.models[p.model-1]

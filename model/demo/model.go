@@ -111,6 +111,9 @@ func (m *Model) Realtime(speed float64) *Model {
 	return &n
 }
 
+// Cancellable implements [braid.CancellableModel].
+func (m *Model) Cancellable() braid.Model { return m }
+
 // Info implements [braid.Model]: the name is "demo:" and the script's, and
 // the model is always simulated, and costs nothing.
 func (m *Model) Info() braid.ModelInfo {

@@ -143,6 +143,9 @@ func vertexURL(location string) string {
 	}
 }
 
+// Cancellable implements [braid.CancellableModel].
+func (m *Model) Cancellable() braid.Model { return m }
+
 // Info implements [braid.Model]: the name is "gemini:" and the vendor's. Models
 // before Gemini 3 take a schema for their answer too, but not beside tools, so
 // they are told of it in words.

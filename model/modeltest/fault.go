@@ -94,6 +94,9 @@ func cancels(t *testing.T, p *Provider) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, peer := p.Open(t, a, a)
+			if !braid.Cancellable(m) {
+				t.Error("the model does not promise what a braid.CancellableModel does")
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				for peer.Asked() == 0 {

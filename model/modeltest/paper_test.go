@@ -87,6 +87,7 @@ func TestDefectsAreFound(t *testing.T) {
 		"repeats in secret":              "faults/throttled_0s",
 		"mistakes the kind":              "faults/overloaded_0s",
 		"forgets the time to wait":       "faults/throttled_7s",
+		"promises nothing":               "cancel",
 		"takes a cut for an end":         "cut_after_each_piece",
 		"goes on when it is left":        "breaking_out",
 		"changes requests":               "requests_are_only_read",
@@ -132,6 +133,14 @@ func (p *paper) Left(d time.Duration) bool {
 }
 
 func (p *paper) Info() braid.ModelInfo { return braid.ModelInfo{Name: "paper:1", Output: true} }
+
+// Cancellable implements [braid.CancellableModel].
+func (p *paper) Cancellable() braid.Model {
+	if p.defect == "promises nothing" {
+		return nil
+	}
+	return p
+}
 
 func wrong(kind event.ErrorKind, message string) *event.Error {
 	return &event.Error{Op: "model paper", Kind: kind, Message: message, Hint: "write it otherwise"}

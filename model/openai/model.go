@@ -133,6 +133,9 @@ func (m *Model) options() []option.RequestOption {
 	return opts
 }
 
+// Cancellable implements [braid.CancellableModel].
+func (m *Model) Cancellable() braid.Model { return m }
+
 // Info implements [braid.Model]: the name is "openai:", or what [Named] says,
 // and the server's own.
 func (m *Model) Info() braid.ModelInfo {
