@@ -484,7 +484,7 @@ func (a Admin) VerifyAudit(ctx context.Context, tenant string) (out Verified, er
 }
 
 // Conversations yields a tenant's conversations, newest first; archived asks for those that were
-// put away.
+// put away. The tenant's audit notes who reads it.
 func (a Admin) Conversations(ctx context.Context, tenant string, archived bool) iter.Seq2[Conversation, error] {
 	q := url.Values{}
 	if archived {

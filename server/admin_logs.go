@@ -43,9 +43,14 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// listTenantConversations lists a tenant's conversations, for who administers it.
+// listTenantConversations lists a tenant's conversations, for who administers it: their titles
+// are made of what people said.
 func (s *Server) listTenantConversations(w http.ResponseWriter, r *http.Request) error {
-	return s.conversationsOf(w, r, service.Principal{Tenant: tenantOf(r)})
+	list, next, err := s.conversationsOf(r, ofTenant(r))
+	if err != nil {
+		return err
+	}
+	return s.told(r, "conversations.read", "tenant/"+tenantOf(r), len(list), func() error { return answerPage(w, list, next) })
 }
 
 // yesNo reads a parameter that is true or false.
@@ -251,7 +256,7 @@ func (s *Server) listToolCalls(w http.ResponseWriter, r *http.Request) error {
 			out[i].Finished = &t.Finished
 		}
 	}
-	return s.told(r, "tools.read", "", func() error { return answerPage(w, out, next) })
+	return s.told(r, "tools.read", "tenant/"+tenantOf(r), len(out), func() error { return answerPage(w, out, next) })
 }
 
 func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
@@ -272,20 +277,35 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 		m := &rows[i]
 		out[i] = messageBody{m.Seq, m.Part, m.Turn, m.Run, m.Type, m.Subtype, m.Call, m.Parent, m.Content, m.Time}
 	}
-	return s.told(r, "messages.read", q.Conversation, func() error { return answerPage(w, out, next) })
+	return s.told(r, "messages.read", "conversation/"+q.Conversation, len(out), func() error { return answerPage(w, out, next) })
 }
 
-// told answers with what people said and what their tools did, once the audit has that somebody
-// has read it. Of a list, the first page counts.
-func (s *Server) told(r *http.Request, action, conversation string, answer func() error) error {
-	if !r.URL.Query().Has("cursor") {
-		object := "conversation/" + conversation
-		if conversation == "" {
-			object = "tenant/" + tenantOf(r)
-		}
-		if err := s.options.Directory.Record(r.Context(), by(r), tenantOf(r), action, object, nil); err != nil {
-			return err
-		}
+// told answers with what people said or what their tools did, once the audit has that somebody has
+// read it: each page by itself. Who had only the first one noted could begin behind it, since a
+// cursor is nothing but a place.
+func (s *Server) told(r *http.Request, action, object string, rows int, answer func() error) error {
+	asked := r.URL.Query()
+	detail := readDetail{Rows: rows, Next: asked.Get("cursor") != ""}
+	for name, into := range map[string]*string{
+		"conversation": &detail.Conversation, "run": &detail.Run, "executor": &detail.Executor, "tool": &detail.Tool, "from": &detail.From, "to": &detail.To,
+	} {
+		*into = asked.Get(name)
+	}
+	if err := s.options.Directory.Record(r.Context(), by(r), tenantOf(r), action, object, detail); err != nil {
+		return err
 	}
 	return answer()
+}
+
+// readDetail is what the audit has of a page that somebody read: how much it was, and what it was
+// narrowed to. Next says that it was not the first one.
+type readDetail struct {
+	Rows         int    `json:"rows"`
+	Next         bool   `json:"next,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+	Run          string `json:"run,omitempty"`
+	Executor     string `json:"executor,omitempty"`
+	Tool         string `json:"tool,omitempty"`
+	From         string `json:"from,omitempty"`
+	To           string `json:"to,omitempty"`
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/braidrun/braid/service"
 )
 
@@ -43,11 +45,6 @@ func TestLogsOfATenant(t *testing.T) {
 	if raw, _ := json.Marshal(messages); len(messages) < 8 || !strings.Contains(string(raw), "it is noon") {
 		t.Errorf("the messages are %s", raw)
 	}
-	for _, action := range []string{"tools.read", "messages.read"} {
-		if audit := s.json(200, "GET", here+"/audit?action="+action, "", acme...)["data"].([]any); len(audit) != 1 {
-			t.Errorf("of %s the audit has %v", action, audit)
-		}
-	}
 	// Another tenant has none of it.
 	for _, path := range []string{"/usage", "/usage/sums", "/tools", "/usage?conversation=" + conv, "/tools?conversation=" + conv} {
 		if list := s.json(200, "GET", tenants+"/beta"+path, "")["data"].([]any); len(list) != 0 {
@@ -55,6 +52,83 @@ func TestLogsOfATenant(t *testing.T) {
 		}
 	}
 	s.json(404, "GET", tenants+"/beta/conversations/"+conv+"/messages", "")
+}
+
+// Whoever reads what people said, or what their tools were given, stands in the tenant's audit with
+// each page, however it is asked for; who reads what things cost, or how they are set up, does not.
+func TestReadingIsNoted(t *testing.T) {
+	t.Parallel()
+	dir, with := withTenants(t, "acme")
+	s := open(t, with)
+	token, id := keyOf(t, dir, "acme", service.Scopes()...)
+	acme := []string{"Authorization", "Bearer " + token}
+	here := tenants + "/acme"
+	conv := s.json(201, "POST", "/v1/conversations", "", acme...)["id"].(string)
+	for range 2 {
+		s.json(200, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use clock"}`, append(acme, "Accept", "application/json")...)
+	}
+	s.json(201, "POST", "/v1/conversations", "", acme...)
+	newest := func() map[string]any {
+		list := s.json(200, "GET", here+"/audit?limit=1", "", acme...)["data"].([]any)
+		return list[0].(map[string]any)
+	}
+	noted := 0
+	for _, c := range []struct{ path, action, object, narrowed string }{
+		{"/conversations", "conversations.read", "tenant/acme", ""},
+		{"/tools", "tools.read", "tenant/acme", ""},
+		{"/tools?tool=clock&conversation=" + conv, "tools.read", "tenant/acme", conv},
+		{"/conversations/" + conv + "/messages", "messages.read", "conversation/" + conv, ""},
+	} {
+		path, mark := here+c.path, "?"
+		if strings.Contains(path, "?") {
+			mark = "&"
+		}
+		first := s.json(200, "GET", path+mark+"limit=1", "", acme...)
+		next, ok := first["next_cursor"].(string)
+		if !ok {
+			t.Fatalf("%s has one page: %v", path, first)
+		}
+		for _, page := range []struct {
+			query string
+			next  bool
+		}{{"", false}, {"limit=1", false}, {"cursor=&limit=1", false}, {"limit=1&cursor=" + next, true}, {"cursor=" + next, true}} {
+			before := newest()["seq"].(float64)
+			rows := len(s.json(200, "GET", path+mark+page.query, "")["data"].([]any))
+			e := newest()
+			detail, by := e["detail"].(map[string]any), e["by"].(map[string]any)
+			if e["seq"] != before+1 || e["action"] != c.action || e["object"] != c.object || by["operator"] != true || detail["rows"] != float64(rows) || (detail["next"] == true) != page.next {
+				t.Errorf("%s%s%s, of %d rows: the audit has %v", path, mark, page.query, rows, e)
+			}
+			if narrowed, _ := detail["conversation"].(string); narrowed != c.narrowed {
+				t.Errorf("%s: it was narrowed to %q", path, narrowed)
+			}
+			noted++
+		}
+		s.json(200, "GET", path, "", acme...)
+		if by := newest()["by"].(map[string]any); by["key"] != id || by["tenant"] != "acme" {
+			t.Errorf("%s: it was read by %v", path, by)
+		}
+	}
+	if noted != 20 {
+		t.Errorf("%d reads were looked at", noted)
+	}
+	before := newest()
+	for _, path := range []string{"", "/agents", "/models", "/keys", "/keys/" + id, "/usage", "/usage/sums", "/audit", "/audit/verify"} {
+		s.json(200, "GET", here+path, "")
+	}
+	for _, path := range []string{"/tools?limit=x", "/tools?cursor=x", "/conversations/conv_none/messages"} { // nothing was told
+		if res := s.ask("GET", here+path, ""); res.StatusCode < 400 {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+	for _, path := range []string{"", "/events", "/export", "/runs"} { // their own people's
+		if res := s.ask("GET", "/v1/conversations/"+conv+path, "", acme...); res.StatusCode != 200 {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+	if diff := cmp.Diff(before, newest()); diff != "" {
+		t.Errorf("the audit has more:\n%s", diff)
+	}
 }
 
 // Whatever is wrong in an address or a body is refused in the one form, and never the server's fault.

@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -51,6 +54,9 @@ func bad(message, hint string) error {
 	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
+// longestValue bounds a parameter of an address.
+const longestValue = cursor.Longest
+
 // query reads the parameters of a request's address; one that is unknown or doubled
 // is refused.
 func query(r *http.Request, known ...string) (map[string]string, error) {
@@ -69,6 +75,9 @@ func query(r *http.Request, known ...string) (map[string]string, error) {
 				name = name[:100] + "…"
 			}
 			return nil, bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
+		}
+		if text := list[0]; len(text) > longestValue || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return nil, bad("the parameter "+name+" is too long, or no text", "send at most "+strconv.Itoa(longestValue)+" bytes of UTF-8, without zero characters")
 		}
 		values[name] = list[0]
 	}

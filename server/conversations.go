@@ -136,31 +136,36 @@ func (s *Server) createConversation(w http.ResponseWriter, r *http.Request) erro
 }
 
 func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error {
-	return s.conversationsOf(w, r, who(r))
-}
-
-func (s *Server) conversationsOf(w http.ResponseWriter, r *http.Request, p service.Principal) error {
-	values, err := query(r, "limit", "cursor", "archived")
+	list, next, err := s.conversationsOf(r, who(r))
 	if err != nil {
 		return err
+	}
+	return answerPage(w, list, next)
+}
+
+// conversationsOf reads the page that a request asks for.
+func (s *Server) conversationsOf(r *http.Request, p service.Principal) (page []conversationBody, next string, err error) {
+	values, err := query(r, "limit", "cursor", "archived")
+	if err != nil {
+		return nil, "", err
 	}
 	limit, err := number(values, "limit", service.MostPage)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	archived, err := yesNo(values, "archived")
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	list, next, err := s.service.ListConversations(r.Context(), p, service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived})
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	out := make([]conversationBody, len(list))
+	page = make([]conversationBody, len(list))
 	for i := range list {
-		out[i] = bodyOfRow(&list[i])
+		page[i] = bodyOfRow(&list[i])
 	}
-	return answerPage(w, out, next)
+	return page, next, nil
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request) error {

@@ -75,7 +75,7 @@ func adminOperations() map[string]operation {
 			id: "getAgentVersion", summary: "Gives an agent in one of its versions.", answers: map[int]answered{200: {"The agent.", typeOf[directory.Agent](), ""}},
 		},
 		"GET " + tenant + "/conversations": {
-			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first.",
+			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first. The audit notes who reads it.",
 			query:   also(pageQuery, map[string]string{"archived": "true lists the archived ones instead."}),
 			answers: map[int]answered{200: {"A page.", typeOf[page[conversationBody]](), ""}},
 		},
