@@ -179,6 +179,7 @@ var rooms = []room{
 	{dir: "examples/*", any: true},
 	{dir: "bench", any: true},
 	{dir: "test", any: true},
+	{dir: "test/logcheck", own: []string{"event"}},
 	{dir: "test/sim", any: true},
 	{dir: "test/wires", any: true},
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/test/logcheck"
 )
 
 // figures count what a checked crowd has done.
@@ -24,7 +25,8 @@ func (f figures) String() string {
 
 // check holds what the crowd saw and the ledger wrote down against the journal.
 //
-//   - The log is dense, and one driver after the other wrote it: epochs never go back.
+//   - The log keeps what every log promises, with the lease of each write ([logcheck.Check], the
+//     simulation's own): an old holder has written nothing.
 //   - Each run has one beginning, one end and its turn; none failed.
 //   - A step that has ended never begins again, and ends once.
 //   - A tool that nobody may do twice acted once, or at most once where the log says that it
@@ -44,16 +46,23 @@ func (c *crowd) check(b *base, l *ledger) (f figures) {
 			c.t.Fatal(err)
 		}
 		f.events += len(events)
+		entries := make([]logcheck.Entry, 0, len(events))
 		epoch, run := int64(0), ""
 		for _, w := range b.writes(c.t, k.id) {
-			if w.Epoch < epoch {
-				c.t.Errorf("%s: what was written under lease %d stands behind lease %d", k.id, w.Epoch, epoch)
+			for len(entries) < len(events) && events[len(entries)].Seq <= w.Last {
+				entries = append(entries, logcheck.Entry{Event: events[len(entries)], Epoch: w.Epoch})
 			}
 			now := events[w.Last-1].Run
 			if w.Epoch > epoch && now == run {
 				f.takeovers++
 			}
 			epoch, run = w.Epoch, now
+		}
+		if len(entries) != len(events) {
+			c.t.Errorf("%s: %d of %d events were written under a lease", k.id, len(entries), len(events))
+		}
+		for _, f := range logcheck.Check(entries, func(run string) string { return run }) {
+			c.t.Errorf("%s: %s: %s", k.id, f.Promise, f.Says)
 		}
 		ends := c.checkLog(k, events, &f, l)
 		for i := range runs {

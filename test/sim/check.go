@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/test/logcheck"
 )
 
 // How late things may be, counted from when the last fault was over. The figures
@@ -30,7 +31,6 @@ func (w *world) check() {
 	}
 	stalled := len(w.failures) > 0
 	w.checkLog()
-	w.checkSteps()
 	w.checkEffects()
 	w.checkViewers(stalled)
 	w.checkTakeOver()
@@ -75,8 +75,19 @@ func (w *world) askedBefore(a *attempt) bool {
 
 func (w *world) g() *log { return w.record.log(talk) }
 
-// checkLog: what was acknowledged is in the journal (P1), the log is dense (P5), one
-// run after the other wrote it (P4).
+// epochs puts the leases beside a log under which its events were acknowledged.
+func epochs(g *log, events []*event.Event) []logcheck.Entry {
+	list := make([]logcheck.Entry, 0, len(events))
+	for i, e := range events {
+		if i < len(g.entries) {
+			list = append(list, logcheck.Entry{Event: e, Epoch: g.entries[i].epoch})
+		}
+	}
+	return list
+}
+
+// checkLog: what was acknowledged is in the journal (P1), which keeps what every log
+// promises (P2 to P5).
 func (w *world) checkLog() {
 	g := w.g()
 	events, err := logOf(w.base, talk)
@@ -87,11 +98,7 @@ func (w *world) checkLog() {
 	if len(events) != len(g.entries) {
 		w.failLocked("P1", "the journal has %d events, and %d were acknowledged", len(events), len(g.entries))
 	}
-	epoch, open := int64(0), ""
 	for i, e := range events {
-		if e.Seq != int64(i)+1 {
-			w.failLocked("P5", "event %d has the number %d", i+1, e.Seq)
-		}
 		if i >= len(g.entries) {
 			break
 		}
@@ -100,23 +107,9 @@ func (w *world) checkLog() {
 			w.failLocked("P1", "event %d was acknowledged as %s %s/%d, and is %s %s/%d", e.Seq,
 				own.Body.Kind(), own.Step, own.Attempt, e.Body.Kind(), e.Step, e.Attempt)
 		}
-		if own.epoch < epoch {
-			w.failLocked("P4", "event %d of epoch %d comes after epoch %d", e.Seq, own.epoch, epoch)
-		}
-		epoch = own.epoch
-		switch e.Body.(type) {
-		case *event.RunStarted:
-			if open != "" {
-				w.failLocked("P4", "%s begins inside %s", w.aliasLocked(e.Run), w.aliasLocked(open))
-			}
-			open = e.Run
-		case *event.RunEnded:
-			open = ""
-		default:
-			if e.Run != open {
-				w.failLocked("P4", "event %d of %s stands inside %s", e.Seq, w.aliasLocked(e.Run), w.aliasLocked(open))
-			}
-		}
+	}
+	for _, f := range logcheck.Check(epochs(g, events), w.aliasLocked) {
+		w.failLocked(f.Promise, "%s", f.Says)
 	}
 	rows, err := whole(w.base)
 	if err != nil {
@@ -138,59 +131,29 @@ type attempt struct {
 	run, step string
 	attempt   int
 	kind      event.StepKind
-	effect    event.Effect
 	begun     *entry
 	ends      []entry
-	asked     []entry
 }
 
 func (w *world) attempts() []*attempt {
-	var list []*attempt
-	index, latest := map[string]*attempt{}, map[string]*attempt{}
-	for _, e := range w.g().entries {
-		key := fmt.Sprintf("%s/%s/%d", e.Run, e.Step, e.Attempt)
-		switch b := e.Body.(type) {
-		case *event.StepBegun:
-			a := &attempt{run: e.Run, step: e.Step, attempt: e.Attempt, kind: b.Step, effect: b.Effect, begun: &e}
-			index[key], latest[e.Run+"/"+e.Step] = a, a
-			list = append(list, a)
-		case *event.StepEnded:
-			if a := index[key]; a != nil {
-				a.ends = append(a.ends, e)
-			} else if a := latest[e.Run+"/"+e.Step]; a != nil && e.Attempt == 0 {
-				a.ends = append(a.ends, e) // a call is closed, whatever its attempt
-			}
-		case *event.AssistantMessage:
-			if a := index[key]; a != nil && !b.Piece {
-				a.ends = append(a.ends, e)
-			}
-		case *event.Asked:
-			if a := index[key]; a != nil {
-				a.asked = append(a.asked, e)
-			}
+	entries := w.g().entries
+	log := make([]logcheck.Entry, len(entries))
+	for i, e := range entries {
+		log[i] = logcheck.Entry{Event: e.Event, Epoch: e.epoch}
+	}
+	of := func(at []int) (list []entry) {
+		for _, i := range at {
+			list = append(list, entries[i])
 		}
+		return list
+	}
+	var list []*attempt
+	for _, a := range logcheck.Attempts(log) {
+		list = append(list, &attempt{
+			run: a.Run, step: a.Step, attempt: a.Number, kind: a.Kind, begun: &entries[a.Begun], ends: of(a.Ends),
+		})
 	}
 	return list
-}
-
-// checkSteps: an attempt ends once, and what has ended does not begin again (P2).
-func (w *world) checkSteps() {
-	over := map[string]bool{}
-	for _, a := range w.attempts() {
-		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
-		key := a.run + "/" + a.step
-		if over[key] {
-			w.failLocked("P2", "%s began after the step had ended", name)
-		}
-		if len(a.ends) > 1 {
-			w.failLocked("P2", "%s ended %d times", name, len(a.ends))
-		}
-		for _, e := range a.ends {
-			if b, ok := e.Body.(*event.StepEnded); !ok || b.Step == event.StepTool {
-				over[key] = true
-			}
-		}
-	}
 }
 
 // checkEffects: what was in flight at a crash is decided by its class, and what is
@@ -222,49 +185,25 @@ func (w *world) checkEffects() {
 	w.checkDoubt()
 }
 
+// checkDoubt: the next request in its scope shows a call that is in doubt.
 func (w *world) checkDoubt() {
 	g := w.g()
 	for _, a := range w.attempts() {
-		if a.kind != event.StepTool {
-			continue
-		}
-		name := fmt.Sprintf("%s/%d of %s", a.step, a.attempt, w.aliasLocked(a.run))
 		for _, e := range a.ends {
 			b, ok := e.Body.(*event.StepEnded)
-			if !ok || b.Outcome != event.OutcomeInDoubt {
-				if ok && b.Outcome == event.OutcomeDone && e.epoch != a.begun.epoch && b.Result != nil && !w.isChild(a) {
-					w.failLocked("P3", "%s was in flight when its driver died and is said to be done", name)
-				}
+			if !ok || a.kind != event.StepTool || b.Outcome != event.OutcomeInDoubt {
 				continue
 			}
-			switch {
-			case len(a.asked) > 0:
-				w.failLocked("P3", "%s asked and did not run, and is said to be in doubt", name)
-			case e.epoch == a.begun.epoch && !a.begun.Body.(*event.StepBegun).Reconcile:
-				w.failLocked("P3", "%s is in doubt, and its driver had not died", name)
-			case a.effect == event.EffectPure || a.effect == event.EffectIdempotent:
-				w.failLocked("P3", "%s is %s and in doubt", name, a.effect)
-			}
-			// The next request in this scope shows it.
 			for _, m := range w.record.models {
 				if m.run == a.run && m.scope == e.Scope && !m.sum && w.begunAt(g, m) > e.Seq {
 					if m.results[b.Result.Call] != event.TextOf(b.Result.Content) {
-						w.failLocked("P3", "%s is in doubt, and the model was told %q", name, m.results[b.Result.Call])
+						w.failLocked("P3", "%s/%d of %s is in doubt, and the model was told %q", a.step, a.attempt, w.aliasLocked(a.run), m.results[b.Result.Call])
 					}
 					break
 				}
 			}
 		}
 	}
-}
-
-// isChild reports whether the attempt is a call of an agent: its scope goes on in
-// other drivers.
-func (w *world) isChild(a *attempt) bool {
-	return slices.ContainsFunc(w.g().entries, func(e entry) bool {
-		o, ok := e.Body.(*event.ScopeOpened)
-		return ok && e.Run == a.run && o.ID == a.step
-	})
 }
 
 // begunAt is where in the log a model call began.
