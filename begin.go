@@ -44,6 +44,9 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
 	if !sameNames(names, s.tools) {
 		begun.Tools = names
+		if names == nil {
+			begun.Tools = []string{} // none any more
+		}
 	}
 	if len(agent.hooks.on(pointBeforeModel)) > 0 {
 		words, ok, waits, err := d.askModel(agent, why, w, forced)

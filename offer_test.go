@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 // offeredTo records the names of the tools that each call of a model is offered.
@@ -219,6 +220,47 @@ func TestAResumedRunFindsTheToolsOfToday(t *testing.T) {
 	}
 }
 
+// Where a model may use no tool any more the log says that, once, and not nothing: also to who reads
+// it as JSON, and to a driver that takes the run over.
+func TestTheLogSaysThatNoToolIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]journal.Store{"memory": &journal.Memory{}, "JSON on a disk": openSQLite(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var agent *braid.Agent
+			agent = braid.New("a", answers(asksFor("last", `{}`), asksFor("last", `{}`), asksFor("back", `{}`), says("ok")),
+				braid.Func("last", "", func(ctx context.Context, _ nothing) (string, error) {
+					agent.RemoveTools("last")
+					_, err := braid.Ask[bool](ctx, "Sure?")
+					return "", err
+				}))
+			conv := braid.Open(store, "talk")
+			r, err := agent.Run(t.Context(), "go", braid.In(conv))
+			if err != nil || len(r.Questions) != 1 {
+				t.Fatal(r, err)
+			}
+			if err := conv.Answer(t.Context(), r.Questions[0].Token, true); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := agent.Resume(t.Context(), braid.Open(store, "talk")); err != nil {
+				t.Fatal(err)
+			}
+			var said []string
+			for e, err := range braid.Open(store, "talk").Events(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b, ok := e.Body.(*event.StepBegun); ok && b.Tools != nil {
+					said = append(said, fmt.Sprint(e.Step, b.Tools))
+				}
+			}
+			if want := []string{"m2[]"}; !slices.Equal(said, want) {
+				t.Errorf("the log says %q, want %q", said, want)
+			}
+		})
+	}
+}
+
 // The log says what a model could use, where that is not what it said before.
 func TestTheLogNamesTheToolsThatChange(t *testing.T) {
 	t.Parallel()
@@ -246,7 +288,7 @@ func TestTheLogNamesTheToolsThatChange(t *testing.T) {
 		case *event.RunStarted:
 			said = append(said, fmt.Sprint(b.Turn, b.Tools))
 		case *event.StepBegun:
-			if len(b.Tools) > 0 {
+			if b.Tools != nil {
 				said = append(said, fmt.Sprint(e.Step, b.Tools))
 			}
 		}

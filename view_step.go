@@ -37,7 +37,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 }
 
 func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
-	if len(b.Tools) > 0 {
+	if b.Tools != nil {
 		s.tools = b.Tools
 	}
 	if e.Cycle > s.cycle {

@@ -203,8 +203,9 @@ type StepBegun struct {
 	Model string `json:"model,omitempty"`
 	// Tools names what the scope's model may use from this model call on, in the order of the
 	// request, where that is not what the log last said: [RunStarted].Tools for the root agent, and
-	// nothing for an agent that is used as a tool, whose first call says it.
-	Tools []string `json:"tools,omitempty"`
+	// nothing for an agent that is used as a tool, whose first call says it. nil is as before; a list
+	// without names says that it may use none any more.
+	Tools []string `json:"tools,omitzero"`
 	// Call and Tool name the tool call; Effect is what repeating it would do.
 	Call   string `json:"call,omitempty"`
 	Tool   string `json:"tool,omitempty"`

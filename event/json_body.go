@@ -268,7 +268,7 @@ func (w *encoder) stepBegun(b *StepBegun) {
 	w.str(`"step_kind":`, string(b.Step))
 	w.strOpt(`"why":`, string(b.Why))
 	w.strOpt(`"model":`, b.Model)
-	w.strsOpt(`"tools":`, b.Tools)
+	w.strsZero(`"tools":`, b.Tools)
 	w.strOpt(`"call":`, b.Call)
 	w.strOpt(`"tool":`, b.Tool)
 	w.strOpt(`"effect":`, string(b.Effect))
@@ -289,7 +289,9 @@ func (r *decoder) stepBegun() *StepBegun {
 		case "model":
 			b.Model = r.String()
 		case "tools":
-			b.Tools = r.strings()
+			if b.Tools = r.strings(); b.Tools == nil {
+				b.Tools = []string{} // none any more
+			}
 		case "call":
 			b.Call = r.String()
 		case "tool":

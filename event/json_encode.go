@@ -233,6 +233,16 @@ func (w *encoder) strsOpt(key string, list []string) {
 	w.buf = append(w.buf, ']', ',')
 }
 
+// strsZero writes a list without entries too, where there is a list.
+func (w *encoder) strsZero(key string, list []string) {
+	if list != nil && len(list) == 0 {
+		w.key(key)
+		w.buf = append(w.buf, "[],"...)
+		return
+	}
+	w.strsOpt(key, list)
+}
+
 func (w *encoder) intsOpt(key string, list []int64) {
 	if len(list) == 0 {
 		return

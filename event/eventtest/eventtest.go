@@ -2,8 +2,8 @@
 // pgregory.net/rapid.
 //
 // What it generates is what decoding gives: times in UTC, strings that are
-// UTF-8, raw JSON without white space, nil instead of empty lists. So writing
-// an event and reading it back must give an equal one, by reflect.DeepEqual.
+// UTF-8, raw JSON without white space, nil instead of empty lists, but where these say something
+// else. So writing an event and reading it back must give an equal one, by reflect.DeepEqual.
 //
 // Values are filled in by reflection over the structs of package event, and
 // not field by field, so that a field which is added there is generated here
@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -208,6 +209,9 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 			must := v.Type() == answeredType
 			if f.Tag.Get("json") != "-" && (must || rapid.Bool().Draw(t, f.Name)) {
 				fill(t, v.Field(i), depth)
+				if f.Type.Kind() == reflect.Slice && v.Field(i).IsNil() && strings.HasSuffix(f.Tag.Get("json"), ",omitzero") {
+					v.Field(i).Set(reflect.MakeSlice(f.Type, 0, 0)) // an empty list says something else than none
+				}
 			}
 		}
 	case reflect.Slice:
