@@ -174,7 +174,10 @@ func (d *driver) recover(early []journal.Mail) error {
 		d.view.state.setTemp(StateTemp+key, value)
 	}
 	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
-		d.input() // of a run that has begun, the log has what a hook made of its input
+		// Of a run that has begun, the log has what a hook made of its input.
+		if err := d.input(); err != nil {
+			return err
+		}
 	}
 	if words != "" {
 		d.reply(words)
@@ -267,10 +270,12 @@ func (d *driver) start() {
 }
 
 // input writes what of the run's input is not in the log yet.
-func (d *driver) input() {
+func (d *driver) input() error {
 	root := d.view.run.scopes[0]
-	if d.row.Key != "" && d.view.letters[letterID(d.row.Key)] != "" {
-		return // it steered an earlier run, whose sender did not learn of that
+	if d.row.Key != "" {
+		if run, err := d.entered(letterID(d.row.Key)); err != nil || run != "" {
+			return err // it steered an earlier run, whose sender did not learn of that
+		}
 	}
 	for _, m := range d.row.Input[min(int(d.view.run.inputs), len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
@@ -283,6 +288,7 @@ func (d *driver) input() {
 		}
 		d.hear(nil, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
 	}
+	return nil
 }
 
 // add makes a durable event, folds it and puts it into the commit. A nil scope

@@ -231,6 +231,8 @@ func (s *tailed) Tail(ctx context.Context, conversation string) (journal.Tail, e
 	return t, nil
 }
 
+func (s *tailed) Entered(context.Context, string, string) (string, error) { return "", nil }
+
 func (s *tailed) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
 	if after == 0 && limit == 0 {
 		s.whole++

@@ -119,7 +119,11 @@ func (d *driver) join(s *Scope, in Inputs, cmd Command) Command {
 func (d *driver) enter(letters []journal.Mail) {
 	for i := range letters {
 		m := &letters[i]
-		switch known := d.view.letters[m.ID]; {
+		known, err := d.entered(m.ID)
+		if err != nil {
+			continue // it stays where it is, for whoever drives the run after this one
+		}
+		switch {
 		case known == d.row.ID:
 		case known == "" && (d.row.Key == "" || m.ID != letterID(d.row.Key)):
 			d.read = append(d.read, m.ID)
@@ -134,4 +138,17 @@ func (d *driver) enter(letters []journal.Mail) {
 			d.read = append(d.read, m.ID)
 		}
 	}
+}
+
+// entered finds the run that a letter has entered, "" for none. The log's end that the view was folded
+// from may not tell: then the store does, and is asked until the lease may have run out.
+func (d *driver) entered(id string) (run string, err error) {
+	if run = d.view.letters[id]; run != "" || !d.view.tail {
+		return run, nil
+	}
+	err = d.insist(func() (err error) {
+		run, err = enteredBefore(d.base, d.store, d.row.Conversation, id)
+		return err
+	})
+	return run, err
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/failpoint"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -197,6 +199,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 		s.squeezing().giveUp(why, cycle)
 		return true
 	}
+	failpoint.Hit("compaction/planned")
 	b, decided := d.askCompaction(s, agent, &p, &m)
 	switch {
 	case !decided:
@@ -225,15 +228,24 @@ var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this convers
 
 // readTail reads the log again, and goes on trying while the store cannot be reached, until
 // the lease may have run out.
-func (d *driver) readTail() (journal.Tail, error) {
+func (d *driver) readTail() (tail journal.Tail, err error) {
+	err = d.insist(func() (err error) {
+		tail, err = readTail(d.base, d.store, d.row.Conversation)
+		return err
+	})
+	return tail, err
+}
+
+// insist reads, again and again while the store cannot be reached, until the lease may have run out.
+func (d *driver) insist(read func() error) error {
 	wait := 10 * time.Millisecond
 	for {
 		if err := d.keeper.err(); err != nil {
-			return journal.Tail{}, err
+			return err
 		}
-		tail, err := readTail(d.base, d.store, d.row.Conversation)
+		err := read()
 		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
-			return tail, err
+			return err
 		}
 		<-time.After(wait)
 		wait = min(2*wait, time.Second)
@@ -278,6 +290,7 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 func (d *driver) summarise(w *work) {
 	runModel(w.within(d.ctx), w, &assembler{}, func(event.Body) bool { return d.ctx.Err() == nil })
 	end, sum := w.answer, w.sum
+	failpoint.Hit("compaction/summed")
 	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = summaryOf(end.message)
@@ -316,6 +329,7 @@ func (d *driver) settleSummary(w *work) {
 	if sum.err == nil {
 		d.addAt(s, cycle, w.step, w.attempt, ended)
 		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)
+		failpoint.Hit("compaction/ended")
 		return
 	}
 	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
@@ -346,7 +360,11 @@ func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, 
 	}
 	if p.to > 0 {
 		slices.Sort(p.keep)
-		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.to, Keep: p.keep, Summary: summary, Trigger: trigger})
+		b := &event.Compacted{From: p.first, To: p.to, Keep: p.keep, Summary: summary, Trigger: trigger}
+		d.addAt(s, cycle, step, attempt, b)
+		if planted.Is("compacted twice") {
+			d.addAt(s, cycle, step, attempt, b)
+		}
 	}
 	if p.cut > 0 {
 		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.cut, Cut: true, Trigger: trigger})
@@ -356,6 +374,7 @@ func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, 
 // refold folds the log anew, because what was written last changed what earlier events mean, and
 // takes over what the log does not know: the steps that run, and the state of the run itself.
 func (d *driver) refold() error {
+	failpoint.Hit("compaction/refold")
 	tail, err := d.readTail()
 	if err != nil {
 		return err

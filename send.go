@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -201,21 +202,37 @@ func letterID(key string) string { return "message-" + key }
 // delivered finds out whether a letter has entered the log, or was left for a run
 // that has ended since: then sending it again must not leave another one.
 func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {
-	last, entered := "", false
+	last, by, tail := "", "", false
 	if err := c.look(ctx, func(v *view) {
-		if last = v.letters[letter.ID]; last == "" && v.run != nil && v.run.ended != nil {
+		if by, tail = v.letters[letter.ID], v.tail; v.run != nil && v.run.ended != nil {
 			last = v.run.id
 		}
-		entered = v.letters[letter.ID] != ""
-	}); err != nil || last == "" {
+	}); err != nil {
 		return Sent{}, false, err
 	}
-	letter.Run = last
-	err := c.store.Post(ctx, letter)
-	if errors.Is(err, event.ErrConflict) && !entered {
+	if by == "" && tail {
+		var err error
+		if by, err = enteredBefore(ctx, c.store, c.id, letter.ID); err != nil {
+			return Sent{}, false, err
+		}
+	}
+	if letter.Run = cmp.Or(by, last); letter.Run == "" {
 		return Sent{}, false, nil
 	}
-	return Sent{Run: last, Joined: true}, err == nil, err
+	err := c.store.Post(ctx, letter)
+	if errors.Is(err, event.ErrConflict) && by == "" {
+		return Sent{}, false, nil
+	}
+	return Sent{Run: letter.Run, Joined: true}, err == nil, err
+}
+
+// enteredBefore asks a store that gives the ends of logs for the run that a letter has entered: long
+// ago, so that the end that a view was folded from does not tell.
+func enteredBefore(ctx context.Context, store journal.Store, conversation, letter string) (run string, err error) {
+	if t, ok := store.(journal.Tailer); ok {
+		return t.Entered(ctx, conversation, letter)
+	}
+	return "", nil
 }
 
 // open lists the conversation's open runs, the one that is taken next first. A

@@ -34,6 +34,9 @@ type view struct {
 	// letters are the runs in which messages entered the log that came by mail, by
 	// the letters' ids.
 	letters map[string]string
+	// tail says that it was folded from the end of the log, so that the store knows of letters
+	// that it does not.
+	tail bool
 	// spent is what the runs that have ended used, as far as counted says that it is known:
 	// of the end of a log it is only where a run of it says so.
 	spent   event.Spent
@@ -291,7 +294,7 @@ func newView(events []*event.Event) *view {
 // summaries of what stands before the tail come first. A view that is traced knows where
 // its messages come from.
 func newTailView(t *journal.Tail, traced bool) *view {
-	v := &view{state: newState(t.State), last: t.Last, counted: t.First <= 1}
+	v := &view{state: newState(t.State), last: t.Last, counted: t.First <= 1, tail: t.First > 1}
 	v.past.traced = traced
 	v.state.dated = t.First <= 1
 	begin, session := t.Begin, t.Session

@@ -31,6 +31,10 @@ type Tailer interface {
 	// Tail gives the end of the log that a fold may begin from. An unknown
 	// conversation has an empty one.
 	Tail(ctx context.Context, conversation string) (Tail, error)
+	// Entered names the run of the conversation that has read the MailMessage with the
+	// id, wherever in the log that was; empty for none. A fold that begins with a Tail does not
+	// know, and whoever sends a message again long after asks for it.
+	Entered(ctx context.Context, conversation, id string) (run string, err error)
 }
 
 // Tail is the end of a log and what must be known of the part before it.

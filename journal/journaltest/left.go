@@ -47,6 +47,41 @@ func leftCases() []testCase {
 			equal(p, "mail of the run after that", mailIDs(p.acquire("run 3", 0).Mail), nil)
 			equal(p, "mail of another conversation", mailIDs(p.acquire("far", 0).Mail), nil)
 		}},
+		{"a run that has read a message is found by it", func(p *probe) {
+			tailer, ok := p.Store.(journal.Tailer)
+			if !ok {
+				return // it gives whole logs, which say so
+			}
+			entered := func(conversation, id, want string) {
+				p.Helper()
+				run, err := tailer.Entered(p.ctx, conversation, id)
+				if err != nil || run != want {
+					p.Errorf("message %s of %s has entered %q, %v, want %q", id, conversation, run, err, want)
+				}
+			}
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			p.admit(journal.Run{ID: next, Conversation: talk})
+			p.admit(journal.Run{ID: "far", Conversation: other})
+			p.post(letter("read", first))
+			p.post(letter("left", first))
+			p.post(letter("read", "far"))
+			p.post(journal.Mail{ID: "answer", Run: first, Kind: journal.MailAnswer, Token: "t"})
+			w := p.take(first)
+			entered(talk, "read", "")
+			b := w.ending(event.RunCompleted)
+			b.Read = []string{"read", "answer"}
+			w.commit(b)
+			entered(talk, "read", first)
+			entered(talk, "left", "")
+			entered(talk, "answer", "")
+			entered(other, "read", "")
+			entered("nowhere", "read", "")
+			v := p.take(next)
+			b = v.ending(event.RunCompleted)
+			b.Read = []string{"left"}
+			v.commit(b)
+			entered(talk, "left", next)
+		}},
 		{"where none is queued a run is admitted for it", func(p *probe) {
 			r := whole()
 			p.admit(r)

@@ -88,6 +88,7 @@ func bendMade(f func(r *journal.Run)) func(b *bent) {
 }
 
 func mailMutants() []mutant {
+	const readBy = "left/a run that has read a message is found by it"
 	const (
 		goes  = "left/a message that was not read goes to the next run"
 		made  = "left/where none is queued a run is admitted for it"
@@ -407,6 +408,26 @@ func mailMutants() []mutant {
 						batch.WakeAt = past
 					}
 					return b.Memory.Commit(ctx, l, batch)
+				}
+			},
+		},
+		{
+			name: "a message of another conversation is found", catcher: readBy,
+			plant: func(b *bent) {
+				b.found = func(c consumed, _, id string) bool { return c.id == id && c.kind != journal.MailAnswer }
+			},
+		},
+		{
+			name: "an answer is found as a message", catcher: readBy,
+			plant: func(b *bent) {
+				b.found = func(c consumed, conversation, id string) bool { return c.conversation == conversation && c.id == id }
+			},
+		},
+		{
+			name: "a message is found only where it was left first", catcher: readBy,
+			plant: func(b *bent) {
+				b.found = func(c consumed, conversation, id string) bool {
+					return c.conversation == conversation && c.id == id && c.kind == journal.MailMessage
 				}
 			},
 		},

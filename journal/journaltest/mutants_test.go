@@ -122,6 +122,10 @@ type bent struct {
 	rows    []journal.Run
 	leases  map[string]journal.Lease // the last one, by conversation
 	letters map[string]journal.Mail  // by run and id
+	kinds   map[string]journal.MailKind
+	// consumed are letters in the order of being read, and found says which one answers.
+	consumed []consumed
+	found    func(c consumed, conversation, id string) bool
 }
 
 func (b *bent) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
@@ -156,7 +160,39 @@ func (b *bent) Commit(ctx context.Context, l journal.Lease, batch journal.Batch)
 	if b.commit != nil {
 		return b.commit(ctx, l, batch)
 	}
-	return b.Memory.Commit(ctx, l, batch)
+	err := b.Memory.Commit(ctx, l, batch)
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, id := range batch.Read {
+			b.consumed = append(b.consumed, consumed{l.Conversation, l.Run, id, b.kinds[l.Run+"/"+id]})
+		}
+	}
+	return err
+}
+
+// consumed is a letter that a run has read.
+type consumed struct {
+	conversation, run, id string
+	kind                  journal.MailKind
+}
+
+// Tail gives the whole log, and Entered what the end of one does not say.
+func (b *bent) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	events, err := b.Read(ctx, conversation, 0, 0)
+	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
+}
+
+func (b *bent) Entered(_ context.Context, conversation, id string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.consumed {
+		if b.found != nil && b.found(c, conversation, id) ||
+			b.found == nil && c.conversation == conversation && c.id == id && (c.kind == journal.MailMessage || c.kind == "") {
+			return c.run, nil
+		}
+	}
+	return "", nil
 }
 
 func (b *bent) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
@@ -170,6 +206,12 @@ func (b *bent) Post(ctx context.Context, m journal.Mail) error {
 	if b.post != nil {
 		return b.post(ctx, m)
 	}
+	b.mu.Lock()
+	if b.kinds == nil {
+		b.kinds = map[string]journal.MailKind{}
+	}
+	b.kinds[m.Run+"/"+m.ID] = m.Kind
+	b.mu.Unlock()
 	return b.Memory.Post(ctx, m)
 }
 

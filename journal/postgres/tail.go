@@ -24,6 +24,30 @@ const (
 	selectOwnState = `SELECT name, value FROM state WHERE tenant = $1 AND owner = $2`
 )
 
+// selectEntered finds who has read a message. An index holds those that were read.
+const selectEntered = `SELECT r.id FROM conversation c JOIN mail m ON m.tenant = c.tenant AND m.id = $1 AND m.kind = 'message' AND m.read = 1
+	JOIN run r ON r.key = m.run AND r.conversation = c.key WHERE c.id = $2`
+
+// Entered implements [journal.Tailer].
+func (s *Store) Entered(ctx context.Context, conversation, id string) (run string, err error) {
+	const op = "journal entered"
+	if err := alive(ctx, op); err != nil {
+		return "", err
+	}
+	if err := names(op, conversation, id); err != nil {
+		return "", err
+	}
+	err = s.transact(ctx, op, ofConversation(conversation), func(x *tx) error {
+		var there bool
+		run = ""
+		if err := x.begin(beginRead, ask(selectEntered, []any{id, conversation}, &there, &run)); err != nil {
+			return err
+		}
+		return x.more(do(`COMMIT`))
+	})
+	return run, err
+}
+
 // Tail implements [journal.Tailer].
 func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	const op = "journal tail"

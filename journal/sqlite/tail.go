@@ -25,6 +25,28 @@ const (
 	selectOwnState = `SELECT name, value FROM state WHERE tenant = ? AND owner = ?`
 )
 
+// selectEntered finds who has read a message. An index holds those that were read.
+const selectEntered = `SELECT r.id FROM mail m JOIN run r ON r.key = m.run JOIN conversation c ON c.key = r.conversation
+	WHERE m.id = ? AND m.kind = 'message' AND m.read = 1 AND c.id = ?`
+
+// Entered implements [journal.Tailer].
+func (s *Store) Entered(ctx context.Context, conversation, id string) (run string, err error) {
+	return s.reader.entered(ctx, conversation, id)
+}
+
+func (r *reader) entered(ctx context.Context, conversation, id string) (run string, err error) {
+	const op = "journal entered"
+	if err := alive(ctx, op); err != nil {
+		return "", err
+	}
+	if !r.enter() {
+		return "", isClosed(op)
+	}
+	defer r.leave()
+	_, err = r.row(ctx, selectEntered, []any{id, conversation}, &run)
+	return run, fault(op, err)
+}
+
 // Tail implements [journal.Tailer].
 func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	return s.reader.tail(ctx, conversation)

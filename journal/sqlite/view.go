@@ -106,6 +106,11 @@ func (r *Reader) Tail(ctx context.Context, conversation string) (journal.Tail, e
 	return r.reader.tail(ctx, conversation)
 }
 
+// Entered implements [journal.Tailer].
+func (r *Reader) Entered(ctx context.Context, conversation, id string) (run string, err error) {
+	return r.reader.entered(ctx, conversation, id)
+}
+
 // Conversations implements [journal.Lister].
 func (r *Reader) Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
 	return conversations(ctx, r.reader.look, tenant, after, limit)

@@ -81,6 +81,7 @@ const (
 	ends     promise = "P7: every run comes to an end"
 	billed   promise = "P10: usage once per model call"
 	answered promise = "P11: an answer is accepted once"
+	paired   promise = "a model is never shown a history that no provider takes"
 )
 
 // finding is a promise that was broken, and how.
@@ -97,6 +98,7 @@ type figures struct {
 	lost, reconciled, messages, answers int
 	joined, refused, unknownUsage       int
 	repeats, seen, later                int
+	compactions, summed                 int
 }
 
 func (f *figures) add(g figures) {
@@ -122,6 +124,8 @@ func (f *figures) add(g figures) {
 		{&f.seen, &g.seen},
 		{&f.refused, &g.refused},
 		{&f.unknownUsage, &g.unknownUsage},
+		{&f.compactions, &g.compactions},
+		{&f.summed, &g.summed},
 	} {
 		*p.to += *p.from
 	}
@@ -132,12 +136,14 @@ func (f *figures) String() string {
 		"%d model calls, %d of them lost; usage unknown of %d attempts\n"+
 		"%d tool calls, %d effects, %d attempts repeated by class, %d reconciled\n"+
 		"%d in doubt (%d of them had happened), %d shown to a model, %d to the model of the next run\n"+
-		"%d messages (%d joined a run, %d refused, %d said again), %d answers",
+		"%d messages (%d joined a run, %d refused, %d said again), %d answers\n"+
+		"%d compactions, %d of them with a summary",
 		f.runs, f.completed, f.cancelled, f.events, f.seen,
 		f.models, f.lost, f.unknownUsage,
 		f.tools, f.effects, f.repeated, f.reconciled,
 		f.doubts, f.happened, f.shown, f.later,
-		f.messages, f.joined, f.refused, f.repeats, f.answers)
+		f.messages, f.joined, f.refused, f.repeats, f.answers,
+		f.compactions, f.summed)
 }
 
 // stepKey names a step of a run.
@@ -185,6 +191,7 @@ type checker struct {
 	deeds    map[stepKey][]ledger.Entry
 	showings map[attemptKey][]ledger.Entry
 	bills    map[attemptKey][]ledger.Entry
+	places   map[attemptKey]int64 // where an attempt begins
 }
 
 // check gives what is wrong, and what there is.
@@ -193,6 +200,7 @@ func (r *record) check() ([]finding, figures) {
 		record: r, steps: map[stepKey]*step{}, status: map[string]event.RunStatus{}, turns: map[string]int{}, marks: map[string][]string{},
 		answers: map[string][]*event.Answered{}, askedBy: map[stepKey][]string{}, deeds: map[stepKey][]ledger.Entry{},
 		showings: map[attemptKey][]ledger.Entry{}, bills: map[attemptKey][]ledger.Entry{},
+		places: map[attemptKey]int64{},
 	}
 	for i := range r.talks {
 		c.readTalk(&r.talks[i])
@@ -200,6 +208,9 @@ func (r *record) check() ([]finding, figures) {
 	c.readLedger()
 	c.checkTools()
 	c.checkModels()
+	for i := range c.talks {
+		c.checkCompactions(&c.talks[i])
+	}
 	c.checkOrders()
 	c.checkSights()
 	c.checkClients()
@@ -305,6 +316,7 @@ func (c *checker) readStep(t *talk, e *event.Event) event.Usage {
 		}
 		s.begun = append(s.begun, e.Time)
 		s.open = true
+		c.places[attemptKey{key, e.Attempt}] = e.Seq
 	case *event.Asked:
 		s.open = false
 		c.askedBy[key] = append(c.askedBy[key], b.Token)
@@ -313,14 +325,15 @@ func (c *checker) readStep(t *talk, e *event.Event) event.Usage {
 		s.usage[e.Attempt] = b.Usage
 		return b.Usage
 	case *event.StepEnded:
-		again := b.Outcome == event.OutcomeLost || !b.RetryAt.IsZero()
+		// What a model refuses as too long it is asked again when less is shown.
+		again := b.Outcome == event.OutcomeLost || !b.RetryAt.IsZero() || b.Err != nil && b.Err.Kind == event.ErrContextOverflow
 		if again {
 			s.open = false
 		} else {
 			c.endStep(at, s, e, b.Outcome)
 		}
 		s.result = b.Result
-		if s.kind == event.StepModel {
+		if s.kind != event.StepTool {
 			if b.UsageUnknown {
 				s.unknown[e.Attempt] = true
 			} else {
@@ -349,10 +362,10 @@ func (c *checker) endStep(at string, s *step, e *event.Event, outcome event.Outc
 
 // readLedger sorts the ledger.
 func (c *checker) readLedger() {
-	models := map[[3]string]string{}
+	models := map[[4]string]string{}
 	for key, s := range c.steps {
-		if s.kind == event.StepModel {
-			models[[3]string{key.run, s.scope, fmt.Sprint(s.cycle)}] = key.step
+		if s.kind != event.StepTool {
+			models[[4]string{string(s.kind), key.run, s.scope, fmt.Sprint(s.cycle)}] = key.step
 		}
 	}
 	for i := range c.entries {
@@ -363,7 +376,7 @@ func (c *checker) readLedger() {
 		case ledger.Reconcile:
 			c.count.reconciled++
 		case ledger.Shown, ledger.Billed:
-			name, ok := models[[3]string{e.Run, e.Scope, fmt.Sprint(e.Cycle)}]
+			name, ok := models[[4]string{string(e.Kind), e.Run, e.Scope, fmt.Sprint(e.Cycle)}]
 			key := attemptKey{stepKey{e.Run, name}, e.Attempt}
 			if !ok || len(c.steps[key.stepKey].begun) < e.Attempt {
 				c.find(once, "the model was called for cycle %d of %q in %s, attempt %d, which the log does not begin",
@@ -550,12 +563,13 @@ func (c *checker) checkModels() {
 		}
 	}
 	for key, s := range c.steps {
-		if s.kind != event.StepModel {
+		if s.kind == event.StepTool {
 			continue
 		}
 		c.count.models++
-		// A call that was lost may have its run cancelled before it is made again.
-		if s.ended == 0 && (s.open || c.status[key.run] == event.RunCompleted) {
+		// A call that was lost may have its run cancelled before it is made again, and a summary
+		// may not be needed any more.
+		if s.ended == 0 && (s.open || s.kind == event.StepModel && c.status[key.run] == event.RunCompleted) {
 			c.find(ends, "%s of %s never ends", key.step, key.run)
 		}
 		c.count.lost += len(s.begun) - 1

@@ -399,6 +399,64 @@ func spoils() []spoil {
 				return true
 			})
 		}},
+		{"a compaction is there twice", once, func(r *record) bool {
+			return r.eachEvent(func(t *talk, i int, e *event.Event) bool {
+				if b, ok := e.Body.(*event.Compacted); !ok || len(worker.SumsOf(b.Summary)) == 0 {
+					return false
+				}
+				t.insert(i+1, *e)
+				return true
+			})
+		}},
+		{"a window is moved twice", once, func(r *record) bool {
+			return r.eachEvent(func(t *talk, i int, e *event.Event) bool {
+				if b, ok := e.Body.(*event.Compacted); !ok || len(worker.SumsOf(b.Summary)) > 0 {
+					return false
+				}
+				t.insert(i+1, *e)
+				return true
+			})
+		}},
+		{"a summary is paid for and lost", once, func(r *record) bool {
+			return r.eachEvent(func(t *talk, i int, e *event.Event) bool {
+				if b, ok := e.Body.(*event.Compacted); !ok || len(worker.SumsOf(b.Summary)) == 0 {
+					return false
+				}
+				t.drop(i)
+				return true
+			})
+		}},
+		{"a model is shown a summary twice", kept, func(r *record) bool {
+			return r.eachEntry(func(e *ledger.Entry) bool {
+				if len(e.Sums) == 0 {
+					return false
+				}
+				e.Sums = append(slices.Clone(e.Sums), e.Sums[0])
+				return true
+			})
+		}},
+		{"a model is shown no summary of what is left out", kept, func(r *record) bool {
+			return r.eachEntry(func(e *ledger.Entry) bool {
+				shown := len(e.Sums) > 0
+				e.Sums = nil
+				return shown
+			})
+		}},
+		{"a model is not shown what is not left out", kept, func(r *record) bool {
+			return r.eachEntry(func(e *ledger.Entry) bool {
+				if len(e.Marks) < 2 {
+					return false
+				}
+				e.Marks = e.Marks[1:]
+				return true
+			})
+		}},
+		{"a model is shown a call without its result", paired, func(r *record) bool {
+			return r.eachEntry(func(e *ledger.Entry) bool {
+				e.Broken = "message 3 leaves 1 calls without a result"
+				return e.Op == ledger.Shown
+			})
+		}},
 		{"an order that nobody answers", kept, func(r *record) bool {
 			r.orders[0].told = nil
 			return true

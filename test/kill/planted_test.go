@@ -25,6 +25,7 @@ func TestPlanted(t *testing.T) {
 		"asked taken for begun":             {effects, []way{{point: "tool/asked", at: 3}, {point: "drive/sent", at: 40}}},
 		"send before commit":                {dense, []way{{point: "drive/commit", at: 3}, {point: "drive/commit", at: 6}}},
 		"usage twice":                       {billed, nil},
+		"compacted twice":                   {once, nil},
 		"message lost":                      {kept, nil},
 		"message twice":                     {kept, nil},
 	} {

@@ -114,3 +114,10 @@ func (s tailStore) Tail(ctx context.Context, conversation string) (journal.Tail,
 		return s.base.(journal.Tailer).Tail(ctx, conversation)
 	})
 }
+
+// Entered implements [journal.Tailer].
+func (s tailStore) Entered(ctx context.Context, conversation, id string) (string, error) {
+	return call(s.p, Tail, who(ctx), func() (string, error) {
+		return s.base.(journal.Tailer).Entered(ctx, conversation, id)
+	})
+}

@@ -50,14 +50,19 @@ type Entry struct {
 	Key   string       `json:"key,omitempty"`
 	Tool  string       `json:"tool,omitempty"`
 	Class event.Effect `json:"class,omitempty"`
+	// Kind goes with models: what kind of step called it.
+	Kind event.StepKind `json:"kind,omitempty"`
 	// Answer is what a person answered before the effect.
 	Answer string `json:"answer,omitempty"`
 	// Usage goes with Billed.
 	Usage event.Usage `json:"usage,omitzero"`
 	// Doubts are the calls whose results the model is told to be in doubt, Marks
-	// the messages that it is shown, each in their order.
+	// the messages that it is shown, Sums the summaries that stand in the place of
+	// others, each in their order. Broken says why no provider would take such a history.
 	Doubts []string `json:"doubts,omitempty"`
 	Marks  []string `json:"marks,omitempty"`
+	Sums   []string `json:"sums,omitempty"`
+	Broken string   `json:"broken,omitempty"`
 }
 
 // Reply is the ledger's answer.

@@ -34,11 +34,30 @@ var Tools = map[string]event.Effect{
 // Dump is how many bytes the tool of that name gives.
 const Dump = 8<<20 - 1<<10
 
-// newAgent makes the agent. Its model reads in the message what to do; see [planOf].
+// What a conversation may grow to before less of it is shown. It is little, so that a
+// process often dies while that happens.
+const (
+	window  = 3   // messages of the helper
+	room    = 600 // tokens of the clerk
+	refused = 12  // messages that the clerk's provider refuses: more than these
+)
+
+// newAgent makes the agent. Its model reads in the message what to do; see [planOf]. What it
+// is shown of a long conversation is a summary; what its helper is shown, the newest messages.
 func newAgent(world *ledger.Client, lie Lie) *braid.Agent {
-	helper := braid.New(HelperName, newModel("helper", world, lie), tools(world, lie)...)
-	return braid.New(AgentName, newModel("clerk", world, lie), tools(world, lie)...).
-		Use(braid.AsTool(helper, "Does a part of the work."))
+	memory := &model{Model: demo.Answer("memory", sumUp), world: world, lie: lie, kind: event.StepCompaction}
+	clerk := newModel("clerk", world, lie)
+	clerk.most = refused
+	helper := braid.New(HelperName, newModel("helper", world, lie), tools(world, lie)...).
+		Use(braid.Manage(braid.Management{By: braid.SlidingWindow(window)}))
+	return braid.New(AgentName, clerk, tools(world, lie)...).
+		Use(braid.AsTool(helper, "Does a part of the work.")).
+		Use(braid.Manage(braid.Management{By: braid.Summarize{Model: memory, Recent: 4}, Context: room}))
+}
+
+// sumUp is what the model says that sums a conversation up: only that it did, and when.
+func sumUp(req *braid.ModelRequest) demo.Rule {
+	return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("Much was said {%s.%s.%d}.", req.Run, req.Scope, req.Cycle))}}
 }
 
 type nothing struct{}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"regexp"
 	"strings"
@@ -20,10 +21,13 @@ type model struct {
 
 	world *ledger.Client
 	lie   Lie
+	// kind is what it is called for, and most how many messages it takes; 0 is any number.
+	kind event.StepKind
+	most int
 }
 
 func newModel(name string, world *ledger.Client, lie Lie) *model {
-	return &model{Model: demo.Answer(name, answer), world: world, lie: lie}
+	return &model{Model: demo.Answer(name, answer), world: world, lie: lie, kind: event.StepModel}
 }
 
 // Stream implements [braid.Model].
@@ -31,13 +35,20 @@ func (m *model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 	return func(yield func(braid.Chunk, error) bool) {
 		e := ledger.Entry{
 			Op: ledger.Shown, Run: req.Run, Scope: req.Scope, Cycle: req.Cycle, Attempt: req.Attempt,
-			Doubts: doubtsIn(req.Messages), Marks: marksIn(req.Messages),
+			Kind: m.kind, Doubts: doubtsIn(req.Messages),
+		}
+		if m.kind == event.StepModel {
+			e.Marks, e.Sums, e.Broken = namesIn(req.Messages, MarksOf), namesIn(req.Messages, sumsOf), wrongWith(req.Messages)
 		}
 		if _, err := m.world.Enter(ctx, e); err != nil {
 			yield(braid.Chunk{}, err)
 			return
 		}
-		e.Doubts, e.Marks = nil, nil
+		e.Doubts, e.Marks, e.Sums, e.Broken = nil, nil, nil, ""
+		if m.most > 0 && len(req.Messages) > m.most {
+			yield(braid.Chunk{}, &event.Error{Kind: event.ErrContextOverflow, Message: "That is too much."})
+			return
+		}
 		for chunk, err := range m.Model.Stream(ctx, req) {
 			switch chunk.Kind {
 			case braid.ChunkText:
@@ -79,19 +90,19 @@ func doubtsIn(messages []event.Message) (calls []string) {
 // markPattern finds the name that each message of a test carries.
 var markPattern = regexp.MustCompile(`<([a-z0-9.-]+)>`)
 
-// marksIn lists the marks that people's messages carry.
-func marksIn(messages []event.Message) (marks []string) {
+// namesIn lists what the user's messages carry.
+func namesIn(messages []event.Message, of func(string) []string) (names []string) {
 	for _, m := range messages {
 		if m.Role != event.RoleUser {
 			continue
 		}
 		for _, b := range m.Content {
 			if text, ok := b.(*event.Text); ok {
-				marks = append(marks, MarksOf(text.Text)...)
+				names = append(names, of(text.Text)...)
 			}
 		}
 	}
-	return marks
+	return names
 }
 
 // MarksOf lists the marks in a text, such as "<c1-7>".
@@ -100,4 +111,49 @@ func MarksOf(text string) (marks []string) {
 		marks = append(marks, m[1])
 	}
 	return marks
+}
+
+// sumPattern finds the name that each summary carries.
+var sumPattern = regexp.MustCompile(`\{([^{}]+)\}`)
+
+func sumsOf(text string) (sums []string) {
+	for _, m := range sumPattern.FindAllStringSubmatch(text, -1) {
+		sums = append(sums, m[1])
+	}
+	return sums
+}
+
+// SumsOf lists the summaries that blocks are, such as "{run.scope.3}".
+func SumsOf(blocks []event.Block) []string { return sumsOf(event.TextOf(blocks)) }
+
+// wrongWith says why a provider would refuse a history, "" for not at all: a call has its result in the
+// very next message, and a result its call in the one before.
+func wrongWith(messages []event.Message) string {
+	open := map[string]bool{}
+	for i := range messages {
+		m := &messages[i]
+		if want := []event.Role{event.RoleUser, event.RoleAssistant}[i%2]; m.Role != want {
+			return fmt.Sprintf("message %d is the %s's", i, m.Role)
+		}
+		calls := map[string]bool{}
+		for _, b := range m.Content {
+			switch b := b.(type) {
+			case *event.ToolCall:
+				calls[b.ID] = true
+			case *event.ToolResult:
+				if !open[b.Call] {
+					return fmt.Sprintf("message %d has a result of %q, and no call before it", i, b.Call)
+				}
+				delete(open, b.Call)
+			}
+		}
+		if len(open) > 0 {
+			return fmt.Sprintf("message %d leaves %d calls without a result", i, len(open))
+		}
+		open = calls
+	}
+	if len(open) > 0 || len(messages)%2 == 0 {
+		return "the last message is not the user's"
+	}
+	return ""
 }
