@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
@@ -45,9 +46,28 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		return bad("the body is no JSON object", "/openapi.json says what it may hold")
 	}
 	if err := strictjson.Unmarshal(data, v); err != nil {
-		return bad("the body cannot be read: "+err.Error(), "send one JSON object, each name once; /openapi.json says what it may hold")
+		return unreadable(err)
 	}
 	return nil
+}
+
+// unreadable says what is wrong with a body, and never repeats a value of it: that may be as
+// long as the body, or a secret in the wrong place.
+func unreadable(err error) error {
+	what := err.Error()
+	if errors.Is(err, strictjson.BadValue) {
+		cause, ours := errors.AsType[*event.Error](err)
+		_, late := errors.AsType[*time.ParseError](err)
+		switch {
+		case ours:
+			what = cause.Message
+		case late:
+			what = "a time is needed, such as 2026-11-21T07:00:00Z"
+		default:
+			what = "a value is not of its form"
+		}
+	}
+	return bad("the body cannot be read: "+what, "send one JSON object, each name once; /openapi.json says what it may hold")
 }
 
 func bad(message, hint string) error {
@@ -56,6 +76,9 @@ func bad(message, hint string) error {
 
 // longestValue bounds a parameter of an address.
 const longestValue = cursor.Longest
+
+// isText reports whether every database can keep it as text.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // query reads the parameters of a request's address; one that is unknown or doubled
 // is refused.
@@ -76,7 +99,7 @@ func query(r *http.Request, known ...string) (map[string]string, error) {
 			}
 			return nil, bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
 		}
-		if text := list[0]; len(text) > longestValue || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		if text := list[0]; len(text) > longestValue || !isText(text) {
 			return nil, bad("the parameter "+name+" is too long, or no text", "send at most "+strconv.Itoa(longestValue)+" bytes of UTF-8, without zero characters")
 		}
 		values[name] = list[0]

@@ -59,7 +59,3 @@ func merged(value, patch any) any {
 	}
 	return into
 }
-
-func unreadable(err error) error {
-	return bad("the body cannot be read: "+err.Error(), "send one JSON object, each name once; /openapi.json says what it may hold")
-}

@@ -48,8 +48,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			})
 			return
 		}
-		if p := r.URL.EscapedPath(); clean(p) != p {
-			// The mux would send the caller elsewhere, in a form that is not ours.
+		if p := r.URL.EscapedPath(); clean(p) != p || !isText(r.URL.Path) {
+			// The mux would send the caller elsewhere, in a form that is not ours; and of what is no
+			// text there is no id, in whichever database.
 			s.turnAway(w, r, &event.Error{
 				Kind: event.ErrNotFound, Message: "there is no such path", Hint: "/openapi.json lists them; write them without . and .. and //",
 			})

@@ -4,17 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"iter"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	cursors "github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 )
@@ -152,7 +152,8 @@ func (s *Service) conversation(ctx context.Context, row Row) (Conversation, erro
 
 // Page is a part of a list.
 type Page struct {
-	// Cursor is what the page before gave as Next; empty begins.
+	// Cursor is what the page before gave as Next; empty begins. It is good for the same tenant and
+	// the same choice of Archived alone.
 	Cursor string
 	// Limit is at most [MostPage]; 0 means [DefaultPage].
 	Limit    int
@@ -164,11 +165,6 @@ const (
 	DefaultPage = 20
 	MostPage    = 100
 )
-
-type cursor struct {
-	Created int64  `json:"c"`
-	ID      string `json:"i"`
-}
 
 // ListConversations lists the tenant's conversations, newest first. next is the
 // cursor of the page after this one; empty means that there is none.
@@ -184,16 +180,17 @@ func (s *Service) ListConversations(ctx context.Context, p Principal, page Page)
 		page.Limit = DefaultPage
 	}
 	q := Query{Archived: page.Archived, Limit: page.Limit + 1}
+	name := op + " " + strconv.Quote(p.Tenant) + " " + strconv.FormatBool(page.Archived)
 	if page.Cursor != "" {
-		var c cursor
-		raw, err := base64.RawURLEncoding.DecodeString(page.Cursor)
-		if err == nil {
-			err = json.Unmarshal(raw, &c)
+		place, ok := cursors.Decode(name, page.Cursor, 2)
+		if !ok {
+			return nil, "", foreignCursor(op)
 		}
-		if err != nil || c.ID == "" {
-			return nil, "", invalid(op, "the cursor is none that was given out", "begin again without one")
+		created, err := strconv.ParseInt(place[0], 10, 64)
+		if err != nil || checkID(op, "conversation", conversationPrefix, place[1]) != nil {
+			return nil, "", foreignCursor(op)
 		}
-		q.Created, q.ID = time.UnixMicro(c.Created).UTC(), c.ID
+		q.Created, q.ID = time.UnixMicro(created).UTC(), place[1]
 	}
 	list, err = s.options.Rows.List(ctx, p.Tenant, q)
 	if err != nil || len(list) <= page.Limit {
@@ -201,8 +198,7 @@ func (s *Service) ListConversations(ctx context.Context, p Principal, page Page)
 	}
 	list = list[:page.Limit]
 	last := list[len(list)-1]
-	raw, err := json.Marshal(cursor{last.Created.UnixMicro(), last.ID})
-	return list, base64.RawURLEncoding.EncodeToString(raw), err
+	return list, cursors.Encode(name, strconv.FormatInt(last.Created.UnixMicro(), 10), last.ID), nil
 }
 
 // Changes are what may be changed of a conversation; nil leaves a field as it is. A

@@ -71,6 +71,8 @@ func (r *RunRequest) check(op string) error {
 		return invalid(op, "the input is empty", "say something in user_input")
 	case !utf8.ValidString(r.Input) || !utf8.ValidString(r.Executor) || !utf8.ValidString(r.Model) || !utf8.ValidString(r.Key):
 		return invalid(op, "the request is not valid UTF-8", "convert it to UTF-8 first")
+	case strings.ContainsRune(r.Executor+r.Model+r.Key, 0): // not every journal can keep it
+		return invalid(op, "the executor, the model or the key holds a zero character", "leave it out")
 	case r.Limits.negative():
 		return invalid(op, "a limit is negative", "leave it out for the service's own bound")
 	}

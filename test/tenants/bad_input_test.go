@@ -1,0 +1,537 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/internal/raced"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// Whatever is wrong in a request, in each place that the API's document says a request has: it is
+// refused in the one form, it is never the server's fault, and it tells nothing of others.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		open func(t *testing.T) (store, *database.DB)
+	}{{"sqlite", openSQLite}, {"postgres", openPostgres}} {
+		t.Run(c.name, func(t *testing.T) {
+			logs, db := c.open(t)
+			b := badInput(t, open(t, 2, logs, db))
+			b.paths()
+			b.addresses()
+			b.cursors()
+			b.bodies()
+			b.heads()
+			b.restore()
+			b.foreign()
+			b.restore()
+			// And all is as well as before.
+			run, err := b.client(0).Run(t.Context(), b.ids[0]["id"], "hello", client.RunOptions{})
+			if err != nil || run.Status != "completed" {
+				t.Errorf("a run afterwards: %+v, %v", run, err)
+			}
+			if b.asked < 5000/b.every() {
+				t.Errorf("%d requests were sent", b.asked)
+			}
+			t.Logf("%d requests", b.asked)
+		})
+	}
+}
+
+// bad asks for what cannot be.
+type bad struct {
+	*site
+
+	t   *testing.T
+	all []operation
+	// ids are those of each tenant's things, by the names that they have in paths; keys are of a key
+	// that may do all in its tenant.
+	ids   []map[string]string
+	keys  []string
+	http  *http.Client
+	asked int
+	// cases counts what is tried or left out.
+	cases int
+}
+
+// every is how many cases there are to one that is tried: the race detector makes them all take half a
+// minute, and sees in some of them what it sees in all. The suite of peers has it try them all.
+func (b *bad) every() int {
+	if raced.On && os.Getenv("BRAID_LOAD") != "full" {
+		return 11
+	}
+	return 1
+}
+
+// try reports whether the next case is to be tried.
+func (b *bad) try() bool {
+	b.cases++
+	return b.cases%b.every() == 0
+}
+
+// some are those of the cases that are to be tried.
+func some[T any](b *bad, cases ...T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, c := range cases {
+			if b.try() && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+const operatorToken = "the-operators-own-token"
+
+func badInput(t *testing.T, s *site) *bad {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	b := &bad{site: s, t: t, all: document(t), http: &http.Client{Transport: transport}}
+	ctx := t.Context()
+	admin := b.as(operatorToken).Admin()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	scopes := slices.DeleteFunc(service.Scopes(), func(s directory.Scope) bool { return s == service.ScopeOperator })
+	shared := map[string]string{}
+	for _, name := range []string{"shared-one", "shared-two"} { // two of each, so that lists have two pages
+		model, err := admin.CreateModel(ctx, "", client.NewModel{ID: name, Provider: "demo", Name: "assistant"})
+		must(err)
+		key, _, err := admin.CreateKey(ctx, "", client.NewKey{Scopes: []string{"operator"}})
+		must(err)
+		shared["shared model"], shared["shared key"] = model.ID, key.ID
+	}
+	for n := range 2 {
+		tenant := tenantID(n)
+		_, token, err := s.people.CreateKey(ctx, operator, directory.Key{Tenant: tenant, Scopes: scopes}, "")
+		must(err)
+		b.keys = append(b.keys, token.Reveal())
+		api := b.as(token.Reveal())
+		ids := maps.Clone(shared)
+		ids["tenant"], ids["version"], ids["token"] = tenant, "1", "question_none"
+		for _, archived := range []bool{true, true, false, false} {
+			conv, err := api.Create(ctx, client.NewConversation{Title: "talk"})
+			must(err)
+			for range 2 {
+				run, err := api.Run(ctx, conv.ID, "hello", client.RunOptions{Executor: "web"})
+				must(err)
+				ids["run"] = run.RunID
+			}
+			ids["id"] = conv.ID
+			_, err = api.Update(ctx, conv.ID, client.Changes{Archived: &archived})
+			must(err)
+		}
+		suffix := fmt.Sprint("of-", n)
+		agent, err := admin.CreateAgent(ctx, tenant, "agent-"+suffix, client.AgentSpec{Instructions: "One."})
+		must(err)
+		_, err = admin.UpdateAgent(ctx, tenant, agent.ID, 0, client.Patch{"instructions": "Two."})
+		must(err)
+		model, err := admin.CreateModel(ctx, tenant, client.NewModel{ID: "model-" + suffix, Provider: "demo", Name: "assistant"})
+		must(err)
+		key, _, err := admin.CreateKey(ctx, tenant, client.NewKey{Scopes: []string{"read"}})
+		must(err)
+		ids["agent"], ids["model"], ids["key"] = agent.ID, model.ID, key.ID
+		b.ids = append(b.ids, ids)
+	}
+	return b
+}
+
+// restore gives the tenant back what it is made of: some of what was tried is no mistake.
+func (b *bad) restore() {
+	b.t.Helper()
+	admin, tenant := b.as(operatorToken).Admin(), b.ids[0]["tenant"]
+	_, tenantErr := admin.UpdateTenant(b.t.Context(), tenant, 0, client.Patch{
+		"limits": nil, "policy": nil, "retention": nil, "status": client.Active, "default_agent": "helper", "default_model": "sonnet",
+	})
+	_, modelErr := admin.UpdateModel(b.t.Context(), tenant, "best", 0, client.Patch{"status": client.Active})
+	if err := errors.Join(tenantErr, modelErr); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// as is the client of a credential.
+func (b *bad) as(token string) *client.Client {
+	b.t.Helper()
+	c, err := client.New(b.URL, secret.New(token), client.Options{HTTP: b.http})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// token is that of whoever may ask for the operation, as the first tenant.
+func (b *bad) token(o *operation) string {
+	if strings.HasPrefix(o.path, "/v1/admin") || o.scope == "operator" {
+		return operatorToken
+	}
+	return b.keys[0]
+}
+
+// at is the operation's path with these ids, which are escaped.
+func (o *operation) at(ids map[string]string) string {
+	path := o.path
+	for _, name := range o.params {
+		id := ids[name]
+		if other, ok := ids["shared "+name]; ok && !slices.Contains(o.params, "tenant") && strings.HasPrefix(o.path, "/v1/admin") {
+			id = other
+		}
+		path = strings.Replace(path, "{"+name+"}", id, 1)
+	}
+	return path
+}
+
+// reply is what was answered.
+type reply struct {
+	status        int
+	code, message string
+	body          string
+}
+
+// ask sends a request and looks at what each answer must be.
+func (b *bad) ask(o *operation, token, path, body string, headers ...string) reply {
+	b.t.Helper()
+	b.asked++
+	ctx, stop := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, o.method, b.URL+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "application/json")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := b.http.Do(req)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", o.method, path, err)
+	}
+	defer res.Body.Close()
+	r := reply{status: res.StatusCode}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return r // it has no end
+	}
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.body = string(raw)
+	if res.StatusCode < 400 {
+		return r
+	}
+	var e struct {
+		Error struct {
+			Code, Message string
+			RequestID     string `json:"request_id"`
+		}
+	}
+	told := json.Unmarshal(raw, &e) == nil && e.Error.Code != "" && e.Error.Message != "" && e.Error.RequestID != "" && len(e.Error.Message) < 300
+	for _, inside := range []string{"SQLSTATE", "sqlite", "pgconn", "goroutine", ".go:", "braid_service"} {
+		told = told && !strings.Contains(strings.Replace(r.body, e.Error.RequestID, "", 1), inside)
+	}
+	if !told || res.StatusCode >= 500 {
+		b.t.Errorf("%s %.200s %.200q: %d %.600s", o.method, path, body, res.StatusCode, raw)
+	}
+	r.code, r.message = e.Error.Code, e.Error.Message
+	return r
+}
+
+// refused asks for what is to be refused with one of these statuses.
+func (b *bad) refused(o *operation, what, path, body string, headers []string, want ...int) {
+	b.t.Helper()
+	if r := b.ask(o, b.token(o), path, body, headers...); !slices.Contains(want, r.status) {
+		b.t.Errorf("%s, %.100s: %d %.300s; want %v", o, what, r.status, r.body, want)
+	}
+}
+
+// body is one that is taken; "" where there need be none.
+func (o *operation) good() string {
+	if o.body == nil {
+		return ""
+	}
+	return o.with(nil, nil)
+}
+
+// paths puts what is no id into each place of a path.
+func (b *bad) paths() {
+	b.t.Helper()
+	for i := range b.all {
+		o := &b.all[i]
+		for _, name := range o.params {
+			for id := range some(
+				b, "%00", "%FF", "%2e%2e%2fx", "a%2Fb", "%F0%9F%92%A9", "x%20y", "*", "0", "-1", "99999999999999999999", strings.Repeat("a", 3000), "%27%20OR%201=1%20--", "Conv_x",
+			) {
+				ids := maps.Clone(b.ids[0])
+				ids[name], ids["shared "+name] = id, id
+				b.refused(o, name+" of "+id, o.at(ids), o.good(), nil, 404)
+			}
+		}
+	}
+}
+
+// words are parameters that are any text, beside those that are numbers, times and such.
+var words = []string{"conversation", "run", "executor", "model", "tool", "action", "object"}
+
+// addresses puts what is none into each parameter.
+func (b *bad) addresses() {
+	b.t.Helper()
+	for i := range b.all {
+		o := &b.all[i]
+		if len(o.query) == 0 {
+			continue
+		}
+		at := o.at(b.ids[0]) + "?"
+		for _, name := range o.query {
+			for value := range some(b, "%00", "a%00b", "%FF", strings.Repeat("x", 5000), "%ED%A0%80") {
+				b.refused(o, name+"="+value, at+name+"="+value, "", nil, 400)
+			}
+			for value := range some(b, "x", "-1", "1.5", "0x1", "1e3", "9223372036854775808", "'%20OR%201=1%20--", "[]", "%7B%7D", "id%20desc", "NaN", "2026-13-45") {
+				if r := b.ask(o, b.token(o), at+name+"="+value, ""); r.status != 400 && !slices.Contains(words, name) {
+					b.t.Errorf("%s, %s=%s: %d %.300s", o, name, value, r.status, r.body)
+				} else if r.status == 200 && !strings.Contains(r.body, `"data":[]`) {
+					b.t.Errorf("%s, %s=%s finds %.300s", o, name, value, r.body)
+				}
+			}
+			b.refused(o, name+" twice", at+name+"=1&"+name+"=1", "", nil, 400)
+		}
+		for other := range some(b, "colour=red", "tenant="+b.ids[1]["tenant"], "Limit=1", "limit[]=1", "%zz=1", "limit=1;sort=id", "order=id", strings.Repeat("k", 5000)+"=1") {
+			b.refused(o, other, at+other, "", nil, 400)
+		}
+	}
+}
+
+// next gives the cursor behind the first row of a list.
+func (b *bad) next(o *operation, token, path string) string {
+	b.t.Helper()
+	var page struct {
+		Next string `json:"next_cursor"`
+	}
+	r := b.ask(o, token, path, "")
+	if err := json.Unmarshal([]byte(r.body), &page); err != nil || page.Next == "" {
+		b.t.Errorf("%s: a list of one page: %d %s", path, r.status, r.body)
+	}
+	return page.Next
+}
+
+// listed is the address of a list's page: of one row, with this parameter.
+func (o *operation) listed(ids map[string]string, name, value string) string {
+	q := url.Values{"limit": {"1"}}
+	if slices.Contains(o.query, "by") {
+		q.Set("by", "run") // it is a list of several rows then
+	}
+	return o.at(ids) + "?" + q.Encode() + "&" + url.Values{name: {value}}.Encode()
+}
+
+// cursors sends each list's to each other list, to another tenant's, with another filter, and changed.
+func (b *bad) cursors() {
+	b.t.Helper()
+	given := map[*operation]string{}
+	for i := range b.all {
+		if o := &b.all[i]; slices.Contains(o.query, "cursor") {
+			given[o] = b.next(o, b.token(o), o.listed(b.ids[0], "cursor", ""))
+		}
+	}
+	if len(given) < 14 {
+		b.t.Errorf("there are %d lists", len(given))
+	}
+	filters := map[string]string{
+		"status": "active", "sort": "-created_at", "archived": "true", "conversation": "conv_x", "run": b.ids[0]["run"], "executor": "web",
+		"model": "x", "tool": "look", "from": "2020-01-01", "to": "2100-01-01", "action": "key.create", "object": "x",
+	}
+	for o, own := range given {
+		at := o.listed(b.ids[0], "cursor", own)
+		if r := b.ask(o, b.token(o), at, ""); r.status != 200 {
+			b.t.Errorf("%s: its own cursor: %d %s", o, r.status, r.body)
+		}
+		for other, cursor := range given {
+			same := other == o || strings.HasSuffix(other.path, "/conversations") && strings.HasSuffix(o.path, "/conversations") // the one list, by two doors
+			if !same && b.try() {
+				b.refused(o, "the cursor of "+other.path, o.listed(b.ids[0], "cursor", cursor), "", nil, 400)
+			}
+		}
+		for _, name := range o.query {
+			if value, ok := filters[name]; ok {
+				b.refused(o, "a cursor with another "+name, at+"&"+name+"="+value, "", nil, 400)
+			}
+		}
+		b.refused(o, "a cursor of another sum", strings.Replace(at, "by=run", "by=day", 1), "", nil, map[bool]int{true: 400, false: 200}[strings.Contains(at, "by=")])
+		flip := []byte(own)
+		flip[len(flip)/2] ^= 1
+		for _, forged := range []string{string(flip), own[1:], own[:len(own)-2], own + "AA", strings.ToUpper(own), "AAAAAAAAAAAAAAAA", "eyJjIjoxLCJpIjoiY29udl94In0"} {
+			b.refused(o, "the cursor "+forged, o.listed(b.ids[0], "cursor", forged), "", nil, 400)
+		}
+		if len(o.params) > 0 {
+			theirs := b.next(o, operatorToken, o.listed(b.ids[1], "cursor", ""))
+			b.refused(o, "another tenant's cursor", o.listed(b.ids[0], "cursor", theirs), "", nil, 400)
+		}
+	}
+}
+
+// bodies puts what it is not into each place of each body.
+func (b *bad) bodies() {
+	b.t.Helper()
+	for i := range b.all {
+		o := &b.all[i]
+		if o.body == nil {
+			continue
+		}
+		b.restore()
+		at, refused := o.at(b.ids[0]), []int{400}
+		if slices.Contains(o.params, "token") {
+			refused = append(refused, 404) // nothing is asked
+		}
+		for body := range some(
+			b, `[]`, `"x"`, `1`, `true`, `null`, `{`, `{} {}`, `{"":1}`, `{"nobody_has_this":1}`, "\xff", `{"a":"`+"\xff"+`"}`, "\x00", `{"a":1,"a":1}`,
+			strings.Repeat(`{"a":`, 300)+"1"+strings.Repeat("}", 300), strings.Repeat("[", 100_000),
+		) {
+			b.refused(o, body, at, body, nil, refused...)
+		}
+		b.refused(o, "no JSON", at, o.good(), []string{"Content-Type", "text/plain"}, append(refused, 415)...)
+		if b.every() == 1 || i%4 == 0 {
+			b.refused(o, "a body that is too long", at, `{"x":"`+strings.Repeat("x", 9<<20)+`"}`, nil, append(refused, 413)...)
+		}
+		for _, p := range o.body.places() {
+			for value := range some(b, p.of.wrong()...) {
+				body := o.with(p.at, value)
+				b.refused(o, body, at, body, nil, refused...)
+			}
+			switch p.of.Types {
+			case "object":
+				if (p.of.More == nil || p.of.More.none) && b.try() {
+					body := o.with(append(slices.Clone(p.at), "nobody_has_this"), 1)
+					b.refused(o, body, at, body, nil, refused...)
+				}
+			case "string":
+				for half := range some(b, strings.Replace(o.with(p.at, "HALF"), "HALF", `\ud800`, 1)) {
+					b.refused(o, half, at, half, nil, refused...)
+				}
+				for value := range some(b, "", "\x00", "a\x00b", strings.Repeat("x", 400<<10), "\u202e", "' OR 1=1 --") {
+					b.ask(o, b.token(o), at, o.with(p.at, value))
+				}
+			case "integer", "number":
+				for value := range some[any](b, -1, 0, json.Number("9223372036854775807"), json.Number("-9223372036854775808")) {
+					b.ask(o, b.token(o), at, o.with(p.at, value))
+				}
+			}
+			if b.try() {
+				b.ask(o, b.token(o), at, o.with(p.at, nil))
+			}
+		}
+	}
+}
+
+// heads puts what is none into each header.
+func (b *bad) heads() {
+	b.t.Helper()
+	values := map[string][]string{
+		"Idempotency-Key": {strings.Repeat("k", 256), "\xff", "k\xc3"},
+		"If-Match":        {"1", `"0"`, `"-1"`, `"x"`, `W/"1"`, `"1", "2"`, `""`, `"99999999999999999999"`, "\xff"},
+		"Last-Event-ID":   {"x", "-1", "1:", ":1", "1:1", "1:1.", "1.5", "99999999999999999999", "1:99999999999999999999.1", "\xff", strings.Repeat("1", 5000)},
+	}
+	for i := range b.all {
+		o := &b.all[i]
+		for _, name := range o.headers {
+			for value := range some(b, values[name]...) {
+				b.refused(o, name+": "+value, o.at(b.ids[0]), o.good(), []string{name, value}, 400)
+			}
+		}
+	}
+}
+
+// foreign puts another tenant's ids into each parameter and into each text of a body: that is answered as one
+// is that nobody has.
+func (b *bad) foreign() {
+	b.t.Helper()
+	for i := range b.all {
+		o := &b.all[i]
+		if strings.HasPrefix(o.path, "/v1/admin/") && !strings.Contains(o.path, "{tenant}") {
+			continue // of no tenant
+		}
+		ask := func(what, id, path, body string) reply {
+			r := b.ask(o, b.keys[0], path, body)
+			r.message = strings.ReplaceAll(r.message, id, "ID")
+			if r.status < 300 {
+				r.body = what // ids and times are others each time
+			} else {
+				r.body = ""
+			}
+			return r
+		}
+		for kind, id := range b.ids[1] {
+			if kind == "version" || kind == "token" || strings.HasPrefix(kind, "shared ") {
+				continue
+			}
+			none := strings.Map(func(c rune) rune {
+				if c >= '0' && c < '7' || c >= 'b' && c < 'n' {
+					return c + 1
+				}
+				return c
+			}, id)
+			if cut := strings.IndexAny(id, "_-"); cut > 0 {
+				none = id[:cut] + none[cut:]
+			}
+			if none == id || none == b.ids[0][kind] {
+				b.t.Fatalf("%s is %s", id, none)
+			}
+			for name := range some(b, o.query...) {
+				at := o.at(b.ids[0]) + "?" + name + "="
+				got, want := ask("", id, at+id, ""), ask("", none, at+none, "")
+				if got != want {
+					b.t.Errorf("%s, %s=%s: %+v, and for one that nobody has: %+v", o, name, kind, got, want)
+				}
+				if r := b.ask(o, b.keys[0], at+id, ""); r.status == 200 && !o.stream && !strings.Contains(r.body, `"data":[]`) {
+					b.t.Errorf("%s, %s=%s finds %.300s", o, name, kind, r.body)
+				}
+			}
+			if o.body == nil || o.method == "POST" && strings.HasSuffix(o.path, "/keys") {
+				continue // a key names nothing
+			}
+			for _, p := range o.body.places() {
+				if p.of.Types != "string" || p.at[0] == "id" || !b.try() {
+					continue // what is made has a name of its own
+				}
+				// Making it twice would be a conflict with itself.
+				got := ask("", id, o.at(b.ids[0]), fresh(o, o.with(p.at, id)))
+				want := ask("", none, o.at(b.ids[0]), fresh(o, o.with(p.at, none)))
+				if got != want {
+					b.t.Errorf("%s, %s of %s: %+v, and for one that nobody has: %+v", o, kind, p, got, want)
+				}
+			}
+		}
+	}
+}
+
+var made int
+
+// fresh gives what is to be made an id that nobody has.
+func fresh(o *operation, body string) string {
+	if _, named := o.example["id"]; o.method != "POST" || !named {
+		return body
+	}
+	made++
+	return strings.Replace(strings.Replace(body, `"example"`, fmt.Sprintf(`"made-%d"`, made), 1), `"example-alias"`, fmt.Sprintf(`"alias-%d"`, made), 1)
+}
