@@ -42,9 +42,10 @@ func (m *management) threshold(s *Scope, a *Agent) int64 {
 }
 
 // plan decides what is left out of a traced scope; false where there is nothing that would help.
-// easings is how often less was shown already to a model that refuses the same call.
-func (m *management) plan(s *Scope, first int64, why event.Why, easings int) (omission, bool) {
-	p := planner{management: m, units: s.talk.units, omission: omission{why: why, first: first}}
+// reach is how far compactions of the scope have come, and easings how often less was shown already to a
+// model that refuses the same call.
+func (m *management) plan(s *Scope, first, reach int64, why event.Why, easings int) (omission, bool) {
+	p := planner{management: m, units: s.talk.units, reach: reach, omission: omission{why: why, first: first}}
 	if len(p.units) == 0 {
 		return omission{}, false
 	}
@@ -65,6 +66,7 @@ type planner struct {
 	*management
 	omission
 	units []unit
+	reach int64
 	// stays says of each unit that it is never left out; weight and spare are its tokens, and
 	// how many of them cutting would save, which is only looked at where it matters.
 	stays  []bool
@@ -237,7 +239,15 @@ func (p *planner) leaveOut(tail int) {
 		p.gone, p.keep = nil, nil
 		return
 	}
-	p.to, p.sumUp = to, p.summary != nil
+	// One that does not reach as far as one before it would leave that one's summary beside its own.
+	p.to, p.sumUp = max(to, p.reach), p.summary != nil
+	for i := tail; i < len(p.units); i++ {
+		for _, seq := range p.units[i].seqs {
+			if seq <= p.reach {
+				p.keep = append(p.keep, seq)
+			}
+		}
+	}
 }
 
 // cutTo cuts what tools gave in the units before tail.

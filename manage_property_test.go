@@ -20,6 +20,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 	for i := range log {
 		before[i] = showLog(log[i : i+1])
 	}
+	reach := map[string]int64{}
 	for range 1 + pick.IntN(4) {
 		traced := newTailView(&journal.Tail{First: 1, Events: log}, true)
 		plain := newView(log)
@@ -50,10 +51,14 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		if s.depth > 0 {
 			first = traced.run.first
 		}
-		p, ok := m.plan(s, first, why, easings)
+		p, ok := m.plan(s, first, traced.hide.reach(s.id), why, easings)
 		if !ok {
 			continue
 		}
+		if p.to > 0 && p.to < reach[s.id] {
+			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.id])
+		}
+		reach[s.id] = max(reach[s.id], p.to)
 		d := &driver{view: newView(log), agent: &Agent{}}
 		d.row.ID = log[len(log)-1].Run
 		d.writeCompaction(d.view.run.scope(s.id), 1, "", 0, &p, TextOutput("in short").Content)

@@ -61,6 +61,17 @@ func (h *hidden) covers(c *compactedRange) bool {
 	})
 }
 
+// reach is how far the scope's compactions leave something out.
+func (h *hidden) reach(scope string) int64 {
+	to := int64(0)
+	for i := range h.ranges {
+		if r := &h.ranges[i]; r.scope == scope && !r.cut {
+			to = max(to, r.to)
+		}
+	}
+	return to
+}
+
 // hides reports whether the event, one of the scope, is left out.
 func (r *compactedRange) hides(seq int64) bool {
 	return seq >= r.from && seq <= r.to && !slices.Contains(r.keep, seq)

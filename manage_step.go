@@ -194,7 +194,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 	if s.depth > 0 {
 		first = d.view.run.first
 	}
-	p, ok := m.plan(s, first, why, s.model.easings)
+	p, ok := m.plan(s, first, d.view.hide.reach(s.id), why, s.model.easings)
 	if !ok {
 		s.squeezing().giveUp(why, cycle)
 		return true

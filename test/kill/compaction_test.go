@@ -17,6 +17,15 @@ type shortened struct {
 	*event.Compacted
 }
 
+// covers reports whether another compaction leaves nothing out that this one does not: it does not reach further,
+// and keeps no less (the last word of a person is kept until there is another one).
+func (s *shortened) covers(o shortened) bool {
+	if s.scope != o.scope || s.Cut != o.Cut {
+		return false
+	}
+	return o.To < s.To || o.To == s.To && len(o.Keep) >= len(s.Keep)
+}
+
 // scopeOf names the scope of an event: the root's is the same in all runs.
 func scopeOf(e *event.Event) stepKey {
 	if e.Scope == "" {
@@ -54,9 +63,7 @@ func (c *checker) checkCompactions(t *talk) {
 					c.find(once, "%s: the summary of %s of %s is applied %d times", t.id, e.Step, e.Run, of[key])
 				}
 			}
-			if slices.ContainsFunc(all, func(o shortened) bool {
-				return o.scope == at.scope && o.Cut == at.Cut && (!at.Cut && o.To >= at.To || o.From == at.From && o.To == at.To)
-			}) {
+			if slices.ContainsFunc(all, func(o shortened) bool { return o.covers(at) }) {
 				c.find(once, "%s: what was left out until %d is left out again by event %d", t.id, b.To, e.Seq)
 			}
 			all = append(all, at)
