@@ -159,6 +159,9 @@ type Run struct {
 	// kept. A repeat of the request is known whatever was decided then.
 	Since int
 	Past  []event.Message
+	// Life tells apart the conversations that have this ID one after the other: a run for one
+	// that a [Burier] has buried is ErrNotFound. It is neither kept nor compared; empty is not looked at.
+	Life string
 
 	// What follows is the store's: Admit ignores it in its argument.
 

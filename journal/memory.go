@@ -39,6 +39,8 @@ type Memory struct {
 	// last key given in either.
 	usage     map[string][]*usageRow
 	ledgerKey int64
+	// buried says when.
+	buried map[grave]time.Time
 }
 
 var _ Store = (*Memory)(nil)
@@ -117,7 +119,7 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	if r.ID == "" || r.Conversation == "" {
 		return Run{}, noID(op, "a run and its conversation need an id")
 	}
-	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor); err != nil {
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Life); err != nil {
 		return Run{}, err
 	}
 	for k, v := range r.Metadata {
@@ -131,6 +133,9 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 	c := m.conversations[r.Conversation]
 	if c != nil && c.tenant != r.Tenant {
 		return Run{}, notFound(op, "there is no such conversation")
+	}
+	if _, buried := m.buried[grave{r.Tenant, r.Conversation, r.Life}]; buried && r.Life != "" {
+		return Run{}, notFound(op, "there is no such conversation any more")
 	}
 	known := m.runs[r.ID]
 	if known != nil && known.row.Tenant != r.Tenant {
@@ -187,7 +192,7 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	if r.Since > 0 {
 		r.NewSession = !c.begins(r.Since)
 	}
-	r.Since, r.Past, r.Session = 0, nil, 0
+	r.Since, r.Past, r.Session, r.Life = 0, nil, 0, ""
 	r.Admitted = m.now().Round(0)
 	r.Metadata = maps.Clone(r.Metadata)
 	m.admitted++

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"time"
 
 	"github.com/braidrun/braid/event"
 )
 
 var (
 	_ Remover       = (*Memory)(nil)
+	_ Burier        = (*Memory)(nil)
 	_ TenantRemover = (*Memory)(nil)
 )
 
@@ -24,6 +26,38 @@ func (m *Memory) Remove(ctx context.Context, tenant, id string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.remove(op, tenant, id)
+}
+
+// grave is where a conversation's life is buried.
+type grave struct{ tenant, conversation, life string }
+
+// Bury implements [Burier].
+func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
+	const op = "journal bury"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if id == "" || life == "" {
+		return noID(op, "a conversation and its life need an id")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.conversations[id] != nil {
+		if err := m.remove(op, tenant, id); err != nil {
+			return err
+		}
+	}
+	now := m.now()
+	maps.DeleteFunc(m.buried, func(_ grave, at time.Time) bool { return now.Sub(at) > BuriedFor })
+	if m.buried == nil {
+		m.buried = make(map[grave]time.Time)
+	}
+	m.buried[grave{tenant, id, life}] = now
+	return nil
+}
+
+func (m *Memory) remove(op, tenant, id string) error {
 	c := m.conversations[id]
 	if c == nil || c.tenant != tenant {
 		return notFound(op, "there is no such conversation")
@@ -64,6 +98,7 @@ func (m *Memory) RemoveTenant(ctx context.Context, tenant string) error {
 	maps.DeleteFunc(m.runs, func(_ string, r *run) bool { return r.row.Tenant == tenant })
 	maps.DeleteFunc(m.conversations, func(_ string, c *conversation) bool { return c.tenant == tenant })
 	maps.DeleteFunc(m.shared, func(o owner, _ map[string]json.RawMessage) bool { return o.tenant == tenant })
+	maps.DeleteFunc(m.buried, func(g grave, _ time.Time) bool { return g.tenant == tenant })
 	delete(m.usage, tenant)
 	return nil
 }

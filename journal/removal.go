@@ -1,6 +1,9 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Remover removes whole conversations, for people who want their words gone.
 type Remover interface {
@@ -11,6 +14,20 @@ type Remover interface {
 	// the rows of tools go, and those of usage stay: they are money, and hold no words.
 	Remove(ctx context.Context, tenant, conversation string) error
 }
+
+// Burier removes whole conversations for good: what is on its way to one of them comes too late, from
+// whichever process.
+type Burier interface {
+	// Bury does what [Remover] does, and refuses every later run of this [Run].Life with ErrNotFound, for
+	// [BuriedFor]. One that the store does not have is buried as well; one that another tenant has is
+	// ErrNotFound. An admission at the same time comes before it, and then a run is open (ErrLocked), or
+	// after it.
+	Bury(ctx context.Context, tenant, conversation, life string) error
+}
+
+// BuriedFor is how long a [Burier] knows of what it has buried, at least: much longer than any request is
+// on its way.
+const BuriedFor = 24 * time.Hour
 
 // TenantRemover removes all that a tenant has.
 type TenantRemover interface {

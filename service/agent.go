@@ -51,6 +51,7 @@ const (
 	keySchema   = reserved + "schema"
 	keySkills   = reserved + "skills"
 	keyBody     = reserved + "body"
+	keyLife     = reserved + "life"
 	agentOnTurn = "assistant"
 )
 

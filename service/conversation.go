@@ -270,10 +270,11 @@ func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string
 // remove removes a conversation with its log and files; its row, the last, by the function.
 func (s *Service) remove(ctx context.Context, p Principal, id string, row func(ctx context.Context, tenant, id string) error) error {
 	const op = "delete conversation"
-	if _, err := s.row(ctx, p, op, id); err != nil {
+	made, err := s.row(ctx, p, op, id)
+	if err != nil {
 		return err
 	}
-	remover, ok := s.options.Journal.(journal.Remover)
+	bury, ok := s.undertaker()
 	if !ok {
 		return &event.Error{
 			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot remove conversations", Hint: "archive it instead",
@@ -281,8 +282,9 @@ func (s *Service) remove(ctx context.Context, p Principal, id string, row func(c
 	}
 	defer s.doors.enter(id)()
 	// The log goes first: a crash between the two leaves a name without a log, which
-	// can be deleted again, not a log that nobody can name.
-	if err := remover.Remove(ctx, p.Tenant, id); err != nil && !errors.Is(err, event.ErrNotFound) {
+	// can be deleted again, not a log that nobody can name. A run that another process lets in at the
+	// same time comes before that, and then the conversation stays, or it comes too late.
+	if err := bury(ctx, p.Tenant, id, made.life()); err != nil && !errors.Is(err, event.ErrNotFound) {
 		return err
 	}
 	s.warm.forget(id)
@@ -298,6 +300,15 @@ func (s *Service) remove(ctx context.Context, p Principal, id string, row func(c
 	s.removed.Add(1)
 	s.leave(live.Key{Tenant: p.Tenant, Conversation: id})
 	return nil
+}
+
+// undertaker gives the journal's way to remove a conversation; false where it has none.
+func (s *Service) undertaker() (bury func(ctx context.Context, tenant, id, life string) error, ok bool) {
+	if b, ok := s.options.Journal.(journal.Burier); ok {
+		return b.Bury, true
+	}
+	remover, ok := s.options.Journal.(journal.Remover)
+	return func(ctx context.Context, tenant, id, _ string) error { return remover.Remove(ctx, tenant, id) }, ok
 }
 
 // leave has all who watch a conversation look at its log, and so find that it has gone: an

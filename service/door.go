@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 
 	"github.com/braidrun/braid/event"
@@ -60,7 +61,7 @@ type entry struct {
 // pass brings a run in by admit, as the conversation stands now. Which run begins the session
 // that was asked for, and which one has a fork's history before its input, the journal
 // decides with the turn that it gives: whoever else comes in at the same time, here or in
-// another process, does not.
+// another process, does not. The journal also decides whether the conversation was deleted meanwhile.
 func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run) (journal.Run, error)) (journal.Run, error) {
 	defer s.doors.enter(e.row.ID)()
 	if n := s.changes.Load(); n != e.changes || e.waited {
@@ -76,10 +77,14 @@ func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run
 	if err := s.settle(ctx, &e.row); err != nil {
 		return journal.Run{}, err
 	}
+	e.run.Metadata[keyLife] = e.row.life()
 	run := e.run
-	run.Since, run.Past = e.row.Since, e.row.History
+	run.Since, run.Past, run.Life = e.row.Since, e.row.History, e.row.life()
 	return admit(run)
 }
+
+// life tells apart the conversations that have an id one after the other, as those have that callers name.
+func (r *Row) life() string { return strconv.FormatInt(r.Created.UnixMicro(), 36) }
 
 // codeArchived is the Code of the error for a run in an archived conversation.
 const codeArchived = "CONVERSATION_ARCHIVED"

@@ -113,7 +113,7 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 
 	// 6. The agent runs: each step is committed, and 7. each event goes to the watchers once it
 	// is, and 8. each tool is tracked in the commit of its step.
-	h, done := s.warm.take(s.options.Journal, row.Conversation)
+	h, done := s.warm.take(s.options.Journal, row.Conversation, row.Metadata[keyLife])
 	defer done()
 	h.agent.Store(agent)
 	messages := s.messages(x, h)

@@ -253,7 +253,7 @@ type entering struct {
 
 // Admit implements [journal.Store].
 func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
-	r.Since, r.Past = e.run.Since, e.run.Past
+	r.Since, r.Past, r.Life = e.run.Since, e.run.Past, e.run.Life
 	return e.Store.Admit(ctx, r)
 }
 

@@ -36,7 +36,12 @@ type reader struct {
 // follow reads until the run's end, or an error.
 func (h *house) follow(t *testing.T, conv string) *reader {
 	t.Helper()
-	f, err := h.Follow(t.Context(), ann, conv, 0)
+	return h.followAfter(t, conv, 0)
+}
+
+func (h *house) followAfter(t *testing.T, conv string, after int64) *reader {
+	t.Helper()
+	f, err := h.Follow(t.Context(), ann, conv, after)
 	if err != nil {
 		t.Fatal(err)
 	}

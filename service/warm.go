@@ -19,6 +19,8 @@ type warm struct {
 
 type warmth struct {
 	conv *braid.Conversation
+	// life is the conversation's that it is the fold of: another one may have had its id.
+	life string
 	// agent is the one that is driven.
 	agent atomic.Pointer[braid.Agent]
 	// seen is the Seq of the last event that a drive here has sent, 0 if none.
@@ -33,17 +35,17 @@ type warmth struct {
 // mostWarm bounds the folds that are kept.
 const mostWarm = 1024
 
-// take gives what is kept of a conversation; done gives it back.
-func (w *warm) take(store journal.Store, id string) (h *warmth, done func()) {
+// take gives what is kept of a conversation in this life of it; done gives it back.
+func (w *warm) take(store journal.Store, id, life string) (h *warmth, done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.used == nil {
 		w.used = make(map[string]*warmth)
 	}
 	h = w.used[id]
-	if h == nil {
+	if h == nil || h.life != life {
 		w.trim()
-		h = &warmth{}
+		h = &warmth{life: life}
 		h.conv = braid.Open(TrackTools(store, h.source), id)
 		w.used[id] = h
 	}

@@ -2,6 +2,8 @@ package journaltest
 
 import (
 	"encoding/json"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -16,6 +18,16 @@ func (p *probe) remover() journal.Remover {
 		p.Skip("the store is no journal.Remover")
 	}
 	return r
+}
+
+// burier is the store where it buries, and otherwise ends the case.
+func (p *probe) burier() journal.Burier {
+	p.Helper()
+	b, ok := p.Store.(journal.Burier)
+	if !ok {
+		p.Skip("the store is no journal.Burier")
+	}
+	return b
 }
 
 func removeCases() []testCase {
@@ -126,6 +138,76 @@ func removeCases() []testCase {
 				list, err := k.Messages(p.ctx, journal.MessageQuery{Tenant: "acme", Conversation: talk})
 				p.ok("Messages", err)
 				equal(p, "messages", list, nil)
+			}
+		}},
+		{"what is on its way to what was buried comes too late", func(p *probe) {
+			b := p.burier()
+			of := func(life string) journal.Run {
+				r := r
+				r.Life = life
+				return r
+			}
+			p.admit(of("1"))
+			p.refused("Bury while a run is open", b.Bury(p.ctx, "acme", talk, "1"), event.ErrLocked)
+			p.take(first).end(event.RunCompleted)
+			p.refused("Bury by another tenant", b.Bury(p.ctx, "zeta", talk, "1"), event.ErrNotFound)
+			p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Life: "1"})
+			p.take(next).end(event.RunCompleted)
+			p.ok("Bury", b.Bury(p.ctx, "acme", talk, "1"))
+			p.ok("Bury again", b.Bury(p.ctx, "acme", talk, "1"))
+			equal(p, "log", p.log(talk), nil)
+			late := func(what string) {
+				p.Helper()
+				for _, r := range []journal.Run{of("1"), {ID: "late", Conversation: talk, Tenant: "acme", Life: "1", Alone: true}} {
+					_, err := p.Store.Admit(p.ctx, r)
+					p.refused("Admit "+what, err, event.ErrNotFound)
+				}
+			}
+			late("to a life that is over")
+			equal(p, "turn", p.admit(of("2")).Turn, 1)
+			late("while there is another life")
+			p.take(first).end(event.RunCompleted)
+			late("after another life's run")
+			equal(p, "turn", p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Life: "2"}).Turn, 2)
+		}},
+		{"what never had a log is buried, too", func(p *probe) {
+			b := p.burier()
+			p.refused("Bury of no name", b.Bury(p.ctx, "acme", "", "1"), event.ErrInvalid)
+			p.refused("Bury of no life", b.Bury(p.ctx, "acme", talk, ""), event.ErrInvalid)
+			p.ok("Bury", b.Bury(p.ctx, "acme", talk, "1"))
+			if _, ok := p.Store.(journal.Lister); ok {
+				equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), nil)
+			}
+			late := r
+			late.Life = "1"
+			_, err := p.Store.Admit(p.ctx, late)
+			p.refused("Admit", err, event.ErrNotFound)
+			late.Tenant = "zeta" // who has one of the same name
+			equal(p, "turn", p.admit(late).Turn, 1)
+		}},
+		{"an admission comes before a burial, or too late", func(p *probe) {
+			b := p.burier()
+			for n := range 40 {
+				r := journal.Run{ID: fmt.Sprint("run ", n), Conversation: fmt.Sprint("talk ", n), Tenant: "acme", Life: "1"}
+				if n%2 == 0 { // half of them have had a run
+					before := r
+					before.ID += " before"
+					p.admit(before)
+					p.take(before.ID).end(event.RunCompleted)
+				}
+				var admitted, buried error
+				var work sync.WaitGroup
+				work.Go(func() { _, admitted = p.Store.Admit(p.ctx, r) })
+				work.Go(func() { buried = b.Bury(p.ctx, "acme", r.Conversation, "1") })
+				work.Wait()
+				if admitted == nil {
+					p.refused("Bury", buried, event.ErrLocked)
+					p.take(r.ID).end(event.RunCompleted)
+					continue
+				}
+				p.refused("Admit", admitted, event.ErrNotFound)
+				p.ok("Bury", buried)
+				equal(p, "log", p.log(r.Conversation), nil)
 			}
 		}},
 		{"a tenant removes its own", func(p *probe) {

@@ -26,7 +26,7 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	if r.ID == "" || r.Conversation == "" {
 		return nil, noID(op, "a run and its conversation need an id")
 	}
-	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor); err != nil {
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Life); err != nil {
 		return nil, err
 	}
 	a := &admission{op: op, run: r}
@@ -95,7 +95,12 @@ const (
 	// One statement finds the conversation, locks it, and takes the next turn: that is what
 	// nearly every admission needs. It finds none where the run is to be alone and is not.
 	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key')
-		WHERE id = $1 AND (turns = ended OR NOT $2::boolean) RETURNING ` + placeColumns
+		WHERE id = $1 AND (turns = ended OR NOT $2::boolean)
+			AND NOT EXISTS (` + whereBuried + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
+		RETURNING ` + placeColumns
+
+	whereBuried  = `SELECT 1 FROM buried b WHERE`
+	selectBuried = whereBuried + ` b.tenant = $1 AND b.conversation = $2 AND b.life = $3`
 
 	insertConversation = `INSERT INTO conversation AS c (id, tenant, turns, newest) VALUES ($1, $2, 1, nextval('run_key'))
 		ON CONFLICT (id) DO NOTHING RETURNING ` + placeColumns
@@ -126,15 +131,20 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 			var p place
 			taken = false
 			take := func() question {
-				return ask(takeTurn, []any{a.run.Conversation, a.run.Alone}, &taken, p.into()...)
+				return ask(takeTurn, []any{a.run.Conversation, a.run.Alone, a.run.Life}, &taken, p.into()...)
 			}
 			if err := x.begin(beginWrite, take()); err != nil {
 				return err
 			}
 			if !taken {
 				insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant}, &taken, p.into()...)
-				if err := x.more(insert); err != nil {
+				// It may have been buried while this waited for it.
+				var buried bool
+				if err := x.more(insert, a.buried(&buried)); err != nil {
 					return err
+				}
+				if buried {
+					return wasBuried(a.op)
 				}
 			}
 			if !taken { // somebody else may have made it just now
@@ -167,6 +177,13 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 
 var errUnsettled = errors.New("a run came and went while it was admitted")
 
+// buried asks whether the conversation that the run is for was buried.
+func (a *admission) buried(there *bool) question {
+	return ask(selectBuried, []any{a.run.Tenant, a.run.Conversation, a.run.Life}, there)
+}
+
+func wasBuried(op string) error { return notFound(op, "there is no such conversation any more") }
+
 // newRow is the row of a run that takes the place's newest turn.
 func newRow(a *admission, p *place) runRow {
 	row := runRow{key: p.newest, run: a.run, input: a.input, metadata: a.metadata, admitted: p.now, place: p.key}
@@ -175,6 +192,7 @@ func newRow(a *admission, p *place) runRow {
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
+	row.run.Life = ""
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}
@@ -186,13 +204,14 @@ func newRow(a *admission, p *place) runRow {
 // would have had a turn for it.
 func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow, known bool, err error) {
 	r := &a.run
-	var byID, byKey, talk, some, elsewhere, conversation bool
+	var byID, byKey, talk, some, elsewhere, conversation, buried bool
 	var other runRow
 	err = s.look(ctx, a.op, ofTenant(r.Tenant),
 		ask(selectRun, []any{r.ID}, &byID, row.into()...),
 		ask(selectRunByKey, []any{r.Conversation, r.Key}, &byKey, other.into()...),
 		ask(`SELECT 1 FROM conversation WHERE id = $1`, []any{r.Conversation}, &talk),
 		ask(selectHolders, []any{r.ID, r.Conversation}, &some, &elsewhere, &conversation),
+		a.buried(&buried),
 	)
 	if !byID {
 		row = other
@@ -200,6 +219,8 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 	switch {
 	case err != nil:
 		return runRow{}, false, err
+	case buried:
+		return runRow{}, true, wasBuried(a.op)
 	case (byID || byKey) && !a.asksFor(&row):
 		return runRow{}, true, &event.Error{
 			Op: a.op, Kind: event.ErrConflict,

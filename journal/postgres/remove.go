@@ -4,6 +4,12 @@ import (
 	"context"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+var (
+	_ journal.Remover = (*Store)(nil)
+	_ journal.Burier  = (*Store)(nil)
 )
 
 // Remove implements [journal.Remover].
@@ -19,34 +25,73 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 		return err
 	}
 	return s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
-		var key int64
-		var turns, over int
-		var there bool
-		err := x.begin(beginWrite, do(lockConversation, conversation),
-			ask(`SELECT key, turns, ended FROM conversation WHERE id = $1`, []any{conversation}, &there, &key, &turns, &over))
-		switch {
-		case err != nil:
+		writes, err := x.remove(op, tenant, conversation, do(lockConversation, conversation))
+		if err != nil {
 			return err
-		case !there:
-			return notFound(op, "there is no such conversation")
-		case turns > over:
-			return &event.Error{
-				Op: op, Kind: event.ErrLocked, Message: "a run of the conversation has not ended",
-				Hint: "cancel it, or wait for it, and try again",
-			}
 		}
-		return x.commit(
-			// What was used is money: it stays, and with it how the runs ended.
-			do(`UPDATE usage_logs u SET run_status = (SELECT r.status FROM run r WHERE r.id = u.run)
-				WHERE u.tenant = $1 AND u.conversation = $2 AND u.run_status IS NULL`, tenant, conversation),
-			do(`DELETE FROM message_logs WHERE conversation = $1`, key),
-			do(`DELETE FROM tool_execution_logs WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = $1))`, key),
-			do(`DELETE FROM mail WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = $1))`, key),
-			do(`DELETE FROM compaction WHERE conversation = $1`, key),
-			do(`DELETE FROM log WHERE conversation = $1`, key),
-			do(`DELETE FROM run WHERE conversation = $1`, key),
-			do(`DELETE FROM conversation WHERE key = $1`, key),
-			do(`DELETE FROM state WHERE tenant = $1 AND owner = $2`, tenant, conversationOwner(conversation)),
-		)
+		return x.commit(writes...)
 	})
+}
+
+const (
+	// Whoever admits a conversation's first run at the same time waits for this row, or this waits for him.
+	insertGrave  = `INSERT INTO conversation (id, tenant, newest) VALUES ($1, $2, 0) ON CONFLICT (id) DO NOTHING`
+	insertBuried = `INSERT INTO buried (tenant, conversation, life, at) VALUES ($1, $2, $3, store_clock()) ON CONFLICT DO NOTHING`
+	forgetBuried = `DELETE FROM buried WHERE tenant = $1 AND at < (SELECT store_clock()) - $2`
+)
+
+// Bury implements [journal.Burier].
+func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) error {
+	const op = "journal bury"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if conversation == "" || life == "" {
+		return noID(op, "a conversation and its life need an id")
+	}
+	if err := names(op, tenant, conversation, life); err != nil {
+		return err
+	}
+	return s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
+		writes, err := x.remove(op, tenant, conversation, do(insertGrave, conversation, tenant), do(lockConversation, conversation))
+		if err != nil {
+			return err
+		}
+		return x.commit(append(writes,
+			do(forgetBuried, tenant, journal.BuriedFor.Microseconds()), do(insertBuried, tenant, conversation, life))...)
+	})
+}
+
+// remove begins by locking the conversation, and gives the statements that remove it where no run of it
+// is open.
+func (x *tx) remove(op, tenant, conversation string, locks ...question) ([]question, error) {
+	var key int64
+	var turns, over int
+	var there bool
+	err := x.begin(beginWrite, append(locks,
+		ask(`SELECT key, turns, ended FROM conversation WHERE id = $1`, []any{conversation}, &there, &key, &turns, &over))...)
+	switch {
+	case err != nil:
+		return nil, err
+	case !there:
+		return nil, notFound(op, "there is no such conversation")
+	case turns > over:
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrLocked, Message: "a run of the conversation has not ended",
+			Hint: "cancel it, or wait for it, and try again",
+		}
+	}
+	return []question{
+		// What was used is money: it stays, and with it how the runs ended.
+		do(`UPDATE usage_logs u SET run_status = (SELECT r.status FROM run r WHERE r.id = u.run)
+			WHERE u.tenant = $1 AND u.conversation = $2 AND u.run_status IS NULL`, tenant, conversation),
+		do(`DELETE FROM message_logs WHERE conversation = $1`, key),
+		do(`DELETE FROM tool_execution_logs WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = $1))`, key),
+		do(`DELETE FROM mail WHERE run = ANY (ARRAY(SELECT key FROM run WHERE conversation = $1))`, key),
+		do(`DELETE FROM compaction WHERE conversation = $1`, key),
+		do(`DELETE FROM log WHERE conversation = $1`, key),
+		do(`DELETE FROM run WHERE conversation = $1`, key),
+		do(`DELETE FROM conversation WHERE key = $1`, key),
+		do(`DELETE FROM state WHERE tenant = $1 AND owner = $2`, tenant, conversationOwner(conversation)),
+	}, nil
 }

@@ -71,7 +71,6 @@ var (
 	_ journal.Tailer  = (*Store)(nil)
 	_ journal.Lister  = (*Store)(nil)
 	_ journal.Queuer  = (*Store)(nil)
-	_ journal.Remover = (*Store)(nil)
 )
 
 // Open opens the journal that [Migrate] has made. It asks the database before it

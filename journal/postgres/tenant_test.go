@@ -15,7 +15,7 @@ import (
 )
 
 // tables hold tenants' rows.
-var tables = []string{"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs"}
+var tables = []string{"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs", "buried"}
 
 // fill writes something into every table, for a tenant.
 func fill(t *testing.T, s *postgres.Store, tenant string) {
@@ -36,6 +36,9 @@ func fill(t *testing.T, s *postgres.Store, tenant string) {
 		{Header: other, Body: &event.Compacted{From: 1, To: 1}},
 	}, Release: true, Usage: []journal.UsageEntry{{Step: "m1"}}, Tools: []journal.ToolEntry{{Step: "t1"}}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Bury(ctx, tenant, "another "+talk, "1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.KeepMessages(ctx, run, []journal.MessageEntry{{Type: "user"}}); err != nil {

@@ -26,7 +26,7 @@ func newAdmission(op string, r journal.Run) (*admission, error) {
 	if r.ID == "" || r.Conversation == "" {
 		return nil, noID(op, "a run and its conversation need an id")
 	}
-	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor); err != nil {
+	if err := names(op, r.ID, r.Conversation, r.Tenant, r.User, r.Agent, r.Key, r.Executor, r.Life); err != nil {
 		return nil, err
 	}
 	a := &admission{op: op, run: r}
@@ -123,6 +123,15 @@ const (
 // that was written.
 func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	r := &a.run
+	if r.Life != "" {
+		buried, err := x.row(selectBuried, []any{r.Tenant, r.Conversation, r.Life}, new(int))
+		if err == nil && buried {
+			err = notFound(a.op, "there is no such conversation any more")
+		}
+		if err != nil {
+			return runRow{}, nil, err
+		}
+	}
 	var p place
 	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant, r.Alone}, p.into()...)
 	if err != nil {
@@ -151,6 +160,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
+	row.run.Life = ""
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}

@@ -7,7 +7,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Remover = (*Store)(nil)
+var (
+	_ journal.Remover = (*Store)(nil)
+	_ journal.Burier  = (*Store)(nil)
+)
 
 // Remove implements [journal.Remover].
 func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
@@ -19,41 +22,88 @@ func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 		return noID(op, "a conversation needs an id")
 	}
 	return s.write(ctx, op, false, func(x *tx) error {
-		var key int64
-		var turns, over int
-		there, err := x.row(`SELECT key, turns, ended FROM conversation WHERE id = ? AND tenant = ?`,
-			[]any{conversation, tenant}, &key, &turns, &over)
-		switch {
-		case err != nil:
-			return err
-		case !there:
-			return notFound(op, "there is no such conversation")
-		case turns > over:
-			return &event.Error{
-				Op: op, Kind: event.ErrLocked, Message: "a run of the conversation has not ended",
-				Hint: "cancel it, or wait for it, and try again",
-			}
+		there, err := x.remove(op, tenant, conversation)
+		if err == nil && !there {
+			err = notFound(op, "there is no such conversation")
 		}
-		x.w.forget(conversation)
-		for _, remove := range []string{
-			// What was used is money: it stays, and with it how the runs ended.
-			`UPDATE usage_logs SET run_status = (SELECT r.status FROM run r WHERE r.id = usage_logs.run)
-				FROM (SELECT id, tenant FROM conversation WHERE key = ?) c
-				WHERE usage_logs.tenant = c.tenant AND usage_logs.conversation = c.id AND run_status IS NULL`,
-			`DELETE FROM message_logs WHERE conversation = ?`,
-			`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
-			`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
-			`DELETE FROM compaction WHERE conversation = ?`,
-			`DELETE FROM log WHERE conversation = ?`,
-			`UPDATE conversation SET holder = NULL WHERE key = ?`,
-			`DELETE FROM run WHERE conversation = ?`,
-			`DELETE FROM conversation WHERE key = ?`,
-		} {
-			if _, err := x.exec(remove, key); err != nil {
-				return err
-			}
-		}
-		_, err = x.exec(`DELETE FROM state WHERE tenant = ? AND owner = ?`, tenant, conversationOwner(conversation))
 		return err
 	})
+}
+
+const (
+	selectBuried = `SELECT 1 FROM buried WHERE tenant = ? AND conversation = ? AND life = ?`
+	insertBuried = `INSERT INTO buried (tenant, conversation, life, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	forgetBuried = `DELETE FROM buried WHERE tenant = ? AND at < ?`
+)
+
+// Bury implements [journal.Burier].
+func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) error {
+	const op = "journal bury"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	if conversation == "" || life == "" {
+		return noID(op, "a conversation and its life need an id")
+	}
+	if err := names(op, tenant, conversation, life); err != nil {
+		return err
+	}
+	return s.write(ctx, op, false, func(x *tx) error {
+		there, err := x.remove(op, tenant, conversation)
+		if err != nil {
+			return err
+		}
+		if !there {
+			if there, err = x.row(`SELECT key FROM conversation WHERE id = ?`, []any{conversation}, new(int64)); err != nil {
+				return err
+			}
+			if there { // another tenant's
+				return notFound(op, "there is no such conversation")
+			}
+		}
+		now := x.now
+		if _, err := x.exec(forgetBuried, tenant, now.Add(-journal.BuriedFor).UnixMicro()); err != nil {
+			return err
+		}
+		_, err = x.exec(insertBuried, tenant, conversation, life, now.UnixMicro())
+		return err
+	})
+}
+
+// remove removes a conversation of the tenant's, where it is there and no run of it is open.
+func (x *tx) remove(op, tenant, conversation string) (there bool, err error) {
+	var key int64
+	var turns, over int
+	there, err = x.row(`SELECT key, turns, ended FROM conversation WHERE id = ? AND tenant = ?`,
+		[]any{conversation, tenant}, &key, &turns, &over)
+	switch {
+	case err != nil || !there:
+		return false, err
+	case turns > over:
+		return true, &event.Error{
+			Op: op, Kind: event.ErrLocked, Message: "a run of the conversation has not ended",
+			Hint: "cancel it, or wait for it, and try again",
+		}
+	}
+	x.w.forget(conversation)
+	for _, remove := range []string{
+		// What was used is money: it stays, and with it how the runs ended.
+		`UPDATE usage_logs SET run_status = (SELECT r.status FROM run r WHERE r.id = usage_logs.run)
+			FROM (SELECT id, tenant FROM conversation WHERE key = ?) c
+			WHERE usage_logs.tenant = c.tenant AND usage_logs.conversation = c.id AND run_status IS NULL`,
+		`DELETE FROM message_logs WHERE conversation = ?`,
+		`DELETE FROM tool_execution_logs WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
+		`DELETE FROM mail WHERE run IN (SELECT key FROM run WHERE conversation = ?)`,
+		`DELETE FROM compaction WHERE conversation = ?`,
+		`DELETE FROM log WHERE conversation = ?`,
+		`UPDATE conversation SET holder = NULL WHERE key = ?`,
+		`DELETE FROM run WHERE conversation = ?`,
+		`DELETE FROM conversation WHERE key = ?`,
+	} {
+		if _, err := x.exec(remove, key); err != nil {
+			return true, err
+		}
+	}
+	_, err = x.exec(`DELETE FROM state WHERE tenant = ? AND owner = ?`, tenant, conversationOwner(conversation))
+	return true, err
 }

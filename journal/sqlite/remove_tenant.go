@@ -50,7 +50,9 @@ func removeSome(x *tx, op, tenant string) (more bool, err error) {
 				Hint: "cancel it, or wait for it, and try again",
 			}
 		}
-		for _, remove := range []string{`DELETE FROM usage_logs WHERE tenant = ?`, `DELETE FROM state WHERE tenant = ?`} {
+		for _, remove := range []string{
+			`DELETE FROM usage_logs WHERE tenant = ?`, `DELETE FROM state WHERE tenant = ?`, `DELETE FROM buried WHERE tenant = ?`,
+		} {
 			if _, err := x.exec(remove, tenant); err != nil {
 				return false, err
 			}
