@@ -69,6 +69,9 @@ func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run
 		if err != nil {
 			return journal.Run{}, err
 		}
+		if row.life() != e.row.life() { // another one has its name by now
+			return journal.Run{}, notFound("start run", "conversation")
+		}
 		e.row, e.changes = row, n
 	}
 	if err := e.row.takesRuns("start run"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -389,6 +390,59 @@ func TestPinnedAgents(t *testing.T) {
 		fork, err := h.ForkConversation(t.Context(), ann, conv, 0)
 		if err != nil || fork.AgentVersion != 1 {
 			t.Errorf("%+v (%v)", fork.Row, err)
+		}
+	})
+}
+
+// An agent that is changed between two first requests answers both in one version: who pins it second takes
+// what is pinned, and looks anew.
+func TestTwoFirstRequestsPinOneVersion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := people(t)
+		addAgent(t, d, "clerk", directory.AgentSpec{Instructions: "first"})
+		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
+		var between atomic.Bool
+		var mu sync.Mutex
+		told := map[string]string{} // the last time, by run
+		var h *house
+		var conv string
+		var second service.Started
+		ask := func(input string) service.Started {
+			t.Helper()
+			s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: input, Policy: braid.Queue})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		h = tenants(t, d, func(o *service.Options) {
+			agent := o.Agent
+			o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+				if !between.Swap(true) { // the first request has chosen its version, and pinned nothing yet
+					if _, err := d.UpdateAgent(t.Context(), operator, "acme", "clerk", 0, func(a *directory.Agent) error {
+						a.Instructions = "second"
+						return nil
+					}); err != nil {
+						t.Error(err)
+					}
+					second = ask("two")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				told[r.Run] = r.SystemPrompt
+				return agent(ctx, r)
+			}
+		})
+		conv = h.conversation(t)
+		first := ask("one")
+		h.wait(t, conv, first)
+		h.wait(t, conv, second)
+		if c, err := h.GetConversation(t.Context(), ann, conv); err != nil || c.AgentVersion != 2 {
+			t.Errorf("%+v, want version 2 (%v)", c.Row, err)
+		}
+		if told[first.Run.ID] != "second" || told[second.Run.ID] != "second" {
+			t.Errorf("the runs were told %q", told)
 		}
 	})
 }
