@@ -3,8 +3,10 @@ package tenants
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/braidrun/braid/service/database/databasetest"
 )
 
@@ -30,6 +34,8 @@ func planted() map[string]string {
 		"a provider key in a variable":  "sk-ant-planted-variable-Lm9/+y=27",
 		"a request's token":             "planted-request-token-Vw2/+z=64",
 		"the database's password":       "planted-password-Pd4",
+		"a tool server's token":         "planted-mcp-token-Rt6/+v=93",
+		"a tool server's key":           "planted-mcp-key-Hn8/+u=46",
 	}
 }
 
@@ -63,8 +69,10 @@ func TestNoSecretIsFound(t *testing.T) {
 type story struct {
 	t           *testing.T
 	braid, data string
-	env         []string
-	secrets     map[string]string
+	// list is the file with the tool servers.
+	list    string
+	env     []string
+	secrets map[string]string
 	// out is what was read of the server, by where from.
 	out map[string][]byte
 
@@ -72,8 +80,8 @@ type story struct {
 	log   bytes.Buffer
 	url   string
 	token string
-	// refused are the keys that the provider was asked with.
-	refused sync.Map
+	// refused are the keys that the provider was asked with, shown what the tool server was.
+	refused, shown sync.Map
 	// dump gives the bytes of a database that is no file of the data folder.
 	dump func() []byte
 }
@@ -93,13 +101,52 @@ func newStory(t *testing.T, braid string) *story {
 		_, _ = w.Write(body)
 	}))
 	t.Cleanup(provider.Close)
+	tools := s.tools()
+	s.list = filepath.Join(t.TempDir(), "mcp.json")
+	list := `{"mcpServers":{"office":{"type":"http","url":"` + tools + `","headers":{
+		"Authorization":"Bearer ${PLANTED_MCP_TOKEN}","X-Office-Key":"` + s.secrets["a tool server's key"] + `"}}}}`
+	if err := os.WriteFile(s.list, []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	home := t.TempDir()
 	s.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "TMPDIR=" + t.TempDir(), "TZ=UTC",
 		"ANTHROPIC_BASE_URL=" + provider.URL, "ANTHROPIC_API_KEY=" + s.secrets["the server's own provider key"],
-		"PLANTED_KEY=" + s.secrets["a provider key in a variable"],
+		"PLANTED_KEY=" + s.secrets["a provider key in a variable"], "PLANTED_MCP_TOKEN=" + s.secrets["a tool server's token"],
 	}
 	return s
+}
+
+// tools serves tools that repeat what their server was shown: as it is, in JSON, in base64, and in an
+// error.
+func (s *story) tools() (address string) {
+	s.t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "office"}, nil)
+	shown := func(r *mcp.CallToolRequest) string {
+		said := ""
+		for _, name := range []string{"Authorization", "X-Office-Key"} {
+			v := strings.TrimPrefix(r.Extra.Header.Get(name), "Bearer ")
+			s.shown.Store(v, true)
+			said += name + " " + v + " " + base64.StdEncoding.EncodeToString([]byte(v)) + " " + url.QueryEscape(v) + "; "
+		}
+		return said
+	}
+	schema := json.RawMessage(`{"type":"object"}`)
+	server.AddTool(&mcp.Tool{Name: "whoami", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		words := shown(r)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "I was shown " + words}}, StructuredContent: map[string]any{"shown": words}}, nil
+	})
+	server.AddTool(&mcp.Tool{Name: "denied", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return nil, errors.New("this is not allowed with " + shown(r))
+	})
+	office := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	s.t.Cleanup(func() {
+		for session := range server.Sessions() {
+			_ = session.Close() // it may have ended
+		}
+		office.Close()
+	})
+	return office.URL
 }
 
 // onPostgres has the story on a database, whose address has a password in it.
@@ -150,7 +197,7 @@ func (s *story) keep(where string, what []byte) {
 
 func (s *story) serve() {
 	s.t.Helper()
-	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json")
+	s.cmd = exec.CommandContext(s.t.Context(), s.braid, "serve", "--addr", "127.0.0.1:0", "--data", s.data, "--model", "demo", "--log", "json", "--mcp", s.list)
 	s.cmd.Env, s.cmd.Stderr = s.env, &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -175,12 +222,13 @@ func (s *story) serve() {
 	s.secrets["the operator's token"] = s.token
 }
 
-// ask asks as somebody, and keeps the answer: its head and its body.
-func (s *story) ask(token, method, path, body string) map[string]any {
+// ask asks as somebody, and keeps the answer: its head and its body. It must come with that status:
+// what is read where nothing is told is looked through in vain.
+func (s *story) ask(status int, token, method, path, body string) map[string]any {
 	s.t.Helper()
-	status, answer := s.asked(token, method, path, body)
-	if status/100 != 2 {
-		s.t.Errorf("%s %s: %d %s", method, path, status, answer)
+	got, answer := s.asked(token, method, path, body)
+	if got != status {
+		s.t.Errorf("%s %s: %d, want %d: %s", method, path, got, status, answer)
 	}
 	var v map[string]any
 	_ = json.Unmarshal(answer, &v) // a stream is none
@@ -204,7 +252,7 @@ func (s *story) asked(token, method, path, body string) (int, []byte) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if method == "POST" && strings.HasSuffix(path, "/keys") { // it is shown this once
+	if method == "POST" && strings.HasSuffix(path, "/keys") && res.StatusCode == http.StatusCreated { // it is shown this once
 		key, _ := must(s.t, answer)["token"].(string)
 		if key == "" {
 			s.t.Fatalf("a key is not shown: %s", answer)
@@ -228,50 +276,67 @@ func must(t *testing.T, raw []byte) (v map[string]any) {
 func (s *story) tell() {
 	const admin = "/v1/admin/tenants"
 	op := s.token
-	s.ask(op, "POST", "/v1/admin/models", `{"id":"variable","provider":"anthropic","name":"claude-sonnet-4-5","credential":{"env":"PLANTED_KEY"}}`)
-	s.ask(op, "POST", "/v1/admin/models", `{"id":"own","provider":"anthropic","name":"claude-sonnet-4-5"}`)
-	s.ask(op, "POST", "/v1/admin/models", `{"id":"demo","provider":"demo","name":"assistant"}`)
+	s.ask(201, op, "POST", "/v1/admin/models", `{"id":"variable","provider":"anthropic","name":"claude-sonnet-4-5","credential":{"env":"PLANTED_KEY"}}`)
+	s.ask(201, op, "POST", "/v1/admin/models", `{"id":"own","provider":"anthropic","name":"claude-sonnet-4-5"}`)
+	s.ask(201, op, "POST", "/v1/admin/models", `{"id":"demo","provider":"demo","name":"assistant"}`)
 	for _, id := range []string{"tenant-a", "tenant-b"} {
 		at := admin + "/" + id
-		s.ask(op, "POST", admin, `{"id":"`+id+`","system_prompt":"You answer for `+id+`.","default_model":"demo"}`)
+		s.ask(201, op, "POST", admin, `{"id":"`+id+`","system_prompt":"You answer for `+id+`.","default_model":"demo"}`)
 		secret, err := json.Marshal(s.secrets["a tenant's provider key"])
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.ask(op, "POST", at+"/models", `{"id":"claude","provider":"anthropic","name":"claude-sonnet-4-5","credential":{"secret":`+string(secret)+`}}`)
-		key, _ := s.ask(op, "POST", at+"/keys", `{"scopes":["read","write","admin:read","admin:write"]}`)["token"].(string)
-		conv, _ := s.ask(key, "POST", "/v1/conversations", `{}`)["id"].(string)
+		s.ask(201, op, "POST", at+"/models", `{"id":"claude","provider":"anthropic","name":"claude-sonnet-4-5","credential":{"secret":`+string(secret)+`}}`)
+		key, _ := s.ask(201, op, "POST", at+"/keys", `{"scopes":["read","write","admin:read","admin:write"]}`)["token"].(string)
+		conv, _ := s.ask(201, key, "POST", "/v1/conversations", `{}`)["id"].(string)
 		runs := "/v1/conversations/" + conv + "/runs"
 		token, err := json.Marshal(s.secrets["a request's token"])
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.ask(key, "POST", runs, `{"user_input":"use clock","tokens":{"crm":`+string(token)+`}}`)
-		for _, model := range []string{"claude", "variable", "own"} { // the provider refuses them
-			s.asked(key, "POST", runs, `{"user_input":"hello","model":"`+model+`","tokens":{"crm":`+string(token)+`}}`)
+		for _, tool := range []string{"clock", "office___whoami", "office___denied"} {
+			s.ask(200, key, "POST", runs, `{"user_input":"use `+tool+`","tokens":{"crm":`+string(token)+`}}`)
+		}
+		for _, model := range []string{"claude", "variable", "own"} { // the provider refuses them, in a stream that had begun
+			s.ask(200, key, "POST", runs, `{"user_input":"hello","model":"`+model+`","tokens":{"crm":`+string(token)+`}}`)
 		}
 		// Where a secret stands in the wrong place it is not repeated.
-		s.asked(key, "POST", runs, `{"user_input":"hello","tokens":`+string(token)+`}`)
-		s.asked(key, "POST", at+"/models", `{"id":"other","provider":"anthropic","credential":`+string(secret)+`}`)
-		s.asked(key+"x", "GET", "/v1/conversations", "")
-		s.asked(key, "GET", admin, "")
-		for _, path := range []string{"", "/export", "/events", "/runs", "/questions"} {
-			s.ask(key, "GET", "/v1/conversations/"+conv+path, "")
+		for _, c := range []struct{ path, body string }{
+			{runs, `{"user_input":"hello","tokens":` + string(token) + `}`},
+			{runs, `{"user_input":"hello","limits":{"max_turns":` + string(token) + `}}`},
+			{at + "/models", `{"id":"other","provider":"anthropic","credential":` + string(secret) + `}`},
+			{at + "/models", `{"id":"other","provider":"anthropic","name":"x","prices":{"input":` + string(secret) + `}}`},
+			{at + "/keys", `{"scopes":["read"],"expires_at":` + string(secret) + `}`},
+			{at + "/keys", `{"scopes":[` + string(secret) + `]}`},
+		} {
+			s.ask(400, key, "POST", c.path, c.body)
 		}
-		for _, path := range []string{"", "/agents", "/models", "/models/claude", "/keys", "/audit", "/audit/verify", "/conversations"} {
-			s.ask(key, "GET", at+path, "")
+		s.ask(401, key+"x", "GET", "/v1/conversations", "")
+		s.ask(403, key, "GET", admin, "")
+		for _, path := range []string{"", "/export", "/events", "/events?limit=1000", "/runs", "/questions"} {
+			s.ask(200, key, "GET", "/v1/conversations/"+conv+path, "")
 		}
-		for _, path := range []string{"/usage", "/tools", "/messages?conversation=" + conv} {
-			s.asked(key, "GET", at+path, "")
+		for _, path := range []string{
+			"", "/agents", "/models", "/models/claude", "/keys", "/audit?limit=100", "/audit/verify", "/conversations",
+			"/usage?limit=100", "/usage/sums", "/tools?limit=100", "/conversations/" + conv + "/messages?limit=100",
+		} {
+			v := s.ask(200, key, "GET", at+path, "")
+			if list, paged := v["data"].([]any); paged && len(list) == 0 && path != "/agents" {
+				s.t.Errorf("%s%s tells nothing", at, path)
+			}
 		}
+		s.ask(404, key, "GET", at+"/messages", "")
 	}
 	for what, key := range s.secrets {
 		if _, asked := s.refused.Load(key); strings.Contains(what, "provider key") && !asked {
 			s.t.Errorf("the provider was not asked with %s", what)
 		}
+		if _, shown := s.shown.Load(key); strings.Contains(what, "tool server") && !shown {
+			s.t.Errorf("the tool server was not shown %s", what)
+		}
 	}
-	for _, path := range []string{"/metrics", "/v1/models", "/v1/admin/models", admin, "/healthz", "/readyz", "/openapi.json"} {
-		s.ask(op, "GET", path, "")
+	for _, path := range []string{"/metrics", "/v1/models", "/v1/admin/models", "/v1/admin/keys", "/v1/admin/audit", admin, "/healthz", "/readyz", "/openapi.json"} {
+		s.ask(200, op, "GET", path, "")
 	}
 }
 

@@ -123,6 +123,7 @@ func (s *server) transportFault(ctx context.Context, err error, f *flight, p *pr
 	if p != nil && p.tooLarge.Load() && !errors.Is(err, errTooLarge) {
 		err = errors.Join(errTooLarge, err)
 	}
+	err = s.quiet(err)
 	cause := err
 	how, gone := "", false
 	if p != nil {

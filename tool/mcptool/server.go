@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 )
 
 // errPatience ends a greeting that takes too long.
@@ -22,6 +23,8 @@ var errPatience = errors.New("the server takes too long to be connected")
 type server struct {
 	config  Config
 	options Options
+	// secrets are what the server was given to keep; see hide.
+	secrets []secret.Secret
 
 	// life ends when the server is closed; work counts what must end with it.
 	life    context.Context //nolint:containedctx // what runs for the server outlives every call
@@ -52,7 +55,7 @@ type opening struct {
 }
 
 func newServer(c Config, o Options) *server {
-	s := &server{config: c, options: o, changed: make(chan struct{}, 1)}
+	s := &server{config: c, options: o, secrets: secretsOf(&c), changed: make(chan struct{}, 1)}
 	s.life, s.kill = context.WithCancel(context.Background())
 	s.work.Go(s.follow)
 	return s
@@ -156,8 +159,8 @@ func (s *server) list(ctx context.Context, one *session) error {
 		e := serverError(err, nil)
 		if e == nil || e.Code != jsonrpc.CodeMethodNotFound || said.Capabilities != nil && said.Capabilities.Tools != nil {
 			if e != nil && ctx.Err() == nil {
-				return fault(s.config.Name, event.ErrUnavailable, "does not list its tools: "+cut(clean(e.Message), 500, "…"),
-					"look at its log, then try again", err)
+				return fault(s.config.Name, event.ErrUnavailable, "does not list its tools: "+cut(clean(s.hide(e.Message)), 500, "…"),
+					"look at its log, then try again", s.quiet(err))
 			}
 			if ctx.Err() != nil && errors.Is(context.Cause(ctx), errPatience) {
 				return fault(s.config.Name, event.ErrTimeout, fmt.Sprintf("did not list its tools within %v", s.options.ConnectTimeout),
@@ -201,7 +204,7 @@ func (s *server) list(ctx context.Context, one *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools, s.skipped = tools, skipped
-	s.instructions = said.Instructions
+	s.instructions = s.hide(said.Instructions)
 	s.about = about{protocol: said.ProtocolVersion}
 	if said.ServerInfo != nil {
 		s.about.name, s.about.version = said.ServerInfo.Name, said.ServerInfo.Version

@@ -135,11 +135,11 @@ func (s *server) greetingFault(ctx context.Context, err error, f *flight, p *pro
 		p.within(100 * time.Millisecond)
 	}
 	if e := serverError(err, nil); e != nil && ctx.Err() == nil {
-		cause := err
+		cause := s.quiet(err)
 		if p != nil {
-			cause = s.lastWords(err, p)
+			cause = s.lastWords(cause, p)
 		}
-		return fault(s.config.Name, event.ErrUnavailable, "refuses to be greeted: "+cut(clean(e.Message), 500, "…"),
+		return fault(s.config.Name, event.ErrUnavailable, "refuses to be greeted: "+cut(clean(s.hide(e.Message)), 500, "…"),
 			"see that it speaks MCP", cause)
 	}
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errPatience) {

@@ -183,13 +183,14 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 	if raw := f.result(); err == nil || raw != nil && ctx.Err() == nil && f.failure() == nil && !broken(err) && serverError(err, f) == nil {
 		out, bad := output(raw, s.options.TextBytes)
 		if bad == nil {
+			s.hideIn(&out)
 			return out, false, nil
 		}
 		if errors.Is(bad, errInput) {
 			return out, false, fault(t.server, event.ErrUnsupported, "asks a person for input, and nobody can be asked here",
 				"call it with all that it needs, or do without", errors.Join(bad, err))
 		}
-		return out, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log", errors.Join(bad, err))
+		return out, false, fault(t.server, event.ErrInvalid, "gave a result that cannot be read", "look at its log", s.quiet(errors.Join(bad, err)))
 	}
 	forgotten := one.forgotten(err, f)
 	words := f.refused()
@@ -199,7 +200,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 	if words != "" && !forgotten && ctx.Err() == nil && f.failure() == nil {
 		// The server's own words: the model may mend its call.
 		left := s.options.TextBytes
-		out = braid.TextOutput("Error: " + shorten(words, &left))
+		out = braid.TextOutput("Error: " + shorten(s.hide(words), &left))
 		out.IsError = true
 		return out, false, nil
 	}
@@ -232,7 +233,7 @@ func (t *Tool) try(ctx context.Context, args json.RawMessage) (out braid.Output,
 func (t *Tool) watch(ctx context.Context, one *session, params *mcp.CallToolParams) (stop func()) {
 	news := make(chan string, 1)
 	token, unlisten := one.listen(func(p *mcp.ProgressNotificationParams) {
-		text := progressText(p)
+		text := t.from.hide(progressText(p))
 		for {
 			select {
 			case news <- text:

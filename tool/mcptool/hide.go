@@ -1,0 +1,127 @@
+package mcptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/secret"
+)
+
+// named fits headers and variables whose values are secrets. Others are often words that any
+// result has, such as a date or a folder.
+var named = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|session|signature|token`)
+
+// secretsOf are the values that a server was given to keep: whatever it says, they are not
+// repeated to the model, to people or to a log. Of "Bearer …" both the whole and the token count.
+func secretsOf(c *Config) (list []secret.Secret) {
+	for _, from := range []map[string]secret.Secret{c.Headers, c.Env} {
+		for name, v := range from {
+			if !named.MatchString(name) || len(v.Reveal()) < hideFrom {
+				continue
+			}
+			list = append(list, v)
+			if words := strings.Fields(v.Reveal()); len(words) > 1 && len(words[len(words)-1]) >= hideFrom {
+				list = append(list, secret.New(words[len(words)-1]))
+			}
+		}
+	}
+	return list
+}
+
+// hide takes the server's secrets out of what it said.
+func (s *server) hide(text string) string {
+	for _, v := range s.secrets {
+		text = v.Hide(text)
+	}
+	return text
+}
+
+// hideIn takes them out of a result's texts. What a file holds is passed on as it is.
+func (s *server) hideIn(out *braid.Output) {
+	if len(s.secrets) == 0 {
+		return
+	}
+	for _, b := range out.Content {
+		switch b := b.(type) {
+		case *event.Text:
+			b.Text = s.hide(b.Text)
+		case *event.Document:
+			b.Name, b.Text = s.hide(b.Name), s.hide(b.Text)
+		}
+	}
+	if len(out.Structured) > 0 {
+		out.Structured = s.hideInJSON(out.Structured)
+	}
+}
+
+// hideInJSON looks at the texts as they are read: escaped they may be written in many ways. JSON
+// without a secret stays as the server wrote it.
+func (s *server) hideInJSON(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil
+	}
+	found := false
+	v = s.hideInValue(v, &found)
+	if !found {
+		return raw
+	}
+	again, err := json.Marshal(v)
+	if err != nil || strictjson.Check(again, strictjson.DefaultDepth) != nil {
+		return nil
+	}
+	return again
+}
+
+func (s *server) hideInValue(v any, found *bool) any {
+	text := func(t string) string {
+		hidden := s.hide(t)
+		*found = *found || hidden != t
+		return hidden
+	}
+	switch v := v.(type) {
+	case string:
+		return text(v)
+	case json.Number:
+		if hidden := text(v.String()); hidden != v.String() {
+			return hidden
+		}
+	case []any:
+		for i := range v {
+			v[i] = s.hideInValue(v[i], found)
+		}
+	case map[string]any:
+		members := make(map[string]any, len(v))
+		for name, one := range v {
+			members[text(name)] = s.hideInValue(one, found)
+		}
+		return members
+	}
+	return v
+}
+
+// quiet is a cause without the server's secrets in its words.
+type quiet struct {
+	err  error
+	text string
+}
+
+func (e *quiet) Error() string { return e.text }
+func (e *quiet) Unwrap() error { return e.err }
+
+func (s *server) quiet(err error) error {
+	if err == nil || len(s.secrets) == 0 {
+		return err
+	}
+	if text := s.hide(err.Error()); text != err.Error() {
+		return &quiet{err, text}
+	}
+	return err
+}
