@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/raced"
 )
 
 // pages lists the documents of the repository by their path from its top.
@@ -170,7 +171,12 @@ func TestProgramsCompile(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Export data is made by compiling; linking thirty programs would take minutes.
-	cmd := exec.Command("go", append([]string{"list", "-export", "-overlay", file}, targets...)...)
+	// What they import has been compiled in this form for the tests.
+	flags := []string{"list", "-export", "-tags=grpcnotrace", "-overlay", file}
+	if raced.On {
+		flags = append(flags, "-race")
+	}
+	cmd := exec.Command("go", append(flags, targets...)...)
 	cmd.Dir = top(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, strings.Join(from, "\n"))

@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -135,6 +136,12 @@ func TestHTTPS(t *testing.T) {
 	}
 	if a := tell(t, token, "run", "-q", "--server", "http"+strings.TrimPrefix(s.url, "https"), "hello"); a.exit != 2 || !strings.Contains(a.errs, "look at the address") {
 		t.Errorf("without TLS: %+v", a)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.wait(); code != 0 {
+		t.Errorf("it ended with %d", code)
 	}
 	if log := s.log.String(); strings.Contains(log, cert) || strings.Contains(log, s.token) {
 		t.Errorf("the log says\n%s", log)
