@@ -6,50 +6,147 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret/keyset"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
 )
 
 func secretsCommand() command {
 	return command{
-		name: "secrets", args: "new|rotate FILE", short: "make or change the keys of stored secrets",
+		name: "secrets", args: "new|rotate|reencrypt|prune FILE", short: "make or change the keys of stored secrets",
 		about: `A server encrypts what it keeps secret, such as the API keys of tenants' models, with
-keys in a file. One that works alone makes that file in its data folder. Several that
-work on one PostgreSQL need the same file each: make it once and give it to all of them
-with --secrets or ` + secretsEnv + `.
+keys in a file. One that works alone makes that file in its data folder (keys.json). Several
+that work on one PostgreSQL need the same file each: make it once and give it to all of
+them with --secrets or ` + secretsEnv + `.
 
 rotate adds a key that encrypts from then on; what was encrypted before stays readable.
-Servers read the file when they start. Keep it out of backups of the database: who has
-both can read every secret; who loses it can read none.`,
+Servers notice when the file has changed: give the new one to all of them before you
+go on. reencrypt encrypts with the newest key whatever is stored, while servers work;
+where it breaks off, repeat it. prune then takes the older keys out of the file, and
+refuses to while one of them is needed.
+
+Keep the file out of backups of the database: who has both can read every secret; who
+loses it can read none.`,
 		examples: []example{
 			{`braid secrets new /etc/braid/secret-keys.json`, "make the file"},
 			{`braid secrets rotate /etc/braid/secret-keys.json`, "a new key for what is stored from now on"},
+			{`braid secrets reencrypt --postgres env /etc/braid/secret-keys.json`, "encrypt with it what was stored before"},
+			{`braid secrets prune --postgres env /etc/braid/secret-keys.json`, "remove the older keys"},
 		},
+		options: true, some: []string{"data"}, flags: postgresFlags(),
 		run: secrets,
 	}
 }
 
-func secrets(_ context.Context, p *process, in *invocation) error {
-	if len(in.args) != 2 || in.args[0] != "new" && in.args[0] != "rotate" {
-		return invalid("braid secrets new FILE, or braid secrets rotate FILE", "braid secrets takes what to do, and the file")
+func secrets(ctx context.Context, p *process, in *invocation) error {
+	do := map[string]func(ctx context.Context, p *process, in *invocation, file string) (says string, err error){
+		"new": newSecrets, "rotate": rotateSecrets, "reencrypt": reencryptSecrets, "prune": pruneSecrets,
 	}
-	file, says := in.args[1], "a new key encrypts what is stored from now on, once servers have been started again\n"
-	if in.args[0] == "rotate" {
-		if err := keyset.Rotate(file); err != nil {
-			return err
+	if len(in.args) != 2 || do[in.args[0]] == nil {
+		return invalid("braid secrets new FILE; rotate, reencrypt and prune take the same", "braid secrets takes what to do, and the file")
+	}
+	says, err := do[in.args[0]](ctx, p, in, in.args[1])
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(p.stdout, says)
+	return outputError(err)
+}
+
+func newSecrets(_ context.Context, _ *process, _ *invocation, file string) (string, error) {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return "", &event.Error{
+			Kind: event.ErrConflict, Message: "there is such a file already", Hint: "name another one; braid secrets rotate adds a key to it",
 		}
-	} else {
-		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return &event.Error{
-				Kind: event.ErrConflict, Message: "there is such a file already", Hint: "name another one; braid secrets rotate adds a key to it",
+	}
+	_, err := keyset.Open(file)
+	return "the keys are there; give the file to each server with --secrets\n", err
+}
+
+func rotateSecrets(_ context.Context, _ *process, _ *invocation, file string) (string, error) {
+	return "a new key encrypts what is stored from now on; braid secrets reencrypt does so with what was stored before\n", keyset.Rotate(file)
+}
+
+func reencryptSecrets(ctx context.Context, p *process, in *invocation, file string) (says string, err error) {
+	people, done, err := p.storedSecrets(ctx, in, file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	r, err := people.Reencrypt(ctx, directory.By{Operator: true})
+	if err != nil {
+		return "", err
+	}
+	says = fmt.Sprintf("%d secrets were encrypted with the newest key, %d were so already\n", r.Done, r.Current)
+	if len(r.Unreadable) > 0 {
+		const most = 10
+		names := strings.Join(r.Unreadable[:min(len(r.Unreadable), most)], ", ")
+		return "", &event.Error{
+			Kind: event.ErrInvalid, Message: fmt.Sprintf("%sthe keys of %d models cannot be decrypted: %s", says, len(r.Unreadable), cleanLine(names)),
+			Hint: "use the file that they were encrypted with, or set these keys again",
+		}
+	}
+	return says, nil
+}
+
+func pruneSecrets(ctx context.Context, p *process, in *invocation, file string) (says string, err error) {
+	people, done, err := p.storedSecrets(ctx, in, file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	old, err := people.OldSecrets(ctx)
+	if err != nil {
+		return "", err
+	}
+	if old.Done > 0 {
+		return "", &event.Error{
+			Kind: event.ErrConflict, Message: fmt.Sprintf("%d secrets are encrypted with an older key", old.Done),
+			Hint: "braid secrets reencrypt FILE first",
+		}
+	}
+	gone, err := keyset.Prune(file)
+	return fmt.Sprintf("%d older keys are gone; %d secrets are encrypted with the one that is left\n", gone, old.Current), err
+}
+
+// storedSecrets opens what servers keep secret: in the database that the flags name, or else in the data folder.
+func (p *process) storedSecrets(
+	ctx context.Context, in *invocation, file string,
+) (people *directory.Directory, done func() error, err error) {
+	keys, err := keyset.Load(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	address, err := p.postgresAddress(in, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	var db *database.DB
+	if address.Empty() {
+		path := filepath.Join(cfg.Data, serviceFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, &event.Error{
+				Kind: event.ErrNotFound, Message: "the data folder holds no tenants, so no secrets are stored there",
+				Hint: "name the server's folder with --data, or its database with --postgres",
 			}
 		}
-		if _, err := keyset.Open(file); err != nil {
-			return err
-		}
-		says = "the keys are there; give the file to each server with --secrets\n"
+		db, err = database.OpenSQLite(path)
+		err = storeError(err)
+	} else {
+		db, err = database.OpenPostgres(ctx, database.PostgresOptions{URL: address.Reveal(), Connections: 2})
+		err = postgresError(err)
 	}
-	_, err := fmt.Fprint(p.stdout, says)
-	return outputError(err)
+	if err != nil {
+		return nil, nil, err
+	}
+	people = directory.New(directory.Options{Database: db, Keys: keys})
+	return people, func() error { return errors.Join(people.Close(), db.Close()) }, nil
 }

@@ -8,11 +8,13 @@ package keyset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
@@ -22,8 +24,22 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Keyset encrypts and decrypts. It is safe for concurrent use. Make it with [Open] or [Load].
-type Keyset struct{ aead tink.AEAD }
+// Keyset encrypts and decrypts. It is safe for concurrent use. Make it with [Open] or [Load]. It reads its
+// file again where that has changed: a key that was added while a server works is known to it.
+type Keyset struct {
+	file string
+
+	mu   sync.Mutex
+	keys keys
+}
+
+// keys are what a file of keys holds.
+type keys struct {
+	aead tink.AEAD
+	// newest is the id of the key that encrypts, and info the file as it was.
+	newest uint32
+	info   fs.FileInfo
+}
 
 // largest is how large a file of keys may be.
 const largest = 1 << 20
@@ -52,32 +68,95 @@ func Open(file string) (*Keyset, error) {
 // or where others than its owner's group could read it or anybody else write it, ErrInvalid where it
 // is no file of keys.
 func Load(file string) (*Keyset, error) {
+	k, err := load(file)
+	if err != nil {
+		return nil, err
+	}
+	return &Keyset{file: file, keys: k}, nil
+}
+
+func load(file string) (keys, error) {
 	const op = "read the file of keys"
+	info, err := os.Stat(file) // before it is read: what is written after that is read again
+	if err != nil {
+		return keys{}, fault(op, err)
+	}
 	handle, err := read(file)
 	if err != nil {
-		return nil, fault(op, err)
+		return keys{}, fault(op, err)
 	}
 	a, err := aead.New(handle)
 	if err != nil {
-		return nil, noKeys(op, err)
+		return keys{}, noKeys(op, err)
 	}
-	return &Keyset{aead: a}, nil
+	newest, err := handle.Primary()
+	if err != nil {
+		return keys{}, noKeys(op, err)
+	}
+	return keys{aead: a, newest: newest.KeyID(), info: info}, nil
+}
+
+// current gives the keys as the file has them now; where it cannot be read, as it had them.
+func (k *Keyset) current() keys {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	info, err := os.Stat(k.file)
+	if err != nil || os.SameFile(info, k.keys.info) && info.ModTime().Equal(k.keys.info.ModTime()) && info.Size() == k.keys.info.Size() {
+		return k.keys
+	}
+	if now, err := load(k.file); err == nil {
+		k.keys = now
+	}
+	return k.keys
+}
+
+// Newest reports whether it is the newest key of the file that a value was encrypted with: Prune keeps
+// that one alone.
+func (k *Keyset) Newest(sealed []byte) bool {
+	// What Tink encrypts begins with a version and the key's id.
+	return len(sealed) >= 5 && sealed[0] == 1 && binary.BigEndian.Uint32(sealed[1:]) == k.current().newest
 }
 
 // Rotate adds a new key to the file, which encrypts from now on; the older ones go on to decrypt.
-// Servers see it when they start.
 func Rotate(file string) error {
-	const op = "rotate the keys"
+	return change("rotate the keys", file, func(m *keyset.Manager, _ *keyset.Handle) error {
+		id, err := m.Add(aead.AES256GCMKeyTemplate())
+		if err == nil {
+			err = m.SetPrimary(id)
+		}
+		return err
+	})
+}
+
+// Prune takes all keys out of the file but the newest: what was encrypted with another one can then be read
+// by nobody. It says how many went.
+func Prune(file string) (gone int, err error) {
+	err = change("remove old keys", file, func(m *keyset.Manager, had *keyset.Handle) error {
+		for i := range had.Len() {
+			e, err := had.Entry(i)
+			if err != nil {
+				return err
+			}
+			if e.IsPrimary() {
+				continue
+			}
+			if err := m.Delete(e.KeyID()); err != nil {
+				return err
+			}
+			gone++
+		}
+		return nil
+	})
+	return gone, err
+}
+
+func change(op, file string, how func(m *keyset.Manager, had *keyset.Handle) error) error {
 	handle, err := read(file)
 	if err != nil {
 		return fault(op, err)
 	}
 	m := keyset.NewManagerFromHandle(handle)
-	id, err := m.Add(aead.AES256GCMKeyTemplate())
-	if err == nil {
-		err = m.SetPrimary(id)
-	}
-	if err == nil {
+	if err = how(m, handle); err == nil {
 		handle, err = m.Handle()
 	}
 	if err == nil {
@@ -89,14 +168,14 @@ func Rotate(file string) error {
 // Seal encrypts. context is what the value belongs to: it is not kept, and the value is opened
 // with the same one alone.
 func (k *Keyset) Seal(plain, context []byte) (sealed []byte, err error) {
-	sealed, err = k.aead.Encrypt(plain, context)
+	sealed, err = k.current().aead.Encrypt(plain, context)
 	return sealed, fault("encrypt", err)
 }
 
 // Open decrypts what Seal has made with the same context and one of the file's keys. Everything
 // else is ErrInvalid.
 func (k *Keyset) Open(sealed, context []byte) (plain []byte, err error) {
-	plain, err = k.aead.Decrypt(sealed, context)
+	plain, err = k.current().aead.Decrypt(sealed, context)
 	if err != nil {
 		return nil, &event.Error{
 			Op: "decrypt", Kind: event.ErrInvalid, Message: "a secret cannot be decrypted", Err: err,

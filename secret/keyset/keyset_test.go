@@ -68,8 +68,34 @@ func TestKeysAreRotated(t *testing.T) {
 	if plain := must[[]byte](t)(now.Open(before, nil)); string(plain) != "x" {
 		t.Errorf("what was there is %q", plain)
 	}
-	if _, err := old.Open(must[[]byte](t)(now.Seal([]byte("y"), nil)), nil); !errors.Is(err, event.ErrInvalid) {
-		t.Errorf("the old keys read what is new: %v", err)
+	// Who has had the file open since before knows the new key, too, and encrypts with it.
+	if plain := must[[]byte](t)(old.Open(must[[]byte](t)(now.Seal([]byte("y"), nil)), nil)); string(plain) != "y" {
+		t.Errorf("what is new is %q", plain)
+	}
+	after := must[[]byte](t)(old.Seal([]byte("z"), nil))
+	if old.Newest(before) || !old.Newest(after) || !now.Newest(after) || now.Newest(nil) {
+		t.Error("they do not know which key is the newest")
+	}
+	if gone := must[int](t)(keyset.Prune(file)); gone != 1 {
+		t.Errorf("%d keys went, want the old one", gone)
+	}
+	for _, k := range []*keyset.Keyset{old, now, must[*keyset.Keyset](t)(keyset.Load(file))} {
+		if _, err := k.Open(before, nil); !errors.Is(err, event.ErrInvalid) {
+			t.Errorf("what the old key has encrypted is read: %v", err)
+		}
+		if plain := must[[]byte](t)(k.Open(after, nil)); string(plain) != "z" {
+			t.Errorf("what the newest has encrypted is %q", plain)
+		}
+	}
+	if gone := must[int](t)(keyset.Prune(file)); gone != 0 {
+		t.Errorf("%d more keys went", gone)
+	}
+	// Without its file it goes on with what it has.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if plain := must[[]byte](t)(now.Open(after, nil)); string(plain) != "z" {
+		t.Errorf("without the file it is %q", plain)
 	}
 }
 

@@ -1,0 +1,145 @@
+package directory
+
+import (
+	"context"
+	"errors"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
+)
+
+// Reencrypted is what came of encrypting all secrets with the newest key.
+type Reencrypted struct {
+	// Done counts those that were encrypted anew, Current those that were so already.
+	Done    int `json:"done"`
+	Current int `json:"current"`
+	// Unreadable are those that no key of the file opens, as "tenant/model": they stay as they are.
+	Unreadable []string `json:"unreadable,omitempty"`
+}
+
+// secretsAtOnce is how many secrets go through one transaction.
+const secretsAtOnce = 100
+
+// dater is a [Sealer] that knows which values its newest key has encrypted.
+type dater interface{ Newest(sealed []byte) bool }
+
+// Reencrypt encrypts every stored secret with the newest key, each bound to its own place as before. Only the
+// operator may. It goes in short transactions, beside servers at work; where it breaks off it can be repeated,
+// and goes on. Each tenant's audit says how many of its secrets it were.
+func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err error) {
+	const op = "reencrypt secrets"
+	if err := by.mustOperate(op); err != nil {
+		return Reencrypted{}, err
+	}
+	return d.eachSecret(ctx, op, func(tx *database.Tx, s storedSecret) error {
+		plain, err := d.keys.Open(s.sealed, place(s.tenant, "model", s.model, "secret"))
+		if err != nil {
+			return err
+		}
+		sealed, err := d.keys.Seal(plain, place(s.tenant, "model", s.model, "secret"))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(`UPDATE model SET secret = ? WHERE tenant = ? AND id = ?`, sealed, s.tenant, s.model)
+		return err
+	}, func(tx *database.Tx, tenant string, n int) error {
+		return record(tx, tenant, by, "secrets.reencrypt", "tenant/"+tenant, map[string]any{"secrets": n})
+	})
+}
+
+// OldSecrets counts the secrets that [Directory.Reencrypt] would encrypt anew, as Done, and changes nothing.
+func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
+	return d.eachSecret(ctx, "count secrets", func(_ *database.Tx, s storedSecret) error {
+		_, err := d.keys.Open(s.sealed, place(s.tenant, "model", s.model, "secret"))
+		return err
+	}, nil)
+}
+
+// storedSecret is a model's, as it is kept.
+type storedSecret struct {
+	tenant, model string
+	sealed        []byte
+}
+
+// eachSecret calls do with every secret that is not encrypted with the newest key, and done after some of one
+// tenant's, in their transaction.
+func (d *Directory) eachSecret(
+	ctx context.Context, op string, do func(tx *database.Tx, s storedSecret) error, done func(tx *database.Tx, tenant string, n int) error,
+) (r Reencrypted, err error) {
+	keys, ok := d.keys.(dater)
+	if !ok {
+		return Reencrypted{}, noKeyset(op)
+	}
+	tenants, err := d.everyTenant(ctx, op)
+	if err != nil {
+		return Reencrypted{}, err
+	}
+	for _, tenant := range append([]string{""}, tenants...) { // the first is what all share
+		for after, more := "", true; more; {
+			had, from := r, after
+			err := d.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
+				r, after = had, from
+				list, err := someSecrets(tx, tenant, from)
+				if err != nil {
+					return err
+				}
+				for _, s := range list {
+					after = s.model
+					if keys.Newest(s.sealed) {
+						r.Current++
+						continue
+					}
+					err := do(tx, s)
+					switch {
+					case errors.Is(err, event.ErrInvalid):
+						r.Unreadable = append(r.Unreadable[:len(r.Unreadable):len(r.Unreadable)], tenant+"/"+s.model)
+					case err != nil:
+						return err
+					default:
+						r.Done++
+					}
+				}
+				more = len(list) == secretsAtOnce
+				if n := r.Done - had.Done; n > 0 && done != nil {
+					return done(tx, tenant, n)
+				}
+				return nil
+			})
+			if err != nil {
+				return r, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// someSecrets locks the next of a tenant's models that have a secret.
+func someSecrets(tx *database.Tx, tenant, after string) (list []storedSecret, err error) {
+	err = tx.List(`SELECT id, secret FROM model WHERE tenant = ? AND id > ? AND secret IS NOT NULL ORDER BY id LIMIT ?`+tx.ForUpdate(),
+		[]any{tenant, after, secretsAtOnce}, func(scan func(...any) error) error {
+			s := storedSecret{tenant: tenant}
+			err := scan(&s.model, &s.sealed)
+			list = append(list, s)
+			return err
+		})
+	return list, err
+}
+
+// everyTenant gives the ids of all tenants.
+func (d *Directory) everyTenant(ctx context.Context, op string) (ids []string, err error) {
+	for after := ""; ; after = ids[len(ids)-1] {
+		had := len(ids)
+		err := d.db.ReadTenants(ctx, op, func(tx *database.Tx) error {
+			ids = ids[:had]
+			return tx.List(`SELECT id FROM tenant WHERE id > ? ORDER BY id LIMIT ?`, []any{after, manyTenants}, func(scan func(...any) error) error {
+				var id string
+				err := scan(&id)
+				ids = append(ids, id)
+				return err
+			})
+		})
+		if err != nil || len(ids)-had < manyTenants {
+			return ids, err
+		}
+	}
+}
