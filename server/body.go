@@ -15,11 +15,13 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // readBody reads a JSON body into v: nothing unknown, nothing doubled, nothing
 // behind it. An empty body is refused unless it may be.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEmpty bool) error {
+	begun := time.Now()
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.BodyBytes))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -29,6 +31,12 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 			}
 		}
 		return bad("the body did not arrive", "send it again")
+	}
+	if time.Since(begun) > directory.Stale {
+		// Who sends slowly shows the credential again, as it were: it may have ended since.
+		if _, err := s.door.Open(r.Context(), bearer(r)); err != nil {
+			return err
+		}
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		if mayBeEmpty {

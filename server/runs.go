@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/wire/native"
 )
@@ -203,7 +204,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	request.Trace = service.TraceOf(r.Header.Values("Traceparent"), r.Header.Values("Tracestate"))
 	request.Watch = !asynchronous(r)
 	conversation := r.PathValue("id")
-	started, err := s.service.StartRun(r.Context(), who(r), conversation, request)
+	started, err := s.begin(r, conversation, request)
 	if err != nil {
 		return err
 	}
@@ -233,6 +234,17 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		s.leave(r, conversation, started.Run.ID)
 	}
 	return err
+}
+
+// begin starts a run. It may have to wait for another one: whose credential ends meanwhile begins none.
+func (s *Server) begin(r *http.Request, conversation string, request service.RunRequest) (service.Started, error) {
+	ctx, unwatch := s.door.Watch(r.Context(), callerOf(r))
+	defer unwatch()
+	started, err := s.service.StartRun(ctx, who(r), conversation, request)
+	if ended := door.Ended(ctx); err != nil && ended != nil {
+		return started, ended
+	}
+	return started, err
 }
 
 // leave cancels the run of a reader that has gone and asked for that.

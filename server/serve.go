@@ -171,8 +171,8 @@ func (s *Server) serve(rt route) http.Handler {
 // what they ask for. What it says to those whom it turns away is of RFC 6750, section 3.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Scope) (*door.Caller, error) {
 	const realm = `Bearer realm="braid"`
-	token, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	c, err := s.door.Open(r.Context(), secret.New(token))
+	given := strings.HasPrefix(r.Header.Get("Authorization"), bearerPrefix)
+	c, err := s.door.Open(r.Context(), bearer(r))
 	switch {
 	case err != nil && event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
 		return nil, err
@@ -188,6 +188,17 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Sco
 		return nil, err
 	}
 	return &c, nil
+}
+
+const bearerPrefix = "Bearer "
+
+// bearer is the token that a request shows; empty where it shows none.
+func bearer(r *http.Request) secret.Secret {
+	token, given := strings.CutPrefix(r.Header.Get("Authorization"), bearerPrefix)
+	if !given {
+		return secret.Secret{}
+	}
+	return secret.New(token)
 }
 
 // answer remembers what was answered.

@@ -4,6 +4,9 @@ package nodes
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -145,4 +148,56 @@ func TestTwoNodes(t *testing.T) {
 			t.Errorf("it ended after %v with %d", took, code)
 		}
 	}
+}
+
+// A key that one node revokes is cut on the other within two seconds, streams and all.
+func TestAKeyIsRevokedOnAnotherNode(t *testing.T) {
+	t.Parallel()
+	b := migrated(t, needed(t))
+	env, token := []string{"BRAID_POSTGRES_URL=" + b.server}, tokenFile(t)
+	one, two := serve(t, env, "--token-file", token), serve(t, env, "--token-file", token)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	admin := one.client().Admin()
+	if _, err := admin.CreateTenant(ctx, "acme", client.TenantSpec{}); err != nil {
+		t.Fatal(err)
+	}
+	key, its, err := admin.CreateKey(ctx, "acme", client.NewKey{Scopes: []string{"read", "write"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := client.New(two.url, its, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conv, err := there.Create(ctx, client.NewConversation{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, two.url+"/v1/conversations/"+conv.ID+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+its.Reveal())
+	res, err := http.DefaultClient.Do(req) // its head comes at once
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%v %v", res, err)
+	}
+	defer res.Body.Close()
+	if _, err := admin.RevokeKey(ctx, "acme", key.ID); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	stream, err := io.ReadAll(res.Body)
+	took := time.Since(begun)
+	if err != nil || !strings.Contains(string(stream), `"UNAUTHENTICATED"`) {
+		t.Errorf("%v: the stream ends with %s", err, stream)
+	}
+	if took > 2*time.Second {
+		t.Errorf("it was cut after %v", took)
+	}
+	if _, err := there.Get(ctx, conv.ID); !errors.Is(err, event.ErrUnauthenticated) {
+		t.Errorf("afterwards: %v", err)
+	}
+	t.Logf("it was cut after %v", took)
 }
