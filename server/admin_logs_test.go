@@ -169,7 +169,7 @@ func TestBadAdministration(t *testing.T) {
 		},
 		here + "/agents": {
 			`{"id":"a","version":2}`, `{"id":"a","tenant":"beta"}`, `{"id":"a","tools":[1]}`, `{"id":"a","tools":[""]}`, `{"id":"a","sub_agents":[]}`,
-			`{"id":"a","sub_agents":{"x":{"agent":"a"}}}`, `{"id":"a","sub_agents":{"x y":{"instructions":"z"}}}`, `{"id":"a","permissions":{"allow":"x"}}`,
+			`{"id":"a","sub_agents":{"x y":{"instructions":"z"}}}`, `{"id":"a","permissions":{"allow":"x"}}`,
 		},
 		here + "/models": {
 			`{"id":"a"}`, `{"id":"a","provider":"demo"}`, `{"id":"a","provider":"D","name":"x"}`, `{"id":"a","provider":"demo","name":"x","aliases":["A"]}`,
@@ -193,6 +193,10 @@ func TestBadAdministration(t *testing.T) {
 				t.Errorf("POST %s %.100q: %d %s", path, body, res.StatusCode, raw)
 			}
 		}
+	}
+	e := s.json(422, "POST", here+"/agents", `{"id":"a","sub_agents":{"x":{"agent":"a"}}}`)["error"].(map[string]any)
+	if e["code"] != "SUB_AGENTS_INVALID" || !strings.Contains(e["message"].(string), "a > x (a)") {
+		t.Errorf("an agent below itself: %v", e)
 	}
 	s.json(201, "POST", here+"/agents", `{"id":"helper"}`)
 	for _, match := range []string{"1", `"0"`, `"-1"`, `"x"`, `W/"1"`, `"1", "2"`, `""`} {

@@ -274,12 +274,6 @@ func TestOptionsOfATenant(t *testing.T) {
 				"critic": {Description: "Judges.", Instructions: "Judge."},
 			},
 		})
-		if _, err := d.UpdateAgent(t.Context(), operator, "acme", "reader", 0, func(a *directory.Agent) error {
-			a.SubAgents = map[string]directory.SubAgent{"back": {Agent: "clerk"}} // it stands in the clerk
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
 		var mu sync.Mutex
 		var got service.AgentRequest
 		h := tenants(t, d, func(o *service.Options) {
@@ -296,7 +290,23 @@ func TestOptionsOfATenant(t *testing.T) {
 			defer mu.Unlock()
 			return got
 		}
-		conv := h.conversation(t)
+		c, err := h.CreateConversation(t.Context(), ann, service.NewConversation{Agent: "clerk"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conv := c.ID
+		// The conversation keeps to a clerk who has the reader, and whom the reader has by now.
+		for _, change := range []struct {
+			agent string
+			below map[string]directory.SubAgent
+		}{{"clerk", nil}, {"reader", map[string]directory.SubAgent{"back": {Agent: "clerk"}}}} {
+			if _, err := d.UpdateAgent(t.Context(), operator, "acme", change.agent, 0, func(a *directory.Agent) error {
+				a.SubAgents = change.below
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi", Limits: service.RunLimits{ToolCalls: 3, Time: time.Hour}})
 		if err != nil {
 			t.Fatal(err)

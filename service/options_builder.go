@@ -85,9 +85,6 @@ type WorkspaceFile struct {
 	Bytes int64
 }
 
-// mostNested bounds how deep sub-agents stand in sub-agents.
-const mostNested = 4
-
 // Build makes them. The errors are those of [directory.Directory.Model] and of its agents.
 func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentRequest, error) {
 	r := AgentRequest{
@@ -117,7 +114,8 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 }
 
 // agent makes the options of one agent. path are the agents that it stands in: none of them is in
-// itself.
+// itself. The directory refuses such agents; an older version of one that a conversation keeps to may have come to it
+// by a change below it.
 func (b *OptionsBuilder) agent(
 	ctx context.Context, x *ExecutionContext, spec *directory.AgentSpec, model string, path []string,
 ) (*AgentOptions, error) {
@@ -127,7 +125,7 @@ func (b *OptionsBuilder) agent(
 		return nil, err
 	}
 	for name, sub := range spec.SubAgents {
-		if len(path) > mostNested || sub.Agent != "" && slices.Contains(path, sub.Agent) {
+		if len(path) > directory.MostNested || sub.Agent != "" && slices.Contains(path, sub.Agent) {
 			continue
 		}
 		below, err := b.subAgent(ctx, x, &sub, model, path)

@@ -41,7 +41,8 @@ type AgentSpec struct {
 	Limits      Limits      `json:"limits,omitzero"`
 	// Skills are the names of the skills that it prefers.
 	Skills []string `json:"skills,omitempty"`
-	// SubAgents are agents that it may use as tools, by the name of the tool.
+	// SubAgents are agents that it may use as tools, by the name of the tool. No two agents below one have
+	// the same name, none stands below itself, and none deeper than [MostNested].
 	SubAgents map[string]SubAgent `json:"sub_agents,omitempty"`
 }
 
@@ -103,6 +104,9 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 		if err := needTenant(tx, op, a.Tenant); err != nil {
 			return err
 		}
+		if err := lockAgents(tx, a.Tenant); err != nil {
+			return err
+		}
 		done, err := d.repeated(tx, op, a.Tenant, idem, "agent/"+a.ID, made)
 		if err != nil {
 			return err
@@ -118,6 +122,9 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 		}
 		if n == 0 {
 			return taken(op, "agent")
+		}
+		if err := checkNested(tx, op, &a); err != nil {
+			return err
 		}
 		if err := addVersion(tx, &a); err != nil {
 			return err
@@ -202,6 +209,9 @@ func (d *Directory) UpdateAgent(
 		return Agent{}, err
 	}
 	err = d.write(ctx, op, tenant, func(tx *database.Tx) error {
+		if err := lockAgents(tx, tenant); err != nil {
+			return err
+		}
 		// The lock is a statement of its own: the next one then sees what stands.
 		if _, err := tx.Get(`SELECT version FROM agent WHERE tenant = ? AND id = ?`+tx.ForUpdate(), []any{tenant, id}, new(int)); err != nil {
 			return err
@@ -236,6 +246,11 @@ func (d *Directory) UpdateAgent(
 		}
 		if err := a.check(op); err != nil {
 			return err
+		}
+		if len(spec) > 0 {
+			if err := checkNested(tx, op, &a); err != nil {
+				return err
+			}
 		}
 		if _, err := tx.Exec(`UPDATE agent SET status = ?, version = ?, revision = ?, updated = ? WHERE tenant = ? AND id = ?`,
 			a.Status, a.Newest, a.Revision, database.Micros(a.Updated), tenant, id); err != nil {

@@ -126,8 +126,8 @@ func (a *Agent) check(op string) error {
 	for name, s := range a.SubAgents {
 		c.want(isSlug(strings.ReplaceAll(strings.ToLower(name), "_", "-")), "an agent below it has a name that no tool may have",
 			"use 1 to 63 letters, digits, hyphens and underscores")
-		c.want(s.Agent == "" || isSlug(s.Agent) && s.Agent != a.ID && s.Instructions == "" && s.Tools == nil,
-			"an agent below it is both one of the tenant's and described here, or the agent itself", "name another agent, or give instructions")
+		c.want(s.Agent == "" || isSlug(s.Agent) && s.Instructions == "" && s.Tools == nil,
+			"an agent below it is both one of the tenant's and described here", "name another agent, or give instructions")
 		c.want(s.Version >= 0 && (s.Version == 0 || s.Agent != ""), "an agent below it has a version that cannot be", "use 0 for the newest")
 		c.text("a description", s.Description, longestDescription)
 		c.text("a model", s.Model, longestModelName)

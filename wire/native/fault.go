@@ -51,6 +51,7 @@ const (
 	CodeKeyNotFound      = "KEY_NOT_FOUND"
 	CodeRevisionConflict = "REVISION_CONFLICT"
 	CodeScopeMissing     = "SCOPE_MISSING"
+	CodeSubAgentsInvalid = "SUB_AGENTS_INVALID"
 )
 
 // CodeInfo is what a code means.
@@ -81,6 +82,7 @@ var codes = [...]CodeInfo{
 	{CodeKeyNotFound, event.ErrNotFound, 404},
 	{CodeRevisionConflict, event.ErrConflict, 409},
 	{CodeScopeMissing, event.ErrPermission, 403},
+	{CodeSubAgentsInvalid, event.ErrInvalid, 422},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

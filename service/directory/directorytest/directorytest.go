@@ -32,6 +32,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for name, test := range map[string]func(t *testing.T, h Harness){
 		"tenants":                  tenants,
 		"agents":                   agents,
+		"agents below agents":      nested,
+		"below one another":        nestedAtOnce,
 		"models":                   models,
 		"names of models":          names,
 		"credentials":              credentials,

@@ -34,7 +34,6 @@ func validation(t *testing.T, h Harness) {
 	}
 	for name, spec := range map[string]directory.AgentSpec{
 		"instructions": {Instructions: long}, "tools": {Tools: []string{""}}, "many": {Tools: slices.Repeat([]string{"x"}, 1000)},
-		"itself": {SubAgents: map[string]directory.SubAgent{"me": {Agent: "helper"}}},
 		"both":   {SubAgents: map[string]directory.SubAgent{"x": {Agent: "other", Instructions: "x"}}},
 		"named":  {SubAgents: map[string]directory.SubAgent{"no name": {Agent: "other"}}},
 		"pinned": {SubAgents: map[string]directory.SubAgent{"x": {Version: 3}}},

@@ -1,0 +1,136 @@
+package directory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
+)
+
+// MostNested is how deep agents stand below agents.
+const MostNested = 4
+
+// lockAgents has one write of the tenant's agents at a time: what one of them is below another one, both decide.
+func lockAgents(tx *database.Tx, tenant string) error {
+	_, err := tx.Get(`SELECT id FROM tenant WHERE id = ?`+tx.ForUpdate(), []any{tenant}, new(string))
+	return err
+}
+
+// checkNested refuses an agent that could not run with those that are to be below it, and one with which another
+// one of the tenant's, that has it below itself, could not any more. Those that are not there yet are taken for
+// agents with none below them. Versions that are pinned count as they are, older ones that are not do not.
+func checkNested(tx *database.Tx, op string, a *Agent) error {
+	now, before := &nesting{tx: tx, op: op, with: a}, &nesting{tx: tx, op: op, tenant: a.Tenant}
+	now.tenant = a.Tenant
+	if err := now.check(a); err != nil {
+		return err
+	}
+	seen, todo := map[string]bool{a.ID: true}, []string{a.ID}
+	for len(todo) > 0 {
+		above, err := agentsAbove(tx, a.Tenant, todo[0])
+		if err != nil {
+			return err
+		}
+		todo = todo[1:]
+		for i := range above {
+			p := &above[i]
+			if seen[p.ID] {
+				continue
+			}
+			seen[p.ID] = true
+			todo = append(todo, p.ID)
+			if err := now.check(p); err != nil && before.check(p) == nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// agentsAbove are the tenant's that have an agent below themselves.
+func agentsAbove(tx *database.Tx, tenant, id string) (list []Agent, err error) {
+	err = tx.List(selectAgent+` AND v.version = a.version WHERE a.tenant = ? AND v.doc LIKE ? ORDER BY a.id`,
+		[]any{tenant, `%"agent":"` + id + `"%`}, func(scan func(...any) error) error {
+			a, err := scanAgent(scan)
+			list = append(list, a)
+			return err
+		})
+	return list, err
+}
+
+// nesting looks through agents below agents.
+type nesting struct {
+	tx     *database.Tx
+	op     string
+	tenant string
+	// with stands in place of what is kept of it; nil is nothing.
+	with  *Agent
+	known map[agentKey]*AgentSpec
+}
+
+// check looks through all that is below an agent.
+func (n *nesting) check(a *Agent) error {
+	return n.below(&a.AgentSpec, []string{a.ID}, a.ID, map[string]string{a.ID: a.ID})
+}
+
+// below looks through what is below a spec. path are the ids of the agents that it stands in, trail tells people where
+// that is, and names are those that are taken, each with its trail.
+func (n *nesting) below(spec *AgentSpec, path []string, trail string, names map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(spec.SubAgents)) {
+		sub := spec.SubAgents[name]
+		here := trail + " > " + name
+		if sub.Agent != "" && sub.Agent != name {
+			here += " (" + sub.Agent + ")"
+		}
+		switch taken, twice := names[name]; {
+		case sub.Agent != "" && slices.Contains(path, sub.Agent):
+			return n.refuse(fmt.Sprintf("the agent %s would stand below itself: %s", sub.Agent, here), "take it out at one of these places")
+		case twice:
+			return n.refuse(fmt.Sprintf("two agents are called %s: %s, and %s", name, taken, here), "give one of them another name")
+		case len(path) > MostNested:
+			return n.refuse(fmt.Sprintf("an agent stands too deep: %s", here), fmt.Sprintf("let agents stand at most %d below one another", MostNested))
+		}
+		names[name] = here
+		if sub.Agent == "" {
+			continue
+		}
+		of, err := n.spec(sub.Agent, sub.Version)
+		if err == nil && of != nil {
+			err = n.below(of, append(path[:len(path):len(path)], sub.Agent), here, names)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spec gives what is below an agent; nil where there is none.
+func (n *nesting) spec(id string, version int) (*AgentSpec, error) {
+	if n.with != nil && n.with.ID == id && (version == 0 || version == n.with.Version) {
+		return &n.with.AgentSpec, nil
+	}
+	key := agentKey{n.tenant, id, version}
+	if s, ok := n.known[key]; ok {
+		return s, nil
+	}
+	var spec *AgentSpec
+	a, err := getAgent(n.tx, n.op, n.tenant, id, version)
+	switch {
+	case err == nil:
+		spec = &a.AgentSpec
+	case !isNotFound(err):
+		return nil, err
+	}
+	if n.known == nil {
+		n.known = make(map[agentKey]*AgentSpec)
+	}
+	n.known[key] = spec
+	return spec, nil
+}
+
+func (n *nesting) refuse(message, hint string) error {
+	return &event.Error{Op: n.op, Kind: event.ErrInvalid, Code: "SUB_AGENTS_INVALID", Message: message, Hint: hint}
+}
