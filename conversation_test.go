@@ -7,6 +7,8 @@ import (
 	"iter"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -269,4 +271,35 @@ func TestManyRunsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Events are in the order of their numbers, and not of a clock that may stand still, as it does here, or be set back.
+func TestEventsAreInOrderWhateverTheClockSays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		agent := braid.New("a", answers(asksFor("add", `{"a":1,"b":2}`, "add", `{"a":2,"b":2}`, "add", `{"a":3,"b":2}`), says("done")),
+			braid.Func("add", "Adds.", add))
+		conv := braid.NewConversation()
+		begun := time.Now()
+		for _, say := range []string{"go", "again"} {
+			if _, err := agent.Run(t.Context(), say, braid.In(conv)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := int64(0)
+		for e, err := range conv.Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last++; e.Seq != last || !e.Time.Equal(begun) {
+				t.Errorf("event %d has the number %d, at %v", last, e.Seq, e.Time.Sub(begun))
+			}
+		}
+		messages, err := conv.Messages(t.Context())
+		const turn = " assistant:[c0][c1][c2] user:(c0 3)(c1 4)(c2 5) assistant:done"
+		const want = "user:go" + turn + " user:again" + turn
+		if got := brief(messages); err != nil || got != want || last < 10 {
+			t.Errorf("the history is %s, want %s, of %d events: %v", got, want, last, err)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package braid_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -49,19 +50,62 @@ func TestALongRunKeepsItsLease(t *testing.T) {
 
 func TestCancellingFromElsewhere(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := &journal.Memory{}
-		begun := time.Now()
-		time.AfterFunc(time.Minute, func() {
-			if err := braid.Open(store, "c").Cancel(t.Context()); err != nil {
-				t.Error(err)
-			}
+	for name, c := range map[string]struct {
+		// What renewals do not say, and whether somebody rings when the wish is there.
+		noFlag, noLetter, rings bool
+	}{
+		"both said by a renewal":            {},
+		"the flag, by a renewal":            {noLetter: true},
+		"the letter, by a renewal":          {noFlag: true},
+		"both, when it is rung":             {rings: true},
+		"the flag alone, when it is rung":   {rings: true, noLetter: true},
+		"the letter alone, when it is rung": {rings: true, noFlag: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &silent{Store: &journal.Memory{}, noFlag: c.noFlag, noLetter: c.noLetter}
+				bell := make(chan struct{}, 1)
+				begun := time.Now()
+				time.AfterFunc(63*time.Second, func() { // between two renewals
+					if err := braid.Open(store, "c").Cancel(t.Context()); err != nil {
+						t.Error(err)
+					}
+					if c.rings {
+						bell <- struct{}{}
+					}
+				})
+				agent, conv := sleeper(time.Hour), braid.Open(store, "c")
+				sent, err := agent.Send(t.Context(), conv, "sleep")
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := agent.Drive(t.Context(), conv, sent.Run, braid.Work{Mail: bell})
+				most := 70 * time.Second // a lease is renewed every ten
+				if c.rings {
+					most = 64 * time.Second
+				}
+				if took := time.Since(begun); r == nil || r.Status != event.RunCancelled || took > most {
+					t.Errorf("got %+v, %v after %v", r, err, took)
+				}
+			})
 		})
-		_, err := sleeper(time.Hour).Run(t.Context(), "sleep", braid.In(braid.Open(store, "c")))
-		if took := time.Since(begun); !errors.Is(err, event.ErrCancelled) || took > 70*time.Second {
-			t.Errorf("got %v after %v", err, took)
-		}
-	})
+	}
+}
+
+// silent is a store whose renewals do not say everything: any of what they say must do.
+type silent struct {
+	journal.Store
+	noFlag, noLetter bool
+}
+
+func (s *silent) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
+	n, err := s.Store.Renew(ctx, l)
+	n.Cancelled = n.Cancelled && !s.noFlag
+	if s.noLetter {
+		n.Mail = slices.DeleteFunc(n.Mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
+	}
+	return n, err
 }
 
 // failingStore fails renewals as it is told; where it is not told how, it does not
