@@ -18,6 +18,10 @@ const removedAtOnce = 200
 // of the tenant as well, and have all others looked at.
 const selectRemovable = `SELECT key FROM conversation WHERE tenant = $1 AND turns = ended ORDER BY newest LIMIT $2 FOR UPDATE`
 
+// planForTenant has each statement planned for its tenant: one that is planned for any tenant thinks of the
+// largest, and reads whole tables for the smallest.
+const planForTenant = `SET LOCAL plan_cache_mode = force_custom_plan`
+
 // RemoveTenant implements [journal.TenantRemover].
 func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 	const op = "journal remove tenant"
@@ -42,7 +46,7 @@ func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 // removeSome removes some of the tenant's conversations, and says whether there may be more.
 func removeSome(x *tx, op, tenant string) (more bool, err error) {
 	var keys []int64
-	if err := x.begin(beginWrite, list(selectRemovable, []any{tenant, removedAtOnce}, func(rows pgx.Rows) error {
+	if err := x.begin(beginWrite, do(planForTenant), list(selectRemovable, []any{tenant, removedAtOnce}, func(rows pgx.Rows) error {
 		var key int64
 		err := rows.Scan(&key)
 		keys = append(keys, key)
