@@ -71,14 +71,16 @@ type described struct {
 	scope        service.Scope // "" is open
 	body         string
 	params       []string
-	admin        bool
+	// query are the names of what the address may have.
+	query []string
+	admin bool
 }
 
 var parameterOf = regexp.MustCompile(`\{(\w+)\}`)
 
 // describedOperations reads all of them: the table has what the document has, so that
 // nothing is forgotten.
-func describedOperations(t *testing.T) []described {
+func describedOperations(t testing.TB) []described {
 	t.Helper()
 	raw, err := os.ReadFile("openapi.json")
 	if err != nil {
@@ -89,7 +91,8 @@ func describedOperations(t *testing.T) []described {
 			Security *[]struct {
 				Token []service.Scope `json:"token"`
 			} `json:"security"`
-			Body *struct {
+			Parameters []struct{ Name, In string } `json:"parameters"`
+			Body       *struct {
 				Required bool `json:"required"`
 				Content  map[string]struct {
 					Example json.RawMessage `json:"example"`
@@ -119,6 +122,11 @@ func describedOperations(t *testing.T) []described {
 			}
 			for _, m := range parameterOf.FindAllStringSubmatch(path, -1) {
 				d.params = append(d.params, m[1])
+			}
+			for _, p := range op.Parameters {
+				if p.In == "query" {
+					d.query = append(d.query, p.Name)
+				}
 			}
 			list = append(list, d)
 		}

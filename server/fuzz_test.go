@@ -58,9 +58,21 @@ func FuzzRequests(f *testing.F) {
 		{"GET", "/v1/admin/tenants/default/usage/sums", "by=day&from=2026-11-21&to=2026-11-22T00:00:00Z", "", "", ""},
 		{"GET", "/v1/admin/tenants/default/tools", "tool=x&run=y", "", "", ""},
 		{"GET", "/v1/admin/tenants/default/conversations/" + conv + "/messages", "run=x", "", "", ""},
+		{"PATCH", "/v1/admin/tenants/default/agents/helper", "", `{"name":"x"}`, "", `"1"`},
 		{"GET", "/v1/admin/audit", "action=tenant.create&object=tenant/a", "", "", ""},
 	} {
 		f.Add(seed.method, seed.path, seed.query, seed.body, seed.accept, seed.id)
+	}
+	// And every route that there is, as its document has it.
+	ids := map[string]string{
+		"tenant": "default", "agent": "helper", "model": "small", "key": "aaaaaaaaaaaaaaaa", "id": conv, "run": "run_x", "version": "1", "token": "q",
+	}
+	for _, d := range describedOperations(f) {
+		f.Add(d.method, d.at(ids), "", d.body, "application/json", "")
+		if len(d.query) > 0 {
+			f.Add(d.method, d.at(ids), strings.Join(d.query, "=1&")+"=1", "", "", "")
+			f.Add(d.method, d.at(ids), "limit=1&"+d.query[0]+"=", "", "", "1:1.1")
+		}
 	}
 	svc, err := service.New(service.Options{
 		Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, LockWait: -1,
@@ -91,6 +103,9 @@ func FuzzRequests(f *testing.F) {
 	if _, err := dir.CreateAgent(f.Context(), operator, directory.Agent{Tenant: "default", ID: "helper"}, ""); err != nil {
 		f.Fatal(err)
 	}
+	if _, err := dir.CreateModel(f.Context(), operator, directory.Model{Tenant: "default", ID: "small", Provider: "demo", Name: "x"}, ""); err != nil {
+		f.Fatal(err)
+	}
 	handler, err := server.New(server.Options{Service: svc, Directory: dir, Token: secret.New(token), Tenant: "default"}, nil)
 	if err != nil {
 		f.Fatal(err)
@@ -111,7 +126,7 @@ func FuzzRequests(f *testing.F) {
 			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RequestURI: path,
 			Header: http.Header{
 				"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {accept}, "Last-Event-Id": {id},
-				"Idempotency-Key": {id},
+				"Idempotency-Key": {id}, "If-Match": revisions(id),
 			},
 			Body: http.NoBody,
 		}).WithContext(ctx)
@@ -137,6 +152,14 @@ func FuzzRequests(f *testing.F) {
 			t.Fatalf("%s %q?%q %q: %d %s", method, path, query, body, w.Code, w.Body)
 		}
 	})
+}
+
+// revisions is an If-Match for some of the ids.
+func revisions(id string) []string {
+	if strings.HasPrefix(id, `"`) {
+		return []string{id}
+	}
+	return nil
 }
 
 type readCloser struct{ *strings.Reader }
