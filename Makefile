@@ -47,8 +47,8 @@ quick_go := -trimpath '-gcflags=all=-dwarf=false' '-gcflags=modernc.org/sqlite/l
 raced := $(lean)
 plain := $(lean),failpoint,planted
 # What plays some of its cases only where the race detector watches, and where it lies.
-many := TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract|TestRecordingsCutAnywhereAreNoAnswers|TestHostileSchemas|TestMemory|TestSQLite
-many_in := . ./journal/sqlite ./model/anthropic ./internal/schemaform
+many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract|TestRecordingsCutAnywhereAreNoAnswers|TestHostileSchemas|TestMemory|TestSQLite
+many_in := . ./internal/schemaform ./journal/journaltest ./journal/sqlite ./model/anthropic ./model/gemini ./model/openai
 
 # One package may take 5 minutes, all of them 10.
 go_test = $(GO) test -json $(race) $(quick) $(raced) -shuffle=on -timeout=5m $(FLAGS)

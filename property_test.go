@@ -21,7 +21,7 @@ import (
 )
 
 // propertyCases is how many generated cases each run of the tests plays;
-// -rapid.checks asks for more, -short for a fifth, the race detector for a quarter.
+// -rapid.checks asks for more, -short for a fifth, the race detector for a tenth.
 const propertyCases = 5000
 
 var deadlineless = context.Background()
@@ -48,7 +48,7 @@ func TestGeneratedRuns(t *testing.T) {
 	if !chosen {
 		cases := propertyCases
 		if raced.On {
-			cases /= 4
+			cases /= 10
 		}
 		shards = max((cases+perShard-1)/perShard, 1)
 	}

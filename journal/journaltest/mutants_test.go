@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/raced"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -28,7 +29,8 @@ type mutant struct {
 }
 
 // TestTheSuiteCatchesPlantedBugs shows that each bug makes the suite fail, and
-// in the very case that is about it.
+// in the very case that is about it. Where the race detector watches, the other cases are
+// left out: with those they are two thousand.
 func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -48,12 +50,15 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 						continue
 					}
 					for _, c := range g.cases {
+						name := g.name + "/" + c.name
+						if raced.On && name != m.catcher {
+							continue
+						}
 						h, real := memory(m.term)
 						b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}}
 						m.plant(b)
 						h.Store = b
 						r := play(t.Context(), c, h)
-						name := g.name + "/" + c.name
 						known = known || name == m.catcher
 						if len(r.reasons) > 0 {
 							all++
@@ -78,7 +83,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 	for _, g := range groups() {
 		for _, c := range g.cases {
 			// TestReopenCases shows it of the rest.
-			if name := g.name + "/" + c.name; caught[name] == 0 && g.name != "reopen" {
+			if name := g.name + "/" + c.name; !raced.On && caught[name] == 0 && g.name != "reopen" {
 				t.Errorf("no planted bug fails %s: can it fail?", name)
 			}
 		}

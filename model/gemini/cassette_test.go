@@ -15,6 +15,9 @@ type taped struct{ braid.Model }
 
 func (m taped) Unwrap() braid.Model { return m.Model }
 
+// Cancellable is true of it as of the model: both the recording and the replay end with ctx.
+func (m taped) Cancellable() braid.Model { return m }
+
 func (m taped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {
 		var tape bytes.Buffer
