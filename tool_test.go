@@ -196,6 +196,9 @@ func TestCancellingLeavesAStragglerBehindAndNamesIt(t *testing.T) {
 		if took := time.Since(begun); took != 3*time.Second {
 			t.Errorf("it took %v, want a second and the grace period of two", took)
 		}
+		if n := result.Metrics.Stragglers; n != 1 {
+			t.Errorf("%d stragglers are counted", n)
+		}
 		close(release)
 		synctest.Wait()
 		if !late.Load() {

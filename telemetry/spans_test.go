@@ -308,6 +308,27 @@ func TestRunsThatEndOtherwise(t *testing.T) {
 	}
 }
 
+// A tool that does not stop when it is to is counted.
+func TestAStragglerIsCounted(t *testing.T) {
+	t.Parallel()
+	e := listen(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	agent := braid.New("root", &script{name: "anthropic:opus", answers: []any{calls("deaf", `{}`)}},
+		braid.Func("deaf", "", func(context.Context, struct{}) (string, error) {
+			cancel()
+			<-release
+			return "", nil
+		}), braid.Limit(braid.Limits{Grace: time.Millisecond}), e.hooks(t, false))
+	if _, err := agent.Run(ctx, "go"); !errors.Is(err, event.ErrCancelled) {
+		t.Fatal(err)
+	}
+	if got, want := e.points(t, "braid.stragglers"), []string{"gen_ai.operation.name=execute_tool=1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestWithoutProvidersNothingHappens(t *testing.T) {
 	t.Parallel()
 	part, err := telemetry.Hooks(telemetry.Options{})
