@@ -94,8 +94,12 @@ func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxe
 	if relaxed {
 		level = `PRAGMA synchronous = NORMAL`
 	}
-	if _, err := conn.ExecContext(ctx, level); err != nil {
-		return nil, err
+	// Ids are random, so that beside many conversations each write is somewhere else in the indexes. With
+	// SQLite's own 2 MiB most of those pages would be read anew each time.
+	for _, setting := range []string{level, `PRAGMA cache_size = -16384`} {
+		if _, err := conn.ExecContext(ctx, setting); err != nil {
+			return nil, err
+		}
 	}
 	w := &writer{
 		db: db, conn: conn, clock: c,

@@ -54,7 +54,7 @@ func OpenMemory() (*DB, error) {
 
 func openSQLite(op, path, mode string) (*DB, error) {
 	query := url.Values{"_pragma": {
-		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "journal_size_limit(16777216)",
+		"busy_timeout(5000)", "cache_size(-8192)", "journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "journal_size_limit(16777216)",
 		// What an erasure takes out is overwritten, and not only let go.
 		"secure_delete(1)",
 	}, "_dqs": {"0"}, "_txlock": {"immediate"}, "mode": {mode}}
