@@ -236,11 +236,14 @@ func broken(ctx context.Context, err error) error {
 	switch {
 	case untrusted:
 		return &event.Error{
-			Op: "client", Kind: event.ErrInvalid, Message: "the server's certificate is not one that this machine trusts, or is for another name",
-			Hint: "look at the address; have the system trust who has signed the certificate (on Linux also by a file that SSL_CERT_FILE names)", Err: err,
+			Op: "client", Kind: event.ErrInvalid, Err: err,
+			Message: "the server's certificate is not one that this machine trusts, or is for another name",
+			Hint:    "look at the address; have the system trust who signed the certificate (on Linux also by a file that SSL_CERT_FILE names)",
 		}
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return &event.Error{Op: "client", Kind: event.ErrInvalid, Message: "the server speaks no TLS", Hint: "give its address with http://", Err: err}
+		return &event.Error{
+			Op: "client", Kind: event.ErrInvalid, Message: "the server speaks no TLS", Hint: "give its address with http://", Err: err,
+		}
 	case errors.Is(ctx.Err(), context.Canceled):
 		return &event.Error{Op: "client", Kind: event.ErrCancelled, Message: "the request was cancelled", Err: err}
 	case ctx.Err() != nil:

@@ -3,7 +3,7 @@ package client_test
 import (
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +21,7 @@ func TestATrustThatIsNotThere(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
 	safe, plain := httptest.NewUnstartedServer(hello), httptest.NewUnstartedServer(hello)
 	for _, s := range []*httptest.Server{safe, plain} {
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 		t.Cleanup(s.Close)
 	}
 	safe.StartTLS()

@@ -287,7 +287,8 @@ func (s *Server) told(r *http.Request, action, object string, rows int, answer f
 	asked := r.URL.Query()
 	detail := readDetail{Rows: rows, Next: asked.Get("cursor") != ""}
 	for name, into := range map[string]*string{
-		"conversation": &detail.Conversation, "run": &detail.Run, "executor": &detail.Executor, "tool": &detail.Tool, "from": &detail.From, "to": &detail.To,
+		"conversation": &detail.Conversation, "run": &detail.Run, "executor": &detail.Executor, "tool": &detail.Tool,
+		"from": &detail.From, "to": &detail.To,
 	} {
 		*into = asked.Get(name)
 	}

@@ -108,7 +108,8 @@ func query(r *http.Request, known ...string) (map[string]string, error) {
 			return nil, bad("the parameter "+strconv.Quote(name)+" is unknown, or there twice", "/openapi.json says what there is")
 		}
 		if text := list[0]; len(text) > longestValue || !isText(text) {
-			return nil, bad("the parameter "+name+" is too long, or no text", "send at most "+strconv.Itoa(longestValue)+" bytes of UTF-8, without zero characters")
+			return nil, bad("the parameter "+name+" is too long, or no text",
+				"send at most "+strconv.Itoa(longestValue)+" bytes of UTF-8, without zero characters")
 		}
 		values[name] = list[0]
 	}

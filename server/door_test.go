@@ -80,11 +80,11 @@ var parameterOf = regexp.MustCompile(`\{(\w+)\}`)
 
 // describedOperations reads all of them: the table has what the document has, so that
 // nothing is forgotten.
-func describedOperations(t testing.TB) []described {
-	t.Helper()
+func describedOperations(tb testing.TB) []described {
+	tb.Helper()
 	raw, err := os.ReadFile("openapi.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -101,7 +101,7 @@ func describedOperations(t testing.TB) []described {
 		} `json:"paths"`
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var list []described
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
@@ -109,15 +109,15 @@ func describedOperations(t testing.TB) []described {
 			d := described{method: strings.ToUpper(method), path: path, admin: strings.HasPrefix(path, "/v1/admin/")}
 			switch {
 			case op.Security == nil:
-				t.Errorf("%s %s says nothing of who may ask", method, path)
+				tb.Errorf("%s %s says nothing of who may ask", method, path)
 			case len(*op.Security) == 1 && len((*op.Security)[0].Token) == 1:
 				d.scope = (*op.Security)[0].Token[0]
 			case len(*op.Security) > 0:
-				t.Errorf("%s %s asks for %v", method, path, *op.Security)
+				tb.Errorf("%s %s asks for %v", method, path, *op.Security)
 			}
 			if op.Body != nil {
 				if d.body = string(op.Body.Content["application/json"].Example); d.body == "" && op.Body.Required {
-					t.Errorf("%s %s has no example of its body", method, path)
+					tb.Errorf("%s %s has no example of its body", method, path)
 				}
 			}
 			for _, m := range parameterOf.FindAllStringSubmatch(path, -1) {

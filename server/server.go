@@ -88,7 +88,8 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 			Op: "server", Kind: event.ErrInvalid, Message: "a server needs a service, a token and a tenant", Hint: "set Service, Token and Tenant",
 		}
 	}
-	if o.Base = strings.TrimSuffix(o.Base, "/"); o.Base != "" && clean(o.Base) != o.Base || strings.HasSuffix(o.Base, "/") || strings.ContainsAny(o.Base, "%?# {}") {
+	o.Base = strings.TrimSuffix(o.Base, "/")
+	if o.Base != "" && clean(o.Base) != o.Base || strings.HasSuffix(o.Base, "/") || strings.ContainsAny(o.Base, "%?# {}") {
 		return nil, &event.Error{
 			Op: "server", Kind: event.ErrInvalid, Message: "the base path is not one",
 			Hint: "write it as /braid: with a slash before it, of plain letters",

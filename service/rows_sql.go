@@ -108,7 +108,8 @@ func (s *SQLRows) List(ctx context.Context, tenant string, q Query) (list []Row,
 	columns := strings.Replace(rowColumns, " history,", " NULL,", 1)
 	err = s.db.Read(ctx, "conversations", tenant, func(tx *database.Tx) error {
 		list = nil
-		return tx.List(`SELECT `+columns+` FROM conversation WHERE tenant = ? AND archived = ?`+more+order+` LIMIT ?`, append(args, limit), func(scan func(into ...any) error) error {
+		text := `SELECT ` + columns + ` FROM conversation WHERE tenant = ? AND archived = ?` + more + order + ` LIMIT ?`
+		return tx.List(text, append(args, limit), func(scan func(into ...any) error) error {
 			row, err := scanRow(scan)
 			list = append(list, row)
 			return err

@@ -86,8 +86,9 @@ func reencryptSecrets(ctx context.Context, p *process, in *invocation, file stri
 		const most = 10
 		names := strings.Join(r.Unreadable[:min(len(r.Unreadable), most)], ", ")
 		return "", &event.Error{
-			Kind: event.ErrInvalid, Message: fmt.Sprintf("%sthe keys of %d models cannot be decrypted: %s", says, len(r.Unreadable), cleanLine(names)),
-			Hint: "use the file that they were encrypted with, or set these keys again",
+			Kind:    event.ErrInvalid,
+			Message: fmt.Sprintf("%sthe keys of %d models cannot be decrypted: %s", says, len(r.Unreadable), cleanLine(names)),
+			Hint:    "use the file that they were encrypted with, or set these keys again",
 		}
 	}
 	return says, nil

@@ -159,7 +159,9 @@ func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 	text = `SELECT t.key, t.tenant, c.id, r.id, r.turn, r.executor, t.step, t.attempt, t.asked, t.ended, t.tool_use_id,
 		t.parent_tool_use_id, t.scope, t.subagent_type, t.tool_name, t.source, t.input, t.output, t.is_error, t.status,
 		t.began_at, t.finished_at
-		FROM (SELECT * FROM tool_execution_logs t` + w.text.String() + order + w.limit(q.Limit) + `) t
+		FROM (SELECT t.key, t.tenant, t.run, t.step, t.attempt, t.asked, t.ended, t.tool_use_id, t.parent_tool_use_id, t.scope,
+			t.subagent_type, t.tool_name, t.source, t.input, t.output, t.is_error, t.status, t.began_at, t.finished_at
+			FROM tool_execution_logs t` + w.text.String() + order + w.limit(q.Limit) + `) t
 		JOIN run r ON r.key = t.run JOIN conversation c ON c.key = r.conversation` + order
 	return text, w.args
 }

@@ -38,7 +38,7 @@ func TestIsOrigin(t *testing.T) {
 		"": false, "*": false, "null": false, "chat.example": false, "https://": false, "https://:443": false, "https://chat.example/": false,
 		"https://chat.example/x": false, "https://chat.example?x": false, "https://u@chat.example": false, "https://*.example": false,
 		"HTTPS://chat.example": false, "https://Chat.example": false, "https://chat.example:443": false, "http://chat.example:80": false,
-		"ftp://chat.example": false, "https://chat.example:x": false, " https://chat.example": false,
+		"ftp://chat.example": false, "https://chat.example:x": false, "\thttps://chat.example": false,
 	} {
 		if got := ownhost.IsOrigin(text); got != want {
 			t.Errorf("%q: %v", text, got)

@@ -247,7 +247,7 @@ func (f *former) withoutNull(w *node) *node {
 	mayValue := !valued || slices.ContainsFunc(values.vals, (*node).isNull)
 	either := w.get("anyOf")
 	rest := w.copied()
-	nulls := false
+	var nulls bool
 	switch {
 	case either.isArray() && slices.ContainsFunc(either.vals, f.isNullSchema):
 		alternatives := array()

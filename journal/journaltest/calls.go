@@ -35,7 +35,7 @@ type Whole interface {
 // what each costs in a store.
 func Calls() []Call {
 	return []Call{
-		{"turn", func(ctx context.Context, s Whole, talk string, n int) error { return takeTurn(ctx, s, talk, n) }},
+		{"turn", takeTurn},
 		{"steered", func(ctx context.Context, s Whole, talk string, n int) error {
 			run := journal.Run{ID: fmt.Sprint(talk, " admitted ", n), Conversation: talk + " steered", Tenant: "acme", Key: fmt.Sprint("key ", n)}
 			if _, err := s.Admit(ctx, run); err != nil {

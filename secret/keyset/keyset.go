@@ -87,11 +87,11 @@ func load(file string) (keys, error) {
 	}
 	a, err := aead.New(handle)
 	if err != nil {
-		return keys{}, noKeys(op, err)
+		return keys{}, noKeys(err)
 	}
 	newest, err := handle.Primary()
 	if err != nil {
-		return keys{}, noKeys(op, err)
+		return keys{}, noKeys(err)
 	}
 	return keys{aead: a, newest: newest.KeyID(), info: info}, nil
 }
@@ -192,7 +192,7 @@ func read(file string) (*keyset.Handle, error) {
 		return nil, err
 	}
 	if info.IsDir() || info.Size() > largest {
-		return nil, noKeys(op, nil)
+		return nil, noKeys(nil)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o027 != 0 {
 		return nil, &event.Error{
@@ -205,7 +205,7 @@ func read(file string) (*keyset.Handle, error) {
 	}
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(data)))
 	if err != nil {
-		return nil, noKeys(op, err)
+		return nil, noKeys(err)
 	}
 	return handle, nil
 }
@@ -232,9 +232,9 @@ func write(file string, handle *keyset.Handle, over bool) (err error) {
 	return os.Link(f.Name(), file)
 }
 
-func noKeys(op string, err error) error {
+func noKeys(err error) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "the file is no file of keys", Hint: "name another one, or restore a backup of it", Err: err,
+		Op: "read the file of keys", Kind: event.ErrInvalid, Message: "the file is no file of keys", Hint: "name another one, or restore a backup of it", Err: err,
 	}
 }
 

@@ -35,8 +35,9 @@ var echoed = [...]string{"Mcp-Session-Id", "Mcp-Protocol-Version", "X-Amzn-Trace
 func crossing(origins []string) ownhost.Cross {
 	return ownhost.Cross{
 		Origins: origins, Methods: "GET, POST",
-		Headers: "Authorization, Content-Type, Baggage, Traceparent, Tracestate, " + sessionHeader + ", " + userHeader + ", " + requestHeader + ", " + customHeader + "Braid-Stream",
-		Expose:  "Retry-After, " + sessionHeader + ", " + requestHeader,
+		Headers: "Authorization, Content-Type, Baggage, Traceparent, Tracestate, " + sessionHeader + ", " + userHeader + ", " +
+			requestHeader + ", " + customHeader + "Braid-Stream",
+		Expose: "Retry-After, " + sessionHeader + ", " + requestHeader,
 	}
 }
 

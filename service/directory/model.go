@@ -154,7 +154,7 @@ func (d *Directory) seal(op string, m *Model) ([]byte, error) {
 	if d.keys == nil {
 		return nil, noKeyset(op)
 	}
-	sealed, err := d.keys.Seal([]byte(key.Reveal()), place(m.Tenant, "model", m.ID, "secret"))
+	sealed, err := d.keys.Seal([]byte(key.Reveal()), place(m.Tenant, m.ID))
 	if err != nil {
 		return nil, &event.Error{Op: op, Kind: event.ErrInternal, Message: "the key could not be encrypted", Err: err}
 	}
@@ -170,9 +170,9 @@ func lastLetters(s secret.Secret) string {
 	return "…"
 }
 
-// place is what an encrypted value is bound to, so that it cannot be read in another one's place.
-func place(tenant, table, id, column string) []byte {
-	return []byte(tenant + "|" + table + "|" + id + "|" + column)
+// place is what a model's encrypted key is bound to, so that it cannot be read in another one's place.
+func place(tenant, model string) []byte {
+	return []byte(tenant + "|model|" + model + "|secret")
 }
 
 func noKeyset(op string) error {
@@ -393,7 +393,7 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 		if err != nil {
 			return secret.Secret{}, err
 		}
-		plain, err := d.keys.Open(sealed, place(m.Tenant, "model", m.ID, "secret"))
+		plain, err := d.keys.Open(sealed, place(m.Tenant, m.ID))
 		if err != nil {
 			return secret.Secret{}, &event.Error{
 				Op: op, Kind: event.ErrModelAuth, Message: "the key of this model cannot be decrypted", Hint: "set it again", Err: err,

@@ -90,7 +90,7 @@ func (n *nesting) below(spec *AgentSpec, path []string, trail string, names map[
 		case twice:
 			return n.refuse(fmt.Sprintf("two agents are called %s: %s, and %s", name, taken, here), "give one of them another name")
 		case len(path) > MostNested:
-			return n.refuse(fmt.Sprintf("an agent stands too deep: %s", here), fmt.Sprintf("let agents stand at most %d below one another", MostNested))
+			return n.refuse("an agent stands too deep: "+here, fmt.Sprintf("let agents stand at most %d below one another", MostNested))
 		}
 		names[name] = here
 		if sub.Agent == "" {
@@ -98,7 +98,7 @@ func (n *nesting) below(spec *AgentSpec, path []string, trail string, names map[
 		}
 		of, err := n.spec(sub.Agent, sub.Version)
 		if err == nil && of != nil {
-			err = n.below(of, append(path[:len(path):len(path)], sub.Agent), here, names)
+			err = n.below(of, append(slices.Clip(path), sub.Agent), here, names)
 		}
 		if err != nil {
 			return err

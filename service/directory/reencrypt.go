@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service/database"
@@ -32,11 +33,11 @@ func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err er
 		return Reencrypted{}, err
 	}
 	return d.eachSecret(ctx, op, func(tx *database.Tx, s storedSecret) error {
-		plain, err := d.keys.Open(s.sealed, place(s.tenant, "model", s.model, "secret"))
+		plain, err := d.keys.Open(s.sealed, place(s.tenant, s.model))
 		if err != nil {
 			return err
 		}
-		sealed, err := d.keys.Seal(plain, place(s.tenant, "model", s.model, "secret"))
+		sealed, err := d.keys.Seal(plain, place(s.tenant, s.model))
 		if err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err er
 // OldSecrets counts the secrets that [Directory.Reencrypt] would encrypt anew, as Done, and changes nothing.
 func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
 	return d.eachSecret(ctx, "count secrets", func(_ *database.Tx, s storedSecret) error {
-		_, err := d.keys.Open(s.sealed, place(s.tenant, "model", s.model, "secret"))
+		_, err := d.keys.Open(s.sealed, place(s.tenant, s.model))
 		return err
 	}, nil)
 }
@@ -92,7 +93,7 @@ func (d *Directory) eachSecret(
 					err := do(tx, s)
 					switch {
 					case errors.Is(err, event.ErrInvalid):
-						r.Unreadable = append(r.Unreadable[:len(r.Unreadable):len(r.Unreadable)], tenant+"/"+s.model)
+						r.Unreadable = append(slices.Clip(r.Unreadable), tenant+"/"+s.model)
 					case err != nil:
 						return err
 					default:

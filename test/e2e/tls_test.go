@@ -111,11 +111,11 @@ func TestHTTPS(t *testing.T) {
 		}
 	}
 	// What is not that is not answered.
-	if conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11}); err == nil { //nolint:gosec // it is to be refused
+	if conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "https://"), &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11}); err == nil {
 		_ = conn.Close()
 		t.Error("TLS 1.1 is answered")
 	}
-	plain, err := http.Get("http" + strings.TrimPrefix(s.url, "https") + "/healthz") //nolint:noctx // a line that ends at once
+	plain, err := http.Get("http" + strings.TrimPrefix(s.url, "https") + "/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,10 @@ import (
 
 // shortened is what a compaction of a scope leaves out.
 type shortened struct {
+	*event.Compacted
+
 	scope stepKey
 	seq   int64
-	*event.Compacted
 }
 
 // covers reports whether another compaction leaves nothing out that this one does not: it does not reach further,
@@ -57,7 +58,7 @@ func (c *checker) checkCompactions(t *talk) {
 			if len(worker.SumsOf(b.Summary)) > 0 {
 				c.count.summed++
 			}
-			at := shortened{scopeOf(e), e.Seq, b}
+			at := shortened{b, scopeOf(e), e.Seq}
 			if key := (attemptKey{stepKey{e.Run, e.Step}, e.Attempt}); e.Step != "" && !b.Cut {
 				if of[key]++; of[key] > 1 {
 					c.find(once, "%s: the summary of %s of %s is applied %d times", t.id, e.Step, e.Run, of[key])

@@ -196,8 +196,8 @@ func (w *world) checkDoubt() {
 			}
 			for _, m := range w.record.models {
 				if m.run == a.run && m.scope == e.Scope && !m.sum && w.begunAt(g, m) > e.Seq {
-					if m.results[b.Result.Call] != event.TextOf(b.Result.Content) {
-						w.failLocked("P3", "%s/%d of %s is in doubt, and the model was told %q", a.step, a.attempt, w.aliasLocked(a.run), m.results[b.Result.Call])
+					if told := m.results[b.Result.Call]; told != event.TextOf(b.Result.Content) {
+						w.failLocked("P3", "%s/%d of %s is in doubt, and the model was told %q", a.step, a.attempt, w.aliasLocked(a.run), told)
 					}
 					break
 				}

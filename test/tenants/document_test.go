@@ -53,9 +53,9 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 		s.none = raw[0] == '{' && len(s.Types) == 0 && strings.Contains(string(raw), `"not"`)
 		return nil
 	}
-	var any bool
-	err := json.Unmarshal(raw, &any)
-	s.none = !any
+	var all bool
+	err := json.Unmarshal(raw, &all)
+	s.none = !all
 	return err
 }
 
