@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing/iotest"
-
-	"github.com/braidrun/braid/internal/raced"
 )
 
 // Ways are readers of the same body, each by what it does to it: whoever reads
@@ -47,35 +45,25 @@ func Borders(body string) []int {
 }
 
 // Cuts are places at which a stream may break off: all of them where it is short, and
-// otherwise the borders of its events and what lies beside them, and a thousand places
-// that are others each time. Where the race detector watches, they are some of those.
+// otherwise the borders of its events and what lies beside them, and three hundred places
+// that are others each time.
 func Cuts(body string) []int {
-	const short = 4 << 10
+	const (
+		short = 4 << 10
+		some  = 300
+	)
 	var out []int
 	if len(body) <= short {
 		for n := range len(body) {
 			out = append(out, n)
 		}
-		return Some(out)
+		return out
 	}
 	for _, n := range Borders(body) {
 		out = append(out, n-1, n, n+1)
 	}
-	for range 1000 {
+	for range some {
 		out = append(out, rand.IntN(len(body))) //nolint:gosec // any place will do
-	}
-	return Some(out)
-}
-
-// Some are all places, and where the race detector watches the first, the last and a tenth of
-// those between, which are others each time: a decoder is one goroutine, and shows it nothing.
-func Some(places []int) []int {
-	if !raced.On || len(places) < 20 {
-		return places
-	}
-	out := []int{places[0], places[len(places)-1]}
-	for i := 1 + rand.IntN(10); i < len(places)-1; i += 10 { //nolint:gosec // any place will do
-		out = append(out, places[i])
 	}
 	return out
 }

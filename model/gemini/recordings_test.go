@@ -340,11 +340,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var places []int
 		for n := range len(body) - len("\n") {
-			places = append(places, n)
-		}
-		for _, n := range recordings.Some(places) {
 			got, err := decode(strings.NewReader(body[:n]))
 			if err == nil || got.Stops != 0 {
 				t.Fatalf("%s cut at %d of %d is an answer", x.File, n, len(body))

@@ -3,6 +3,7 @@
 package kill
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -26,12 +27,16 @@ import (
 // this, so that nothing is compiled twice.
 var buildFlags = []string{"-trimpath", "-tags=grpcnotrace,failpoint,planted"}
 
-// binary is the command, built once for all tests of the package.
+// programVariable names the package of another program to kill, such as ../../cmd/braid.
+const programVariable = "BRAID_KILL_PROGRAM"
+
+// binary is the program to kill, built once for all tests of the package.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(binaryDir, "braid")
-	out, err := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", path, "../../cmd/braid")...).CombinedOutput()
+	program := cmp.Or(os.Getenv(programVariable), "./killed")
+	out, err := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", path, program)...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("the command cannot be built: %w\n%s", err, out)
+		return "", fmt.Errorf("the program cannot be built: %w\n%s", err, out)
 	}
 	return path, nil
 })

@@ -1,0 +1,18 @@
+// Command killed is what `make test` kills: the part of the command that runs agents, which a build of
+// the command with the tag failpoint has, too, and nothing that it does not run. So it is compiled in a
+// tenth of the time. `make test-long` kills the whole command.
+package main
+
+import (
+	"os"
+
+	"github.com/braidrun/braid/test/kill/worker"
+)
+
+func main() {
+	if len(os.Args) < 2 || os.Args[1] != worker.Command {
+		_, _ = os.Stderr.WriteString("killed: the tests of test/kill start this program\n")
+		os.Exit(2)
+	}
+	os.Exit(worker.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+}
