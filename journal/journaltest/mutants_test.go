@@ -54,11 +54,15 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 						if raced.On && name != m.catcher {
 							continue
 						}
-						h, real := memory(m.term)
-						b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}}
-						m.plant(b)
-						h.Store = b
-						r := play(t.Context(), c, h)
+						var r *recorder
+						// A bug that is a race is not there each time.
+						for tries := 20; tries > 0 && (r == nil || name == m.catcher && len(r.reasons) == 0); tries-- {
+							h, real := memory(m.term)
+							b := &bent{Memory: real, letters: map[string]journal.Mail{}, leases: map[string]journal.Lease{}}
+							m.plant(b)
+							h.Store = b
+							r = play(t.Context(), c, h)
+						}
 						known = known || name == m.catcher
 						if len(r.reasons) > 0 {
 							all++
