@@ -55,28 +55,25 @@ var repeatSeed = maphash.MakeSeed()
 
 // sumOf tells calls with their results apart.
 func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
-	var h maphash.Hash
-	h.SetSeed(repeatSeed)
-	part := func(s string) {
-		_, _ = h.WriteString(s)
-		_ = h.WriteByte(0)
-	}
-	part(c.Name)
-	_, _ = h.Write(c.Args)
-	part(c.Invalid)
+	sum := uint64(1)
 	if r.IsError {
-		_ = h.WriteByte(1)
+		sum = 2
 	}
+	// A hash of each part, and not one of all: most parts are short, and an open hash has a buffer.
+	part := func(h uint64) { sum = (sum<<7|sum>>57)*0x9e3779b97f4a7c15 ^ h }
+	part(maphash.String(repeatSeed, c.Name))
+	part(maphash.Bytes(repeatSeed, c.Args))
+	part(maphash.String(repeatSeed, c.Invalid))
 	for _, b := range r.Content {
 		if t, ok := b.(*event.Text); ok {
-			part(t.Text)
+			part(maphash.String(repeatSeed, t.Text))
 			continue
 		}
 		raw, _ := event.AppendBlock(nil, b) // one that has no JSON could not have been stored
-		_, _ = h.Write(raw)
+		part(maphash.Bytes(repeatSeed, raw))
 	}
-	_, _ = h.Write(r.Structured)
-	return max(h.Sum64(), 1)
+	part(maphash.Bytes(repeatSeed, r.Structured))
+	return max(sum, 1)
 }
 
 // take counts the calls of an answer that all have their results.

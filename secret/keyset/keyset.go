@@ -234,7 +234,8 @@ func write(file string, handle *keyset.Handle, over bool) (err error) {
 
 func noKeys(err error) error {
 	return &event.Error{
-		Op: "read the file of keys", Kind: event.ErrInvalid, Message: "the file is no file of keys", Hint: "name another one, or restore a backup of it", Err: err,
+		Op: "read the file of keys", Kind: event.ErrInvalid, Message: "the file is no file of keys",
+		Hint: "name another one, or restore a backup of it", Err: err,
 	}
 }
 

@@ -208,7 +208,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		}
 	}
 	if raced.On {
-		other := rand.IntN(3) //nolint:gosec // any third will do
+		other := rand.IntN(3) // any third will do
 		third := cases[:0]
 		for i, c := range cases {
 			if i%3 == other {

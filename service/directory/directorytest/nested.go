@@ -62,8 +62,12 @@ func nested(t *testing.T, h Harness) {
 		{"four deep", []string{"d: w", "c: x=d", "b: y=c"}, "a: z=b", ""},
 		{"five deep", []string{"e: v", "d: w=e", "c: x=d", "b: y=c"}, "a: z=b", "an agent stands too deep: a > z (b) > y (c) > x (d) > w (e) > v"},
 		{"too deep from above", []string{"d:", "c: x=d", "b: y=c", "a: z=b"}, "d: w=e", ""},
-		{"too deep from far above", []string{"e:", "d: w=e", "c: x=d", "b: y=c", "a: z=b"}, "e: v",
-			"an agent stands too deep: a > z (b) > y (c) > x (d) > w (e) > v"},
+		{
+			"too deep from far above",
+			[]string{"e:", "d: w=e", "c: x=d", "b: y=c", "a: z=b"},
+			"e: v",
+			"an agent stands too deep: a > z (b) > y (c) > x (d) > w (e) > v",
+		},
 	} {
 		id := fmt.Sprint("tenant-", i)
 		tenant(t, h.Directory, id)

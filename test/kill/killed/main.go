@@ -12,7 +12,7 @@ import (
 func main() {
 	if len(os.Args) < 2 || os.Args[1] != worker.Command {
 		_, _ = os.Stderr.WriteString("killed: the tests of test/kill start this program\n")
-		os.Exit(2)
+		os.Exit(2) //nolint:forbidigo // it is a command
 	}
-	os.Exit(worker.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(worker.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr)) //nolint:forbidigo // it is a command
 }
