@@ -45,13 +45,10 @@ func Borders(body string) []int {
 }
 
 // Cuts are places at which a stream may break off: all of them where it is short, and
-// otherwise the borders of its events and what lies beside them, and three hundred places
+// otherwise the borders of its events and what lies beside them, and a thousand places
 // that are others each time.
 func Cuts(body string) []int {
-	const (
-		short = 4 << 10
-		some  = 300
-	)
+	const short, some = 4 << 10, 1000
 	var out []int
 	if len(body) <= short {
 		for n := range len(body) {
