@@ -43,12 +43,15 @@ func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	now := m.now()
+	if at, over := m.buried[grave{tenant, id, life}]; over && now.Sub(at) <= BuriedFor {
+		return nil // what has the name by now is another life
+	}
 	if m.conversations[id] != nil {
 		if err := m.remove(op, tenant, id); err != nil {
 			return err
 		}
 	}
-	now := m.now()
 	maps.DeleteFunc(m.buried, func(_ grave, at time.Time) bool { return now.Sub(at) > BuriedFor })
 	if m.buried == nil {
 		m.buried = make(map[grave]time.Time)

@@ -268,8 +268,12 @@ func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string
 }
 
 // remove removes a conversation with its log and files; its row, the last, by the function.
-func (s *Service) remove(ctx context.Context, p Principal, id string, row func(ctx context.Context, tenant, id string) error) error {
+func (s *Service) remove(
+	ctx context.Context, p Principal, id string, row func(ctx context.Context, tenant, id string, made time.Time) error,
+) error {
 	const op = "delete conversation"
+	defer s.doors.enter(id)()
+	// A name may stand for another conversation before this is through: all that goes is of this one.
 	made, err := s.row(ctx, p, op, id)
 	if err != nil {
 		return err
@@ -280,7 +284,6 @@ func (s *Service) remove(ctx context.Context, p Principal, id string, row func(c
 			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot remove conversations", Hint: "archive it instead",
 		}
 	}
-	defer s.doors.enter(id)()
 	// The log goes first: a crash between the two leaves a name without a log, which
 	// can be deleted again, not a log that nobody can name. A run that another process lets in at the
 	// same time comes before that, and then the conversation stays, or it comes too late.
@@ -293,7 +296,7 @@ func (s *Service) remove(ctx context.Context, p Principal, id string, row func(c
 			return err
 		}
 	}
-	if err := row(ctx, p.Tenant, id); err != nil {
+	if err := row(ctx, p.Tenant, id, made.Created); err != nil {
 		return err
 	}
 	s.changes.Add(1)

@@ -104,10 +104,11 @@ func TestRowsOfACrowd(t *testing.T) {
 			return err
 		}},
 		{"expire", func(ctx context.Context, rows *service.SQLRows, _ *directory.Directory, n int) error {
-			return rows.Expire(ctx, "acme", fmt.Sprint("conv_", 100*round+n), now)
+			i := 100*round + n
+			return rows.Expire(ctx, "acme", fmt.Sprint("conv_", i), time.UnixMicro(int64(1_000_000+i)), now)
 		}},
 		{"delete", func(ctx context.Context, rows *service.SQLRows, _ *directory.Directory, n int) error {
-			return rows.Delete(ctx, "acme", row(n).ID)
+			return rows.Delete(ctx, "acme", row(n).ID, now)
 		}},
 		{"under a key", func(ctx context.Context, _ *service.SQLRows, d *directory.Directory, n int) error {
 			by := directory.By{Operator: true}

@@ -28,11 +28,25 @@ type wholeJournal interface {
 	journal.Burier
 }
 
-// hooked is a journal whose next admission has something happen before and after it.
+// hooked is a journal whose next admission, or next burial, has something happen before and after it.
 type hooked struct {
 	wholeJournal
 
-	before, after func()
+	before, after           func()
+	beforeBury, afterBurial func()
+}
+
+func (h *hooked) Bury(ctx context.Context, tenant, conversation, life string) error {
+	before, after := h.beforeBury, h.afterBurial
+	h.beforeBury, h.afterBurial = nil, nil
+	if before != nil {
+		before()
+	}
+	err := h.wholeJournal.Bury(ctx, tenant, conversation, life)
+	if after != nil {
+		after()
+	}
+	return err
 }
 
 func (h *hooked) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
@@ -204,4 +218,60 @@ func TestANameHasAnotherLife(t *testing.T) {
 			t.Errorf("the model was asked %q, want %q", asked, want)
 		}
 	})
+}
+
+// Of two deletions of one conversation, the slower one leaves alone what has its name by then.
+func TestTheSlowerDeletionTakesNothingNew(t *testing.T) {
+	t.Parallel()
+	places := map[string]func(j *hooked, happens func()){
+		"before the log went":              func(j *hooked, happens func()) { j.beforeBury = happens },
+		"between the log and its row went": func(j *hooked, happens func()) { j.afterBurial = happens },
+	}
+	for name, play := range places {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachStore(t, func(t *testing.T, j *hooked, here, there *house) {
+				named := func() string {
+					t.Helper()
+					c, err := there.OpenConversation(t.Context(), ann, "desk 7", service.NewConversation{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return c.ID
+				}
+				conv := named()
+				say := func(text string) {
+					t.Helper()
+					watcher := there.follow(t, conv)
+					begin(t, there, conv, text)
+					<-watcher.done
+				}
+				say("one")
+				play(j, func() {
+					if err := there.DeleteConversation(t.Context(), ann, conv); err != nil {
+						t.Error(err)
+					}
+					if again := named(); again != conv {
+						t.Errorf("the name stands for %s, and for %s", conv, again)
+					}
+					say("two")
+				})
+				if err := here.DeleteConversation(t.Context(), ann, conv); !errors.Is(err, event.ErrNotFound) {
+					t.Errorf("the slower deletion: %v", err)
+				}
+				if _, err := there.GetConversation(t.Context(), ann, conv); err != nil {
+					t.Errorf("the row of what is new: %v", err)
+				}
+				events, err := j.Read(t.Context(), conv, 0, 0)
+				if err != nil || len(events) == 0 {
+					t.Fatalf("the log of what is new has %d events: %v", len(events), err)
+				}
+				for _, e := range events {
+					if m, ok := e.Body.(*event.UserMessage); ok && event.TextOf(m.Content) != "two" {
+						t.Errorf("its log says %q", event.TextOf(m.Content))
+					}
+				}
+			})
+		})
+	}
 }

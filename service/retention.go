@@ -71,8 +71,8 @@ func (s *Service) expireConversation(ctx context.Context, e directory.Expiry, id
 	if err != nil || last.After(e.Conversations) {
 		return false, err
 	}
-	err = s.remove(ctx, Principal{Tenant: e.Tenant}, id, func(ctx context.Context, tenant, id string) error {
-		return s.options.Rows.Expire(ctx, tenant, id, time.Now())
+	err = s.remove(ctx, Principal{Tenant: e.Tenant}, id, func(ctx context.Context, tenant, id string, made time.Time) error {
+		return s.options.Rows.Expire(ctx, tenant, id, made, time.Now())
 	})
 	if errors.Is(err, event.ErrLocked) || errors.Is(err, event.ErrNotFound) { // a run is open, or another process was faster
 		return false, nil

@@ -22,11 +22,12 @@ type Rows interface {
 	// An error of change is the answer, and then nothing was changed. ID, Tenant and
 	// Created stay as they are.
 	Change(ctx context.Context, tenant, id string, change func(row *Row) error) (Row, error)
-	// Delete removes a row.
-	Delete(ctx context.Context, tenant, id string) error
-	// Expire removes a row that is kept no longer at the time at. Get says so for a year, unless
+	// Delete removes the row that was Created at made; one of the same id that was made at another time
+	// stays, and is ErrNotFound.
+	Delete(ctx context.Context, tenant, id string, made time.Time) error
+	// Expire removes a row, as Delete does, that is kept no longer at the time at. Get says so for a year, unless
 	// another row of that id is made.
-	Expire(ctx context.Context, tenant, id string, at time.Time) error
+	Expire(ctx context.Context, tenant, id string, made, at time.Time) error
 	// Close frees what the store holds.
 	Close() error
 }

@@ -105,11 +105,11 @@ func (m *MemoryRows) Change(_ context.Context, tenant, id string, change func(*R
 }
 
 // Delete implements [Rows].
-func (m *MemoryRows) Delete(_ context.Context, tenant, id string) error {
+func (m *MemoryRows) Delete(_ context.Context, tenant, id string, made time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := rowKey{tenant, id}
-	if _, ok := m.rows[k]; !ok {
+	if row, ok := m.rows[k]; !ok || !row.Created.Equal(made) {
 		return notFound("conversation", "conversation")
 	}
 	delete(m.rows, k)
@@ -118,8 +118,8 @@ func (m *MemoryRows) Delete(_ context.Context, tenant, id string) error {
 }
 
 // Expire implements [Rows].
-func (m *MemoryRows) Expire(ctx context.Context, tenant, id string, at time.Time) error {
-	if err := m.Delete(ctx, tenant, id); err != nil {
+func (m *MemoryRows) Expire(ctx context.Context, tenant, id string, made, at time.Time) error {
+	if err := m.Delete(ctx, tenant, id, made); err != nil {
 		return err
 	}
 	m.mu.Lock()

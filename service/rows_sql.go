@@ -145,11 +145,13 @@ func (s *SQLRows) Change(ctx context.Context, tenant, id string, change func(*Ro
 	return row, nil
 }
 
+const deleteRow = `DELETE FROM conversation WHERE tenant = ? AND id = ? AND created = ?`
+
 // Delete implements [Rows].
-func (s *SQLRows) Delete(ctx context.Context, tenant, id string) error {
+func (s *SQLRows) Delete(ctx context.Context, tenant, id string, made time.Time) error {
 	const op = "conversation"
 	return s.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
-		n, err := tx.Exec(`DELETE FROM conversation WHERE tenant = ? AND id = ?`, tenant, id)
+		n, err := tx.Exec(deleteRow, tenant, id, made.UnixMicro())
 		if err == nil && n == 0 {
 			err = notFound(op, "conversation")
 		}
@@ -161,10 +163,10 @@ func (s *SQLRows) Delete(ctx context.Context, tenant, id string) error {
 }
 
 // Expire implements [Rows].
-func (s *SQLRows) Expire(ctx context.Context, tenant, id string, at time.Time) error {
+func (s *SQLRows) Expire(ctx context.Context, tenant, id string, made, at time.Time) error {
 	const op = "conversation"
 	return s.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
-		n, err := tx.Exec(`DELETE FROM conversation WHERE tenant = ? AND id = ?`, tenant, id)
+		n, err := tx.Exec(deleteRow, tenant, id, made.UnixMicro())
 		if err == nil && n == 0 {
 			err = notFound(op, "conversation")
 		}

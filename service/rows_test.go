@@ -67,7 +67,7 @@ func TestRows(t *testing.T) {
 		if _, err := rows.Change(ctx, "evil", "conv_1", func(*service.Row) error { return nil }); !errors.Is(err, event.ErrNotFound) {
 			t.Errorf("another tenant changed it: %v", err)
 		}
-		if err := rows.Delete(ctx, "evil", "conv_1"); !errors.Is(err, event.ErrNotFound) {
+		if err := rows.Delete(ctx, "evil", "conv_1", at); !errors.Is(err, event.ErrNotFound) {
 			t.Errorf("another tenant deleted it: %v", err)
 		}
 		no := errors.New("no")
@@ -82,7 +82,10 @@ func TestRows(t *testing.T) {
 		if err != nil || changed.Title != "new" || !changed.Archived || changed.ID != "conv_1" || changed.Tenant != "acme" || changed.Metadata["k"] != "w" {
 			t.Errorf("%+v: %v", changed, err)
 		}
-		if err := rows.Delete(ctx, "acme", "conv_1"); err != nil {
+		if err := rows.Delete(ctx, "acme", "conv_1", at.Add(-time.Microsecond)); !errors.Is(err, event.ErrNotFound) {
+			t.Errorf("one of that name that was made before: %v", err)
+		}
+		if err := rows.Delete(ctx, "acme", "conv_1", at); err != nil {
 			t.Error(err)
 		}
 		if _, err := rows.Get(ctx, "acme", "conv_1"); !errors.Is(err, event.ErrNotFound) {
@@ -110,18 +113,21 @@ func TestRowsExpire(t *testing.T) {
 			}
 		}
 		make("conv_1")
-		if err := rows.Expire(ctx, "evil", "conv_1", at); !errors.Is(err, event.ErrNotFound) {
+		if err := rows.Expire(ctx, "evil", "conv_1", at, at); !errors.Is(err, event.ErrNotFound) {
 			t.Errorf("another tenant let it expire: %v", err)
 		}
+		if err := rows.Expire(ctx, "acme", "conv_1", at.Add(time.Microsecond), at); !errors.Is(err, event.ErrNotFound) {
+			t.Errorf("one of that name that was made later expired: %v", err)
+		}
 		is("conv_1", nil)
-		if err := rows.Expire(ctx, "acme", "conv_1", at); err != nil {
+		if err := rows.Expire(ctx, "acme", "conv_1", at, at); err != nil {
 			t.Fatal(err)
 		}
 		is("conv_1", event.ErrGone)
 		if _, err := rows.Get(ctx, "evil", "conv_1"); !errors.Is(err, event.ErrNotFound) {
 			t.Errorf("another tenant hears of it: %v", err)
 		}
-		if err := rows.Expire(ctx, "acme", "conv_1", at); !errors.Is(err, event.ErrNotFound) {
+		if err := rows.Expire(ctx, "acme", "conv_1", at, at); !errors.Is(err, event.ErrNotFound) {
 			t.Errorf("expired twice: %v", err)
 		}
 		if list, err := rows.List(ctx, "acme", service.Query{}); err != nil || len(list) != 0 {
@@ -129,17 +135,17 @@ func TestRowsExpire(t *testing.T) {
 		}
 		make("conv_1") // who chose the id uses it again
 		is("conv_1", nil)
-		if err := rows.Expire(ctx, "acme", "conv_1", at.AddDate(0, 1, 0)); err != nil {
+		if err := rows.Expire(ctx, "acme", "conv_1", at, at.AddDate(0, 1, 0)); err != nil {
 			t.Fatal(err)
 		}
 		is("conv_1", event.ErrGone)
 		make("conv_2")
-		if err := rows.Expire(ctx, "acme", "conv_2", at.AddDate(1, 2, 0)); err != nil {
+		if err := rows.Expire(ctx, "acme", "conv_2", at, at.AddDate(1, 2, 0)); err != nil {
 			t.Fatal(err)
 		}
 		is("conv_1", event.ErrNotFound)
 		make("conv_2")
-		if err := rows.Delete(ctx, "acme", "conv_2"); err != nil {
+		if err := rows.Delete(ctx, "acme", "conv_2", at); err != nil {
 			t.Fatal(err)
 		}
 		is("conv_2", event.ErrNotFound)

@@ -168,7 +168,13 @@ func removeCases() []testCase {
 			late("while there is another life")
 			p.take(first).end(event.RunCompleted)
 			late("after another life's run")
+			p.ok("Bury what is buried, while another life has the name", b.Bury(p.ctx, "acme", talk, "1"))
 			equal(p, "turn", p.admit(journal.Run{ID: next, Conversation: talk, Tenant: "acme", Life: "2"}).Turn, 2)
+			p.ok("Bury what is buried, while a run of another life is open", b.Bury(p.ctx, "acme", talk, "1"))
+			p.take(next).end(event.RunCompleted)
+			equal(p, "events of another life", len(p.log(talk)), 2)
+			p.ok("Bury the other life", b.Bury(p.ctx, "acme", talk, "2"))
+			equal(p, "events", len(p.log(talk)), 0)
 		}},
 		{"what never had a log is buried, too", func(p *probe) {
 			b := p.burier()

@@ -53,8 +53,13 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 		return err
 	}
 	return s.transact(ctx, op, ofTenant(tenant), func(x *tx) error {
-		writes, err := x.remove(op, tenant, conversation, do(insertGrave, conversation, tenant), do(lockConversation, conversation))
-		if err != nil {
+		var over bool
+		writes, err := x.remove(op, tenant, conversation, do(insertGrave, conversation, tenant), do(lockConversation, conversation),
+			ask(selectBuried, []any{tenant, conversation, life}, &over))
+		switch {
+		case over: // what has the name by now is another life; nothing is committed
+			return nil
+		case err != nil:
 			return err
 		}
 		return x.commit(append(writes,

@@ -49,6 +49,10 @@ func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) err
 		return err
 	}
 	return s.write(ctx, op, false, func(x *tx) error {
+		// Where it is buried already, what has the name by now is another life.
+		if over, err := x.row(selectBuried, []any{tenant, conversation, life}, new(int)); err != nil || over {
+			return err
+		}
 		there, err := x.remove(op, tenant, conversation)
 		if err != nil {
 			return err
