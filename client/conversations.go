@@ -30,8 +30,8 @@ type Conversation struct {
 	// SessionID names what the model sees of the conversation. It is empty where the next
 	// run begins a session, and in lists.
 	SessionID string `json:"session_id,omitempty"`
-	// Agent and AgentVersion are what the conversation keeps to; empty before its first run, and
-	// where the server's own agent answers.
+	// Agent and AgentVersion are what the conversation keeps to; empty where the server's own agent
+	// answers, and where the tenant has had none that can since it was made.
 	Agent        string `json:"agent,omitempty"`
 	AgentVersion int    `json:"agent_version,omitempty"`
 	// ForkedFrom is set for a fork.

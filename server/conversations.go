@@ -18,8 +18,8 @@ type conversationBody struct {
 	Metadata  map[string]string `json:"metadata"`
 	CreatedAt time.Time         `json:"created_at"`
 	UpdatedAt time.Time         `json:"updated_at"`
-	// Agent and AgentVersion are what the conversation keeps to; they are left out before its
-	// first run, and where the server's own agent answers.
+	// Agent and AgentVersion are what the conversation keeps to; they are left out where the
+	// server's own agent answers, and where the tenant has had none that can since it was made.
 	Agent        string    `json:"agent,omitempty"`
 	AgentVersion int       `json:"agent_version,omitempty"`
 	ForkedFrom   *forkBody `json:"forked_from,omitempty"`

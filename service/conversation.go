@@ -35,8 +35,9 @@ type Conversation struct {
 type NewConversation struct {
 	Title    string
 	Metadata map[string]string
-	// Agent is the id of the tenant's agent that answers: the conversation keeps to the version
-	// that it has now. Empty means the tenant's choice when the first run begins.
+	// Agent is the id of the tenant's agent that answers; empty means the tenant's choice. The
+	// conversation keeps to the version that it has now. Where the tenant has made no choice, or
+	// one that cannot answer now, the one that it has when the first run begins counts.
 	Agent string
 }
 
@@ -67,18 +68,8 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 	row := Row{
 		Tenant: p.Tenant, ID: id, User: p.User, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
 	}
-	if n.Agent != "" {
-		if s.options.Directory == nil {
-			return Conversation{}, &event.Error{
-				Op: op, Kind: event.ErrNotFound, Code: "AGENT_NOT_FOUND", Message: "there is no such agent",
-				Hint: "leave it out: this service has one agent",
-			}
-		}
-		a, err := s.options.Directory.Agent(ctx, p.Tenant, n.Agent, 0)
-		if err != nil {
-			return Conversation{}, err
-		}
-		row.Agent, row.AgentVersion = a.ID, a.Version
+	if err := s.choose(ctx, op, &row, n.Agent); err != nil {
+		return Conversation{}, err
 	}
 	if err := s.options.Rows.Create(ctx, row); err != nil {
 		return Conversation{}, err

@@ -59,6 +59,13 @@ func addAgent(t *testing.T, d *directory.Directory, id string, spec directory.Ag
 	}
 }
 
+func setAgent(t *testing.T, d *directory.Directory, id string, change func(*directory.Agent)) {
+	t.Helper()
+	if _, err := d.UpdateAgent(t.Context(), operator, "acme", id, 0, func(of *directory.Agent) error { change(of); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func setTenant(t *testing.T, d *directory.Directory, change func(*directory.Tenant)) {
 	t.Helper()
 	if _, err := d.UpdateTenant(t.Context(), operator, "acme", 0, func(of *directory.Tenant) error { change(of); return nil }); err != nil {
@@ -352,14 +359,13 @@ func TestOptionsOfATenant(t *testing.T) {
 	})
 }
 
-// A conversation keeps to the version of its agent that it began with, also where two requests at once
-// are its first.
+// A conversation keeps to the version of its agent that there was when it was made. One that was made
+// before its tenant had an agent that could answer keeps to the version that its first run met.
 func TestPinnedAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := people(t)
 		addAgent(t, d, "clerk", directory.AgentSpec{Instructions: "first"})
-		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
 		var mu sync.Mutex
 		told := map[string]string{}
 		h := tenants(t, d, func(o *service.Options) {
@@ -371,7 +377,17 @@ func TestPinnedAgents(t *testing.T) {
 				return agent(ctx, r)
 			}
 		})
-		conv, late := h.conversation(t), h.conversation(t)
+		first := h.conversation(t) // the tenant has chosen nobody
+		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
+		setAgent(t, d, "clerk", func(a *directory.Agent) { a.Status = directory.Inactive })
+		second := h.conversation(t) // whom it has chosen cannot answer
+		setAgent(t, d, "clerk", func(a *directory.Agent) { a.Status = directory.Active })
+		conv, unused := h.conversation(t), h.conversation(t)
+		for id, want := range map[string]int{first: 0, second: 0, conv: 1, unused: 1} {
+			if c, err := h.GetConversation(t.Context(), ann, id); err != nil || c.AgentVersion != want {
+				t.Errorf("before any run: %+v, want version %d (%v)", c.Row, want, err)
+			}
+		}
 		chosen, err := h.CreateConversation(t.Context(), ann, service.NewConversation{Agent: "clerk"})
 		if err != nil || chosen.AgentVersion != 1 {
 			t.Fatalf("%+v %v", chosen.Row, err)
@@ -380,13 +396,8 @@ func TestPinnedAgents(t *testing.T) {
 		if run.Agent != "clerk" {
 			t.Errorf("the run's agent is %q", run.Agent)
 		}
-		if _, err := d.UpdateAgent(t.Context(), operator, "acme", "clerk", 0, func(a *directory.Agent) error {
-			a.Instructions = "second"
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		for id, want := range map[string]int{conv: 1, chosen.ID: 1, late: 2} {
+		setAgent(t, d, "clerk", func(a *directory.Agent) { a.Instructions = "second" })
+		for id, want := range map[string]int{conv: 1, unused: 1, chosen.ID: 1, first: 2, second: 2} {
 			h.say(t, id, "hello")
 			if c, err := h.GetConversation(t.Context(), ann, id); err != nil || c.Agent != "clerk" || c.AgentVersion != want {
 				t.Errorf("%+v, want version %d (%v)", c.Row, want, err)
@@ -404,14 +415,54 @@ func TestPinnedAgents(t *testing.T) {
 	})
 }
 
-// An agent that is changed between two first requests answers both in one version: who pins it second takes
-// what is pinned, and looks anew.
+// noted are rows that count the changes of those who say so in their context.
+type noted struct {
+	service.Rows
+	changes atomic.Int64
+}
+
+type counted struct{}
+
+func (n *noted) Change(ctx context.Context, tenant, id string, change func(*service.Row) error) (service.Row, error) {
+	if ctx.Value(counted{}) != nil {
+		n.changes.Add(1)
+	}
+	return n.Rows.Change(ctx, tenant, id, change)
+}
+
+// A run that is accepted is one durable write, the journal's: who was the first to speak in a conversation
+// would wait for the disk twice otherwise, and 500 who begin at once for a second and more.
+func TestAFirstRunChangesNoRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := people(t)
+		addAgent(t, d, "clerk", directory.AgentSpec{})
+		rows := &noted{Rows: &service.MemoryRows{}}
+		h := tenants(t, d, func(o *service.Options) { o.Rows = rows })
+		before := h.conversation(t)
+		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
+		ctx := context.WithValue(t.Context(), counted{}, true)
+		for conv, want := range map[string]int64{h.conversation(t): 0, before: 1} {
+			rows.changes.Store(0)
+			s, err := h.StartRun(ctx, ann, conv, service.RunRequest{Input: "hello"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rows.changes.Load(); got != want || s.Run.Agent != "clerk" {
+				t.Errorf("the first run of %s changed the row %d times, want %d (%+v)", conv, got, want, s.Run)
+			}
+			h.wait(t, conv, s)
+		}
+	})
+}
+
+// An agent that is changed between two first requests of a conversation that keeps to none yet answers both
+// in one version: who pins it second takes what is pinned, and looks anew.
 func TestTwoFirstRequestsPinOneVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := people(t)
 		addAgent(t, d, "clerk", directory.AgentSpec{Instructions: "first"})
-		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
 		var between atomic.Bool
 		var mu sync.Mutex
 		told := map[string]string{} // the last time, by run
@@ -430,12 +481,7 @@ func TestTwoFirstRequestsPinOneVersion(t *testing.T) {
 			agent := o.Agent
 			o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
 				if !between.Swap(true) { // the first request has chosen its version, and pinned nothing yet
-					if _, err := d.UpdateAgent(t.Context(), operator, "acme", "clerk", 0, func(a *directory.Agent) error {
-						a.Instructions = "second"
-						return nil
-					}); err != nil {
-						t.Error(err)
-					}
+					setAgent(t, d, "clerk", func(a *directory.Agent) { a.Instructions = "second" })
 					second = ask("two")
 				}
 				mu.Lock()
@@ -445,6 +491,7 @@ func TestTwoFirstRequestsPinOneVersion(t *testing.T) {
 			}
 		})
 		conv = h.conversation(t)
+		setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
 		first := ask("one")
 		h.wait(t, conv, first)
 		h.wait(t, conv, second)

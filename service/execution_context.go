@@ -86,8 +86,40 @@ func (r *Row) pick(t *directory.Tenant) (agent string, version int) {
 	return t.Agent, 0
 }
 
-// pin has the conversation keep to the version of the agent that answers it, from its first run
-// on. It reports false where another request was faster and has pinned another one: row then says
+// choose has a new conversation keep to the agent that is named, or else to its tenant's, in the
+// version that it has now. That is written with the conversation: noted by the first run, it would be one
+// more wait for the disk before anybody hears a word. A tenant's that cannot answer now is left to that run.
+func (s *Service) choose(ctx context.Context, op string, row *Row, named string) error {
+	d := s.options.Directory
+	switch {
+	case d == nil && named != "":
+		return &event.Error{
+			Op: op, Kind: event.ErrNotFound, Code: "AGENT_NOT_FOUND", Message: "there is no such agent",
+			Hint: "leave it out: this service has one agent",
+		}
+	case d == nil:
+		return nil
+	}
+	id := named
+	if id == "" {
+		t, err := d.Tenant(ctx, row.Tenant)
+		if err != nil || t.Agent == "" {
+			return nil //nolint:nilerr // the first run says so
+		}
+		id = t.Agent
+	}
+	a, err := d.Agent(ctx, row.Tenant, id, 0)
+	switch {
+	case err == nil:
+		row.Agent, row.AgentVersion = a.ID, a.Version
+	case named != "":
+		return err
+	}
+	return nil
+}
+
+// pin has a conversation that keeps to no agent yet keep to the version of the one that answers its
+// first run. It reports false where another request was faster and has pinned another one: row then says
 // which.
 func (s *Service) pin(ctx context.Context, x *ExecutionContext, row *Row) (bool, error) {
 	if row.Agent != "" || x.Agent.ID == "" {

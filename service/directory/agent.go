@@ -9,7 +9,7 @@ import (
 )
 
 // Agent is who answers in a tenant's conversations. What it is stands in its versions,
-// which are added and never changed: a conversation keeps to the one that it began with.
+// which are added and never changed: a conversation keeps to the one that there was when it was made.
 type Agent struct {
 	Tenant string `json:"tenant"`
 	ID     string `json:"id"`
