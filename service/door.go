@@ -72,6 +72,16 @@ func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run
 		if row.life() != e.row.life() { // another one has its name by now
 			return journal.Run{}, notFound("start run", "conversation")
 		}
+		if e.row.Agent != "" && row.Agent == "" { // who pinned it was refused, and this run is made with it
+			if row, err = s.options.Rows.Change(ctx, row.Tenant, row.ID, func(row *Row) error {
+				if row.Agent == "" {
+					row.Agent, row.AgentVersion = e.row.Agent, e.row.AgentVersion
+				}
+				return nil
+			}); err != nil {
+				return journal.Run{}, err
+			}
+		}
 		e.row, e.changes = row, n
 	}
 	if err := e.row.takesRuns("start run"); err != nil {

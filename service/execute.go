@@ -60,7 +60,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	}
 	x := s.contextOf(&run)
 	x.Tokens = r.Tokens
-	agent, err := s.ready(ctx, x, &row)
+	agent, first, err := s.ready(ctx, x, &row)
 	if err != nil {
 		return Started{}, err
 	}
@@ -68,25 +68,30 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	pinnedIn(run.Metadata, &x.Agent)
 
 	// 3. The conversation's lock: one run at a time. A run that is accepted has its turn.
-	return s.enter(ctx, &entry{row: row, changes: changes, run: run}, &r, agent)
+	started, err := s.enter(ctx, &entry{row: row, changes: changes, run: run}, &r, agent)
+	if err != nil && first {
+		s.unpin(ctx, x, &row)
+	}
+	return started, err
 }
 
-// ready sees that there is an agent for a run, and has the conversation keep to it.
-func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (*braid.Agent, error) {
+// ready sees that there is an agent for a run, and has the conversation keep to it. first says that it did not before.
+func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (agent *braid.Agent, first bool, err error) {
 	for {
 		if err := s.verify(ctx, x, row.pick); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		r, err := s.builder.Build(ctx, x)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		agent, err := s.make(ctx, &r)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		first := row.Agent == ""
 		if pinned, err := s.pin(ctx, x, row); err != nil || pinned {
-			return agent, err
+			return agent, first && row.Agent != "", err
 		}
 	}
 }

@@ -504,6 +504,136 @@ func TestTwoFirstRequestsPinOneVersion(t *testing.T) {
 	})
 }
 
+// refusing is a journal that refuses the next admission; before that meanwhile happens.
+type refusing struct {
+	*journal.Memory
+
+	meanwhile func()
+}
+
+func (r *refusing) Admit(ctx context.Context, run journal.Run) (journal.Run, error) {
+	meanwhile := r.meanwhile
+	if meanwhile == nil {
+		return r.Memory.Admit(ctx, run)
+	}
+	r.meanwhile = nil
+	meanwhile()
+	return journal.Run{}, &event.Error{Kind: event.ErrOverloaded, Message: "no more"}
+}
+
+// unpinning counts how often a conversation is let go of by its agent; before the first time meanwhile happens.
+type unpinning struct {
+	*service.MemoryRows
+
+	times     int
+	meanwhile func()
+}
+
+func (u *unpinning) Change(ctx context.Context, tenant, id string, change func(*service.Row) error) (service.Row, error) {
+	row, err := u.Get(ctx, tenant, id)
+	had := row.Agent
+	if err == nil {
+		err = change(&row)
+	}
+	if err == nil && had != "" && row.Agent == "" {
+		u.times++
+		if meanwhile := u.meanwhile; meanwhile != nil {
+			u.meanwhile = nil
+			meanwhile()
+		}
+	}
+	return u.MemoryRows.Change(ctx, tenant, id, change)
+}
+
+// A first request that is refused does not choose the agent's version: the first one that is let in does.
+func TestARefusedFirstRequestPinsNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		// play has a first request refused, and others come in as they may.
+		play func(t *testing.T, j *refusing, rows *unpinning, here, there *house, conv string)
+		// want is the version that answers then, and let how often the agent was let go of.
+		want, let int
+	}{
+		{"nobody else", func(t *testing.T, j *refusing, _ *unpinning, here, _ *house, conv string) {
+			t.Helper()
+			j.meanwhile = func() {}
+			refused(t, here, conv)
+		}, 2, 1},
+		{"another process lets one in", func(t *testing.T, j *refusing, _ *unpinning, here, there *house, conv string) {
+			t.Helper()
+			j.meanwhile = func() { there.wait(t, conv, begin(t, there, conv, "hello")) }
+			refused(t, here, conv)
+		}, 1, 0},
+		{"another process lets one in at the last moment", func(t *testing.T, j *refusing, rows *unpinning, here, there *house, conv string) {
+			t.Helper()
+			j.meanwhile = func() {}
+			rows.meanwhile = func() { there.wait(t, conv, begin(t, there, conv, "hello")) }
+			refused(t, here, conv)
+		}, 1, 1},
+		{"another one has seen what was pinned", func(t *testing.T, j *refusing, _ *unpinning, here, _ *house, conv string) {
+			t.Helper()
+			seen, over, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			j.meanwhile = func() {
+				go func() {
+					defer close(ended)
+					here.second = func() { close(seen); <-over }
+					here.wait(t, conv, begin(t, here, conv, "hello"))
+				}()
+				<-seen
+			}
+			refused(t, here, conv)
+			close(over)
+			<-ended
+		}, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := people(t)
+				addAgent(t, d, "clerk", directory.AgentSpec{Instructions: "first"})
+				setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
+				j, rows := &refusing{Memory: &journal.Memory{}}, &unpinning{MemoryRows: &service.MemoryRows{}}
+				var here *house
+				here = tenants(t, d, func(o *service.Options) {
+					agent := o.Agent
+					o.Journal, o.Rows = j, rows
+					o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+						if second := here.second; second != nil {
+							here.second = nil
+							second()
+						}
+						return agent(ctx, r)
+					}
+				})
+				there := tenants(t, d, func(o *service.Options) { o.Journal, o.Rows = j.Memory, rows })
+				conv := here.conversation(t)
+				c.play(t, j, rows, here, there, conv)
+				if _, err := d.UpdateAgent(t.Context(), operator, "acme", "clerk", 0, func(a *directory.Agent) error {
+					a.Instructions = "second"
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				here.say(t, conv, "hello")
+				kept, err := here.GetConversation(t.Context(), ann, conv)
+				if err != nil || kept.AgentVersion != c.want || rows.times != c.let {
+					t.Errorf("it keeps to version %d, want %d; it was let go of %d times, want %d (%v)", kept.AgentVersion, c.want, rows.times, c.let, err)
+				}
+			})
+		})
+	}
+}
+
+// refused asks for a run that is refused.
+func refused(t *testing.T, h *house, conv string) {
+	t.Helper()
+	_, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
+	if !errors.Is(err, event.ErrOverloaded) {
+		t.Fatalf("not refused: %v", err)
+	}
+}
+
 // Fifty requests at once, at two processes: turns are 1 to n without gaps, and one run at a time.
 func TestFiftyAtOnce(t *testing.T) {
 	t.Parallel()

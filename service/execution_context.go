@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -137,6 +138,38 @@ func (s *Service) pin(ctx context.Context, x *ExecutionContext, row *Row) (bool,
 	s.changes.Add(1)
 	*row = pinned
 	return row.Agent == x.Agent.ID && row.AgentVersion == x.Agent.Version, nil
+}
+
+// unpinTime is how long a refused request takes at most to leave nothing behind.
+const unpinTime = 5 * time.Second
+
+// unpin takes back what pin did for a conversation's first request where that was refused: the next one has
+// the choice again. Where a run was let in meanwhile it has been made with what was pinned, and that stays.
+func (s *Service) unpin(ctx context.Context, x *ExecutionContext, made *Row) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unpinTime)
+	defer cancel()
+	defer s.doors.enter(made.ID)()
+	lister, ok := s.options.Journal.(journal.Lister)
+	none := func() bool {
+		runs, err := lister.Runs(ctx, made.ID, 0, 1)
+		return err == nil && len(runs) == 0
+	}
+	if !ok || !none() {
+		return
+	}
+	row, err := s.options.Rows.Change(ctx, made.Tenant, made.ID, func(row *Row) error {
+		if row.life() == made.life() && row.Agent == x.Agent.ID && row.AgentVersion == x.Agent.Version {
+			row.Agent, row.AgentVersion = "", 0
+		}
+		return nil
+	})
+	if err != nil {
+		return // it is pinned to what was its choice anyhow
+	}
+	s.changes.Add(1)
+	if !none() { // another process has let one in
+		_, _ = s.pin(ctx, x, &row)
+	}
 }
 
 // pinnedIn writes and reads the agent of a run in its metadata.

@@ -55,6 +55,8 @@ type house struct {
 	mu       sync.Mutex
 	requests []service.AgentRequest
 	seen     chan []event.Message
+	// second, where it is set, is called once when an agent is asked for.
+	second func()
 }
 
 var ann = service.Principal{Tenant: "acme", User: "ann"}

@@ -131,6 +131,9 @@ func (x *exchange) signed() error {
 			return err
 		}
 		x.hash = sigv4.Hash(body)
+		if key, ok = x.h.options.Keys(x.r.Context(), id); !ok || key.Secret.Empty() || key.Tenant == "" { // it may have ended since
+			return notSigned(sigv4.Unrecognized, "The security token included in the request is invalid.")
+		}
 	}
 	keys := sigv4.Keys{ID: id, Secret: key.Secret.Reveal(), Token: key.Session.Reveal()}
 	if code, message := sigv4.CheckHash(x.r, x.hash, keys, x.h.door.region, "bedrock-agentcore", time.Now()); code != "" {

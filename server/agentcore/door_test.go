@@ -6,14 +6,20 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/server/door"
@@ -114,6 +120,119 @@ func TestTheOneDoor(t *testing.T) {
 		}
 		if _, _, err := s.dial("/ws", sockets[name]); err == nil {
 			t.Errorf("%s socket opens again", name)
+		}
+	}
+}
+
+// Whose key ends while the body arrives, or while another run is waited for, begins no run.
+func TestAKeyThatEndsOnTheWayIn(t *testing.T) {
+	t.Parallel()
+	const container, front = "/invocations", "/runtimes/" + "arn%3Aaws%3Abedrock-agentcore%3Aus-east-1%3A123456789012%3Aruntime%2Fguide-0123456789" + "/invocations"
+	body := promptBody("hello")
+	hash := sigv4.Hash([]byte(body))
+	for _, c := range []struct {
+		name, path string
+		// sign has a request signed with an AWS key; hash is that of the body in a header.
+		sign bool
+		hash string
+		// locked has the request wait for another run, and not the server for its body.
+		locked bool
+		status int
+	}{
+		{"a bearer's, while the body arrives", container, false, "", false, 401},
+		{"at AWS's door, while the body arrives", front, false, "", false, 403},
+		{"a signature's with a hash, while the body arrives", front, true, hash, false, 403},
+		{"a signature's, while the body arrives", front, true, "", false, 403},
+		{"a bearer's, while another run is waited for", container, false, "", true, 401},
+		{"at AWS's door, while another run is waited for", front, false, "", true, 403},
+	} {
+		for _, ends := range []bool{false, true} {
+			t.Run(c.name+map[bool]string{true: ", ends", false: ", does not end"}[ends], func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					key, gone := &oneKey{}, atomic.Bool{}
+					gate, calls := make(chan struct{}), &atomic.Int64{}
+					s := &site{t: t, gate: gate}
+					svc, err := service.New(service.Options{
+						Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, LockWait: 5 * time.Second,
+						Agent: func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+							return braid.New("guide", scripted{gate, calls}, s.tools()), nil
+						},
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := svc.Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					handler, err := agentcore.New(agentcore.Options{
+						Service: svc, Runtime: arn, Door: door.New(secret.New(token), "acme", key),
+						Keys: func(_ context.Context, id string) (agentcore.Key, bool) { return keys[id], !gone.Load() },
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ask := func(auth string, body io.Reader) (*httptest.ResponseRecorder, chan struct{}) {
+						r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+c.path, body)
+						r.Header.Set("Authorization", "Bearer "+auth)
+						r.Header.Set("Accept", "application/json")
+						r.Header.Set(sessionHeader, session)
+						if c.hash != "" {
+							r.Header.Set("X-Amz-Content-Sha256", c.hash)
+						}
+						if c.sign {
+							r = s.signed(r, promptBody("hello"), time.Now(), "us-east-1")
+						}
+						w, done := httptest.NewRecorder(), make(chan struct{})
+						go func() {
+							defer close(done)
+							handler.ServeHTTP(w, r)
+						}()
+						synctest.Wait()
+						return w, done
+					}
+					var first chan struct{}
+					slow, send := io.Pipe()
+					if c.locked {
+						_, first = ask(token, strings.NewReader(promptBody("use wait")))
+						go func() { _, _ = io.WriteString(send, body); _ = send.Close() }()
+					}
+					w, done := ask("key:write", slow)
+					time.Sleep(3 * time.Second)
+					if ends {
+						gone.Store(true)
+						key.revoke()
+					}
+					if !c.locked {
+						if _, err := io.WriteString(send, body); err != nil {
+							t.Error(err)
+						}
+						_ = send.Close()
+					}
+					synctest.Wait()
+					if c.locked {
+						gate <- struct{}{}
+						<-first
+					}
+					<-done
+					runs, want := 1, c.status
+					if !ends {
+						want = http.StatusOK
+					}
+					if ends && !c.locked {
+						runs = 0
+					} else if !ends && c.locked {
+						runs = 2
+					}
+					s.service = svc
+					if got := s.runsOf(service.Principal{Tenant: "acme"}); w.Code != want || got != runs {
+						t.Errorf("answered with %d and %d runs, want %d and %d: %s", w.Code, got, want, runs, w.Body)
+					}
+					if err := errors.Join(svc.Drain(t.Context()), handler.Close(t.Context())); err != nil {
+						t.Error(err)
+					}
+				})
+			})
 		}
 	}
 }

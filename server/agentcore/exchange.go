@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/ownhost"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/service"
 )
 
 // The headers of AgentCore, as Go writes them.
@@ -53,6 +54,8 @@ type exchange struct {
 	id   string
 	door bool
 	who  door.Caller
+	// scope is what the credential must be for.
+	scope service.Scope
 	// session is the runtime session.
 	session string
 	// hash is the body's as the signature has it; kept is the body where it had to be
@@ -65,7 +68,7 @@ type exchange struct {
 }
 
 func newExchange(h *Handler, w http.ResponseWriter, r *http.Request, rt *route) *exchange {
-	x := &exchange{h: h, w: w, r: r, door: rt.door, id: r.Header.Get(requestHeader)}
+	x := &exchange{h: h, w: w, r: r, door: rt.door, scope: rt.scope, id: r.Header.Get(requestHeader)}
 	if !plain(x.id, 128) {
 		x.id = newUUID()
 	}

@@ -281,7 +281,7 @@ func (x *exchange) serve(rt *route) error {
 		return &fault{http.StatusMethodNotAllowed, validation, "this path does not take that method", "use " + rt.method}
 	}
 	if rt.scope != "" {
-		if err := x.authenticate(rt.scope); err != nil {
+		if err := x.authenticate(x.scope); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 )
 
@@ -32,7 +33,12 @@ func (x *exchange) invoke() error {
 		return x.act(in.action)
 	}
 	x.kept = nil // a large one is not to be held as long as the stream lasts
-	t, err := x.begin(x.r.Context(), in)
+	ctx, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
+	defer unwatch()
+	t, err := x.begin(ctx, in)
+	if ended := door.Ended(ctx); err != nil && ended != nil { // it had to wait for another run
+		return &fault{deniedStatus(x.door), "AccessDeniedException", ended.Message, ended.Hint}
+	}
 	if err != nil {
 		return err
 	}
@@ -40,8 +46,6 @@ func (x *exchange) invoke() error {
 		return x.goOn(t)
 	}
 	defer t.close()
-	ctx, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
-	defer unwatch()
 	if wantsJSON(x.r) {
 		return t.collect(ctx)
 	}

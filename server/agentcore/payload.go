@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // Stream says what a stream has beside what is always in it.
@@ -95,6 +96,7 @@ func (x *exchange) readBody() ([]byte, error) {
 	if x.r.ContentLength > most {
 		return nil, tooLong
 	}
+	begun := time.Now()
 	control := http.NewResponseController(x.w)
 	_ = control.SetReadDeadline(time.Now().Add(x.h.options.BodyTime)) // a connection that has none is bounded otherwise
 	var buf bytes.Buffer
@@ -112,6 +114,12 @@ func (x *exchange) readBody() ([]byte, error) {
 	// Whoever asks anew goes behind those who wait, so that a full core serves all.
 	runtime.Gosched()
 	x.kept, x.read = buf.Bytes(), true
+	if x.who.Tenant != "" && time.Since(begun) > directory.Stale {
+		// Who sends slowly shows the credential again, as it were: it may have ended since.
+		if err := x.authenticate(x.scope); err != nil {
+			return nil, err
+		}
+	}
 	return x.kept, x.sameHash(x.kept)
 }
 

@@ -131,8 +131,7 @@ func (endless) Read(b []byte) (int, error) {
 
 // A hundred megabytes are the platform's bound. Who sends more is refused before it is
 // kept, who is not known before anything is.
-func TestLargeBodies(t *testing.T) {
-	t.Parallel()
+func TestLargeBodies(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
 	s := open(t, func(_ *service.Options, o *agentcore.Options) { o.BodyBytes = 0 })
 	post := func(n int, said bool, headers ...string) answer {
 		r := s.request(t.Context(), http.MethodPost, "/invocations", "", headers...)

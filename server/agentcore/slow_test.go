@@ -106,11 +106,13 @@ func TestHangingUpOnAnEndlessStream(t *testing.T) {
 }
 
 // runs is how many runs the session has had.
-func (s *site) runs() int {
-	conv, err := s.service.ConversationNamed(s.t.Context(), here, "agentcore session "+session)
+func (s *site) runs() int { return s.runsOf(here) }
+
+func (s *site) runsOf(p service.Principal) int {
+	conv, err := s.service.ConversationNamed(s.t.Context(), p, "agentcore session "+session)
 	if err != nil {
 		return 0
 	}
-	runs, _ := s.service.ListRuns(s.t.Context(), here, conv.ID, 0, 0)
+	runs, _ := s.service.ListRuns(s.t.Context(), p, conv.ID, 0, 0)
 	return len(runs)
 }

@@ -49,10 +49,12 @@ func checkNested(tx *database.Tx, op string, a *Agent) error {
 	return nil
 }
 
-// agentsAbove are the tenant's that have an agent below themselves.
+// agentsAbove are the tenant's that have an agent below themselves, or have had it in any version: one that is pinned
+// may stand below others. They come as they are now.
 func agentsAbove(tx *database.Tx, tenant, id string) (list []Agent, err error) {
-	err = tx.List(selectAgent+` AND v.version = a.version WHERE a.tenant = ? AND v.doc LIKE ? ORDER BY a.id`,
-		[]any{tenant, `%"agent":"` + id + `"%`}, func(scan func(...any) error) error {
+	err = tx.List(selectAgent+` AND v.version = a.version WHERE a.tenant = ? AND a.id IN (
+			SELECT agent FROM agent_version WHERE tenant = ? AND doc LIKE ?) ORDER BY a.id`,
+		[]any{tenant, tenant, `%"agent":"` + id + `"%`}, func(scan func(...any) error) error {
 			a, err := scanAgent(scan)
 			list = append(list, a)
 			return err
