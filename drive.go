@@ -61,10 +61,12 @@ type driver struct {
 	handing bool
 	handed  bool
 	// private says that nobody but the reader can stop the run; graced that what ran when
-	// it was to stop has had its time.
-	private bool
-	graced  bool
-	fault   *event.Error
+	// it was to stop has had its time; abandoned that a step was left behind, whose goroutine
+	// may hold the driver.
+	private   bool
+	graced    bool
+	abandoned bool
+	fault     *event.Error
 	// watchers are the hooks over the stream, sent what they are called with, and trace
 	// the run's place in a distributed trace.
 	watchers []hook

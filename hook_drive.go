@@ -71,11 +71,7 @@ func (d *driver) tellTaken() {
 }
 
 // tellLeft calls the hooks after a drive. Nothing is left that an error could change.
-func (d *driver) tellLeft(r *Result, err error) {
-	list := d.agent.hooks.on(pointAfterDrive)
-	if len(list) == 0 {
-		return
-	}
+func (d *driver) tellLeft(list []hook, r *Result, err error) {
 	_ = callAfter(context.WithoutCancel(d.ctx), list, &AfterDrive{Result: r, Err: err})
 }
 

@@ -126,7 +126,7 @@ func (d *driver) waitFor(w *work, stop <-chan struct{}, over <-chan time.Time) b
 // who has a piece of the answer just now; from then on nothing comes through any more.
 func (d *driver) leaveModel(w *work) {
 	d.turn.leave()
-	d.graced = true
+	d.graced, d.abandoned = true, true
 	d.flights = append(d.flights, w)
 	if !d.turn.ended && w.scope.depth == 0 && len(d.guardsOf(w.agent, GuardOutput)) == 0 {
 		d.asm.stop = event.StopCancelled

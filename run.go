@@ -144,12 +144,8 @@ func (a *Agent) collect(ctx context.Context, input any, opts []RunOption) (*Resu
 func (a *Agent) stream(ctx context.Context, input any, opts []RunOption) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		o := options(opts)
-		r := o.into
-		if r == nil {
-			r = &Result{}
-		}
 		left := false
-		err := a.drive(ctx, input, &o, r, func(e event.Event) bool {
+		err := a.drive(ctx, input, &o, o.into, func(e event.Event) bool {
 			left = !yield(e, nil)
 			return !left
 		})
@@ -193,7 +189,9 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 		o.conv, o.private = NewConversation(), o.into == nil
 	}
 	conv := o.conv
-	r.Conversation = conv
+	if r != nil {
+		r.Conversation = conv
+	}
 	for _, answer := range answers {
 		if err := conv.answer(ctx, answer); err != nil {
 			return err
@@ -228,7 +226,7 @@ func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *
 		return false
 	}
 	o := runOptions{conv: conv, run: open[0].ID, work: &Work{}}
-	return a.through(ctx, team, nil, &o, &Result{}, func(event.Event) bool { return true }) == nil
+	return a.through(ctx, team, nil, &o, nil, func(event.Event) bool { return true }) == nil
 }
 
 // through takes the handle and a run through it.
@@ -296,39 +294,53 @@ func (a *Agent) through(
 		defer end()
 		private = false
 	}
-	d := &driver{
-		ctx: ctx, base: context.WithoutCancel(ctx), stop: stop,
-		store: conv.store, lease: opened.Lease, row: opened.Run, agent: a, team: team,
-		view: v, sink: sink, alone: conv.own, simulated: a.simulated(team), now: time.Now(),
-		poked: conv.poked, gate: gate.From(ctx), patient: o.work == nil, given: o.given, want: o.want,
-		private: private,
-	}
+	d := drivers.Get().(*driver) //nolint:forcetypeassert // nothing else is in it
+	// One by one: a literal would be made elsewhere, and copied.
+	d.ctx, d.base, d.stop = ctx, context.WithoutCancel(ctx), stop
+	d.store, d.lease, d.row, d.agent, d.team = conv.store, opened.Lease, opened.Run, a, team
+	d.view, d.sink, d.alone, d.simulated, d.now = v, sink, conv.own, a.simulated(team), time.Now()
+	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
+	d.private = private
 	if o.work != nil {
 		d.work = *o.work
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
-	defer func() { d.tellLeft(r, undriven) }()
+	if list := a.hooks.on(pointAfterDrive); len(list) > 0 {
+		if r == nil {
+			r = &Result{Conversation: conv}
+		}
+		defer func() { d.tellLeft(list, r, undriven) }()
+	}
 	if undriven = d.drive(opened.Mail); undriven != nil {
 		return undriven
 	}
-	v = d.view // a compaction may have put another in its place
-	r.fill(v.run, v.state, d.now)
+	kept = d.view // a compaction may have put another in its place
+	d.report(r)
+	if d.handed && o.work == nil {
+		return context.Cause(ctx)
+	}
+	failed := d.err
+	d.free()
+	if failed != nil && o.work == nil {
+		return failed
+	}
+	return nil
+}
+
+// report tells the caller what the run came to; nil is told nothing.
+func (d *driver) report(r *Result) {
+	if r == nil {
+		return
+	}
+	r.fill(d.view.run, d.view.state, d.now)
 	r.Partial, r.Simulated = d.partial, d.simulated
-	kept = v
 	switch {
 	case d.handed:
 		r.Status = event.RunRunning
 		r.Stop, r.Why = "", ""
-		if o.work == nil {
-			return context.Cause(ctx)
-		}
 	case d.parked:
 		r.WakeAt = d.wake
 	}
-	if d.err != nil && o.work == nil {
-		return d.err
-	}
-	return nil
 }
 
 // simulated reports whether any model of the run follows a script.
@@ -398,7 +410,9 @@ func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink
 		if e.Run != run {
 			continue
 		}
-		r.Simulated = e.Simulated
+		if r != nil {
+			r.Simulated = e.Simulated
+		}
 		if !sink(*e) {
 			return nil
 		}
@@ -406,7 +420,9 @@ func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink
 		if !ok {
 			continue
 		}
-		r.fill(v.run, v.state, e.Time)
+		if r != nil {
+			r.fill(v.run, v.state, e.Time)
+		}
 		if ended.Err != nil {
 			return ended.Err
 		}

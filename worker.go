@@ -268,6 +268,7 @@ func (d *driver) flight(step string) *work {
 // leave gives a step up, be it running or not yet: whatever it brings later
 // changes nothing.
 func (d *driver) leave(w *work) {
+	d.abandoned = true
 	if i := slices.Index(d.flights, w); i >= 0 {
 		d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
 	}
@@ -321,8 +322,9 @@ func (d *driver) setTimer() {
 	if d.timer == nil {
 		// A function that rings, not a channel to wait on: waiting on a timer's
 		// own channel moves the timer each time.
-		d.fired = make(chan struct{}, 1)
-		d.timer = time.AfterFunc(at.Sub(d.now), func() { ring(d.fired) })
+		fired := make(chan struct{}, 1)
+		d.fired = fired
+		d.timer = time.AfterFunc(at.Sub(d.now), func() { ring(fired) })
 		return
 	}
 	d.timer.Reset(at.Sub(d.now))

@@ -1,0 +1,96 @@
+package braid_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// What a reader keeps of a run stays as it was, whatever runs after it: also of runs
+// that were left in the middle, failed, wait for an answer, or go on beside others.
+func TestWhatAReaderKeepsStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	ask := braid.Func("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
+		return braid.Ask[string](ctx, "well?")
+	})
+	add := braid.Func("add", "Adds.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+	var all sync.WaitGroup
+	for lane := range 4 {
+		all.Go(func() {
+			var kept []event.Event
+			var told []string
+			for turn := range 40 {
+				word := fmt.Sprintf("lane %d, turn %d. ", lane, turn)
+				long := append(says(word), says(strings.Repeat(word, turn))...)
+				agent := braid.New("a", answers(asksFor("add", fmt.Sprintf(`{"A":%d,"B":1}`, turn)), long), add, ask)
+				switch turn % 4 {
+				case 1:
+					agent = braid.New("a", answers(asksFor("ask", `{}`), says(word)), ask)
+				case 2:
+					agent = braid.New("a", answers(asksFor("none", `{}`, "add", `{"A":"x"}`)), add)
+				}
+				n := 0
+				for e, err := range agent.Stream(t.Context(), word) {
+					if err != nil {
+						break // a failed run says so at its end
+					}
+					raw, err := json.Marshal(e)
+					if err != nil {
+						t.Error(err)
+					}
+					kept, told = append(kept, e), append(told, string(raw))
+					if n++; turn%4 == 3 && n > turn/4 {
+						break
+					}
+				}
+			}
+			for i := range kept {
+				if raw, err := json.Marshal(kept[i]); err != nil || string(raw) != told[i] {
+					t.Errorf("event %d was %s, and is %s now (%v)", i, told[i], raw, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A tool that was left behind finds nobody, though other runs have been since.
+func TestAStragglerFindsNoOtherRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		deaf := braid.Func("deaf", "Ignores its context.", func(ctx context.Context, _ struct{}) (string, error) {
+			<-release
+			braid.Progress(ctx, "still here")
+			return "late", nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if r, err := braid.New("a", answers(asksFor("deaf", `{}`)), deaf).Run(ctx, "go"); err == nil || r.Metrics.Stragglers != 1 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		hears := func(ctx context.Context, _ struct{}) (string, error) {
+			close(release)
+			synctest.Wait() // all of the straggler has happened
+			return "on time", ctx.Err()
+		}
+		other := braid.New("b", answers(asksFor("hears", `{}`), says("good")), braid.Func("hears", "Lets it go.", hears))
+		for e, err := range other.Stream(t.Context(), "go") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if raw, _ := json.Marshal(e); strings.Contains(string(raw), "still here") || strings.Contains(string(raw), "late") {
+				t.Errorf("another run was told of it: %s", raw)
+			}
+		}
+	})
+}
