@@ -54,6 +54,8 @@ type entry struct {
 	changes int64
 	// waited says that time has gone by since: another process may have changed the row.
 	waited bool
+	// after is the Seq of an event that was there before anything was tried.
+	after int64
 	// run is the run with its own input alone.
 	run journal.Run
 }

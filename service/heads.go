@@ -165,13 +165,12 @@ func (h *heads) beyond(id string) func(after int64) bool {
 	}
 }
 
-// moved gives somebody's way to ask whether the log may have moved since the last time. It is
-// for one goroutine.
-func (h *heads) moved(id string) func() bool {
+// moved gives somebody's way to ask whether the log may have moved: beyond last, which is the Seq of
+// its last event as he has just read it, and from then on since the last time. It is for one goroutine.
+func (h *heads) moved(id string, last int64) func() bool {
 	h.mu.Lock()
-	h.watch(id)
+	since := h.watch(id).used
 	h.mu.Unlock()
-	last := int64(-1)
 	return func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -179,8 +178,8 @@ func (h *heads) moved(id string) func() bool {
 		switch {
 		case w.used.Sub(h.heard) > headsPatience:
 			return true // the journal itself is to say what is wrong
-		case !w.told:
-			return false // it will be in a moment
+		case !w.told, h.heard.Before(since):
+			return false // it will be in a moment; what it said before he read is older than what he knows
 		case w.there && w.last == last:
 			return false
 		}

@@ -31,21 +31,21 @@ func keyReused(op string) error {
 
 // enter brings a run into its conversation, with a follower where one was asked for.
 func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *braid.Agent) (Started, error) {
-	after, err := s.before(ctx, in.row.ID)
-	if err != nil {
+	var err error
+	if in.after, err = s.before(ctx, in.row.ID); err != nil {
 		return Started{}, err
 	}
 	var follower *live.Follower
 	if r.Watch {
 		// Before the run is there, so that nothing of it must be read back.
 		p := Principal{Tenant: in.row.Tenant}
-		if follower, err = s.follow(ctx, p, in.row.ID, live.FollowOptions{After: after, Current: true}); err != nil {
+		if follower, err = s.follow(ctx, p, in.row.ID, live.FollowOptions{After: in.after, Current: true}); err != nil {
 			return Started{}, err
 		}
 	}
 	id := in.run.ID
 	started, err := s.accept(ctx, in, r.Policy, r.Tokens, agent)
-	started.After, started.Titled = after, in.row.Title != ""
+	started.After, started.Titled = in.after, in.row.Title != ""
 	switch {
 	case err == nil && !started.Joined && started.Run.ID == id:
 		started.Follower = follower
@@ -154,22 +154,19 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	wait, stop := context.WithTimeout(ctx, s.options.LockWait)
 	defer stop()
 	in.waited = true
-	var moved func() bool
+	ends := runEnds{watcher: w, after: in.after}
 	if s.heads != nil {
-		moved = s.heads.moved(run.Conversation)
+		ends.moved = s.heads.moved(run.Conversation, in.after)
 	}
-	// A run may have ended before the watching began. Where moved tells of that, too, it is waited for.
-	for look := moved == nil; ; look = true {
-		if look {
-			if row, err = s.pass(ctx, in, submit); !errors.Is(err, event.ErrLocked) {
-				return Started{Run: row}, err
-			}
-		}
-		if gaveUp := runEnds(wait, w, moved); gaveUp != nil {
+	for {
+		if gaveUp := ends.wait(wait); gaveUp != nil {
 			if ctx.Err() != nil {
 				return Started{}, gaveUp
 			}
 			return Started{}, locked(err)
+		}
+		if row, err = s.pass(ctx, in, submit); !errors.Is(err, event.ErrLocked) {
+			return Started{Run: row}, err
 		}
 	}
 }
@@ -177,28 +174,39 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 // lockLook is how long who waits for a conversation hears nothing before he looks for himself.
 const lockLook = 2 * time.Second
 
-// runEnds waits until a run may have ended: the bus says so, or some time is past. Where other
-// processes drive runs too, moved says whether anything was committed since it was last asked.
-func runEnds(ctx context.Context, w live.Watcher, moved func() bool) error {
+// runEnds tells who waits for a conversation when to try again. Each try costs the journal more than all of
+// the waiting.
+type runEnds struct {
+	watcher live.Watcher
+	// after is the Seq of an event that was there before the last try: what ended since has ended
+	// with a later one.
+	after int64
+	// moved is set where other processes drive runs too. It says whether anything was committed since
+	// it was last asked.
+	moved func() bool
+}
+
+// wait waits until a run may have ended: the bus says so, or some time is past.
+func (r *runEnds) wait(ctx context.Context) error {
 	for {
 		pause := lockLook
-		if moved != nil {
+		if r.moved != nil {
 			pause = sharedPoll
 		}
-		ended, err := runEndsWithin(ctx, w, pause)
-		if ended || err != nil || moved == nil || moved() {
+		ended, err := r.within(ctx, pause)
+		if ended || err != nil || r.moved == nil || r.moved() {
 			return err
 		}
 	}
 }
 
-// runEndsWithin says whether the bus told of a run's end in that time.
-func runEndsWithin(ctx context.Context, w live.Watcher, pause time.Duration) (bool, error) {
+// within says whether the bus told of a run's end in that time.
+func (r *runEnds) within(ctx context.Context, pause time.Duration) (bool, error) {
 	soon, stop := context.WithTimeout(ctx, pause)
 	defer stop()
 	var items [32]live.Item
 	for {
-		n, err := w.Read(soon, items[:])
+		n, err := r.watcher.Read(soon, items[:])
 		if err != nil {
 			if ctx.Err() == nil && errors.Is(err, event.ErrTimeout) {
 				return false, nil
@@ -207,13 +215,28 @@ func runEndsWithin(ctx context.Context, w live.Watcher, pause time.Duration) (bo
 		}
 		for _, item := range items[:n] {
 			if item.Event == nil {
-				return true, nil
+				if r.missed(item.Sync.Last) {
+					return true, nil
+				}
+				continue
 			}
 			if _, ok := item.Event.Body.(*event.RunEnded); ok {
 				return true, nil
 			}
 		}
 	}
+}
+
+// missed says whether a run may have ended that the bus did not tell of, where last is the Seq of the last
+// event that it knows. One that knows of none has nobody here who drives a run: it may have ended before
+// the watching began, and where others drive runs too, moved tells of that.
+func (r *runEnds) missed(last int64) bool {
+	if last == 0 {
+		return r.moved == nil
+	}
+	further := last > r.after
+	r.after = max(r.after, last)
+	return further
 }
 
 // locked says when to come again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -277,10 +278,101 @@ func TestQuietReadersAskTogether(t *testing.T) {
 	})
 }
 
-// countingJournal counts what is read of it.
+// Who waits for a conversation tries again when something may have ended, and not because time goes by: a try
+// costs the journal more than all of the waiting.
+func TestWhoWaitsTriesSeldom(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{true, false} {
+		t.Run("shared "+strconv.FormatBool(shared), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				rows, counted := &service.MemoryRows{}, &countingJournal{Memory: &journal.Memory{}}
+				here := open(t, func(o *service.Options) { o.Journal, o.Rows, o.Shared = counted, rows, shared })
+				here.store = counted.Memory
+				asks := []*house{here}
+				most := int64(3)
+				if shared {
+					asks = append(asks, open(t, func(o *service.Options) { o.Journal, o.Rows, o.Shared = counted, rows, shared }))
+					most = 1
+				}
+				conv := here.conversation(t)
+				begin(t, here, conv, "use sleep")
+				ends := time.Now().Add(time.Minute)
+				time.Sleep(10 * time.Second)
+				for _, h := range asks {
+					before := counted.admits.Load()
+					_, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi"})
+					if got := counted.admits.Load() - before; !errors.Is(err, event.ErrLocked) || got > most {
+						t.Errorf("it was tried %d times, at most %d are wanted: %v", got, most, err)
+					}
+				}
+				// The run's end is heard of, in its own process at once.
+				last := asks[len(asks)-1]
+				time.Sleep(time.Until(ends) - 2500*time.Millisecond)
+				if _, err := last.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi"}); err != nil {
+					t.Error(err)
+				}
+				if late := time.Since(ends); late < 0 || late > 2*time.Second || last == here && late > 0 {
+					t.Errorf("the next run was let in %v after the end", late)
+				}
+			})
+		})
+	}
+}
+
+// lateBus lets watchers begin a second late, those after the first few.
+type lateBus struct {
+	live.Bus
+	inTime atomic.Int64
+}
+
+func (b *lateBus) Watch(ctx context.Context, key live.Key) (live.Watcher, error) {
+	if b.inTime.Add(-1) < 0 {
+		time.Sleep(time.Second)
+	}
+	return b.Bus.Watch(ctx, key)
+}
+
+// A run that ends after a request was refused for its sake, and before that begins to listen, is noticed as
+// soon as it listens: by what the bus knows, or because it knows nothing of the conversation.
+func TestAnEndBetweenATryAndTheWait(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{true, false} {
+		t.Run("known to the bus "+strconv.FormatBool(known), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				bus := &lateBus{Bus: live.NewHub(live.HubOptions{})}
+				bus.inTime.Store(100)
+				h := open(t, func(o *service.Options) { o.Bus = bus })
+				conv := h.conversation(t)
+				begin(t, h, conv, "use sleep")
+				ends := time.Now().Add(time.Minute)
+				time.Sleep(time.Minute - 500*time.Millisecond)
+				bus.inTime.Store(0)
+				if known { // a reader's own watching, before the first try, keeps the conversation in mind
+					bus.inTime.Store(1)
+				}
+				s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hi", Watch: known})
+				if late := time.Since(ends); err != nil || late != 500*time.Millisecond {
+					t.Errorf("the next run was let in %v after the end: %v", late, err)
+				}
+				if s.Follower != nil {
+					s.Follower.Close()
+				}
+			})
+		})
+	}
+}
+
+// countingJournal counts what is read of it, and how often a run was to be admitted.
 type countingJournal struct {
 	*journal.Memory
-	reads, heads atomic.Int64
+	reads, heads, admits atomic.Int64
+}
+
+func (c *countingJournal) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
+	c.admits.Add(1)
+	return c.Memory.Admit(ctx, r)
 }
 
 func (c *countingJournal) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
