@@ -592,7 +592,6 @@ func TestARefusedFirstRequestPinsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := people(t)
 				addAgent(t, d, "clerk", directory.AgentSpec{Instructions: "first"})
-				setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" })
 				j, rows := &refusing{Memory: &journal.Memory{}}, &unpinning{MemoryRows: &service.MemoryRows{}}
 				var here *house
 				here = tenants(t, d, func(o *service.Options) {
@@ -608,6 +607,7 @@ func TestARefusedFirstRequestPinsNothing(t *testing.T) {
 				})
 				there := tenants(t, d, func(o *service.Options) { o.Journal, o.Rows = j.Memory, rows })
 				conv := here.conversation(t)
+				setTenant(t, d, func(of *directory.Tenant) { of.Agent = "clerk" }) // so that its first run has the choice
 				c.play(t, j, rows, here, there, conv)
 				if _, err := d.UpdateAgent(t.Context(), operator, "acme", "clerk", 0, func(a *directory.Agent) error {
 					a.Instructions = "second"
