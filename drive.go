@@ -105,7 +105,7 @@ type driver struct {
 	// and turn those of them on the helper.
 	turn     turn
 	model    modelWork
-	asm      assembler
+	asm      *assembler
 	inline   event.Event
 	sendLive func(event.Body) bool
 	live     int64

@@ -30,7 +30,7 @@ func (d *driver) callAlone(w *work) {
 	d.head(&d.inline.Header, w.scope, w.step, w.attempt)
 	d.inline.Epoch = d.lease.Epoch
 	if d.private || d.prompt(w) {
-		d.callModel(w, &d.asm, d.sendLive)
+		d.callModel(w, d.asm, d.sendLive)
 	} else if !d.callAway(w) {
 		return // decide ends the run
 	}
@@ -152,7 +152,7 @@ func (d *driver) callHere(w *work) {
 		case <-d.quit:
 		}
 	}()
-	d.callModel(w, &d.asm, d.sendLive)
+	d.callModel(w, d.asm, d.sendLive)
 	returned = true
 }
 

@@ -1,24 +1,26 @@
 package braid
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // The memory of a driver whose run has ended serves another run: it is the largest piece
 // that a run takes, and nothing of it outlives the run. Not so where a step was left behind, whose
 // goroutine may still hold the driver, where hooks may, and where the run is not over:
 // what it goes on with tells its steps in flight by their driver.
-var drivers = sync.Pool{New: func() any { return new(driver) }}
+var drivers = sync.Pool{New: func() any { return &driver{asm: &assembler{}} }}
 
 // free gives the driver's memory back once it is closed, if nobody holds it.
 func (d *driver) free() {
 	if d.abandoned || d.hooked || d.gate != nil || d.view.run.ended == nil || len(d.flights) > 0 {
 		return
 	}
-	events, todo, flights, send := d.events[:0], d.todo[:0], d.flights[:0], d.sendLive
+	events, todo, flights, asm, send := d.events[:0], d.todo[:0], d.flights[:0], d.asm, d.sendLive
 	clear(todo[:cap(todo)])
-	d.asm.empty()
-	asm := d.asm
+	asm.empty()
 	*d = driver{}
-	d.events, d.todo, d.flights, d.sendLive, d.asm = events, todo, flights, send, asm
+	d.events, d.todo, d.flights, d.asm, d.sendLive = events, todo, flights, asm, send
 	drivers.Put(d)
 }
 
@@ -42,5 +44,6 @@ func (a *assembler) empty() {
 		}
 		blocks[i] = building{text: text}
 	}
-	*a = assembler{blocks: blocks[:0], texts: a.texts, thoughts: a.thoughts, inputs: a.inputs}
+	a.blocks = blocks
+	a.begin(time.Time{}, 0)
 }

@@ -235,7 +235,7 @@ func (a *Agent) through(
 	sink func(event.Event) bool,
 ) error {
 	conv := o.conv
-	private := o.private && ctx.Done() == nil
+	o.private = o.private && ctx.Done() == nil
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lock := conv.lock
@@ -288,6 +288,17 @@ func (a *Agent) through(
 		}
 	}
 	v.state.share(opened.Shared)
+	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
+	return err
+}
+
+// take drives a run that was taken, on a view that has folded all of the log. It gives the view that
+// is the conversation's then; nil where that may have run ahead of the log.
+func (a *Agent) take(
+	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *runOptions, opened *journal.Opened, v *view, r *Result,
+	sink func(event.Event) bool,
+) (*view, error) {
+	conv, private := o.conv, o.private
 	if left, bounded := a.limits.timeLeft(v, opened.Run.ID); bounded {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, left)
@@ -312,19 +323,19 @@ func (a *Agent) through(
 		defer func() { d.tellLeft(list, r, undriven) }()
 	}
 	if undriven = d.drive(opened.Mail); undriven != nil {
-		return undriven
+		return nil, undriven
 	}
-	kept = d.view // a compaction may have put another in its place
+	v = d.view // a compaction may have put another in its place
 	d.report(r)
 	if d.handed && o.work == nil {
-		return context.Cause(ctx)
+		return v, context.Cause(ctx)
 	}
 	failed := d.err
 	d.free()
 	if failed != nil && o.work == nil {
-		return failed
+		return v, failed
 	}
-	return nil
+	return v, nil
 }
 
 // report tells the caller what the run came to; nil is told nothing.
