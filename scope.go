@@ -1,0 +1,277 @@
+package braid
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// Scope is one agent's thread of work inside a run: its own transcript, open
+// calls and counters. [Next] decides from it; nothing but the fold changes it.
+type Scope struct {
+	id     string
+	parent *Scope
+	// opener is the parent's call that waits for this scope.
+	opener *call
+	agent  string
+	depth  int
+	// closed is how the scope ended; nil while it is open.
+	closed *event.ScopeClosed
+
+	talk  transcript
+	gauge gauge
+	cycle int
+	// fresh is set while the transcript holds something that the model has not
+	// answered yet.
+	fresh event.Why
+	model modelStep
+	// asks is the model that was asked last, with which the scope stays.
+	asks string
+	stop event.StopReason
+	// newest is the last message of a person in this scope.
+	newest said
+	// pieces are the parts of an answer that is not whole yet.
+	pieces []event.Block
+	// asking is the answer whose calls are not all settled, and askedAt where it stands;
+	// batch are its calls in request order, and settled counts those that have a result.
+	asking  []event.Block
+	askedAt int64
+	batch   []*call
+	settled int
+	// before holds the questions of hooks before what comes next; nil for none.
+	before *threshold
+	// returns is the first call of the batch whose result is to be the answer, answer that
+	// result; endTurn says that a tool of it stops the loop, called that the program itself
+	// asked for the batch.
+	returns *call
+	answer  *event.ToolResult
+	endTurn bool
+	called  bool
+
+	// hooked says that a hook gave words, the scope's last whole answer. asked counts how often
+	// an answer was asked for in its form, and forced says that the current model call does so.
+	hooked bool
+	forced bool
+	asked  int
+	words  []event.Block
+
+	modelCalls int
+	toolCalls  int
+	// spent is what was used here and in the scopes below; Active is not counted.
+	spent event.Spent
+	// refused is the limit for which a call of an agent was refused: the scope ends then.
+	refused event.StopReason
+
+	// repeats is what is known of calls that bring nothing new; nil where there were none.
+	repeats *repeats
+
+	// found are the tools that its model has found, in that order ([SearchTools]).
+	found []string
+	// shown is what of an offer the model is shown then, nil for all; the fold knows nothing of it.
+	shown *shownTools
+
+	// tools are the names of what its model may use, as the log says; visible is what of an offer
+	// no policy denies it, nil where there is none; the fold knows nothing of that.
+	tools   []string
+	visible *visible
+
+	// offered is what this driver showed the last model call; the fold knows nothing of it.
+	offered *offer
+	// squeeze is where the scope's compaction stands; nil where there was none.
+	squeeze *compacting
+
+	// told is the last cycle after whose tools this driver has called the hooks; the
+	// fold knows nothing of it.
+	told int
+}
+
+// modelStep is where the scope's current model call stands.
+type modelStep struct {
+	state   modelState
+	step    string
+	attempt int
+	// tries counts the attempts on the model called name.
+	tries   int
+	name    string
+	err     *event.Error
+	retryAt time.Time
+	// fallback is the model that is asked instead of one that failed.
+	fallback string
+	// eased says that the model is shown less than when it refused the conversation as
+	// too long, and easings how often that was done for this call.
+	eased   bool
+	easings int
+	// by is the driver that runs it; the fold knows nothing of it.
+	by *running
+}
+
+type modelState uint8
+
+const (
+	modelIdle modelState = iota
+	modelBegun
+	modelFailed
+	modelLost
+)
+
+// call is a tool call of a scope's open batch.
+type call struct {
+	*event.ToolCall
+	index   int
+	step    string
+	state   callState
+	attempt int
+	// begun is when the last attempt began, in nanoseconds as it is read back.
+	begun  int64
+	effect event.Effect
+	// more is what few calls have: every call pays for its own memory.
+	more   *uncommon
+	result *event.ToolResult
+	// ended is the Seq of the event that has the result.
+	ended int64
+	// sum tells the call with its result from others; 0 for one that a caller handed in,
+	// or that was closed without a result.
+	sum   uint64
+	child *Scope
+	// by is the driver that runs it; the fold knows nothing of it.
+	by *running
+}
+
+// uncommon is what only calls have that were made again, changed by hooks, or asked.
+type uncommon struct {
+	// repeats counts the attempts that ended to be made again, retryAt is when the
+	// next one may begin, zero once it has, and failed whether the last of them gave
+	// an error.
+	repeats int
+	retryAt time.Time
+	failed  bool
+	// args and runs are what hooks put in place of the call's own; nil and empty for none.
+	args json.RawMessage
+	runs string
+	// asks are the questions of this call in the order of asking.
+	asks []*question
+}
+
+// common is what most calls have, which nobody writes to.
+var common uncommon
+
+// rare gives what few calls have, to read.
+func (c *call) rare() *uncommon {
+	if c.more == nil {
+		return &common
+	}
+	return c.more
+}
+
+// rarely is rare to write.
+func (c *call) rarely() *uncommon {
+	if c.more == nil {
+		c.more = &uncommon{}
+	}
+	return c.more
+}
+
+type callState uint8
+
+const (
+	callNew callState = iota
+	callBegun
+	callAsked
+	callAnswered
+	callEnded
+)
+
+func (s *Scope) callByID(id string) *call {
+	for _, c := range s.batch {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *Scope) callByStep(step string) *call {
+	for _, c := range s.batch {
+		if c.step == step {
+			return c
+		}
+	}
+	return nil
+}
+
+// flush shows a settled batch to the model: the answer with its calls and
+// the results in request order enter the transcript together, never one alone.
+func (s *Scope) flush() {
+	if s.asking != nil {
+		results := make([]event.Block, len(s.batch))
+		for i, c := range s.batch {
+			results[i] = c.result
+		}
+		s.talk.pair(s.asking, results)
+		if s.talk.traced {
+			s.tracePair(results)
+		}
+	}
+	s.countRepeats().take(s.batch, s.cycle)
+	s.asking, s.batch, s.settled = nil, nil, 0
+	s.fresh = event.WhyToolResults
+}
+
+// takeResults settles the open batch from results that a caller handed in with
+// a message (an imported history), and gives back the rest of the content.
+func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
+	if s.batch == nil {
+		return content
+	}
+	rest := make([]event.Block, 0, len(content))
+	for _, b := range content {
+		r, ok := b.(*event.ToolResult)
+		if !ok {
+			rest = append(rest, b)
+			continue
+		}
+		if c := s.callByID(r.Call); c != nil && c.state != callEnded {
+			c.state, c.result, c.ended = callEnded, r, seq
+			s.settled++
+		}
+	}
+	s.closeBatch()
+	return rest
+}
+
+// closeBatch gives every call that is still open a result, so that the
+// transcript stays one that a provider accepts. The driver writes such results
+// itself before it ends a run; this is for logs that ended otherwise.
+func (s *Scope) closeBatch() {
+	if s.batch == nil {
+		return
+	}
+	for _, c := range s.batch {
+		if c.state != callEnded {
+			c.state = callEnded
+			c.result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: interruptedResult}
+		}
+	}
+	s.flush()
+}
+
+// stepName names a step after its place: "m3" is the model call of cycle 3,
+// "t3.1" the second tool call it asked for; a scope's id stands before it. The
+// id is derived, so that every driver gives the same step the same name.
+func stepName(scope string, kind byte, cycle, index int) string {
+	var buf [64]byte
+	b := buf[:0]
+	if scope != "" {
+		b = append(b, scope...)
+		b = append(b, '/')
+	}
+	b = append(b, kind)
+	b = strconv.AppendInt(b, int64(cycle), 10)
+	if kind == 't' {
+		b = append(b, '.')
+		b = strconv.AppendInt(b, int64(index), 10)
+	}
+	return string(b)
+}
