@@ -89,11 +89,14 @@ type changes struct {
 	asking chan struct{}
 }
 
-// generation is the count, as it was at most [Stale] ago. Of many who want it one asks.
+// generation is the count, as it was at most [Stale] ago. It is asked for when half of that is over. Of many
+// who want it one asks, and the others go on with what is known for as long as they may: a database that is busy
+// has one request wait then, and not all of them.
 func (c *changes) generation(ctx context.Context) (int64, error) {
-	for {
+	for waited := false; ; waited = true {
 		c.mu.Lock()
-		if c.ask == nil || time.Since(c.asked) < Stale/2 {
+		age := time.Since(c.asked)
+		if c.ask == nil || age < Stale/2 || age < Stale && (waited || c.asking != nil) {
 			defer c.mu.Unlock()
 			return c.known, nil
 		}

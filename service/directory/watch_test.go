@@ -3,6 +3,7 @@ package directory_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,53 @@ func endAfter(t *testing.T, at time.Duration, end func(context.Context, *directo
 	}
 	must(errors.Join(here.Close(), there.Close(), db.Close()))
 	return took
+}
+
+// Nobody waits for a question that another request has put, as long as what is known is not too old; from then
+// on everybody does.
+func TestOneWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db, err := database.OpenMemory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, there := directory.New(directory.Options{Database: db}), directory.New(directory.Options{Database: db})
+		const each = 700 * time.Millisecond
+		directory.Behind(d, there, each)
+		if _, err := there.CreateTenant(t.Context(), operator, directory.Tenant{ID: "acme"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		ask := func() time.Duration {
+			begun := time.Now()
+			if _, err := d.Tenant(t.Context(), "acme"); err != nil {
+				t.Error(err)
+			}
+			return time.Since(begun)
+		}
+		if took := ask(); took != each {
+			t.Errorf("the first question took %v", took)
+		}
+		// What is known is as old as the question was when it was put, which is each by now.
+		begun := time.Now()
+		asker := make(chan time.Duration, 1)
+		var others sync.WaitGroup
+		go func() { asker <- ask() }()
+		synctest.Wait()
+		for at, want := range map[time.Duration]time.Duration{0: 0, 200 * time.Millisecond: 0, 400 * time.Millisecond: 300 * time.Millisecond} {
+			others.Go(func() {
+				time.Sleep(at - time.Since(begun))
+				if took := ask(); took != want {
+					t.Errorf("%v after another one asked it took %v, want %v", at, took, want)
+				}
+			})
+		}
+		if took := <-asker; took != each {
+			t.Errorf("who asked was answered after %v", took)
+		}
+		others.Wait()
+		if err := errors.Join(d.Close(), there.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 }
