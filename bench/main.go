@@ -8,7 +8,8 @@
 // Rows of a server with tenants are measured only where --only names them: server-tenants (the
 // loads with keys, tenants and logs on, each to the plain server on the same store in the
 // same pass; those in -postgres too), server-refused, server-crowd (a turn among 100,000
-// conversations) and server-messages-10000. PostgreSQL is a private server from the system's
+// conversations; -sqlite and -postgres each alone, five minutes and more) and
+// server-messages-10000. PostgreSQL is a private server from the system's
 // binaries; where there is none its sides are skipped, and the table names them.
 //
 // It fails when a side does other work than it should and never because
@@ -149,7 +150,10 @@ func (o *options) check(pairs []scenario.Pair) error {
 	for _, r := range refusals(true) {
 		ids = append(ids, r.id)
 	}
-	ids = append(ids, crowdRow, messagesRow, readyRun, longRun, hubRun)
+	for _, c := range crowds() {
+		ids = append(ids, c.id)
+	}
+	ids = append(ids, messagesRow, readyRun, longRun, hubRun)
 	for _, name := range o.only {
 		one := options{only: []string{name}}
 		found := false
