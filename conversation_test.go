@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,6 +73,88 @@ func TestARunWaitsInTheStoreForAnotherProcess(t *testing.T) {
 	if got := brief(messages); got != "user:one shirt assistant:[c0] user:(c0 XL true) assistant:done" {
 		t.Errorf("the history is %s", got)
 	}
+}
+
+// A run pauses, is answered, goes on and pauses again, as often as it has to: in one call, in two calls at once
+// that are answered one by one, and in a later cycle. Each time another process goes on, days later and with nothing but the
+// store; it calls no model for it, keeps what has finished, and runs only what waited.
+func TestARunPausesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := journal.NewMemory(journal.MemoryOptions{})
+		var done []string
+		models := 0
+		agent := func() *braid.Agent {
+			asks := func(name string, questions ...string) braid.Part {
+				return braid.Func(name, "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
+					var heard []string
+					for i, q := range questions {
+						answer, err := braid.Ask[string](ctx, q)
+						if err != nil {
+							return "", err
+						}
+						heard = append(heard, answer+" by "+braid.AnsweredBy(ctx, i))
+					}
+					done = append(done, name)
+					return strings.Join(heard, ", "), nil
+				})
+			}
+			model := answers(asksFor("twice", `{}`, "plain", `{}`), asksFor("left", `{}`, "right", `{}`), asksFor("late", `{}`), says("over"))
+			next := model.next
+			model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				models++
+				return next(ctx, req)
+			}
+			return braid.New("desk", model, asks("twice", "first?", "second?"), asks("left", "left?"), asks("right", "right?"), asks("late", "late?"), asks("plain"))
+		}
+		r, err := agent().Run(t.Context(), "go", braid.In(braid.Open(store, "c")))
+		run, tokens := r.Run, map[string]bool{}
+		for n, want := range []struct {
+			open, done string
+			models     int
+		}{
+			{"first?", "plain", 1},
+			{"second?", "plain", 1},
+			{"left? right?", "plain twice", 2},
+			{"right?", "plain twice left", 2},
+			{"late?", "plain twice left right", 3},
+			{"", "plain twice left right late", 4},
+		} {
+			var open []string // two calls at once ask in any order
+			slices.SortFunc(r.Questions, func(a, b braid.Question) int { return strings.Compare(a.Prompt, b.Prompt) })
+			for _, q := range r.Questions {
+				open = append(open, q.Prompt)
+			}
+			if err != nil || r.Run != run || strings.Join(open, " ") != want.open || strings.Join(done, " ") != want.done || models != want.models {
+				t.Fatalf("pause %d of %s: open %q, done %q, %d calls of models, %v; want %+v", n+1, r.Run, open, done, models, err, want)
+			}
+			if len(r.Questions) == 0 {
+				break
+			}
+			time.Sleep(3 * 24 * time.Hour)
+			conv, q := braid.Open(store, "c"), r.Questions[0]
+			if tokens[q.Token] {
+				t.Fatalf("the token of %s was another question's", q.Prompt)
+			}
+			tokens[q.Token] = true
+			if err := conv.AnswerAs(t.Context(), "ann", q.Token, "yes"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * 24 * time.Hour)
+			r, err = agent().Resume(t.Context(), braid.Open(store, "c"))
+			if err := conv.Answer(t.Context(), q.Token, "no"); !errors.Is(err, event.ErrNotFound) {
+				t.Errorf("%s was answered twice: %v", q.Prompt, err)
+			}
+		}
+		if r.Text() != "over" || r.Status != event.RunCompleted {
+			t.Errorf("it ends as %s with %q", r.Status, r.Text())
+		}
+		messages, err := braid.Open(store, "c").Messages(t.Context())
+		if got := brief(messages); err != nil || got != "user:go assistant:[c0][c1] user:(c0 yes by ann, yes by ann)(c1 ) "+
+			"assistant:[c0][c1] user:(c0 yes by ann)(c1 yes by ann) assistant:[c0] user:(c0 yes by ann) assistant:over" {
+			t.Errorf("the history is %s, %v", got, err)
+		}
+	})
 }
 
 func TestAnAnswerOfAnotherTypeIsRefused(t *testing.T) {

@@ -123,12 +123,12 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	if !d.alone {
 		d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
 	}
-	d.hooked, d.policed = d.agent.hooks != nil, d.agent.permits != nil
+	d.hooked, d.policed = d.agent.hooks.inside(), d.agent.permits != nil
 	for _, a := range d.team {
-		d.hooked = d.hooked || a.hooks != nil
+		d.hooked = d.hooked || a.hooks.inside()
 		d.policed = d.policed || a.permits != nil
 	}
-	d.private = d.private && !d.hooked
+	d.private = d.private && !d.hooked && d.agent.hooks == nil // one around the drive may let others stop it
 	d.watchers = d.agent.hooks.on(pointEventSent)
 	defer func() {
 		d.close()

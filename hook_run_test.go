@@ -209,6 +209,82 @@ func TestHooksAfterACancelledRun(t *testing.T) {
 	}
 }
 
+// narrow is a model that is shown few tokens.
+type narrow struct{ *script }
+
+func (narrow) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "test:narrow", ContextWindow: 1000}
+}
+
+// Whatever is cancelled, the hooks after it are called, each once, and with a context that lives.
+func TestEveryHookAfterWhatIsCancelled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ where, want string }{
+		{"a tool", "model tool tools run drive"},
+		{"a model call", "model run drive"},
+		{"a summary", "compaction run drive"},
+		{"a hook before a tool", "model tools run drive"},
+	} {
+		t.Run(c.where, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				stops := func(ctx context.Context) error {
+					cancel()
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				var told []string
+				note := func(ctx context.Context, what string) error {
+					if ctx.Err() != nil {
+						what += " (too late)"
+					}
+					told = append(told, what)
+					return nil
+				}
+				model := narrow{&script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+					summary := isSummary(req)
+					switch {
+					case summary && c.where == "a summary", !summary && c.where == "a model call":
+						return failing(stops(ctx))
+					case c.where == "a summary":
+						return chunks(counted("yes", 900))
+					default:
+						return chunks(asksFor("wait", `{}`))
+					}
+				}}}
+				conv := braid.NewConversation()
+				if c.where == "a summary" {
+					full := &recorder{answer: func(int, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(counted("yes", 900)) }}
+					conv = chat(t, braid.New("a", full), 3)
+				}
+				agent := braid.New("a", model, braid.Manage(braid.Management{By: braid.Summarize{Recent: 1}}),
+					braid.Func("wait", "Waits.", func(ctx context.Context, _ struct{}) (string, error) { return "", stops(ctx) }),
+					braid.On(func(ctx context.Context, _ *braid.BeforeTool) error {
+						if c.where == "a hook before a tool" {
+							return stops(ctx)
+						}
+						return nil
+					}),
+					braid.On(func(ctx context.Context, _ *braid.AfterModel) error { return note(ctx, "model") }),
+					braid.On(func(ctx context.Context, _ *braid.AfterTool) error { return note(ctx, "tool") }),
+					braid.On(func(ctx context.Context, _ *braid.AfterTools) error { return note(ctx, "tools") }),
+					braid.On(func(ctx context.Context, _ *braid.AfterCompaction) error { return note(ctx, "compaction") }),
+					braid.On(func(ctx context.Context, _ *braid.AfterRun) error { return note(ctx, "run") }),
+					braid.On(func(ctx context.Context, _ *braid.AfterDrive) error { return note(ctx, "drive") }))
+				result, err := agent.Run(ctx, "go", braid.In(conv))
+				if result == nil || result.Status != event.RunCancelled {
+					t.Fatalf("%+v, %v", result, err)
+				}
+				if got := strings.Join(told, " "); got != c.want {
+					t.Errorf("told after %s: %s, want %s", c.where, got, c.want)
+				}
+			})
+		})
+	}
+}
+
 // The error of a hook that only listens ends the run: what runs is cancelled, and a question
 // is not left open.
 func TestAHookThatListensAndFails(t *testing.T) {

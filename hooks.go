@@ -122,7 +122,12 @@ type hook struct {
 // hooks are an agent's, in the order in which they are called.
 type hooks struct {
 	at [points][]hook
+	// within says that some stand inside the run, and not only around its drives.
+	within bool
 }
+
+// inside reports whether the agent has hooks inside a run: without them its way is the shorter one.
+func (h *hooks) inside() bool { return h != nil && h.within }
 
 // on gives the hooks of a place; none for an agent without hooks.
 func (h *hooks) on(p hookPoint) []hook {
@@ -139,6 +144,7 @@ func (h *hooks) add(p hookPoint, one hook) {
 		i++
 	}
 	h.at[p] = slices.Insert(list, i, one)
+	h.within = h.within || p != pointMade && p != pointBeforeDrive && p != pointAfterDrive
 }
 
 // tellMade calls the hooks that wait for the agent to be made, once.

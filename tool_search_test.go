@@ -204,3 +204,35 @@ func TestFoundToolsAreInTheLog(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing is said, 20 tools are shown and 21 are looked for, and one search finds five: a tenth of the bytes of
+// 200 tools.
+func TestWhatAToolSearchDoesByItself(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{20: 20, 21: 1, 200: 1} {
+		var seen [][]braid.ToolSpec
+		tools, naive := manyTools()[:n], 0
+		for _, tool := range tools {
+			naive += specBytes([]braid.ToolSpec{tool.Spec()})
+		}
+		agent := braid.New("a", &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			seen = append(seen, req.Tools)
+			if req.Cycle == 1 {
+				return chunks(asksFor(braid.FindTool, `{"query":"an invoice or a bucket"}`))
+			}
+			return chunks(says("ok"))
+		}}, braid.Tools(tools...), braid.SearchTools(braid.ToolSearch{}))
+		if _, err := agent.Run(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		if len(seen[0]) != want {
+			t.Errorf("of %d tools %d are shown, want %d", n, len(seen[0]), want)
+		}
+		if want == 1 && len(seen[1]) != 1+5 {
+			t.Errorf("of %d tools one search finds %d, want 5", n, len(seen[1])-1)
+		}
+		if used := specBytes(seen[1]); n == 200 && 10*used > naive {
+			t.Errorf("after one search the tools are %d bytes of %d", used, naive)
+		}
+	}
+}

@@ -15,7 +15,8 @@ import (
 
 // Options say where telemetry goes. The zero value goes nowhere.
 type Options struct {
-	// TracerProvider gets the spans, MeterProvider the metrics; nil for none.
+	// TracerProvider gets the spans, MeterProvider the metrics; nil for none. Without either, a run costs what it
+	// costs without telemetry.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	// Content puts what people, models and tools say on spans: messages, arguments and
@@ -36,6 +37,9 @@ const scope = "github.com/braidrun/braid/telemetry"
 // The hooks run on the driver's goroutine and wait for nobody: a provider hands on in its
 // own time. They change nothing of what the agent does, and never fail.
 func Hooks(o Options) (braid.Part, error) {
+	if o.TracerProvider == nil && o.MeterProvider == nil {
+		return braid.On(passed, braid.Order(first)), nil
+	}
 	t := &telemetry{content: o.Content}
 	if o.TracerProvider == nil {
 		o.TracerProvider = tracenoop.NewTracerProvider()
@@ -68,6 +72,20 @@ type telemetry struct {
 	tracer      trace.Tracer
 	instruments *instruments
 	content     bool
+}
+
+// passed is all that is done where telemetry goes nowhere: the trace that a run came with is passed on to its
+// models and tools, which may tell others of it.
+func passed(ctx context.Context, e *braid.BeforeDrive) error {
+	switch here := trace.SpanContextFromContext(ctx); {
+	case here.IsValid() && e.Trace == "":
+		e.Trace = formatTrace(here)
+	case !here.IsValid() && e.Trace != "":
+		if origin := parseTrace(e.Trace); origin.IsValid() {
+			e.Context = trace.ContextWithRemoteSpanContext(e.Context, origin)
+		}
+	}
+	return nil
 }
 
 // driveKey finds what is known of a drive in its context, for each part its own.

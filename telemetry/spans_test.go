@@ -3,11 +3,13 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/braidrun/braid"
@@ -146,19 +148,30 @@ func TestMetricsOfARun(t *testing.T) {
 func TestToolsAndModelsRunInsideTheirSpans(t *testing.T) {
 	t.Parallel()
 	e := listen(t)
-	var seen, asked []context.Context
-	look := braid.Func("look", "", func(ctx context.Context, _ struct{}) (string, error) { seen = append(seen, ctx); return "", nil })
-	model := &script{name: "demo:x", answers: []any{calls("look", `{}`), says("done")}, asked: &asked}
-	if _, err := braid.New("root", model, look, e.hooks(t, false)).Run(t.Context(), "go"); err != nil {
+	seen := map[string]context.Context{}
+	var asked, askedBelow []context.Context
+	tool := func(name string) braid.Part {
+		return braid.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) { seen[name] = ctx; return "", nil })
+	}
+	below := braid.New("below", &script{name: "demo:y", answers: []any{calls("dig", `{}`), says("dug")}, asked: &askedBelow}, tool("dig"))
+	model := &script{name: "demo:x", answers: []any{calls("look", `{}`), calls("below", `{"input":"go"}`), says("done")}, asked: &asked}
+	if _, err := braid.New("root", model, tool("look"), braid.AsTool(below, ""), e.hooks(t, false)).Run(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}
-	tool := e.span(t, "execute_tool look").SpanContext
-	if got := oteltrace.SpanContextFromContext(seen[0]); !got.Equal(tool) {
-		t.Errorf("the tool ran in %v, its span is %v", got, tool)
+	for name, ctx := range seen {
+		tool := e.span(t, "execute_tool "+name).SpanContext
+		if got := oteltrace.SpanContextFromContext(ctx); !got.Equal(tool) {
+			t.Errorf("the tool %s ran in %v, its span is %v", name, got, tool)
+		}
 	}
-	for _, ctx := range asked {
-		if s := oteltrace.SpanFromContext(ctx); !strings.Contains(s.(interface{ Name() string }).Name(), "chat x") {
-			t.Errorf("the model was called in %v", s)
+	if len(seen) != 2 || len(asked) != 3 || len(askedBelow) != 2 {
+		t.Fatalf("%d tools and %d and %d calls of models", len(seen), len(asked), len(askedBelow))
+	}
+	for name, list := range map[string][]context.Context{"chat x": asked, "chat y": askedBelow} {
+		for _, ctx := range list {
+			if s, ok := oteltrace.SpanFromContext(ctx).(interface{ Name() string }); !ok || s.Name() != name {
+				t.Errorf("the model was called in %v, want %s", oteltrace.SpanFromContext(ctx), name)
+			}
 		}
 	}
 }
@@ -347,6 +360,80 @@ func TestWithoutProvidersNothingHappens(t *testing.T) {
 		}
 		if b, ok := e.Body.(*event.RunStarted); ok && b.Metadata != nil {
 			t.Errorf("the log has the labels %v", b.Metadata)
+		}
+	}
+}
+
+// Telemetry that goes nowhere costs a turn nothing but the look at where its run came from, however much is said in it.
+func TestWithoutProvidersNothingIsPaid(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	off, err := telemetry.Hooks(telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := telemetry.Hooks(telemetry.Options{TracerProvider: trace.NewTracerProvider()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := func(cycles int, parts ...braid.Part) float64 {
+		model := &script{name: "demo:x"}
+		for range cycles - 1 {
+			model.answers = append(model.answers, calls("weather", fmt.Sprintf(`{"city":"%d"}`, len(model.answers))))
+		}
+		model.answers = append(model.answers, says("rain"))
+		agent := braid.New("root", model, append(parts, braid.Func("weather", "", weather))...)
+		return testing.AllocsPerRun(50, func() {
+			model.n.Store(0)
+			if _, err := agent.Run(t.Context(), "go"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for _, cycles := range []int{1, 10} {
+		without, with := turn(cycles), turn(cycles, off)
+		t.Logf("a turn of %d cycles allocates %.0f times without telemetry, %.0f with none, %.0f with some", cycles, without, with, turn(cycles, on))
+		if with > without+10 {
+			t.Errorf("a turn of %d cycles allocates %.0f times with telemetry that goes nowhere, and %.0f without", cycles, with, without)
+		}
+	}
+}
+
+// Also where telemetry goes nowhere, what tools ask hears of the trace that the run came with.
+func TestWithoutProvidersTheTraceIsPassedOn(t *testing.T) {
+	t.Parallel()
+	off, err := telemetry.Hooks(telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, request := trace.NewTracerProvider().Tracer("").Start(t.Context(), "request")
+	defer request.End()
+	span := request.SpanContext()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		label string
+		want  string
+	}{
+		"none":                   {t.Context(), "", "00000000000000000000000000000000"},
+		"a label":                {t.Context(), incoming, "4bf92f3577b34da6a3ce929d0e0e4736"},
+		"nonsense":               {t.Context(), "nonsense", "00000000000000000000000000000000"},
+		"a request":              {outer, "", span.TraceID().String()},
+		"a request with a label": {outer, incoming, span.TraceID().String()},
+	} {
+		var got string
+		look := braid.Func("look", "", func(ctx context.Context, _ struct{}) (string, error) {
+			got = oteltrace.SpanContextFromContext(ctx).TraceID().String()
+			return "", nil
+		})
+		sub := braid.New("sub", &script{name: "demo:x", answers: []any{calls("look", `{}`), says("seen")}}, look)
+		agent := braid.New("root", &script{name: "demo:x", answers: []any{calls("sub", `{"input":"go"}`), says("done")}}, braid.AsTool(sub, ""), off)
+		r, err := agent.Run(c.ctx, "go", braid.Metadata(map[string]string{braid.TraceLabel: c.label}))
+		if err != nil || got != c.want {
+			t.Errorf("%s: the tool is in the trace %s, want %s (%v)", name, got, c.want, err)
+			continue
+		}
+		for e, err := range r.Conversation.Events(t.Context(), 0) {
+			if b, ok := e.Body.(*event.RunStarted); err == nil && ok && name == "a request" && !strings.Contains(b.Metadata[braid.TraceLabel], c.want) {
+				t.Errorf("%s: the log has the labels %v", name, b.Metadata)
+			}
 		}
 	}
 }
