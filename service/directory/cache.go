@@ -23,11 +23,22 @@ type cache[K comparable, V any] struct {
 	// of is the generation that everything here was read in or after.
 	of   int64
 	kept map[K]cached[V]
+	// reading is what is being read.
+	reading map[K]*reading[V]
 }
 
 type cached[V any] struct {
 	value V
 	err   error
+}
+
+// reading is one request's question to the database, for whose answer others wait.
+type reading[V any] struct {
+	generation int64
+	// done is closed when got is there. given says that it is an answer for others, too.
+	done  chan struct{}
+	got   cached[V]
+	given bool
 }
 
 func (c *cache[K, V]) get(generation int64, k K) (cached[V], bool) {
@@ -53,21 +64,73 @@ func (c *cache[K, V]) put(generation int64, k K, v cached[V]) {
 	c.kept[k] = v
 }
 
-// lookup asks the cache, and load where it does not know.
+// begin joins somebody who has begun to read since the generation was looked at, or has the caller read
+// for all who join him.
+func (c *cache[K, V]) begin(generation int64, k K) (r *reading[V], mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r = c.reading[k]; r != nil && r.generation >= generation {
+		return r, false
+	}
+	r = &reading[V]{generation: generation, done: make(chan struct{})}
+	if c.reading == nil {
+		c.reading = make(map[K]*reading[V])
+	}
+	c.reading[k] = r
+	return r, true
+}
+
+// end tells those who have joined.
+func (c *cache[K, V]) end(k K, r *reading[V]) {
+	c.mu.Lock()
+	if c.reading[k] == r {
+		delete(c.reading, k)
+	}
+	c.mu.Unlock()
+	close(r.done)
+}
+
+// lookup asks the cache, and load where it does not know. Of many who want one thing one asks.
 func lookup[K comparable, V any](ctx context.Context, d *Directory, c *cache[K, V], k K, load func(ctx context.Context) (V, error)) (V, error) {
-	generation, err := d.changes.generation(ctx)
-	if err != nil {
-		var none V
-		return none, err
+	for {
+		generation, err := d.changes.generation(ctx)
+		if err != nil {
+			var none V
+			return none, err
+		}
+		if v, ok := c.get(generation, k); ok {
+			return v.value, v.err
+		}
+		r, mine := c.begin(generation, k)
+		if mine {
+			return c.read(ctx, k, r, load)
+		}
+		select {
+		case <-r.done:
+			if r.given {
+				return r.got.value, r.got.err
+			}
+		case <-ctx.Done():
+			var none V
+			return none, gaveUp(ctx)
+		}
 	}
-	if v, ok := c.get(generation, k); ok {
-		return v.value, v.err
-	}
+}
+
+// read asks the database, for the caller and for those who have joined him. That he himself gave up is no
+// answer for them.
+func (c *cache[K, V]) read(ctx context.Context, k K, r *reading[V], load func(ctx context.Context) (V, error)) (V, error) {
+	defer c.end(k, r)
 	value, err := load(ctx)
+	r.got, r.given = cached[V]{value, err}, err == nil || ctx.Err() == nil
 	if err == nil || isAnswer(err) {
-		c.put(generation, k, cached[V]{value, err})
+		c.put(r.generation, k, r.got)
 	}
 	return value, err
+}
+
+func gaveUp(ctx context.Context) error {
+	return &event.Error{Op: "directory", Kind: event.ErrCancelled, Message: "the request was given up", Err: context.Cause(ctx)}
 }
 
 // isAnswer reports whether an error says what stands in the database, and not that it could not
@@ -106,7 +169,7 @@ func (c *changes) generation(ctx context.Context) (int64, error) {
 			case <-asking:
 				continue
 			case <-ctx.Done():
-				return 0, &event.Error{Op: "directory", Kind: event.ErrCancelled, Message: "the request was given up", Err: context.Cause(ctx)}
+				return 0, gaveUp(ctx)
 			}
 		}
 		c.asking = make(chan struct{})

@@ -21,3 +21,8 @@ func Behind(d, writer *Directory, each time.Duration) {
 		return writer.changes.known, nil
 	}
 }
+
+// Lookup finds a tenant in memory, or by load.
+func Lookup(ctx context.Context, d *Directory, id string, load func(ctx context.Context) (Tenant, error)) (Tenant, error) {
+	return lookup(ctx, d, &d.tenants, id, load)
+}
