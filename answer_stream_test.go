@@ -1,12 +1,15 @@
 package braid_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -67,6 +70,66 @@ func TestAnAnswerIsShownAsItComesIn(t *testing.T) {
 			strings.Contains(strings.Join(got, ""), "Nara") != c.anew {
 			t.Errorf("%s: it was shown as\n%s\nand %q of that did not come", c.name, strings.Join(got, "\n"), want[at:])
 		}
+	}
+}
+
+// Of an attempt that broke off, of an answer that a guardrail took back, and of an agent used as a tool, nothing is mixed into
+// what is shown.
+func TestWhatIsShownIsOneAnswer(t *testing.T) {
+	t.Parallel()
+	const text = `{"name":"Kyoto","people":7}`
+	wrong := func(list []braid.Chunk, behind ...braid.Chunk) []braid.Chunk {
+		return append(list[:len(list)-1:len(list)-1], behind...)
+	}
+	stop := braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}
+	below := braid.New("below", &heard{says: [][]braid.Chunk{inPieces("", `{"name":"Osaka","people":1}`, 3)}})
+	for name, c := range map[string]struct {
+		says  [][]braid.Chunk
+		fails error
+		parts []braid.Part
+		want  string
+	}{
+		"an attempt that broke off": {says: [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3)), inPieces("", text, 3)},
+			fails: &event.Error{Kind: event.ErrOverloaded, Message: "busy"}, want: " Nar Nara  Kyo Kyoto"},
+		"an answer that was taken back": {says: [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3),
+			braid.Chunk{Kind: braid.ChunkRedactOutput}, braid.Chunk{Kind: braid.ChunkText, Text: text[:12]},
+			braid.Chunk{Kind: braid.ChunkText, Text: text[12:]}, stop), inPieces("", text, 3)},
+			want: " Nar Nara Kyo Kyoto  Kyo Kyoto"}, // what was said behind it is no JSON in the end, and is asked for again
+		"an agent used as a tool": {says: [][]braid.Chunk{asksFor("below", `{"input":"go"}`), inPieces("", text, 3)},
+			parts: []braid.Part{braid.AsTool(below, "")}, want: " Kyo Kyoto"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tries := 0
+				model := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+					said := c.says[min(tries, len(c.says)-1)]
+					tries++
+					return func(yield func(braid.Chunk, error) bool) {
+						for _, one := range said {
+							if !yield(one, nil) {
+								return
+							}
+						}
+						if c.fails != nil && tries == 1 {
+							yield(braid.Chunk{}, c.fails)
+						}
+					}
+				}}
+				var names []string
+				for v, err := range braid.StreamAs[city](t.Context(), braid.New("guide", model, c.parts...), "Where?") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n := len(names); n == 0 || names[n-1] != v.Name {
+						names = append(names, v.Name)
+					}
+				}
+				if got := strings.Join(names, " "); got != c.want {
+					t.Errorf("it was shown as %q, want %q", got, c.want)
+				}
+			})
+		})
 	}
 }
 

@@ -69,8 +69,12 @@ func TestWorkspacePrompt(t *testing.T) {
 	if got := w.Prompt("Base."); got != want {
 		t.Errorf("%q", got)
 	}
+	marked, err := Agents(tree(t, map[string]string{"AGENTS.md": "\ufeff# Rules\n"}), "")
+	if err != nil || marked.Text != "# Rules" {
+		t.Errorf("behind a mark of the order of bytes: %q, %v", marked.Text, err)
+	}
 	long, err := Agents(tree(t, map[string]string{"AGENTS.md": "a" + strings.Repeat("あ", MaxAgents)}), "")
-	if err != nil || !utf8.ValidString(long.Text) || len(long.Text) > MaxAgents+50 || !strings.HasSuffix(long.Text, "[cut here: the file is longer]") {
+	if err != nil || !utf8.ValidString(long.Text) || len(long.Text) > MaxAgents+50 || len(long.Text) < MaxAgents || !strings.HasSuffix(long.Text, "[cut here: the file is longer]") {
 		t.Errorf("%d bytes, %v", len(long.Text), err)
 	}
 }
