@@ -52,7 +52,8 @@ test_env := GORACE='atexit_sleep_ms=20 $(GORACE)'
 raced := $(lean)
 plain := $(lean),failpoint,planted
 # What plays some of its cases only where the race detector watches, and where it lies.
-many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract|TestHostileSchemas|TestMemory|TestSQLite
+many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
+many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
 many_in := . ./internal/schemaform ./journal/journaltest ./journal/sqlite
 
 # Packages begin in the order in which they are named: first those that wait for others as much

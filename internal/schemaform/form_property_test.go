@@ -328,12 +328,16 @@ func TestFormsLetThroughWhatSchemasDo(t *testing.T) {
 			}
 		}
 	}
-	for range 4 { // of few schemas there may be none that the strictest can say
+	times := 4 // of few schemas there may be none that the strictest can say
+	if raced.On {
+		times = 1 // make test plays them all without the race detector
+	}
+	for range times {
 		rapid.Check(t, one)
 	}
 	for _, name := range names {
 		t.Logf("%s: %d values", name, held[name])
-		if held[name] == 0 {
+		if held[name] == 0 && !raced.On {
 			t.Errorf("%s: no value was tried", name)
 		}
 	}

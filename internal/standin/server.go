@@ -58,7 +58,8 @@ type Rules struct {
 	// Check says what the provider would refuse a request for; nil is nothing. It
 	// is called by several goroutines at once.
 	Check func(r *http.Request, body []byte) *Refusal
-	// Learn, unless it is nil, is shown each answer before it can be asked for.
+	// Learn, unless it is nil, is shown each answer once, in their order, when [Server.Recall]
+	// asks for it.
 	Learn func(Answer)
 	// Unprepared is said where no answer is left.
 	Unprepared Answer
@@ -69,12 +70,16 @@ type Server struct {
 	// URL is where it listens.
 	URL string
 
-	rules   Rules
-	http    *httptest.Server
-	gone    chan struct{}
+	rules Rules
+	http  *httptest.Server
+	gone  chan struct{}
+	// recall is held while answers are learned.
+	recall  sync.Mutex
 	mu      sync.Mutex
 	answers []Answer
-	asked   []Request
+	// fresh are answers that are not learned yet.
+	fresh []Answer
+	asked []Request
 }
 
 // Start starts a server that gives these answers, one to each request.
@@ -94,14 +99,27 @@ func (s *Server) Close() {
 
 // Add gives it more answers.
 func (s *Server) Add(answers ...Answer) {
-	if s.rules.Learn != nil {
-		for _, a := range answers {
-			s.rules.Learn(a)
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers = append(s.answers, answers...)
+	if s.rules.Learn != nil {
+		s.fresh = append(s.fresh, answers...)
+	}
+}
+
+// Recall has the answers learned that are not yet: whoever looks up what was learned calls it
+// first. Few requests hold what a server must have said itself, and to read all answers for
+// those few takes longer than the tests do without it.
+func (s *Server) Recall() {
+	s.recall.Lock()
+	defer s.recall.Unlock()
+	s.mu.Lock()
+	fresh := s.fresh
+	s.fresh = nil
+	s.mu.Unlock()
+	for _, a := range fresh {
+		s.rules.Learn(a)
+	}
 }
 
 // Client is an HTTP client whose connections end with the server.

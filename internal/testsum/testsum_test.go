@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/braidrun/braid/internal/raced"
 )
 
 // suites is a module with a package for each way in which tests end.
@@ -56,13 +58,13 @@ func TestS(t *testing.T) { t.Run("sub", func(t *testing.T) { time.Sleep(time.Hou
 	"none/a.go": "package none\n",
 }
 
-// module0 writes the suites to a folder and goes there.
-func module0(t *testing.T) {
+// module0 writes the suites to a folder.
+func module0(t *testing.T) (dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("go was not found in PATH")
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	for name, text := range suites {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -72,9 +74,17 @@ func module0(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(dir)
-	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -mod=mod")
-	t.Setenv("GOWORK", "off")
+	return dir
+}
+
+// goTest begins a go test in a folder. It is compiled as this program is, so that the standard
+// library is not compiled once more for it.
+func goTest(dir string, more ...string) []string {
+	args := []string{"env", "GOWORK=off", "go", "-C", dir, "test", "-mod=mod", "-vet=off", "-ldflags=-w"}
+	if raced.On {
+		args = append(args, "-race")
+	}
+	return append(args, more...)
 }
 
 // sum runs testsum and gives its exit code and what it printed.
@@ -90,8 +100,9 @@ func lastLine(printed string) string {
 	return lines[len(lines)-1]
 }
 
-func TestEveryWayToEnd(t *testing.T) { //nolint:paralleltest // it changes the folder
-	module0(t)
+func TestEveryWayToEnd(t *testing.T) {
+	t.Parallel()
+	dir := module0(t)
 	for _, c := range []struct {
 		pkg     string
 		code    int
@@ -151,11 +162,12 @@ func TestEveryWayToEnd(t *testing.T) { //nolint:paralleltest // it changes the f
 		},
 	} {
 		t.Run(c.pkg, func(t *testing.T) {
+			t.Parallel()
 			timeout := "-timeout=1m"
 			if c.pkg == "slow" {
 				timeout = "-timeout=200ms"
 			}
-			code, printed := sum("go", "test", "-json", "-shuffle=on", timeout, "./"+c.pkg)
+			code, printed := sum(goTest(dir, "-json", "-shuffle=on", timeout, "./"+c.pkg)...)
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -180,9 +192,12 @@ func TestEveryWayToEnd(t *testing.T) { //nolint:paralleltest // it changes the f
 }
 
 // A test that hangs, and the program it runs in, end with the time that all have.
-func TestTimeForAll(t *testing.T) { //nolint:paralleltest // it changes the folder
-	module0(t)
-	if out, err := exec.Command("go", "test", "-c", "-o", "slow.test", "./slow").CombinedOutput(); err != nil {
+func TestTimeForAll(t *testing.T) {
+	t.Parallel()
+	dir := module0(t)
+	slow := filepath.Join(dir, "slow.test")
+	build := goTest(dir, "-c", "-o", slow, "./slow")
+	if out, err := exec.Command(build[0], build[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	// The go command builds this tool when it is first asked for, and that takes its time.
@@ -191,7 +206,7 @@ func TestTimeForAll(t *testing.T) { //nolint:paralleltest // it changes the fold
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	code, printed := sum("-max", "1s", strings.TrimSpace(string(test2json)), "-p", "example.test/suites/slow", "./slow.test", "-test.v=test2json")
+	code, printed := sum("-max", "1s", strings.TrimSpace(string(test2json)), "-p", "example.test/suites/slow", slow, "-test.v=test2json")
 	if code != exitTimeout {
 		t.Errorf("exit code %d, want %d", code, exitTimeout)
 	}

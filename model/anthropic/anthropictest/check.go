@@ -412,6 +412,7 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 		case "thinking":
 			b := c.object(raw, at, "type", "thinking", "signature")
 			text, sig := c.str(b, at+".thinking", "thinking"), c.str(b, at+".thinking", "signature")
+			c.server.Recall()
 			c.server.mu.Lock()
 			given, ok := c.server.said[sig]
 			c.server.mu.Unlock()

@@ -145,6 +145,7 @@ func (s *Server) Trust(signature, thinking string) {
 }
 
 func (s *Server) signed(signature string) (thinking string, ok bool) {
+	s.Recall()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	thinking, ok = s.said[signature]

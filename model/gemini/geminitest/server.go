@@ -57,6 +57,7 @@ func (s *Server) Trust(signature, part string) {
 
 // known is the part that a signature was given with.
 func (s *Server) known(signature string) (string, bool) {
+	s.Recall()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	part, ok := s.said[signature]

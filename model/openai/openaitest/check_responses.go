@@ -145,6 +145,7 @@ func (c *checker) reasoning(m object, at string) {
 			c.fail("Invalid value for '%s.summary[%d].type'.", at, j)
 		}
 	}
+	c.server.Recall()
 	c.server.mu.Lock()
 	given, ok := c.server.said[sealed]
 	c.server.mu.Unlock()
