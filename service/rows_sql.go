@@ -1,15 +1,12 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service/database"
 )
 
@@ -58,19 +55,32 @@ const selectRow = `SELECT ` + rowColumns + ` FROM conversation WHERE tenant = ? 
 
 // Get implements [Rows].
 func (s *SQLRows) Get(ctx context.Context, tenant, id string) (row Row, err error) {
-	err = s.db.Read(ctx, "conversation", tenant, func(tx *database.Tx) error {
-		row, err = getRow(tx, tenant, id, "")
-		if !errors.Is(err, event.ErrNotFound) {
-			return err
-		}
-		var at int64
-		was, fault := tx.Get(`SELECT at FROM expired WHERE tenant = ? AND id = ?`, []any{tenant, id}, &at)
-		if was {
-			return expired()
-		}
-		return cmp.Or(fault, err)
+	const op = "conversation"
+	there, was := false, false
+	args := []any{tenant, id}
+	err = s.db.Look(ctx, op, tenant, selectRow, args, func(scan func(into ...any) error) (err error) {
+		there = true
+		row, err = scanRow(scan)
+		return err
 	})
-	return row, err
+	switch {
+	case err != nil:
+		return Row{}, err
+	case there:
+		return row, nil
+	}
+	// What is not here by now was put there before.
+	err = s.db.Look(ctx, op, tenant, `SELECT at FROM expired WHERE tenant = ? AND id = ?`, args, func(scan func(into ...any) error) error {
+		was = true
+		return scan(new(int64))
+	})
+	switch {
+	case err != nil:
+		return Row{}, err
+	case was:
+		return Row{}, expired()
+	}
+	return Row{}, notFound(op, op)
 }
 
 func getRow(tx *database.Tx, tenant, id, lock string) (row Row, err error) {

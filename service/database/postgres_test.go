@@ -180,6 +180,54 @@ func TestATransactionSeesItsTenantAlone(t *testing.T) {
 	}
 }
 
+// What goes in one round trip sees its tenant's rows alone, and the connection keeps nothing of it. An answer
+// that was refused leaves the connection good, and one that is dead is replaced.
+func TestALookSeesItsTenantAlone(t *testing.T) {
+	t.Parallel()
+	o := databases.Postgres(t)
+	o.Connections = 1
+	db := databasetest.OpenPostgres(t, o)
+	for _, tenant := range []string{"acme", "zeta"} {
+		fill(t, db, tenant)
+	}
+	look := func(tenant, statement string) (found []string) {
+		t.Helper()
+		done(t, db.Look(t.Context(), "look", tenant, statement, nil, func(scan func(into ...any) error) error {
+			var of string
+			err := scan(&of)
+			found = append(found, of)
+			return err
+		}))
+		return found
+	}
+	const whose = `SELECT tenant FROM conversation`
+	for range 2 { // the second time the statements are known
+		for tenant, want := range map[string][]string{"acme": {"acme"}, "zeta": {"zeta"}, "nobody": nil, "": nil} {
+			if got := look(tenant, whose); !slices.Equal(got, want) {
+				t.Errorf("%q sees the rows of %q", tenant, got)
+			}
+			var left string
+			var rows int
+			done(t, database.Unscoped(t.Context(), db, `SELECT coalesce(current_setting('braid.tenant', true), ''), (SELECT count(*) FROM conversation)`,
+				&left, &rows))
+			if left != "" || rows != 0 {
+				t.Errorf("after %q the connection is for %q and sees %d rows", tenant, left, rows)
+			}
+		}
+	}
+	err := db.Look(t.Context(), "look", "acme", `SELECT 1 / (at - at) FROM conversation`, nil, func(func(into ...any) error) error { return nil })
+	refused(t, "a division by nothing", err, event.ErrInternal)
+	if got := look("acme", whose); len(got) != 1 {
+		t.Errorf("after a refusal it sees %q", got)
+	}
+	var pid int
+	done(t, database.Unscoped(t.Context(), db, `SELECT pg_backend_pid()`, &pid))
+	done(t, as(t, postgrestest.Superuser, o, fmt.Sprintf(`SELECT pg_terminate_backend(%d)`, pid)))
+	if got := look("acme", whose); len(got) != 1 {
+		t.Errorf("on another connection it sees %q", got)
+	}
+}
+
 // A shared model is seen by all, and written by nobody but in its own name.
 func TestSharedModelsAreSeenByAll(t *testing.T) {
 	t.Parallel()

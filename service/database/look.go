@@ -1,0 +1,58 @@
+package database
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Look is [DB.Read] for one question, and calls each with every row of the answer. From PostgreSQL that is one
+// round trip where Read's are four: the question goes with the word whose it is, and both are one transaction.
+// each may be called anew, from the first row on.
+func (db *DB) Look(ctx context.Context, op, tenant, statement string, args []any, each func(scan func(into ...any) error) error) error {
+	if !db.shared {
+		return db.Read(ctx, op, tenant, func(tx *Tx) error { return tx.List(statement, args, each) })
+	}
+	for n := 1; ; n++ {
+		err := db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, each)
+		if err == nil {
+			return nil
+		}
+		if n == attempts || ctx.Err() != nil || !again(err, false) {
+			return atWork(fault(op, err))
+		}
+	}
+}
+
+// ask sends a question together with its scope. What is sent together is a transaction of its own, with which the
+// scope ends.
+func (db *DB) ask(ctx context.Context, who scope, statement string, args []any, each func(scan func(into ...any) error) error) error {
+	conn, err := db.sql.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.Raw(func(driver any) (err error) {
+		var batch pgx.Batch
+		batch.Queue(who.set, who.of)
+		batch.Queue(statement, args...)
+		results := driver.(*stdlib.Conn).Conn().SendBatch(ctx, &batch) //nolint:forcetypeassert // OpenPostgres uses no other
+		defer func() { err = errors.Join(err, results.Close()) }()
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+		rows, err := results.Query()
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := each(rows.Scan); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
