@@ -194,6 +194,34 @@ func TestAnApprovalIsBoundToTheArguments(t *testing.T) {
 	}
 }
 
+// What was approved is one tool: where a hook has another one run once the answer is there, with the same
+// arguments, a person is asked anew.
+func TestAnApprovalIsBoundToTheTool(t *testing.T) {
+	t.Parallel()
+	var hooks, ran, others atomic.Int64
+	other := braid.Func("other", "Another one.", func(context.Context, map[string]any) (string, error) { others.Add(1); return "did", nil })
+	agent := braid.New("a", answers(asksFor("tool", `{"say":"a"}`), says("ok")), echo(&ran), other,
+		braid.Permit(braid.Permissions{Ask: []string{"*"}}),
+		braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+			if hooks.Add(1) > 1 {
+				e.Tool = other
+			}
+			return nil
+		}))
+	result, err := agent.Run(t.Context(), "go")
+	var asked []string
+	for err == nil && result.Stop == event.StopQuestion && len(asked) < 5 {
+		asked = append(asked, result.Questions[0].Tool)
+		if others.Load() != 0 {
+			t.Error("another tool ran than was approved")
+		}
+		result, err = agent.Run(t.Context(), braid.Answer{Token: result.Questions[0].Token, Value: true}, braid.In(result.Conversation))
+	}
+	if err != nil || !slices.Equal(asked, []string{"tool", "other"}) || ran.Load() != 0 || others.Load() != 1 {
+		t.Errorf("asked for %q; ran %d and %d times, %v", asked, ran.Load(), others.Load(), err)
+	}
+}
+
 // calling is an agent that calls its tool once in each run, with the arguments that the
 // person's message names.
 func calling(ran *atomic.Int64, p braid.Permissions) *braid.Agent {
