@@ -572,7 +572,10 @@ func (f *former) complete(out, w *node, v *node) {
 	required := w.get("required").texts()
 	into, all := object(), array()
 	for _, name := range required {
-		all.vals = append(all.vals, word(name))
+		// Where an object may be, a name that is not described is fatal; elsewhere it means nothing.
+		if v.has(name) {
+			all.vals = append(all.vals, word(name))
+		}
 	}
 	for i, name := range v.keys {
 		form := f.schema(v.vals[i])
