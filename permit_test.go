@@ -35,6 +35,8 @@ func TestWhichPatternCounts(t *testing.T) {
 		{"get_file", "", "*", "get_file", "runs"},
 		{"get_file", "", "*", "get_files", "denied"},
 		{"delete_file", "", "delete_*", "delete_file", "runs"},
+		{"delete_file", "", "delete_file*", "delete_file", "runs"}, // as many letters, and a name
+		{"", "delete_file", "delete_file*", "delete_file", "asks"},
 		{"delete_*", "", "delete_*", "delete_file", "denied"},
 		{"delete_*", "delete_*", "", "delete_file", "asks"},
 		{"", "delete_*", "*_file", "delete_file", "asks"},
