@@ -124,3 +124,70 @@ func TestWaitingIsNoRunTime(t *testing.T) {
 		}
 	})
 }
+
+// Where nothing was said, a run has 300 seconds of its own, over all its drives: here 100 of a model before a person is
+// asked, a day that does not count, and what a tool takes then.
+func TestTheRunTimeWhereNothingWasSaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		takes, took time.Duration
+		why         event.Why
+	}{
+		{199 * time.Second, 199 * time.Second, event.WhyEndTurn},
+		{time.Hour, 200 * time.Second, event.WhyDeadline},
+	} {
+		t.Run(c.takes.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				works := func(ctx context.Context, takes time.Duration) error {
+					select {
+					case <-time.After(takes):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+				model := script(func(ctx context.Context, told string, yield func(braid.Chunk, error) bool) {
+					if told != "go" {
+						_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "done"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+						return
+					}
+					if err := works(ctx, 100*time.Second); err != nil {
+						yield(braid.Chunk{}, err)
+						return
+					}
+					_ = yield(braid.Chunk{Kind: braid.ChunkCall, ID: "c", Text: "work"}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse}, nil)
+				})
+				tool := braid.Func("work", "", func(ctx context.Context, _ struct{}) (string, error) {
+					if _, err := braid.Ask[bool](ctx, "May I?"); err != nil {
+						return "", err
+					}
+					return "worked", works(ctx, c.takes)
+				}, braid.Timeout(2*time.Hour))
+				h := open(t, func(o *service.Options) {
+					o.Agent = func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
+						return braid.New("assistant", model, tool, braid.Limit(r.Limits)), nil
+					}
+				})
+				conv := h.conversation(t)
+				s, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "go"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(24 * time.Hour)
+				questions, err := h.Questions(t.Context(), ann, conv)
+				if err != nil || len(questions) != 1 {
+					t.Fatalf("%v %v", questions, err)
+				}
+				begun := time.Now()
+				if _, err := h.Answer(t.Context(), ann, conv, questions[0].Token, []byte("true")); err != nil {
+					t.Fatal(err)
+				}
+				end := h.wait(t, conv, s)
+				if took := time.Since(begun); end.Why != c.why || took < c.took || took > c.took+5*time.Second {
+					t.Errorf("it ended as %+v after %v, want %s after %v", end, took, c.why, c.took)
+				}
+			})
+		})
+	}
+}
