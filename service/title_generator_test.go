@@ -24,6 +24,8 @@ type namer struct {
 	err   error
 	info  braid.ModelInfo
 	asked *[]string
+	// spends is what is used before err.
+	spends event.Usage
 }
 
 func (n namer) Info() braid.ModelInfo { return n.info }
@@ -38,7 +40,7 @@ func (n namer) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[br
 			return
 		}
 		if n.err != nil {
-			yield(braid.Chunk{}, n.err)
+			_ = (n.spends == event.Usage{} || yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &n.spends}, nil)) && yield(braid.Chunk{}, n.err)
 			return
 		}
 		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: n.title}, nil) &&
@@ -225,6 +227,25 @@ func TestNoModelGivesATitle(t *testing.T) {
 				t.Errorf("the title is %q, asked %d times", got, len(asked))
 			}
 		})
+	})
+}
+
+// What a model used that gave no title is noted, too, as failed; what a call costs that was broken off, nobody knows.
+func TestATitleThatFailedIsPaidFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := []string{}
+		refusal := &event.Error{Kind: event.ErrModelAuth, Message: "no"}
+		h, _ := titled(t, namer{err: refusal, asked: &asked, spends: event.Usage{Input: 20, Total: 20}})
+		h.say(t, h.conversation(t), "hello there")
+		synctest.Wait()
+		usage, err := h.store.UsageLog(t.Context(), journal.LedgerQuery{Tenant: "acme", Model: "test:light"})
+		if err != nil || len(usage) != 1 || len(asked) != 1 {
+			t.Fatalf("%+v %v, asked %d times", usage, err, len(asked))
+		}
+		if u := usage[0]; u.Kind != journal.UsageTitle || u.Status != event.OutcomeFailed || u.Input != 20 || u.CostNanoUSD != nil {
+			t.Errorf("%+v", u)
+		}
 	})
 }
 
