@@ -49,6 +49,12 @@ func TestEachLimitHasItsStopReason(t *testing.T) {
 		{"Limits.TotalTokens", braid.Limits{TotalTokens: 51}, event.StopLimitTotalTokens, 3},
 		{"Limits.CostNanoUSD", braid.Limits{CostNanoUSD: 50_000}, event.StopLimitCost, 2},
 		{"Limits.CostNanoUSD", braid.Limits{CostNanoUSD: 50_001}, event.StopLimitCost, 3},
+		// Of several that are reached at once, the first of this order counts.
+		{"Limits.Cycles", braid.Limits{Cycles: 2, ToolCalls: 2, TotalTokens: 50}, event.StopLimitCycles, 2},
+		{"Limits.ToolCalls", braid.Limits{ToolCalls: 2, TotalTokens: 50, OutputTokens: 10}, event.StopLimitToolCalls, 2},
+		{"Limits.TotalTokens", braid.Limits{TotalTokens: 50, OutputTokens: 10, InputTokens: 40}, event.StopLimitTotalTokens, 2},
+		{"Limits.OutputTokens", braid.Limits{OutputTokens: 10, InputTokens: 40, CostNanoUSD: 50_000}, event.StopLimitOutputTokens, 2},
+		{"Limits.InputTokens", braid.Limits{InputTokens: 40, CostNanoUSD: 50_000}, event.StopLimitInputTokens, 2},
 		{"Limits.Conversation.Cycles", braid.Limits{Conversation: braid.Budget{Cycles: 3}}, event.StopLimitCycles, 3},
 		{"Limits.Conversation.ToolCalls", braid.Limits{Conversation: braid.Budget{ToolCalls: 3}}, event.StopLimitToolCalls, 3},
 		{"Limits.Conversation.InputTokens", braid.Limits{Conversation: braid.Budget{InputTokens: 60}}, event.StopLimitInputTokens, 3},

@@ -3,6 +3,8 @@ package braid
 import (
 	"testing"
 	"time"
+
+	"github.com/braidrun/braid/event"
 )
 
 // The defaults are those that stand beside the fields of Limits: with no limits, with none set, and beside one
@@ -25,6 +27,23 @@ func TestTheDefaultsOfLimits(t *testing.T) {
 	} {
 		if c.agent.limits != c.want {
 			t.Errorf("%s: %+v, want %+v", name, c.agent.limits, c.want)
+		}
+	}
+}
+
+// Input is what was read, from a provider's cache or not, and what was written to it.
+func TestABoundOfInputCountsTheCache(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		usage event.Usage
+		over  bool
+	}{
+		{event.Usage{Input: 40}, true}, {event.Usage{CacheRead: 40}, true}, {event.Usage{CacheWrite: 40}, true},
+		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 10}, true}, {event.Usage{Input: 10, CacheRead: 20, CacheWrite: 9, Output: 50}, false},
+	} {
+		b := bounds{input: 40}
+		if cmd, over := b.reached(&event.Spent{Usage: c.usage}, false); over != c.over || over && cmd.Stop != event.StopLimitInputTokens {
+			t.Errorf("%+v of 40: over %v, %s", c.usage, over, cmd.Stop)
 		}
 	}
 }
