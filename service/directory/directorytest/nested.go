@@ -61,12 +61,14 @@ func nested(t *testing.T, h Harness) {
 		{"the version below has it", []string{"b: x", "b:"}, "a: x y=b@1", "two agents are called x: a > x, and a > y (b) > x"},
 		{
 			"above is a pinned version of one in between",
-			[]string{"c:", "b: y=c", "b:", "a: x z=b@1"}, "c: x",
+			[]string{"c:", "b: y=c", "b:", "a: x z=b@1"},
+			"c: x",
 			"two agents are called x: a > x, and a > z (b) > y (c) > x",
 		},
 		{
 			"above are pinned versions of two in between",
-			[]string{"d:", "c: w=d", "c:", "b: y=c@1", "b:", "a: x z=b@1"}, "d: x",
+			[]string{"d:", "c: w=d", "c:", "b: y=c@1", "b:", "a: x z=b@1"},
+			"d: x",
 			"two agents are called x: a > x, and a > z (b) > y (c) > w (d) > x",
 		},
 		{"above was one, and is no more", []string{"c:", "b: x y=c", "b:", "a: z=b"}, "c: x", ""},
