@@ -48,6 +48,46 @@ func audit(t *testing.T, h Harness) {
 	}
 }
 
+// audited holds that each change is an entry, by whom it was made, and that what changes nothing is none.
+func audited(t *testing.T, h Harness) {
+	d, ctx := h.Directory, t.Context()
+	tenant(t, d, "acme")
+	by, other := of("acme"), of("acme")
+	other.User = "bob"
+	name := func(name string) func(*directory.Agent) error {
+		return func(a *directory.Agent) error { a.Name = name; return nil }
+	}
+	must[directory.Agent](t)(d.CreateAgent(ctx, by, directory.Agent{Tenant: "acme", ID: "helper"}, ""))
+	must[directory.Agent](t)(d.UpdateAgent(ctx, other, "acme", "helper", 0, name("Helper")))
+	must[directory.Agent](t)(d.UpdateAgent(ctx, by, "acme", "helper", 0, name("Helper"))) // it is called so
+	must[directory.Model](t)(d.CreateModel(ctx, by, model("acme", "big"), ""))
+	for range 2 {
+		must[directory.Model](t)(d.UpdateModel(ctx, by, "acme", "big", 0, func(m *directory.Model) error { m.Aliases = []string{"opus"}; return nil }))
+	}
+	key, _, err := d.CreateKey(ctx, by, reading("acme"), "")
+	done(t, err)
+	for range 2 {
+		must[directory.Key](t)(d.RevokeKey(ctx, other, "acme", key.ID))
+	}
+	done(t, d.DeleteModel(ctx, by, "acme", "big", 0))
+	for range 2 {
+		must[directory.Tenant](t)(d.UpdateTenant(ctx, by, "acme", 0, func(x *directory.Tenant) error { x.Name = "Acme"; return nil }))
+	}
+	entries, _, err := d.Audit(ctx, "acme", directory.AuditQuery{})
+	done(t, err)
+	var got []string
+	for i := range entries {
+		e := entries[len(entries)-1-i]
+		got = append(got, strings.Replace(e.Action+" "+e.Object+" "+e.By.User, key.ID, "KEY", 1))
+	}
+	if diff := cmp.Diff([]string{
+		"tenant.create tenant/acme ", "agent.create agent/helper ann", "agent.update agent/helper bob", "model.create model/big ann",
+		"model.update model/big ann", "key.create key/KEY ann", "key.revoke key/KEY bob", "model.delete model/big ann", "tenant.update tenant/acme ann",
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func erasure(t *testing.T, h Harness) {
 	d, ctx := h.Directory, t.Context()
 	for _, id := range []string{"acme", "zeta"} {

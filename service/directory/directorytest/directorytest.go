@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"cursors that are none":    cursors,
 		"what is not valid":        validation,
 		"audit":                    audit,
+		"all changes are audited":  audited,
 		"erasure":                  erasure,
 		"expiries":                 expiries,
 		"another process's change": elsewhere,
