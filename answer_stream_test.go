@@ -89,14 +89,20 @@ func TestWhatIsShownIsOneAnswer(t *testing.T) {
 		parts []braid.Part
 		want  string
 	}{
-		"an attempt that broke off": {says: [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3)), inPieces("", text, 3)},
-			fails: &event.Error{Kind: event.ErrOverloaded, Message: "busy"}, want: " Nar Nara  Kyo Kyoto"},
-		"an answer that was taken back": {says: [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3),
-			braid.Chunk{Kind: braid.ChunkRedactOutput}, braid.Chunk{Kind: braid.ChunkText, Text: text[:12]},
-			braid.Chunk{Kind: braid.ChunkText, Text: text[12:]}, stop), inPieces("", text, 3)},
-			want: " Nar Nara Kyo Kyoto  Kyo Kyoto"}, // what was said behind it is no JSON in the end, and is asked for again
-		"an agent used as a tool": {says: [][]braid.Chunk{asksFor("below", `{"input":"go"}`), inPieces("", text, 3)},
-			parts: []braid.Part{braid.AsTool(below, "")}, want: " Kyo Kyoto"},
+		"an attempt that broke off": {
+			says:  [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3)), inPieces("", text, 3)},
+			fails: &event.Error{Kind: event.ErrOverloaded, Message: "busy"}, want: " Nar Nara  Kyo Kyoto",
+		},
+		"an answer that was taken back": {
+			says: [][]braid.Chunk{wrong(inPieces("", `{"name":"Nara","peop`, 3),
+				braid.Chunk{Kind: braid.ChunkRedactOutput}, braid.Chunk{Kind: braid.ChunkText, Text: text[:12]},
+				braid.Chunk{Kind: braid.ChunkText, Text: text[12:]}, stop), inPieces("", text, 3)},
+			want: " Nar Nara Kyo Kyoto  Kyo Kyoto",
+		}, // what was said behind it is no JSON in the end, and is asked for again
+		"an agent used as a tool": {
+			says:  [][]braid.Chunk{asksFor("below", `{"input":"go"}`), inPieces("", text, 3)},
+			parts: []braid.Part{braid.AsTool(below, "")}, want: " Kyo Kyoto",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

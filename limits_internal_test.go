@@ -38,8 +38,11 @@ func TestABoundOfInputCountsTheCache(t *testing.T) {
 		usage event.Usage
 		over  bool
 	}{
-		{event.Usage{Input: 40}, true}, {event.Usage{CacheRead: 40}, true}, {event.Usage{CacheWrite: 40}, true},
-		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 10}, true}, {event.Usage{Input: 10, CacheRead: 20, CacheWrite: 9, Output: 50}, false},
+		{event.Usage{Input: 40}, true},
+		{event.Usage{CacheRead: 40}, true},
+		{event.Usage{CacheWrite: 40}, true},
+		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 10}, true},
+		{event.Usage{Input: 10, CacheRead: 20, CacheWrite: 9, Output: 50}, false},
 	} {
 		b := bounds{input: 40}
 		if cmd, over := b.reached(&event.Spent{Usage: c.usage}, false); over != c.over || over && cmd.Stop != event.StopLimitInputTokens {

@@ -20,8 +20,8 @@ type Remover interface {
 type Burier interface {
 	// Bury does what [Remover] does, and refuses every later run of this [Run].Life with ErrNotFound, for
 	// [BuriedFor]. One that the store does not have is buried as well; one that another tenant has is
-	// ErrNotFound. A life that is buried stays so, and what has its conversation's name by now stays, too. An admission at the same time comes before it, and then a run is open (ErrLocked), or
-	// after it.
+	// ErrNotFound. A life that is buried stays so, and what has its conversation's name by now stays, too.
+	// An admission at the same time comes before it, and then a run is open (ErrLocked), or after it.
 	Bury(ctx context.Context, tenant, conversation, life string) error
 }
 

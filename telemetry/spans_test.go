@@ -151,7 +151,10 @@ func TestToolsAndModelsRunInsideTheirSpans(t *testing.T) {
 	seen := map[string]context.Context{}
 	var asked, askedBelow []context.Context
 	tool := func(name string) braid.Part {
-		return braid.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) { seen[name] = ctx; return "", nil })
+		return braid.Func(name, "", func(ctx context.Context, _ struct{}) (string, error) {
+			seen[name] = ctx //nolint:fatcontext // it is looked at afterwards
+			return "", nil
+		})
 	}
 	below := braid.New("below", &script{name: "demo:y", answers: []any{calls("dig", `{}`), says("dug")}, asked: &askedBelow}, tool("dig"))
 	model := &script{name: "demo:x", answers: []any{calls("look", `{}`), calls("below", `{"input":"go"}`), says("done")}, asked: &asked}

@@ -7,7 +7,7 @@ import (
 )
 
 // Where no variable asks for telemetry, agents have no part of it: nothing is paid for it.
-func TestTelemetryIsOffWhereNothingAsksForIt(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestTelemetryIsOffWhereNothingAsksForIt(t *testing.T) {
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
 			t.Setenv(name, "")

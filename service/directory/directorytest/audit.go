@@ -62,7 +62,10 @@ func audited(t *testing.T, h Harness) {
 	must[directory.Agent](t)(d.UpdateAgent(ctx, by, "acme", "helper", 0, name("Helper"))) // it is called so
 	must[directory.Model](t)(d.CreateModel(ctx, by, model("acme", "big"), ""))
 	for range 2 {
-		must[directory.Model](t)(d.UpdateModel(ctx, by, "acme", "big", 0, func(m *directory.Model) error { m.Aliases = []string{"opus"}; return nil }))
+		must[directory.Model](t)(d.UpdateModel(ctx, by, "acme", "big", 0, func(m *directory.Model) error {
+			m.Aliases = []string{"opus"}
+			return nil
+		}))
 	}
 	key, _, err := d.CreateKey(ctx, by, reading("acme"), "")
 	done(t, err)
@@ -82,7 +85,8 @@ func audited(t *testing.T, h Harness) {
 	}
 	if diff := cmp.Diff([]string{
 		"tenant.create tenant/acme ", "agent.create agent/helper ann", "agent.update agent/helper bob", "model.create model/big ann",
-		"model.update model/big ann", "key.create key/KEY ann", "key.revoke key/KEY bob", "model.delete model/big ann", "tenant.update tenant/acme ann",
+		"model.update model/big ann", "key.create key/KEY ann", "key.revoke key/KEY bob", "model.delete model/big ann",
+		"tenant.update tenant/acme ann",
 	}, got); diff != "" {
 		t.Error(diff)
 	}
