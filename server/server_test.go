@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -309,6 +311,77 @@ func TestTheThreeAnswers(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("the run comes to no end")
+}
+
+// Whatever fails inside, before a run or in it, the outside is told a code and words, and nothing of the cause: not
+// in the answer, the stream, the run's row, the log or a replay.
+func TestNothingInsideIsShown(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("dial tcp 10.0.0.7:5432: password=hunter2 /srv/braid/secret.go:7")
+	fault := func(kind event.ErrorKind) *event.Error {
+		return &event.Error{Op: "op", Kind: kind, Message: "it went wrong", Err: cause}
+	}
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		code   string
+	}{
+		"one of ours":              {fault(event.ErrInternal), 500, "INTERNAL_ERROR"},
+		"one that is out of reach": {fault(event.ErrUnavailable), 503, "UNAVAILABLE"},
+		"the caller's":             {fault(event.ErrModelNotFound), 422, "MODEL_NOT_FOUND"},
+		"somebody else's":          {cause, 500, "INTERNAL_ERROR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var inside atomic.Bool
+			s := open(t, func(o *service.Options, _ *server.Options) {
+				o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+					if !inside.Load() {
+						return nil, c.err
+					}
+					return braid.New("assistant", fails{fault(event.KindOf(c.err))}, braid.Retries(braid.Retry{Attempts: 1})), nil
+				}
+			})
+			conv := "/v1/conversations/" + s.conversation()
+			said := map[string]string{}
+			read := func(what string, status int, method, path, body string, headers ...string) {
+				t.Helper()
+				res := s.ask(method, path, body, headers...)
+				raw, err := io.ReadAll(res.Body)
+				if err != nil || status != 0 && res.StatusCode != status {
+					t.Errorf("%s: %d %s (%v)", what, res.StatusCode, raw, err)
+				}
+				said[what] = string(raw)
+			}
+			read("before a run", c.status, "POST", conv+"/runs", `{"user_input":"x"}`)
+			if !strings.Contains(said["before a run"], `"`+c.code+`"`) {
+				t.Errorf("before a run: %s, want %s", said["before a run"], c.code)
+			}
+			inside.Store(true)
+			read("a stream", 200, "POST", conv+"/runs", `{"user_input":"x"}`)
+			read("a result", 0, "POST", conv+"/runs", `{"user_input":"x"}`, "Accept", "application/json")
+			read("runs", 200, "GET", conv+"/runs", "")
+			read("events", 200, "GET", conv+"/events", "")
+			read("an export", 200, "GET", conv+"/export", "")
+			read("the conversation", 200, "GET", conv, "")
+			for what, text := range said {
+				for _, secret := range []string{"hunter2", "10.0.0.7", "secret.go", "goroutine "} {
+					if strings.Contains(text, secret) {
+						t.Errorf("%s tells %q: %s", what, secret, text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// fails is a model that fails with an error.
+type fails struct{ err error }
+
+func (fails) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:fails", Simulated: true} }
+
+func (f fails) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, f.err) }
 }
 
 func TestErrorsBeforeAndInAStream(t *testing.T) {
