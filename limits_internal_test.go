@@ -31,6 +31,14 @@ func TestTheDefaultsOfLimits(t *testing.T) {
 	}
 }
 
+// A model call is tried six times in all, after 4 seconds and then twice as many each time, 240 at most.
+func TestTheDefaultsOfRetries(t *testing.T) {
+	t.Parallel()
+	if got, want := New("a", nil).retry, (Retry{Attempts: 6, Base: 4 * time.Second, Max: 240 * time.Second}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // Input is what was read, from a provider's cache or not, and what was written to it.
 func TestABoundOfInputCountsTheCache(t *testing.T) {
 	t.Parallel()
