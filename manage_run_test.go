@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,43 +16,73 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// A run that is cancelled while a summary is asked for ends at once, and the next turn works.
+// A run that is cancelled while a summary is asked for ends at once, or after the grace period where the model does
+// not stop, and the next turn works.
 func TestCancelledOverASummary(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		hang := false
-		model := &script{}
-		model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-			if !isSummary(req) {
-				return chunks(counted("yes", 900))
-			}
-			if !hang {
-				return chunks(says("in short"))
-			}
-			return func(yield func(braid.Chunk, error) bool) {
-				<-ctx.Done()
-				yield(braid.Chunk{}, ctx.Err())
-			}
+	for name, c := range map[string]struct {
+		deaf    bool
+		outcome event.Outcome
+	}{
+		"a model that stops":         {false, event.OutcomeCancelled},
+		"a model that does not stop": {true, event.OutcomeStraggler},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				defer close(release)
+				var hang atomic.Bool
+				model := &script{}
+				model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+					if !isSummary(req) {
+						return chunks(counted("yes", 900))
+					}
+					if !hang.Load() {
+						return chunks(says("in short"))
+					}
+					return func(yield func(braid.Chunk, error) bool) {
+						<-ctx.Done()
+						if c.deaf {
+							<-release
+						}
+						yield(braid.Chunk{}, ctx.Err())
+					}
+				}
+				a := braid.New("a", model, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}))
+				conv := chat(t, a, 1)
+				hang.Store(true)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				begun := time.Now()
+				result, err := a.Run(ctx, "go", braid.In(conv))
+				if event.KindOf(err) != event.ErrTimeout || result.Status != event.RunCancelled || time.Since(begun) > time.Minute+2100*time.Millisecond {
+					t.Errorf("it ends as %s after %v: %v", result.Status, time.Since(begun), err)
+				}
+				log := logOfConversation(t, conv)
+				if compactions(log) != "" || openSteps(log) != "" {
+					t.Errorf("%s, open: %s", compactions(log), openSteps(log))
+				}
+				if got := endOfSummary(log); got != c.outcome {
+					t.Errorf("the summary ended as %q, want %q", got, c.outcome)
+				}
+				hang.Store(false)
+				if result, err = a.Run(t.Context(), "and now?", braid.In(conv)); err != nil || result.Metrics.Compactions != 1 {
+					t.Error(result, err)
+				}
+			})
+		})
+	}
+}
+
+// endOfSummary is how the first summary that was asked for ended.
+func endOfSummary(log []*event.Event) event.Outcome {
+	for _, e := range log {
+		if end, ok := e.Body.(*event.StepEnded); ok && end.Step == event.StepCompaction {
+			return end.Outcome
 		}
-		a := braid.New("a", model, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}))
-		conv := chat(t, a, 1)
-		hang = true
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		begun := time.Now()
-		result, err := a.Run(ctx, "go", braid.In(conv))
-		if event.KindOf(err) != event.ErrTimeout || result.Status != event.RunCancelled || time.Since(begun) > time.Minute+2100*time.Millisecond {
-			t.Errorf("it ends as %s after %v: %v", result.Status, time.Since(begun), err)
-		}
-		log := logOfConversation(t, conv)
-		if compactions(log) != "" || openSteps(log) != "" {
-			t.Errorf("%s, open: %s", compactions(log), openSteps(log))
-		}
-		hang = false
-		if result, err = a.Run(t.Context(), "and now?", braid.In(conv)); err != nil || result.Metrics.Compactions != 1 {
-			t.Error(result, err)
-		}
-	})
+	}
+	return ""
 }
 
 // openSteps lists what has begun and not ended.

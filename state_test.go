@@ -152,6 +152,31 @@ func TestStateOfARunSurvivesARestart(t *testing.T) {
 	}
 }
 
+// What a run was given for itself is gone with it, also where the next one goes on in the same conversation in memory.
+func TestStateOfARunIsNotTheNextOnes(t *testing.T) {
+	t.Parallel()
+	look := braid.Func("look", "", func(ctx context.Context, _ struct{}) (string, error) {
+		who, ok, err := braid.GetState[string](ctx, braid.StateTemp+"who")
+		return fmt.Sprintf("%q %v", who, ok), err
+	})
+	conv := braid.NewConversation()
+	for _, c := range []struct {
+		opts []braid.RunOption
+		want string
+	}{
+		{[]braid.RunOption{braid.WithState(map[string]any{"who": "ann"})}, `"ann" true`},
+		{nil, `"" false`},
+	} {
+		r, err := braid.New("a", answers(asksFor("look", `{}`), says("ok")), look).Run(t.Context(), "go", append(c.opts, braid.In(conv))...)
+		if err != nil || len(r.State) != len(c.opts) {
+			t.Errorf("%s, %v", raw(r.State), err)
+		}
+		if seen := allResults(t, conv); seen[len(seen)-1] != c.want {
+			t.Errorf("the tool finds %s, want %s", seen[len(seen)-1], c.want)
+		}
+	}
+}
+
 // The state has a version, the same for whoever reads the log, and a change that was made for
 // another one is refused.
 func TestTheStatesVersion(t *testing.T) {
