@@ -63,24 +63,26 @@ func TestWhatAReaderKeepsStaysAsItWas(t *testing.T) {
 	all.Wait()
 }
 
-// A tool that was left behind finds nobody, though other runs have been since.
+// A tool that was left behind finds nobody when it comes back, neither while another run is at work nor after it, and
+// ends.
 func TestAStragglerFindsNoOtherRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		deaf := braid.Func("deaf", "Ignores its context.", func(ctx context.Context, _ struct{}) (string, error) {
-			<-release
+		release := []chan struct{}{make(chan struct{}), make(chan struct{})}
+		deaf := braid.Func("deaf", "Ignores its context.", func(ctx context.Context, in struct{ N int }) (string, error) {
+			<-release[in.N]
 			braid.Progress(ctx, "still here")
 			return "late", nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if r, err := braid.New("a", answers(asksFor("deaf", `{}`)), deaf).Run(ctx, "go"); err == nil || r.Metrics.Stragglers != 1 {
+		both := asksFor("deaf", `{"N":0}`, "deaf", `{"N":1}`)
+		if r, err := braid.New("a", answers(both), deaf).Run(ctx, "go"); err == nil || r.Metrics.Stragglers != 2 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		hears := func(ctx context.Context, _ struct{}) (string, error) {
-			close(release)
-			synctest.Wait() // all of the straggler has happened
+			close(release[0])
+			synctest.Wait() // all of that straggler has happened
 			return "on time", ctx.Err()
 		}
 		other := braid.New("b", answers(asksFor("hears", `{}`), says("good")), braid.Func("hears", "Lets it go.", hears))
@@ -92,5 +94,6 @@ func TestAStragglerFindsNoOtherRun(t *testing.T) {
 				t.Errorf("another run was told of it: %s", raw)
 			}
 		}
+		close(release[1])
 	})
 }
