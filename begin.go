@@ -29,7 +29,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	shown, names := d.allowed(s, agent.shown(s, offered), offered.names)
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
-	w := &d.model
+	w := d.model
 	if w.addressee != nil || d.running.n > 0 {
 		w = &modelWork{}
 	}

@@ -104,7 +104,7 @@ type driver struct {
 	// model, asm, inline and sendLive serve the model calls with which nothing else runs,
 	// and turn those of them on the helper.
 	turn     turn
-	model    modelWork
+	model    *modelWork
 	asm      *assembler
 	inline   event.Event
 	sendLive func(event.Body) bool

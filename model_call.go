@@ -37,7 +37,7 @@ func (d *driver) callAlone(w *work) {
 	d.now = w.begun.Add(w.answer.took)
 	d.settleModel(w)
 	if w == &d.model.work {
-		d.model = modelWork{}
+		*d.model = modelWork{}
 	}
 }
 

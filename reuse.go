@@ -8,7 +8,8 @@ import (
 // The memory of a driver whose run has ended serves another run: it is the largest piece
 // that a run takes, and nothing of it outlives the run. Not so where a step was left behind, whose
 // goroutine may still hold the driver, where hooks may, and where the run is not over:
-// what it goes on with tells its steps in flight by their driver.
+// what it goes on with tells its steps in flight by their driver. What a run's models and tools are
+// given is never another run's.
 var drivers = sync.Pool{New: func() any { return &driver{asm: &assembler{}} }}
 
 // free gives the driver's memory back once it is closed, if nobody holds it.

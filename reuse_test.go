@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -96,4 +97,25 @@ func TestAStragglerFindsNoOtherRun(t *testing.T) {
 		}
 		close(release[1])
 	})
+}
+
+// A model that keeps a request, which it must not, does not see another run's in it.
+func TestAKeptRequestIsNoOtherRuns(t *testing.T) {
+	t.Parallel()
+	kept := map[*braid.ModelRequest]bool{}
+	model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		if kept[req] {
+			t.Error("a run's request stands where an earlier run's stood")
+		}
+		kept[req] = true
+		return chunks(says("ok"))
+	}}
+	agent := braid.New("a", model)
+	for range 50 {
+		for _, err := range agent.Stream(context.Background(), "go") {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

@@ -312,6 +312,7 @@ func (a *Agent) take(
 	d.view, d.sink, d.alone, d.simulated, d.now = v, sink, conv.own, a.simulated(team), time.Now()
 	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
 	d.private = private
+	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
 	if o.work != nil {
 		d.work = *o.work
 	}
