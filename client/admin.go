@@ -51,6 +51,11 @@ type TenantSpec struct {
 	Limits       Bounds    `json:"limits,omitzero"`
 	Policy       Policy    `json:"policy,omitzero"`
 	Retention    Retention `json:"retention,omitzero"`
+	// Isolation is "user" or "tenant": whether keys that name users reach each other's conversations.
+	// Empty means "user".
+	Isolation string `json:"isolation,omitempty"`
+	// Approvals is "own" or "any": who may answer what a user's run asks. Empty means "own".
+	Approvals string `json:"approvals,omitempty"`
 }
 
 // Bounds bound each run; 0 is no bound.
@@ -483,14 +488,10 @@ func (a Admin) VerifyAudit(ctx context.Context, tenant string) (out Verified, er
 	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, tenant, "audit", "verify")
 }
 
-// Conversations yields a tenant's conversations, newest first; archived asks for those that were
-// put away. The tenant's audit notes who reads it.
-func (a Admin) Conversations(ctx context.Context, tenant string, archived bool) iter.Seq2[Conversation, error] {
-	q := url.Values{}
-	if archived {
-		q.Set("archived", "true")
-	}
-	return all[Conversation](ctx, a, q, tenant, "conversations")
+// Conversations yields a tenant's conversations, newest first, also those of its users. The
+// tenant's audit notes who reads it.
+func (a Admin) Conversations(ctx context.Context, tenant string, f Filter) iter.Seq2[Conversation, error] {
+	return all[Conversation](ctx, a, f.query(), tenant, "conversations")
 }
 
 // LogOptions say which rows of a tenant's logs are wanted; what is empty does not narrow.

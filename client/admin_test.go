@@ -139,7 +139,7 @@ func TestAdmin(t *testing.T) {
 	theirs := as(token)
 	_, err = theirs.Create(ctx, client.NewConversation{Title: "Ours"})
 	must(err)
-	if list := gather(t, admin.Conversations(ctx, "acme", false)); len(list) != 1 || list[0].Title != "Ours" {
+	if list := gather(t, admin.Conversations(ctx, "acme", client.Filter{})); len(list) != 1 || list[0].Title != "Ours" {
 		t.Errorf("the conversations are %+v", list)
 	}
 	if _, err := theirs.Admin().Tenant(ctx, "acme"); !errors.Is(err, event.ErrPermission) {

@@ -166,13 +166,13 @@ func TestPages(t *testing.T) {
 		t.Errorf("the runs are %+v, %v", runs, err)
 	}
 	got := ""
-	for conv, err := range c.List(t.Context(), true) {
+	for conv, err := range c.List(t.Context(), client.Filter{Archived: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got += conv.ID + " "
 	}
-	for _, err := range c.List(t.Context(), true) {
+	for _, err := range c.List(t.Context(), client.Filter{Archived: true}) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -187,7 +187,7 @@ func TestPages(t *testing.T) {
 	if got != "c1 c2 c3 4" || len(f.seen) != 7 {
 		t.Errorf("got %s in %d requests", got, len(f.seen))
 	}
-	for _, err := range c.List(t.Context(), false) {
+	for _, err := range c.List(t.Context(), client.Filter{}) {
 		if !errors.Is(err, event.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}

@@ -17,7 +17,9 @@ import (
 
 // Conversation is a conversation as the server tells of it.
 type Conversation struct {
-	ID        string            `json:"id"`
+	ID string `json:"id"`
+	// User is whose conversation it is; empty where it is no user's.
+	User      string            `json:"user,omitempty"`
 	Title     string            `json:"title"`
 	Archived  bool              `json:"archived"`
 	Metadata  map[string]string `json:"metadata"`
@@ -58,6 +60,27 @@ type NewConversation struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Agent is the id of the tenant's agent that answers; empty is the tenant's choice.
 	Agent string `json:"agent,omitempty"`
+	// User is whose conversation it is. Only a key without a user may name one; a key with a user
+	// makes that user's.
+	User string `json:"user,omitempty"`
+}
+
+// Filter says which conversations are listed. The zero value lists all that are not archived.
+type Filter struct {
+	// Archived lists those that were put away instead.
+	Archived bool
+	// User and Agent list only that user's, and only those that keep to that agent.
+	User, Agent string
+}
+
+func (f Filter) query() url.Values {
+	q := url.Values{}
+	if f.Archived {
+		q.Set("archived", "true")
+	}
+	set(q, "user", f.User)
+	set(q, "agent", f.Agent)
+	return q
 }
 
 // Changes are what [Client.Update] changes: what is nil stays. A metadata value of ""
@@ -66,6 +89,8 @@ type Changes struct {
 	Title    *string           `json:"title,omitempty"`
 	Archived *bool             `json:"archived,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// User hands the conversation to that user; it takes a key without a user.
+	User *string `json:"user,omitempty"`
 }
 
 // Model is a model that a run may name. Why says why it is not available.
@@ -135,14 +160,11 @@ func plain(name string) bool {
 	return name != "" && name != "." && name != ".."
 }
 
-// List yields the conversations, those with the newest activity first; archived asks
-// for those that were put away. An error is the last thing that it yields.
-func (c *Client) List(ctx context.Context, archived bool) iter.Seq2[Conversation, error] {
+// List yields the conversations that the key reaches, the newest first. An error is the last thing
+// that it yields.
+func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[Conversation, error] {
 	return func(yield func(Conversation, error) bool) {
-		query := url.Values{}
-		if archived {
-			query.Set("archived", "true")
-		}
+		query := f.query()
 		for {
 			var page struct {
 				data[Conversation]

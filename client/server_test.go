@@ -285,7 +285,7 @@ func TestAgainstAServer(t *testing.T) {
 	conv, err = c.Reset(ctx, conv.ID)
 	ok(err)
 	names := ""
-	for conv, err := range c.List(ctx, false) {
+	for conv, err := range c.List(ctx, client.Filter{}) {
 		ok(err)
 		names += fmt.Sprintln(conv.ID, conv.Title)
 	}

@@ -16,6 +16,8 @@ type tenantFields struct {
 	Limits       directory.Limits    `json:"limits,omitzero"`
 	Policy       directory.Policy    `json:"policy,omitzero"`
 	Retention    directory.Retention `json:"retention,omitzero"`
+	Isolation    directory.Isolation `json:"isolation,omitempty"`
+	Approvals    directory.Approvals `json:"approvals,omitempty"`
 }
 
 // tenantRequest makes a tenant.
@@ -26,12 +28,13 @@ type tenantRequest struct {
 }
 
 func tenantFieldsOf(t *directory.Tenant) tenantFields {
-	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Policy, t.Retention}
+	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Policy, t.Retention, t.Isolation, t.Approvals}
 }
 
 func (f *tenantFields) into(t *directory.Tenant) {
 	t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model = f.Name, f.Status, f.SystemPrompt, f.Agent, f.Model
 	t.Limits, t.Policy, t.Retention = f.Limits, f.Policy, f.Retention
+	t.Isolation, t.Approvals = f.Isolation, f.Approvals
 }
 
 func (s *Server) createTenant(w http.ResponseWriter, r *http.Request) error {

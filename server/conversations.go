@@ -12,7 +12,9 @@ import (
 
 // conversationBody is a conversation on the wire.
 type conversationBody struct {
-	ID        string            `json:"id"`
+	ID string `json:"id"`
+	// User is whose conversation it is; it is left out where it is no user's.
+	User      string            `json:"user,omitempty"`
 	Title     string            `json:"title"`
 	Archived  bool              `json:"archived"`
 	Metadata  map[string]string `json:"metadata"`
@@ -42,10 +44,14 @@ type createRequest struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Agent is the id of the tenant's agent that answers; empty is the tenant's choice.
 	Agent string `json:"agent,omitempty"`
+	// User is whose conversation it is. A key that names a user may leave it out or send that user.
+	User string `json:"user,omitempty"`
 }
 
-// updateRequest changes what it names; a metadata value of "" removes the key.
+// updateRequest changes what it names; a metadata value of "" removes the key. User takes a key
+// that names no user.
 type updateRequest struct {
+	User     *string           `json:"user,omitempty"`
 	Title    *string           `json:"title,omitempty"`
 	Archived *bool             `json:"archived,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
@@ -54,7 +60,7 @@ type updateRequest struct {
 }
 
 func (in *updateRequest) changes() (service.Changes, error) {
-	c := service.Changes{Title: in.Title, Archived: in.Archived, Metadata: in.Metadata, Reset: in.SessionID != nil}
+	c := service.Changes{User: in.User, Title: in.Title, Archived: in.Archived, Metadata: in.Metadata, Reset: in.SessionID != nil}
 	if c.Reset && string(in.SessionID) != "null" {
 		return c, bad("a session cannot be chosen", "send null for session_id: the next run begins a new one")
 	}
@@ -95,7 +101,7 @@ type forkBody struct {
 
 func bodyOfRow(row *service.Row) conversationBody {
 	b := conversationBody{
-		ID: row.ID, Title: row.Title, Archived: row.Archived, Metadata: row.Metadata, CreatedAt: row.Created, UpdatedAt: row.Updated,
+		ID: row.ID, User: row.User, Title: row.Title, Archived: row.Archived, Metadata: row.Metadata, CreatedAt: row.Created, UpdatedAt: row.Updated,
 		Agent: row.Agent, AgentVersion: row.AgentVersion,
 	}
 	if b.Metadata == nil {
@@ -145,7 +151,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 
 // conversationsOf reads the page that a request asks for.
 func (s *Server) conversationsOf(r *http.Request, p service.Principal) (page []conversationBody, next string, err error) {
-	values, err := query(r, "limit", "cursor", "archived")
+	values, err := query(r, "limit", "cursor", "archived", "user", "agent")
 	if err != nil {
 		return nil, "", err
 	}
@@ -157,7 +163,11 @@ func (s *Server) conversationsOf(r *http.Request, p service.Principal) (page []c
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err := s.service.ListConversations(r.Context(), p, service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived})
+	wanted := service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived, Agent: values["agent"]}
+	if user, ok := values["user"]; ok {
+		wanted.User = &user
+	}
+	list, next, err := s.service.ListConversations(r.Context(), p, wanted)
 	if err != nil {
 		return nil, "", err
 	}

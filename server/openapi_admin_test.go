@@ -76,7 +76,9 @@ func adminOperations() map[string]operation {
 		},
 		"GET " + tenant + "/conversations": {
 			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first. The audit notes who reads it.",
-			query:   also(pageQuery, map[string]string{"archived": "true lists the archived ones instead."}),
+			query: also(pageQuery, map[string]string{
+				"archived": "true lists the archived ones instead.", "user": "Of this user; empty lists those of no user.", "agent": "Of this agent.",
+			}),
 			answers: map[int]answered{200: {"A page.", typeOf[page[conversationBody]](), ""}},
 		},
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -39,10 +40,14 @@ type NewConversation struct {
 	// conversation keeps to the version that it has now. Where the tenant has made no choice, or
 	// one that cannot answer now, the one that it has when the first run begins counts.
 	Agent string
+	// User is whose conversation it is. Empty means the principal's; only a principal without a user
+	// may name one.
+	User string
 }
 
 // The bounds of what people may call things.
 const (
+	maxUser          = 1024
 	maxTitle         = 200
 	maxMetadata      = 32
 	maxMetadataKey   = 64
@@ -64,9 +69,13 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 	if err := checkMetadata(op, n.Metadata); err != nil {
 		return Conversation{}, err
 	}
+	user, err := ownerOf(op, p, n.User)
+	if err != nil {
+		return Conversation{}, err
+	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	row := Row{
-		Tenant: p.Tenant, ID: id, User: p.User, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
+		Tenant: p.Tenant, ID: id, User: user, Title: n.Title, Metadata: n.Metadata, Created: now, Updated: now,
 	}
 	if err := s.choose(ctx, op, &row, n.Agent); err != nil {
 		return Conversation{}, err
@@ -115,7 +124,8 @@ func (s *Service) GetConversation(ctx context.Context, p Principal, id string) (
 	return s.conversation(ctx, row)
 }
 
-// row finds a conversation of the principal's tenant.
+// row finds a conversation that the principal reaches: another tenant's, and where the tenant keeps
+// its users apart another user's, is not found.
 func (s *Service) row(ctx context.Context, p Principal, op, id string) (Row, error) {
 	if err := p.check(op); err != nil {
 		return Row{}, err
@@ -123,7 +133,11 @@ func (s *Service) row(ctx context.Context, p Principal, op, id string) (Row, err
 	if err := checkID(op, "conversation", conversationPrefix, id); err != nil {
 		return Row{}, err
 	}
-	return s.options.Rows.Get(ctx, p.Tenant, id)
+	user, err := s.reaches(ctx, p)
+	if err != nil {
+		return Row{}, err
+	}
+	return s.options.Rows.Find(ctx, p.Tenant, user, id)
 }
 
 func (s *Service) conversation(ctx context.Context, row Row) (Conversation, error) {
@@ -144,11 +158,16 @@ func (s *Service) conversation(ctx context.Context, row Row) (Conversation, erro
 // Page is a part of a list.
 type Page struct {
 	// Cursor is what the page before gave as Next; empty begins. It is good for the same tenant and
-	// the same choice of Archived alone.
+	// the same filters alone.
 	Cursor string
 	// Limit is at most [MostPage]; 0 means [DefaultPage].
 	Limit    int
 	Archived bool
+	// User lists only that user's conversations, or those of no user if it points to ""; nil lists
+	// all that the principal reaches.
+	User *string
+	// Agent lists only the conversations that keep to that agent; "" lists all.
+	Agent string
 }
 
 // The sizes of pages.
@@ -157,7 +176,7 @@ const (
 	MostPage    = 100
 )
 
-// ListConversations lists the tenant's conversations, newest first. next is the
+// ListConversations lists the conversations that the principal reaches, newest first. next is the
 // cursor of the page after this one; empty means that there is none.
 func (s *Service) ListConversations(ctx context.Context, p Principal, page Page) (list []Row, next string, err error) {
 	const op = "list conversations"
@@ -170,8 +189,23 @@ func (s *Service) ListConversations(ctx context.Context, p Principal, page Page)
 	if page.Limit == 0 {
 		page.Limit = DefaultPage
 	}
-	q := Query{Archived: page.Archived, Limit: page.Limit + 1}
-	name := op + " " + strconv.Quote(p.Tenant) + " " + strconv.FormatBool(page.Archived)
+	if page.User != nil && *page.User != "" {
+		if err := checkUser(op, *page.User); err != nil {
+			return nil, "", err
+		}
+	}
+	user, err := s.reaches(ctx, p)
+	if err != nil {
+		return nil, "", err
+	}
+	q := Query{Archived: page.Archived, User: page.User, Agent: page.Agent, Limit: page.Limit + 1}
+	if user != "" {
+		if page.User != nil && *page.User != user {
+			return nil, "", nil // nothing of another user is there for this one
+		}
+		q.User = &user
+	}
+	name := page.name(op, p, q.User)
 	if page.Cursor != "" {
 		place, ok := cursors.Decode(name, page.Cursor, 2)
 		if !ok {
@@ -192,12 +226,26 @@ func (s *Service) ListConversations(ctx context.Context, p Principal, page Page)
 	return list, cursors.Encode(name, strconv.FormatInt(last.Created.UnixMicro(), 10), last.ID), nil
 }
 
+// name names the list that a cursor belongs to.
+func (page *Page) name(op string, p Principal, user *string) string {
+	name := op + " " + strconv.Quote(p.Tenant) + " " + strconv.FormatBool(page.Archived)
+	if user != nil {
+		name += " user " + strconv.Quote(*user)
+	}
+	if page.Agent != "" {
+		name += " agent " + strconv.Quote(page.Agent)
+	}
+	return name
+}
+
 // Changes are what may be changed of a conversation; nil leaves a field as it is. A
 // metadata value of "" removes the key.
 type Changes struct {
 	Title    *string
 	Archived *bool
 	Metadata map[string]string
+	// User hands the conversation to that user. Only a principal without a user may.
+	User *string
 	// Reset has the next run begin a new session, as [Service.ResetConversation] does.
 	Reset bool
 }
@@ -213,6 +261,19 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 			return Conversation{}, err
 		}
 	}
+	if c.User != nil {
+		if p.User != "" {
+			return Conversation{}, &event.Error{
+				Op: op, Kind: event.ErrPermission, Code: "KEY_BOUND_TO_USER", Message: "the key acts for one user and cannot hand conversations over",
+				Hint: "use a key without a user",
+			}
+		}
+		if *c.User != "" {
+			if err := checkUser(op, *c.User); err != nil {
+				return Conversation{}, err
+			}
+		}
+	}
 	since := 0
 	if c.Reset {
 		at, err := s.place(ctx, id, 0)
@@ -224,6 +285,9 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
 		if since > 0 {
 			row.Since = since
+		}
+		if c.User != nil {
+			row.User = *c.User
 		}
 		if c.Title != nil {
 			row.Title = *c.Title
@@ -334,7 +398,7 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	fork := Row{
-		Tenant: p.Tenant, ID: newID(conversationPrefix), User: p.User, Title: row.Title, Metadata: row.Metadata,
+		Tenant: p.Tenant, ID: newID(conversationPrefix), User: cmp.Or(p.User, row.User), Title: row.Title, Metadata: row.Metadata,
 		Agent: row.Agent, AgentVersion: row.AgentVersion,
 		Origin: id, At: past.last, History: history, Created: now, Updated: now,
 	}
@@ -386,6 +450,13 @@ func (s *Service) Export(ctx context.Context, p Principal, id string) (iter.Seq2
 func checkTitle(op, title string) error {
 	if !utf8.ValidString(title) || utf8.RuneCountInString(title) > maxTitle {
 		return invalid(op, "the title is too long, or no text", "send at most 200 characters of UTF-8")
+	}
+	return nil
+}
+
+func checkUser(op, user string) error {
+	if user == "" || len(user) > maxUser || !utf8.ValidString(user) || strings.ContainsRune(user, 0) {
+		return invalid(op, "the user is too long, or no text", "send 1 to 1024 bytes of UTF-8")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/braidrun/braid"
@@ -58,6 +59,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	if err := row.takesRuns(op); err != nil {
 		return Started{}, err
 	}
+	run.User = cmp.Or(run.User, row.User) // a program without a user acts for the conversation's
 	x := s.contextOf(&run)
 	x.Tokens = r.Tokens
 	agent, first, err := s.ready(ctx, x, &row)

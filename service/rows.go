@@ -15,6 +15,9 @@ type Rows interface {
 	Create(ctx context.Context, row Row) error
 	// Get gives a row as it stands; [event.ErrGone] for one that was expired.
 	Get(ctx context.Context, tenant, id string) (Row, error)
+	// Find is Get for one user of the tenant: a row of another user, or of none, is [event.ErrNotFound],
+	// also when it was expired. An empty user finds every row.
+	Find(ctx context.Context, tenant, user, id string) (Row, error)
 	// List gives the tenant's rows, newest first where q says nothing else, at most limit, that come after the
 	// row that the cursor names; the zero cursor begins. They come without their History.
 	List(ctx context.Context, tenant string, q Query) ([]Row, error)
@@ -26,7 +29,7 @@ type Rows interface {
 	// stays, and is ErrNotFound.
 	Delete(ctx context.Context, tenant, id string, made time.Time) error
 	// Expire removes a row, as Delete does, that is kept no longer at the time at. Get says so for a year, unless
-	// another row of that id is made.
+	// another row of that id is made; Find says so to the row's user.
 	Expire(ctx context.Context, tenant, id string, made, at time.Time) error
 	// Close frees what the store holds.
 	Close() error
@@ -49,6 +52,10 @@ func expired() error {
 type Query struct {
 	// Archived lists the archived ones instead of the others.
 	Archived bool
+	// User lists only the rows of that user, and those of no user if it points to ""; nil lists all.
+	User *string
+	// Agent lists only the rows that keep to that agent; "" lists all.
+	Agent string
 	// Unchanged lists only those that were not changed since, and the one first that was not for the
 	// longest time; the zero time lists all.
 	Unchanged time.Time
@@ -63,7 +70,7 @@ type Query struct {
 type Row struct { //nolint:recvcheck // a copy is made of a value, columns of what it points to
 	Tenant string
 	ID     string
-	// User is who made it.
+	// User is whose it is; empty where it is no user's. See [directory.Isolation].
 	User  string
 	Title string
 	// Archived conversations take no more runs.

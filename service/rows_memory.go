@@ -16,8 +16,13 @@ import (
 type MemoryRows struct {
 	mu   sync.Mutex
 	rows map[rowKey]Row
-	// expired says when.
-	expired map[rowKey]time.Time
+	// expired says when, and whose it was.
+	expired map[rowKey]expiredRow
+}
+
+type expiredRow struct {
+	at   time.Time
+	user string
 }
 
 type rowKey struct{ tenant, id string }
@@ -40,15 +45,19 @@ func (m *MemoryRows) Create(_ context.Context, row Row) error {
 }
 
 // Get implements [Rows].
-func (m *MemoryRows) Get(_ context.Context, tenant, id string) (Row, error) {
+func (m *MemoryRows) Get(ctx context.Context, tenant, id string) (Row, error) {
+	return m.Find(ctx, tenant, "", id)
+}
+
+// Find implements [Rows].
+func (m *MemoryRows) Find(_ context.Context, tenant, user, id string) (Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := rowKey{tenant, id}
-	row, ok := m.rows[k]
-	if ok {
+	if row, ok := m.rows[k]; ok && (user == "" || row.User == user) {
 		return row.copied(), nil
 	}
-	if _, ok := m.expired[k]; ok {
+	if was, ok := m.expired[k]; ok && (user == "" || was.user == user) {
 		return Row{}, expired()
 	}
 	return Row{}, notFound("conversation", "conversation")
@@ -65,7 +74,8 @@ func (m *MemoryRows) List(_ context.Context, tenant string, q Query) ([]Row, err
 	}
 	for k, row := range m.rows {
 		idle := q.Unchanged.IsZero() || row.Updated.Before(q.Unchanged)
-		if k.tenant == tenant && row.Archived == q.Archived && idle && (q.ID == "" || order(last, row) < 0) {
+		chosen := (q.User == nil || row.User == *q.User) && (q.Agent == "" || row.Agent == q.Agent)
+		if k.tenant == tenant && row.Archived == q.Archived && idle && chosen && (q.ID == "" || order(last, row) < 0) {
 			row = row.copied()
 			row.History = nil
 			list = append(list, row)
@@ -119,16 +129,19 @@ func (m *MemoryRows) Delete(_ context.Context, tenant, id string, made time.Time
 
 // Expire implements [Rows].
 func (m *MemoryRows) Expire(ctx context.Context, tenant, id string, made, at time.Time) error {
+	m.mu.Lock()
+	user := m.rows[rowKey{tenant, id}].User
+	m.mu.Unlock()
 	if err := m.Delete(ctx, tenant, id, made); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.expired == nil {
-		m.expired = make(map[rowKey]time.Time)
+		m.expired = make(map[rowKey]expiredRow)
 	}
-	maps.DeleteFunc(m.expired, func(k rowKey, was time.Time) bool { return k.tenant == tenant && was.Before(at.Add(-remembered)) })
-	m.expired[rowKey{tenant, id}] = at
+	maps.DeleteFunc(m.expired, func(k rowKey, was expiredRow) bool { return k.tenant == tenant && was.at.Before(at.Add(-remembered)) })
+	m.expired[rowKey{tenant, id}] = expiredRow{at, user}
 	return nil
 }
 

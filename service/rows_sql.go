@@ -51,14 +51,26 @@ func (s *SQLRows) Create(ctx context.Context, row Row) error {
 	})
 }
 
-const selectRow = `SELECT ` + rowColumns + ` FROM conversation WHERE tenant = ? AND id = ?`
+const (
+	selectRow     = `SELECT ` + rowColumns + ` FROM conversation WHERE tenant = ? AND id = ?`
+	selectExpired = `SELECT at FROM expired WHERE tenant = ? AND id = ?`
+)
 
 // Get implements [Rows].
 func (s *SQLRows) Get(ctx context.Context, tenant, id string) (row Row, err error) {
+	return s.Find(ctx, tenant, "", id)
+}
+
+// Find implements [Rows]. It asks the same questions for a row of another user as for one that is
+// not there, so that neither the answer nor its time tells them apart.
+func (s *SQLRows) Find(ctx context.Context, tenant, user, id string) (row Row, err error) {
 	const op = "conversation"
 	there, was := false, false
-	args := []any{tenant, id}
-	err = s.db.Look(ctx, op, tenant, selectRow, args, func(scan func(into ...any) error) (err error) {
+	rows, gone, args := selectRow, selectExpired, []any{tenant, id}
+	if user != "" {
+		rows, gone, args = rows+` AND person = ?`, gone+` AND person = ?`, append(args, user)
+	}
+	err = s.db.Look(ctx, op, tenant, rows, args, func(scan func(into ...any) error) (err error) {
 		there = true
 		row, err = scanRow(scan)
 		return err
@@ -70,7 +82,7 @@ func (s *SQLRows) Get(ctx context.Context, tenant, id string) (row Row, err erro
 		return row, nil
 	}
 	// What is not here by now was put there before.
-	err = s.db.Look(ctx, op, tenant, `SELECT at FROM expired WHERE tenant = ? AND id = ?`, args, func(scan func(into ...any) error) error {
+	err = s.db.Look(ctx, op, tenant, gone, args, func(scan func(into ...any) error) error {
 		was = true
 		return scan(new(int64))
 	})
@@ -99,15 +111,21 @@ func getRow(tx *database.Tx, tenant, id, lock string) (row Row, err error) {
 // List implements [Rows].
 func (s *SQLRows) List(ctx context.Context, tenant string, q Query) (list []Row, err error) {
 	more, order, args := "", ` ORDER BY created DESC, id DESC`, []any{tenant, q.Archived}
+	if q.User != nil {
+		more, args = more+` AND person = ?`, append(args, *q.User)
+	}
+	if q.Agent != "" {
+		more, args = more+` AND agent = ?`, append(args, q.Agent)
+	}
 	switch idle := !q.Unchanged.IsZero(); {
 	case idle && q.ID != "":
-		more, order = ` AND updated < ? AND (updated, id) > (?, ?)`, ` ORDER BY updated, id`
+		more, order = more+` AND updated < ? AND (updated, id) > (?, ?)`, ` ORDER BY updated, id`
 		args = append(args, q.Unchanged.UnixMicro(), q.Updated.UnixMicro(), q.ID)
 	case idle:
-		more, order = ` AND updated < ?`, ` ORDER BY updated, id`
+		more, order = more+` AND updated < ?`, ` ORDER BY updated, id`
 		args = append(args, q.Unchanged.UnixMicro())
 	case q.ID != "":
-		more = ` AND (created, id) < (?, ?)`
+		more += ` AND (created, id) < (?, ?)`
 		args = append(args, q.Created.UnixMicro(), q.ID)
 	}
 	limit := int64(q.Limit)
@@ -176,16 +194,18 @@ func (s *SQLRows) Delete(ctx context.Context, tenant, id string, made time.Time)
 func (s *SQLRows) Expire(ctx context.Context, tenant, id string, made, at time.Time) error {
 	const op = "conversation"
 	return s.db.Write(ctx, op, tenant, func(tx *database.Tx) error {
+		_, err := tx.Exec(`DELETE FROM expired WHERE tenant = ? AND at < ?`, tenant, at.Add(-remembered).UnixMicro())
+		if err == nil {
+			_, err = tx.Exec(`INSERT INTO expired (tenant, id, at, person)
+				SELECT tenant, id, ?, person FROM conversation WHERE tenant = ? AND id = ? AND created = ?
+				ON CONFLICT (tenant, id) DO UPDATE SET at = excluded.at, person = excluded.person`, at.UnixMicro(), tenant, id, made.UnixMicro())
+		}
+		if err != nil {
+			return err
+		}
 		n, err := tx.Exec(deleteRow, tenant, id, made.UnixMicro())
 		if err == nil && n == 0 {
 			err = notFound(op, "conversation")
-		}
-		if err == nil {
-			_, err = tx.Exec(`DELETE FROM expired WHERE tenant = ? AND at < ?`, tenant, at.Add(-remembered).UnixMicro())
-		}
-		if err == nil {
-			_, err = tx.Exec(`INSERT INTO expired (tenant, id, at) VALUES (?, ?, ?)
-				ON CONFLICT (tenant, id) DO UPDATE SET at = excluded.at`, tenant, id, at.UnixMicro())
 		}
 		return err
 	})

@@ -299,3 +299,67 @@ func TestRowsThatWereNotChanged(t *testing.T) {
 		}
 	})
 }
+
+// Rows of a user are found and listed by that user alone, also once they have expired.
+func TestRowsOfUsers(t *testing.T) {
+	t.Parallel()
+	bothRows(t, func(t *testing.T, rows service.Rows) {
+		ctx := t.Context()
+		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		for i, user := range []string{"ann", "bob", "", "ann"} {
+			made := at.Add(time.Duration(i) * time.Second)
+			row := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_%d", i), User: user, Agent: "agent-" + user, Created: made, Updated: made}
+			if err := rows.Create(ctx, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		find := func(tenant, user, id string, want error) {
+			t.Helper()
+			if row, err := rows.Find(ctx, tenant, user, id); !errors.Is(err, want) || err == nil && row.ID != id {
+				t.Errorf("%q of %q finds in %s %+v, %v, want %v", id, user, tenant, row, err, want)
+			}
+		}
+		find("acme", "ann", "conv_0", nil)
+		find("acme", "", "conv_0", nil)
+		find("acme", "bob", "conv_0", event.ErrNotFound)
+		find("acme", "Ann", "conv_0", event.ErrNotFound)
+		find("acme", "bob", "conv_2", event.ErrNotFound) // which is nobody's
+		find("evil", "ann", "conv_0", event.ErrNotFound)
+		list := func(q service.Query) (ids string) {
+			t.Helper()
+			found, err := rows.List(ctx, "acme", q)
+			if err != nil {
+				t.Error(err)
+			}
+			for i := range found {
+				ids += " " + found[i].ID
+			}
+			return ids
+		}
+		ann, nobody := "ann", ""
+		for name, c := range map[string]struct {
+			q    service.Query
+			want string
+		}{
+			"all":                {service.Query{}, " conv_3 conv_2 conv_1 conv_0"},
+			"ann's":              {service.Query{User: &ann}, " conv_3 conv_0"},
+			"ann's, one":         {service.Query{User: &ann, Limit: 1}, " conv_3"},
+			"ann's, the next":    {service.Query{User: &ann, Created: at.Add(3 * time.Second), ID: "conv_3"}, " conv_0"},
+			"nobody's":           {service.Query{User: &nobody}, " conv_2"},
+			"an agent's":         {service.Query{Agent: "agent-bob"}, " conv_1"},
+			"both":               {service.Query{User: &ann, Agent: "agent-bob"}, ""},
+			"ann's, unchanged":   {service.Query{User: &ann, Unchanged: at.Add(time.Second)}, " conv_0"},
+			"unchanged, further": {service.Query{User: &ann, Unchanged: at.Add(time.Hour), Updated: at, ID: "conv_0"}, " conv_3"},
+		} {
+			if got := list(c.q); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+		if err := rows.Expire(ctx, "acme", "conv_0", at, at); err != nil {
+			t.Fatal(err)
+		}
+		find("acme", "ann", "conv_0", event.ErrGone)
+		find("acme", "", "conv_0", event.ErrGone)
+		find("acme", "bob", "conv_0", event.ErrNotFound)
+	})
+}

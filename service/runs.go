@@ -72,7 +72,8 @@ func (s *Service) Questions(ctx context.Context, p Principal, conversation strin
 	return braid.Open(s.options.Journal, conversation).Questions(ctx)
 }
 
-// Answer answers an open question, once. The run goes on.
+// Answer answers an open question, once. The run goes on. A principal that names a user answers
+// only for that user's own runs, unless the tenant's [directory.Approvals] let any user answer.
 func (s *Service) Answer(ctx context.Context, p Principal, conversation, token string, value json.RawMessage) (journal.Run, error) {
 	const op = "answer"
 	if _, err := s.row(ctx, p, op, conversation); err != nil {
@@ -81,6 +82,11 @@ func (s *Service) Answer(ctx context.Context, p Principal, conversation, token s
 	open, err := s.queue(ctx, conversation)
 	if err != nil {
 		return journal.Run{}, err
+	}
+	if len(open) > 0 {
+		if err := s.mayAnswer(ctx, op, p, open[0].User); err != nil {
+			return journal.Run{}, err
+		}
 	}
 	if err := braid.Open(s.options.Journal, conversation).AnswerAs(ctx, p.User, token, value); err != nil {
 		return journal.Run{}, err

@@ -58,7 +58,10 @@ its columns are separated by tabs.`,
 			{name: "key-env", value: "NAME", help: "variable of the server's environment with a provider's key"},
 			{name: "key-file", value: "FILE", help: "file with a provider's key, which the server keeps encrypted; - is standard input"},
 			{name: "scopes", value: "LIST", help: "what a key is for: read, write, admin:read, admin:write, operator"},
-			{name: "user", value: "NAME", help: "the person that a key stands for"},
+			{name: "isolation", value: "HOW", help: "user keeps the users of a tenant apart, tenant lets them share conversations (user)"},
+			{name: "approvals", value: "WHO", help: "who answers what a user's run asks: own is that user, any is every user who reaches it (own)"},
+			{name: "user", value: "NAME", help: "the user whom a key acts for; list that user's conversations"},
+			{name: "agent", value: "ID", help: "list conversations of this agent"},
 			{name: "expires", value: "WHEN", help: "when a key ends: 90d, 12h, or a date such as 2027-01-31"},
 			{name: "version", value: "N", help: "which version of an agent"},
 			{name: "status", value: "STATUS", help: "list what is active or inactive"},
@@ -105,7 +108,7 @@ func flagsFor(lists ...[]string) []string { return slices.Concat(lists...) }
 // adminVerbs is all of it, in the order of help.
 func adminVerbs() []adminVerb {
 	change := []string{"file", "revision"}
-	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model"}
+	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals"}
 	agentFields := []string{"tenant", "file", "name", "description", "instructions", "model", "tools"}
 	modelFields := []string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}
 	keyFields := []string{"name", "user", "scopes", "expires"}
@@ -136,7 +139,7 @@ func adminVerbs() []adminVerb {
 		{"key", "create", "", flagsFor(adminOf, keyFields), "make a key, and print it this once", (*admin).createKey},
 		{"key", "list", "", flagsFor(adminOf, adminLists), "list keys", (*admin).listKeys},
 		{"key", "revoke", "ID", adminOf, "end a key at once", (*admin).revokeKey},
-		{"conversations", "list", "", []string{"tenant", "archived", "limit"}, "list a tenant's conversations", (*admin).listConversations},
+		{"conversations", "list", "", []string{"tenant", "archived", "user", "agent", "limit"}, "list a tenant's conversations", (*admin).listConversations},
 		{"messages", "list", "CONVERSATION", []string{"tenant", "run", "limit"}, "list what was said in a conversation", (*admin).listMessages},
 		{"usage", "list", "", flagsFor(logFields, []string{"model"}), "list what models were used for", (*admin).listUsage},
 		{"usage", "sums", "", flagsFor(logFields, []string{"model", "by"}), "add it up", (*admin).sumUsage},

@@ -14,6 +14,7 @@ import (
 
 var tenantFlags = map[string]string{
 	"name": "name", "system-prompt": "system_prompt", "default-agent": "default_agent", "default-model": "default_model",
+	"isolation": "isolation", "approvals": "approvals",
 }
 
 func (a *admin) createTenant(ctx context.Context, id string) error {
@@ -384,8 +385,12 @@ func (a *admin) revokeKey(ctx context.Context, id string) error {
 }
 
 func (a *admin) listConversations(ctx context.Context, _ string) error {
-	return showList(a, a.client.Conversations(ctx, a.tenant, a.in.on("archived")), []string{"ID", "UPDATED", "TITLE"},
-		func(c *client.Conversation) []string { return []string{c.ID, when(c.UpdatedAt), c.Title} })
+	return showList(a, a.client.Conversations(ctx, a.tenant, client.Filter{
+		Archived: a.in.on("archived"), User: a.in.flags["user"], Agent: a.in.flags["agent"],
+	}), []string{"ID", "UPDATED", "USER", "TITLE"},
+		func(c *client.Conversation) []string {
+			return []string{c.ID, when(c.UpdatedAt), orDash(c.User), c.Title}
+		})
 }
 
 func (a *admin) listAudit(ctx context.Context, _ string) error {

@@ -79,7 +79,7 @@ func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (
 	if !goesOn {
 		return r, nil
 	}
-	for found, err := range c.List(ctx, false) {
+	for found, err := range c.List(ctx, client.Filter{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -51,6 +51,9 @@ func (k *oneKey) Authenticate(_ context.Context, token string) (directory.Identi
 func (k *oneKey) Watch(_ directory.Identity, gone func()) (stop func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.revoked {
+		gone()
+	}
 	k.gone = append(k.gone, gone)
 	return func() {}
 }

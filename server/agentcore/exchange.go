@@ -122,7 +122,11 @@ const (
 func (x *exchange) inSession(id string) error {
 	switch {
 	case id == "" && x.retryID() != "":
-		sum := sha256.Sum256([]byte(x.who.Tenant + "\x00" + x.retryID()))
+		name := x.who.Tenant + "\x00" + x.retryID()
+		if x.who.User != "" {
+			name += "\x00" + x.who.User
+		}
+		sum := sha256.Sum256([]byte(name))
 		id = uuid([16]byte(sum[:]), 8)
 	case id == "":
 		id = newUUID()

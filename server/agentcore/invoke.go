@@ -65,6 +65,9 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	conv, err := x.h.service.OpenConversation(ctx, x.who.Principal, x.conversation(), service.NewConversation{
 		Metadata: map[string]string{"agentcore_session": x.session},
 	})
+	if errors.Is(err, event.ErrNotFound) { // there is one of this name, and it is another user's
+		return nil, noSession("use a session id of your own: a new UUID")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +101,10 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	}
 	x.h.readers.enter(t.run)
 	return t, nil
+}
+
+func noSession(hint string) error {
+	return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: hint}
 }
 
 // waits says that nothing but answers can go on with the session.
@@ -252,7 +259,7 @@ func (x *exchange) stop() error {
 	s := x.h.service
 	conv, err := s.ConversationNamed(ctx, x.who.Principal, x.conversation())
 	if errors.Is(err, event.ErrNotFound) {
-		return &event.Error{Kind: event.ErrNotFound, Message: "there is no such session", Hint: "it begins with its first invocation"}
+		return noSession("it begins with its first invocation")
 	}
 	if err != nil {
 		return err

@@ -428,7 +428,7 @@ func TestSDKSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, nil)
-	s.say("hello").has(t, 200)
+	s.say("hello", aUser, "__RuntimeUserId__").has(t, 200) // the user of the snapshot
 	values := map[string]string{
 		"__AgentRuntimeArn__": encoded(arn), "__AccountId__": "123456789012", "__Qualifier__": "DEFAULT", "__RuntimeSessionId__": session,
 		"__Accept__": "text/event-stream", "__ContentType__": "application/octet-stream",

@@ -85,7 +85,9 @@ func (c *Caller) Require(s service.Scope) error {
 
 // By is the caller as the audit names who does something.
 func (c *Caller) By() directory.By {
-	return directory.By{Tenant: c.Tenant, Key: c.Key, User: c.User, Operator: c.May(service.ScopeOperator)}
+	return directory.By{
+		Tenant: c.Tenant, Key: c.Key, User: c.User, Operator: c.May(service.ScopeOperator), Scopes: c.Scopes, Expires: c.identity.Expires,
+	}
 }
 
 // ended is why what was watched is over.

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"slices"
+	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -37,6 +38,46 @@ type By struct {
 	User   string `json:"user,omitempty"`
 	// Operator may change what is any tenant's.
 	Operator bool `json:"operator,omitempty"`
+
+	// Scopes are the credential's, and Expires is its end; the zero time is never. They bound the
+	// keys that it may make, and no audit keeps them.
+	Scopes  []Scope   `json:"-"`
+	Expires time.Time `json:"-"`
+}
+
+// mayGive refuses a key that exceeds the authority of the key that makes it: more scopes, a later
+// end, or another user than its own. Whoever shows no key, but is the operator, may make any.
+func (b By) mayGive(op string, k *Key) error {
+	if b.Operator && b.Key == "" {
+		return nil
+	}
+	own := Identity{Scopes: b.Scopes}
+	for _, s := range k.Scopes {
+		if !own.Has(s) {
+			return &event.Error{
+				Op: op, Kind: event.ErrPermission, Code: "SCOPE_MISSING", Message: "a key cannot give a scope that it does not have",
+				Hint: "leave the scope " + string(s) + " out, or use a key that has it",
+			}
+		}
+	}
+	if !b.Operator && b.User != "" && k.User != b.User {
+		return boundToUser(op)
+	}
+	if !b.Expires.IsZero() && (k.Expires.IsZero() || k.Expires.After(b.Expires)) {
+		return &event.Error{
+			Op: op, Kind: event.ErrPermission, Code: "KEY_OUTLIVED", Message: "a key cannot make one that outlives it",
+			Hint: "let it expire at " + b.Expires.UTC().Format(time.RFC3339) + " or before",
+		}
+	}
+	return nil
+}
+
+// boundToUser refuses what a key that names a user may not do for others.
+func boundToUser(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrPermission, Code: "KEY_BOUND_TO_USER", Message: "the key acts for one user and cannot do this for others",
+		Hint: "use a key without a user, or name the key's own user",
+	}
 }
 
 // may refuses who changes another tenant's things, as if there were no such tenant.
@@ -67,6 +108,8 @@ type Identity struct {
 	// User is the person whom the key was made for; it may be empty.
 	User   string
 	Scopes []Scope
+	// Expires is when the credential ends by itself; the zero time is never.
+	Expires time.Time
 
 	hash [32]byte
 }
@@ -79,5 +122,7 @@ func (i Identity) Has(s Scope) bool {
 
 // By is the identity as the one who does something.
 func (i Identity) By() By {
-	return By{Tenant: i.Tenant, Key: i.Key, User: i.User, Operator: slices.Contains(i.Scopes, ScopeOperator)}
+	return By{
+		Tenant: i.Tenant, Key: i.Key, User: i.User, Operator: slices.Contains(i.Scopes, ScopeOperator), Scopes: i.Scopes, Expires: i.Expires,
+	}
 }

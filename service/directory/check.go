@@ -100,6 +100,8 @@ func (t *Tenant) check(op string) error {
 	for _, m := range t.Policy.Models {
 		c.text("a model of the policy", m, longestModelName)
 	}
+	c.want(t.Isolation == "" || t.Isolation == IsolationUser || t.Isolation == IsolationTenant, "there is no such isolation", "use user or tenant")
+	c.want(t.Approvals == "" || t.Approvals == ApprovalsOwn || t.Approvals == ApprovalsAny, "there is no such rule for approvals", "use own or any")
 	days := t.Retention.Conversations
 	c.want(days >= 0 && days <= mostDays, "a retention is out of bounds", "use days from 1 to 36500, or 0 for ever")
 	return c.err

@@ -78,7 +78,9 @@ func scanKey(scan func(...any) error) (Key, error) {
 }
 
 // CreateKey makes a key of a tenant's; one of no tenant is the operator's own. token is the only
-// copy of it that there will ever be. Only the operator may give the scope operator. A repeat
+// copy of it that there will ever be. Only the operator may give the scope operator. A key gives no
+// scope that it does not have, acts for no other user than its own, and makes none that outlives it
+// ([event.ErrPermission]). A repeat
 // under the same idem gives the key that was made, and no token: whoever has lost it revokes the key.
 // The key's id, revision and times are not the caller's.
 func (d *Directory) CreateKey(ctx context.Context, by By, k Key, idem string) (made Key, token secret.Secret, err error) {
@@ -96,6 +98,9 @@ func (d *Directory) CreateKey(ctx context.Context, by By, k Key, idem string) (m
 	k.ID, k.Created, k.Expires = id, database.Now(), k.Expires.UTC().Truncate(time.Microsecond)
 	k.Updated = k.Created
 	if err := k.check(op); err != nil {
+		return Key{}, secret.Secret{}, err
+	}
+	if err := by.mayGive(op, &k); err != nil {
 		return Key{}, secret.Secret{}, err
 	}
 	hash := sha256.Sum256([]byte(text))
@@ -251,7 +256,7 @@ func (d *Directory) readBearer(ctx context.Context, op, id string, hash [sha256.
 			return err
 		}
 		b = bearer{
-			identity: Identity{Tenant: k.Tenant, Key: k.ID, User: k.User, Scopes: k.Scopes, hash: hash},
+			identity: Identity{Tenant: k.Tenant, Key: k.ID, User: k.User, Scopes: k.Scopes, Expires: k.Expires, hash: hash},
 			expires:  k.Expires, revoked: !k.Revoked.IsZero(),
 		}
 		if k.Tenant == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-var operator = directory.By{Key: "operator", Operator: true}
+var operator = directory.By{Operator: true}
 
 func done(tb testing.TB, err error) {
 	tb.Helper()

@@ -34,6 +34,11 @@ type Tenant struct {
 	// Policy says what its agents may do at most.
 	Policy    Policy    `json:"policy,omitzero"`
 	Retention Retention `json:"retention,omitzero"`
+	// Isolation says whether users of the tenant reach each other's conversations. Empty means
+	// [IsolationUser].
+	Isolation Isolation `json:"isolation,omitempty"`
+	// Approvals says who may answer the questions of a user's run. Empty means [ApprovalsOwn].
+	Approvals Approvals `json:"approvals,omitempty"`
 	// Revision counts the changes.
 	Revision int64     `json:"revision"`
 	Created  time.Time `json:"created_at"`
@@ -171,12 +176,12 @@ func (d *Directory) GetTenant(ctx context.Context, id string) (t Tenant, err err
 	return t, err
 }
 
-// Tenant gives a tenant for a request or a run: from memory, and an error with the code
-// TENANT_INACTIVE where it is not active.
+// Tenant gives a tenant for a request or a run: from memory. If it is not active, it comes with an
+// error with the code TENANT_INACTIVE.
 func (d *Directory) Tenant(ctx context.Context, id string) (Tenant, error) {
 	t, err := lookup(ctx, d, &d.tenants, id, func(ctx context.Context) (Tenant, error) { return d.GetTenant(ctx, id) })
 	if err == nil && t.Status != Active {
-		return Tenant{}, tenantInactive("tenant")
+		return t, tenantInactive("tenant")
 	}
 	return t, err
 }
@@ -189,10 +194,36 @@ func (d *Directory) ListTenants(ctx context.Context, q Query) (list []Tenant, ne
 	})
 }
 
+// Isolation says how far a key that names a user reaches. A key without a user always reaches
+// all conversations of its tenant.
+type Isolation string
+
+// The isolations.
+const (
+	// IsolationUser keeps users apart: a key that names a user reaches that user's conversations
+	// and no others.
+	IsolationUser Isolation = "user"
+	// IsolationTenant lets every key of the tenant reach all of its conversations.
+	IsolationTenant Isolation = "tenant"
+)
+
+// Approvals says who may answer the questions that a user's run asks. A key without a user may
+// always answer.
+type Approvals string
+
+// The approvals.
+const (
+	// ApprovalsOwn lets only the user answer who began the run.
+	ApprovalsOwn Approvals = "own"
+	// ApprovalsAny lets every user answer who reaches the conversation.
+	ApprovalsAny Approvals = "any"
+)
+
 // UpdateTenant calls change with the tenant and keeps what it leaves; an error of
 // change is the answer. revision is the one that the caller has read; 0 means whichever.
 // Id, revision and times are not change's. It may be called more than once. Only the
-// operator may change a status, limits, policy and retention.
+// operator may change a status, limits, policy and retention. Isolation and approvals take a key
+// that names no user, because they decide what such a key reaches.
 func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision int64, change func(t *Tenant) error) (t Tenant, err error) {
 	const op = "update tenant"
 	if err := by.may(op, id); err != nil {
@@ -219,6 +250,9 @@ func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision
 		}
 		if !by.Operator && (t.Status != old.Status || what.any("limits", "policy", "retention")) {
 			return by.mustOperate(op)
+		}
+		if !by.Operator && by.User != "" && what.any("isolation", "approvals") {
+			return boundToUser(op)
 		}
 		t.Revision, t.Updated = old.Revision+1, database.Now()
 		if err := t.check(op); err != nil {

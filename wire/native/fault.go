@@ -52,6 +52,9 @@ const (
 	CodeRevisionConflict = "REVISION_CONFLICT"
 	CodeScopeMissing     = "SCOPE_MISSING"
 	CodeSubAgentsInvalid = "SUB_AGENTS_INVALID"
+	CodeKeyBoundToUser   = "KEY_BOUND_TO_USER"
+	CodeKeyOutlived      = "KEY_OUTLIVED"
+	CodeAnswerNotYours   = "ANSWER_NOT_YOURS"
 )
 
 // CodeInfo is what a code means.
@@ -83,6 +86,9 @@ var codes = [...]CodeInfo{
 	{CodeRevisionConflict, event.ErrConflict, 409},
 	{CodeScopeMissing, event.ErrPermission, 403},
 	{CodeSubAgentsInvalid, event.ErrInvalid, 422},
+	{CodeKeyBoundToUser, event.ErrPermission, 403},
+	{CodeKeyOutlived, event.ErrPermission, 403},
+	{CodeAnswerNotYours, event.ErrPermission, 403},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -20,10 +20,15 @@ type Harness struct {
 }
 
 // Operator is who may do everything in these tests.
-func Operator() directory.By { return directory.By{Key: "operator", Operator: true} }
+func Operator() directory.By {
+	return directory.By{Key: "operator", Operator: true, Scopes: directory.Scopes()}
+}
 
 func of(tenant string) directory.By {
-	return directory.By{Tenant: tenant, Key: "key of " + tenant, User: "ann"}
+	return directory.By{
+		Tenant: tenant, Key: "key of " + tenant,
+		Scopes: []directory.Scope{directory.ScopeRead, directory.ScopeWrite, directory.ScopeAdminRead, directory.ScopeAdminWrite},
+	}
 }
 
 // Run holds what open gives against the contract.
@@ -38,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"names of models":          names,
 		"credentials":              credentials,
 		"keys":                     keys,
+		"keys given by keys":       givenKeys,
 		"keys that end":            ended,
 		"watches":                  watched,
 		"who may":                  authority,

@@ -26,8 +26,8 @@ func keys(t *testing.T, h Harness) {
 	if i.Tenant != "acme" || i.Key != k.ID || i.User != "ann" || !slices.Equal(i.Scopes, scopes) {
 		t.Errorf("it stands for %+v", i)
 	}
-	if by := i.By(); by != (directory.By{Tenant: "acme", Key: k.ID, User: "ann"}) {
-		t.Errorf("it acts as %+v", by)
+	if diff := cmp.Diff(directory.By{Tenant: "acme", Key: k.ID, User: "ann", Scopes: scopes}, i.By()); diff != "" {
+		t.Errorf("it acts as another one:\n%s", diff)
 	}
 	got := must[directory.Key](t)(d.GetKey(ctx, "acme", k.ID))
 	if diff := cmp.Diff(k, got); diff != "" {

@@ -1,0 +1,10 @@
+-- Users of a tenant are kept apart.
+--
+-- The search path of whoever runs this is the service's schema and nothing else.
+
+-- +goose Up
+
+-- Lists of one user's conversations have an index of their own.
+CREATE INDEX conversation_person ON conversation (tenant, person, archived, created DESC, id DESC);
+-- Whose an expired conversation was; '' where that is not known.
+ALTER TABLE expired ADD COLUMN person text COLLATE "C" NOT NULL DEFAULT '';
