@@ -79,7 +79,8 @@ func New(name string, model Model, parts ...Part) *Agent {
 			Op: "agent", Kind: event.ErrInvalid,
 			Message: fmt.Sprintf("%q cannot be the name of an agent", name), Hint: "give it a name of its own",
 		}
-	case model == nil:
+	case isNil(model):
+		a.model = nil
 		a.err = &event.Error{
 			Op: "agent " + name, Kind: event.ErrInvalid, Message: "the agent has no model",
 			Hint: `pass what models.Open("") gives, after looking at its error`,
@@ -93,10 +94,11 @@ func New(name string, model Model, parts ...Part) *Agent {
 func (a *Agent) Use(parts ...Part) *Agent {
 	_ = a.change(func() error {
 		for _, p := range parts {
-			if p == nil {
+			if isNil(p) {
 				continue
 			}
-			if err := p.attach(a); err != nil && a.err == nil {
+			err := shielded("agent "+a.name, "a part of the agent", func() error { return p.attach(a) })
+			if err != nil && a.err == nil {
 				a.err = err
 			}
 		}
@@ -184,7 +186,7 @@ func Announce(servers func() []event.ToolServer) Part {
 func Tools(tools ...Tool) Part {
 	return partFunc(func(a *Agent) error {
 		for _, t := range tools {
-			if t == nil {
+			if isNil(t) {
 				return &event.Error{
 					Op: "agent " + a.name, Kind: event.ErrInvalid, Message: "a tool is nil", Hint: "leave it out",
 				}

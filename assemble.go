@@ -30,6 +30,8 @@ type assembler struct {
 	model    string
 	// taken stands for the person's newest message where a guardrail took it back.
 	taken string
+	// fault is what is wrong with a block that the model gave whole.
+	fault error
 	// sending is set while the reader has a piece of the answer.
 	sending bool
 
@@ -56,6 +58,7 @@ func (a *assembler) begin(now time.Time, argBytes int) {
 	a.begun, a.first, a.argBytes, a.sending = now, 0, argBytes, false
 	a.blocks = a.blocks[:0]
 	a.stop, a.usage, a.hasUsage, a.response, a.model, a.taken = "", event.Usage{}, false, "", "", ""
+	a.fault = nil
 }
 
 // take adds a chunk. It gives the live body to send, or nil.
@@ -113,6 +116,10 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		d.Call, d.Tool, d.JSON, d.Block = b.id, b.name, c.Text, c.Index
 		return d
 	case ChunkBlock:
+		if err := fitBlock(c.Block); err != nil {
+			a.fault = err
+			return nil
+		}
 		a.at(c.Index, ChunkBlock).block = c.Block
 	case ChunkUsage:
 		if c.Usage != nil {

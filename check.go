@@ -18,7 +18,12 @@ func (a *Agent) Err() error {
 		a.checking.Lock()
 		defer a.checking.Unlock()
 		if a.unchecked.Load() {
-			a.refused = a.check(a.current())
+			a.refused = shielded("agent "+a.name, "a model of the agent", func() error {
+				for _, m := range a.models() {
+					_ = m.Info()
+				}
+				return a.check(a.current())
+			})
 			a.unchecked.Store(false)
 		}
 	}

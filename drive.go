@@ -110,6 +110,11 @@ type driver struct {
 	sendLive func(event.Body) bool
 	live     int64
 
+	// reading is set while the reader has an event.
+	reading bool
+	// crashed is set where the drive panicked. The caller ends the run then, under the lease.
+	crashed bool
+
 	// err stands beside the result of a run that ended; partial is what a model
 	// had said when it was cut off.
 	err     *event.Error
@@ -131,14 +136,22 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	d.private = d.private && !d.hooked && d.agent.hooks == nil // one around the drive may let others stop it
 	d.watchers = d.agent.hooks.on(pointEventSent)
 	defer func() {
+		// In a library the reader's own panic goes on.
+		if !done && (!d.reading || !d.patient) {
+			if v := recover(); v != nil {
+				d.crashed, err = true, panicked("run", "the run", v)
+			}
+		}
 		d.close()
 		d.keeper.close()
-		// The reader's loop may have panicked, too: whoever comes next need not
-		// wait until the lease has run out.
-		if (err != nil || !done) && !errors.Is(err, event.ErrLeaseLost) && d.keeper.err() == nil {
+		// Whoever comes next need not wait until the lease has run out. An engine's drive that is broken off
+		// is ended by take.
+		if (err != nil || !done) && !d.crashed && (done || err != nil || d.patient) &&
+			!errors.Is(err, event.ErrLeaseLost) && d.keeper.err() == nil {
 			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
 	}()
+	d.simulated = d.agent.simulated(d.team)
 	d.tellTaken()
 	failpoint.Hit("drive/acquired")
 	// What was left for an earlier run stands before this one's input.
@@ -414,7 +427,10 @@ func (d *driver) send(e event.Event) {
 	if d.broken {
 		return
 	}
-	if !d.sink(e) {
+	d.reading = true
+	more := d.sink(e)
+	d.reading = false
+	if !more {
 		d.broken = true
 		d.stop()
 	}

@@ -51,7 +51,7 @@ func Fallback(kinds []event.ErrorKind, models ...Model) Part {
 			names = append(names, a.model.Info().Name)
 		}
 		for _, m := range models {
-			if m == nil {
+			if isNil(m) {
 				return bad("a model to fall back on is nil", "pass what models.Open gives, after looking at its error")
 			}
 			name := m.Info().Name

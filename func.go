@@ -77,7 +77,9 @@ func newFunc[In any](
 	}
 	t.traits.Effect = event.EffectUnsafe
 	for _, o := range opts {
-		o(&t.traits)
+		if o != nil {
+			o(&t.traits)
+		}
 	}
 	t.call = func(ctx context.Context, args json.RawMessage) (Output, error) {
 		var v In
@@ -167,6 +169,9 @@ func outputOf(v any) (Output, error) {
 	case Output:
 		return v, nil
 	case *Output:
+		if v == nil {
+			return TextOutput("done"), nil
+		}
 		return *v, nil
 	case event.Block:
 		return Output{Content: []event.Block{v}}, nil

@@ -77,7 +77,10 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 	if e.Request != nil && e.Request != &w.own {
 		w.own = *e.Request
 	}
-	if e.Model != nil && e.Model != w.model {
+	if failed == nil && slices.ContainsFunc(w.own.Messages, func(m event.Message) bool { return hasNil(m.Content) }) {
+		failed = &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a request with a block that is nil"}
+	}
+	if !isNil(e.Model) && e.Model != w.model {
 		w.model, w.info = e.Model, e.Model.Info()
 		if x := d.answerOf(w.scope); w.own.Instructions == told && w.own.Output == output && w.own.ToolChoice == choice &&
 			len(w.own.Tools) == tools {
@@ -166,7 +169,7 @@ func fitMessage(m *event.AssistantMessage) error {
 	}
 	var ids []string
 	for _, b := range m.Content {
-		if b == nil {
+		if hasNil([]event.Block{b}) {
 			return bad("with a block that is nil", nil)
 		}
 		if _, err := event.AppendBlock(nil, b); err != nil {

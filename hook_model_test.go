@@ -55,7 +55,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 			return nil
 		}), nil, "new", false, 1, 15},
 		{"fail before", before(func(*braid.BeforeModel) error { return errors.New("closed") }), nil, "closed", true, 0, 0},
-		{"panic before", before(func(*braid.BeforeModel) error { panic("oh") }), nil, "panicked: oh", true, 0, 0},
+		{"panic before", before(func(*braid.BeforeModel) error { panic("oh") }), nil, "a hook panicked", true, 0, 0},
 		{"result", after(func(e *braid.AfterModel) error { e.Message.Content = text("nicer"); return nil }), nil, "nicer", false, 1, 15},
 		{"take away", after(func(e *braid.AfterModel) error { e.Message = nil; return nil }), nil, "took the model's answer away", true, 1, 15},
 		{"spoil", after(func(e *braid.AfterModel) error {
@@ -67,7 +67,7 @@ func TestHooksAroundAModelCall(t *testing.T) {
 			return nil
 		}), nil, "a block that is nil", true, 1, 15},
 		{"fail after", after(func(*braid.AfterModel) error { return errors.New("closed") }), nil, "closed", true, 1, 15},
-		{"panic after", after(func(*braid.AfterModel) error { panic("oh") }), nil, "panicked: oh", true, 1, 15},
+		{"panic after", after(func(*braid.AfterModel) error { panic("oh") }), nil, "a hook panicked", true, 1, 15},
 		{"retry", after(func(e *braid.AfterModel) error {
 			e.Retry, e.Wait = e.Request.Attempt < 3, time.Minute
 			return nil

@@ -46,7 +46,7 @@ func TestHooksAroundARun(t *testing.T) {
 		{"bad input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = []event.Block{nil}; return nil }), "is nil", true, 0},
 		{"cancel", before(func(e *braid.BeforeRun) error { e.Cancel = "closed today"; return nil }), "closed today", false, 0},
 		{"fail before", before(func(*braid.BeforeRun) error { return errors.New("no") }), "no", true, 0},
-		{"panic before", before(func(*braid.BeforeRun) error { panic("oh") }), "panicked: oh", true, 0},
+		{"panic before", before(func(*braid.BeforeRun) error { panic("oh") }), "a hook panicked", true, 0},
 		{"go on", after(func(e *braid.AfterRun) error {
 			if e.Rounds < 2 {
 				e.GoOn = text(fmt.Sprint(e.Message.Text(), e.Rounds))
@@ -56,7 +56,7 @@ func TestHooksAroundARun(t *testing.T) {
 		{"go on without end", after(func(e *braid.AfterRun) error { e.GoOn = text("again"); return nil }), "again", false, 17},
 		{"go on with nothing", after(func(e *braid.AfterRun) error { e.GoOn = []event.Block{nil}; return nil }), "is nil", true, 1},
 		{"fail after", after(func(*braid.AfterRun) error { return errors.New("no") }), "no", true, 1},
-		{"panic after", after(func(*braid.AfterRun) error { panic("oh") }), "panicked: oh", true, 1},
+		{"panic after", after(func(*braid.AfterRun) error { panic("oh") }), "a hook panicked", true, 1},
 		{"after a failure before", braid.Parts(
 			before(func(*braid.BeforeRun) error { return errors.New("first") }),
 			after(func(e *braid.AfterRun) error {

@@ -180,7 +180,7 @@ func (o *decided) ask(before []hook) {
 		}
 		o.args = e.Args
 	}
-	if e.Tool == nil || e.Tool == had {
+	if isNil(e.Tool) || e.Tool == had {
 		return
 	}
 	o.tool, o.runs = e.Tool, e.Tool.Spec().Name

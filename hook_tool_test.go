@@ -67,7 +67,7 @@ func TestAHookBeforeATool(t *testing.T) {
 			return nil
 		}},
 		{"fails", "it is closed", 0, true, func(context.Context, *braid.BeforeTool) error { return errors.New("it is closed") }},
-		{"panics", "a hook panicked: oh", 0, true, func(context.Context, *braid.BeforeTool) error { panic("oh") }},
+		{"panics", "a hook panicked", 0, true, func(context.Context, *braid.BeforeTool) error { panic("oh") }},
 		{"writes what is not writable", "said a", 1, false, func(_ context.Context, e *braid.BeforeTool) error {
 			e.Args = slices.Clone(e.Args)
 			return nil
@@ -137,7 +137,7 @@ func TestAHookAfterATool(t *testing.T) {
 		{"fails", "a", "no room. The tool itself had ended", true, 1, func(context.Context, *braid.AfterTool) error {
 			return errors.New("no room")
 		}},
-		{"panics", "a", "a hook panicked: oh", true, 1, func(context.Context, *braid.AfterTool) error { panic("oh") }},
+		{"panics", "a", "a hook panicked", true, 1, func(context.Context, *braid.AfterTool) error { panic("oh") }},
 		{"asks", "a", "cannot ask", true, 1, func(ctx context.Context, _ *braid.AfterTool) error {
 			_, err := braid.Ask[bool](ctx, "may it?")
 			return err

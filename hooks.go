@@ -3,8 +3,6 @@ package braid
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -63,7 +61,7 @@ func Order(n int) HookOption { return func(h *hook) { h.order = n } }
 func Parts(parts ...Part) Part {
 	return partFunc(func(a *Agent) error {
 		for _, p := range parts {
-			if p == nil {
+			if isNil(p) {
 				continue
 			}
 			if err := p.attach(a); err != nil {
@@ -160,13 +158,10 @@ func (a *Agent) tellMade() {
 func (h *hook) safely(ctx context.Context, e hookEvent) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &event.Error{
-				Op: "hook", Kind: event.ErrInternal, Message: fmt.Sprintf("a hook panicked: %v", v),
-				Err: errors.New(string(debug.Stack())),
-			}
+			err = panicked("hook", "a hook", v)
 		}
 	}()
-	return h.call(ctx, e)
+	return sound(h.call(ctx, e))
 }
 
 // callBefore calls hooks until one fails or enough says that it is decided.
@@ -202,24 +197,32 @@ func (d *driver) decideAside(f func()) bool { return d.aside(f) && d.ctx.Err() =
 
 // aside runs hooks while the driver waits for them, with the lease kept by the keeper.
 // It reports whether they came back: those that do not within the grace period after
-// the run is to stop are left behind, and what they hold must not be looked at.
+// the run is to stop are left behind, and what they hold must not be looked at. Where f panics, or a
+// hook ends the goroutine, the run fails.
 func (d *driver) aside(f func()) bool {
 	defer func() { d.now = time.Now() }()
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
-		f()
+		err := error(endedGoroutine("hook", "a hook"))
+		defer func() { done <- err }()
+		err = shielded("hook", "what follows a hook", func() error { f(); return nil })
 	}()
+	over := func(err error) bool {
+		if err != nil {
+			d.broke(err)
+		}
+		return err == nil
+	}
 	select {
-	case <-done:
-		return true
+	case err := <-done:
+		return over(err)
 	case <-d.ctx.Done():
 	}
 	grace := time.NewTimer(max(d.agent.limits.Grace, 0))
 	defer grace.Stop()
 	select {
-	case <-done:
-		return true
+	case err := <-done:
+		return over(err)
 	case <-grace.C:
 		return false
 	}

@@ -127,6 +127,9 @@ func (a *Agent) tellCompaction(ctx context.Context, grace time.Duration, e *Afte
 
 // fitSummary refuses what cannot stand in a message of the user's side.
 func fitSummary(blocks []event.Block) error {
+	if hasNil(blocks) {
+		return &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a summary with a block that is nil"}
+	}
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case *event.Text:

@@ -44,7 +44,7 @@ func TestHooksAroundCompaction(t *testing.T) {
 		{name: "cancelled", hook: before(func(e *braid.BeforeCompaction) error { e.Cancel = true; return nil }), first: "question 1"},
 		{name: "cancelled though it is needed", overflow: true, hook: before(func(e *braid.BeforeCompaction) error { e.Cancel = true; return nil }), err: "does not fit"},
 		{name: "fails before", hook: before(func(*braid.BeforeCompaction) error { return boom }), err: "boom"},
-		{name: "panics before", hook: before(func(*braid.BeforeCompaction) error { panic("boom") }), err: "boom"},
+		{name: "panics before", hook: before(func(*braid.BeforeCompaction) error { panic("boom") }), err: "a hook panicked"},
 		{name: "changed after", hook: after(func(e *braid.AfterCompaction) error {
 			if e.Err != nil || e.Model == "" || e.Usage.Input != 500 || e.Why != event.WhyLimit {
 				return fmt.Errorf("told %+v", e)
@@ -53,7 +53,7 @@ func TestHooksAroundCompaction(t *testing.T) {
 			return nil
 		}), first: "[Summary of the earlier part of this conversation, which is left out:]\nThey talked about numbers.and more", sums: 1},
 		{name: "fails after", hook: after(func(*braid.AfterCompaction) error { return boom }), sums: 1, err: "boom"},
-		{name: "panics after", hook: after(func(*braid.AfterCompaction) error { panic("boom") }), sums: 1, err: "boom"},
+		{name: "panics after", hook: after(func(*braid.AfterCompaction) error { panic("boom") }), sums: 1, err: "a hook panicked"},
 		{name: "a summary that is none", hook: before(func(e *braid.BeforeCompaction) error {
 			e.Summary = []event.Block{&event.ToolCall{ID: "x"}}
 			return nil

@@ -288,8 +288,17 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 // summarise asks the model for a summary, beside the driver, and calls the hooks after it. Nothing
 // of it is sent to watchers while it comes.
 func (d *driver) summarise(w *work) {
-	runModel(w.within(d.ctx), w, &assembler{}, func(event.Body) bool { return d.ctx.Err() == nil })
 	end, sum := w.answer, w.sum
+	defer d.deliver(w)
+	back := false
+	defer func() {
+		if v := recover(); v != nil {
+			sum.err = panicked("summary", "what follows the model", v)
+		} else if !back {
+			sum.err = endedGoroutine("model "+w.info.Name, "the model or a hook after it")
+		}
+	}()
+	runModel(w.within(d.ctx), w, &assembler{}, func(event.Body) bool { return d.ctx.Err() == nil })
 	failpoint.Hit("compaction/summed")
 	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
@@ -300,7 +309,7 @@ func (d *driver) summarise(w *work) {
 	if sum.broke != nil {
 		sum.err = sum.broke
 	}
-	d.deliver(w)
+	back = true
 }
 
 // settleSummary folds the end of the model call for a summary.
@@ -333,9 +342,6 @@ func (d *driver) settleSummary(w *work) {
 		return
 	}
 	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
-	if end.panics != "" {
-		ended.Err.Err = errors.New(end.panics)
-	}
 	retry := w.agent.retry
 	switch kind := ended.Err.Kind; {
 	case d.ctx.Err() != nil:

@@ -50,6 +50,14 @@ func (d *driver) prompt(w *work) bool {
 // callModel calls a model and the hooks after it.
 func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 	ctx := w.within(d.ctx)
+	defer func() {
+		if a.sending {
+			return // the reader's own panic goes on
+		}
+		if v := recover(); v != nil {
+			w.answer.fail(panicked("model "+w.info.Name, "what follows the model", v))
+		}
+	}()
 	guards := d.guardsOf(w.agent, GuardOutput)
 	if len(guards) > 0 {
 		send = hushed(send)
@@ -63,6 +71,13 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 
 // runAside calls a model beside the driver, because something else runs too.
 func (d *driver) runAside(w *work) {
+	back := false
+	defer func() {
+		if !back {
+			w.answer.fail(endedGoroutine("model "+w.info.Name, "the model or a hook after it"))
+		}
+		d.deliver(w)
+	}()
 	d.callModel(w, &assembler{}, func(b event.Body) bool {
 		select {
 		case d.arrivals <- arrival{work: w, live: b}:
@@ -73,7 +88,7 @@ func (d *driver) runAside(w *work) {
 			return false
 		}
 	})
-	d.deliver(w)
+	back = true
 }
 
 // callAway lets the helper call a model, and waits for it. It reports whether the model came
@@ -92,10 +107,6 @@ func (d *driver) callAway(w *work) bool {
 	}
 	if !back {
 		d.leaveModel(w)
-	}
-	if back && d.turn.dead {
-		<-d.helper.done
-		d.helper, d.turn.dead = nil, false
 	}
 	if x := d.turn.broke; x != nil {
 		x.goOn()
@@ -142,10 +153,7 @@ func (d *driver) callHere(w *work) {
 	returned := false
 	defer func() {
 		if !returned {
-			d.turn.dead = true
-			w.answer.err = &event.Error{
-				Op: "model " + w.info.Name, Kind: event.ErrInternal, Message: "the model ended the goroutine that called it",
-			}
+			w.answer.fail(endedGoroutine("model "+w.info.Name, "the model or a hook after it"))
 		}
 		select {
 		case d.arrivals <- arrival{work: w}:
@@ -166,9 +174,8 @@ type turn struct {
 	free, gone chan struct{}
 	// ended is set when the model has given its last piece.
 	ended bool
-	// broke is how the reader's loop left its body, and dead says that the helper is no more.
+	// broke is how the reader's loop left its body.
 	broke *broken
-	dead  bool
 }
 
 // The states of a turn: nobody's, the call's, the call's while the driver waits, the driver's for good.

@@ -158,7 +158,9 @@ func (a *Agent) stream(ctx context.Context, input any, opts []RunOption) iter.Se
 func options(opts []RunOption) runOptions {
 	var o runOptions
 	for _, opt := range opts {
-		opt(&o)
+		if opt != nil {
+			opt(&o)
+		}
 	}
 	return o
 }
@@ -309,7 +311,7 @@ func (a *Agent) take(
 	// One by one: a literal would be made elsewhere, and copied.
 	d.ctx, d.base, d.stop = ctx, context.WithoutCancel(ctx), stop
 	d.store, d.lease, d.row, d.agent, d.team = conv.store, opened.Lease, opened.Run, a, team
-	d.view, d.sink, d.alone, d.simulated, d.now = v, sink, conv.own, a.simulated(team), time.Now()
+	d.view, d.sink, d.alone, d.now = v, sink, conv.own, time.Now()
 	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
 	d.private = private
 	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
@@ -323,7 +325,25 @@ func (a *Agent) take(
 		}
 		defer func() { d.tellLeft(list, r, undriven) }()
 	}
-	if undriven = d.drive(opened.Mail); undriven != nil {
+	over := false
+	defer func() {
+		if !over && o.work != nil { // the goroutine is being ended
+			_ = a.brokenOff(ctx, o, opened, endedGoroutine("run", "a model, a hook or the reader"), r, func(event.Event) bool { return true })
+		}
+	}()
+	undriven = d.drive(opened.Mail)
+	over = true
+	if d.crashed {
+		why, _ := errors.AsType[*event.Error](undriven)
+		if d.reading {
+			sink = func(event.Event) bool { return true }
+		}
+		if undriven = a.brokenOff(ctx, o, opened, why, r, sink); undriven == nil && o.work == nil {
+			return nil, why
+		}
+		return nil, undriven
+	}
+	if undriven != nil {
 		return nil, undriven
 	}
 	v = d.view // a compaction may have put another in its place
@@ -516,10 +536,11 @@ func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
 		if len(m.Content) == 0 {
 			return nil, nil, emptyInput()
 		}
+		if hasNil(m.Content) {
+			return bad(fmt.Sprintf("message %d holds a block that is nil", i))
+		}
 		for _, b := range m.Content {
 			switch b := b.(type) {
-			case nil:
-				return bad(fmt.Sprintf("message %d holds a block that is nil", i))
 			case *event.Text:
 				if !utf8.ValidString(b.Text) {
 					return bad(fmt.Sprintf("message %d is not valid UTF-8", i))

@@ -124,9 +124,6 @@ func (d *driver) settleTool(w *work) {
 		ended.result.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
 			"and what became of it could not be found out (" + err.Message + "). Find out before doing it again."}}
 	}
-	if err != nil && end.panics != nil {
-		err.Err = errors.New(*end.panics)
-	}
 	if _, answers := c.tool.(*answerTool); answers && ended.result.IsError {
 		c.endTurn, c.returns = false, false // a hook did not let it pass
 	}
@@ -182,9 +179,6 @@ func (d *driver) settleModel(w *work) {
 	}
 	retry := w.agent.retry
 	next := w.agent.instead(w.info.Name, failed.Err.Kind)
-	if end.panics != "" {
-		failed.Err.Err = errors.New(end.panics)
-	}
 	switch {
 	case d.ctx.Err() != nil:
 		failed.Outcome = event.OutcomeCancelled

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -136,7 +135,7 @@ func (c *Call) rebase() (err error) {
 	updates := c.more.updates
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("changing the state panicked: %v", v)
+			err = panicked("state", "the function that changes the state", v)
 		}
 	}()
 	now, same := make(map[string]json.RawMessage), make(map[string]bool)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,8 +96,6 @@ type toolEnd struct {
 	out  Output
 	err  error
 	took time.Duration
-	// panics is where the tool panicked; nil where it did not.
-	panics *string
 	// made and failure are the result that hooks have seen, and the error that stands
 	// beside it; again says that one wants the call made once more.
 	made    *toolEnded
@@ -114,7 +111,6 @@ type modelEnd struct {
 	message *event.AssistantMessage
 	err     error
 	took    time.Duration
-	panics  string
 	// usage is what is known to have been used, where known is set; partial is
 	// what had been said before an error.
 	usage   event.Usage
@@ -140,15 +136,13 @@ type modelAnswer struct {
 // runTool runs one tool call to its end, which it leaves in w. It never panics.
 func runTool(w *work) {
 	c, end := w.call, w.end
+	back := false
 	defer func() {
 		end.took = time.Since(w.begun)
 		if v := recover(); v != nil {
-			end.out = Output{}
-			end.err = &event.Error{
-				Op: "tool " + c.Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the tool panicked: %v", v),
-			}
-			stack := string(debug.Stack())
-			end.panics = &stack
+			end.fail(panicked("tool "+c.Name, "the tool", v))
+		} else if !back {
+			end.fail(endedGoroutine("tool "+c.Name, "the tool"))
 		}
 	}()
 	if c.traits.Timeout > 0 {
@@ -158,9 +152,11 @@ func runTool(w *work) {
 	}
 	if c.reconcile {
 		out, known, err := c.traits.Reconcile(c, c.Args)
+		err = sound(err)
 		failpoint.Hit("tool/reconciled")
 		if known || err != nil {
 			end.out, end.err, end.unknown = out, err, !known
+			back = true
 			return
 		}
 		// The outside knows nothing of it: it never happened, so it may run.
@@ -170,6 +166,13 @@ func runTool(w *work) {
 		_, _ = c.tool.Call(c, c.Args)
 	}
 	end.out, end.err = c.tool.Call(c, c.Args)
+	end.err = sound(end.err)
+	back = true
+}
+
+// fail makes err the call's only result.
+func (e *toolEnd) fail(err error) {
+	e.out, e.err, e.made, e.failure, e.again = Output{}, err, nil, nil, false
 }
 
 // result turns a tool's end into what the model is shown. Failures are results
@@ -201,6 +204,9 @@ func (e *toolEnd) raw(c *Call, limit int, r *event.ToolResult) *event.Error {
 // fit makes a result one that the model can be shown and every log keep, and gives the
 // error where it was none.
 func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
+	if hasNil(r.Content) {
+		return unkept(c, r, errNilBlock)
+	}
 	if n := bytesOf(r.Content) + len(r.Structured); limit > 0 && n > limit {
 		text := fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
 		r.IsError, r.Structured = true, nil
@@ -208,12 +214,19 @@ func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
 		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: strings.TrimPrefix(text, "Error: ")}
 	}
 	if err := keepable(r); err != nil {
-		text := "Error: the tool's result cannot be kept: " + err.Error() + "."
-		r.IsError, r.Structured = true, nil
-		r.Content = []event.Block{&event.Text{Text: text}}
-		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrInvalid, Message: strings.TrimPrefix(text, "Error: "), Err: err}
+		return unkept(c, r, err)
 	}
 	return nil
+}
+
+var errNilBlock = errors.New("one of its blocks is nil")
+
+// unkept puts an error in the place of a result that no log can keep.
+func unkept(c *Call, r *event.ToolResult, err error) *event.Error {
+	text := "Error: the tool's result cannot be kept: " + err.Error() + "."
+	r.IsError, r.Structured = true, nil
+	r.Content = []event.Block{&event.Text{Text: text}}
+	return &event.Error{Op: "tool " + c.Name, Kind: event.ErrInvalid, Message: strings.TrimPrefix(text, "Error: "), Err: err}
 }
 
 // keepable makes a result one that every log can keep: bad UTF-8 is replaced, and
@@ -227,8 +240,6 @@ func keepable(r *event.ToolResult) error {
 	own := true
 	for i, b := range r.Content {
 		switch b := b.(type) {
-		case nil:
-			return errors.New("one of its blocks is nil")
 		case *event.Text:
 			v := validText(b.Text)
 			if v == b.Text {
@@ -309,10 +320,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 			return
 		}
 		if v := recover(); v != nil {
-			end.err = &event.Error{
-				Op: "model " + w.info.Name, Kind: event.ErrInternal, Message: fmt.Sprintf("the model panicked: %v", v),
-			}
-			end.panics = string(debug.Stack())
+			end.err = panicked("model "+w.info.Name, "the model", v)
 			end.message = nil
 			end.heard(a)
 		}
@@ -320,7 +328,7 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 	stopped := false
 	for chunk, err := range w.model.Stream(ctx, w.request) {
 		if err != nil {
-			end.err = err
+			end.err = sound(err)
 			break
 		}
 		failpoint.Hit("model/streaming")
@@ -343,6 +351,10 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 		if ctx.Err() != nil {
 			end.err = ctx.Err()
 		}
+	case end.err == nil && a.fault != nil:
+		end.err = &event.Error{
+			Op: "model " + w.info.Name, Kind: event.ErrModel, Message: "the model gave a block that cannot be kept", Err: a.fault,
+		}
 	}
 	if end.err != nil {
 		a.stop = event.StopCancelled
@@ -364,13 +376,17 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 	end.message = &m.AssistantMessage
 }
 
+// fail ends the call with err alone.
+func (e *modelEnd) fail(err error) { e.message, e.err, e.again = nil, err, false }
+
 // heard takes over what is known of a call however it ended.
 func (e *modelEnd) heard(a *assembler) {
 	e.usage, e.known = a.used(), a.hasUsage
 	e.begun, e.taken = a.heard(), a.taken
 }
 
-// modelError makes a model's error one of ours.
+// modelError makes a model's error one of ours. The text of a plain Go error stays in the cause: it may
+// name addresses and keys, and events and streams go to others than the operator.
 func modelError(name string, err error) *event.Error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
@@ -384,5 +400,5 @@ func modelError(name string, err error) *event.Error {
 	case kind == event.ErrInternal:
 		kind = event.ErrModel
 	}
-	return &event.Error{Op: "model " + name, Kind: kind, Message: validText(err.Error()), Err: err}
+	return &event.Error{Op: "model " + name, Kind: kind, Message: "the model failed", Err: err}
 }

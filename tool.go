@@ -95,12 +95,14 @@ func traitsOf(t Tool) *Traits {
 //
 //	braid.Tools(braid.Adjust(search, braid.Pure(), braid.Parallel(2)))
 func Adjust(t Tool, opts ...ToolOption) Tool {
-	if t == nil {
+	if isNil(t) {
 		return nil // Tools says so
 	}
 	tr := TraitsOf(t)
 	for _, o := range opts {
-		o(&tr)
+		if o != nil {
+			o(&tr)
+		}
 	}
 	if f, ok := t.(*FuncTool); ok {
 		own := *f

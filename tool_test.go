@@ -91,7 +91,7 @@ func TestAToolThatFailsIsAResultForTheModel(t *testing.T) {
 		want string
 	}{
 		{"error", tool(func(context.Context) (any, error) { return nil, errors.New("no luck") }), "Error: no luck"},
-		{"panic", tool(func(context.Context) (any, error) { panic("boom") }), "Error: the tool panicked: boom"},
+		{"panic", tool(func(context.Context) (any, error) { panic("boom") }), "Error: the tool panicked"},
 		{"unknown", braid.Func("other", "Other.", add), `Error: there is no tool called "tool"; the tools are: other.`},
 		{"a nil block", tool(func(context.Context) (any, error) { return []event.Block{nil}, nil }), "Error: the tool's result cannot be kept: one of its blocks is nil."},
 		{

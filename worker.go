@@ -97,7 +97,14 @@ func (d *driver) launchNext() {
 }
 
 func (d *driver) help(h *helper) {
-	defer close(h.done)
+	over := false
+	defer func() {
+		if over {
+			close(h.done)
+			return
+		}
+		go d.help(h) // a tool or a model ended this goroutine
+	}()
 	for w := range h.jobs {
 		if w.call == nil {
 			d.callHere(w)
@@ -105,14 +112,25 @@ func (d *driver) help(h *helper) {
 		}
 		d.runTool(w)
 	}
+	over = true
 }
 
+// runTool runs a tool and the hooks after it, and delivers how that ended, whatever they do.
 func (d *driver) runTool(w *work) {
+	defer d.deliver(w)
+	back := false
+	defer func() {
+		if v := recover(); v != nil {
+			w.end.fail(panicked("tool "+w.call.Name, "what follows the tool", v))
+		} else if !back && w.end.err == nil {
+			w.end.fail(endedGoroutine("tool "+w.call.Name, "a hook"))
+		}
+	}()
 	runTool(w)
 	if list := w.agent.hooks.on(pointAfterTool); len(list) > 0 && !w.end.unknown && !w.call.waits() {
 		w.tellAfter(w.within(d.ctx), list, d.agent.limits.Grace)
 	}
-	d.deliver(w)
+	back = true
 }
 
 // deliver hands a step that has ended to the driver, unless the driver has gone.

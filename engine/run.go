@@ -24,9 +24,13 @@ func (l *Local) dispatch() {
 		t.mail = make(chan struct{}, 1)
 		w := Work{Run: t.run, Mail: t.mail, Draining: l.draining}
 		l.drives.Go(func() {
-			out, err := l.call(ctx, w)
-			cancel(nil)
-			l.finish(t, out, err)
+			var out Outcome
+			err := error(&event.Error{Op: "drive", Kind: event.ErrInternal, Message: "the drive ended its goroutine"})
+			defer func() {
+				cancel(nil)
+				l.finish(t, out, err)
+			}()
+			out, err = l.call(ctx, w)
 		})
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -133,8 +135,15 @@ func (s *Service) limitsOf(row *journal.Run) braid.Limits {
 }
 
 // make makes the agent of a run.
-func (s *Service) make(ctx context.Context, r *AgentRequest) (*braid.Agent, error) {
-	agent, err := s.options.Agent(ctx, *r)
+func (s *Service) make(ctx context.Context, r *AgentRequest) (agent *braid.Agent, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("making an agent panicked", "tenant", r.Tenant, "conversation", r.Conversation, "run", r.Run,
+				"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			agent, err = nil, unusable(&event.Error{Op: "agent", Kind: event.ErrInternal, Message: "making the agent failed"})
+		}
+	}()
+	agent, err = s.options.Agent(ctx, *r)
 	if err == nil {
 		err = agent.Err()
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -20,6 +21,8 @@ type MessageProcessor struct {
 	expects bool
 	// log is what was said, as far as this drive has seen it.
 	log messageLog
+	// told is the cause that the operator was told last.
+	told error
 }
 
 func (s *Service) messages(x *ExecutionContext, h *warmth) *MessageProcessor {
@@ -51,12 +54,37 @@ func (m *MessageProcessor) take(e event.Event) {
 		}
 	}
 	m.log.take(&e)
+	m.report(&e)
 	m.publisher.Publish(e)
 	m.h.seen.Store(e.Seq)
 	if observe := m.service.options.Observe; observe != nil {
 		durable := e // so that live events stay off the heap
 		observe(m.x.Principal.Tenant, &durable)
 	}
+}
+
+// report tells the operator why a step or a run failed, where the event does not say it: the panic of a tool, or
+// the text of an error that a model gave.
+func (m *MessageProcessor) report(e *event.Event) {
+	log := m.service.log
+	switch b := e.Body.(type) {
+	case *event.StepEnded:
+		if b.Err != nil && b.Err.Err != nil && (b.Step != event.StepTool || panicked(b.Err)) {
+			log.Warn("a step failed", "tenant", m.x.Principal.Tenant, "conversation", e.Conversation, "run", e.Run, "step", e.Step,
+				"error", b.Err, "cause", b.Err.Err)
+			m.told = b.Err.Err
+		}
+	case *event.RunEnded:
+		if b.Status == event.RunFailed && b.Err != nil && b.Err.Err != nil && !errors.Is(b.Err.Err, m.told) {
+			log.Error("a run failed", "tenant", m.x.Principal.Tenant, "conversation", e.Conversation, "run", e.Run,
+				"error", b.Err, "cause", b.Err.Err)
+		}
+	}
+}
+
+func panicked(err error) bool {
+	_, yes := errors.AsType[*braid.PanicError](err)
+	return yes
 }
 
 // end does what is to be done once a run has ended.

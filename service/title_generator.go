@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -122,9 +123,15 @@ func (g *TitleGenerator) begin(ctx context.Context, x *ExecutionContext, h *warm
 	default:
 	}
 	g.work.Go(func() {
-		title, err := g.make(ctx, x, agent)
-		g.note(x, h, title, err)
-		g.settle(x.Conversation, title)
+		title, err := "", error(&event.Error{Op: "title", Kind: event.ErrInternal, Message: "making the title ended its goroutine"})
+		defer func() {
+			if v := recover(); v != nil {
+				err = &event.Error{Op: "title", Kind: event.ErrInternal, Message: fmt.Sprintf("making the title panicked: %v", v)}
+			}
+			g.note(x, h, title, err)
+			g.settle(x.Conversation, title)
+		}()
+		title, err = g.make(ctx, x, agent)
 	})
 }
 

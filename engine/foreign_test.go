@@ -1,0 +1,408 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// panicText is what panics say: it may stand in no event.
+const panicText = "CANARY-4111"
+
+// badBlocks are contents that hold no usable block.
+func badBlocks() map[string][]event.Block {
+	return map[string][]event.Block{
+		"nil":         {nil},
+		"text":        {(*event.Text)(nil)},
+		"thinking":    {(*event.Thinking)(nil)},
+		"image":       {&event.Text{Text: "fine"}, (*event.Image)(nil)},
+		"document":    {(*event.Document)(nil)},
+		"media":       {(*event.Media)(nil)},
+		"call":        {(*event.ToolCall)(nil)},
+		"result":      {(*event.ToolResult)(nil)},
+		"citation":    {(*event.Citation)(nil)},
+		"code":        {(*event.Code)(nil)},
+		"code result": {(*event.CodeResult)(nil)},
+		"unknown":     {(*event.UnknownBlock)(nil)},
+		"in a result": {&event.ToolResult{Call: "c0", Content: []event.Block{(*event.Image)(nil)}}},
+	}
+}
+
+// misdeed is what foreign code does instead of working: it gives bad blocks, or does not come back.
+type misdeed struct {
+	name   string
+	blocks []event.Block
+	do     func()
+}
+
+func misdeeds() []misdeed {
+	list := []misdeed{
+		{name: "panics", do: func() { panic(panicText) }},
+		{name: "panics with an error", do: func() { panic(errors.New(panicText)) }},
+		{name: "nil map", do: func() { var m map[string]int; m[panicText] = 1 }},
+		{name: "ends its goroutine", do: runtime.Goexit},
+	}
+	for name, blocks := range badBlocks() {
+		list = append(list, misdeed{name: "nil block: " + name, blocks: blocks})
+	}
+	return list
+}
+
+// odd is a tool that is not made with Func.
+type odd struct{ call func() (braid.Output, error) }
+
+func (odd) Spec() braid.ToolSpec {
+	return braid.ToolSpec{Name: "odd", Description: "Odd.", Schema: json.RawMessage(`{"type":"object"}`)}
+}
+func (o odd) Call(context.Context, json.RawMessage) (braid.Output, error) { return o.call() }
+func (odd) Traits() braid.Traits                                          { return braid.Traits{Effect: event.EffectPure} }
+
+// entries are the ways by which foreign values come into a run. Each makes an agent whose one entry does it.
+var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
+	"tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return braid.New("a", answers(asksFor("odd", `{}`), says("done")), braid.Tools(odd{func() (braid.Output, error) {
+			ran.Add(1)
+			if m.do != nil {
+				m.do()
+			}
+			return braid.Output{Content: m.blocks}, nil
+		}}))
+	},
+	"two tools at once": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return braid.New("a", answers(asksFor("odd", `{}`, "odd", `{}`), says("done")), braid.Tools(odd{func() (braid.Output, error) {
+			ran.Add(1)
+			if m.do != nil {
+				m.do()
+			}
+			return braid.Output{Content: m.blocks}, nil
+		}}))
+	},
+	"function": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return braid.New("a", answers(asksFor("odd", `{}`), says("done")),
+			braid.Func("odd", "", func(context.Context, struct{}) ([]event.Block, error) {
+				ran.Add(1)
+				if m.do != nil {
+					m.do()
+				}
+				return m.blocks, nil
+			}, braid.Pure()))
+	},
+	"streaming tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return braid.New("a", answers(asksFor("odd", `{}`), says("done")),
+			braid.StreamFunc("odd", "", func(context.Context, struct{}) iter.Seq2[[]event.Block, error] {
+				return func(yield func([]event.Block, error) bool) {
+					ran.Add(1)
+					if m.do != nil {
+						m.do()
+					}
+					yield(m.blocks, nil)
+				}
+			}, braid.Pure()))
+	},
+	"sub-agent's tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		child := braid.New("child", answers(asksFor("odd", `{}`), says("done")), braid.Tools(odd{func() (braid.Output, error) {
+			ran.Add(1)
+			if m.do != nil {
+				m.do()
+			}
+			return braid.Output{Content: m.blocks}, nil
+		}}))
+		return braid.New("a", answers(asksFor("child", `{"input":"go"}`), says("done")), braid.AsTool(child, ""))
+	},
+	"model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return braid.New("a", badModel(m, ran))
+	},
+	"sub-agent's model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return braid.New("a", answers(asksFor("child", `{"input":"go"}`), says("done")), braid.AsTool(braid.New("child", badModel(m, ran)), ""))
+	},
+	"before run": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeRun) error {
+			misbehave(m, ran)
+			e.Input = append(e.Input, event.Message{Role: event.RoleUser, Content: m.blocks})
+			return nil
+		}))
+	},
+	"after run": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterRun) error {
+			misbehave(m, ran)
+			e.GoOn = m.blocks
+			return nil
+		}))
+	},
+	"before model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeModel) error {
+			misbehave(m, ran)
+			e.Request.Messages = append(e.Request.Messages, event.Message{Role: event.RoleUser, Content: m.blocks})
+			return nil
+		}))
+	},
+	"after model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterModel) error {
+			misbehave(m, ran)
+			e.Message.Content = m.blocks
+			return nil
+		}))
+	},
+	"before tools": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(context.Context, *braid.BeforeTools) error { misbehave(m, ran); return bad(m) }))
+	},
+	"before tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeTool) error {
+			misbehave(m, ran)
+			e.Tool = (*braid.FuncTool)(nil)
+			return bad(m)
+		}))
+	},
+	"after tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterTool) error {
+			misbehave(m, ran)
+			e.Result.Content = m.blocks
+			return nil
+		}))
+	},
+	"after tools": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(context.Context, *braid.AfterTools) error { misbehave(m, ran); return bad(m) }))
+	},
+	"message added": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.On(func(context.Context, *braid.MessageAdded) error { misbehave(m, ran); return bad(m) }))
+	},
+	"input guardrail": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, guardThat(m, ran, braid.GuardInput))
+	},
+	"output guardrail": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, guardThat(m, ran, braid.GuardOutput))
+	},
+	"result guardrail": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, guardThat(m, ran, braid.GuardResult))
+	},
+	"grants": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		return hooked(ran, braid.Permit(braid.Permissions{Ask: []string{"odd"}, Grants: badGrants{m, ran}}))
+	},
+	"model's name": func(m misdeed, ran *atomic.Int64) *braid.Agent {
+		a := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] { return chunks(says("hello")) }}
+		return braid.New("a", &nameless{script: a, after: 3, m: m, ran: ran})
+	},
+}
+
+func misbehave(m misdeed, ran *atomic.Int64) {
+	ran.Add(1)
+	if m.do != nil {
+		m.do()
+	}
+}
+
+// bad is the error of what can give no blocks.
+func bad(m misdeed) error {
+	if m.blocks != nil {
+		return (*event.Error)(nil)
+	}
+	return nil
+}
+
+func guardThat(m misdeed, ran *atomic.Int64, place braid.GuardPlace) braid.Part {
+	return braid.Guard("g", func(context.Context, string) (string, error) { misbehave(m, ran); return "", errors.New("no") }, place)
+}
+
+func badModel(m misdeed, ran *atomic.Int64) braid.Model {
+	return &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		return func(yield func(braid.Chunk, error) bool) {
+			ran.Add(1)
+			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "so far"}, nil) {
+				return
+			}
+			if m.do != nil {
+				m.do()
+			}
+			for i, b := range m.blocks {
+				if !yield(braid.Chunk{Kind: braid.ChunkBlock, Index: i + 1, Block: b}, nil) {
+					return
+				}
+			}
+			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		}
+	}}
+}
+
+// hooked is an agent that calls a tool once.
+func hooked(_ *atomic.Int64, part braid.Part) *braid.Agent {
+	return braid.New("a", answers(asksFor("odd", `{}`), says("done")),
+		braid.Tools(odd{func() (braid.Output, error) { return braid.TextOutput("result"), nil }}), part)
+}
+
+// badGrants keep no permission.
+type badGrants struct {
+	m   misdeed
+	ran *atomic.Int64
+}
+
+func (g badGrants) Granted(context.Context, braid.Grant) (bool, error) {
+	misbehave(g.m, g.ran)
+	return false, errors.New("no")
+}
+
+func (g badGrants) Grant(context.Context, braid.Grant) error { return nil }
+
+// nameless is a model whose Info misbehaves after some calls.
+type nameless struct {
+	*script
+	after int64
+	calls atomic.Int64
+	m     misdeed
+	ran   *atomic.Int64
+}
+
+func (n *nameless) Info() braid.ModelInfo {
+	if n.calls.Add(1) > n.after {
+		misbehave(n.m, n.ran)
+	}
+	return n.script.Info()
+}
+
+// script is a model that answers as told, by cycle.
+type script struct {
+	next func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error]
+}
+
+func (s *script) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:script"} }
+
+func (s *script) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return s.next(ctx, req)
+}
+
+func answers(list ...[]braid.Chunk) *script {
+	return &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		return chunks(list[min(req.Cycle, len(list))-1])
+	}}
+}
+
+func chunks(list []braid.Chunk) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		for _, c := range list {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+func says(text string) []braid.Chunk {
+	return []braid.Chunk{{Kind: braid.ChunkText, Text: text}, {Kind: braid.ChunkStop, Stop: event.StopEndTurn}}
+}
+
+// asksFor is an answer with tool calls: name, arguments, name, arguments.
+func asksFor(pairs ...string) []braid.Chunk {
+	var list []braid.Chunk
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list,
+			braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: fmt.Sprintf("c%d", i/2), Text: pairs[i]},
+			braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: pairs[i+1]})
+	}
+	return append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse})
+}
+
+// Whatever foreign code gives or does is an error of its call or its run: never the end of the process, and
+// never more than a few calls. What a panic says stands in no event.
+func TestForeignCodeIsAnErrorOfItsCall(t *testing.T) {
+	t.Parallel()
+	for name, make_ := range entries {
+		for _, m := range misdeeds() {
+			t.Run(name+"/"+m.name, func(t *testing.T) {
+				t.Parallel()
+				t.Run("run", func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						var ran atomic.Int64
+						conv := braid.NewConversation()
+						done := make(chan struct{})
+						go func() { // the code may end the goroutine
+							defer close(done)
+							_, _ = make_(m, &ran).Run(t.Context(), "go", braid.In(conv))
+						}()
+						<-done
+						check(t, conv, &ran)
+					})
+				})
+				t.Run("engine", func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { underAnEngine(t, m, make_) })
+				})
+			})
+		}
+	}
+}
+
+func userSays(text string) []event.Message {
+	return []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text}}}}
+}
+
+// underAnEngine drives a run until it has ended or waits.
+func underAnEngine(t *testing.T, m misdeed, agentOf func(misdeed, *atomic.Int64) *braid.Agent) {
+	t.Helper()
+	var ran atomic.Int64
+	store := journal.NewMemory(journal.MemoryOptions{})
+	conv := braid.Open(store, "c")
+	agent := agentOf(m, &ran)
+	local := engine.NewLocal(store, func(ctx context.Context, w engine.Work) (engine.Outcome, error) {
+		r, err := agent.Drive(ctx, conv, w.Run.ID, braid.Work{Mail: w.Mail, Draining: w.Draining})
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		return engine.Outcome{Status: r.Status, WakeAt: r.WakeAt}, nil
+	}, engine.Options{})
+	if err := local.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := local.Submit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
+		t.Fatal(err)
+	}
+	var status event.RunStatus
+	for range 30 {
+		time.Sleep(time.Minute)
+		runs, err := store.Runs(t.Context(), "c", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status = runs[0].Status; status.Ended() || status == event.RunWaiting {
+			break
+		}
+	}
+	if !status.Ended() && status != event.RunWaiting {
+		t.Errorf("after half an hour the run is %s, and the code was called %d times", status, ran.Load())
+	}
+	if err := local.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	check(t, conv, &ran)
+}
+
+func check(t *testing.T, conv *braid.Conversation, ran *atomic.Int64) {
+	t.Helper()
+	if n := ran.Load(); n == 0 || n > 8 {
+		t.Errorf("the foreign code was called %d times", n)
+	}
+	for e, err := range conv.Events(t.Context(), 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), panicText) {
+			t.Errorf("the panic's text stands in the log: %s", text)
+		}
+	}
+}

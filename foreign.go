@@ -1,0 +1,99 @@
+package braid
+
+import (
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/braidrun/braid/event"
+)
+
+// This file is where values and panics of code that Braid does not own come in: tools, hooks, models,
+// guardrails. What is wrong with them becomes an error of the call or of the run.
+
+// PanicError is the cause of an [event.Error] where code that Braid called panicked, or ended its
+// goroutine. Find it with errors.As. It is for the program's own log: no event, no stream and no
+// model has its text, because a panic may say anything.
+type PanicError struct {
+	// Value is what the code panicked with. It is nil where the code ended its goroutine.
+	Value any
+	// Stack is where it panicked.
+	Stack []byte
+}
+
+// Error implements error: the value and the stack.
+func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return "the goroutine was ended"
+	}
+	return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack)
+}
+
+// panicked makes an error of what a deferred function has recovered. what panicked, such as "the tool".
+func panicked(op, what string, value any) *event.Error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInternal, Message: what + " panicked", Err: &PanicError{Value: value, Stack: debug.Stack()},
+	}
+}
+
+// endedGoroutine is the error of code that called [runtime.Goexit].
+func endedGoroutine(op, what string) *event.Error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInternal, Message: what + " ended the goroutine that called it", Err: &PanicError{},
+	}
+}
+
+// shielded calls f and makes an error of its panic.
+func shielded(op, what string, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = panicked(op, what, v)
+		}
+	}()
+	return f()
+}
+
+// sound gives a usable error for one of foreign code: a nil pointer in it would panic where its text is asked for.
+func sound(err error) error {
+	if err != nil && isNil(err) {
+		return &event.Error{
+			Kind: event.ErrInternal, Message: fmt.Sprintf("the error is a nil %T", err), Hint: "return a nil of type error",
+		}
+	}
+	return err
+}
+
+// isNil reports whether an interface is nil or holds a nil pointer.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan:
+		return r.IsNil()
+	default:
+		return false
+	}
+}
+
+// hasNil reports whether one of the blocks is nil, or one inside of a tool's result.
+func hasNil(blocks []event.Block) bool {
+	for _, b := range blocks {
+		if isNil(b) {
+			return true
+		}
+		if r, ok := b.(*event.ToolResult); ok && hasNil(r.Content) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitBlock refuses a block that a log cannot keep.
+func fitBlock(b event.Block) error {
+	if hasNil([]event.Block{b}) {
+		return &event.Error{Kind: event.ErrInvalid, Message: "a block is nil", Hint: "leave it out"}
+	}
+	_, err := event.AppendBlock(nil, b)
+	return err
+}
