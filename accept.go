@@ -2,11 +2,12 @@ package braid
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-
-	"github.com/google/jsonschema-go/jsonschema"
+	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -26,7 +27,7 @@ func CheckAnswer(q *event.Asked, value any) error {
 	if err != nil {
 		return err
 	}
-	return acceptable(q, raw)
+	return acceptable(context.Background(), q, raw)
 }
 
 // answerJSON writes an answer as it is kept.
@@ -49,7 +50,7 @@ func answerJSON(value any) (json.RawMessage, error) {
 
 // acceptable holds an answer against its question, so that who gives one that does not fit
 // is told, and not the tool that asked. Null answers every question.
-func acceptable(q *event.Asked, value json.RawMessage) error {
+func acceptable(ctx context.Context, q *event.Asked, value json.RawMessage) error {
 	schema := q.Schema
 	if q.Name == PermissionQuestion && len(schema) == 0 {
 		schema = permissionSchema
@@ -60,23 +61,22 @@ func acceptable(q *event.Asked, value json.RawMessage) error {
 	if len(schema) == 0 || string(value) == "null" {
 		return nil
 	}
-	var s jsonschema.Schema
-	err := json.Unmarshal(schema, &s)
-	var resolved *jsonschema.Resolved
-	if err == nil {
-		resolved, err = s.Resolve(nil)
-	}
+	s, err := schemacheck.Compile(schema)
 	if err != nil {
-		return nil //nolint:nilerr // who asked gave a schema that is none: the answer is between them
+		return nil //nolint:nilerr // the tool asked with a schema that cannot be used: it checks the answer itself
 	}
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
+	err = s.Check(ctx.Done(), value)
+	_, misfit := errors.AsType[*schemacheck.Misfit](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, schemacheck.ErrStopped):
+		return ctx.Err()
+	case misfit, errors.Is(err, schemacheck.ErrBudget):
+		return unfitAnswer("the answer does not keep to the question's schema", "look at the question's schema and answer again", err)
+	default:
 		return unfitJSON("answer", err)
 	}
-	if err := resolved.Validate(v); err != nil {
-		return unfitAnswer("the answer does not keep to the question's schema", "look at the question's schema and answer again", err)
-	}
-	return nil
 }
 
 // plainYesNo reports whether a schema takes true and false and nothing else but null.

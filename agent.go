@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemacheck"
 )
 
 // Agent is a name, instructions, a model and tools. It holds no conversation,
@@ -226,7 +225,7 @@ func checkToolName(name string) error {
 	}
 }
 
-// checkSchema refuses what is no JSON schema of an object.
+// checkSchema refuses a tool whose schema is not a JSON schema of an object, or can never be checked.
 func checkSchema(spec ToolSpec) error {
 	bad := func(what string, cause error) error {
 		return &event.Error{
@@ -234,15 +233,12 @@ func checkSchema(spec ToolSpec) error {
 			Hint: `give a JSON schema such as {"type":"object","properties":{}}`, Err: cause,
 		}
 	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(spec.Schema, &s); err != nil {
-		return bad("is no JSON schema", err)
+	s, err := schemacheck.Compile(spec.Schema)
+	if err != nil {
+		return bad("cannot be used: "+err.Error(), err)
 	}
-	if s.Type != "object" {
+	if s.Type() != "object" {
 		return bad("does not describe an object", nil)
-	}
-	if _, err := s.Resolve(nil); err != nil {
-		return bad("cannot be resolved", err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -63,9 +64,9 @@ func AnswerType[T any]() Part {
 
 // answer is what an agent's answers are held to. It is safe for concurrent use.
 type answer struct {
-	schema   json.RawMessage
-	resolved *jsonschema.Resolved
-	output   *OutputSchema
+	schema  json.RawMessage
+	checked *schemacheck.Schema
+	output  *OutputSchema
 	// words ask for it where nothing else can.
 	words string
 	// tool takes it as arguments; nil where the schema cannot be that of a tool.
@@ -94,19 +95,15 @@ const (
 )
 
 func newAnswer(schema json.RawMessage, agent string) (*answer, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, err
-	}
-	resolved, err := s.Resolve(nil)
+	checked, err := schemacheck.Compile(schema)
 	if err != nil {
 		return nil, err
 	}
 	x := &answer{
-		schema: schema, resolved: resolved, output: &OutputSchema{Name: schemaName(agent), Schema: schema},
+		schema: schema, checked: checked, output: &OutputSchema{Name: schemaName(agent), Schema: schema},
 		words: "Answer with JSON alone, without any text around it. It must be valid under this JSON schema:\n" + string(schema),
 	}
-	if form, wrapped, ok := argumentsOf(schema, s.Type); ok {
+	if form, wrapped, ok := argumentsOf(schema, checked.Type()); ok {
 		x.tool = &answerTool{answer: x, wrapped: wrapped}
 		x.spec = ToolSpec{
 			Name: AnswerTool, Schema: form,
@@ -148,10 +145,13 @@ func answerFor[T any](agent string) (*answer, error) {
 	return x, nil
 }
 
+// codeSchema is the word that wires have for a schema that cannot be used.
+const codeSchema = "SCHEMA_INVALID"
+
 func badAnswerSchema(op string, err error) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInvalid, Message: "the schema of the answer is no JSON schema",
-		Hint: `give one such as {"type":"object","properties":{}}`, Err: err,
+		Op: op, Kind: event.ErrInvalid, Code: codeSchema, Message: "the schema of the answer cannot be used: " + err.Error(),
+		Hint: `pass a JSON schema such as {"type":"object","properties":{}}`, Err: err,
 	}
 }
 
@@ -296,44 +296,45 @@ func (x *answer) clash(agent string, o *offer) error {
 func (x *answer) takes(tool string) bool { return x != nil && x.tool != nil && tool == AnswerTool }
 
 // given is the answer of a scope as far as it has one: what the tool has taken, or else the
-// text of the last message. The error says what is wrong with that.
-func (x *answer) given(s *Scope) (json.RawMessage, error) {
+// text of the last message. The error says what is wrong with that. A check that takes long ends
+// when stop closes.
+func (x *answer) given(s *Scope, stop <-chan struct{}) (json.RawMessage, error) {
 	if r := s.lastResult(AnswerTool); r != nil && s.fresh == event.WhyToolResults {
 		if !r.IsError && len(r.Structured) > 0 {
 			return r.Structured, nil
 		}
 		return nil, errors.New("is none that the tool has taken")
 	}
-	return x.read(event.TextOf(s.words))
+	return x.read(event.TextOf(s.words), stop)
 }
 
 // read reads an answer in words. Models like to put a fence around it.
-func (x *answer) read(text string) (json.RawMessage, error) {
+func (x *answer) read(text string, stop <-chan struct{}) (json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if inside, ok := strings.CutPrefix(text, "```"); ok {
 		_, inside, _ = strings.Cut(inside, "\n")
 		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inside), "```"))
 	}
 	raw := json.RawMessage(text)
-	if err := x.check(raw); err != nil {
+	if err := x.check(raw, stop); err != nil {
 		return nil, err
 	}
 	return raw, nil
 }
 
-// check holds an answer against the schema. The error goes on from "the answer".
-func (x *answer) check(raw json.RawMessage) error {
-	if err := strictjson.Check(raw, strictjson.DefaultDepth); err != nil {
-		return &answerError{"is no JSON", err}
-	}
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return &answerError{"is no JSON", err}
-	}
-	if err := x.resolved.Validate(v); err != nil {
+// check checks an answer against the schema, until stop closes. The error goes on from "the answer".
+func (x *answer) check(raw json.RawMessage, stop <-chan struct{}) error {
+	err := x.checked.Check(stop, raw)
+	switch _, misfit := errors.AsType[*schemacheck.Misfit](err); {
+	case err == nil:
+		return nil
+	case misfit:
 		return &answerError{"does not keep to the schema that was asked for", err}
+	case errors.Is(err, schemacheck.ErrBudget), errors.Is(err, schemacheck.ErrStopped):
+		return &answerError{"could not be checked", err}
+	default:
+		return &answerError{"is no JSON", err}
 	}
-	return nil
 }
 
 // answerError is what is wrong with an answer: what may be told to anybody, and what holds
@@ -343,31 +344,13 @@ type answerError struct {
 	cause error
 }
 
-func (e *answerError) Error() string { return e.what + ": " + schemaWords(e.cause) }
+func (e *answerError) Error() string { return e.what + ": " + validText(cut(e.cause.Error())) }
 
 func (e *answerError) Unwrap() error { return e.cause }
 
-// schemaWords says what is wrong with a value in the words of the schema's library, without
-// the path that it went: "a.b: required: missing properties: …".
-func schemaWords(err error) string {
-	text := strings.TrimPrefix(err.Error(), "validating root: ")
-	for {
-		rest, ok := strings.CutPrefix(text, "validating /")
-		if !ok {
-			break
-		}
-		path, inner, ok := strings.Cut(rest, ": ")
-		if !ok {
-			break
-		}
-		text = inner
-		if !strings.HasPrefix(inner, "validating /") {
-			parts := slices.DeleteFunc(strings.Split(path, "/"), func(p string) bool { return p == "properties" })
-			text = strings.Join(parts, ".") + ": " + inner
-		}
-	}
-	return validText(cut(text))
-}
+// uncheckable reports whether nobody can say if an answer is valid. Asking for another one would
+// only cost as much again.
+func uncheckable(problem error) bool { return errors.Is(problem, schemacheck.ErrBudget) }
 
 // wanting is the error beside a run that has no answer in its form.
 func wanting(problem error) *event.Error {
@@ -375,9 +358,11 @@ func wanting(problem error) *event.Error {
 	if e, ok := errors.AsType[*answerError](problem); ok {
 		what = e.what
 	}
-	return &event.Error{
-		Kind: event.ErrInvalid, Message: "the answer " + what, Hint: "ask again, or make the schema easier to keep to", Err: problem,
+	kind, hint := event.ErrInvalid, "ask again, or make the schema easier to keep to"
+	if uncheckable(problem) {
+		kind, hint = event.ErrLimit, "make the schema simpler, with fewer references and alternatives, or ask for a shorter answer"
 	}
+	return &event.Error{Kind: kind, Message: "the answer " + what, Hint: hint, Err: problem}
 }
 
 // refused reports whether the scope's news is that the tool has not taken the answer.
@@ -461,7 +446,7 @@ func (t *answerTool) Call(ctx context.Context, args json.RawMessage) (Output, er
 		}
 		raw = in[wrapper]
 	}
-	if err := t.answer.check(raw); err != nil {
+	if err := t.answer.check(raw, ctx.Done()); err != nil {
 		return Output{}, &argumentsError{errors.New("the answer " + err.Error() + "; call the tool again with the whole answer")}
 	}
 	EndTurn(ctx)

@@ -244,7 +244,7 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 			Hint: "look at the conversation's questions; each is answered once",
 		}
 	}
-	if err := acceptable(&asked, value); err != nil {
+	if err := acceptable(ctx, &asked, value); err != nil {
 		return err
 	}
 	letter := journal.Mail{

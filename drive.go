@@ -443,7 +443,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 	}
 	in := Inputs{
 		Agent: agent, offer: s.offer(agent), Now: d.now, running: &d.running, agents: d, earlier: &d.view.spent,
-		answer: d.answerOf(s),
+		answer: d.answerOf(s), stop: d.ctx.Done(),
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken

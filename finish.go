@@ -35,7 +35,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	}
 	if x := d.answerOf(s); x != nil && ended.Status == event.RunCompleted && ended.Err == nil && cmd.Why != event.WhyDirectCall {
 		var problem error
-		if ended.Output, problem = x.given(s); problem != nil {
+		if ended.Output, problem = x.given(s, d.ctx.Done()); problem != nil {
 			ended.Err = wanting(problem)
 		}
 	}
@@ -141,7 +141,7 @@ func (d *driver) closeScope(s *Scope, cmd Command) {
 		output = s.talk.msgs[n-1].Content
 	}
 	if x := d.answerOf(s); x != nil && cmd.Err == nil {
-		raw, problem := x.given(s)
+		raw, problem := x.given(s, d.ctx.Done())
 		if problem != nil {
 			cmd.Err = wanting(problem)
 		} else {

@@ -2,10 +2,12 @@ package braid
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/planted"
+	"github.com/braidrun/braid/internal/schemacheck"
 )
 
 // Do is what [Next] wants done.
@@ -64,6 +66,8 @@ type Inputs struct {
 	earlier *event.Spent
 	// answer is what the scope's answer is held to; nil for nothing.
 	answer *answer
+	// stop closes when the run is to end: checking an answer then ends, too.
+	stop <-chan struct{}
 	// running tells the steps that this driver runs now. A step that has begun
 	// in the log and is not among them was in flight when another driver died.
 	running *running
@@ -247,7 +251,13 @@ func endOfTurn(s *Scope, in Inputs) Command {
 		return finish(event.WhyNothing, event.StopEndTurn, nil)
 	case event.StopEndTurn, event.StopSequence, event.StopToolUse:
 		if in.answer != nil && !s.hooked {
-			if _, problem := in.answer.given(s); problem != nil {
+			_, problem := in.answer.given(s, in.stop)
+			switch {
+			case errors.Is(problem, schemacheck.ErrStopped):
+				return Command{Do: DoWait, Why: event.WhyWaiting} // the run is about to be cancelled
+			case uncheckable(problem):
+				return finish(event.WhyFailed, event.StopError, wanting(problem))
+			case problem != nil:
 				return answerAgain(s, in, in.answer.mend(in.Agent.named(s.asks), problem))
 			}
 		}
@@ -262,7 +272,7 @@ func endOfTurn(s *Scope, in Inputs) Command {
 // a result what was wrong.
 func answerAgain(s *Scope, in Inputs, words string) Command {
 	if l := in.Agent.limits.Answers; l > 0 && s.asked >= l {
-		_, problem := in.answer.given(s)
+		_, problem := in.answer.given(s, in.stop)
 		err := wanting(problem)
 		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.Answers"
 		return finish(event.WhyLimit, event.StopLimitAnswers, err)

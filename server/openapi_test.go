@@ -107,7 +107,7 @@ var ownOperations = map[string]operation{
 		headers: map[string]string{"Idempotency-Key": "The same key and body is the same run.", "Prefer": "respond-async answers at once.", "Traceparent": "The distributed trace (W3C) that the run belongs to."},
 		answers: map[int]answered{
 			200: {"The stream, or the result.", typeOf[native.Result](), "text/event-stream"}, 202: {"The run was accepted, or waits for a person.", typeOf[accepted](), ""},
-			409: {"Another run is open, or the conversation is archived.", typeOf[native.ErrorBody](), ""}, 422: {"There is no such model, or the key came with another body.", typeOf[native.ErrorBody](), ""},
+			409: {"Another run is open, or the conversation is archived.", typeOf[native.ErrorBody](), ""}, 422: {"There is no such model, the output_schema cannot be used, or the key came with another body.", typeOf[native.ErrorBody](), ""},
 			502: {"The run failed.", typeOf[native.ErrorBody](), ""}, 504: {"The run's time was over; this is what there is.", typeOf[native.Result](), ""},
 		},
 	},

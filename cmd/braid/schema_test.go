@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemacheck/hostile"
 )
 
 const cityForm = `{"type":"object","properties":{"city":{"type":"string"},"people":{"type":"integer"}},"required":["city","people"]}`
@@ -59,6 +60,12 @@ func TestAnAnswerInAForm(t *testing.T) {
 		p, _, errs := testProcess(t, nil, "run", "--schema", wrong, "Where?")
 		if code := p.run(t.Context()); code != event.ErrInvalid.Info().Exit {
 			t.Errorf("%s: %d, %s", wrong, code, errs)
+		}
+	}
+	for _, s := range hostile.Schemas() {
+		p, _, errs := testProcess(t, nil, "run", "--model", "demo:assistant", "--schema", s.Text, "Where?")
+		if code := p.run(t.Context()); code != event.ErrInvalid.Info().Exit || !strings.Contains(errs.String(), "cannot be used") {
+			t.Errorf("%s: %d, %s", s.Name, code, errs)
 		}
 	}
 }

@@ -32,6 +32,7 @@ var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/stall",
 	"internal/standin", "internal/partialjson", "internal/cursor", "internal/awsframes", "internal/sigv4", "internal/ownhost",
+	"internal/schemacheck",
 }
 
 // testLibraries lists what any test may import.
@@ -166,6 +167,7 @@ var rooms = []room{
 	{dir: "internal/sigv4"},
 	{dir: "internal/ownhost"},
 	{dir: "internal/recordings", from: []string{"go.yaml.in/yaml"}},
+	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/schemaform", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "internal/wirename", own: []string{""}},
 	{dir: "internal/upstream", own: []string{"event", "secret"}},

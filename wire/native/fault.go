@@ -55,6 +55,7 @@ const (
 	CodeKeyBoundToUser   = "KEY_BOUND_TO_USER"
 	CodeKeyOutlived      = "KEY_OUTLIVED"
 	CodeAnswerNotYours   = "ANSWER_NOT_YOURS"
+	CodeSchemaInvalid    = "SCHEMA_INVALID"
 )
 
 // CodeInfo is what a code means.
@@ -89,6 +90,7 @@ var codes = [...]CodeInfo{
 	{CodeKeyBoundToUser, event.ErrPermission, 403},
 	{CodeKeyOutlived, event.ErrPermission, 403},
 	{CodeAnswerNotYours, event.ErrPermission, 403},
+	{CodeSchemaInvalid, event.ErrInvalid, 422},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -1,0 +1,48 @@
+package schemacheck
+
+import "strconv"
+
+// measured is what is known of a schema: how many schemas apply to a value through it, counted
+// once for each way, and the longest of these ways.
+type measured struct {
+	open          bool
+	spread, chain int
+}
+
+// measure refuses schemas that apply to one value without end, or too often.
+func (c *compiler) measure() {
+	if c.refusal != nil {
+		return
+	}
+	known := make(map[*rule]*measured, len(c.rules))
+	for _, r := range c.rules {
+		c.spread(r, known, 0)
+	}
+}
+
+// spread recurses over schemas that apply to the same value, maxChain deep at most.
+func (c *compiler) spread(r *rule, known map[*rule]*measured, depth int) *measured {
+	if m := known[r]; m != nil {
+		if m.open {
+			c.refuse(r.at, "the schema refers to itself without end; let it refer to itself for properties or items only")
+		}
+		return m
+	}
+	m := &measured{open: true, spread: 1, chain: 1}
+	known[r] = m
+	if depth > maxChain {
+		c.refuse(r.at, "references lead on through more than "+strconv.Itoa(maxChain)+" schemas")
+	}
+	r.inPlace(c, func(s *rule) {
+		if c.refusal != nil {
+			return
+		}
+		below := c.spread(s, known, depth+1)
+		m.spread = min(m.spread+below.spread, maxSpread+1)
+		m.chain = max(m.chain, below.chain+1)
+	})
+	if m.open = false; m.spread > maxSpread || m.chain > maxChain {
+		c.refuse(r.at, "references and alternatives multiply: more than "+strconv.Itoa(maxSpread)+" schemas would apply to one value")
+	}
+	return m
+}

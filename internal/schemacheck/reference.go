@@ -1,0 +1,98 @@
+package schemacheck
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// resolveAll resolves the references of all schemas. What a reference names may hold more of them.
+func (c *compiler) resolveAll() {
+	for len(c.pending) > 0 && c.refusal == nil {
+		r := c.pending[len(c.pending)-1]
+		c.pending = c.pending[:len(c.pending)-1]
+		if r.refText != "" {
+			r.ref, _ = c.resolve(r, r.refText)
+		}
+		if r.dynamicText != "" {
+			if r.dynamic, r.anchor = c.resolve(r, r.dynamicText); r.anchor != "" {
+				c.anchored = true
+			}
+		}
+	}
+}
+
+// resolve finds the schema that a reference names. dynamic is the name of the dynamic anchor that
+// it names, if it does.
+func (c *compiler) resolve(r *rule, ref string) (target *rule, dynamic string) {
+	missing := func() (*rule, string) {
+		c.refuse(r.at, "the reference "+strconv.Quote(clip(ref, 80))+" names nothing in the schema, and nothing is fetched")
+		return nil, ""
+	}
+	u, err := url.Parse(ref)
+	if err != nil {
+		return missing()
+	}
+	u = r.home.base.ResolveReference(u)
+	fragment := u.Fragment
+	base := *u
+	base.Fragment, base.RawFragment = "", ""
+	home := c.resources[base.String()]
+	switch {
+	case home == nil:
+		return missing()
+	case fragment != "" && fragment[0] != '/':
+		a, ok := home.anchors[fragment]
+		if !ok {
+			return missing()
+		}
+		if a.dynamic {
+			dynamic = fragment
+		}
+		a.rule.named = true
+		return a.rule, dynamic
+	}
+	n := home.root.follow(fragment)
+	if n == nil {
+		return missing()
+	}
+	target = c.compile(n, c.homeOf(n))
+	target.named = true
+	return target, ""
+}
+
+// homeOf is the resource that a place of the schema belongs to.
+func (c *compiler) homeOf(n *value) *resource {
+	for ; n != nil; n = n.up {
+		if r := c.rules[n]; r != nil {
+			return r.home
+		}
+	}
+	return c.resources[""]
+}
+
+// follow goes along a JSON pointer; nil is nowhere.
+func (v *value) follow(pointer string) *value {
+	if pointer == "" {
+		return v
+	}
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		switch v.kind {
+		case '{':
+			v = v.get(step)
+		case '[':
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v.vals) {
+				return nil
+			}
+			v = v.vals[i]
+		default:
+			return nil
+		}
+		if v == nil {
+			return nil
+		}
+	}
+	return v
+}
