@@ -95,10 +95,12 @@ type Changes struct {
 
 // Model is a model that a run may name. Why says why it is not available.
 type Model struct {
-	Name      string `json:"name"`
-	Simulated bool   `json:"simulated"`
-	Available bool   `json:"available"`
-	Why       string `json:"why,omitempty"`
+	Name string `json:"name"`
+	// Aliases are other names of it.
+	Aliases   []string `json:"aliases,omitempty"`
+	Simulated bool     `json:"simulated"`
+	Available bool     `json:"available"`
+	Why       string   `json:"why,omitempty"`
 }
 
 // data is a list that has no pages.

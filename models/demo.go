@@ -25,7 +25,7 @@ func openDemo(g *opening) (braid.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isPath(name) {
+	if g.trusted && isPath(name) {
 		return demoFile(name, opts)
 	}
 	m, err := demo.Load(name, opts...)

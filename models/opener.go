@@ -67,9 +67,13 @@ func (o *Opener) Open(ref string) (braid.Model, error) {
 }
 
 // OpenNamed is Open for a reference that comes from a user of the program: a
-// provider and a model, without settings and without a file.
+// provider and a model, without settings and without a file. [Named] checks it.
 func (o *Opener) OpenNamed(ref string) (braid.Model, error) {
-	return o.open(strings.TrimSpace(ref), false)
+	name, err := Named(ref)
+	if err != nil {
+		return nil, err
+	}
+	return o.open(name, false)
 }
 
 // Detect is [Detect] in the opener's environment.
@@ -86,12 +90,7 @@ func (o *Opener) open(ref string, trusted bool) (braid.Model, error) {
 	}
 	g := &opening{env: o.env, provider: p}
 	g.name, g.query, g.asked = strings.Cut(rest, "?")
-	if !trusted && (g.asked || p.name == "demo" && isPath(g.name) || len(ref) > maxNamed) {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelNotFound, Message: "A model cannot be asked for by settings or by a file here.",
-			Hint: "name a provider and a model, such as anthropic:claude-sonnet-5-5",
-		}
-	}
+	g.trusted = trusted
 	m, err := p.open(g)
 	if err != nil {
 		return nil, err
@@ -104,9 +103,6 @@ func (o *Opener) open(ref string, trusted bool) (braid.Model, error) {
 	}
 	return withCost(m, o.prices, g.place), nil
 }
-
-// maxNamed bounds what users name.
-const maxNamed = 200
 
 // limit makes a model keep to the limits that its key has.
 func (o *Opener) limit(m braid.Model, g *opening) (braid.Model, error) {
@@ -135,6 +131,8 @@ type opening struct {
 	// and asked says that there is one.
 	name, query string
 	asked       bool
+	// trusted says that the reference may name a file; [Named] has checked any other.
+	trusted bool
 	// place is where the model is served: "" for the vendor's usual address, a
 	// region, or a host. Opening it sets it.
 	place string

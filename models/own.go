@@ -26,14 +26,14 @@ type Own struct {
 // OpenOwn opens a model with a key, a region and a price of its own. Its errors are those of
 // [Opener.OpenNamed]; a key for a provider that takes none is of kind ErrInvalid.
 func (o *Opener) OpenOwn(own Own) (braid.Model, error) {
-	ref := strings.TrimSpace(own.Ref)
+	ref, err := Named(own.Ref)
+	if err != nil {
+		return nil, err
+	}
 	name, _, _ := strings.Cut(ref, ":")
 	opener := o
 	if !own.Key.Empty() || own.Region != "" {
-		p, known := providerOf(name)
-		if !known {
-			return nil, unknown(ref)
-		}
+		p, _ := providerOf(name) // Named knows it
 		if !own.Key.Empty() && len(p.keys) == 0 {
 			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: p.title + " takes no key", Hint: "leave the key out"}
 		}

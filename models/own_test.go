@@ -69,7 +69,7 @@ func TestOpenOwn(t *testing.T) {
 		t.Errorf("it costs %d (%v)", nano, known)
 	}
 	for ref, kind := range map[string]event.ErrorKind{
-		"demo:tour": event.ErrInvalid, "nobody:x": event.ErrModelNotFound, "demo:./file.yaml": event.ErrInvalid,
+		"demo:tour": event.ErrInvalid, "nobody:x": event.ErrModelNotFound, "demo:./file.yaml": event.ErrModelNotFound,
 		"anthropic:x?base=http://127.0.0.1": event.ErrModelNotFound,
 	} {
 		if _, err := o.OpenOwn(models.Own{Ref: ref, Key: secret.New("tenant")}); !errors.Is(err, kind) {

@@ -99,7 +99,8 @@ func TestAdministration(t *testing.T) {
 	if strings.Contains(string(all), planted) || strings.Contains(string(all), token[20:]) {
 		t.Errorf("the audit holds a secret: %s", all)
 	}
-	s.json(204, "DELETE", here+"/models/small", "", acme...)
+	s.json(403, "DELETE", here+"/models/small", "", acme...) // it is asked with the operator's credential
+	s.json(204, "DELETE", here+"/models/small", "")
 	s.json(404, "GET", here+"/models/small", "", acme...)
 	// Revoked by itself: the answer comes, and it is the last one.
 	if k := s.json(200, "DELETE", here+"/keys/"+key["id"].(string), "", acme...); k["revoked_at"] == nil {

@@ -12,14 +12,6 @@ type statusBody struct {
 	Status string `json:"status"`
 }
 
-// modelBody is a model that a run may name. Why says why it is not available.
-type modelBody struct {
-	Name      string `json:"name"`
-	Simulated bool   `json:"simulated"`
-	Available bool   `json:"available"`
-	Why       string `json:"why,omitempty"`
-}
-
 // list is a list that has no pages.
 type list[T any] struct {
 	Data []T `json:"data"`
@@ -49,15 +41,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	writeJSON(w, http.StatusOK, statusBody{"ready"})
-	return nil
-}
-
-// listModels lists what a run may name as its model.
-func (s *Server) listModels(w http.ResponseWriter, r *http.Request) error {
-	out := list[modelBody]{Data: []modelBody{}}
-	for _, m := range s.service.Models(r.Context()) {
-		out.Data = append(out.Data, modelBody{m.Name, m.Simulated, m.Why == "", m.Why})
-	}
-	writeJSON(w, http.StatusOK, out)
 	return nil
 }

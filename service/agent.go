@@ -37,7 +37,10 @@ type AgentRequest struct {
 
 // Model is what a list of models says about one.
 type Model struct {
-	Name      string
+	// Name is what a run names.
+	Name string
+	// Aliases are other names of it.
+	Aliases   []string
 	Simulated bool
 	// Why says why it cannot be used now; empty means that it can.
 	Why string

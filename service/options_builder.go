@@ -3,21 +3,19 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/directory"
 )
 
 // DefaultTenant is the one that a server without settings serves. Its runs may name models by
 // provider and name where the directory does not know them.
-const DefaultTenant = "default"
+const DefaultTenant = directory.DefaultTenant
 
 // OptionsBuilder makes of an [ExecutionContext] what its agent is made with: the system prompt,
 // the model with its key, the limits, tools, permissions and sub-agents. It decides and begins
@@ -165,46 +163,6 @@ func (b *OptionsBuilder) subAgent(
 	a.Limits = within(braid.Limits{}, &spec.Limits)
 	a.Permissions = permissions(&spec.Permissions)
 	return a, nil
-}
-
-// model finds what a name stands for in the tenant. A name that the directory does not know is the
-// default tenant's to use, as a server without settings has it.
-func (b *OptionsBuilder) model(ctx context.Context, x *ExecutionContext, name string) (string, *OwnModel, error) {
-	if b.Directory == nil {
-		return name, nil, nil
-	}
-	may := x.Tenant.Policy.Models
-	if name == "" && len(may) == 0 {
-		return "", nil, nil
-	}
-	m, err := b.Directory.Model(ctx, x.Tenant.ID, name)
-	switch {
-	case errors.Is(err, event.ErrModelNotFound) && name != "" && len(may) == 0 && x.Tenant.ID == DefaultTenant:
-		return name, nil, nil
-	case err != nil:
-		return "", nil, err
-	case len(may) > 0 && !slices.Contains(may, m.ID):
-		return "", nil, noModel("the tenant may not use this model", nil)
-	}
-	key, err := b.Directory.Credential(ctx, m)
-	if errors.Is(err, event.ErrModelAuth) {
-		return "", nil, noModel("there is no key for this model", err)
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	// What a tenant has entered for itself is not paid for with the operator's key.
-	if m.Tenant != "" && m.Tenant != DefaultTenant && key.Empty() && m.Provider != "demo" {
-		return "", nil, noModel("there is no key for this model", nil)
-	}
-	return m.Provider + ":" + m.Name, &OwnModel{Model: m, Key: key}, nil
-}
-
-func noModel(message string, cause error) error {
-	return &event.Error{
-		Op: "model", Kind: event.ErrModelNotFound, Code: "MODEL_NOT_FOUND", Message: message,
-		Hint: "name another model, or ask who administers the tenant", Err: cause,
-	}
 }
 
 // SystemPrompt puts the parts of a system prompt under one another: the tenant's, the agent's own

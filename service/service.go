@@ -44,7 +44,8 @@ type Options struct {
 	// directory's entry of it. nil means that no model is asked: a title is then the first words
 	// that were said.
 	OpenModel func(ctx context.Context, ref string, own *OwnModel) (braid.Model, error)
-	// Models lists what Agent takes; nil means that nobody knows.
+	// Models lists the models that Agent takes by name without the directory; nil means that nobody
+	// knows.
 	Models func(ctx context.Context) []Model
 	// Forget removes what a conversation has beside its log and its row, such as files. It
 	// is called between the two, and again where it failed and somebody tries again. nil
@@ -183,12 +184,4 @@ func (s *Service) head(ctx context.Context, conversation, run string) (journal.R
 
 func (s *Service) queue(ctx context.Context, conversation string) ([]journal.Run, error) {
 	return s.options.Journal.(journal.Queuer).Queue(ctx, conversation) //nolint:forcetypeassert // New has looked
-}
-
-// Models lists what a run may name as its model.
-func (s *Service) Models(ctx context.Context) []Model {
-	if s.options.Models == nil {
-		return nil
-	}
-	return s.options.Models(ctx)
 }

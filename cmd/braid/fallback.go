@@ -44,6 +44,18 @@ func (p *process) openAs(s *settings, ref string) (braid.Model, error) {
 	return o.Open(ref)
 }
 
+// openNamed opens a model that somebody else than the operator names: no file, no address.
+func (p *process) openNamed(s *settings, name string) (braid.Model, error) {
+	if p.openRef != nil {
+		return p.openRef(name)
+	}
+	o, err := p.opener(s)
+	if err != nil {
+		return nil, err
+	}
+	return o.OpenNamed(name)
+}
+
 // readPrices lays a person's table of prices over the one that is built in.
 func readPrices(file string) (*pricing.Table, error) {
 	if file == "" {
@@ -145,7 +157,7 @@ func (p *process) nameable(s *settings, own string, simulated bool) ([]service.M
 	}
 	for _, standing := range o.Survey(nil) {
 		for _, m := range standing.Models {
-			if !m.Simulated && modelAllowed(m.Ref) {
+			if _, err := models.Named(m.Ref); !m.Simulated && err == nil {
 				add(service.Model{Name: m.Ref})
 			}
 		}

@@ -236,11 +236,11 @@ func TestModelsThatClientsMayName(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]bool{
 		"demo": true, "demo:tour": true, "anthropic:claude-opus-5-5": true, "openai:Qwen/Qwen3-8B": true, "bedrock:us.amazon.nova-pro-v1:0": true,
-		"": false, "anthropic": false, "demo:./x.yaml": false, "demo:x.yml": false, "demo:a/b": false, "openai:x?base=http://evil.example": false, "demo?speed=1": false,
+		"": false, "anthropic": true, "demo:./x.yaml": false, "demo:x.yml": false, "demo:a/b": false, "openai:x?base=http://evil.example": false, "demo?speed=1": false,
 		`openai:a\b`: false, "openai:" + strings.Repeat("x", 200): false,
 	} {
-		if got := modelAllowed(ref); got != want {
-			t.Errorf("%s: %v", ref, got)
+		if _, err := models.Named(ref); (err == nil) != want {
+			t.Errorf("%s: %v", ref, err)
 		}
 	}
 	p, _, _ := real(t, map[string]string{"ANTHROPIC_API_KEY": "k"})

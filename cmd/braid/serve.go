@@ -457,15 +457,5 @@ func words(list string) []string {
 	return out
 }
 
-// modelAllowed reports whether a run may ask for a model beside the server's own: one
-// that is no file of this machine, and has no settings.
-func modelAllowed(ref string) bool {
-	provider, name, ok := strings.Cut(ref, ":")
-	if provider == "demo" && (strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
-		return false
-	}
-	return ok && provider != "" && name != "" && len(ref) <= 200 && !strings.ContainsAny(ref, `\?`) || ref == "demo"
-}
-
 // detected is the server's own model.
 func (p *process) detected(ref string) string { return models.Detect(p.getenv, ref).Model }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -32,8 +31,10 @@ type agents struct {
 	mcp    *mcpServers
 	skills *skill.Set
 	tells  *observer
-	ref    string
-	info   braid.ModelInfo
+	// ref is the reference of the server's own model, first the model itself.
+	ref   string
+	first braid.Model
+	info  braid.ModelInfo
 	// others are asked where the server's own model fails.
 	others []braid.Model
 	// known are the models that a run may name, as far as their names are known.
@@ -41,20 +42,19 @@ type agents struct {
 	// scratch holds a folder for each conversation that has files.
 	scratch string
 
-	mu     sync.Mutex
-	models map[string]braid.Model
-	own    ownModels
+	named namedModels
+	own   ownModels
 }
 
 // openAgents opens the model and the tools, so that what is wrong with them is told
 // when the server starts.
 func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger) (*agents, error) {
-	a := &agents{p: p, cfg: cfg, ref: p.detected(cfg.Model), models: map[string]braid.Model{}, sealed: func() {}}
-	model, err := a.model(a.ref)
+	a := &agents{p: p, cfg: cfg, ref: p.detected(cfg.Model), sealed: func() {}}
+	model, err := p.openAs(&cfg.settings, a.ref)
 	if err != nil {
 		return nil, err
 	}
-	a.info = model.Info()
+	a.first, a.info = model, model.Info()
 	if a.others, err = p.fallbacks(&cfg.settings, model, nil); err != nil {
 		return nil, err
 	}
@@ -173,24 +173,6 @@ func (a *agents) workspace(_ context.Context, x *service.ExecutionContext) (*ser
 // isName reports whether a conversation's id can name a folder of its own.
 func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }
 
-// model opens a model once: it holds connections.
-func (a *agents) model(ref string) (braid.Model, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if m := a.models[ref]; m != nil {
-		return m, nil
-	}
-	m, err := a.p.openAs(&a.cfg.settings, ref)
-	if err != nil {
-		return nil, err
-	}
-	const most = 64 // what a client names must not fill the memory
-	if len(a.models) < most {
-		a.models[ref] = m
-	}
-	return m, nil
-}
-
 // agent makes the agent of a run.
 func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
 	a.mcp.refresh(ctx)
@@ -285,29 +267,16 @@ func chosen(tools []braid.Tool, patterns []string) []braid.Tool {
 	})
 }
 
-// open opens the model of an agent: what a run asks this server for by name, or one of the
+// open opens the model of an agent: the server's own for "", one that a run names, or one of the
 // directory's, which own is.
 func (a *agents) open(_ context.Context, ref string, own *service.OwnModel) (braid.Model, error) {
-	if own != nil && a.p.openRef == nil {
+	switch {
+	case own != nil && a.p.openRef == nil:
 		return a.openOwn(own)
+	case ref == "" || ref == a.ref:
+		return a.first, nil
 	}
-	if ref == "" {
-		ref = a.ref
-	}
-	if ref != a.ref && !modelAllowed(ref) {
-		return nil, &event.Error{
-			Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",
-			Hint: "name one as provider:model; GET /v1/models lists some",
-		}
-	}
-	model, err := a.model(ref)
-	if errors.Is(err, event.ErrModelAuth) {
-		return nil, &event.Error{
-			Kind: event.ErrModelNotFound, Message: "this server has no key for that model", Hint: "name another, or let the operator give it one",
-			Err: err,
-		}
-	}
-	return model, err
+	return a.openNamed(ref)
 }
 
 // least is the smaller of two bounds, of which 0 is none.

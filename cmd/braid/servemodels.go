@@ -1,13 +1,67 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service"
 )
+
+// namedModels are the models that runs have asked for by provider and name. The zero value is ready
+// for use.
+type namedModels struct {
+	mu   sync.Mutex
+	open map[string]braid.Model
+}
+
+// mostNamedModels bounds how many of them stay open: what clients name must not fill the memory.
+const mostNamedModels = 64
+
+// openNamed opens a model that a run names, once: it holds connections. The name is the run's own text,
+// so it is checked here, and never opened as the operator's references are.
+func (a *agents) openNamed(ref string) (braid.Model, error) {
+	name, err := models.Named(ref)
+	if err != nil {
+		return nil, &event.Error{
+			Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",
+			Hint: "name one as provider:model; GET /v1/models lists some", Err: err,
+		}
+	}
+	a.named.mu.Lock()
+	defer a.named.mu.Unlock()
+	if m := a.named.open[name]; m != nil {
+		return m, nil
+	}
+	m, err := a.p.openNamed(&a.cfg.settings, name)
+	if err != nil {
+		return nil, forTenant(err)
+	}
+	if a.named.open == nil {
+		a.named.open = make(map[string]braid.Model)
+	}
+	if len(a.named.open) < mostNamedModels {
+		a.named.open[name] = m
+	}
+	return m, nil
+}
+
+// forTenant is what a tenant is told where a model cannot be opened. The cause names variables of the
+// environment, addresses and files, so it is for the operator's log alone.
+func forTenant(err error) error {
+	e := &event.Error{
+		Kind: event.ErrModelNotFound, Message: "this server cannot open that model", Hint: "name another model, or ask the operator of this service",
+		Err: err,
+	}
+	if errors.Is(err, event.ErrModelAuth) {
+		e.Message = "this server has no key for that model"
+	}
+	return e
+}
 
 // ownModels are the models of the directory that are open: one holds connections, and its key. The
 // zero value is ready for use.
@@ -16,28 +70,39 @@ type ownModels struct {
 	open map[ownName]*ownModel
 }
 
+// ownName names an entry of the directory. Another entry may have had the name before, so what is kept
+// under it also says which entry it is of.
 type ownName struct{ tenant, id string }
 
 type ownModel struct {
 	model braid.Model
-	// revision is that of the directory's entry: another one is another model, or another key.
+	// entry is the directory's entry that the model was opened from.
+	entry ownEntry
+	used  time.Time
+}
+
+// ownEntry tells one state of one entry of the directory from every other one.
+type ownEntry struct {
+	// life is the entry's: one that is deleted and made again has another one.
+	life string
+	// revision counts the entry's changes.
 	revision int64
-	used     time.Time
 }
 
 const (
-	// mostOwn bounds how many are open, ownIdle how long one is that nobody uses.
+	// mostOwn bounds how many models of the directory stay open.
 	mostOwn = 1024
+	// ownIdle is how long one stays open that nobody uses.
 	ownIdle = 10 * time.Minute
 )
 
-// openOwn opens a model of the directory with its key, once for each of its revisions.
+// openOwn opens a model of the directory with its key, once for each state of its entry.
 func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
-	name := ownName{own.Tenant, own.ID}
+	name, entry := ownName{own.Tenant, own.ID}, ownEntry{own.Life, own.Revision}
 	now := time.Now()
 	a.own.mu.Lock()
 	defer a.own.mu.Unlock()
-	if m := a.own.open[name]; m != nil && m.revision == own.Revision {
+	if m := a.own.open[name]; m != nil && m.entry == entry {
 		m.used = now
 		return m.model, nil
 	}
@@ -49,7 +114,7 @@ func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
 		Ref: own.Provider + ":" + own.Name, Key: own.Key, Region: own.Region, Price: own.Prices.Price(),
 	})
 	if err != nil {
-		return nil, err
+		return nil, forTenant(err)
 	}
 	for k, m := range a.own.open {
 		if now.Sub(m.used) > ownIdle || len(a.own.open) >= mostOwn {
@@ -59,6 +124,29 @@ func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
 	if a.own.open == nil {
 		a.own.open = make(map[ownName]*ownModel)
 	}
-	a.own.open[name] = &ownModel{model: model, revision: own.Revision, used: now}
+	a.own.open[name] = &ownModel{model: model, entry: entry, used: now}
 	return model, nil
+}
+
+// forgetModels closes the models of the directory that nobody has used for a while, and those whose
+// entry is there no longer. is says whether an entry is still there.
+func (a *agents) forgetModels(ctx context.Context, is func(ctx context.Context, tenant, id, life string) (bool, error)) error {
+	a.own.mu.Lock()
+	open := make(map[ownName]*ownModel, len(a.own.open))
+	for name, m := range a.own.open {
+		open[name] = m
+	}
+	a.own.mu.Unlock()
+	for name, m := range open {
+		there, err := is(ctx, name.tenant, name.id, m.entry.life)
+		if err != nil {
+			return err
+		}
+		a.own.mu.Lock()
+		if now := a.own.open[name]; now == m && (!there || time.Since(m.used) > ownIdle) {
+			delete(a.own.open, name)
+		}
+		a.own.mu.Unlock()
+	}
+	return nil
 }

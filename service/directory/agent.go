@@ -13,6 +13,8 @@ import (
 type Agent struct {
 	Tenant string `json:"tenant"`
 	ID     string `json:"id"`
+	// Life tells the agent from others that had its id in an erased tenant. It is not shown.
+	Life   string `json:"-"`
 	Status Status `json:"status"`
 	// Version is the one that Spec is of, and Newest the last one that there is: 1, 2, 3 …
 	Version   int `json:"version"`
@@ -69,7 +71,7 @@ type AgentVersion struct {
 }
 
 const (
-	agentColumns = `a.tenant, a.id, a.status, a.version, a.revision, a.created, a.updated, v.version, v.doc`
+	agentColumns = `a.tenant, a.id, a.life, a.status, a.version, a.revision, a.created, a.updated, v.version, v.doc`
 	selectAgent  = `SELECT ` + agentColumns + ` FROM agent a JOIN agent_version v ON v.tenant = a.tenant AND v.agent = a.id`
 )
 
@@ -77,7 +79,7 @@ func scanAgent(scan func(...any) error) (Agent, error) {
 	var a Agent
 	var created, updated int64
 	var doc string
-	if err := scan(&a.Tenant, &a.ID, &a.Status, &a.Newest, &a.Revision, &created, &updated, &a.Version, &doc); err != nil {
+	if err := scan(&a.Tenant, &a.ID, &a.Life, &a.Status, &a.Newest, &a.Revision, &created, &updated, &a.Version, &doc); err != nil {
 		return Agent{}, err
 	}
 	a.Created, a.Updated = database.Time(created), database.Time(updated)
@@ -93,7 +95,7 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 	if a.Status == "" {
 		a.Status = Active
 	}
-	a.Version, a.Newest, a.Revision, a.Created = 1, 1, 1, database.Now()
+	a.Life, a.Version, a.Newest, a.Revision, a.Created = newLife(), 1, 1, 1, database.Now()
 	a.Updated = a.Created
 	if err := a.check(op); err != nil {
 		return Agent{}, err
@@ -115,8 +117,8 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 			a, err = getAgent(tx, op, a.Tenant, a.ID, 0)
 			return err
 		}
-		n, err := tx.Exec(`INSERT INTO agent (tenant, id, status, version, revision, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, a.Tenant, a.ID, a.Status, a.Newest, a.Revision, database.Micros(a.Created), database.Micros(a.Updated))
+		n, err := tx.Exec(`INSERT INTO agent (tenant, id, life, status, version, revision, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, a.Tenant, a.ID, a.Life, a.Status, a.Newest, a.Revision, database.Micros(a.Created), database.Micros(a.Updated))
 		if err != nil {
 			return err
 		}
@@ -229,7 +231,7 @@ func (d *Directory) UpdateAgent(
 		if err := change(&a); err != nil {
 			return err
 		}
-		a.Tenant, a.ID, a.Version, a.Newest = old.Tenant, old.ID, old.Version, old.Newest
+		a.Tenant, a.ID, a.Life, a.Version, a.Newest = old.Tenant, old.ID, old.Life, old.Version, old.Newest
 		a.Revision, a.Created, a.Updated = old.Revision, old.Created, old.Updated
 		what, err := differences(old, a)
 		if err != nil || len(what) == 0 {

@@ -88,6 +88,14 @@ func (b By) may(op, tenant string) error {
 	return notFound(op, "tenant")
 }
 
+// mayTenant is may for what is a tenant's, or, under "", the operator's.
+func (b By) mayTenant(op, tenant string) error {
+	if tenant == "" {
+		return b.mustOperate(op)
+	}
+	return b.may(op, tenant)
+}
+
 // mustOperate refuses everybody but the operator.
 func (b By) mustOperate(op string) error {
 	if b.Operator {

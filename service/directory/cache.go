@@ -188,6 +188,18 @@ func (c *changes) generation(ctx context.Context) (int64, error) {
 	}
 }
 
+// renew has the count asked for now: what somebody has read is newer than what is known.
+func (c *changes) renew(ctx context.Context) error {
+	if c.ask == nil {
+		return nil
+	}
+	n, err := c.ask(ctx)
+	if err == nil {
+		c.moved(n)
+	}
+	return err
+}
+
 // moved takes note of a change that was made here. n is the count after it; 0 where it is not
 // kept in the database.
 func (c *changes) moved(n int64) {

@@ -36,7 +36,7 @@ type Directory struct {
 	tenants cache[string, Tenant]
 	agents  cache[agentKey, Agent]
 	models  cache[modelKey, Model]
-	secrets cache[modelKey, secret.Secret]
+	secrets cache[secretKey, secret.Secret]
 	bearers cache[[sha256.Size]byte, bearer]
 	watches watches
 }

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ type Model struct {
 	// Tenant is whose it is; "" is shared by all.
 	Tenant string `json:"tenant,omitempty"`
 	ID     string `json:"id"`
+	// Life tells the model from others that had its id before and were deleted. It is not shown.
+	Life   string `json:"-"`
 	Status Status `json:"status"`
 	// Provider and Name say what it is, such as "bedrock" and the provider's own id of it.
 	Provider string `json:"provider"`
@@ -70,11 +73,11 @@ type Credential struct {
 // IsZero reports whether there is none.
 func (c Credential) IsZero() bool { return c.Env == "" && c.Secret.Empty() && c.Ends == "" }
 
-const modelColumns = `tenant, id, status, revision, created, updated, doc`
+const modelColumns = `tenant, id, life, status, revision, created, updated, doc`
 
 func scanModel(scan func(...any) error) (Model, error) {
 	var m Model
-	err := scanDoc(scan, &m, &m.Tenant, &m.ID, &m.Status, &m.Revision, &m.Created, &m.Updated)
+	err := scanDoc(scan, &m, &m.Tenant, &m.ID, &m.Life, &m.Status, &m.Revision, &m.Created, &m.Updated)
 	return m, err
 }
 
@@ -82,13 +85,13 @@ func scanModel(scan func(...any) error) (Model, error) {
 // idem is as [Directory.CreateTenant] has it.
 func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string) (Model, error) {
 	const op = "create model"
-	if err := d.mayModel(op, by, &m, Model{}); err != nil {
+	if err := d.mayModel(op, by, &m, &Model{}); err != nil {
 		return Model{}, err
 	}
 	if m.Status == "" {
 		m.Status = Active
 	}
-	m.Revision, m.Created, m.Credential.Ends = 1, database.Now(), ""
+	m.Life, m.Revision, m.Created, m.Credential.Ends = newLife(), 1, database.Now(), ""
 	m.Updated = m.Created
 	if err := m.check(op); err != nil {
 		return Model{}, err
@@ -118,8 +121,8 @@ func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string
 		if err != nil {
 			return err
 		}
-		n, err := tx.Exec(`INSERT INTO model (`+modelColumns+`, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			m.Tenant, m.ID, m.Status, m.Revision, database.Micros(m.Created), database.Micros(m.Updated), doc, sealed)
+		n, err := tx.Exec(`INSERT INTO model (`+modelColumns+`, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			m.Tenant, m.ID, m.Life, m.Status, m.Revision, database.Micros(m.Created), database.Micros(m.Updated), doc, sealed)
 		if err != nil {
 			return err
 		}
@@ -135,14 +138,6 @@ func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string
 		return Model{}, err
 	}
 	return m, nil
-}
-
-// mayModel refuses who may not make of old what m is.
-func (d *Directory) mayModel(op string, by By, m *Model, old Model) error {
-	if m.Tenant == "" || m.Credential.Env != old.Credential.Env && m.Credential.Env != "" {
-		return by.mustOperate(op)
-	}
-	return by.may(op, m.Tenant)
 }
 
 // seal encrypts a model's new key, if it has one, and takes it out of the model.
@@ -241,7 +236,7 @@ func (d *Directory) findModel(ctx context.Context, tenant, name string) (m Model
 	}
 	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
 		// The tenant without a name comes last.
-		m, err = one(tx, op, "model", `SELECT m.tenant, m.id, m.status, m.revision, m.created, m.updated, m.doc
+		m, err = one(tx, op, "model", `SELECT m.tenant, m.id, m.life, m.status, m.revision, m.created, m.updated, m.doc
 			FROM model_name n JOIN model m ON m.tenant = n.tenant AND m.id = n.model
 			WHERE n.tenant IN (?, '') AND n.name = ? ORDER BY n.tenant DESC LIMIT 1`, []any{tenant, name}, scanModel)
 		if isNotFound(err) {
@@ -267,7 +262,7 @@ func (d *Directory) UpdateModel(
 	ctx context.Context, by By, tenant, id string, revision int64, change func(m *Model) error,
 ) (m Model, err error) {
 	const op = "update model"
-	if err := d.mayModel(op, by, &Model{Tenant: tenant}, Model{}); err != nil {
+	if err := by.mayTenant(op, tenant); err != nil {
 		return Model{}, err
 	}
 	err = d.write(ctx, op, tenant, func(tx *database.Tx) error {
@@ -284,11 +279,11 @@ func (d *Directory) UpdateModel(
 		if err := change(&m); err != nil {
 			return err
 		}
-		m.Tenant, m.ID, m.Revision, m.Created, m.Updated = old.Tenant, old.ID, old.Revision, old.Created, old.Updated
+		m.Tenant, m.ID, m.Life, m.Revision, m.Created, m.Updated = old.Tenant, old.ID, old.Life, old.Revision, old.Created, old.Updated
 		if err := m.check(op); err != nil {
 			return err
 		}
-		if err := d.mayModel(op, by, &m, old); err != nil {
+		if err := d.mayModel(op, by, &m, &old); err != nil {
 			return err
 		}
 		fresh := !m.Credential.Secret.Empty()
@@ -341,7 +336,7 @@ func (d *Directory) UpdateModel(
 // DeleteModel removes a model, with its key. revision is as [Directory.UpdateTenant] has it.
 func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, revision int64) error {
 	const op = "delete model"
-	if err := d.mayModel(op, by, &Model{Tenant: tenant}, Model{}); err != nil {
+	if err := by.mayTenant(op, tenant); err != nil {
 		return err
 	}
 	return d.write(ctx, op, tenant, func(tx *database.Tx) error {
@@ -352,6 +347,9 @@ func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, r
 		if revision != 0 && revision != old.Revision {
 			return outrun(op)
 		}
+		if err := d.mayModel(op, by, &old, &old); err != nil {
+			return err
+		}
 		for _, statement := range []string{`DELETE FROM model_name WHERE tenant = ? AND model = ?`, `DELETE FROM model WHERE tenant = ? AND id = ?`} {
 			if _, err := tx.Exec(statement, tenant, id); err != nil {
 				return err
@@ -361,9 +359,19 @@ func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, r
 	})
 }
 
+// ErrMoved is the error of [Directory.Credential] where the model was changed, or removed, after the caller
+// had looked it up.
+var ErrMoved = errors.New("the model has changed")
+
+type secretKey struct {
+	tenant, id, life string
+	revision         int64
+}
+
 // Credential gives the key that a model's provider is asked with: the one that is kept, or that of
-// the server's environment. It is empty where the server is to find one by itself. It comes from
-// memory no longer than the model does.
+// the server's environment. It is empty where the server is to find one by itself. The key is that of
+// the same life and revision of the model: a key of another one is [ErrMoved]. It comes from memory no
+// longer than the model does.
 func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret, err error) {
 	const op = "model credential"
 	switch {
@@ -381,12 +389,15 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 	case d.keys == nil:
 		return key, noKeyset(op)
 	}
-	return lookup(ctx, d, &d.secrets, modelKey{m.Tenant, m.ID}, func(ctx context.Context) (secret.Secret, error) {
+	key, err = lookup(ctx, d, &d.secrets, secretKey{m.Tenant, m.ID, m.Life, m.Revision}, func(ctx context.Context) (secret.Secret, error) {
 		var sealed []byte
 		err := d.db.Read(ctx, op, m.Tenant, func(tx *database.Tx) error {
-			there, err := tx.Get(`SELECT secret FROM model WHERE tenant = ? AND id = ? AND secret IS NOT NULL`, []any{m.Tenant, m.ID}, &sealed)
+			there, err := tx.Get(`SELECT secret FROM model WHERE tenant = ? AND id = ? AND life = ? AND revision = ? AND secret IS NOT NULL`,
+				[]any{m.Tenant, m.ID, m.Life, m.Revision}, &sealed)
 			if err == nil && !there {
-				return modelNotFound(op)
+				return &event.Error{
+					Op: op, Kind: event.ErrConflict, Code: "MODEL_CHANGED", Message: "the model has just been changed", Hint: "try again", Err: ErrMoved,
+				}
 			}
 			return err
 		})
@@ -401,4 +412,10 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 		}
 		return secret.New(string(plain)), nil
 	})
+	if errors.Is(err, ErrMoved) { // what is remembered of the model is old, whichever process has changed it
+		if e := d.changes.renew(ctx); e != nil {
+			return key, e
+		}
+	}
+	return key, err
 }

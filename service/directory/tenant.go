@@ -17,9 +17,15 @@ const (
 	Inactive Status = "inactive"
 )
 
+// DefaultTenant is the one that a server without settings serves. Its models are asked with what the
+// server finds in its environment where they have no credential of their own.
+const DefaultTenant = "default"
+
 // Tenant is a customer: the boundary that nothing crosses.
 type Tenant struct {
-	ID     string `json:"id"`
+	ID string `json:"id"`
+	// Life tells the tenant from others that had its id before and were erased. It is not shown.
+	Life   string `json:"-"`
 	Name   string `json:"name,omitempty"`
 	Status Status `json:"status"`
 	// SystemPrompt stands before the agent's own instructions in each of its runs.
@@ -71,7 +77,9 @@ type Permissions struct {
 type Policy struct {
 	// Permissions hold beside those of each agent; the strictest counts.
 	Permissions Permissions `json:"permissions,omitzero"`
-	// Models are the ids of those that may be used; none means all.
+	// Models say which models may be used; none means all. An id means the operator's model of that
+	// id: one that all share, or one of the tenant's that is asked with the operator's credential.
+	// "own:" and an id means the tenant's model with a key of its own, and "own:*" all of those.
 	Models []string `json:"models,omitempty"`
 }
 
@@ -82,11 +90,11 @@ type Retention struct {
 	Conversations int `json:"conversations_days,omitempty"`
 }
 
-const tenantColumns = `id, status, revision, created, updated, doc`
+const tenantColumns = `id, life, status, revision, created, updated, doc`
 
 func scanTenant(scan func(...any) error) (Tenant, error) {
 	var t Tenant
-	err := scanDoc(scan, &t, &t.ID, &t.Status, &t.Revision, &t.Created, &t.Updated)
+	err := scanDoc(scan, &t, &t.ID, &t.Life, &t.Status, &t.Revision, &t.Created, &t.Updated)
 	return t, err
 }
 
@@ -100,7 +108,7 @@ func (d *Directory) CreateTenant(ctx context.Context, by By, t Tenant, idem stri
 	if t.Status == "" {
 		t.Status = Active
 	}
-	t.Revision, t.Created = 1, database.Now()
+	t.Life, t.Revision, t.Created = newLife(), 1, database.Now()
 	t.Updated = t.Created
 	if err := t.check(op); err != nil {
 		return Tenant{}, err
@@ -123,8 +131,8 @@ func (d *Directory) CreateTenant(ctx context.Context, by By, t Tenant, idem stri
 		if err != nil {
 			return err
 		}
-		n, err := tx.Exec(`INSERT INTO tenant (`+tenantColumns+`) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			t.ID, t.Status, t.Revision, database.Micros(t.Created), database.Micros(t.Updated), doc)
+		n, err := tx.Exec(`INSERT INTO tenant (`+tenantColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			t.ID, t.Life, t.Status, t.Revision, database.Micros(t.Created), database.Micros(t.Updated), doc)
 		if err != nil {
 			return err
 		}
@@ -243,7 +251,7 @@ func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision
 		if err := change(&t); err != nil {
 			return err
 		}
-		t.ID, t.Revision, t.Created, t.Updated = old.ID, old.Revision, old.Created, old.Updated
+		t.ID, t.Life, t.Revision, t.Created, t.Updated = old.ID, old.Life, old.Revision, old.Created, old.Updated
 		what, err := differences(old, t)
 		if err != nil || len(what) == 0 {
 			return err

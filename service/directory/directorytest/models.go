@@ -140,8 +140,10 @@ func credentials(t *testing.T, h Harness) {
 	if got := reveal(m); got != "from the environment" {
 		t.Errorf("the variable gives %q", got)
 	}
-	// A tenant may change the rest of it, and not where the key comes from.
-	must[directory.Model](t)(d.UpdateModel(ctx, of("acme"), "acme", "big", 0, func(m *directory.Model) error { m.Region = "y"; return nil }))
+	// What the operator's credential pays for is the operator's to change.
+	_, err = d.UpdateModel(ctx, of("acme"), "acme", "big", 0, func(m *directory.Model) error { m.Region = "y"; return nil })
+	want(t, "another region for the operator's credential", err, event.ErrPermission, "SCOPE_MISSING")
+	want(t, "the operator's model deleted", d.DeleteModel(ctx, of("acme"), "acme", "big", 0), event.ErrPermission, "SCOPE_MISSING")
 	_, err = d.Credential(ctx, directory.Model{Credential: directory.Credential{Env: "BRAID_NONE"}})
 	want(t, "a variable that is not set", err, event.ErrModelAuth, "")
 	entries, _, err := d.Audit(ctx, "acme", directory.AuditQuery{Limit: 100})

@@ -20,10 +20,10 @@ func tenants(t *testing.T, h Harness) {
 		Retention: directory.Retention{Conversations: 30},
 	}
 	made := must[directory.Tenant](t)(d.CreateTenant(ctx, Operator(), asked, ""))
-	if made.Status != directory.Active || made.Revision != 1 || made.Created.IsZero() || !made.Updated.Equal(made.Created) {
+	if made.Status != directory.Active || made.Life == "" || made.Revision != 1 || made.Created.IsZero() || !made.Updated.Equal(made.Created) {
 		t.Errorf("made as %+v", made)
 	}
-	asked.Status, asked.Revision, asked.Created, asked.Updated = made.Status, made.Revision, made.Created, made.Updated
+	asked.Life, asked.Status, asked.Revision, asked.Created, asked.Updated = made.Life, made.Status, made.Revision, made.Created, made.Updated
 	for name, get := range map[string]func() (directory.Tenant, error){
 		"get":  func() (directory.Tenant, error) { return d.GetTenant(ctx, "acme") },
 		"look": func() (directory.Tenant, error) { return d.Tenant(ctx, "acme") },

@@ -1,0 +1,159 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// model finds the model that a name stands for in the tenant, and its key. A name that the directory
+// does not know is the default tenant's to use, as a server without settings has it: the result is then
+// the name, and what opens it must check it. "" is the server's own model.
+func (b *OptionsBuilder) model(ctx context.Context, x *ExecutionContext, name string) (string, *OwnModel, error) {
+	if b.Directory == nil {
+		return name, nil, nil
+	}
+	policy := &x.Tenant.Policy
+	free := len(policy.Models) == 0
+	if name == "" && free {
+		return "", nil, nil
+	}
+	for tries := 0; ; tries++ {
+		m, err := b.find(ctx, x, name)
+		switch {
+		case errors.Is(err, event.ErrModelNotFound) && name != "" && free && x.Tenant.ID == DefaultTenant:
+			return name, nil, nil
+		case err != nil:
+			return "", nil, err
+		case !policy.Allows(&m):
+			return "", nil, noModel("the tenant may not use this model", nil)
+		}
+		key, err := b.key(ctx, &m)
+		if errors.Is(err, directory.ErrMoved) && tries < mostMoves {
+			continue // it was changed, or made again, since it was found
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		return m.Provider + ":" + m.Name, &OwnModel{Model: m, Key: key}, nil
+	}
+}
+
+// mostMoves bounds how often a model is looked up that changes at the same time.
+const mostMoves = 3
+
+// find looks a model up: the tenant's own first, then a shared one. An own model that the tenant's
+// policy does not allow hides no shared one that it does.
+func (b *OptionsBuilder) find(ctx context.Context, x *ExecutionContext, name string) (directory.Model, error) {
+	m, err := b.Directory.Model(ctx, x.Tenant.ID, name)
+	policy := &x.Tenant.Policy
+	if len(policy.Models) == 0 || err == nil && (m.Tenant == "" || policy.Allows(&m)) {
+		return m, err
+	}
+	if shared, e := b.Directory.Model(ctx, "", name); e == nil && policy.Allows(&shared) {
+		return shared, nil
+	}
+	return m, err
+}
+
+// key gives what a model's provider is asked with; an empty one means what the server finds in its own
+// environment.
+func (b *OptionsBuilder) key(ctx context.Context, m *directory.Model) (secret.Secret, error) {
+	key, err := b.Directory.Credential(ctx, *m)
+	if errors.Is(err, event.ErrModelAuth) {
+		return key, noModel("there is no key for this model", err)
+	}
+	// What a tenant has entered for itself is not paid for with the operator's key.
+	if err == nil && key.Empty() && !m.Operators() && m.Provider != demoProvider {
+		return key, noModel("there is no key for this model", nil)
+	}
+	return key, err
+}
+
+// demoProvider is the provider of the simulated models.
+const demoProvider = "demo"
+
+func noModel(message string, cause error) error {
+	return &event.Error{
+		Op: "model", Kind: event.ErrModelNotFound, Code: "MODEL_NOT_FOUND", Message: message,
+		Hint: "name another model, or ask who administers the tenant", Err: cause,
+	}
+}
+
+// Models lists the models that a run of the principal may name, and says of each whether it can be used
+// now: the tenant's own and the shared ones that its policy allows. A default tenant without a policy may
+// also name what the server itself knows. Why a provider of the operator's is not ready is only for the
+// operator.
+func (s *Service) Models(ctx context.Context, p Principal) ([]Model, error) {
+	const op = "list models"
+	if err := p.check(op); err != nil {
+		return nil, err
+	}
+	d := s.options.Directory
+	if d == nil {
+		return s.serversModels(ctx, p), nil
+	}
+	t, err := d.Tenant(ctx, p.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	var list []Model
+	if len(t.Policy.Models) == 0 && t.ID == DefaultTenant {
+		list = s.serversModels(ctx, p)
+	}
+	x := &ExecutionContext{Principal: p, Tenant: t}
+	for _, tenant := range []string{t.ID, ""} {
+		for cursor, more := "", true; more; more = cursor != "" {
+			var page []directory.Model
+			page, cursor, err = d.ListModels(ctx, tenant, directory.Query{Cursor: cursor, Limit: directory.MostPage, Status: directory.Active})
+			if err != nil {
+				return nil, err
+			}
+			for i := range page {
+				m, usable := s.listed(ctx, x, &page[i])
+				if usable {
+					list = append(list, m)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// listed says of a model of the directory what a list says; false where the tenant may not use it, or
+// where its names stand for other models.
+func (s *Service) listed(ctx context.Context, x *ExecutionContext, m *directory.Model) (Model, bool) {
+	if !x.Tenant.Policy.Allows(m) {
+		return Model{}, false
+	}
+	var names []string
+	for _, name := range append([]string{m.ID}, m.Aliases...) {
+		if found, err := s.builder.find(ctx, x, name); err == nil && found.Life == m.Life && found.Tenant == m.Tenant && found.ID == m.ID {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return Model{}, false
+	}
+	l := Model{Name: names[0], Aliases: names[1:], Simulated: m.Provider == demoProvider}
+	if _, err := s.builder.key(ctx, m); err != nil {
+		l.Why = "there is no key for this model"
+	}
+	return l, true
+}
+
+// serversModels are those that the server itself knows.
+func (s *Service) serversModels(ctx context.Context, p Principal) (list []Model) {
+	if s.options.Models == nil {
+		return nil
+	}
+	for _, m := range s.options.Models(ctx) {
+		if m.Why == "" || p.May(ScopeOperator) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
