@@ -163,8 +163,9 @@ func (d *driver) refuseFor(s *Scope, c *call, by *decided, why *event.Error) {
 		}
 		ended.EndTurn = by.own.endTurn
 	}
-	d.tellRefused(s, c, ended)
+	siftedBy := d.tellRefused(s, c, ended)
 	d.add(s, c.step, c.attempt, ended)
+	d.record(s, c.step, c.attempt, siftedBy)
 }
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
@@ -200,9 +201,15 @@ func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []deci
 			d.refuseFor(s, c, nil, over)
 			continue
 		}
+		input, siftedBy, err := d.siftBlocks(d.guardsOf(child.agent, GuardInput), input)
+		if err != nil {
+			d.refuseFor(s, c, nil, hookError(err))
+			continue
+		}
 		d.add(s, c.step, c.attempt, &event.ScopeOpened{
 			ID: c.step, Parent: s.id, Call: c.ID, Agent: child.agent.name, Depth: s.depth + 1, Input: input,
 		})
+		d.record(s, c.step, c.attempt, siftedBy)
 	}
 }
 

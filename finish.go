@@ -15,7 +15,10 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	if open {
 		d.tellBatch(s, d.inputs(s).Agent)
 	}
-	d.closingWords(s, cmd.Why)
+	if err := d.closingWords(s, cmd.Why); err != nil {
+		d.broke(err) // the next round ends the scope with it
+		return
+	}
 	if s.depth > 0 {
 		d.closeScope(s, cmd)
 		return
@@ -47,8 +50,9 @@ func (d *driver) finish(s *Scope, cmd Command) {
 }
 
 // closingWords writes the answer that no model gave: the result of a tool that returns
-// directly, or a note that the program itself has called one.
-func (d *driver) closingWords(s *Scope, why event.Why) {
+// directly, or a note that the program itself has called one. Guardrails look at it as at any answer;
+// the error is that of one that could not.
+func (d *driver) closingWords(s *Scope, why event.Why) error {
 	text := ""
 	switch why {
 	case event.WhyReturned:
@@ -59,9 +63,16 @@ func (d *driver) closingWords(s *Scope, why event.Why) {
 	case event.WhyDirectCall:
 		text = "[" + list(s.lastTools()) + " was called by the program itself.]"
 	}
-	if text != "" {
-		d.add(s, "", 0, &event.AssistantMessage{Content: []event.Block{&event.Text{Text: text}}, Stop: event.StopEndTurn})
+	if text == "" {
+		return nil
 	}
+	passed, by, err := d.siftText(d.guardsOf(d.inputs(s).Agent, GuardOutput), text)
+	if err != nil {
+		return err
+	}
+	d.add(s, "", 0, &event.AssistantMessage{Content: []event.Block{&event.Text{Text: orRedacted(passed)}}, Stop: event.StopEndTurn})
+	d.record(s, "", 0, by)
+	return nil
 }
 
 // lastTools names the tools whose results the scope has last.
@@ -136,7 +147,7 @@ func leftBehind(model string) *event.Error {
 
 // closeScope ends a child and its parent's call in one commit.
 func (d *driver) closeScope(s *Scope, cmd Command) {
-	output := []event.Block(nil)
+	output, typed := []event.Block(nil), false
 	if n := len(s.talk.msgs); n > 0 && s.talk.msgs[n-1].Role == event.RoleAssistant {
 		output = s.talk.msgs[n-1].Content
 	}
@@ -145,10 +156,13 @@ func (d *driver) closeScope(s *Scope, cmd Command) {
 		if problem != nil {
 			cmd.Err = wanting(problem)
 		} else {
-			output = []event.Block{&event.Text{Text: string(raw)}}
+			output, typed = []event.Block{&event.Text{Text: string(raw)}}, true
 		}
 	}
-	d.add(s, "", 0, &event.ScopeClosed{ID: s.id, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err})
+	closed := &event.ScopeClosed{ID: s.id, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err}
+	by := d.siftClosing(s, closed, typed)
+	d.add(s, "", 0, closed)
+	d.record(s, "", 0, by)
 	d.answerCall(s)
 }
 
@@ -170,7 +184,11 @@ func (d *driver) answerCall(s *Scope) {
 	outcome := event.OutcomeDone
 	if end.Err != nil {
 		r.IsError = true
-		r.Content = append(r.Content, &event.Text{Text: "Error: agent " + quote(s.agent) + ": " + end.Err.Message + "."})
+		text := "Error: agent " + quote(s.agent) + ": " + end.Err.Message + "."
+		if len(r.Content) > 0 {
+			text = "\n\n" + text // who joins the blocks must see where the answer was cut
+		}
+		r.Content = append(r.Content, &event.Text{Text: text})
 		if end.Why == event.WhyCancelled || end.Why == event.WhyDeadline {
 			outcome = event.OutcomeCancelled
 		}
@@ -179,9 +197,13 @@ func (d *driver) answerCall(s *Scope) {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
 	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err}
-	d.tellRefused(s.parent, c, ended)
+	if bad := fit(&Call{Name: c.Name}, d.inputs(s.parent).Agent.limits.ResultBytes, r); bad != nil {
+		ended.Err = bad
+	}
+	by := d.tellRefused(s.parent, c, ended)
 	if o := d.inputs(s.parent).Agent.offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, nil, ended.Result)
 	}
 	d.add(s.parent, c.step, c.attempt, ended)
+	d.record(s.parent, c.step, c.attempt, by)
 }

@@ -15,12 +15,15 @@ type GuardPlace string
 
 // The places of a [Guard].
 const (
-	// GuardInput is what a run is given: its input, and the messages that come while it is open.
+	// GuardInput is what an agent is given: the input of the run, messages that arrive while it is open,
+	// [AfterRun].GoOn, and what an agent that is used as a tool is called with.
 	GuardInput GuardPlace = "input"
-	// GuardOutput is what models say: text, thinking, the arguments of tool calls, and the words of
-	// a failure, in which a provider may repeat what was said.
+	// GuardOutput is what an agent says: text, thinking, the arguments of tool calls, summaries, a result
+	// that becomes the answer ([ReturnDirect]), the words with which a hook answers instead of the model,
+	// and the message of a failure, because a provider may repeat the request in it.
 	GuardOutput GuardPlace = "output"
-	// GuardResult is what tools give: their results and errors, and the news of their progress.
+	// GuardResult is what tools give: results, errors, progress, questions, the words with which a hook
+	// cancels a call, and the answer of an agent that is used as a tool.
 	GuardResult GuardPlace = "result"
 )
 
@@ -28,8 +31,9 @@ const (
 // none is named, and gives what may stand in its place, which is the text itself where nothing is wrong
 // with it. Texts in JSON (arguments, structured results) are checked one by one.
 //
-// What was taken out never reaches the log, a stream, a model or a hook behind it, but for [BeforeRun],
-// which stands before what is said; an
+// What was taken out never reaches the log, a stream, a model or a hook behind it, except [BeforeRun],
+// which sees the input first. What a hook changes passes the guardrails again; what [BeforeModel] puts into
+// a request, answers to questions and state pass none. An
 // [event.Redacted] that is Clean records under name where it was, and what the store keeps of a run's own input is erased with it. The live
 // pieces of answers are not shown where a guardrail looks at output: the whole answer comes at once.
 //
@@ -286,6 +290,100 @@ func (s *sieve) result(r *event.ToolResult) *event.ToolResult {
 	return &c
 }
 
+// sift lets something pass guardrails while the driver waits, and returns the names of those that took
+// something out. An error means that one of them could not look: nothing may pass, and what f has written
+// must not be read, because f may still be running.
+func (d *driver) sift(guards []guard, f func(*sieve)) (by []string, err error) {
+	var s sieve
+	back := d.aside(func() {
+		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
+		defer cancel()
+		s = sieve{ctx: ctx, guards: guards}
+		f(&s)
+	})
+	if !back {
+		return nil, &event.Error{
+			Op: "guardrail", Kind: event.ErrCancelled, Message: "the run was stopped before its guardrails had looked at it",
+		}
+	}
+	return s.by, s.err
+}
+
+// siftText is sift for one text.
+func (d *driver) siftText(guards []guard, text string) (passed string, by []string, err error) {
+	if len(guards) == 0 {
+		return text, nil, nil
+	}
+	if by, err = d.sift(guards, func(s *sieve) { passed = s.text(text) }); err != nil {
+		return "", nil, err
+	}
+	return passed, by, nil
+}
+
+// siftBlocks is sift for content. Content of which nothing is left is "[redacted]".
+func (d *driver) siftBlocks(guards []guard, in []event.Block) (passed []event.Block, by []string, err error) {
+	if len(guards) == 0 {
+		return in, nil, nil
+	}
+	if by, err = d.sift(guards, func(s *sieve) { passed = s.blocks(in) }); err != nil {
+		return nil, nil, err
+	}
+	if len(passed) == 0 && len(in) > 0 {
+		passed = redactedContent
+	}
+	return passed, by, nil
+}
+
+// siftClosing lets what an agent used as a tool gives its parent pass the parent's guardrails. typed says
+// that the answer is JSON.
+func (d *driver) siftClosing(s *Scope, b *event.ScopeClosed, typed bool) []string {
+	guards := d.guardsOf(d.inputs(s.parent).Agent, GuardResult)
+	if len(guards) == 0 {
+		return nil
+	}
+	var output []event.Block
+	var fault error
+	by, err := d.sift(guards, func(v *sieve) {
+		if typed {
+			output = []event.Block{&event.Text{Text: string(v.json(json.RawMessage(event.TextOf(b.Output))))}}
+		} else {
+			output = v.blocks(b.Output)
+		}
+		if b.Err != nil {
+			fault = v.fault(b.Err)
+		}
+	})
+	switch {
+	case err != nil:
+		b.Output, b.Err = nil, hookError(err)
+		return nil
+	case len(output) == 0 && len(b.Output) > 0:
+		output = redactedContent
+	}
+	b.Output = output
+	if fault != nil {
+		b.Err = hookError(fault)
+	}
+	return by
+}
+
+// siftAsked lets the questions that a tool or a hook asks pass.
+func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, err error) {
+	guards := d.guardsOf(agent, GuardResult)
+	by = make([][]string, len(asked))
+	if len(guards) == 0 {
+		return by, nil
+	}
+	for i := range asked {
+		q := asked[i]
+		if by[i], err = d.sift(guards, func(v *sieve) { q.Prompt, q.Payload = v.text(q.Prompt), v.json(q.Payload) }); err != nil {
+			return nil, err
+		}
+		asked[i].Prompt, asked[i].Payload = q.Prompt, q.Payload
+	}
+	return by, nil
+}
+
 // record writes that guardrails have taken something out of the event that was written last.
 func (d *driver) record(s *Scope, step string, attempt int, by []string) {
 	for _, name := range by {
@@ -325,7 +423,7 @@ func (e *modelEnd) sift(ctx context.Context, guards []guard) {
 	if len(guards) == 0 {
 		return
 	}
-	s := sieve{ctx: ctx, guards: guards}
+	s := sieve{ctx: ctx, guards: guards, by: e.siftedBy}
 	e.partial = s.blocks(e.partial)
 	if e.message != nil {
 		if content := s.blocks(e.message.Content); len(content) != len(e.message.Content) || !slices.Equal(content, e.message.Content) {
@@ -366,17 +464,7 @@ func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
 	}
 	*r = *s.result(r)
 	if err != nil {
-		was := err.Message
-		if said := s.text(was); said != was {
-			other := *err
-			other.Message = said
-			err = &other
-		}
-		if hint := s.text(err.Hint); hint != err.Hint {
-			other := *err
-			other.Hint = hint
-			err = &other
-		}
+		err = hookError(s.fault(err))
 	}
 	if s.err != nil {
 		err = hookError(s.err)
@@ -387,7 +475,12 @@ func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
 		r.Content = redactedContent
 	}
 	c.mu.Lock()
-	c.rarely().siftedBy = s.by
+	more := c.rarely()
+	for _, name := range s.by {
+		if !slices.Contains(more.siftedBy, name) {
+			more.siftedBy = append(more.siftedBy, name)
+		}
+	}
 	c.mu.Unlock()
 	return err
 }

@@ -3,11 +3,14 @@ package braid_test
 import (
 	"context"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal/sqlite"
 )
 
 // A guardrail that takes the answer back: watchers are told, and nothing of it is kept,
@@ -54,8 +57,8 @@ func TestAnAnswerThatIsTakenBack(t *testing.T) {
 	}
 }
 
-// A guardrail that takes the question back: nobody is shown it again, in this run, in
-// the next one, or from the log.
+// A guardrail that takes back what the model was asked: the question at the first call, the tool's result
+// at the second. Nobody is shown it again, in this run, in the next one, or from the log.
 func TestAQuestionThatIsTakenBack(t *testing.T) {
 	t.Parallel()
 	takes := braid.Chunk{Kind: braid.ChunkRedactInput, Text: "(hidden)"}
@@ -81,8 +84,8 @@ func TestAQuestionThatIsTakenBack(t *testing.T) {
 	want := []string{
 		"user:my secret",
 		"user:(hidden) assistant:[c0] user:(c0 3)",
-		"user:(hidden) assistant:[c0] user:(c0 3)",
-		"user:(hidden) assistant:[c0] user:(c0 3) assistant:so user:next",
+		"user:(hidden) assistant:[c0] user:(c0 (hidden))",
+		"user:(hidden) assistant:[c0] user:(c0 (hidden)) assistant:so user:next",
 	}
 	if got := strings.Join(seen, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the model saw\n%s\nwant\n%s", got, strings.Join(want, "\n"))
@@ -102,7 +105,7 @@ func TestAQuestionThatIsTakenBack(t *testing.T) {
 		}
 		if b, ok := e.Body.(*event.Redacted); ok {
 			targets++
-			if b.Target != 2 || event.TextOf(b.Replacement) != "(hidden)" || b.Reason == "" || last.Seq+1 != e.Seq || e.Step == "" {
+			if b.Target != []int64{2, 7}[targets-1] || event.TextOf(b.Replacement) != "(hidden)" || b.Reason == "" || last.Seq+1 != e.Seq || e.Step == "" {
 				t.Errorf("%+v after event %d", b, last.Seq)
 			}
 		}
@@ -138,5 +141,124 @@ func TestAQuestionOfAnAgentThatIsTakenBack(t *testing.T) {
 	messages, err := conv.Messages(t.Context())
 	if err != nil || !strings.HasPrefix(brief(messages), "user:hello") {
 		t.Errorf("%s, %v", brief(messages), err)
+	}
+}
+
+// A guardrail that blocks what a tool gave: the result goes, for this run, for later ones and from the
+// store, and the user's question stays.
+func TestAResultThatIsTakenBack(t *testing.T) {
+	t.Parallel()
+	takes := []braid.Chunk{
+		{Kind: braid.ChunkRedactInput, Text: "(hidden)"}, {Kind: braid.ChunkText, Text: "I cannot."},
+		{Kind: braid.ChunkStop, Stop: event.StopGuardrail},
+	}
+	look := braid.Func("look", "", func(context.Context, nothing) (string, error) { return "card " + canary, nil })
+	for _, c := range []struct {
+		name  string
+		agent func(m braid.Model) *braid.Agent
+		says  [][]braid.Chunk
+		// seen is what the model is shown in the run after it.
+		seen string
+	}{
+		{
+			"one result", func(m braid.Model) *braid.Agent { return braid.New("root", m, look) },
+			[][]braid.Chunk{asksFor("look", "{}"), takes, says("fine")},
+			"user:What is it? assistant:[c0] user:(c0 (hidden)) assistant:I cannot. user:And now?",
+		},
+		{
+			"two results", func(m braid.Model) *braid.Agent { return braid.New("root", m, look) },
+			[][]braid.Chunk{asksFor("look", "{}", "look", "{}"), takes, says("fine")},
+			"user:What is it? assistant:[c0][c1] user:(c0 (hidden))(c1 (hidden)) assistant:I cannot. user:And now?",
+		},
+		{
+			"the second round", func(m braid.Model) *braid.Agent {
+				return braid.New("root", m, look, braid.Func("ok", "", func(context.Context, nothing) (string, error) { return "fine", nil }))
+			},
+			[][]braid.Chunk{asksFor("ok", "{}"), asksFor("look", "{}"), takes, says("fine")},
+			"user:What is it? assistant:[c0] user:(c0 fine) assistant:[c0] user:(c0 (hidden)) assistant:I cannot. user:And now?",
+		},
+		{
+			"an agent used as a tool", func(m braid.Model) *braid.Agent {
+				child := braid.New("child", answers(asksFor("look", "{}"), takes), look)
+				return braid.New("root", m, braid.AsTool(child, ""))
+			},
+			[][]braid.Chunk{asksFor("child", `{"input":"look"}`), says("so"), says("fine")},
+			"user:What is it? assistant:[c0] user:(c0 I cannot.) assistant:so user:And now?",
+		},
+		{
+			"off-loaded", func(m braid.Model) *braid.Agent {
+				long := braid.Func("look", "", func(context.Context, nothing) (string, error) { return strings.Repeat("card "+canary+" ", 1000), nil })
+				return braid.New("root", m, long, braid.Offload(braid.Offloading{Over: 1000, Preview: 300}))
+			},
+			[][]braid.Chunk{asksFor("look", "{}"), takes, says("fine")},
+			"user:What is it? assistant:[c0] user:(c0 (hidden)) assistant:I cannot. user:And now?",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			store, err := sqlite.Open(folder, sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			model := &heard{says: c.says}
+			conv := braid.Open(store, "talk")
+			if _, err := c.agent(model).Run(t.Context(), "What is it?", braid.In(conv)); err != nil {
+				t.Fatal(err)
+			}
+			// The next run is one of another process.
+			if _, err := c.agent(model).Run(t.Context(), "And now?", braid.In(braid.Open(store, "talk"))); err != nil {
+				t.Fatal(err)
+			}
+			if got := brief(model.asked[len(model.asked)-1].Messages); got != c.seen {
+				t.Errorf("the model sees\n%s\nwant\n%s", got, c.seen)
+			}
+			for e, err := range conv.Events(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				birdsIn(t, "the log", e)
+			}
+			messages, err := conv.Messages(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			birdsIn(t, "the warm view", messages)
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			_ = filepath.WalkDir(folder, func(path string, _ os.DirEntry, _ error) error {
+				if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), canary) {
+					t.Errorf("the card is in the file %s", filepath.Base(path))
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// A message that came with the results is refused with them: nobody can tell which of them was meant.
+func TestResultsAndAMessageThatAreTakenBack(t *testing.T) {
+	t.Parallel()
+	conv := braid.NewConversation()
+	model := &heard{says: [][]braid.Chunk{
+		asksFor("look", "{}"),
+		{{Kind: braid.ChunkRedactInput, Text: "(hidden)"}, {Kind: braid.ChunkText, Text: "No."}, {Kind: braid.ChunkStop, Stop: event.StopGuardrail}},
+		says("fine"),
+	}}
+	var agent *braid.Agent
+	agent = braid.New("root", model, braid.Func("look", "", func(ctx context.Context, _ nothing) (string, error) {
+		_, err := agent.Send(ctx, conv, "also this", braid.During(braid.Steer))
+		return "seen", err
+	}))
+	for _, input := range []string{"What is it?", "And now?"} {
+		if _, err := agent.Run(t.Context(), input, braid.In(conv)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "user:What is it? assistant:[c0] user:(c0 (hidden))(hidden) assistant:No. user:And now?"
+	if got := brief(model.asked[2].Messages); got != want {
+		t.Errorf("the model sees\n%s\nwant\n%s", got, want)
 	}
 }

@@ -110,9 +110,17 @@ func (d *driver) answered(s *Scope, agent *Agent, w *modelWork, words string, er
 			end = own.answer
 		}
 	}
+	if guards := d.guardsOf(agent, GuardOutput); len(guards) > 0 {
+		own := *end
+		if _, err := d.sift(guards, func(v *sieve) { own.sift(v.ctx, guards) }); err != nil {
+			own = modelEnd{err: err}
+		}
+		end = &own
+	}
 	if end.message != nil {
 		end.message.CostNanoUSD, end.message.Hook = &nothing, true
 		d.add(s, w.step, w.attempt, end.message)
+		d.record(s, w.step, w.attempt, end.siftedBy)
 		return
 	}
 	d.add(s, w.step, w.attempt, &event.StepEnded{
@@ -133,7 +141,9 @@ func (w *work) tellAfterModel(ctx context.Context, list []hook, grace time.Durat
 	defer cancel()
 	err := callAfter(ctx, list, &e)
 	if err == nil && e.Message != nil {
-		err = fitMessage(e.Message)
+		if err = fitMessage(e.Message); err == nil {
+			err = withoutTools("answer", e.Message.Content, true)
+		}
 	}
 	switch {
 	case err != nil:
@@ -186,6 +196,21 @@ func fitMessage(m *event.AssistantMessage) error {
 		if c.Args != nil {
 			if err := strictjson.Check(c.Args, strictjson.DefaultDepth); err != nil {
 				return bad("with a call whose arguments are no usable JSON", err)
+			}
+		}
+	}
+	return nil
+}
+
+// withoutTools refuses results, and calls unless they may be, in what a hook lets somebody say: a provider
+// takes each only where it belongs.
+func withoutTools(what string, content []event.Block, calls bool) error {
+	for _, b := range content {
+		_, call := b.(*event.ToolCall)
+		if _, result := b.(*event.ToolResult); result || call && !calls {
+			return &event.Error{
+				Op: "hook", Kind: event.ErrInvalid, Message: "a hook made an " + what + " with a tool call or a tool result in it",
+				Hint: "leave it out: only models call tools, and only tools give results",
 			}
 		}
 	}

@@ -34,7 +34,8 @@ type AfterRun struct {
 	// Rounds counts how often hooks have let the run go on.
 	Rounds int
 	// GoOn is writable: the run does not end, but goes on with this as new input, which
-	// stands in the log under the agent's name. It has no effect on a run that failed, was
+	// stands in the log under the agent's name. It passes the guardrails at [GuardInput], and
+	// [BeforeRun] is not called for it. It has no effect on a run that failed, was
 	// cancelled or reached a limit, nor for the 17th time.
 	GoOn []event.Block
 }
@@ -91,14 +92,20 @@ func (d *driver) tellBegin() (words string) {
 // reply answers in the root agent's place, with a model step that costs nothing.
 func (d *driver) reply(words string) {
 	s := d.view.run.scopes[0]
+	words, by, err := d.siftText(d.guardsOf(d.agent, GuardOutput), words)
+	if err != nil {
+		d.broke(err)
+		return
+	}
 	nothing := int64(0)
 	cycle := s.cycle + 1
 	step := stepName(s.id, 'm', cycle, 0)
 	name := d.agent.model.Info().Name
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
 	d.add(s, step, 1, &event.AssistantMessage{
-		Content: []event.Block{&event.Text{Text: validText(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
+		Content: []event.Block{&event.Text{Text: orRedacted(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
 	})
+	d.record(s, step, 1, by)
 }
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.
@@ -124,14 +131,16 @@ func (d *driver) tellEnded(s *Scope, ended *event.RunEnded) (goesOn bool) {
 		return false
 	}
 	if err == nil && len(e.GoOn) > 0 {
-		err = fitMessage(&event.AssistantMessage{Content: e.GoOn})
+		if err = fitMessage(&event.AssistantMessage{Content: e.GoOn}); err == nil {
+			err = withoutTools("input", e.GoOn, false)
+		}
 	}
 	switch {
 	case err != nil && ended.Status != event.RunFailed:
 		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
 	case err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
 		r.rounds < hookRounds && d.ctx.Err() == nil:
-		d.add(s, "", 0, &event.UserMessage{Content: e.GoOn})
+		d.hear(s, e.GoOn, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
 		return true
 	}
 	return false

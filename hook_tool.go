@@ -42,7 +42,7 @@ type BeforeTool struct {
 }
 
 // AfterTool is called after a tool call has ended, well or not, also one that was
-// cancelled by a hook or that could not begin. It is not called for an attempt that asked, nor
+// cancelled by a hook or that could not begin. What it changes passes the agent's guardrails. It is not called for an attempt that asked, nor
 // for a call whose driver died or whose tool was left behind. The context is the
 // call's; where the run is to stop it lasts for the grace period. [Ask] gives an error.
 //
@@ -254,9 +254,7 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 // park writes the questions that hooks asked before a call.
 func (d *driver) park(s *Scope, c *call, attempt int, asked []event.Asked) {
 	d.add(s, c.step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
-	for i := range asked {
-		d.add(s, c.step, attempt, &asked[i])
-	}
+	d.addAsked(s, d.inputs(s).Agent, c.step, attempt, asked)
 }
 
 // tellAfter calls the hooks after a call that has run beside the driver.
@@ -272,6 +270,7 @@ func (w *work) tellAfter(whole context.Context, list []hook, grace time.Duration
 	}
 	end.failure, end.again = tellEnd(c, list, &e, grace, w.agent.limits.ResultBytes, err)
 	made.result = *e.Result
+	end.failure = c.sift(&made.result, end.failure)
 	end.made = made
 }
 
@@ -308,16 +307,39 @@ func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int,
 	return err, e.Retry
 }
 
-// tellRefused calls the hooks after a call that never ran, or that an agent answered.
-// They may change how it ends.
-func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) {
+// tellRefused calls the hooks and the guardrails after such a call, and returns the guardrails that took
+// something out.
+func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
 	agent := d.inputs(s).Agent
 	list := agent.hooks.on(pointAfterTool)
-	if len(list) == 0 {
-		return
+	guards := d.guardsOf(agent, GuardResult)
+	if len(list)+len(guards) == 0 {
+		return nil
 	}
 	own := &Call{}
 	d.callFor(own, s, c, max(c.attempt, 1))
+	if len(list) > 0 {
+		d.hooksRefused(list, own, s, c, end)
+	}
+	if len(guards) == 0 {
+		return nil
+	}
+	result, failure := *end.Result, end.Err
+	if !d.aside(func() { failure = own.sift(&result, failure) }) {
+		failure = &event.Error{
+			Op: "tool " + c.Name, Kind: event.ErrCancelled, Message: "the run was stopped before its guardrails had looked at the result",
+		}
+		end.Err = failure
+		end.Result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + failure.Message + "."}}}
+		return nil
+	}
+	end.Result, end.Err = &result, failure
+	return own.rare().siftedBy
+}
+
+// hooksRefused calls the hooks after such a call. They may change how it ends.
+func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *event.StepEnded) {
+	agent := d.inputs(s).Agent
 	shown := *end.Result
 	shown.Content = slices.Clone(end.Result.Content)
 	e := AfterTool{Call: own, Result: &shown}

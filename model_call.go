@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -63,10 +64,22 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 		send = hushed(send)
 	}
 	runModel(ctx, w, a, send)
-	w.answer.sift(ctx, guards)
+	d.siftAnswer(ctx, w, guards)
 	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
 		w.tellAfterModel(ctx, list, d.agent.limits.Grace)
+		d.siftAnswer(ctx, w, guards) // a hook may have changed it
 	}
+}
+
+// siftAnswer lets a model's answer pass the guardrails, also when the run is to stop: what was said until
+// then may be shown.
+func (d *driver) siftAnswer(ctx context.Context, w *work, guards []guard) {
+	if len(guards) == 0 {
+		return
+	}
+	ctx, cancel := afterwards(ctx, d.agent.limits.Grace)
+	defer cancel()
+	w.answer.sift(ctx, guards)
 }
 
 // runAside calls a model beside the driver, because something else runs too.

@@ -32,7 +32,7 @@ func newDesk() *desk {
 		d.mu.Lock()
 		d.news = append(d.news, req.Run+" user:"+shown(last))
 		d.mu.Unlock()
-		text := last.Text()
+		text := strings.ReplaceAll(last.Text(), stopped, "")
 		switch {
 		case len(lastResults(req)) > 0:
 			return chunks(says("done"))
@@ -126,7 +126,7 @@ func TestAMessageDuringARun(t *testing.T) {
 		{state: "queued", policy: braid.Steer, joined: true, ends: "completed", news: "1 user:first|second"},
 		{
 			state: "queued", policy: braid.Interrupt, interrupted: 1, ends: "cancelled, completed",
-			news: "2 user:first|second",
+			news: "2 user:first|" + stopped + "|second",
 		},
 		{state: "running", policy: braid.Reject, refused: true, ends: "completed", news: "1 user:first sleep, 1 user:(c0 slept)"},
 		{

@@ -623,7 +623,7 @@ func sameView(a, b *view) error {
 		}
 		for _, s := range v.run.scopes {
 			s.model.by, s.offered = nil, nil
-			for _, c := range s.batch {
+			for _, c := range slices.Concat(s.batch, s.last) {
 				c.by = nil
 			}
 		}

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -8,27 +9,57 @@ import (
 
 // said is a person's message as the transcript has it. content is empty where it shows
 // none of it; whole says that it shows all, so that it can be taken back without folding
-// the log anew.
+// the log anew. before is the message before it where no answer stands between the two.
 type said struct {
 	seq     int64
 	content []event.Block
 	whole   bool
+	before  *said
 }
 
-// takeBack writes that a guardrail does not let the newest message of the model's scope
-// stand. Whoever is shown the log from then on is shown text instead; what other
-// runs of the conversation have said is left alone.
+// takeBack writes that a provider's guardrail refuses what the model has not answered yet: the results of
+// the last tool calls, or the newest messages. Everybody who reads the log from then on sees text instead.
+// What was answered before stays, so that a result that is blocked does not take the user's question with it.
 func (d *driver) takeBack(w *work, text string) {
-	if seq := w.scope.newest.seq; seq > 0 {
+	for _, seq := range w.scope.news() {
 		d.add(w.scope, w.step, w.attempt, &event.Redacted{
 			Target: seq, Replacement: []event.Block{&event.Text{Text: text}}, Reason: "guardrail",
 		})
 	}
 }
 
-// redact hides what an earlier event said. A scope's newest message, which is all that
-// a driver itself takes back, is replaced where it stands, because the run goes
-// on; for anything else the view must be folded anew.
+// hear notes a message of a person.
+func (s *Scope) hear(seq int64) {
+	if s.newest.seq == 0 || s.fresh != event.WhyInput && s.fresh != event.WhyMessage {
+		s.newest = said{seq: seq}
+		return
+	}
+	before := s.newest
+	s.newest = said{seq: seq, before: &before}
+}
+
+// news lists the events of this run that the model has not answered. Without any it is the newest message:
+// the model goes on with an answer to it.
+func (s *Scope) news() (seqs []int64) {
+	for _, c := range s.last {
+		if c.ended > 0 && !slices.Contains(seqs, c.ended) {
+			seqs = append(seqs, c.ended)
+		}
+	}
+	asked := int64(0)
+	if s.last != nil {
+		asked = s.askedAt
+	}
+	for m := &s.newest; m != nil && m.seq > asked; m = m.before {
+		if !slices.Contains(seqs, m.seq) {
+			seqs = append(seqs, m.seq)
+		}
+	}
+	return seqs
+}
+
+// redact hides what an earlier event said. A scope's newest message is replaced where it stands, because
+// the run goes on; for anything else the view must be folded anew.
 func (v *view) redact(e *event.Event, b *event.Redacted) {
 	if b.Clean {
 		return

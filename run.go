@@ -529,12 +529,18 @@ func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
 		return nil, nil, emptyInput()
 	}
 	var open []*event.ToolCall
+	in = withoutBlanks(in)
 	for i, m := range in {
 		if m.Role != event.RoleUser && m.Role != event.RoleAssistant {
 			return bad(fmt.Sprintf("message %d has the role %q", i, m.Role))
 		}
 		if len(m.Content) == 0 {
-			return nil, nil, emptyInput()
+			if len(in) == 1 {
+				return nil, nil, emptyInput()
+			}
+			if m.Role == event.RoleUser {
+				return bad(fmt.Sprintf("message %d is empty", i))
+			}
 		}
 		if hasNil(m.Content) {
 			return bad(fmt.Sprintf("message %d holds a block that is nil", i))
@@ -544,6 +550,10 @@ func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
 			case *event.Text:
 				if !utf8.ValidString(b.Text) {
 					return bad(fmt.Sprintf("message %d is not valid UTF-8", i))
+				}
+			case *event.ToolCall:
+				if m.Role == event.RoleUser {
+					return bad(fmt.Sprintf("message %d is the user's and calls the tool %q", i, b.Name))
 				}
 			case *event.ToolResult:
 				n := len(open)
@@ -563,5 +573,21 @@ func inputMessages(in []event.Message) ([]event.Message, []Answer, error) {
 	if in[len(in)-1].Role != event.RoleUser {
 		return bad("the last one is not the user's")
 	}
-	return in, nil, nil
+	// An empty answer, which other frameworks keep, says nothing to a model and is refused by providers.
+	return slices.DeleteFunc(in, func(m event.Message) bool { return len(m.Content) == 0 }), nil, nil
+}
+
+// withoutBlanks leaves out blocks of blank text, which providers refuse. The caller's slices stay as they are.
+func withoutBlanks(in []event.Message) []event.Message {
+	blank := func(b event.Block) bool {
+		t, ok := b.(*event.Text)
+		return ok && t != nil && utf8.ValidString(t.Text) && strings.TrimSpace(t.Text) == ""
+	}
+	out := slices.Clone(in)
+	for i := range out {
+		if slices.ContainsFunc(out[i].Content, blank) {
+			out[i].Content = slices.DeleteFunc(slices.Clone(out[i].Content), blank)
+		}
+	}
+	return out
 }

@@ -40,6 +40,8 @@ type Scope struct {
 	askedAt int64
 	batch   []*call
 	settled int
+	// last are the calls of the newest batch that was settled, until the model answers.
+	last []*call
 	// before holds the questions of hooks before what comes next; nil for none.
 	before *threshold
 	// returns is the first call of the batch whose result is to be the answer, answer that
@@ -52,7 +54,9 @@ type Scope struct {
 
 	// hooked says that a hook gave words, the scope's last whole answer. asked counts how often
 	// an answer was asked for in its form, and forced says that the current model call does so.
+	// spoke says that there is an answer, with calls or without, to the run's input.
 	hooked bool
+	spoke  bool
 	forced bool
 	asked  int
 	words  []event.Block
@@ -215,7 +219,7 @@ func (s *Scope) flush() {
 		}
 	}
 	s.countRepeats().take(s.batch, s.cycle)
-	s.asking, s.batch, s.settled = nil, nil, 0
+	s.asking, s.batch, s.settled, s.last = nil, nil, 0, s.batch
 	s.fresh = event.WhyToolResults
 }
 

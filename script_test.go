@@ -46,6 +46,9 @@ func failing(err error) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) { yield(braid.Chunk{}, err) }
 }
 
+// stopped is what the model reads behind a prompt that was stopped before its answer.
+const stopped = "[The user stopped this request before it was answered. Do not answer it unless a later message asks for it.]"
+
 // says is an answer of plain text.
 func says(text string) []braid.Chunk {
 	return []braid.Chunk{

@@ -80,9 +80,7 @@ func (d *driver) settleTool(w *work) {
 	failpoint.Hit("tool/ended")
 	if asked := c.questions.asked; len(asked) > 0 {
 		failpoint.Hit("tool/asked")
-		for i := range asked {
-			d.add(w.scope, w.step, w.attempt, &asked[i])
-		}
+		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
 	}
 	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {

@@ -188,6 +188,9 @@ func (e *toolEnd) raw(c *Call, limit int, r *event.ToolResult) *event.Error {
 		kind, text := toolFailure(c, e.err, e.took)
 		r.IsError = true
 		r.Content = []event.Block{&event.Text{Text: text}}
+		if bad := fit(c, limit, r); bad != nil {
+			return bad
+		}
 		return &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: "), Err: e.err}
 	}
 	r.Content, r.Structured, r.IsError = e.out.Content, e.out.Structured, e.out.IsError

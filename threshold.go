@@ -3,6 +3,8 @@ package braid
 import (
 	"context"
 	"slices"
+
+	"github.com/braidrun/braid/event"
 )
 
 // threshold is where a scope waits for the answers to what a hook has asked before a model call
@@ -49,11 +51,30 @@ func (d *driver) thresholdOf(s *Scope) *atThreshold {
 	return t
 }
 
+// addAsked writes questions that were asked, as far as the guardrails let them pass. Where one of these
+// could not look the run fails, and nobody is asked.
+func (d *driver) addAsked(s *Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
+	by, err := d.siftAsked(agent, asked)
+	if err != nil {
+		d.broke(err)
+		for i := range asked {
+			asked[i].Prompt, asked[i].Payload = event.TextOf(redactedContent), nil
+		}
+	}
+	first := d.view.last + 1
+	for i := range asked {
+		d.add(s, step, attempt, &asked[i])
+	}
+	for i := range by {
+		for _, name := range by[i] {
+			d.add(s, step, attempt, &event.Redacted{Target: first + int64(i), Reason: name, Clean: true})
+		}
+	}
+}
+
 // shut writes down what hooks have asked at a threshold. It reports whether that was anything;
 // whatever else they decided is asked of them again with the answers.
 func (d *driver) shut(s *Scope, t *atThreshold) bool {
-	for i := range t.questions.asked {
-		d.add(s, "", 0, &t.questions.asked[i])
-	}
+	d.addAsked(s, d.inputs(s).Agent, "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0
 }

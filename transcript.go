@@ -108,6 +108,10 @@ func joinBlocks(a, b []event.Block) []event.Block {
 	return append(append(joined, a...), b...)
 }
 
+// stoppedNote stands behind the prompt of a run that the user stopped before its first answer: the next
+// run's model must not answer it besides the next prompt.
+const stoppedNote = "[The user stopped this request before it was answered. Do not answer it unless a later message asks for it.]"
+
 // failureNote tells the next run what a failed one did to the world. The
 // failed run's own words are left out; its effects, and the state and the
 // artifacts that it left, cannot be.

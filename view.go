@@ -211,10 +211,11 @@ func (v *view) fold(e *event.Event) {
 		r.open(e, b, v)
 		return
 	case *event.RunEnded:
-		if v.hide.has(e) {
+		hidden := v.hide.has(e)
+		if hidden {
 			r.effects, r.left = nil, nil // the summary tells of them
 		}
-		v.endRun(e.Seq, b)
+		v.endRun(e.Seq, b, hidden)
 		return
 	case *event.Answered:
 		r.answer(b)
@@ -259,7 +260,8 @@ func (v *view) fold(e *event.Event) {
 			return
 		}
 		s.repeats.forget()
-		s.newest = said{seq: e.Seq}
+		s.hear(e.Seq)
+		s.spoke = s.spoke && s.cycle > 0 // an answer before the first call is of a history
 		if !hide {
 			s.newest.content, s.newest.whole = content, len(content) == len(b.Content) || v.hide.redacted[e.Seq] != nil
 		}
@@ -287,7 +289,7 @@ func (v *view) fold(e *event.Event) {
 func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if v.open() {
 		// A run that never ended: its driver is gone and another run was let in.
-		v.endRun(e.Seq, &event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled})
+		v.endRun(e.Seq, &event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled}, false)
 	}
 	if b.Session > v.session {
 		v.session = b.Session
@@ -312,7 +314,9 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 // endRun applies the table of what the next run sees (DESIGN section 9): all of a
 // run that completed, the whole messages of one that was cut short, and of a
 // failed one only a note of what its tools did.
-func (v *view) endRun(seq int64, b *event.RunEnded) {
+//
+// hidden says that a summary stands for the event, and so for the notes on it.
+func (v *view) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	r := v.run
 	r.ended = b
 	root := r.scopes[0]
@@ -332,6 +336,9 @@ func (v *view) endRun(seq int64, b *event.RunEnded) {
 	}
 	root.closeBatch()
 	v.past, v.gauge = root.talk, root.gauge
+	if b.Why == event.WhyCancelled && root.newest.seq > 0 && !root.spoke && !hidden {
+		v.past.note(stoppedNote, seq)
+	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
 		// Their own agents were stopped before they could be told.
 		v.past.note(doubtNote(r.left.doubts), seq)
@@ -396,6 +403,8 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	s.fresh = ""
 	s.stop = b.Stop
 	s.closeBatch()
+	s.last, s.newest.before = nil, nil
+	s.spoke = true
 	if e.Step != "" {
 		s.fresh = "" // also where a hook answered calls that the program itself had asked for
 	}
