@@ -26,6 +26,8 @@ type assembler struct {
 	stop     event.StopReason
 	usage    event.Usage
 	hasUsage bool
+	// faults name what was impossible in the usage that the model reported.
+	faults   []string
 	response string
 	model    string
 	// taken stands for the person's newest message where a guardrail took it back.
@@ -59,6 +61,7 @@ func (a *assembler) begin(now time.Time, argBytes int) {
 	a.blocks = a.blocks[:0]
 	a.stop, a.usage, a.hasUsage, a.response, a.model, a.taken = "", event.Usage{}, false, "", "", ""
 	a.fault = nil
+	a.faults = nil
 }
 
 // take adds a chunk. It gives the live body to send, or nil.
@@ -123,7 +126,9 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		a.at(c.Index, ChunkBlock).block = c.Block
 	case ChunkUsage:
 		if c.Usage != nil {
-			a.usage, a.hasUsage = *c.Usage, true
+			// Every model's usage enters here, and nowhere else.
+			a.usage, a.faults = c.Usage.Clip()
+			a.hasUsage = true
 		}
 	case ChunkStop:
 		a.stop = c.Stop
@@ -155,7 +160,7 @@ func (a *assembler) heard() bool {
 func (a *assembler) used() event.Usage {
 	u := a.usage
 	if u.Total == 0 {
-		u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+		u.Total = u.Prompt() + u.Output
 	}
 	return u
 }

@@ -9,25 +9,107 @@ import (
 	"github.com/braidrun/braid/internal/planted"
 )
 
-// priceOf is what a call that used u cost, in 1e-9 US dollars; false where nobody knows.
-// sure says that u is all that it used. A model that follows a script costs what it
-// says, also where it was cut off: no provider has counted anything.
-func priceOf(info *ModelInfo, u event.Usage, sure bool) (int64, bool) {
-	if info.Cost == nil || !sure && !info.Simulated {
-		return 0, false
+// priceOf gives what a call that used u cost, in 1e-9 US dollars; false where there is no
+// price. fault names a price that cannot be.
+func priceOf(info *ModelInfo, u event.Usage) (nano int64, known bool, fault string) {
+	if info.Cost == nil {
+		return 0, false, ""
 	}
-	return info.Cost(u)
+	nano, known = info.Cost(u)
+	switch {
+	case known && nano < 0:
+		return 0, false, "a cost below zero"
+	case known && nano > mostNanoUSD:
+		return 0, false, "a cost above a million dollars"
+	}
+	return nano, known, ""
 }
 
-// priceOfFailure is priceOf for a call that failed with err. One that was refused before
-// anything of an answer came was not charged for; of one that was cut in the middle
-// the provider has told at most a part of what it used.
-func priceOfFailure(info *ModelInfo, u event.Usage, begun bool, err error) (int64, bool) {
-	if !begun && refused(err) {
-		return 0, true
-	}
-	return priceOf(info, u, false)
+// mostNanoUSD is the largest cost of one call that can be.
+const mostNanoUSD = 1e15
+
+// charge is what a model call that gave no answer used and cost.
+type charge struct {
+	usage event.Usage
+	// nano is nil where there is no price.
+	nano      *int64
+	estimated bool
 }
+
+// cutCharge is the charge for a call that was cut: what the provider reported before, or an
+// estimate of the prompt, and at least as many output tokens as have come. A simulated model
+// costs what it reports: no provider has counted anything.
+func cutCharge(info *ModelInfo, heard event.Usage, prompt, output int64) charge {
+	c := charge{usage: heard}
+	if !info.Simulated {
+		if heard.Prompt() == 0 {
+			c.usage.Input = prompt
+		}
+		c.usage.Output = max(heard.Output, output)
+		c.usage.Total = max(heard.Total, c.usage.Prompt()+c.usage.Output)
+		c.estimated = true
+	}
+	if nano, known, _ := priceOf(info, c.usage); known {
+		c.nano = &nano
+	}
+	return c
+}
+
+// charge is what a call that failed used and cost. A call that the provider refused before
+// anything of an answer came costs nothing.
+func (w *work) charge() charge {
+	end := w.answer
+	if !end.begun && refused(end.err) {
+		return charge{usage: end.usage, nano: new(int64)}
+	}
+	return cutCharge(&w.info, end.usage, w.request.tokens(), blocksTokens(end.partial))
+}
+
+// ended is the end of a model call that the charge is for, of which nothing else is known.
+func (c charge) ended(step event.StepKind, how event.Outcome) *event.StepEnded {
+	return &event.StepEnded{
+		Step: step, Outcome: how, Usage: c.usage, UsageUnknown: true, CostNanoUSD: c.nano, Estimated: c.estimated,
+	}
+}
+
+// tokens estimates the prompt of a request.
+func (r *ModelRequest) tokens() int64 {
+	n := textTokens(r.Instructions) + messagesTokens(r.Messages)
+	for i := range r.Tools {
+		n += r.Tools[i].tokens()
+	}
+	return n
+}
+
+// tokens estimates what a tool counts for in a prompt.
+func (s *ToolSpec) tokens() int64 {
+	return textTokens(s.Description) + int64(len(s.Schema)+len(s.Name))/4
+}
+
+// doubt adds something impossible to what the model reported; empty is nothing.
+func (e *modelEnd) doubt(fault string) {
+	if fault != "" {
+		e.faults = append(e.faults, fault)
+	}
+}
+
+// reportUsage writes for the operator that a model reported impossible usage.
+func (d *driver) reportUsage(w *work) {
+	faults := w.answer.faults
+	if len(faults) == 0 {
+		return
+	}
+	d.add(w.scope, w.step, w.attempt, &event.Notice{
+		Code: NoticeUsage,
+		Text: "the model " + w.info.Name + " reported impossible usage (" + strings.Join(faults, ", ") + "): Braid counts what can be",
+	})
+	d.events[len(d.events)-1].Audience = event.Operator
+}
+
+// NoticeUsage is the code of the [event.Notice] for the operator that follows a model call
+// whose usage or cost cannot be, such as a count below zero. The call's own event has the
+// usage as Braid counts it.
+const NoticeUsage = "usage_clipped"
 
 // refused reports whether a provider has said no, or was not there. The kinds that are
 // left out may also mean that it was at work and nobody heard it.
@@ -44,17 +126,30 @@ func refused(err error) bool {
 	}
 }
 
-// unheard is what a call of the model of that name cost, of which nobody has heard the end:
-// nil for unknown.
-func (a *Agent) unheard(name string) *int64 {
+// lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
+// what the model had reported, as far as it is known.
+func (d *driver) lostCharge(s *Scope, name string, left event.Usage) charge {
+	a := d.inputs(s).Agent
 	info := a.named(name).Info()
 	if info.Name != name && a.hooks != nil {
-		return nil // one that a hook asked
+		info = ModelInfo{Name: name} // one that a hook asked
 	}
-	if nano, known := priceOf(&info, event.Usage{}, false); known {
-		return &nano
+	return cutCharge(&info, left, s.projected(a), 0)
+}
+
+// lostSummary is lostCharge for the call for a summary.
+func (d *driver) lostSummary(s *Scope, left event.Usage) charge {
+	name := s.squeezed().name
+	a := d.inputs(s).Agent
+	m := a.managed()
+	if m.summary == nil || m.summary.Model == nil {
+		return d.lostCharge(s, name, left)
 	}
-	return nil
+	info := m.summary.Model.Info()
+	if info.Name != name {
+		info = ModelInfo{Name: name}
+	}
+	return cutCharge(&info, left, s.projected(a), 0)
 }
 
 // modelSum is what a run's calls of one model used and cost. It goes by the name that users
@@ -68,10 +163,12 @@ type modelSum struct {
 	dearest int64
 	// unpriced says that of one of the calls nobody knows what it cost.
 	unpriced bool
+	// estimated says that one of the calls was cut.
+	estimated bool
 }
 
 // count adds what a model call of a scope used and cost.
-func (r *runView) count(s *Scope, model string, u event.Usage, nano *int64) {
+func (r *runView) count(s *Scope, model string, u event.Usage, nano *int64, estimated bool) {
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {
 		return // a call that was refused
 	}
@@ -85,23 +182,29 @@ func (r *runView) count(s *Scope, model string, u event.Usage, nano *int64) {
 	}
 	m := &r.models[i]
 	m.usage = m.usage.Add(u)
+	m.estimated = m.estimated || estimated
 	charged := m.dearest
-	if nano == nil {
+	switch {
+	case nano == nil:
 		m.unpriced = true
-	} else {
+	case estimated:
+		// The provider may charge more, which counts for limits.
+		m.cost = event.AddCounts(m.cost, *nano)
+		charged = max(charged, *nano)
+	default:
 		charged = *nano
-		m.cost += charged
+		m.cost = event.AddCounts(m.cost, charged)
 		m.dearest = max(m.dearest, charged)
 	}
 	for ; s != nil; s = s.parent {
 		s.spent.Usage = s.spent.Usage.Add(u)
-		s.spent.CostNanoUSD += charged
+		s.spent.CostNanoUSD = event.AddCounts(s.spent.CostNanoUSD, charged)
 	}
 }
 
 // bill is what the run used and cost by model, and what it cost in all: nil where a part
-// of that is not known.
-func (r *runView) bill() (rows []event.ModelUsage, total *int64) {
+// of that is not known. estimated says that one of the calls was cut.
+func (r *runView) bill() (rows []event.ModelUsage, total *int64, estimated bool) {
 	n := len(r.models)
 	costs := make([]int64, n+1)
 	total = &costs[n]
@@ -110,14 +213,15 @@ func (r *runView) bill() (rows []event.ModelUsage, total *int64) {
 	}
 	for i := range r.models {
 		m := &r.models[i]
-		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage}
+		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage, Estimated: m.estimated}
+		estimated = estimated || m.estimated
 		if m.unpriced {
 			total = nil
 			continue
 		}
 		costs[i] = m.cost
-		costs[n] += m.cost
+		costs[n] = event.AddCounts(costs[n], m.cost)
 		rows[i].CostNanoUSD = &costs[i]
 	}
-	return rows, total
+	return rows, total, estimated
 }

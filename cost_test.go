@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,10 +24,19 @@ type priced struct {
 	name      string
 	unknown   bool
 	simulated bool
+	nano      *int64 // what every call costs
 }
 
+// goTokens is the estimate of a prompt that is "go".
+const goTokens = 5
+
 func (p *priced) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: p.name, Simulated: p.simulated, Cost: func(u event.Usage) (int64, bool) { return 3 * u.Total, !p.unknown }}
+	return braid.ModelInfo{Name: p.name, Simulated: p.simulated, Cost: func(u event.Usage) (int64, bool) {
+		if p.nano != nil {
+			return *p.nano, true
+		}
+		return 3 * u.Total, !p.unknown
+	}}
 }
 
 func breaks(list []braid.Chunk, err error) iter.Seq2[braid.Chunk, error] {
@@ -54,12 +67,13 @@ func TestWhatARunCosts(t *testing.T) {
 		{"refused for its key", nil, fault(event.ErrModelAuth), false, false, new(int64(0)), new(int64(45))},
 		{"refused as too long", nil, fault(event.ErrContextOverflow), false, false, new(int64(0)), new(int64(45))},
 		{"refused, by a model of no known price", nil, fault(event.ErrThrottled), true, false, new(int64(0)), nil},
-		{"an error that nobody knows", nil, errors.New("reset"), false, false, nil, nil},
+		{"an error that nobody knows", nil, errors.New("reset"), false, false, new(int64(3 * goTokens)), new(int64(3*goTokens + 45))},
 		{"not reached", nil, fault(event.ErrUnavailable), false, false, new(int64(0)), new(int64(45))},
-		{"silent", nil, fault(event.ErrStreamCut), false, false, nil, nil},
-		{"cut in the middle", text, fault(event.ErrStreamCut), false, false, nil, nil},
-		{"overloaded in the middle", text, fault(event.ErrOverloaded), false, false, nil, nil},
-		{"cut after a part of its usage", usage, fault(event.ErrOverloaded), false, false, nil, nil},
+		{"silent", nil, fault(event.ErrStreamCut), false, false, new(int64(3 * goTokens)), new(int64(3*goTokens + 45))},
+		{"cut in the middle", text, fault(event.ErrStreamCut), false, false, new(int64(3 * (goTokens + 1))), new(int64(3*(goTokens+1) + 45))},
+		{"overloaded in the middle", text, fault(event.ErrOverloaded), false, false, new(int64(3 * (goTokens + 1))), new(int64(3*(goTokens+1) + 45))},
+		{"cut after a part of its usage", usage, fault(event.ErrOverloaded), false, false, new(int64(21)), new(int64(66))},
+		{"cut, by a model of no known price", text, fault(event.ErrStreamCut), true, false, nil, nil},
 		{"cut, and simulated", text, fault(event.ErrStreamCut), false, true, new(int64(0)), new(int64(45))},
 		{"cut after usage, and simulated", usage, fault(event.ErrStreamCut), false, true, new(int64(21)), new(int64(66))},
 	} {
@@ -83,6 +97,7 @@ func TestWhatARunCosts(t *testing.T) {
 				t.Fatal(err)
 			}
 			var step *int64
+			estimated := false
 			for e, err := range conv.Events(t.Context(), 0) {
 				if err != nil {
 					t.Fatal(err)
@@ -90,6 +105,10 @@ func TestWhatARunCosts(t *testing.T) {
 				switch b := e.Body.(type) {
 				case *event.StepEnded:
 					step = b.CostNanoUSD
+					if cut := !c.simulated && (step == nil || *step > 0) && b.Usage.Total > 0; b.Estimated != cut {
+						t.Errorf("the failed call is said to be an estimate: %v", b.Estimated)
+					}
+					estimated = b.Estimated
 				case *event.AssistantMessage:
 					if b.Model != "m-2026-11-20" {
 						t.Errorf("the message says it is %q", b.Model)
@@ -97,6 +116,9 @@ func TestWhatARunCosts(t *testing.T) {
 				case *event.RunEnded:
 					if diff := cmp.Diff(c.run, b.CostNanoUSD); diff != "" {
 						t.Errorf("the run's cost (-want +got):\n%s", diff)
+					}
+					if b.Estimated != estimated || r.Estimated != estimated || b.Models[0].Estimated != estimated {
+						t.Errorf("the run is said to hold an estimate: %v, %v, %s", b.Estimated, r.Estimated, raw(b.Models))
 					}
 					if n := len(b.Models); b.Models[n-1].Model != "p:n" || b.Models[n-1].Usage.Total != 15 {
 						t.Errorf("by model: %s", raw(b.Models))
@@ -113,8 +135,8 @@ func TestWhatARunCosts(t *testing.T) {
 	}
 }
 
-// What a call cost that was in flight when its driver died: unknown, but for a model
-// that follows a script.
+// What a call cost that was in flight when its driver died: an estimate of its prompt, but
+// for a model that follows a script.
 func TestTheCostOfALostCall(t *testing.T) {
 	t.Parallel()
 	for _, simulated := range []bool{false, true} {
@@ -143,7 +165,11 @@ func TestTheCostOfALostCall(t *testing.T) {
 		}
 		agent := braid.New("root", &priced{name: "p:m", script: answers(says("hi")), simulated: simulated})
 		r, err := agent.Resume(t.Context(), braid.Open(store, "c"))
-		if err != nil || (r.CostNanoUSD == nil) == simulated || simulated && *r.CostNanoUSD != 45 {
+		want := int64(45)
+		if !simulated {
+			want += 3 * goTokens
+		}
+		if err != nil || r.CostNanoUSD == nil || *r.CostNanoUSD != want || r.Estimated == simulated {
 			t.Errorf("simulated %v: it cost %v, %v", simulated, r.CostNanoUSD, err)
 		}
 	}
@@ -163,8 +189,117 @@ func TestTheCostOfACancelledCall(t *testing.T) {
 				break
 			}
 		}
-		if r.Status != event.RunCancelled || (r.CostNanoUSD == nil) == simulated || simulated && *r.CostNanoUSD != 0 {
+		want := int64(0)
+		if !simulated {
+			want = 3 * goTokens
+		}
+		if r.Status != event.RunCancelled || r.CostNanoUSD == nil || *r.CostNanoUSD != want || r.Estimated == simulated {
 			t.Errorf("simulated %v: it is %s and cost %v", simulated, r.Status, r.CostNanoUSD)
+		}
+	}
+}
+
+// A model that is stopped in the middle, and one that ignores that, costs what the provider had
+// reported by then.
+func TestACutCallCostsItsKnownInput(t *testing.T) {
+	t.Parallel()
+	for _, deaf := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			model := &priced{name: "p:m", script: &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				return func(yield func(braid.Chunk, error) bool) {
+					if !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 900_000, Output: 1}}, nil) ||
+						!yield(braid.Chunk{Kind: braid.ChunkText, Text: "half of an answer"}, nil) {
+						return
+					}
+					if deaf {
+						<-release
+						return
+					}
+					<-ctx.Done()
+					yield(braid.Chunk{}, ctx.Err())
+				}
+			}}}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			conv := braid.NewConversation()
+			r, _ := braid.New("a", model).Run(ctx, "go", braid.In(conv))
+			if r.Usage.Input != 900_000 || r.CostNanoUSD == nil || *r.CostNanoUSD < 3*900_000 || *r.CostNanoUSD > 3*900_010 || !r.Estimated {
+				t.Errorf("deaf %v: it used %+v and cost %v", deaf, r.Usage, r.CostNanoUSD)
+			}
+			close(release)
+		})
+	}
+}
+
+// What no model can have used is clipped where it enters, and the operator is told.
+func TestImpossibleUsage(t *testing.T) {
+	t.Parallel()
+	const huge = math.MaxInt64 - 3
+	for _, c := range []struct {
+		name  string
+		usage event.Usage
+		want  event.Usage
+		says  string
+	}{
+		{"negative", event.Usage{Input: 10, Output: -3, CacheRead: -7, Total: -1}, event.Usage{Input: 10, Total: 10}, "fewer than no output tokens"},
+		{
+			"huge", event.Usage{Input: huge, Output: huge, Total: huge},
+			event.Usage{Input: event.MostTokens, Output: event.MostTokens, Total: 2 * event.MostTokens}, "too many input tokens",
+		},
+		{
+			"cached above the prompt", event.Usage{Input: -90, CacheRead: 100, Output: 1, Total: 11},
+			event.Usage{CacheRead: 10, Output: 1, Total: 11}, "more tokens in a cache than in the prompt",
+		},
+		{
+			"more for an hour than written", event.Usage{Input: 1, CacheWrite: 5, CacheWriteHour: 9, Total: 6},
+			event.Usage{Input: 1, CacheWrite: 5, CacheWriteHour: 5, Total: 6}, "more tokens cached for an hour",
+		},
+		{"all that can be", event.Usage{Input: math.MinInt64, CacheRead: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MinInt64}, event.Usage{}, "impossible"},
+		{"possible", event.Usage{Input: 5, Output: 5, CacheRead: 100, Total: 110}, event.Usage{Input: 5, Output: 5, CacheRead: 100, Total: 110}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			list := says("hi")
+			list[1].Usage = &c.usage
+			conv := braid.NewConversation()
+			r, err := braid.New("a", &priced{name: "p:m", script: answers(list)}).Run(t.Context(), "go", braid.In(conv))
+			if err != nil || r.Usage != c.want || r.CostNanoUSD == nil || *r.CostNanoUSD != 3*c.want.Total {
+				t.Errorf("it used %+v and cost %v, %v", r.Usage, r.CostNanoUSD, err)
+			}
+			says := ""
+			for e := range conv.Events(t.Context(), 0) {
+				if b, ok := e.Body.(*event.Notice); ok && b.Code == braid.NoticeUsage && e.Audience == event.Operator {
+					says = b.Text
+				}
+			}
+			if (says == "") != (c.says == "") || !strings.Contains(says, c.says) {
+				t.Errorf("the operator is told %q", says)
+			}
+		})
+	}
+}
+
+// A price function of a program may give what is no price.
+func TestImpossibleCosts(t *testing.T) {
+	t.Parallel()
+	for name, nano := range map[string]int64{"negative": -1, "the smallest": math.MinInt64, "the largest": math.MaxInt64} {
+		agent := braid.New("a", &priced{name: "p:m", script: answers(says("hi")), nano: &nano})
+		conv := braid.NewConversation()
+		for range 2 {
+			r, err := agent.Run(t.Context(), "go", braid.In(conv))
+			if err != nil || r.CostNanoUSD != nil {
+				t.Errorf("%s: it cost %v, %v", name, r.CostNanoUSD, err)
+			}
+		}
+		told := 0
+		for e := range conv.Events(t.Context(), 0) {
+			if b, ok := e.Body.(*event.Notice); ok && b.Code == braid.NoticeUsage {
+				told++
+			}
+		}
+		if told != 2 {
+			t.Errorf("%s: the operator is told %d times", name, told)
 		}
 	}
 }

@@ -204,16 +204,12 @@ func (d *driver) recover(early []journal.Mail) error {
 			continue
 		}
 		if s.model.state == modelBegun {
-			d.add(s, s.model.step, s.model.attempt, &event.StepEnded{
-				Step: event.StepModel, Outcome: event.OutcomeLost, UsageUnknown: true,
-				CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
-			})
+			lost := d.lostCharge(s, s.model.name, event.Usage{})
+			d.add(s, s.model.step, s.model.attempt, lost.ended(event.StepModel, event.OutcomeLost))
 		}
 		if s.squeezed().state == modelBegun {
-			d.add(s, s.squeezed().step, s.squeezed().attempt, &event.StepEnded{
-				Step: event.StepCompaction, Outcome: event.OutcomeLost, UsageUnknown: true,
-				CostNanoUSD: d.inputs(s).Agent.unheardSummary(s),
-			})
+			lost := d.lostSummary(s, event.Usage{})
+			d.add(s, s.squeezed().step, s.squeezed().attempt, lost.ended(event.StepCompaction, event.OutcomeLost))
 		}
 		for _, c := range slices.Clone(s.batch) {
 			if c.state == callAsked && planted.Is("asked taken for begun") {

@@ -28,7 +28,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 		Status: event.RunCompleted, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err,
 		Usage: r.usage, Cycles: r.metrics.Cycles, Duration: d.now.Sub(r.started),
 	}
-	ended.Models, ended.CostNanoUSD = r.bill()
+	ended.Models, ended.CostNanoUSD, ended.Estimated = r.bill()
 	switch cmd.Why {
 	case event.WhyFailed:
 		ended.Status = event.RunFailed
@@ -114,22 +114,22 @@ func (d *driver) closeSteps(s *Scope) {
 		})
 	}
 	if s.squeezed().state == modelBegun {
-		outcome := event.OutcomeCancelled
+		outcome, left := event.OutcomeCancelled, event.Usage{}
 		if w := d.flight(s.squeezed().step); w != nil {
-			outcome = event.OutcomeStraggler
+			outcome, left = event.OutcomeStraggler, w.left
 			d.leave(w)
 		}
-		d.add(s, s.squeezed().step, s.squeezed().attempt, &event.StepEnded{
-			Step: event.StepCompaction, Outcome: outcome, UsageUnknown: true,
-			CostNanoUSD: d.inputs(s).Agent.unheardSummary(s),
-		})
+		d.add(s, s.squeezed().step, s.squeezed().attempt, d.lostSummary(s, left).ended(event.StepCompaction, outcome))
 	}
 	if s.model.state == modelBegun {
-		ended := &event.StepEnded{
-			Step: event.StepModel, Outcome: event.OutcomeCancelled, UsageUnknown: true,
-			CostNanoUSD: d.inputs(s).Agent.unheard(s.model.name),
+		w := d.flight(s.model.step)
+		left := event.Usage{}
+		if w != nil {
+			left = w.left
 		}
-		if w := d.flight(s.model.step); w != nil {
+		ended := d.lostCharge(s, s.model.name, left).ended(event.StepModel, event.OutcomeCancelled)
+		ended.UsageUnknown = left == event.Usage{}
+		if w != nil {
 			ended.Outcome, ended.Err = event.OutcomeStraggler, leftBehind(s.model.name)
 			ended.Duration = d.now.Sub(w.begun)
 			d.leave(w)

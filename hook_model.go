@@ -150,12 +150,11 @@ func (w *work) tellAfterModel(ctx context.Context, list []hook, grace time.Durat
 		end.message, end.err = nil, hookError(err)
 	case e.Message != nil:
 		if end.message == nil {
-			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD = end.usage, end.took, nil
-			if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
-				e.Message.CostNanoUSD = &nano
-			}
+			c := w.charge()
+			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD, e.Message.Estimated = c.usage, end.took, c.nano, c.estimated
 		} else {
 			m := end.message
+			e.Message.Estimated = m.Estimated
 			e.Message.Usage, e.Message.Latency, e.Message.CostNanoUSD = m.Usage, m.Latency, m.CostNanoUSD
 			e.Message.TimeToFirstByte = m.TimeToFirstByte
 		}
@@ -221,18 +220,19 @@ func withoutTools(what string, content []event.Block, calls bool) error {
 // counts.
 func (d *driver) anew(w *work) {
 	end := w.answer
-	failed := &event.StepEnded{
-		Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: d.now.Add(end.wait), Duration: end.took,
-		Usage: end.usage, UsageUnknown: !end.known,
-	}
+	var c charge
 	if end.message != nil {
-		failed.CostNanoUSD = end.message.CostNanoUSD
+		c = charge{end.usage, end.message.CostNanoUSD, end.message.Estimated}
+	} else {
+		c = w.charge()
+	}
+	failed := c.ended(event.StepModel, event.OutcomeFailed)
+	failed.RetryAt, failed.Duration, failed.UsageUnknown = d.now.Add(end.wait), end.took, !end.known
+	if end.message != nil {
 		failed.Err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}
 	} else {
 		failed.Err = modelError(w.info.Name, end.err)
-		if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
-			failed.CostNanoUSD = &nano
-		}
 	}
 	d.add(w.scope, w.step, w.attempt, failed)
+	d.reportUsage(w)
 }

@@ -137,7 +137,7 @@ func (a *Agent) priced(o *offer) error {
 				continue
 			}
 			info := m.Info()
-			if _, known := priceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}, true); !known {
+			if _, known, _ := priceOf(&info, event.Usage{Input: 1, Output: 1, Total: 2}); !known {
 				return &event.Error{
 					Op: "agent " + a.name, Kind: event.ErrInvalid,
 					Message: "a limit in money cannot be held: nobody knows what the model " + info.Name + " costs",

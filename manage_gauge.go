@@ -49,7 +49,7 @@ func (a *Agent) toldTokens() int64 {
 	n := textTokens(a.instructions)
 	specs := a.current().specs
 	for i := range specs {
-		n += textTokens(specs[i].Description) + int64(len(specs[i].Schema)+len(specs[i].Name))/4
+		n += specs[i].tokens()
 	}
 	return n
 }

@@ -327,16 +327,17 @@ func (d *driver) settleSummary(w *work) {
 	if sum.why != event.WhyOverflow {
 		cycle++
 	}
-	ended := &event.StepEnded{
-		Step: event.StepCompaction, Outcome: event.OutcomeDone, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
-	}
+	c := charge{usage: end.usage}
 	if end.message != nil {
-		ended.CostNanoUSD = end.message.CostNanoUSD
-	} else if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
-		ended.CostNanoUSD = &nano
+		c.nano = end.message.CostNanoUSD
+	} else {
+		c = w.charge()
 	}
+	ended := c.ended(event.StepCompaction, event.OutcomeDone)
+	ended.UsageUnknown, ended.Duration = !end.known, end.took
 	if sum.err == nil {
 		d.addAt(s, cycle, w.step, w.attempt, ended)
+		d.reportUsage(w)
 		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)
 		failpoint.Hit("compaction/ended")
 		return
@@ -353,6 +354,7 @@ func (d *driver) settleSummary(w *work) {
 		ended.RetryAt = d.now.Add(retry.wait(s.squeezed().tries, ended.Err.RetryAfter))
 	}
 	d.addAt(s, cycle, w.step, w.attempt, ended)
+	d.reportUsage(w)
 	if sum.broke != nil {
 		d.broke(sum.broke)
 	}
@@ -411,21 +413,6 @@ func (d *driver) refold() error {
 			if w.entry != nil {
 				w.entry = w.scope.callByStep(w.step)
 			}
-		}
-	}
-	return nil
-}
-
-// unheardSummary is what a summary cost of which nobody has heard the end: nil for unknown.
-func (a *Agent) unheardSummary(s *Scope) *int64 {
-	m := a.managed()
-	if m.summary == nil || m.summary.Model == nil {
-		return a.unheard(s.squeezed().name)
-	}
-	info := m.summary.Model.Info()
-	if info.Name == s.squeezed().name {
-		if nano, known := priceOf(&info, event.Usage{}, false); known {
-			return &nano
 		}
 	}
 	return nil

@@ -151,6 +151,7 @@ func (d *driver) waitFor(w *work, stop <-chan struct{}, over <-chan time.Time) b
 func (d *driver) leaveModel(w *work) {
 	d.turn.leave()
 	d.graced, d.abandoned = true, true
+	w.left = d.asm.used()
 	d.flights = append(d.flights, w)
 	if !d.turn.ended && w.scope.depth == 0 && len(d.guardsOf(w.agent, GuardOutput)) == 0 {
 		d.asm.stop = event.StopCancelled

@@ -32,7 +32,9 @@ type Result struct {
 	// dollars; nil where a part of it is not known: unknown is not zero. It is read only.
 	Usage       event.Usage
 	CostNanoUSD *int64
-	Metrics     Metrics
+	// Estimated says that Usage and CostNanoUSD hold an estimate for a call that was cut.
+	Estimated bool
+	Metrics   Metrics
 	// State is the run's own state: what tools set with [StateRun] and [StateTemp], without
 	// the prefix (Strands' request state).
 	State map[string]json.RawMessage
@@ -119,10 +121,10 @@ func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
 	r.State = state.run()
 	if run.ended != nil {
 		r.Status, r.Stop, r.Why = run.ended.Status, run.ended.Stop, run.ended.Why
-		r.CostNanoUSD, r.Output = run.ended.CostNanoUSD, run.ended.Output
+		r.CostNanoUSD, r.Estimated, r.Output = run.ended.CostNanoUSD, run.ended.Estimated, run.ended.Output
 		return
 	}
-	_, r.CostNanoUSD = run.bill()
+	_, r.CostNanoUSD, r.Estimated = run.bill()
 	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
 	r.Questions = run.openQuestions()

@@ -163,18 +163,15 @@ func (d *driver) settleModel(w *work) {
 		}
 		d.add(w.scope, w.step, w.attempt, end.message)
 		d.record(w.scope, w.step, w.attempt, end.siftedBy)
+		d.reportUsage(w)
 		return
 	}
 	if d.cutOff() {
 		return // the next driver finds it begun, and begins it again
 	}
-	failed := &event.StepEnded{
-		Step: event.StepModel, Outcome: event.OutcomeFailed, Usage: end.usage, UsageUnknown: !end.known, Duration: end.took,
-	}
+	failed := w.charge().ended(event.StepModel, event.OutcomeFailed)
+	failed.UsageUnknown, failed.Duration = !end.known, end.took
 	failed.Err = modelError(w.info.Name, end.err)
-	if nano, known := priceOfFailure(&w.info, end.usage, end.begun, end.err); known {
-		failed.CostNanoUSD = &nano
-	}
 	retry := w.agent.retry
 	next := w.agent.instead(w.info.Name, failed.Err.Kind)
 	switch {
@@ -189,6 +186,7 @@ func (d *driver) settleModel(w *work) {
 		d.partial = end.partial
 	}
 	d.add(w.scope, w.step, w.attempt, failed)
+	d.reportUsage(w)
 }
 
 // wait is how long to wait after attempt number n has failed.

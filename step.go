@@ -82,6 +82,8 @@ type addressee struct {
 	sum *summing
 	// turn guards a call that the driver may leave behind while it sends by itself.
 	turn *turn
+	// left is what a call that was left behind had used, as far as the model reported it.
+	left event.Usage
 }
 
 // arrival is what a running step sends the driver: a live body, or its end.
@@ -116,6 +118,8 @@ type modelEnd struct {
 	usage   event.Usage
 	known   bool
 	partial []event.Block
+	// faults name what was impossible in the usage and the cost that the model reported.
+	faults []string
 	// again and wait say that a hook wants the call made once more, and when.
 	again bool
 	wait  time.Duration
@@ -372,9 +376,12 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 		m.Model = w.info.Name
 	}
 	m.Latency, m.TimeToFirstByte = end.took, a.first
-	if nano, known := priceOf(&w.info, end.usage, end.known); known {
-		m.cost = nano
-		m.CostNanoUSD = &m.cost
+	if end.known || w.info.Simulated {
+		nano, known, fault := priceOf(&w.info, end.usage)
+		if end.doubt(fault); known {
+			m.cost = nano
+			m.CostNanoUSD = &m.cost
+		}
 	}
 	end.message = &m.AssistantMessage
 }
@@ -384,7 +391,7 @@ func (e *modelEnd) fail(err error) { e.message, e.err, e.again = nil, err, false
 
 // heard takes over what is known of a call however it ended.
 func (e *modelEnd) heard(a *assembler) {
-	e.usage, e.known = a.used(), a.hasUsage
+	e.usage, e.known, e.faults = a.used(), a.hasUsage, a.faults
 	e.begun, e.taken = a.heard(), a.taken
 }
 

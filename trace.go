@@ -35,6 +35,7 @@ type Span struct {
 	// Usage, CostNanoUSD and TimeToFirstByte are a model call's; those of the run are the sums.
 	Usage           event.Usage   `json:"usage,omitzero"`
 	CostNanoUSD     *int64        `json:"cost_nano_usd,omitempty"`
+	Estimated       bool          `json:"estimated,omitempty"`
 	TimeToFirstByte time.Duration `json:"time_to_first_byte_ns,omitempty"`
 	Children        []*Span       `json:"children,omitempty"`
 }
@@ -117,7 +118,7 @@ func (t *Trace) Add(e *event.Event) {
 		}
 	case *event.StepEnded:
 		if one := s.steps[e.Step]; one != nil {
-			one.Outcome, one.Usage, one.CostNanoUSD = b.Outcome, b.Usage, b.CostNanoUSD
+			one.Outcome, one.Usage, one.CostNanoUSD, one.Estimated = b.Outcome, b.Usage, b.CostNanoUSD, b.Estimated
 			switch {
 			case b.Err != nil:
 				one.Error = event.KindOf(b.Err)
@@ -144,7 +145,7 @@ func (t *Trace) Add(e *event.Event) {
 		}
 	case *event.RunEnded:
 		s.close(e, b.Why, b.Stop, b.Err)
-		t.root.Usage, t.root.CostNanoUSD = b.Usage, b.CostNanoUSD
+		t.root.Usage, t.root.CostNanoUSD, t.root.Estimated = b.Usage, b.CostNanoUSD, b.Estimated
 		if b.Duration > 0 {
 			t.root.Duration = b.Duration
 		}

@@ -389,7 +389,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		if name == "" {
 			name = b.Model
 		}
-		r.count(s, name, b.Usage, b.CostNanoUSD)
+		r.count(s, name, b.Usage, b.CostNanoUSD, b.Estimated)
 		r.metrics.ModelTime += b.Latency
 		if r.metrics.TimeToFirstByte == 0 {
 			r.metrics.TimeToFirstByte = b.TimeToFirstByte

@@ -73,12 +73,12 @@ func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepCompaction {
-		r.count(s, s.squeezed().name, b.Usage, b.CostNanoUSD)
+		r.count(s, s.squeezed().name, b.Usage, b.CostNanoUSD, b.Estimated)
 		s.squeezing().end(e, b)
 		return
 	}
 	if b.Step == event.StepModel {
-		r.count(s, s.model.name, b.Usage, b.CostNanoUSD)
+		r.count(s, s.model.name, b.Usage, b.CostNanoUSD, b.Estimated)
 		r.metrics.ModelErrors++
 		if b.Outcome == event.OutcomeStraggler {
 			r.metrics.Stragglers++

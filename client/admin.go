@@ -165,6 +165,9 @@ type Prices struct {
 	Output     string `json:"output,omitempty"`
 	CacheRead  string `json:"cache_read,omitempty"`
 	CacheWrite string `json:"cache_write,omitempty"`
+	// CacheWriteHour is what is kept for an hour. Where it is "" and CacheWrite is not, it is
+	// twice Input.
+	CacheWriteHour string `json:"cache_write_hour,omitempty"`
 }
 
 // NewModel is a model that is to be made.
@@ -544,7 +547,9 @@ type Usage struct {
 	SubagentType string `json:"subagent_type,omitempty"`
 	Model        string `json:"model"`
 	// CostUSD is a decimal of dollars; nil where it is not known.
-	CostUSD   *string   `json:"cost_usd"`
+	CostUSD *string `json:"cost_usd"`
+	// Estimated says that the call was cut: the provider may charge more.
+	Estimated bool      `json:"estimated,omitempty"`
 	Attempt   int       `json:"attempt"`
 	Status    string    `json:"status"`
 	RunStatus string    `json:"run_status"`
@@ -563,6 +568,8 @@ type UsageSum struct {
 	CostUSD  *string `json:"cost_usd"`
 	KnownUSD string  `json:"known_cost_usd"`
 	Unpriced int64   `json:"unpriced_calls"`
+	// Estimated counts the calls that were cut: their tokens and costs are estimates.
+	Estimated int64 `json:"estimated_calls,omitempty"`
 }
 
 // ToolUse is a tool call as it stands.

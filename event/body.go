@@ -85,7 +85,7 @@ type Spent struct {
 func (s Spent) Add(t Spent) Spent {
 	return Spent{
 		Cycles: s.Cycles + t.Cycles, ToolCalls: s.ToolCalls + t.ToolCalls, Scopes: s.Scopes + t.Scopes,
-		Usage: s.Usage.Add(t.Usage), CostNanoUSD: s.CostNanoUSD + t.CostNanoUSD, Active: s.Active + t.Active,
+		Usage: s.Usage.Add(t.Usage), CostNanoUSD: AddCounts(s.CostNanoUSD, t.CostNanoUSD), Active: s.Active + t.Active,
 	}
 }
 
@@ -116,6 +116,8 @@ type RunEnded struct {
 	// CostNanoUSD is in 1e-9 US dollars, because a small call costs less than a
 	// micro-dollar; nil where no price is known: unknown is not zero.
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
+	// Estimated says that Usage and CostNanoUSD hold an estimate for a call that was cut.
+	Estimated bool `json:"estimated,omitempty"`
 	// Output is the structured result, where one was asked for.
 	Output json.RawMessage `json:"output,omitempty"`
 	// Partial is the text of an answer that a cancellation or the end of the run's time cut
@@ -162,6 +164,8 @@ type AssistantMessage struct {
 	// CostNanoUSD is what the call cost in 1e-9 US dollars, by the prices of its time;
 	// nil where no price is known: unknown is not zero.
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
+	// Estimated says that the call was cut, as in [StepEnded].
+	Estimated bool `json:"estimated,omitempty"`
 	// Response is the provider's own id of the answer.
 	Response string `json:"response,omitempty"`
 	// Piece marks a part of an answer that an engine beside ours hands over
@@ -230,13 +234,17 @@ type StepEnded struct {
 	Shown  []Block     `json:"shown,omitempty"`
 	// Err is why the step failed.
 	Err *Error `json:"err,omitempty"`
-	// Usage is what a failed model call is known to have used. UsageUnknown
-	// says that it was cut off before the provider told.
+	// Usage is what a failed model call used; see Estimated. UsageUnknown says that the
+	// provider reported nothing.
 	Usage        Usage `json:"usage,omitzero"`
 	UsageUnknown bool  `json:"usage_unknown,omitempty"`
 	// CostNanoUSD is what a model call is known to have cost in 1e-9 US dollars, by the prices of its time;
 	// nil where no price is known: unknown is not zero.
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
+	// Estimated says that a model call was cut: Usage has the tokens that the provider
+	// reported before, or else an estimate of what was sent and received, and CostNanoUSD
+	// is the price of that. The provider may charge more.
+	Estimated bool `json:"estimated,omitempty"`
 	// RetryAt is when the next attempt may begin; zero means that there is none. A
 	// tool call has one only where a hook wants it made again, and no Result then.
 	RetryAt time.Time `json:"retry_at,omitzero"`

@@ -275,6 +275,8 @@ func (r *decoder) models() []ModelUsage {
 				m.Usage = r.usage()
 			case "cost_nano_usd":
 				m.CostNanoUSD = r.cost()
+			case "estimated":
+				m.Estimated = r.Bool()
 			default:
 				o.Unknown()
 			}

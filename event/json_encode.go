@@ -370,6 +370,7 @@ func (w *encoder) modelsOpt(key string, list []ModelUsage) {
 		w.str(`"model":`, list[i].Model)
 		w.usage(`"usage":`, list[i].Usage)
 		w.costOpt(list[i].CostNanoUSD)
+		w.boolOpt(`"estimated":`, list[i].Estimated)
 		w.end()
 	}
 	w.trim()

@@ -63,6 +63,7 @@ func (w *encoder) runEnded(b *RunEnded) {
 	w.intOpt(`"cycles":`, int64(b.Cycles))
 	w.intOpt(`"duration_ns":`, int64(b.Duration))
 	w.costOpt(b.CostNanoUSD)
+	w.boolOpt(`"estimated":`, b.Estimated)
 	w.rawOpt(`"output":`, b.Output)
 	w.strOpt(`"partial":`, b.Partial)
 	w.end()
@@ -90,6 +91,8 @@ func (r *decoder) runEnded() *RunEnded {
 			b.Duration = r.duration()
 		case "cost_nano_usd":
 			b.CostNanoUSD = r.cost()
+		case "estimated":
+			b.Estimated = r.Bool()
 		case "output":
 			b.Output = r.raw()
 		case "partial":

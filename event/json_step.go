@@ -67,6 +67,7 @@ func (w *encoder) stepEnded(b *StepEnded) {
 	w.usageOpt(b.Usage)
 	w.boolOpt(`"usage_unknown":`, b.UsageUnknown)
 	w.costOpt(b.CostNanoUSD)
+	w.boolOpt(`"estimated":`, b.Estimated)
 	w.timeOpt(`"retry_at":`, b.RetryAt)
 	w.strOpt(`"fallback":`, b.Fallback)
 	w.boolOpt(`"end_turn":`, b.EndTurn)
@@ -96,6 +97,8 @@ func (r *decoder) stepEnded() *StepEnded {
 			b.UsageUnknown = r.Bool()
 		case "cost_nano_usd":
 			b.CostNanoUSD = r.cost()
+		case "estimated":
+			b.Estimated = r.Bool()
 		case "retry_at":
 			b.RetryAt = r.time()
 		case "fallback":
@@ -124,6 +127,7 @@ func (w *encoder) assistantMessage(b *AssistantMessage) {
 	w.usageOpt(b.Usage)
 	w.strOpt(`"model":`, b.Model)
 	w.costOpt(b.CostNanoUSD)
+	w.boolOpt(`"estimated":`, b.Estimated)
 	w.strOpt(`"response":`, b.Response)
 	w.boolOpt(`"piece":`, b.Piece)
 	w.strsOpt(`"long_running":`, b.LongRunning)
@@ -147,6 +151,8 @@ func (r *decoder) assistantMessage() *AssistantMessage {
 			b.Model = r.String()
 		case "cost_nano_usd":
 			b.CostNanoUSD = r.cost()
+		case "estimated":
+			b.Estimated = r.Bool()
 		case "response":
 			b.Response = r.String()
 		case "piece":

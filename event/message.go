@@ -80,15 +80,6 @@ type Usage struct {
 	CacheWriteHour int64 `json:"cache_write_hour,omitempty"`
 }
 
-// Add sums two usages field by field.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{
-		Input: u.Input + v.Input, Output: u.Output + v.Output, Total: u.Total + v.Total,
-		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
-		Reasoning: u.Reasoning + v.Reasoning, CacheWriteHour: u.CacheWriteHour + v.CacheWriteHour,
-	}
-}
-
 // ModelUsage is what one model used, and what it cost where a price is known.
 type ModelUsage struct {
 	Model string `json:"model"`
@@ -96,6 +87,8 @@ type ModelUsage struct {
 	// CostNanoUSD is in 1e-9 US dollars, because a small call costs less than a
 	// micro-dollar; nil where no price is known: unknown is not zero.
 	CostNanoUSD *int64 `json:"cost_nano_usd,omitempty"`
+	// Estimated says that Usage and CostNanoUSD hold an estimate for a call that was cut.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // StopReason is why a model's answer, or a whole run, ended. The set is open:

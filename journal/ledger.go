@@ -22,7 +22,7 @@ type Ledger interface {
 	UsageLog(ctx context.Context, q LedgerQuery) ([]UsageEntry, error)
 	// UsageSums adds the same rows up in groups, ordered by their keys; after is the key of the
 	// last group of the page before, nil for the first page. [LedgerQuery].Before is ignored.
-	// An unknown by is ErrInvalid.
+	// An unknown by is ErrInvalid. A sum that does not fit is the largest number.
 	UsageSums(ctx context.Context, q LedgerQuery, by UsageBy, after *string) ([]UsageSum, error)
 	// ToolLog lists tool calls, those that began last first. [LedgerQuery].Model is not
 	// asked for here.
@@ -71,11 +71,11 @@ func TokensOf(u event.Usage) Tokens {
 	return Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 }
 
-// Add sums two of them field by field.
+// Add sums two of them field by field. A sum that does not fit is the largest number.
 func (t Tokens) Add(u Tokens) Tokens {
 	return Tokens{
-		Input: t.Input + u.Input, Output: t.Output + u.Output,
-		CacheRead: t.CacheRead + u.CacheRead, CacheWrite: t.CacheWrite + u.CacheWrite,
+		Input: event.AddCounts(t.Input, u.Input), Output: event.AddCounts(t.Output, u.Output),
+		CacheRead: event.AddCounts(t.CacheRead, u.CacheRead), CacheWrite: event.AddCounts(t.CacheWrite, u.CacheWrite),
 	}
 }
 
@@ -111,6 +111,9 @@ type UsageEntry struct {
 	Model string
 	// CostNanoUSD is in 1e-9 US dollars; nil where nobody knows: unknown is not zero.
 	CostNanoUSD *int64
+	// Estimated says that the call was cut: Tokens and CostNanoUSD are what the provider had
+	// reported by then, or an estimate.
+	Estimated bool
 	// Status is how the attempt ended: done where it gave an answer.
 	Status event.Outcome
 	// Time is when it ended; stores keep microseconds.
@@ -160,6 +163,8 @@ type UsageSum struct {
 	// counts the others.
 	KnownNanoUSD int64
 	Unpriced     int64
+	// Estimated counts the entries that are estimates.
+	Estimated int64
 }
 
 // CostNanoUSD is what all of them cost; nil where that is not known of one.

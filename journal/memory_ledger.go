@@ -185,7 +185,10 @@ func (m *Memory) UsageSums(ctx context.Context, q LedgerQuery, by UsageBy, after
 		if u.CostNanoUSD == nil {
 			s.Unpriced++
 		} else {
-			s.KnownNanoUSD += *u.CostNanoUSD
+			s.KnownNanoUSD = event.AddCounts(s.KnownNanoUSD, *u.CostNanoUSD)
+		}
+		if u.Estimated {
+			s.Estimated++
 		}
 	}
 	var sums []UsageSum

@@ -23,6 +23,9 @@ func Free() Rate { return Rate{known: true} }
 // MicroUSD gives the rate in micro-dollars for a million tokens.
 func (r Rate) MicroUSD() (perMillion int64, known bool) { return r.pico, r.known }
 
+// Twice is twice the rate; one that is not known stays so.
+func (r Rate) Twice() Rate { return Rate{pico: 2 * r.pico, known: r.known} }
+
 // String is "$0.125", for a million tokens, or "" where it is not known.
 func (r Rate) String() string {
 	if !r.known {

@@ -88,11 +88,13 @@ type usageBody struct {
 	SubagentType string `json:"subagent_type,omitempty"`
 	Model        string `json:"model"`
 	// CostUSD is a decimal of dollars; null where it is not known.
-	CostUSD   *pricing.NanoUSD `json:"cost_usd"`
-	Attempt   int              `json:"attempt"`
-	Status    event.Outcome    `json:"status"`
-	RunStatus event.RunStatus  `json:"run_status"`
-	Time      time.Time        `json:"time"`
+	CostUSD *pricing.NanoUSD `json:"cost_usd"`
+	// Estimated says that the call was cut: the provider may charge more.
+	Estimated bool            `json:"estimated,omitempty"`
+	Attempt   int             `json:"attempt"`
+	Status    event.Outcome   `json:"status"`
+	RunStatus event.RunStatus `json:"run_status"`
+	Time      time.Time       `json:"time"`
 }
 
 // sumBody is what many calls have used.
@@ -106,6 +108,8 @@ type sumBody struct {
 	CostUSD  *pricing.NanoUSD `json:"cost_usd"`
 	KnownUSD pricing.NanoUSD  `json:"known_cost_usd"`
 	Unpriced int64            `json:"unpriced_calls"`
+	// Estimated counts the calls that were cut: their tokens and costs are estimates.
+	Estimated int64 `json:"estimated_calls,omitempty"`
 }
 
 // toolBody is a tool call as it stands.
@@ -195,7 +199,7 @@ func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
 		u := &rows[i]
 		out[i] = usageBody{
 			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, Kind: u.Kind,
-			ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Attempt: u.Attempt,
+			ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Estimated: u.Estimated, Attempt: u.Attempt,
 			Status: u.Status, RunStatus: u.RunStatus, Time: u.Time,
 		}
 	}
@@ -225,7 +229,7 @@ func (s *Server) sumUsage(w http.ResponseWriter, r *http.Request) error {
 		u := &sums[i]
 		out[i] = sumBody{
 			tokensBody: tokensBody(u.Tokens), Key: u.Key, Calls: u.Calls, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD()),
-			KnownUSD: pricing.NanoUSD(u.KnownNanoUSD), Unpriced: u.Unpriced,
+			KnownUSD: pricing.NanoUSD(u.KnownNanoUSD), Unpriced: u.Unpriced, Estimated: u.Estimated,
 		}
 	}
 	return answerPage(w, out, next)

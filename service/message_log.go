@@ -166,11 +166,12 @@ func (l *messageLog) end(e *event.Event, b *event.RunEnded) {
 		Stop      string     `json:"stop_reason,omitempty"`
 		Usage     usedTokens `json:"usage"`
 		Cost      *string    `json:"total_cost_usd"`
+		Estimated bool       `json:"estimated,omitempty"`
 		NumTurns  int        `json:"num_turns"`
 		Duration  int64      `json:"duration_ms"`
 		SessionID string     `json:"session_id"`
 	}{
-		l.answer, kind == messageError, faults, string(b.Status), string(b.Stop), usedTokens(journal.TokensOf(b.Usage)), cost, b.Cycles,
+		l.answer, kind == messageError, faults, string(b.Status), string(b.Stop), usedTokens(journal.TokensOf(b.Usage)), cost, b.Estimated, b.Cycles,
 		b.Duration.Milliseconds(), l.session,
 	})
 }

@@ -46,6 +46,10 @@ func (m *MessageProcessor) take(e event.Event) {
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
 		m.x.SessionID = event.SessionID(m.x.Conversation, b.Session)
+	case *event.Notice:
+		if b.Code == braid.NoticeUsage {
+			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
+		}
 	case *event.RunEnded:
 		if b.Status == event.RunCompleted && !m.h.titled.Load() {
 			// Before anybody hears of the end: who then asks for the title waits for it.

@@ -283,7 +283,7 @@ func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model b
 	}
 	entry := journal.UsageEntry{
 		Tokens: journal.TokensOf(r.Usage), Step: "title", Attempt: 1, Kind: journal.UsageTitle, Model: model.Info().Name,
-		CostNanoUSD: r.CostNanoUSD, Status: event.OutcomeDone, Time: time.Now(), Run: x.Run,
+		CostNanoUSD: r.CostNanoUSD, Estimated: r.Estimated, Status: event.OutcomeDone, Time: time.Now(), Run: x.Run,
 	}
 	if failed != nil {
 		entry.Status = event.OutcomeFailed

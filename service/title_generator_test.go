@@ -230,7 +230,7 @@ func TestNoModelGivesATitle(t *testing.T) {
 	})
 }
 
-// What a model used that gave no title is noted, too, as failed; what a call costs that was broken off, nobody knows.
+// What a model used that gave no title is noted, too, as failed, and its cost as an estimate.
 func TestATitleThatFailedIsPaidFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestATitleThatFailedIsPaidFor(t *testing.T) {
 		if err != nil || len(usage) != 1 || len(asked) != 1 {
 			t.Fatalf("%+v %v, asked %d times", usage, err, len(asked))
 		}
-		if u := usage[0]; u.Kind != journal.UsageTitle || u.Status != event.OutcomeFailed || u.Input != 20 || u.CostNanoUSD != nil {
+		if u := usage[0]; u.Kind != journal.UsageTitle || u.Status != event.OutcomeFailed || u.Input != 20 || u.CostNanoUSD == nil || !u.Estimated {
 			t.Errorf("%+v", u)
 		}
 	})

@@ -286,10 +286,10 @@ func (t *ToolTracker) end(e *event.Event, b *event.StepEnded) {
 	s := t.scope(e.Scope)
 	switch b.Step {
 	case event.StepModel:
-		t.use(e, s, journal.UsageModel, s.model, b.Usage, b.CostNanoUSD, b.Outcome)
+		t.use(e, s, journal.UsageModel, s.model, charged{b.Usage, b.CostNanoUSD, b.Estimated}, b.Outcome)
 		return
 	case event.StepCompaction:
-		t.use(e, s, journal.UsageCompaction, s.summary, b.Usage, b.CostNanoUSD, b.Outcome)
+		t.use(e, s, journal.UsageCompaction, s.summary, charged{b.Usage, b.CostNanoUSD, b.Estimated}, b.Outcome)
 		return
 	case event.StepTool:
 	default:
@@ -352,20 +352,27 @@ func (t *ToolTracker) answer(e *event.Event, b *event.AssistantMessage) {
 		name = b.Model
 	}
 	s.model = ""
-	t.use(e, s, journal.UsageModel, name, b.Usage, b.CostNanoUSD, event.OutcomeDone)
+	t.use(e, s, journal.UsageModel, name, charged{b.Usage, b.CostNanoUSD, b.Estimated}, event.OutcomeDone)
+}
+
+// charged is what a call used and cost; nano is nil where no price is known.
+type charged struct {
+	usage     event.Usage
+	nano      *int64
+	estimated bool
 }
 
 // use makes a row of what a call used. As in the run's own sum, one that was refused, and so used
 // and cost nothing, is left out.
 func (t *ToolTracker) use(
-	e *event.Event, s *trackedScope, kind journal.UsageKind, model string, u event.Usage, nano *int64, how event.Outcome,
+	e *event.Event, s *trackedScope, kind journal.UsageKind, model string, c charged, how event.Outcome,
 ) {
-	if u == (event.Usage{}) && nano != nil && *nano == 0 {
+	if c.usage == (event.Usage{}) && c.nano != nil && *c.nano == 0 {
 		return
 	}
 	t.usage = append(t.usage, journal.UsageEntry{
-		Tokens: journal.TokensOf(u), Step: e.Step, Attempt: e.Attempt, Seq: e.Seq, Kind: kind, Scope: e.Scope, Call: s.call, Agent: s.agent,
-		Model: model, CostNanoUSD: nano, Status: how, Time: e.Time,
+		Tokens: journal.TokensOf(c.usage), Step: e.Step, Attempt: e.Attempt, Seq: e.Seq, Kind: kind, Scope: e.Scope, Call: s.call, Agent: s.agent,
+		Model: model, CostNanoUSD: c.nano, Estimated: c.estimated, Status: how, Time: e.Time,
 	})
 }
 

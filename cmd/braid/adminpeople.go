@@ -192,7 +192,7 @@ func (a *admin) modelFields() (client.Patch, error) {
 		for _, word := range words(text) {
 			name, price, _ := strings.Cut(word, "=")
 			switch name {
-			case "input", "output", "cache_read", "cache_write":
+			case "input", "output", "cache_read", "cache_write", "cache_write_hour":
 				prices[name] = price
 			default:
 				return nil, invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75", "--prices: %q is no price", fit(word, 40))

@@ -16,7 +16,7 @@ import (
 type Dialect struct {
 	// Mark stands before a parameter's number.
 	Mark byte
-	// Day gives the day of the column u.at.
+	// Day writes the column s.day, days since 1970 in UTC, as 2026-11-21.
 	Day string
 }
 
@@ -93,45 +93,10 @@ func (d Dialect) Usage(q *journal.LedgerQuery) (text string, args []any) {
 	w.during(q, "u.at", "u.key")
 	text = `SELECT u.key, u.tenant, u.conversation, u.run, u.turn, u.executor, u.step, u.attempt, u.seq, u.kind, u.scope,
 		u.tool_use_id, u.subagent_type, u.model, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens,
-		u.cost_nano_usd, u.status, u.at, coalesce(u.run_status, r.status, '')
+		u.cost_nano_usd, u.estimated, u.status, u.at, coalesce(u.run_status, r.status, '')
 		FROM usage_logs u LEFT JOIN run r ON r.id = u.run AND r.tenant = u.tenant` +
 		w.text.String() + " ORDER BY u.at DESC, u.key DESC" + w.limit(q.Limit)
 	return text, w.args
-}
-
-// Sums asks for sums as [SumInto] takes them; false for a group that there is not.
-func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string) (text string, args []any, known bool) {
-	var key string
-	switch by {
-	case journal.UsageByModel:
-		key = "u.model"
-	case journal.UsageByConversation:
-		key = "u.conversation"
-	case journal.UsageByRun:
-		key = "u.run"
-	case journal.UsageByDay:
-		key = d.Day
-	case journal.UsageByExecutor:
-		key = "u.executor"
-	case journal.UsageByAgent:
-		key = "u.subagent_type"
-	case journal.UsageByKind:
-		key = "u.kind"
-	default:
-		return "", nil, false
-	}
-	all := *q
-	all.Before = journal.LedgerPlace{}
-	w := d.usage(&all)
-	w.during(&all, "u.at", "u.key")
-	if after != nil {
-		w.and(key+" > #", *after)
-	}
-	text = `SELECT ` + key + `, count(*), CAST(sum(u.input_tokens) AS bigint), CAST(sum(u.output_tokens) AS bigint),
-		CAST(sum(u.cache_read_tokens) AS bigint), CAST(sum(u.cache_write_tokens) AS bigint),
-		CAST(coalesce(sum(u.cost_nano_usd), 0) AS bigint), count(*) - count(u.cost_nano_usd)
-		FROM usage_logs u` + w.text.String() + " GROUP BY 1 ORDER BY 1" + w.limit(q.Limit)
-	return text, w.args, true
 }
 
 // Tools asks for rows as [ToolRow] takes them. The page is cut before the runs are looked up, so that no
@@ -178,7 +143,7 @@ func (r *UsageRow) Into() []any {
 	return []any{
 		&u.Key, &u.Tenant, &u.Conversation, &u.Run, &u.Turn, &u.Executor, &u.Step, &u.Attempt, &u.Seq, &u.Kind, &u.Scope,
 		&u.Call, &u.Agent, &u.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
-		&u.CostNanoUSD, &u.Status, &r.at, &u.RunStatus,
+		&u.CostNanoUSD, &u.Estimated, &u.Status, &r.at, &u.RunStatus,
 	}
 }
 
@@ -187,11 +152,6 @@ func (r *UsageRow) Entry() journal.UsageEntry {
 	u := r.entry
 	u.Time = time.UnixMicro(r.at).UTC()
 	return u
-}
-
-// SumInto gives where the columns of a sum go.
-func SumInto(s *journal.UsageSum) []any {
-	return []any{&s.Key, &s.Calls, &s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.KnownNanoUSD, &s.Unpriced}
 }
 
 // ToolRow is a row of a tool call as a database has it.

@@ -280,6 +280,91 @@ func ledgerCases() []testCase {
 			_, err := l.UsageSums(p.ctx, of, "colour", nil)
 			p.refused("sums by what there is not", err, event.ErrInvalid)
 		}},
+		{"sums of days and of parts of days are those of the rows", func(p *probe) {
+			l := p.ledger()
+			p.admit(acme)
+			w := p.take(first)
+			var all []journal.UsageEntry
+			for i := range 60 {
+				u := used(i, []string{"opus", "haiku"}[i%2], []*int64{nil, new(int64(i))}[i/2%2])
+				u.Time, u.Estimated = noon.Add(time.Duration(i)*5*time.Hour), i%5 == 0
+				all = append(all, u)
+			}
+			w.commit(with(w.batch(note("a")), all[:30]))
+			w.commit(with(w.batch(note("b")), all[30:]))
+			midnight := noon.Truncate(24 * time.Hour)
+			for _, from := range []time.Time{{}, midnight, midnight.Add(24 * time.Hour), noon.Add(30 * time.Hour), noon.Add(31*time.Hour + time.Microsecond)} {
+				for _, long := range []time.Duration{0, time.Hour, 20 * time.Hour, 48 * time.Hour, 100 * time.Hour, 9999 * time.Hour} {
+					q := journal.LedgerQuery{Tenant: "acme", From: from}
+					if long > 0 {
+						q.To = noon.Add(long)
+						if !from.IsZero() {
+							q.To = from.Add(long)
+						}
+					}
+					for _, q.Model = range []string{"", "opus"} {
+						want := map[string]journal.UsageSum{}
+						for _, u := range p.usage(q) {
+							day := u.Time.Format(time.DateOnly)
+							sum := want[day]
+							sum.Key, sum.Tokens = day, sum.Add(u.Tokens)
+							sum.Calls++
+							if u.CostNanoUSD == nil {
+								sum.Unpriced++
+							} else {
+								sum.KnownNanoUSD += *u.CostNanoUSD
+							}
+							if u.Estimated {
+								sum.Estimated++
+							}
+							want[day] = sum
+						}
+						got, err := l.UsageSums(p.ctx, q, journal.UsageByDay, nil)
+						p.ok("UsageSums", err)
+						if len(got) != len(want) {
+							p.Fatalf("%d days of %+v, and the rows are of %d", len(got), q, len(want))
+						}
+						for _, sum := range got {
+							equal(p, fmt.Sprintf("%s of %+v", sum.Key, q), sum, want[sum.Key])
+						}
+					}
+				}
+			}
+		}},
+		{"an estimate is marked", func(p *probe) {
+			l := p.ledger()
+			p.admit(acme)
+			w := p.take(first)
+			u := used(1, "opus", new(int64(7)))
+			u.Estimated = true
+			w.commit(with(w.batch(note("a")), one(u, used(2, "opus", nil))))
+			equal(p, "rows", p.usage(of), one(whose(used(2, "opus", nil), acme, event.RunRunning), whose(u, acme, event.RunRunning)))
+			for _, by := range []journal.UsageBy{journal.UsageByModel, journal.UsageByRun} {
+				list, err := l.UsageSums(p.ctx, of, by, nil)
+				p.ok("UsageSums", err)
+				if len(list) != 1 || list[0].Estimated != 1 || list[0].Unpriced != 1 || list[0].KnownNanoUSD != 7 {
+					p.Fatalf("sums by %s: %+v", by, list)
+				}
+			}
+		}},
+		{"a sum that does not fit is a large number", func(p *probe) {
+			l := p.ledger()
+			p.admit(acme)
+			w := p.take(first)
+			const huge = 1<<63 - 4
+			for n := range 3 {
+				u := used(n, "opus", new(int64(huge)))
+				u.Tokens = journal.Tokens{Input: huge, Output: huge, CacheRead: -7, CacheWrite: huge}
+				w.commit(with(w.batch(note("a")), one(u)))
+			}
+			for _, by := range []journal.UsageBy{journal.UsageByModel, journal.UsageByRun} {
+				list, err := l.UsageSums(p.ctx, of, by, nil)
+				p.ok("UsageSums", err)
+				if len(list) != 1 || list[0].Calls != 3 || list[0].Input < 1<<30 || list[0].KnownNanoUSD < 1<<50 {
+					p.Fatalf("sums by %s: %+v", by, list)
+				}
+			}
+		}},
 		{"a tenant sees its own", func(p *probe) {
 			p.ledger()
 			p.admit(acme)

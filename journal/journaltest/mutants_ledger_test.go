@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/braidrun/braid/event"
@@ -126,6 +127,17 @@ func ledgerMutants() []mutant {
 				list, err := b.Memory.UsageSums(ctx, q, by, after)
 				for i := range list {
 					list[i].Unpriced = 0
+				}
+				return list, err
+			}
+		}},
+		{name: "a sum that does not fit wraps round", catcher: "ledger/a sum that does not fit is a large number", plant: func(b *bent) {
+			b.sums = func(ctx context.Context, q journal.LedgerQuery, by journal.UsageBy, after *string) ([]journal.UsageSum, error) {
+				list, err := b.Memory.UsageSums(ctx, q, by, after)
+				for i := range list {
+					if list[i].Input == math.MaxInt64 {
+						list[i].Input = math.MinInt64
+					}
 				}
 				return list, err
 			}

@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,7 +17,7 @@ var (
 	_ journal.Ledger = (*Store)(nil)
 
 	dialect = ledgerrow.Dialect{
-		Mark: '$', Day: `to_char(to_timestamp(u.at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C"`,
+		Mark: '$', Day: `to_char(to_timestamp(s.day * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C"`,
 	}
 )
 
@@ -22,8 +25,8 @@ const (
 	// The tenant and the rest of what is the run's come from its row.
 	insertUsage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope,
 			tool_use_id, subagent_type, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-			cost_nano_usd, status, at)
-		SELECT r.tenant, c.id, r.id, r.turn, r.executor, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+			cost_nano_usd, status, at, estimated)
+		SELECT r.tenant, c.id, r.id, r.turn, r.executor, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
 		FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.key = $1`
 
 	// One that is there already changes nothing.
@@ -47,8 +50,8 @@ const (
 
 // record gives the statements for a batch's rows in the ledger.
 func (f *fence) record(writes []question, b *journal.Batch) []question {
-	for i := range b.Usage {
-		writes = append(writes, addUsage(insertUsage, f.runKey, &b.Usage[i]))
+	for _, u := range inOrder(b.Usage) {
+		writes = append(writes, addUsage(insertUsage, f.runKey, &u))
 	}
 	clean := journal.LedgerText
 	for i := range b.Tools {
@@ -60,11 +63,25 @@ func (f *fence) record(writes []question, b *journal.Batch) []question {
 	return writes
 }
 
+// inOrder gives the rows in the order in which all commits add to the sums of a day, so that no
+// two of them wait for each other.
+func inOrder(usage []journal.UsageEntry) []journal.UsageEntry {
+	if len(usage) < 2 {
+		return usage
+	}
+	return slices.SortedStableFunc(slices.Values(usage), func(a, b journal.UsageEntry) int {
+		return cmp.Or(a.Time.Truncate(day).Compare(b.Time.Truncate(day)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Agent, b.Agent),
+			cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+const day = 24 * time.Hour
+
 func addUsage(statement string, run int64, u *journal.UsageEntry) question {
 	clean := journal.LedgerText
 	return do(statement, run, clean(u.Step), u.Attempt, u.Seq, clean(string(u.Kind)), clean(u.Scope), clean(u.Call),
 		clean(u.Agent), clean(u.Model), u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostNanoUSD, clean(string(u.Status)),
-		u.Time.UnixMicro())
+		u.Time.UnixMicro(), u.Estimated)
 }
 
 // eraseRepeats gives the statements that erase what the ledger and the messages repeat of an event of the run.
@@ -137,9 +154,9 @@ func (s *Store) UsageSums(
 	err := s.ledger(ctx, op, &q, func() question {
 		found = nil
 		return list(text, args, func(rows pgx.Rows) error {
-			var sum journal.UsageSum
-			err := rows.Scan(ledgerrow.SumInto(&sum)...)
-			found = append(found, sum)
+			var r ledgerrow.SumRow
+			err := rows.Scan(r.Into()...)
+			found = append(found, r.Sum())
 			return err
 		})
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/journal/postgres/postgrestest"
 )
@@ -81,6 +82,32 @@ func TestDatabasesThatAreNotUsed(t *testing.T) {
 		`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
 	_, err = postgres.Open(ctx, at(guest, "latin", ""))
 	refused(t, "Open of a database that is not UTF-8", err, event.ErrUnsupported)
+}
+
+// What was used before there were sums of days is in them, although the owner of the tables is
+// bound by row-level security.
+func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
+	t.Parallel()
+	server := server(t)
+	o := migrated(t, server)
+	const usage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope, tool_use_id, subagent_type,
+		model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nano_usd, status, at)
+		VALUES ('acme', 'talk', 'run', 1, '', 'm1', 1, 1, 'model', '', '', '', 'opus', 10, -5, 3, 9223372036854775807, 7, 'done', 1728000000000000)`
+	as(t, server, owner, o, `DROP TRIGGER usage_days_add ON usage_logs`, `DROP FUNCTION usage_days_add`, `DROP TABLE usage_days`,
+		`DROP INDEX usage_logs_call, tool_execution_logs_call`, `ALTER TABLE usage_logs DROP COLUMN estimated`,
+		`DELETE FROM journal_version WHERE version_id >= 7`, `SET braid.tenant = '=acme'`, usage, usage)
+	old := o
+	old.URL = server.URL(owner, "postgres")
+	if err := postgres.Migrate(t.Context(), old, guest); err != nil {
+		t.Fatal(err)
+	}
+	days, err := open(t, o).UsageSums(t.Context(), journal.LedgerQuery{Tenant: "acme"}, journal.UsageByDay, nil)
+	want := journal.UsageSum{
+		Key: "2024-10-04", Tokens: journal.Tokens{Input: 20, CacheRead: 6, CacheWrite: 2 << 30}, Calls: 2, KnownNanoUSD: 14,
+	}
+	if err != nil || len(days) != 1 || days[0] != want {
+		t.Errorf("%+v, %v", days, err)
+	}
 }
 
 // A migration that fails leaves nothing behind, and the next one succeeds.

@@ -15,7 +15,9 @@ import (
 )
 
 // tables hold tenants' rows.
-var tables = []string{"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "tool_execution_logs", "message_logs", "buried"}
+var tables = []string{
+	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried",
+}
 
 // fill writes something into every table, for a tenant.
 func fill(t *testing.T, s *postgres.Store, tenant string) {

@@ -12,15 +12,15 @@ import (
 var (
 	_ journal.Ledger = (*Store)(nil)
 
-	dialect = ledgerrow.Dialect{Mark: '?', Day: `strftime('%Y-%m-%d', u.at / 1000000, 'unixepoch')`}
+	dialect = ledgerrow.Dialect{Mark: '?', Day: `strftime('%Y-%m-%d', s.day * 86400, 'unixepoch')`}
 )
 
 const (
 	// The tenant and the rest of what is the run's come from its row.
 	insertUsage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope,
 			tool_use_id, subagent_type, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-			cost_nano_usd, status, at)
-		SELECT r.tenant, c.id, r.id, r.turn, r.executor, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
+			cost_nano_usd, status, at, estimated)
+		SELECT r.tenant, c.id, r.id, r.turn, r.executor, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
 		FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.key = ?1`
 
 	// An earlier row of the call keeps what only its beginning says.
@@ -61,7 +61,7 @@ func addUsage(x *tx, run int64, u *journal.UsageEntry) error {
 	clean := journal.LedgerText
 	_, err := x.exec(insertUsage, run, clean(u.Step), u.Attempt, u.Seq, clean(string(u.Kind)), clean(u.Scope), clean(u.Call),
 		clean(u.Agent), clean(u.Model), u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostNanoUSD, clean(string(u.Status)),
-		u.Time.UnixMicro())
+		u.Time.UnixMicro(), u.Estimated)
 	return err
 }
 
@@ -134,9 +134,9 @@ func (s *Store) UsageSums(
 	}
 	var found []journal.UsageSum
 	err := s.rows(ctx, op, text, args, func(rows *sql.Rows) error {
-		var sum journal.UsageSum
-		err := rows.Scan(ledgerrow.SumInto(&sum)...)
-		found = append(found, sum)
+		var r ledgerrow.SumRow
+		err := rows.Scan(r.Into()...)
+		found = append(found, r.Sum())
 		return err
 	}, func() { found = nil })
 	return found, err

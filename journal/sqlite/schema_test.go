@@ -79,6 +79,33 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
+// What was used before there were sums of days is in them, whatever a provider had made up.
+func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := sqlite.Prepare(filepath.Join(folder, "journal.db"), sqlite.Migrations()[:6]); err != nil {
+		t.Fatal(err)
+	}
+	const usage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope, tool_use_id, subagent_type,
+		model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nano_usd, status, at)
+		VALUES ('acme', 'talk', 'run', 1, '', 'm1', 1, 1, 'model', '', '', '', 'opus', %s, 'done', 86400000000 * %d)`
+	execute(t, folder, fmt.Sprintf(usage, "10, 2, 3, 4, 7", 20000), fmt.Sprintf(usage, "10, -5, 3, 4, NULL", 20000),
+		fmt.Sprintf(usage, "9223372036854775807, 0, 0, 0, 9223372036854775807", 20001),
+		fmt.Sprintf(usage, "9223372036854775807, 0, 0, 0, 9223372036854775807", 20001))
+	s := open(t, folder, sqlite.Options{})
+	days, err := s.UsageSums(t.Context(), journal.LedgerQuery{Tenant: "acme"}, journal.UsageByDay, nil)
+	if err != nil || len(days) != 2 || days[1].Input < 1<<30 || days[1].Calls != 2 {
+		t.Fatalf("%+v, %v", days, err)
+	}
+	want := journal.UsageSum{
+		Key: "2024-10-04", Tokens: journal.Tokens{Input: 20, Output: 2, CacheRead: 6, CacheWrite: 8}, Calls: 2, KnownNanoUSD: 7, Unpriced: 1,
+	}
+	if days[0] != want {
+		t.Errorf("the first day is %+v", days[0])
+	}
+	shut(t, s)
+}
+
 // A step that fails leaves the file at the version before it.
 func TestMigrationFails(t *testing.T) {
 	t.Parallel()

@@ -244,10 +244,11 @@ type wireUsage struct {
 }
 
 // ours counts as Braid does: the vendor's prompt includes what came from its
-// cache, and its candidates do not include the thoughts.
+// cache, and its candidates do not include the thoughts. Where more is cached than the prompt
+// has, Input is below zero, which the loop reports.
 func (u *wireUsage) ours() event.Usage {
 	o := event.Usage{
-		Input: max(u.Prompt-u.Cached, 0) + u.ToolUse, CacheRead: u.Cached,
+		Input: u.Prompt - u.Cached + u.ToolUse, CacheRead: u.Cached,
 		Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts, Total: u.Total,
 	}
 	if o.Total == 0 {

@@ -435,12 +435,9 @@ func (u *chatUsage) ours() event.Usage {
 	return counted(u.Prompt, u.In.Cached, u.In.Written, u.Completion, u.Out.Reasoning, u.Total)
 }
 
-// counted puts counts into ours: the APIs' input holds what was cached.
+// counted puts counts into ours: the APIs' input holds what was cached. Where more is cached
+// than the prompt has, Input is below zero, which the loop reports.
 func counted(in, cached, written, out, reasoning, total int64) event.Usage {
-	if cached+written > in {
-		written = 0
-		cached = min(cached, in)
-	}
 	if total == 0 {
 		total = in + out
 	}

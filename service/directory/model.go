@@ -45,6 +45,9 @@ type Prices struct {
 	Output     pricing.Rate `json:"output,omitzero"`
 	CacheRead  pricing.Rate `json:"cache_read,omitzero"`
 	CacheWrite pricing.Rate `json:"cache_write,omitzero"`
+	// CacheWriteHour is what is kept for an hour. Where it is not set and CacheWrite is, it is
+	// twice Input, which is what the vendors ask.
+	CacheWriteHour pricing.Rate `json:"cache_write_hour,omitzero"`
 }
 
 // Price is them in the form that costs are counted with; nil where none is set.
@@ -52,8 +55,14 @@ func (p Prices) Price() *pricing.Price {
 	if p == (Prices{}) {
 		return nil
 	}
+	hour := p.CacheWriteHour
+	if _, set := hour.MicroUSD(); !set {
+		if _, writes := p.CacheWrite.MicroUSD(); writes {
+			hour = p.Input.Twice()
+		}
+	}
 	return &pricing.Price{Rates: pricing.Rates{
-		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteHour: p.CacheWrite,
+		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteHour: hour,
 	}}
 }
 

@@ -222,6 +222,9 @@ type End struct {
 	Usage Usage `json:"usage"`
 	// TotalCostUSD is nil where no price is known: unknown is not zero.
 	TotalCostUSD *float64 `json:"total_cost_usd"`
+	// Estimated says that Usage and TotalCostUSD hold an estimate for a model call that was
+	// cut: the provider may charge more.
+	Estimated bool `json:"estimated,omitempty"`
 	// NumTurns counts the root agent's model calls.
 	NumTurns   int              `json:"num_turns"`
 	DurationMS int64            `json:"duration_ms"`
@@ -258,6 +261,7 @@ type ModelUsage struct {
 	Model        string   `json:"model"`
 	Usage        Usage    `json:"usage"`
 	TotalCostUSD *float64 `json:"total_cost_usd"`
+	Estimated    bool     `json:"estimated,omitempty"`
 }
 
 // FrameName implements [Frame].

@@ -324,6 +324,7 @@ func (f *Result) append(dst []byte) []byte {
 func (o *object) ended(e *End) {
 	o.usage(&e.Usage)
 	o.cost(`"total_cost_usd":`, e.TotalCostUSD)
+	o.boolOpt(`"estimated":`, e.Estimated)
 	o.int(`"num_turns":`, int64(e.NumTurns))
 	o.int(`"duration_ms":`, e.DurationMS)
 	o.str(`"session_id":`, e.SessionID)
@@ -339,6 +340,7 @@ func (o *object) ended(e *End) {
 			o.str(`"model":`, m.Model)
 			o.usage(&m.Usage)
 			o.cost(`"total_cost_usd":`, m.TotalCostUSD)
+			o.boolOpt(`"estimated":`, m.Estimated)
 			o.end('}')
 		}
 		o.end(']')

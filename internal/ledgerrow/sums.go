@@ -1,0 +1,167 @@
+package ledgerrow
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/journal"
+)
+
+// dayLength is a day in microseconds.
+const dayLength = int64(24 * time.Hour / time.Microsecond)
+
+// Sums asks for sums as [SumRow] takes them; false for a group that there is not.
+//
+// Whole days come from usage_days, which has few rows. Parts of a day, and sums that tell
+// conversations or runs apart, come from usage_logs, which has a row for each call.
+func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string) (text string, args []any, known bool) {
+	key, known := map[journal.UsageBy]string{
+		journal.UsageByModel: "s.model", journal.UsageByConversation: "s.conversation", journal.UsageByRun: "s.run", journal.UsageByDay: d.Day,
+		journal.UsageByExecutor: "s.executor", journal.UsageByAgent: "s.subagent_type", journal.UsageByKind: "s.kind",
+	}[by]
+	if !known {
+		return "", nil, false
+	}
+	w := &where{Dialect: d}
+	fine := q.Conversation != "" || q.Run != "" || by == journal.UsageByConversation || by == journal.UsageByRun
+	from, to, first, last := span(q)
+	var sources []string
+	if fine || first >= last {
+		sources = append(sources, w.calls(q, from, to))
+	} else {
+		sources = append(sources, w.days(q, first, last))
+		if from < edge(first) {
+			sources = append(sources, w.calls(q, from, edge(first)))
+		}
+		if edge(last) < to {
+			sources = append(sources, w.calls(q, edge(last), to))
+		}
+	}
+	narrow := ""
+	if after != nil {
+		w.args = append(w.args, *after)
+		narrow = " WHERE " + key + " > " + w.mark(len(w.args))
+	}
+	columns := []string{key, "CAST(sum(s.calls) AS bigint)"}
+	for _, c := range []string{"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "known_nano_usd"} {
+		// No sum of half numbers overflows.
+		columns = append(columns, "CAST(sum(s."+c+" >> 32) AS bigint)", "CAST(sum(s."+c+" & 4294967295) AS bigint)")
+	}
+	columns = append(columns, "CAST(sum(s.unpriced) AS bigint)", "CAST(sum(s.estimated) AS bigint)")
+	text = "SELECT " + strings.Join(columns, ", ") + " FROM (" + strings.Join(sources, " UNION ALL ") + ") s" + narrow +
+		" GROUP BY 1 ORDER BY 1" + w.limit(q.Limit)
+	return text, w.args, true
+}
+
+// span is the time that q asks for, in microseconds, and the whole days inside it.
+func span(q *journal.LedgerQuery) (from, to, first, last int64) {
+	from, to, first, last = math.MinInt64, math.MaxInt64, 0, math.MaxInt64
+	if !q.From.IsZero() {
+		from = ceil(q.From)
+		first = max((from+dayLength-1)/dayLength, 0)
+	}
+	if !q.To.IsZero() {
+		to = ceil(q.To)
+		last = to / dayLength
+	}
+	return from, to, first, last
+}
+
+// edge is when a day begins. The first day has all that is before it, the last all behind it.
+func edge(day int64) int64 {
+	switch day {
+	case 0:
+		return math.MinInt64
+	case math.MaxInt64:
+		return math.MaxInt64
+	}
+	return day * dayLength
+}
+
+// days asks for the sums of whole days.
+func (w *where) days(q *journal.LedgerQuery, first, last int64) string {
+	c := w.begin()
+	c.and("d.tenant = #", q.Tenant)
+	c.match("d.executor", q.Executor)
+	c.match("d.model", q.Model)
+	if first > 0 {
+		c.and("d.day >= #", first)
+	}
+	if last < math.MaxInt64 {
+		c.and("d.day < #", last)
+	}
+	return `SELECT d.model, '' AS conversation, '' AS run, d.executor, d.subagent_type, d.kind, d.day, d.calls, d.input_tokens,
+		d.output_tokens, d.cache_read_tokens, d.cache_write_tokens, d.known_nano_usd, d.unpriced, d.estimated FROM usage_days d` + c.end(w)
+}
+
+// calls asks for the rows of single calls from from on and before to, each as a sum of one.
+func (w *where) calls(q *journal.LedgerQuery, from, to int64) string {
+	c := w.begin()
+	c.and("u.tenant = #", q.Tenant)
+	c.match("u.conversation", q.Conversation)
+	c.match("u.run", q.Run)
+	c.match("u.executor", q.Executor)
+	c.match("u.model", q.Model)
+	if from != math.MinInt64 {
+		c.and("u.at >= #", from)
+	}
+	if to != math.MaxInt64 {
+		c.and("u.at < #", to)
+	}
+	return `SELECT u.model, u.conversation, u.run, u.executor, u.subagent_type, u.kind, u.at / 86400000000 AS day, 1 AS calls,
+		u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, coalesce(u.cost_nano_usd, 0) AS known_nano_usd,
+		CASE WHEN u.cost_nano_usd IS NULL THEN 1 ELSE 0 END AS unpriced, CASE WHEN u.estimated THEN 1 ELSE 0 END AS estimated
+		FROM usage_logs u` + c.end(w)
+}
+
+// begin begins the conditions of one more part of the statement.
+func (w *where) begin() *where { return &where{Dialect: w.Dialect, args: w.args} }
+
+// end gives the conditions, and their values to the statement.
+func (w *where) end(whole *where) string {
+	whole.args = w.args
+	return w.text.String()
+}
+
+// match narrows to a value, unless it is empty.
+func (w *where) match(column, value string) {
+	if value != "" {
+		w.and(column+" = #", value)
+	}
+}
+
+// SumRow is a row of sums as a database has it: of what may be large, the upper and the lower
+// half of its numbers are summed.
+type SumRow struct {
+	sum   journal.UsageSum
+	parts [5][2]int64
+}
+
+// Into gives where the columns go.
+func (r *SumRow) Into() []any {
+	to := []any{&r.sum.Key, &r.sum.Calls}
+	for i := range r.parts {
+		to = append(to, &r.parts[i][0], &r.parts[i][1])
+	}
+	return append(to, &r.sum.Unpriced, &r.sum.Estimated)
+}
+
+// Sum gives the sum. What does not fit is the largest number.
+func (r *SumRow) Sum() journal.UsageSum {
+	s := r.sum
+	for i, to := range [...]*int64{&s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.KnownNanoUSD} {
+		high, low := r.parts[i][0], r.parts[i][1]
+		high += low >> 32
+		low &= math.MaxUint32
+		switch {
+		case high > math.MaxInt32:
+			*to = math.MaxInt64
+		case high < math.MinInt32:
+			*to = math.MinInt64
+		default:
+			*to = high<<32 | low
+		}
+	}
+	return s
+}
