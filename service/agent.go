@@ -23,6 +23,9 @@ type AgentRequest struct {
 	Principal
 	AgentOptions
 
+	// Life is the tenant's: what is kept for longer than a run is bound to it, and not to the tenant's id
+	// alone. It is empty without a directory.
+	Life         string
 	Conversation string
 	// Run is the run's id; empty while it is not accepted yet.
 	Run string

@@ -30,6 +30,10 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 		}
 		return directory.Erased{}, err
 	}
+	// Other processes may still remember the tenant as active: what they begin for it would outlive it.
+	if err := people.Settle(ctx); err != nil {
+		return directory.Erased{}, err
+	}
 	p, gone := Principal{Tenant: tenant}, int64(0)
 	for _, archived := range []bool{false, true} {
 		for {
@@ -50,6 +54,11 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 	}
 	if r, ok := s.options.Journal.(journal.TenantRemover); ok {
 		if err := r.RemoveTenant(ctx, tenant); err != nil && !errors.Is(err, event.ErrNotFound) {
+			return directory.Erased{}, err
+		}
+	}
+	if s.options.ForgetTenant != nil {
+		if err := s.options.ForgetTenant(ctx, t); err != nil {
 			return directory.Erased{}, err
 		}
 	}

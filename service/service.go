@@ -51,6 +51,10 @@ type Options struct {
 	// is called between the two, and again where it failed and somebody tries again. nil
 	// means that there is nothing.
 	Forget func(ctx context.Context, tenant, conversation string) error
+	// ForgetTenant removes what a tenant that is being erased has outside the journal and the rows: what
+	// was allowed for it, open models, files. It is called again where an erasure is repeated. nil means
+	// that there is nothing.
+	ForgetTenant func(ctx context.Context, tenant directory.Tenant) error
 	// Engine are the settings of the engine that drives the runs.
 	Engine engine.Options
 	// LockWait is how long a run that may not wait behind another one waits all the

@@ -69,7 +69,7 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	parts = append(parts, tells.parts()...)
 	closeAll := p.onExit(func() { _ = mcp.close(); closeTools(); tells.close() })
 	parts = append(append(parts, braid.Instructions(s.Instructions)), mcp.parts()...)
-	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s)...)
+	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
 	if s.Schema != nil {
 		parts = append(parts, braid.AnswerSchema(s.Schema))

@@ -326,14 +326,15 @@ func without(list []braid.Grant, id string) ([]braid.Grant, error) {
 	}
 }
 
-// permitParts are the agent's permissions; none where nothing was said.
-func permitParts(s *settings) []braid.Part {
+// permitParts are the agent's permissions; none where nothing was said. life is that of the tenant whose
+// agent it is; empty means the command's own conversations.
+func permitParts(s *settings, life string) []braid.Part {
 	p := s.Permit
 	if len(p.Allow)+len(p.Ask)+len(p.Deny) == 0 {
 		return nil
 	}
 	if !s.Ephemeral && s.Data != "" {
-		p.Grants = grantsIn(s.Data)
+		p.Grants = lifeGrants{grantsIn(s.Data), life}
 	}
 	return []braid.Part{braid.Permit(p)}
 }

@@ -185,6 +185,7 @@ type house struct {
 	base   string
 	token  secret.Secret
 	agents *agents
+	people *directory.Directory
 	ready  atomic.Bool
 	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
 	// credential, page that there is one for people.
@@ -226,7 +227,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	people := directory.New(directory.Options{Database: h.stores.database, Keys: keys, Environment: p.getenv})
-	h.undo = append(h.undo, people.Close)
+	h.undo, h.people = append(h.undo, people.Close), people
 	// The one that the printed token is of, and that the command's own conversations are.
 	if err := people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: tenant}); err != nil {
 		return nil, err
@@ -238,6 +239,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	h.undo = append(h.undo, h.agents.close)
+	h.agents.shared = h.stores.shared
 	titles := h.agents.open
 	switch from := in.flags["titles"]; from {
 	case "", "model":
@@ -250,6 +252,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.service, err = service.New(service.Options{
 		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
 		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
+		ForgetTenant: h.agents.forgetTenant,
 		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
 		RunTime: runTime, Observe: metrics.Observe, Log: log,
 		Engine: engine.Options{Grace: drainGrace},
@@ -293,7 +296,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 		return errors.Join(err, h.close())
 	}
 	h.ready.Store(true)
-	endExpiry := h.expire(ctx, log)
+	endExpiry, endForgetting := h.expire(ctx, log), h.forgetGone(ctx, log)
 	failed := make(chan error, 1)
 	go func() {
 		if h.http.TLSConfig != nil {
@@ -312,6 +315,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logg
 	wait, stop := context.WithTimeout(base, drainTime)
 	defer stop()
 	endExpiry()
+	endForgetting()
 	// The runs first: their readers are told, and then nothing is left to answer.
 	errs := []error{h.service.Drain(wait)}
 	if e := h.http.Shutdown(wait); e != nil {

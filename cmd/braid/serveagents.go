@@ -39,6 +39,8 @@ type agents struct {
 	others []braid.Model
 	// known are the models that a run may name, as far as their names are known.
 	known []service.Model
+	// shared says that other servers work on the same database.
+	shared bool
 	// scratch holds a folder for each conversation that has files.
 	scratch string
 
@@ -182,8 +184,17 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 	if r.OutputSchema != nil {
 		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
 	}
-	parts = append(parts, permitParts(s)...)
+	parts = append(parts, permitParts(s, a.lifeOf(&r))...)
 	return a.make(ctx, cmp.Or(r.ID, agentName), &r.AgentOptions, r.Skills, parts)
+}
+
+// lifeOf is the life that the grants of a run's tenant are bound to. The default tenant of a data folder
+// is the command's own, whose grants know no life.
+func (a *agents) lifeOf(r *service.AgentRequest) string {
+	if r.Tenant == tenant && !a.shared {
+		return ""
+	}
+	return r.Life
 }
 
 // make makes an agent, and those that it has as tools.

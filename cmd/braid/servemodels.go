@@ -129,8 +129,10 @@ func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
 }
 
 // forgetModels closes the models of the directory that nobody has used for a while, and those whose
-// entry is there no longer. is says whether an entry is still there.
-func (a *agents) forgetModels(ctx context.Context, is func(ctx context.Context, tenant, id, life string) (bool, error)) error {
+// entry is there no longer. is says whether an entry is still there, dropped whether any was closed.
+func (a *agents) forgetModels(
+	ctx context.Context, is func(ctx context.Context, tenant, id, life string) (bool, error),
+) (dropped bool, err error) {
 	a.own.mu.Lock()
 	open := make(map[ownName]*ownModel, len(a.own.open))
 	for name, m := range a.own.open {
@@ -140,13 +142,14 @@ func (a *agents) forgetModels(ctx context.Context, is func(ctx context.Context, 
 	for name, m := range open {
 		there, err := is(ctx, name.tenant, name.id, m.entry.life)
 		if err != nil {
-			return err
+			return dropped, err
 		}
 		a.own.mu.Lock()
 		if now := a.own.open[name]; now == m && (!there || time.Since(m.used) > ownIdle) {
 			delete(a.own.open, name)
+			dropped = true
 		}
 		a.own.mu.Unlock()
 	}
-	return nil
+	return dropped, nil
 }

@@ -184,6 +184,15 @@ func (x *Tx) Changed() (count int64, err error) {
 	return count, err
 }
 
+// Changes is the count of [Tx.Changed] in the transaction; 0 where it is not kept.
+func (x *Tx) Changes() (count int64, err error) {
+	if !x.db.shared {
+		return 0, nil
+	}
+	_, err = x.Get(`SELECT n FROM change`, nil, &count)
+	return count, err
+}
+
 // Changes is the count of [Tx.Changed].
 func (db *DB) Changes(ctx context.Context) (count int64, err error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT n FROM change`).Scan(&count)

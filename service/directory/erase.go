@@ -68,6 +68,9 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 		if err := tx.For(""); err != nil {
 			return err
 		}
+		if err := forgetRepeats(tx, "", "tenant/"+id); err != nil {
+			return err
+		}
 		return record(tx, "", by, "tenant.erase", "tenant/"+id, e)
 	})
 	if err != nil {

@@ -56,3 +56,10 @@ func (d *Directory) repeated(tx *database.Tx, op, tenant, idem, object string, a
 	}
 	return done, nil
 }
+
+// forgetRepeats forgets the keys under which an object was made that is removed: one that is made again
+// under its id is none of theirs.
+func forgetRepeats(tx *database.Tx, tenant, object string) error {
+	_, err := tx.Exec(`DELETE FROM idempotency WHERE tenant = ? AND object = ?`, tenant, object)
+	return err
+}

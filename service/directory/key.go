@@ -243,7 +243,11 @@ func (d *Directory) bearer(ctx context.Context, op, id string, hash [sha256.Size
 }
 
 func (d *Directory) readBearer(ctx context.Context, op, id string, hash [sha256.Size]byte) (b bearer, err error) {
+	var changes int64
 	err = d.db.ReadKey(ctx, op, id, func(tx *database.Tx) error {
+		if changes, err = tx.Changes(); err != nil {
+			return err
+		}
 		var kept []byte
 		var k Key
 		k, err := one(tx, op, "key", `SELECT `+keyColumns+`, hash FROM api_key WHERE id = ?`, []any{id}, func(scan func(...any) error) (Key, error) {
@@ -267,6 +271,11 @@ func (d *Directory) readBearer(ctx context.Context, op, id string, hash [sha256.
 		b.inactive = !there || status != Active
 		return err
 	})
+	if err == nil && changes > 0 {
+		// Whoever shows a key meets the directory as it was when the key was made, or later: nothing that
+		// was remembered of an erased tenant is used for one that has its id now.
+		d.changes.moved(changes)
+	}
 	return b, err
 }
 

@@ -364,6 +364,9 @@ func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, r
 				return err
 			}
 		}
+		if err := forgetRepeats(tx, tenant, "model/"+id); err != nil {
+			return err
+		}
 		return record(tx, tenant, by, "model.delete", "model/"+id, nil)
 	})
 }
