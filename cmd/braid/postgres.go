@@ -6,16 +6,54 @@ import (
 	"io/fs"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service/database"
 )
 
 // postgresEnv holds the address of the database that a server keeps things in. There may
 // be a password in it, so it is a secret: nothing shows it.
 const postgresEnv = envPrefix + "POSTGRES_URL"
+
+// connectionsEnv bounds a server's connections to it.
+const connectionsEnv = envPrefix + "POSTGRES_CONNECTIONS"
+
+const (
+	// defaultConnections lets ten servers share a database that allows 100 connections, of which
+	// it keeps 3.
+	defaultConnections = 8
+	mostConnections    = 1000
+)
+
+// connectionFlag says how many connections a server has.
+var connectionFlag = flagSpec{
+	name: "postgres-connections", value: "N",
+	help: "most connections of this server to the database (" + connectionsEnv + ", else pool_max_conns of the address, else 8)",
+}
+
+// connections splits a server's connections to its database between the journal and the rest.
+func (p *process) connections(in *invocation, address string) (forJournal, forService int, err error) {
+	named, text := "--postgres-connections", in.flags["postgres-connections"]
+	if text == "" {
+		named, text = connectionsEnv, p.getenv(connectionsEnv)
+	}
+	n := database.PoolOf(address, defaultConnections)
+	if text != "" {
+		n, err = strconv.Atoi(text)
+	}
+	if err != nil || n < 2 || n > mostConnections {
+		if text == "" {
+			named, text = "pool_max_conns of the database's address", strconv.Itoa(n)
+		}
+		return 0, 0, invalid("give a whole number from 2 to 1000", "%s: %q is no number of connections", named, fit(text, 40))
+	}
+	forService = max(n*3/8, 1)
+	return n - forService, forService, nil
+}
 
 // mostAddress bounds the file with an address.
 const mostAddress = 64 << 10

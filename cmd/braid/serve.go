@@ -77,7 +77,7 @@ GET /openapi.json describes the API.`,
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 		},
-		flags: append(append(postgresFlags(), []flagSpec{
+		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
 			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
 			{
 				name: "secrets", value: "FILE",

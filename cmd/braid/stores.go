@@ -62,7 +62,7 @@ func (p *process) openStores(ctx context.Context, cfg *config, in *invocation) (
 		}
 	}()
 	if s.shared {
-		err = s.openShared(ctx, cfg, address.Reveal())
+		err = s.openShared(ctx, p, cfg, in, address.Reveal())
 	} else {
 		err = s.openOwn(p, cfg)
 	}
@@ -83,18 +83,22 @@ func (s *stores) openOwn(p *process, cfg *config) error {
 	return storeError(p.spaceError(err, cfg.Data))
 }
 
-func (s *stores) openShared(ctx context.Context, cfg *config, url string) error {
+func (s *stores) openShared(ctx context.Context, p *process, cfg *config, in *invocation, url string) error {
+	forJournal, forService, err := p.connections(in, url)
+	if err != nil {
+		return err
+	}
 	if err := checkFolder(cfg.Data); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil { // for the token, and files of conversations
 		return storeError(&event.Error{Kind: event.ErrPermission, Message: "the data folder cannot be made", Err: err})
 	}
-	far, err := postgres.Open(ctx, postgres.Options{URL: url})
+	far, err := postgres.Open(ctx, postgres.Options{URL: url, Connections: forJournal})
 	if err != nil {
 		return postgresError(err)
 	}
 	s.journal = far
-	s.database, err = database.OpenPostgres(ctx, database.PostgresOptions{URL: url})
+	s.database, err = database.OpenPostgres(ctx, database.PostgresOptions{URL: url, Connections: forService})
 	return postgresError(err)
 }

@@ -23,6 +23,7 @@ const (
 	codeNoColumn    = "42703"
 	codeNoFunction  = "42883"
 	codeNoSchema    = "3F000"
+	codeNoSetting   = "42704"
 	codeDiskFull    = "53100"
 	codeConnections = "53300"
 	codeTooLarge    = "54000"
@@ -134,10 +135,15 @@ func words(code string) saying {
 			event.ErrUnsupported, "the journal in the database is not of this version, or not there",
 			"migrate the database, or run the version that did",
 		}
+	case codeNoSetting:
+		return saying{
+			event.ErrInvalid, "the database's address has a parameter that the database does not take",
+			"correct or remove it; what stands behind the ? of an address is a parameter",
+		}
 	case codeConnections:
 		return saying{
 			event.ErrUnavailable, "the database has no connection left",
-			"let it have more, or let the processes that use it have fewer",
+			"raise its max_connections, or lower --postgres-connections of the servers that use it",
 		}
 	case codeTooLarge:
 		return saying{

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -48,10 +49,11 @@ func Migrate(ctx context.Context, o Options, role string) error {
 	if role == "" {
 		return invalid(op, "the role that stores log in as has no name", "name it")
 	}
-	config, err := pgx.ParseConfig(o.URL)
+	pool, err := pgxpool.ParseConfig(o.URL) // which knows the parameters of a pool
 	if err != nil || o.URL == "" {
 		return badAddress(op)
 	}
+	config := pool.ConnConfig
 	settle(config, o)
 	// Others may be at it, and an index takes the time that it takes.
 	config.RuntimeParams["statement_timeout"] = "0"

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +23,8 @@ type Options struct {
 	Schema string
 	// Term is how long a lease lasts; 0 or less means [journal.DefaultTerm].
 	Term time.Duration
-	// Connections bounds how many there are to the database; 0 or less means 16.
-	// Calls beyond that wait for one.
+	// Connections bounds how many there are to the database; 0 or less means the address's
+	// pool_max_conns, or else 5. Calls beyond that wait in line for one.
 	Connections int
 	// Patience bounds each statement, and as long again each wait for a lock or for
 	// a server that does not answer; 0 or less means 10 s.
@@ -38,7 +39,7 @@ func (o Options) GoString() string { return o.String() }
 
 const (
 	defaultSchema      = "braid"
-	defaultConnections = 16
+	defaultConnections = 5
 	defaultPatience    = 10 * time.Second
 )
 
@@ -99,8 +100,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	// A table that has to be read all the same, however small, then looks so dear that the database
 	// would compile the statement, which takes a hundred times as long as to run it.
 	config.ConnConfig.RuntimeParams["jit"] = "off"
-	config.MaxConns = int32(min(max(o.Connections, 0), 10_000))
-	if config.MaxConns == 0 {
+	switch {
+	case o.Connections > 0:
+		config.MaxConns = int32(min(o.Connections, 10_000))
+	case !strings.Contains(o.URL, "pool_max_conns"):
 		config.MaxConns = defaultConnections
 	}
 	config.MinConns = 0

@@ -23,6 +23,7 @@ const (
 	pgPermission  = "42501"
 	pgNoColumn    = "42703"
 	pgNoFunction  = "42883"
+	pgNoSetting   = "42704"
 	pgNoTable     = "42P01"
 	pgDiskFull    = "53100"
 	pgConnections = "53300"
@@ -94,9 +95,12 @@ func sayingOfPostgres(e *event.Error, code string) {
 	case pgNoTable, pgNoColumn, pgNoFunction, pgNoSchema:
 		e.Kind, e.Message = event.ErrUnsupported, "the service's tables are not of this version, or not there"
 		e.Hint = "migrate the database, or run the version that did"
+	case pgNoSetting:
+		e.Kind, e.Message = event.ErrInvalid, "the database's address has a parameter that the database does not take"
+		e.Hint = "correct or remove it; what stands behind the ? of an address is a parameter"
 	case pgConnections:
 		e.Message = "the database has no connection left"
-		e.Hint = "let it have more, or let the processes that use it have fewer"
+		e.Hint = "raise its max_connections, or lower --postgres-connections of the servers that use it"
 	case pgTooLarge:
 		e.Kind, e.Message, e.Hint = event.ErrTooLarge, "this is larger than the database can hold", "send less"
 	case pgBadText:

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/braidrun/braid/event"
@@ -20,7 +22,8 @@ type PostgresOptions struct {
 	URL string
 	// Schema is where the tables are; empty means "braid_service". The journal's is another one.
 	Schema string
-	// Connections bounds how many there are to the database; 0 or less means 16.
+	// Connections bounds how many there are to the database; 0 or less means the address's
+	// pool_max_conns, or else 3. Calls beyond that wait in line for one.
 	Connections int
 	// Patience bounds each statement, and as long again each wait for a lock or for a
 	// server that does not answer; 0 or less means 10 s.
@@ -35,7 +38,7 @@ func (o PostgresOptions) GoString() string { return o.String() }
 
 const (
 	defaultSchema      = "braid_service"
-	defaultConnections = 16
+	defaultConnections = 3
 	defaultPatience    = 10 * time.Second
 )
 
@@ -48,12 +51,13 @@ func (o PostgresOptions) schema() string {
 
 // config reads the address and sets what all connections have in common.
 func (o PostgresOptions) config(op string) (*pgx.ConnConfig, error) {
-	c, err := pgx.ParseConfig(o.URL)
+	pool, err := pgxpool.ParseConfig(o.URL) // which knows the parameters of a pool
 	if err != nil || o.URL == "" {
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrInvalid, Message: "the database's address cannot be read", Hint: "write it as postgres://role@host/database",
 		}
 	}
+	c := pool.ConnConfig
 	patience := o.Patience
 	if patience <= 0 {
 		patience = defaultPatience
@@ -72,6 +76,15 @@ func (o PostgresOptions) config(op string) (*pgx.ConnConfig, error) {
 	}
 	c.ConnectTimeout = patience
 	return c, nil
+}
+
+// PoolOf is the pool_max_conns of an address, or byDefault where it has none.
+func PoolOf(address string, byDefault int) int {
+	pool, err := pgxpool.ParseConfig(address)
+	if err != nil || !strings.Contains(address, "pool_max_conns") {
+		return byDefault
+	}
+	return int(pool.MaxConns)
 }
 
 // OpenPostgres opens the database that [MigratePostgres] has made. It asks it before it answers.
@@ -102,7 +115,7 @@ func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 	}))
 	n := o.Connections
 	if n <= 0 {
-		n = defaultConnections
+		n = PoolOf(o.URL, defaultConnections)
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
