@@ -150,6 +150,9 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 			!errors.Is(err, event.ErrLeaseLost) && d.keeper.err() == nil {
 			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
+		if !d.patient && d.keeper.outLived() && (err == nil || err == d.keeper.err()) {
+			d.giveBackLate()
+		}
 	}()
 	d.simulated = d.agent.simulated(d.team)
 	d.tellTaken()

@@ -53,6 +53,17 @@ func shielded(op, what string, f func() error) (err error) {
 	return f()
 }
 
+// apart is shielded on a goroutine of its own, which f may end. What it gives comes once f is over.
+func apart(op, what string, f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		err := error(endedGoroutine(op, what))
+		defer func() { done <- err }()
+		err = shielded(op, what, f)
+	}()
+	return done
+}
+
 // sound gives a usable error for one of foreign code: a nil pointer in it would panic where its text is asked for.
 func sound(err error) error {
 	if err != nil && isNil(err) {

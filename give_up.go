@@ -15,10 +15,10 @@ import (
 // This file ends runs that nobody can drive: the code that drives one panics, or has ended the process
 // again and again. They end as failed, written by a driver that calls nothing but Braid's own code.
 
-// noModel stands for the model of an agent that drives nothing.
-type noModel struct{}
+// noModel stands for a model in an agent that drives nothing. What it costs is still known.
+type noModel struct{ info ModelInfo }
 
-func (noModel) Info() ModelInfo { return ModelInfo{Name: "none"} }
+func (m noModel) Info() ModelInfo { return m.info }
 
 func (noModel) Stream(context.Context, *ModelRequest) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) { yield(Chunk{}, errNoModel) }
@@ -30,19 +30,53 @@ var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no 
 func (a *Agent) stand(name string) *Agent {
 	limits := a.limits
 	limits.Active = 0
-	return &Agent{name: name, model: noModel{}, limits: limits, retry: defaultRetry}
+	own := &Agent{name: name, model: noModel{ModelInfo{Name: "none"}}, limits: limits, retry: defaultRetry}
+	team, _ := a.team() // an agent that is wrong by now has none
+	for _, m := range a.models() {
+		own.stands(m)
+	}
+	for _, one := range team {
+		for _, m := range one.models() {
+			own.stands(m)
+		}
+	}
+	if len(own.fallbacks) > 0 {
+		own.model, own.fallbacks = own.fallbacks[0], own.fallbacks[1:]
+	}
+	return own
+}
+
+// stands adds what stands for a model that can say what it is.
+func (a *Agent) stands(m Model) {
+	var info ModelInfo
+	if <-apart("model", "the model", func() error { info = m.Info(); return nil }) == nil {
+		a.fallbacks = append(a.fallbacks, noModel{info})
+	}
+}
+
+// poisoned is why a run is not driven that has lost as many drivers as it may; nil where it has not.
+func (l *Limits) poisoned(row *journal.Run) *event.Error {
+	if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {
+		return nil
+	}
+	return &event.Error{
+		Op: "run", Kind: event.ErrPoisoned, Message: "the processes that drove the run died " + itoa(row.Lost) + " times, and it did not get on",
+		Hint: "what it called last may be the cause; do not repeat the request as it is",
+		Err:  errors.New("drivers lost: " + itoa(row.Lost)),
+	}
 }
 
 // giveUp ends the run under its lease, as failed with why; as cancelled where somebody has asked for
-// that. The events go to sink.
+// that. The events go to sink. It gives the error that the run ended with.
 func (a *Agent) giveUp(
 	ctx context.Context, o *runOptions, lease journal.Lease, row journal.Run, mail []journal.Mail, why *event.Error, r *Result,
 	sink func(event.Event) bool,
-) error {
+) (*event.Error, error) {
 	base := context.WithoutCancel(ctx)
 	v, err := o.conv.coldView(base)
 	if err != nil {
-		return err
+		_ = o.conv.store.Commit(base, lease, journal.Batch{Release: true})
+		return nil, err
 	}
 	name := row.Agent
 	if v.run != nil && v.run.id == row.ID {
@@ -66,10 +100,10 @@ func (a *Agent) giveUp(
 		d.fault = why
 	}
 	if err := d.drive(mail); err != nil {
-		return err
+		return nil, err
 	}
 	d.report(r)
-	return nil
+	return d.err, nil
 }
 
 // unguarded is an input that no guardrail has looked at: nothing is left of it where the agent has some.
@@ -84,6 +118,32 @@ func (a *Agent) unguarded(in []event.Message) []event.Message {
 	return out
 }
 
+// How long a driver goes on giving back a lease that ran out while the store could not be reached, and how long it
+// waits between two attempts.
+const (
+	lateTime  = 5 * time.Minute
+	latePause = 100 * time.Millisecond
+	lateMost  = time.Second
+)
+
+// giveBackLate gives a lease back that ran out while the store could not be reached, as soon as that is back: this
+// driver lives, and the run has not lost it.
+func (d *driver) giveBackLate() {
+	pause := latePause
+	for left := lateTime; left > 0; left -= pause {
+		err := d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
+		if !errors.Is(err, event.ErrUnavailable) && !errors.Is(err, event.ErrStorageFull) {
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-d.work.Draining:
+			return
+		}
+		pause = min(2*pause, lateMost)
+	}
+}
+
 // brokenOff is what a drive that panicked gives: the run is ended as failed, under the lease that it has.
 func (a *Agent) brokenOff(
 	ctx context.Context, o *runOptions, opened *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
@@ -91,7 +151,7 @@ func (a *Agent) brokenOff(
 	lease := opened.Lease
 	news, err := o.conv.store.Renew(context.WithoutCancel(ctx), lease)
 	if err == nil {
-		err = a.giveUp(ctx, o, lease, opened.Run, news.Mail, why, r, sink)
+		_, err = a.giveUp(ctx, o, lease, opened.Run, news.Mail, why, r, sink)
 	}
 	if err != nil && !errors.Is(err, event.ErrLeaseLost) {
 		_ = o.conv.store.Commit(context.WithoutCancel(ctx), lease, journal.Batch{Release: true})

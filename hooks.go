@@ -201,12 +201,7 @@ func (d *driver) decideAside(f func()) bool { return d.aside(f) && d.ctx.Err() =
 // hook ends the goroutine, the run fails.
 func (d *driver) aside(f func()) bool {
 	defer func() { d.now = time.Now() }()
-	done := make(chan error, 1)
-	go func() {
-		err := error(endedGoroutine("hook", "a hook"))
-		defer func() { done <- err }()
-		err = shielded("hook", "what follows a hook", func() error { f(); return nil })
-	}()
+	done := apart("hook", "a hook", func() error { f(); return nil })
 	over := func(err error) bool {
 		if err != nil {
 			d.broke(err)

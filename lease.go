@@ -33,7 +33,9 @@ type keeper struct {
 	limit  *time.Timer
 	closed bool
 	lost   error
-	work   sync.WaitGroup
+	// away is set where the lease is lost because the store gave no answer: nobody may have taken it.
+	away bool
+	work sync.WaitGroup
 	// mail is what the last renewal brought, and rang says that there is some.
 	mail []journal.Mail
 	rang chan struct{}
@@ -74,6 +76,7 @@ func (k *keeper) renew() {
 	next := k.term / 3
 	switch {
 	case k.closed || k.lost != nil:
+		k.away = k.away && !errors.Is(err, event.ErrLeaseLost)
 		return
 	case err == nil:
 		k.until = asked.Add(k.term)
@@ -88,7 +91,7 @@ func (k *keeper) renew() {
 		k.stop()
 		return
 	case time.Now().After(k.until):
-		k.lost = outOfReach(err)
+		k.lost, k.away = outOfReach(err), true
 		k.stop()
 		return
 	default:
@@ -110,7 +113,7 @@ func (k *keeper) expire() {
 		k.limit.Reset(left)
 		return
 	}
-	k.lost = outOfReach(nil)
+	k.lost, k.away = outOfReach(nil), true
 	k.stop()
 }
 
@@ -127,7 +130,7 @@ func (k *keeper) lose(err error) {
 	defer k.mu.Unlock()
 	k.timer.Stop()
 	k.limit.Stop()
-	k.lost = err
+	k.lost, k.away = err, false
 	k.stop()
 }
 
@@ -166,6 +169,16 @@ func (k *keeper) err() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lost
+}
+
+// outLived reports whether the lease is lost because the store gave no answer.
+func (k *keeper) outLived() bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.away
 }
 
 // close ends the keeping and waits for a renewal that is under way.

@@ -60,6 +60,10 @@ type Limits struct {
 	// drives; default no bound. The time in which it waits for a person, or for
 	// a driver, does not count. What is over it is stopped, and the run ends as timed out.
 	Active time.Duration
+	// LostDrivers bounds how many drivers the run may lose in a row without getting on, because their processes
+	// died; default 3. A run that has lost as many is not driven any more: it ends as failed with
+	// [event.ErrPoisoned], and calls no model, tool or hook. Drivers that hand the run back do not count.
+	LostDrivers int
 	// Conversation bounds all runs of the conversation together.
 	Conversation Budget
 }
@@ -85,11 +89,11 @@ type Budget struct {
 var defaultLimits = Limits{
 	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
 	ArgBytes: 1 << 20, ResultBytes: 8 << 20,
-	ToolTime: 10 * time.Minute, Grace: 2 * time.Second,
+	ToolTime: 10 * time.Minute, Grace: 2 * time.Second, LostDrivers: 3,
 }
 
 // Limit sets the agent's limits. In a run with agents as tools, the root agent's
-// count for Depth, Scopes, Parallel, Grace, Active and Conversation.
+// count for Depth, Scopes, Parallel, Grace, Active, LostDrivers and Conversation.
 func Limit(l Limits) Part {
 	return partFunc(func(a *Agent) error {
 		l.Cycles = or(l.Cycles, defaultLimits.Cycles)
@@ -103,6 +107,7 @@ func Limit(l Limits) Part {
 		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
 		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
 		l.Grace = or(l.Grace, defaultLimits.Grace)
+		l.LostDrivers = or(l.LostDrivers, defaultLimits.LostDrivers)
 		a.limits = l
 		return nil
 	})

@@ -273,6 +273,13 @@ func (a *Agent) through(
 	// all went well.
 	kept = nil
 	conv.drives(opened.Run.ID)
+	if why := a.limits.poisoned(&opened.Run); why != nil {
+		ended, err := a.giveUp(ctx, o, opened.Lease, opened.Run, opened.Mail, why, r, sink)
+		if err == nil && ended != nil && o.work == nil {
+			return ended
+		}
+		return err
+	}
 	for _, e := range opened.Events {
 		v.fold(e)
 	}

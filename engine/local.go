@@ -41,6 +41,9 @@ type Local struct {
 	// pace is about how long it takes from one start to the next while runs queue.
 	pace    time.Duration
 	started time.Time
+	// suspect is the run that is driven alone of those that have lost drivers, since suspected; see suspected.
+	suspect   *task
+	suspected time.Time
 
 	// base is what runs are driven with, own what the engine itself works with:
 	// begun by Start, ended by Drain.
@@ -163,6 +166,35 @@ func (l *Local) Cancel(ctx context.Context, run journal.Run, by string) error {
 	}
 	l.rouse(run, true)
 	return nil
+}
+
+// Load says how many runs are being driven here, and how many are queued behind them.
+func (l *Local) Load() (running, queued int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queue.running, l.queue.backlog
+}
+
+// Waits says why a run that this engine knows is not being driven now. An error of kind [event.ErrBacklogFull] means
+// that as many runs as may be are driven already, any other one is why its last drive failed. nil means that it is being driven, waits for
+// a person or behind another run, or is not known here.
+func (l *Local) Waits(run string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.tasks[run]
+	switch {
+	case t == nil:
+		return nil
+	case t.state == ready:
+		return &event.Error{
+			Op: "run", Kind: event.ErrBacklogFull, Message: "the run waits for its turn: as many runs as may be are being driven",
+			Hint: "it begins by itself", RetryAfter: l.retryAfter(t.tenant),
+		}
+	case t.state == delayed && t.fails > 0:
+		return t.failure
+	default:
+		return nil
+	}
 }
 
 // promise keeps a place in the backlog while a run is admitted.

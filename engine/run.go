@@ -18,6 +18,9 @@ func (l *Local) dispatch() {
 		return
 	}
 	for t := l.queue.next(); t != nil; t = l.queue.next() {
+		if l.putOff(t) {
+			continue
+		}
 		l.clock()
 		ctx, cancel := context.WithCancelCause(l.base)
 		t.cancel = cancel
@@ -71,6 +74,9 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 	}
 	t.mail, t.cancel, t.urgent, t.heard, t.stopped = nil, nil, false, 0, false
 	l.queue.done(t)
+	if l.suspect == t {
+		l.suspect = nil
+	}
 	if l.phase == drained {
 		// The journal knows how it stands; the next process asks it.
 		l.forget(t)
@@ -80,7 +86,7 @@ func (l *Local) finish(t *task, out Outcome, err error) {
 	case err == nil && out.Status.Ended(), kind == event.ErrConflict:
 		l.next(t)
 	case err == nil && out.Status == event.RunWaiting:
-		t.fails = 0
+		t.fails, t.failure = 0, nil
 		l.park(t, out.WakeAt, woken)
 	case kind == event.ErrLeaseLost:
 		l.forget(t) // another driver has it; when that one dies it is due
@@ -143,6 +149,7 @@ func (l *Local) failed(t *task, err error) {
 		wait = l.options.Retry << shift
 	}
 	t.fails++
+	t.failure = err
 	wait = max(wait, retryAfter(err))
 	l.delay(t, time.Now().Add(wait))
 	if err == nil {

@@ -31,6 +31,8 @@ type task struct {
 	// that came to nothing.
 	dueAt time.Time
 	fails int
+	// failure is the error of the last of them.
+	failure error
 
 	// mail and cancel are of the drive that is under way.
 	mail   chan struct{}

@@ -38,6 +38,7 @@ const (
 	ErrBacklogFull     ErrorKind = "backlog_full"
 	ErrLeaseLost       ErrorKind = "lease_lost"
 	ErrNewer           ErrorKind = "newer_version"
+	ErrPoisoned        ErrorKind = "run_poisoned"
 )
 
 // Error implements error: a kind is the shortest form of an error.
@@ -187,4 +188,5 @@ var kinds = [...]KindInfo{
 	{ErrBacklogFull, 429, 30, "BACKLOG_FULL", acThrottled, "RESOURCE_EXHAUSTED", true, "Too many runs are waiting."},
 	{ErrLeaseLost, 503, 31, "LEASE_LOST", acConflict, "ABORTED", true, "Another worker took the conversation over."},
 	{ErrNewer, 500, 32, "NEWER_VERSION", acInternal, "FAILED_PRECONDITION", false, "The data was written by a newer version."},
+	{ErrPoisoned, 500, 33, "RUN_POISONED", acInternal, "INTERNAL", false, "The run ended its process again and again."},
 }

@@ -41,7 +41,8 @@ type Store interface {
 	//
 	// Runs are taken in the order of their turns: one behind another stays
 	// queued until that one has ended, also while it waits. A waiting run may be
-	// taken at any time. The run taken is RunRunning and has no WakeAt. A caller
+	// taken at any time. The run taken is RunRunning and has no WakeAt. Where the lease before was not given
+	// back, its driver is lost: Run.Lost rises by one in the same transaction. A caller
 	// whose have is above Last has seen what never happened: it gets no events
 	// and must begin anew.
 	Acquire(ctx context.Context, run string, have int64) (Opened, error)
@@ -82,6 +83,8 @@ type Store interface {
 	// the run has no Input any more. A later Admit that asks for the same is still known to
 	// be a repeat. What the store has handed out before is not changed. A target that is not there
 	// erases nothing. What a [Ledger] repeats of the target is erased with it.
+	//
+	// Progress. A batch that [Progresses] sets Run.Lost to 0.
 	//
 	// Mail. A batch that reads mail which the run does not have, or has consumed,
 	// is refused with ErrConflict. A run that ends without having read a
@@ -177,6 +180,9 @@ type Run struct {
 	Cancelled bool
 	// Admitted is the store's clock at admission.
 	Admitted time.Time
+	// Lost counts the drivers that the run has lost since it got on last: Acquire adds one where it takes over a
+	// lease that was not given back, and a commit that [Progresses] sets it to 0.
+	Lost int
 }
 
 // Lease is the right to write a conversation's log.

@@ -79,6 +79,9 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 			}
 		}
 	}
+	if Progresses(b.Events) {
+		r.row.Lost = 0
+	}
 	r.inbox.consume(b.Read)
 	if b.Status != "" {
 		r.row.Status = b.Status

@@ -128,6 +128,9 @@ func (p *plain) acquire(id string, have int64) (journal.Opened, event.ErrorKind)
 	if l.held && p.now.Before(l.Until) {
 		return journal.Opened{}, event.ErrLocked
 	}
+	if l.held {
+		r.Lost++
+	}
 	l.held = true
 	l.Lease = journal.Lease{Conversation: r.Conversation, Run: id, Epoch: l.Epoch + 1, Until: p.now.Add(p.term), Term: p.term}
 	r.Status, r.WakeAt = event.RunRunning, time.Time{}
@@ -378,6 +381,9 @@ func (p *plain) commit(l journal.Lease, b journal.Batch) event.ErrorKind {
 		r.Status, r.WakeAt = b.Status, b.WakeAt
 	}
 	last.held = !gives
+	if journal.Progresses(b.Events) {
+		r.Lost = 0
+	}
 	if b.Status.Ended() {
 		p.passOn(r)
 	}

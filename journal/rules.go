@@ -47,6 +47,27 @@ func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, 
 	return left, nil
 }
 
+// Progresses reports whether events get a run on. Those that only begin a step, or say that one was lost or was only
+// pieces, do not: a driver writes them each time before it dies of the same step.
+func Progresses(events []*event.Event) bool {
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case *event.StepEnded:
+			if b.Outcome != event.OutcomeLost {
+				return true
+			}
+		case *event.AssistantMessage:
+			if !b.Piece {
+				return true
+			}
+		case *event.RunStarted, *event.UserMessage, *event.ScopeOpened, *event.ScopeClosed, *event.Asked, *event.Answered,
+			*event.Compacted, *event.RunEnded:
+			return true
+		}
+	}
+	return false
+}
+
 // Digest tells two letters of one id apart: by what they say, and not by who
 // sent them or when.
 func Digest(m Mail) [16]byte {

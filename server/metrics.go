@@ -27,6 +27,7 @@ type Metrics struct {
 	cost     prometheus.Counter
 	unpriced prometheus.Counter
 	time     prometheus.Histogram
+	poisoned prometheus.Counter
 }
 
 // NewMetrics makes a registry of its own with everything in it.
@@ -54,6 +55,9 @@ func NewMetrics(version string) *Metrics {
 		unpriced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "braid_runs_unpriced_total", Help: "Runs that have ended of which it is not known what they cost.",
 		}),
+		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "braid_runs_poisoned_total", Help: "Runs that were ended because the processes that drove them died again and again.",
+		}),
 		time: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "braid_run_seconds", Help: "How long runs took from their first event to their last.",
 			Buckets: []float64{.01, .1, .5, 2, 10, 30, 60, 300, 3600},
@@ -61,7 +65,7 @@ func NewMetrics(version string) *Metrics {
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "braid_build_info", Help: "The version that runs; always 1."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, build,
+	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, m.poisoned, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
@@ -82,6 +86,9 @@ func (m *Metrics) Observe(_ string, e *event.Event) {
 			m.unpriced.Inc()
 		}
 		m.time.Observe(b.Duration.Seconds())
+		if b.Err != nil && b.Err.Kind == event.ErrPoisoned {
+			m.poisoned.Inc()
+		}
 	case *event.StepEnded:
 		m.steps.WithLabelValues(string(b.Step), string(b.Outcome)).Inc()
 	case *event.AssistantMessage:
@@ -89,6 +96,17 @@ func (m *Metrics) Observe(_ string, e *event.Event) {
 			m.steps.WithLabelValues(string(event.StepModel), string(event.OutcomeDone)).Inc()
 		}
 	}
+}
+
+// Load adds gauges of the runs that this server drives, and of those that are queued behind them. It is called once.
+func (m *Metrics) Load(load func() (running, queued int)) {
+	gauge := func(name, help string, of func(running, queued int) int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(of(load())) })
+	}
+	m.registry.MustRegister(
+		gauge("braid_runs_running", "Runs that this server drives now.", func(running, _ int) int { return running }),
+		gauge("braid_runs_queued", "Runs that wait here for their turn.", func(_, queued int) int { return queued }),
+	)
 }
 
 // knownStop keeps words that only a provider knows out of the labels.

@@ -32,6 +32,11 @@ type stream struct {
 	encoder  *native.Encoder
 	// titled says that the conversation has a title.
 	titled bool
+	// lookAt is when the run is looked at that nothing comes of, looks how often it was, and told what its reader
+	// was told of it last.
+	lookAt time.Time
+	looks  int
+	told   string
 	// over is set once the run's terminal frame was sent, and where the server itself ends
 	// the stream: then its reader did not leave.
 	over bool
@@ -203,11 +208,57 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 
 // read waits for items, and says that the stream is alive while there are none.
 func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int, error) {
-	n, err := st.follower.ReadBy(ctx, items, out.last.Add(st.server.options.Heartbeat))
+	beat := out.last.Add(st.server.options.Heartbeat)
+	by := beat
+	if st.run != "" && st.lookAt.Before(by) {
+		by = st.lookAt
+	}
+	n, err := st.follower.ReadBy(ctx, items, by)
 	if n > 0 || err != nil {
+		st.lookAt, st.looks = time.Now().Add(firstLook), 0
 		return n, err
 	}
-	return 0, out.write(sse.AppendComment(nil, "keep-alive"))
+	var buf []byte
+	if by != beat {
+		buf = st.held(buf)
+		st.lookAt = time.Now().Add(firstLook << min(st.looks, mostLooks))
+		st.looks++
+	} else {
+		buf = sse.AppendComment(buf, "keep-alive")
+	}
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	return 0, out.write(buf)
+}
+
+// A run that nothing comes of is looked at after a second, and then after twice as long each time.
+const (
+	firstLook = time.Second
+	mostLooks = 4
+)
+
+// held tells the reader why nothing comes of the run, once for each reason.
+func (st *stream) held(buf []byte) []byte {
+	why := st.server.service.Waits(st.run)
+	code, says := "", ""
+	switch kind := event.KindOf(why); kind {
+	case "":
+	case event.ErrBacklogFull:
+		code, says = "QUEUED", "the run waits for its turn: this server drives as many runs as it may"
+	case event.ErrStorageFull:
+		code, says = kind.Info().Code, "the run waits: there is no space left to write, and it goes on by itself once there is some"
+	default:
+		code, says = event.ErrUnavailable.Info().Code, "the run waits: it could not be driven just now, and is tried again"
+	}
+	if code == st.told {
+		return buf
+	}
+	st.told = code
+	if code == "" {
+		return buf
+	}
+	return native.AppendFrame(buf, &native.Notice{Code: code, Message: says})
 }
 
 // append makes the bytes of one item.

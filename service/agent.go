@@ -135,6 +135,7 @@ func (s *Service) limitsOf(row *journal.Run) braid.Limits {
 		Cycles: l.Cycles, ToolCalls: l.ToolCalls, InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, TotalTokens: l.Tokens,
 		AllCycles: l.Cycles, AllToolCalls: l.ToolCalls,
 		CostNanoUSD: l.CostNanoUSD, Conversation: braid.Budget(l.Conversation), Active: s.options.RunTime,
+		LostDrivers: s.options.LostDrivers,
 	}
 	lower(&limits.Active, l.Active)
 	return limits

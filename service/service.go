@@ -60,6 +60,9 @@ type Options struct {
 	// LockWait is how long a run that may not wait behind another one waits all the
 	// same before it is refused; 0 means [DefaultLockWait], less means not at all.
 	LockWait time.Duration
+	// LostDrivers bounds how many drivers a run may lose in a row ([braid.Limits]); 0 means the library's default, less
+	// means no bound.
+	LostDrivers int
 	// RunTime bounds the active time of a run; 0 means [DefaultRunTime].
 	RunTime time.Duration
 	// Observe sees every durable event of every run, after its commit. It is called
@@ -150,6 +153,12 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Load says how many runs are being driven here, and how many are queued behind them.
+func (s *Service) Load() (running, queued int) { return s.engine.Load() }
+
+// Waits says why a run is not being driven now by this process, which was to drive it; see [engine.Local.Waits].
+func (s *Service) Waits(run string) error { return s.engine.Waits(run) }
 
 // Drain ends the driving: runs are handed back where they stand and go on when the
 // service starts again. Watchers are told last, so that they see what was committed.

@@ -15,7 +15,7 @@ func (s *settings) limits() braid.Limits {
 	return braid.Limits{
 		Cycles: s.MaxCycles, ToolCalls: s.MaxToolCalls, AllCycles: s.MaxCycles, AllToolCalls: s.MaxToolCalls,
 		InputTokens: s.MaxInput, OutputTokens: s.MaxOutput, TotalTokens: s.MaxTotalTokens,
-		CostNanoUSD: s.MaxCost, Conversation: s.Budget,
+		CostNanoUSD: s.MaxCost, Conversation: s.Budget, LostDrivers: orNever(s.LostDrivers),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
@@ -30,6 +31,12 @@ type settings struct {
 
 	Data      string
 	Ephemeral bool
+
+	Running       int
+	TenantRunning int
+	Queued        int
+	TenantQueued  int
+	LostDrivers   int
 
 	Timeout        time.Duration
 	MaxCycles      int
@@ -157,6 +164,27 @@ var options = []option{
 	{
 		name: "ephemeral", def: "false", help: "keep nothing: the conversation is gone when the program ends",
 		set: func(s *settings, v string) error { return parseSwitch(&s.Ephemeral, v) },
+	},
+	{
+		name: "running", value: "N", def: strconv.Itoa(engine.DefaultRunning), help: "most runs that a server drives at once; others are queued",
+		set: func(s *settings, v string) error { return parsePositive(&s.Running, v) },
+	},
+	{
+		name: "tenant_running", value: "N", def: strconv.Itoa(engine.DefaultTenantRunning), help: "most runs of one tenant that a server drives at once",
+		set: func(s *settings, v string) error { return parsePositive(&s.TenantRunning, v) },
+	},
+	{
+		name: "queued", value: "N", def: strconv.Itoa(engine.DefaultBacklog), help: "most runs that are queued on a server; more are refused",
+		set: func(s *settings, v string) error { return parsePositive(&s.Queued, v) },
+	},
+	{
+		name: "tenant_queued", value: "N", def: strconv.Itoa(engine.DefaultTenantBacklog), help: "most runs of one tenant that are queued on a server",
+		set: func(s *settings, v string) error { return parsePositive(&s.TenantQueued, v) },
+	},
+	{
+		name: "lost_drivers", value: "N", def: "3",
+		help: "a run that gets nowhere is ended as failed once the processes that drove it have died so often; 0 never ends it",
+		set:  func(s *settings, v string) error { return parseCount(&s.LostDrivers, v) },
 	},
 	{
 		name: "timeout", value: "TIME", def: "0", help: "longest time for one run, such as 90s or 5m; 0 is no limit",
@@ -331,6 +359,13 @@ func parseCount[N int | int64](n *N, v string) error {
 		return errors.New("is no count: use a whole number from 0")
 	}
 	*n = N(i)
+	return nil
+}
+
+func parsePositive(n *int, v string) error {
+	if err := parseCount(n, v); err != nil || *n == 0 {
+		return errors.New("is no count: use a whole number from 1")
+	}
 	return nil
 }
 

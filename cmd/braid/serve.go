@@ -76,6 +76,7 @@ GET /openapi.json describes the API.`,
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
+			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
 			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
@@ -254,12 +255,16 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
 		ForgetTenant: h.agents.forgetTenant,
 		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
-		RunTime: runTime, Observe: metrics.Observe, Log: log,
-		Engine: engine.Options{Grace: drainGrace},
+		RunTime: runTime, Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
+		Engine: engine.Options{
+			Grace: drainGrace, Running: cfg.Running, Backlog: cfg.Queued,
+			Share: func(string) engine.Share { return engine.Share{Running: cfg.TenantRunning, Backlog: cfg.TenantQueued} },
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	metrics.Load(h.service.Load)
 	h.server, err = server.New(server.Options{
 		Service: h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
 		Base: in.flags["base-path"], Version: readBuild().Version, Log: log,
@@ -278,6 +283,14 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	return h, h.openAgentCore(cfg, in, metrics, log)
+}
+
+// orNever makes the 0 of an option, which switches a bound off, the library's -1.
+func orNever(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 // serve drives and answers until ctx ends, and then hands everything back.

@@ -78,6 +78,7 @@ func groups() []group {
 		{"steps", stepCases()},
 		{"repeat", repeatCases()},
 		{"lease", leaseCases()},
+		{"lost", lostCases()},
 		{"inbox", inboxCases()},
 		{"news", newsCases()},
 		{"left", leftCases()},

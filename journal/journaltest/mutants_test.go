@@ -39,7 +39,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 		first := mutants()
 		for i, m := range slices.Concat(
 			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
-			ledgerMutants(), messageMutants(),
+			ledgerMutants(), messageMutants(), lostMutants(),
 		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()

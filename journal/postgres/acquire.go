@@ -38,7 +38,9 @@ const (
 
 	updateLease = `UPDATE conversation SET epoch = $2, holder = $3, until = $4 WHERE key = $1`
 
-	setRunning = `UPDATE run SET status = 'running', wake = NULL, due = 0 WHERE key = $1`
+	setRunning = `UPDATE run SET status = 'running', wake = NULL, due = 0, lost = $2 WHERE key = $1`
+
+	setLost = `UPDATE run SET lost = $2 WHERE key = $1`
 )
 
 // Acquire implements [journal.Store].
@@ -142,11 +144,14 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 		}
 	}
 	epoch, until := p.epoch+1, p.now+s.term.Microseconds()
+	if p.until != nil {
+		r.Lost++
+	}
 	r.Status, o.row.wake = event.RunRunning, nil
 	o.lease = journal.Lease{Conversation: r.Conversation, Run: r.ID, Epoch: epoch, Until: fromMicros(until), Term: s.term}
 	statements := []question{
 		do(updateLease, p.key, epoch, o.row.key, until),
-		do(setRunning, o.row.key),
+		do(setRunning, o.row.key, r.Lost),
 		list(selectShared, []any{r.Tenant, userOwner(r.User)}, stateInto(&o.shared)),
 	}
 	if have < p.last {

@@ -192,7 +192,7 @@ func newRow(a *admission, p *place) runRow {
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
-	row.run.Life = ""
+	row.run.Life, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}

@@ -65,6 +65,7 @@ type fence struct {
 	cancelled bool
 	tenant    string
 	user      string
+	lost      int
 	// news is whether there is mail for which a run does not stay waiting, letters
 	// whether there are messages.
 	news    bool
@@ -72,7 +73,7 @@ type fence struct {
 }
 
 const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL, store_clock(), c.steps,
-	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.person,
+	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.person, r.lost,
 	EXISTS (SELECT 1 FROM mail m WHERE m.run = r.key AND m.read = 0 AND m.kind <> 'message'),
 	EXISTS (SELECT 1 FROM mail m WHERE m.run = r.key AND m.read = 0 AND m.kind = 'message')
 	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = $1`
@@ -86,7 +87,7 @@ func (x *tx) fence(op, conversation string, more ...question) (*fence, error) {
 	questions := []question{
 		do(lockConversation, conversation),
 		ask(selectFence, []any{conversation}, &there, &f.key, &f.last, &f.epoch, &f.held, &f.now, &steps,
-			&f.runKey, &f.run, &f.turn, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user, &f.news, &f.letters),
+			&f.runKey, &f.run, &f.turn, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user, &f.lost, &f.news, &f.letters),
 	}
 	if err := x.begin(beginWrite, append(questions, more...)...); err != nil || !there {
 		return f, err
@@ -149,6 +150,9 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 				}
 			}
 		}
+	}
+	if f.lost > 0 && journal.Progresses(b.Events) {
+		writes = append(writes, do(setLost, f.runKey, 0))
 	}
 	if b.Status.Ended() {
 		steps, over = nil, 1

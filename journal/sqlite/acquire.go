@@ -99,6 +99,8 @@ const (
 
 	setRunning = `UPDATE run SET status = 'running', wake = NULL, due = 0 WHERE key = ?`
 
+	setLost = `UPDATE run SET lost = ? WHERE key = ?`
+
 	selectUnread = `SELECT ` + mailColumns + ` FROM mail WHERE run = ? AND read = 0 ORDER BY early DESC, key`
 
 	selectShared = `SELECT name, value FROM state WHERE tenant = ? AND owner IN ('app', ?)`
@@ -151,6 +153,14 @@ func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 			return err
 		}
 	}
+	if p.until.Valid {
+		r.Lost++
+		if _, err := x.exec(setLost, r.Lost, o.row.key); err != nil {
+			return err
+		}
+	}
+	// A process that dies at once must not lose what it knows of a run that was left over by another one.
+	x.durable = x.durable || p.until.Valid || o.row.admitted < s.began
 	r.Status, o.row.wake = event.RunRunning, sql.NullInt64{}
 	o.lease = journal.Lease{Conversation: r.Conversation, Run: r.ID, Epoch: epoch, Until: x.now.Add(s.term), Term: s.term}
 
@@ -164,7 +174,7 @@ func (s *Store) acquire(x *tx, op string, o *opening, unread bool) (err error) {
 	}
 	f := &fence{
 		id: r.Conversation, key: p.key, last: p.last, epoch: epoch, held: true, runKey: o.row.key, run: r.ID, turn: r.Turn,
-		status: r.Status, cancelled: r.Cancelled, tenant: r.Tenant, user: r.User,
+		status: r.Status, cancelled: r.Cancelled, tenant: r.Tenant, user: r.User, lost: r.Lost,
 	}
 	if err := f.readSteps(op, p.steps); err != nil {
 		return err

@@ -160,7 +160,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	}
 	row.run.Input, row.run.Metadata, row.run.Past = nil, nil, nil
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
-	row.run.Life = ""
+	row.run.Life, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
 	row.run.Cancelled, row.run.Alone = false, false
 	row.run.WakeAt = time.Time{}

@@ -54,10 +54,11 @@ type fence struct {
 	cancelled bool
 	tenant    string
 	user      string
+	lost      int
 }
 
 const selectFence = `SELECT c.key, c.last, c.epoch, c.until IS NOT NULL AND c.generation = ?, c.steps,
-	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.user
+	r.key, r.id, r.turn, r.status, r.wake, r.cancelled, r.tenant, r.user, r.lost
 	FROM conversation c JOIN run r ON r.key = c.holder WHERE c.id = ?`
 
 // fence is empty for a conversation that never had a lease.
@@ -68,7 +69,7 @@ func (s *Store) fence(x *tx, op, conversation string) (*fence, error) {
 	f := &fence{id: conversation}
 	var steps []byte
 	there, err := x.row(selectFence, []any{s.generation, conversation}, &f.key, &f.last, &f.epoch, &f.held, &steps,
-		&f.runKey, &f.run, &f.turn, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user)
+		&f.runKey, &f.run, &f.turn, &f.status, &f.wake, &f.cancelled, &f.tenant, &f.user, &f.lost)
 	if err != nil || !there {
 		return f, err
 	}
@@ -152,6 +153,12 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 				return err
 			}
 		}
+	}
+	if f.lost > 0 && journal.Progresses(b.Events) {
+		if _, err := x.exec(setLost, 0, f.runKey); err != nil {
+			return err
+		}
+		next.lost = 0
 	}
 	if b.Status.Ended() {
 		steps, over = nil, 1

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,7 +17,13 @@ import (
 // crash opens what stands in a store's files now, as after its process was killed.
 func crash(t testing.TB, folder string) *sqlite.Store {
 	t.Helper()
-	to := t.TempDir()
+	return open(t, copied(t, folder), sqlite.Options{Owner: "after the crash"})
+}
+
+// copied is a folder with what stands in a store's files now.
+func copied(t testing.TB, folder string) (to string) {
+	t.Helper()
+	to = t.TempDir()
 	for _, name := range []string{"journal.db", "journal.db-wal"} {
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if errors.Is(err, os.ErrNotExist) {
@@ -27,7 +34,26 @@ func crash(t testing.TB, folder string) *sqlite.Store {
 		}
 		write(t, to, name, data)
 	}
-	return open(t, to, sqlite.Options{Owner: "after the crash"})
+	return to
+}
+
+// A process that dies as soon as it has taken a run leaves a lost driver, also where it wrote nothing. The first
+// one may be forgotten: it took what it had admitted itself.
+func TestDriversThatDieAtOnceAreCounted(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, folder, sqlite.Options{})
+	if _, err := s.Admit(t.Context(), journal.Run{ID: "run", Conversation: "talk"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		o, err := s.Acquire(t.Context(), "run", 0)
+		if err != nil || o.Run.Lost != max(i-1, 0) {
+			t.Fatalf("process %d finds %d lost drivers: %v", i, o.Run.Lost, err)
+		}
+		folder = copied(t, folder)
+		s = open(t, folder, sqlite.Options{Owner: fmt.Sprint("process ", i)})
+	}
 }
 
 // Who was told that something is durable finds it after a crash, and who was not

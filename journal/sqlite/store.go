@@ -40,6 +40,8 @@ type Store struct {
 	term       time.Duration
 	clock      *clock
 	generation int64
+	// began is when the store was opened, in microseconds on the wall.
+	began int64
 
 	lock   *folderLock
 	writer *writer
@@ -173,6 +175,7 @@ func (s *Store) own(ctx context.Context, conn *sql.Conn, options *Options) error
 	}
 	s.clock = newClock(now, steady, wall)
 	_, steady, wall = s.clock.read()
+	s.began = wall
 	_, err = conn.ExecContext(ctx, `INSERT INTO store (key, owner, generation, clock, wall) VALUES (1, ?1, ?2, ?3, ?4)
 		ON CONFLICT (key) DO UPDATE SET owner = ?1, generation = ?2, clock = ?3, wall = ?4`,
 		owner, s.generation, steady, wall)

@@ -85,6 +85,8 @@ type tx struct {
 	now    time.Time
 	steady int64
 	writes []write
+	// durable is set by a task that, after all, must wait for the disk.
+	durable bool
 }
 
 func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxed bool) (*writer, error) {
@@ -235,7 +237,7 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 		var refusal *event.Error
 		switch {
 		case t.err == nil:
-			durable = durable || !t.lazy
+			durable = durable || !t.lazy || x.durable
 			if len(x.writes) > before {
 				wrote++
 			}

@@ -1,0 +1,288 @@
+package braid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// deadly is a store whose process dies when it is told to: a driver that has taken a run is never heard of again.
+type deadly struct {
+	*journal.Memory
+	dead bool
+}
+
+var errDead = &event.Error{Kind: event.ErrLeaseLost, Message: "the process died"}
+
+func (s *deadly) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	if s.dead {
+		return errDead
+	}
+	return s.Memory.Commit(ctx, l, b)
+}
+
+func (s *deadly) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
+	if s.dead {
+		return journal.News{}, errDead
+	}
+	return s.Memory.Renew(ctx, l)
+}
+
+// A run that ends its process each time ends as failed after the third, and its tool is not run again.
+func TestARunThatKillsItsProcess(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		// effect is the tool's, where it is the tool that kills; otherwise the model does.
+		effect event.Effect
+		model  bool
+		limit  int
+		// cancel asks for the end before the last drive.
+		cancel bool
+		// deaths is how often the process dies, status how the run ends.
+		deaths int
+		status event.RunStatus
+		kind   event.ErrorKind
+	}{
+		{name: "a pure tool", effect: event.EffectPure, deaths: 3, status: event.RunFailed, kind: event.ErrPoisoned},
+		{name: "an idempotent tool", effect: event.EffectIdempotent, deaths: 3, status: event.RunFailed, kind: event.ErrPoisoned},
+		{name: "a model", model: true, deaths: 3, status: event.RunFailed, kind: event.ErrPoisoned},
+		{name: "once is enough", effect: event.EffectPure, limit: 1, deaths: 1, status: event.RunFailed, kind: event.ErrPoisoned},
+		{name: "cancelled", effect: event.EffectPure, cancel: true, deaths: 1, status: event.RunCancelled, kind: event.ErrCancelled},
+		{name: "cancelled after the last", effect: event.EffectPure, cancel: true, deaths: 3, status: event.RunCancelled, kind: event.ErrCancelled},
+		{name: "an unsafe tool is in doubt, and not repeated", effect: event.EffectUnsafe, deaths: 1, status: event.RunCompleted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &deadly{Memory: journal.NewMemory(journal.MemoryOptions{})}
+				called, deaths := 0, 0
+				die := func() {
+					called++
+					if deaths < c.deaths {
+						deaths++
+						store.dead = true
+					}
+				}
+				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+					if c.model {
+						die()
+					}
+					if len(lastResults(req)) > 0 {
+						return chunks(says("done"))
+					}
+					return chunks(asksFor("deadly", `{}`))
+				}}
+				tool := braid.Func("deadly", "", func(context.Context, struct{}) (string, error) {
+					if !c.model {
+						die()
+					}
+					return "lived", nil
+				}, func(tr *braid.Traits) { tr.Effect = c.effect })
+				agent := braid.New("a", model, tool, braid.Limit(braid.Limits{LostDrivers: c.limit}))
+				if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
+					t.Fatal(err)
+				}
+				var r *braid.Result
+				var err error
+				for drive := range 10 {
+					if c.cancel && drive == c.deaths {
+						if err := store.Post(t.Context(), journal.Mail{ID: "cancel-r", Run: "r", Kind: journal.MailCancel}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					r, err = agent.Drive(t.Context(), braid.Open(store, "c"), "r", braid.Work{}) // another process
+					if store.dead {
+						store.dead = false
+						time.Sleep(2 * journal.DefaultTerm)
+						continue
+					}
+					break
+				}
+				if err != nil || r.Status != c.status {
+					t.Fatalf("the run is %s: %v", r.Status, err)
+				}
+				if want := c.deaths; c.effect != event.EffectUnsafe && called != want {
+					t.Errorf("what kills was called %d times, want %d", called, want)
+				}
+				log := logOfConversation(t, braid.Open(store, "c"))
+				end, ok := log[len(log)-1].Body.(*event.RunEnded)
+				if !ok || event.KindOf(errOf(end)) != c.kind {
+					t.Errorf("the run ends with %+v", log[len(log)-1].Body)
+				}
+				if open := unendedSteps(log); len(open) > 0 {
+					t.Errorf("steps without an end: %v", open)
+				}
+				if c.status != event.RunCompleted {
+					// The conversation goes on.
+					healthy := braid.New("a", answers(says("hello")))
+					if r, err := healthy.Run(t.Context(), "again", braid.In(braid.Open(store, "c"))); err != nil || r.Text() != "hello" {
+						t.Errorf("the next run: %v", err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func errOf(end *event.RunEnded) error {
+	if end.Err == nil {
+		return nil
+	}
+	return end.Err
+}
+
+// unendedSteps lists the attempts that have begun and not ended.
+func unendedSteps(log []*event.Event) (open []string) {
+	for _, e := range log {
+		name := fmt.Sprint(e.Step, "#", e.Attempt)
+		switch e.Body.(type) {
+		case *event.StepBegun:
+			open = slices.DeleteFunc(open, func(o string) bool { return strings.HasPrefix(o, e.Step+"#") })
+			open = append(open, name)
+		case *event.StepEnded, *event.AssistantMessage:
+			open = slices.DeleteFunc(open, func(o string) bool { return o == name })
+		}
+	}
+	return open
+}
+
+// Drives that hand the run back, and progress between two deaths, do not poison a run. Nor does a store that cannot
+// be reached for longer than a lease lasts.
+func TestARunThatIsNoPoison(t *testing.T) {
+	t.Parallel()
+	t.Run("progress between deaths", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			store := &deadly{Memory: journal.NewMemory(journal.MemoryOptions{})}
+			died := map[int]bool{}
+			model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				if req.Cycle > 8 {
+					return chunks(says("done"))
+				}
+				return chunks(asksFor("deadly", fmt.Sprintf(`{"n":%d}`, req.Cycle)))
+			}}
+			tool := braid.Func("deadly", "", func(_ context.Context, in struct {
+				N int `json:"n"`
+			}) (int, error) {
+				if !died[in.N] {
+					died[in.N], store.dead = true, true
+				}
+				return in.N, nil
+			}, braid.Pure())
+			agent := braid.New("a", model, tool)
+			if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				r, err := agent.Drive(t.Context(), braid.Open(store, "c"), "r", braid.Work{})
+				if store.dead {
+					store.dead = false
+					time.Sleep(2 * journal.DefaultTerm)
+					continue
+				}
+				if err != nil || r.Status != event.RunCompleted || len(died) != 8 {
+					t.Errorf("after %d deaths the run is %s: %v", len(died), r.Status, err)
+				}
+				return
+			}
+			t.Error("the run does not end")
+		})
+	})
+	t.Run("handed back", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			store := journal.NewMemory(journal.MemoryOptions{})
+			agent := braid.New("a", &script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				<-ctx.Done()
+				return failing(ctx.Err())
+			}})
+			if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
+				t.Fatal(err)
+			}
+			for range 6 {
+				ctx, end := context.WithCancelCause(t.Context())
+				go func() {
+					time.Sleep(time.Second)
+					end(&event.Error{Kind: event.ErrUnavailable, Message: "the process is about to end"})
+				}()
+				r, err := agent.Drive(ctx, braid.Open(store, "c"), "r", braid.Work{})
+				if err != nil || r.Status != event.RunRunning {
+					t.Fatalf("the run is %s: %v", r.Status, err)
+				}
+			}
+		})
+	})
+	t.Run("out of reach", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			store := &away{Memory: journal.NewMemory(journal.MemoryOptions{})}
+			calls := 0
+			agent := braid.New("a", &script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				if calls++; calls > 5 {
+					return chunks(says("done"))
+				}
+				store.until = time.Now().Add(journal.DefaultTerm + 5*time.Second)
+				<-ctx.Done()
+				return failing(ctx.Err())
+			}})
+			if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
+				t.Fatal(err)
+			}
+			for range 6 {
+				r, err := agent.Drive(t.Context(), braid.Open(store, "c"), "r", braid.Work{})
+				if err == nil {
+					if r.Status != event.RunCompleted || calls != 6 {
+						t.Errorf("after %d calls the run is %s", calls, r.Status)
+					}
+					return
+				}
+				if !errors.Is(err, event.ErrLeaseLost) {
+					t.Fatal(err)
+				}
+			}
+			t.Error("the run does not end")
+		})
+	})
+}
+
+// away is a store that cannot be reached until a time.
+type away struct {
+	*journal.Memory
+	until time.Time
+}
+
+func (s *away) gone() error {
+	if time.Now().Before(s.until) {
+		return &event.Error{Kind: event.ErrUnavailable, Message: "the store cannot be reached"}
+	}
+	return nil
+}
+
+func (s *away) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	if err := s.gone(); err != nil {
+		return err
+	}
+	return s.Memory.Commit(ctx, l, b)
+}
+
+func (s *away) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
+	if err := s.gone(); err != nil {
+		return journal.News{}, err
+	}
+	return s.Memory.Renew(ctx, l)
+}
+
+func userSays(text string) []event.Message {
+	return []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text}}}}
+}
