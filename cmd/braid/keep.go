@@ -121,6 +121,9 @@ func (p *process) openStore(cfg *config) (*sqlite.Store, error) {
 	if err := checkFolder(cfg.Data); err != nil {
 		return nil, err
 	}
+	if err := checkJournal(cfg.Data); err != nil {
+		return nil, err
+	}
 	store, err := sqlite.Open(cfg.Data, sqlite.Options{})
 	return store, storeError(p.spaceError(err, cfg.Data))
 }

@@ -32,7 +32,9 @@ func (l lifeGrants) Granted(ctx context.Context, call braid.Grant) (bool, error)
 }
 
 // Grant implements [braid.Grants].
-func (l lifeGrants) Grant(ctx context.Context, g braid.Grant) error { return l.kept.Grant(ctx, l.of(g)) }
+func (l lifeGrants) Grant(ctx context.Context, g braid.Grant) error {
+	return l.kept.Grant(ctx, l.of(g))
+}
 
 // tenantOf is whose a grant is, and in which life.
 func tenantOf(g *braid.Grant) (id, life string) {

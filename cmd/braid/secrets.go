@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/braidrun/braid/secret/keyset"
@@ -32,4 +36,24 @@ func (p *process) secretKeys(cfg *config, in *invocation, shared bool) (director
 		return nil, err
 	}
 	return keys, nil
+}
+
+// checkedKeys are the keys of a server's secrets. A server whose database holds secrets that its keys do not
+// open was restored without its file of keys: it does not start, and no other file is made in its place.
+func (p *process) checkedKeys(ctx context.Context, cfg *config, in *invocation, s *stores) (directory.Sealer, error) {
+	check := func(keys directory.Sealer) error {
+		people := directory.New(directory.Options{Database: s.database, Keys: keys})
+		return errors.Join(people.CheckSecrets(ctx), people.Close())
+	}
+	own := in.flags["secrets"] == "" && p.getenv(secretsEnv) == "" && !s.shared
+	if _, err := os.Lstat(filepath.Join(cfg.Data, secretsFile)); own && errors.Is(err, fs.ErrNotExist) {
+		if err := check(nil); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := p.secretKeys(cfg, in, s.shared)
+	if err != nil {
+		return nil, err
+	}
+	return keys, check(keys)
 }

@@ -219,11 +219,14 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 			return nil, invalid("write it as 90s or 5m", "--run-time: %q %s", fit(text, 40), err)
 		}
 	}
+	if err = checkPrivate(cfg.Data); err != nil {
+		return nil, err
+	}
 	if h.stores, err = p.openStores(ctx, cfg, in); err != nil {
 		return nil, err
 	}
 	h.undo = append(h.undo, h.stores.close)
-	keys, err := p.secretKeys(cfg, in, h.stores.shared)
+	keys, err := p.checkedKeys(ctx, cfg, in, h.stores)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +257,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
 		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
 		ForgetTenant: h.agents.forgetTenant,
-		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
+		Directory:    people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
 		RunTime: runTime, Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
 		Engine: engine.Options{
 			Grace: drainGrace, Running: cfg.Running, Backlog: cfg.Queued,
@@ -438,7 +441,12 @@ func keepToken(file string) (secret.Secret, error) {
 		return secret.Secret{}, fault("the server's token cannot be read", err)
 	}
 	token := "braid_" + strings.ToLower(rand.Text())
-	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+	// O_EXCL: a link that another user has put there is not written through.
+	made, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return secret.Secret{}, fault("the server's token cannot be kept", err)
+	}
+	if _, err := made.WriteString(token + "\n"); errors.Join(err, made.Close()) != nil {
 		return secret.Secret{}, fault("the server's token cannot be kept", err)
 	}
 	return secret.New(token), nil

@@ -257,7 +257,7 @@ func (a *agents) given(o *service.AgentOptions, prefer []string) (parts []braid.
 	}
 	if len(prefer) > 0 {
 		if skills, err = skills.Prefer(prefer...); err != nil {
-			return nil, false, err
+			return nil, false, unknownSkill(err)
 		}
 	}
 	tools := a.tools
@@ -268,6 +268,16 @@ func (a *agents) given(o *service.AgentOptions, prefer []string) (parts []braid.
 		tools = append(chosen(a.tools, o.Tools), chosen(a.mcp.tools(), o.Tools)...)
 	}
 	return append(parts, skills.Part(), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
+}
+
+// unknownSkill is the error for a preferred skill that the agent does not have. The route exists, so it is
+// not [event.ErrNotFound].
+func unknownSkill(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || e.Kind != event.ErrNotFound {
+		return err
+	}
+	return &event.Error{Kind: event.ErrUnsupported, Message: e.Message, Hint: e.Hint}
 }
 
 // chosen are the tools whose names fit one of the patterns.

@@ -84,7 +84,7 @@ func TestServeWithSkills(t *testing.T) {
 			t.Errorf("with %q the model is told\n%s", c.prefer, asked)
 		}
 	}
-	if _, err := a.agent(t.Context(), service.AgentRequest{Skills: []string{"leter"}}); event.KindOf(err) != event.ErrNotFound || !strings.Contains(err.Error(), "letter") {
+	if _, err := a.agent(t.Context(), service.AgentRequest{Skills: []string{"leter"}}); event.KindOf(err) != event.ErrUnsupported || !strings.Contains(err.Error(), "letter") {
 		t.Errorf("a skill that there is not: %v", err)
 	}
 }

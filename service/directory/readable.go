@@ -1,0 +1,60 @@
+package directory
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
+)
+
+// How much CheckSecrets looks at: a server starts soon also where there is very much.
+const (
+	mostLooked      = 32
+	mostTenantsSeen = 1000
+)
+
+// CheckSecrets reports whether this directory's keys are those of the database: where secrets are stored and
+// none of those it looks at can be decrypted it is [event.ErrInvalid]. It looks at a few.
+func (d *Directory) CheckSecrets(ctx context.Context) error {
+	const op = "check secrets"
+	tenants := []string{""}
+	if d.db.Shared() { // elsewhere a question sees all tenants at once
+		more, err := d.everyTenant(ctx, op)
+		if err != nil {
+			return err
+		}
+		tenants = append(tenants, more[:min(len(more), mostTenantsSeen)]...)
+	}
+	looked := 0
+	for _, tenant := range tenants {
+		opens := false
+		err := d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
+			return tx.List(`SELECT tenant, id, secret FROM model WHERE secret IS NOT NULL LIMIT ?`, []any{mostLooked - looked},
+				func(scan func(...any) error) error {
+					var s storedSecret
+					if err := scan(&s.tenant, &s.model, &s.sealed); err != nil {
+						return err
+					}
+					looked++
+					if d.keys != nil {
+						_, err := d.keys.Open(s.sealed, place(s.tenant, s.model))
+						opens = opens || err == nil
+					}
+					return nil
+				})
+		})
+		if err != nil || opens {
+			return err
+		}
+		if looked >= mostLooked {
+			break
+		}
+	}
+	if looked == 0 {
+		return nil
+	}
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: "the database holds keys of models that were encrypted with another file of keys",
+		Hint: "restore that file, or name it with --secrets",
+	}
+}
