@@ -47,6 +47,8 @@ type Agent struct {
 	permits []*policy
 	// guards look at what is said.
 	guards []guard
+	// forgets says that later runs see nothing of its failed ones.
+	forgets bool
 	// servers tells how the sources of tools are doing.
 	servers func() []event.ToolServer
 	// answer is what the agent's answers are held to; nil for nothing.

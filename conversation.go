@@ -198,7 +198,11 @@ func (c *Conversation) wholeView(ctx context.Context) (*view, error) {
 // readTail reads as much of a log as is still needed, where the store knows how much that is.
 func readTail(ctx context.Context, store journal.Store, conversation string) (journal.Tail, error) {
 	if t, ok := store.(journal.Tailer); ok {
-		return t.Tail(ctx, conversation)
+		tail, err := t.Tail(ctx, conversation)
+		if err != nil {
+			return tail, err
+		}
+		return withContinued(ctx, store, conversation, tail)
 	}
 	events, err := store.Read(ctx, conversation, 0, 0)
 	return journal.Tail{First: 1, Events: events}, err

@@ -280,6 +280,7 @@ func (d *driver) start() {
 	if d.agent.servers != nil {
 		started.Servers = d.agent.servers()
 	}
+	d.takesOver(started)
 	d.add(nil, "", 0, started)
 }
 

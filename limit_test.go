@@ -306,7 +306,7 @@ func TestAFailedRunLeavesOnlyANoteOfItsEffects(t *testing.T) {
 	}}
 	pay := braid.Func("pay", "Pays.", func(context.Context, struct{}) (string, error) { return "paid", nil })
 	look := braid.Func("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil }, braid.Pure())
-	if _, err := braid.New("a", model, pay, look).Run(t.Context(), "pay the bill", braid.In(conv)); !errors.Is(err, event.ErrModelAuth) {
+	if _, err := braid.New("a", model, pay, look, braid.ForgetFailed()).Run(t.Context(), "pay the bill", braid.In(conv)); !errors.Is(err, event.ErrModelAuth) {
 		t.Fatal(err)
 	}
 	if _, err := braid.New("b", answers(says("ok"))).Run(t.Context(), "what now?", braid.In(conv)); err != nil {

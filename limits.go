@@ -225,7 +225,7 @@ func (in *Inputs) limited(s *Scope, why event.Why) (Command, bool) {
 		return in.scopesLimited(s), true
 	}
 	switch l := &in.Agent.limits; {
-	case l.Cycles > 0 && s.cycle >= l.Cycles && !again(why):
+	case l.Cycles > 0 && s.cycle-s.base >= l.Cycles && !again(why):
 		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles"), true
 	case l.ToolCalls > 0 && s.toolCalls >= l.ToolCalls:
 		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls"), true

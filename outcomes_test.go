@@ -95,6 +95,9 @@ func TestWhatTheNextRunSees(t *testing.T) {
 			t.Run(situations[i].name+"/"+outcome, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { (&cell{T: t, outcome: outcome, situation: situations[i]}).run() })
+				if outcome == failed {
+					synctest.Test(t, func(t *testing.T) { (&cell{T: t, outcome: outcome, forgets: true, situation: situations[i]}).run() })
+				}
 			})
 		}
 	}
@@ -105,6 +108,8 @@ type cell struct {
 	*testing.T
 	situation
 	outcome string
+	// forgets says that the agent's failed runs leave a note alone.
+	forgets bool
 	store   journal.Memory
 	conv    *braid.Conversation
 	release chan struct{}
@@ -129,7 +134,11 @@ func (c *cell) run() {
 
 // first is the run with its outcome.
 func (c *cell) first() (*braid.Result, error) {
-	agent := braid.New("desk", &script{next: c.answer}, append(c.tools(), braid.Limit(c.limits()))...)
+	parts := append(c.tools(), braid.Limit(c.limits()))
+	if c.forgets {
+		parts = append(parts, braid.ForgetFailed())
+	}
+	agent := braid.New("desk", &script{next: c.answer}, parts...)
 	ctx, stop := context.WithCancel(c.Context())
 	if c.outcome == timedOut {
 		ctx, stop = context.WithTimeout(c.Context(), time.Hour)
@@ -359,6 +368,9 @@ func (c *cell) next() {
 
 // shown is what the table says.
 func (c *cell) shown() string {
+	if c.outcome == failed && !c.forgets {
+		return "user:go" + c.want + failedNote + "next"
+	}
 	if c.outcome == failed {
 		if c.note == nil {
 			return "user:next"

@@ -54,7 +54,8 @@ func newDesk() *desk {
 				return "", ctx.Err()
 			}
 		}, braid.Pure()),
-		braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }))
+		braid.Func("ask", "", func(ctx context.Context, _ struct{}) (bool, error) { return braid.Ask[bool](ctx, "May I?") }),
+		braid.ForgetFailed())
 	return d
 }
 

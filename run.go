@@ -42,7 +42,9 @@ func (a *Agent) Stream(ctx context.Context, input any, opts ...RunOption) iter.S
 
 // Resume goes on with a conversation's open run: one that waits and has been
 // answered, or one whose driver died. Finished steps are not repeated, and a run
-// that waits for tools goes straight to them, without a model call. Where there
+// that waits for tools goes straight to them, without a model call. Where the newest run
+// failed, a new run continues it at the step that failed: it sees the failed run's messages and results,
+// repeats no finished step, and has limits of its own. Where there
 // is no open run but the last word was the user's, it is answered.
 func (a *Agent) Resume(ctx context.Context, conv *Conversation, opts ...RunOption) (*Result, error) {
 	return a.collect(ctx, resume{}, append(slices.Clone(opts), In(conv)))
@@ -412,7 +414,7 @@ func (a *Agent) open(
 	case messages == nil && v.open():
 		o.run = v.run.id
 		defer func() { o.run = "" }()
-	case messages == nil && !v.unanswered():
+	case messages == nil && !v.unanswered() && !v.continuable():
 		return journal.Opened{}, &event.Error{
 			Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
 			Hint: "begin one with Run",
@@ -425,6 +427,13 @@ func (a *Agent) open(
 	default:
 		row := a.row(o, conv, messages)
 		row.Alone = true
+		if messages == nil && v.continuable() {
+			row.Metadata = maps.Clone(row.Metadata)
+			if row.Metadata == nil {
+				row.Metadata = make(map[string]string, 1)
+			}
+			row.Metadata[continuesLabel] = v.run.id
+		}
 		take = func() (err error) {
 			opened, err = conv.start(ctx, row, v.last)
 			return err

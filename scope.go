@@ -23,6 +23,8 @@ type Scope struct {
 	talk  transcript
 	gauge gauge
 	cycle int
+	// base is how many cycles a failed run had that this one continues: they count for no limit.
+	base int
 	// fresh is set while the transcript holds something that the model has not
 	// answered yet.
 	fresh event.Why

@@ -138,11 +138,14 @@ func failureNote(r *runView) string {
 	return sb.String()
 }
 
-// doubtNote tells the next run of calls that were made for a cancelled one, in agents
+// failedNote stands behind what a failed run leaves to later ones.
+const failedNote = "[The previous request failed before it was answered. Its messages and the results of its tools are kept above.]"
+
+// doubtNote tells the next run of calls that were made for one that failed or was cancelled, in agents
 // that were stopped before they heard what became of them.
-func doubtNote(doubts []effect) string {
+func doubtNote(doubts []effect, ended string) string {
 	var sb strings.Builder
-	sb.WriteString("[The previous request was cancelled. Agents that worked for it had called tools:")
+	sb.WriteString("[The previous request " + ended + ". Agents that worked for it had called tools:")
 	listEffects(&sb, doubts)
 	sb.WriteString("]")
 	return sb.String()

@@ -24,6 +24,10 @@ type view struct {
 	// gauge how large it is.
 	past  transcript
 	gauge gauge
+	// base and baseGauge are past and gauge as they were before the newest run, or before the failed run
+	// that it continues.
+	base      transcript
+	baseGauge gauge
 	// begin is the Seq of the session's first event, as far as it is known.
 	begin int64
 	state *stateBox
@@ -296,6 +300,13 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 		v.past = transcript{traced: v.past.traced}
 		v.gauge, v.begin, v.found = gauge{}, e.Seq, nil
 	}
+	old := v.continued(b)
+	if old == nil {
+		v.base, v.baseGauge = v.past, v.gauge
+	} else {
+		v.past, v.gauge = v.base, v.baseGauge
+		v.past.rewind()
+	}
 	if b.Spent != nil {
 		v.spent, v.counted = *b.Spent, true
 	}
@@ -309,11 +320,14 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 		root.fresh = event.WhyInput
 	}
 	v.run = &runView{id: e.Run, agent: b.Agent, trace: b.Metadata[TraceLabel], started: e.Time, at: e.Time, first: e.Seq, scopes: []*Scope{root}}
+	if old != nil {
+		v.run.takeOver(old)
+	}
 }
 
 // endRun applies the table of what the next run sees (DESIGN section 9): all of a
-// run that completed, the whole messages of one that was cut short, and of a
-// failed one only a note of what its tools did.
+// run that completed, and the whole messages of one that was cut short or failed. Of a failed one whose
+// end does not say Keep it is only a note of what its tools did.
 //
 // hidden says that a summary stands for the event, and so for the notes on it.
 func (v *view) endRun(seq int64, b *event.RunEnded, hidden bool) {
@@ -322,6 +336,17 @@ func (v *view) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	root := r.scopes[0]
 	v.spent = v.spent.Add(root.spent)
 	v.spent.Active += r.active
+	if b.Status == event.RunFailed && b.Keep {
+		root.closeBatch()
+		v.past, v.gauge = root.talk, root.gauge
+		if root.newest.seq > 0 && !hidden {
+			v.past.note(failedNote, seq)
+		}
+		if r.left != nil && len(r.left.doubts) > 0 {
+			v.past.note(doubtNote(r.left.doubts, "failed"), seq)
+		}
+		return
+	}
 	if b.Status == event.RunFailed {
 		v.past.rewind()
 		for i := range v.hide.ranges {
@@ -341,7 +366,7 @@ func (v *view) endRun(seq int64, b *event.RunEnded, hidden bool) {
 	}
 	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
 		// Their own agents were stopped before they could be told.
-		v.past.note(doubtNote(r.left.doubts), seq)
+		v.past.note(doubtNote(r.left.doubts, "was cancelled"), seq)
 	}
 }
 

@@ -20,6 +20,8 @@ type Work struct {
 	// Draining is closed when the run is to be handed back as soon as nothing of it
 	// is in flight.
 	Draining <-chan struct{}
+	// ForgetFailed does for this run what [ForgetFailed] does for an agent.
+	ForgetFailed bool
 }
 
 // Drive drives a run that was admitted, in whatever state it is, under a lease of its

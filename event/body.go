@@ -64,6 +64,10 @@ type RunStarted struct {
 	// the run's agent bounds that, so that a log which is read from a later run on still
 	// tells it; nil says nothing.
 	Spent *Spent `json:"spent,omitempty"`
+	// Continues names the failed run whose work this run takes over, and From is the Seq of that
+	// work's first event. Both are empty for every other run.
+	Continues string `json:"continues,omitempty"`
+	From      int64  `json:"from,omitempty"`
 }
 
 // Spent is what runs have used, sub-agents included.
@@ -123,6 +127,9 @@ type RunEnded struct {
 	// Partial is the text of an answer that a cancellation or the end of the run's time cut
 	// off: what people had seen of it. A model is not shown it.
 	Partial string `json:"partial,omitempty"`
+	// Keep says of a failed run that later runs see its messages and results. Without it they see a note
+	// of its tools' effects alone.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // RunStatus is where a run stands.

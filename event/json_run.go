@@ -16,6 +16,8 @@ func (w *encoder) runStarted(b *RunStarted) {
 	w.strsOpt(`"found":`, b.Found)
 	w.labelsOpt(`"metadata":`, b.Metadata)
 	w.spentOpt(b.Spent)
+	w.strOpt(`"continues":`, b.Continues)
+	w.intOpt(`"from":`, b.From)
 	w.end()
 }
 
@@ -43,6 +45,10 @@ func (r *decoder) runStarted() *RunStarted {
 			b.Metadata = r.labels()
 		case "spent":
 			b.Spent = r.spent()
+		case "continues":
+			b.Continues = r.String()
+		case "from":
+			b.From = r.Int64()
 		default:
 			o.Unknown()
 		}
@@ -66,6 +72,7 @@ func (w *encoder) runEnded(b *RunEnded) {
 	w.boolOpt(`"estimated":`, b.Estimated)
 	w.rawOpt(`"output":`, b.Output)
 	w.strOpt(`"partial":`, b.Partial)
+	w.boolOpt(`"keep":`, b.Keep)
 	w.end()
 }
 
@@ -97,6 +104,8 @@ func (r *decoder) runEnded() *RunEnded {
 			b.Output = r.raw()
 		case "partial":
 			b.Partial = r.String()
+		case "keep":
+			b.Keep = r.Bool()
 		default:
 			o.Unknown()
 		}

@@ -125,7 +125,9 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 	h.agent.Store(agent)
 	messages := s.messages(x, h)
 	defer messages.close()
-	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{Sink: messages.take, Mail: w.Mail, Draining: w.Draining})
+	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
+		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: true,
+	})
 	if err != nil {
 		return engine.Outcome{}, err
 	}

@@ -1,0 +1,100 @@
+package braid
+
+import (
+	"context"
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// How a run takes over the work of one that failed: [Agent.Resume] admits a run without input that names the
+// failed one, and its first step is what failed. The failed run and its end stay in the log as they are.
+
+// continuesLabel is the label of a run's row that names the failed run that it continues.
+const continuesLabel = "braid.continues"
+
+// ForgetFailed makes conversations forget the messages of the agent's failed runs: later runs see only a note
+// of what their tools did. Without it they see whole messages and results, and a note that the run failed.
+// A failed run can be continued with [Agent.Resume] either way. Each run's end records which it was.
+func ForgetFailed() Part {
+	return partFunc(func(a *Agent) error {
+		a.forgets = true
+		return nil
+	})
+}
+
+// continuable reports whether the newest run failed after it had begun to work. One that failed before then
+// is to be run again with its input: a hook may not have let that pass.
+func (v *view) continuable() bool {
+	r := v.run
+	return r != nil && r.ended != nil && r.ended.Status == event.RunFailed && (r.metrics.ModelCalls > 0 || r.scopes[0].spoke)
+}
+
+// continued gives the failed run that a run continues; nil for none, also where the log does not fit.
+func (v *view) continued(b *event.RunStarted) *runView {
+	if b.Continues == "" || v.run == nil || v.run.id != b.Continues || !v.continuable() {
+		return nil
+	}
+	return v.run
+}
+
+// takeOver begins a run where a failed one ended: with what its root agent has seen, and before the call that
+// failed. Its counters begin anew, as those of any run. What the failed run's tools did counts as the new
+// run's, in case it fails, too.
+func (r *runView) takeOver(old *runView) {
+	was, root := old.scopes[0], r.scopes[0]
+	was.closeBatch()
+	root.talk = was.talk
+	root.talk.rewind()
+	root.gauge, root.found = was.gauge, was.found
+	root.fresh, root.stop, root.newest, root.spoke = was.fresh, was.stop, was.newest, was.spoke
+	root.words, root.hooked = was.words, was.hooked
+	root.cycle = was.cycle
+	if was.model.state != modelIdle {
+		root.cycle-- // its model call is made again
+	}
+	root.base = root.cycle
+	r.first, r.lastMessage = old.first, old.lastMessage
+	r.effects = slices.Clone(old.effects)
+	if old.left != nil {
+		left := *old.left
+		left.changed, left.saved, left.doubts = slices.Clone(left.changed), slices.Clone(left.saved), slices.Clone(left.doubts)
+		r.left = &left
+	}
+}
+
+// takesOver notes at a run's beginning which failed run it continues. Where another run came between, the run
+// fails: it has no input of its own.
+func (d *driver) takesOver(b *event.RunStarted) {
+	failed := d.row.Metadata[continuesLabel]
+	if failed == "" || len(d.row.Input) > 0 {
+		return
+	}
+	if v := d.view; v.continuable() && v.run.id == failed && !d.row.NewSession {
+		b.Continues, b.From = failed, v.run.first
+		return
+	}
+	d.broke(&event.Error{
+		Op: "resume", Kind: event.ErrConflict, Message: "the run that was to be continued is not the conversation's newest, or did not fail",
+		Hint: "begin a run with new input",
+	})
+}
+
+// withContinued lengthens the end of a log that begins with a run that continues an earlier one: that is
+// needed, too.
+func withContinued(ctx context.Context, store journal.Store, conversation string, t journal.Tail) (journal.Tail, error) {
+	if len(t.Events) == 0 || t.First <= 1 {
+		return t, nil
+	}
+	b, ok := t.Events[0].Body.(*event.RunStarted)
+	if !ok || b.Continues == "" || b.From <= 0 || b.From >= t.First {
+		return t, nil
+	}
+	events, err := store.Read(ctx, conversation, b.From-1, 0)
+	if err != nil || len(events) == 0 {
+		return t, err
+	}
+	t.First, t.Events, t.Last = b.From, events, events[len(events)-1].Seq
+	return t, nil
+}
