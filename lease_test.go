@@ -162,3 +162,78 @@ func TestRenewalsThatFail(t *testing.T) {
 		})
 	}
 }
+
+// slowToTell is a store that renews a lease when it is asked, takes its time to say so, and is then out of reach.
+type slowToTell struct {
+	*journal.Memory
+	takes time.Duration
+	mu    sync.Mutex
+	asked int
+}
+
+func (s *slowToTell) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
+	s.mu.Lock()
+	s.asked++
+	first := s.asked == 1
+	s.mu.Unlock()
+	if !first {
+		return journal.News{}, &event.Error{Kind: event.ErrUnavailable, Message: "the store cannot be reached"}
+	}
+	news, err := s.Memory.Renew(ctx, l)
+	time.Sleep(s.takes)
+	return news, err
+}
+
+// A renewed lease counts from when its renewal was asked for, not from when the answer came: a slow store gives
+// nobody more time than it has written down.
+func TestARenewedLeaseCountsFromTheAsking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const term = journal.DefaultTerm
+		store := &slowToTell{Memory: journal.NewMemory(journal.MemoryOptions{Term: term}), takes: term * 3 / 10}
+		begun, ended := time.Now(), time.Duration(0)
+		agent := braid.New("a", answers(asksFor("sleep", `{}`), says("awake")),
+			braid.Func("sleep", "Sleeps.", func(ctx context.Context, _ struct{}) (string, error) {
+				<-ctx.Done()
+				ended = time.Since(begun)
+				return "", ctx.Err()
+			}, braid.Pure()))
+		_, err := agent.Run(t.Context(), "sleep", braid.In(braid.Open(store, "c")))
+		if most := term/3 + term; !errors.Is(err, event.ErrLeaseLost) || ended == 0 || ended > most {
+			t.Errorf("the tool was stopped after %v, and the lease ran out after %v: %v", ended, most, err)
+		}
+	})
+}
+
+// Of two letters that answer one question the first counts, whatever their ids are.
+func TestAQuestionIsAnsweredOnceByMail(t *testing.T) {
+	t.Parallel()
+	store := &journal.Memory{}
+	agent := braid.New("a", answers(asksFor("ask", `{}`), says("done")),
+		braid.Func("ask", "Asks.", func(ctx context.Context, _ struct{}) (string, error) {
+			return braid.Ask[string](ctx, "Which?")
+		}))
+	conv := braid.Open(store, "c")
+	r, err := agent.Run(t.Context(), "go", braid.In(conv))
+	if err != nil || len(r.Questions) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for i, value := range []string{`"first"`, `"second"`} {
+		m := journal.Mail{ID: []string{"one", "two"}[i], Run: r.Run, Kind: journal.MailAnswer, Token: r.Questions[0].Token, Value: []byte(value)}
+		if err := store.Post(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err = agent.Resume(t.Context(), conv); err != nil || r.Text() != "done" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	var given []string
+	for _, e := range logOfConversation(t, conv) {
+		if b, ok := e.Body.(*event.Answered); ok {
+			given = append(given, string(b.Value))
+		}
+	}
+	if !slices.Equal(given, []string{`"first"`}) {
+		t.Errorf("the answers in the log are %v", given)
+	}
+}

@@ -142,6 +142,9 @@ func (l *Local) locked(t *task, err error) {
 	l.enqueue(t)
 }
 
+// fullRetry is how long a run waits at most for space to write.
+const fullRetry = time.Second
+
 // failed tries again later.
 func (l *Local) failed(t *task, err error) {
 	wait := l.options.RetryMost
@@ -150,8 +153,15 @@ func (l *Local) failed(t *task, err error) {
 	}
 	t.fails++
 	t.failure = err
+	full := errors.Is(err, event.ErrStorageFull)
+	if full {
+		wait = min(wait, fullRetry) // there may be space at any moment, and asking costs nothing
+	}
 	wait = max(wait, retryAfter(err))
 	l.delay(t, time.Now().Add(wait))
+	if full && t.fails > 1 {
+		return // the operator was told
+	}
 	if err == nil {
 		return // handed back, though nobody asked for it
 	}

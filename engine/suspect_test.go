@@ -150,3 +150,33 @@ func TestARunSaysWhyItWaits(t *testing.T) {
 		}
 	})
 }
+
+// A run that met a full disk goes on within a second or two of there being space again, however long it was full.
+func TestAFullDiskIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	full := &event.Error{Kind: event.ErrStorageFull, Message: "no space"}
+	at(t, engine.Options{}, func(s *site) {
+		space := time.Now().Add(45*time.Second + 300*time.Millisecond)
+		went := make(chan time.Duration, 4)
+		for _, id := range []string{"a", "b", "c", "d"} {
+			s.will(id, func(ctx context.Context, w engine.Work) (engine.Outcome, error) {
+				if time.Now().Before(space) {
+					return engine.Outcome{}, full
+				}
+				went <- time.Since(space)
+				return s.finish(ctx, w)
+			})
+			if _, err := s.local.Submit(t.Context(), journal.Run{ID: id, Conversation: "of " + id}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		if err := s.local.Start(t.Context()); err != nil {
+			s.Fatal(err)
+		}
+		for range 4 {
+			if after := <-went; after > 2*time.Second {
+				s.Errorf("it went on %v after there was space", after)
+			}
+		}
+	})
+}

@@ -29,9 +29,9 @@ var _ Bus = (*Hub)(nil)
 
 // HubOptions are the settings of a [Hub]; the zero value is right for most.
 type HubOptions struct {
-	// Events and Bytes are how much a watcher may leave unread before it is cut
-	// off. 0 or less means [DefaultEvents] and [DefaultBytes]. One event may
-	// always wait, however large. Bytes are counted roughly.
+	// Events and Bytes are how much a watcher may leave unread before it is cut off. 0 or less means
+	// [DefaultEvents] and [DefaultBytes]. Bytes are what bounds memory, counted roughly; Events is so high that an answer
+	// that comes at once is not cut off before its reader had a turn. One event may always wait, however large.
 	Events int
 	Bytes  int
 	// StepBytes is how much text of one step in flight is kept for snapshots; 0 or
@@ -41,7 +41,7 @@ type HubOptions struct {
 
 // The bounds of a hub where nothing else was said.
 const (
-	DefaultEvents    = 256
+	DefaultEvents    = 1024
 	DefaultBytes     = 1 << 20
 	DefaultStepBytes = 4 << 20
 )

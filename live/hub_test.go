@@ -42,6 +42,7 @@ func TestHubBounds(t *testing.T) {
 		{"one more", live.HubOptions{Events: 10}, 11, 1, true},
 		{"the default", live.HubOptions{}, live.DefaultEvents, 1, false},
 		{"more than the default", live.HubOptions{}, live.DefaultEvents + 1, 1, true},
+		{"an answer of a thousand pieces at once", live.HubOptions{}, 1000, 20, false},
 		{"bytes under the bound", live.HubOptions{Bytes: 10_000}, 4, 2000, false},
 		{"bytes over the bound", live.HubOptions{Bytes: 10_000}, 5, 2000, true},
 		{"one large event", live.HubOptions{Bytes: 10}, 1, 2000, false},
@@ -59,7 +60,7 @@ func TestHubBounds(t *testing.T) {
 					Content: []event.Block{&event.Text{Text: strings.Repeat("x", c.size)}},
 				}))
 			}
-			items := make([]live.Item, 1000)
+			items := make([]live.Item, 2*live.DefaultEvents)
 			n, err := w.Read(t.Context(), items)
 			if err != nil {
 				t.Fatal(err)

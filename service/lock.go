@@ -144,7 +144,7 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	run := in.run
 	row, err := s.pass(ctx, in, submit)
 	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
-		return Started{Run: row}, locked(err)
+		return Started{Run: row}, s.locked(ctx, in, err)
 	}
 	w, watchErr := s.bus.Watch(ctx, live.Key{Tenant: run.Tenant, Conversation: run.Conversation})
 	if watchErr != nil {
@@ -163,7 +163,7 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 			if ctx.Err() != nil {
 				return Started{}, gaveUp
 			}
-			return Started{}, locked(err)
+			return Started{}, s.locked(ctx, in, err)
 		}
 		if row, err = s.pass(ctx, in, submit); !errors.Is(err, event.ErrLocked) {
 			return Started{Run: row}, err
@@ -239,10 +239,18 @@ func (r *runEnds) missed(last int64) bool {
 	return further
 }
 
-// locked says when to come again.
-func locked(err error) error {
+// locked says when to come again. Where the open run cannot go on because nothing can be written, that is what it says.
+func (s *Service) locked(ctx context.Context, in *entry, err error) error {
 	if !errors.Is(err, event.ErrLocked) {
 		return err
+	}
+	if open, queueErr := s.queue(ctx, in.run.Conversation); queueErr == nil && len(open) > 0 {
+		if why := s.engine.Waits(open[0].ID); errors.Is(why, event.ErrStorageFull) {
+			return &event.Error{
+				Op: "start run", Kind: event.ErrStorageFull, Message: "there is no space left to write, and a run of the conversation waits for some",
+				Hint: "try again once there is space", RetryAfter: 5 * time.Second, Err: why,
+			}
+		}
 	}
 	return &event.Error{
 		Op: "start run", Kind: event.ErrLocked, Message: "another run of the conversation is open",
