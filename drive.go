@@ -288,7 +288,7 @@ func (d *driver) start() {
 func (d *driver) input() error {
 	root := d.view.run.scopes[0]
 	if d.row.Key != "" {
-		if run, err := d.entered(letterID(d.row.Key)); err != nil || run != "" {
+		if run, err := d.entered(LetterID(d.row.Key)); err != nil || run != "" {
 			return err // it steered an earlier run, whose sender did not learn of that
 		}
 	}

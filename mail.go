@@ -125,7 +125,7 @@ func (d *driver) enter(letters []journal.Mail) {
 		}
 		switch {
 		case known == d.row.ID:
-		case known == "" && (d.row.Key == "" || m.ID != letterID(d.row.Key)):
+		case known == "" && (d.row.Key == "" || m.ID != LetterID(d.row.Key)):
 			d.read = append(d.read, m.ID)
 			if planted.Is("message lost") {
 				continue

@@ -150,7 +150,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		ID: "message-" + row.ID, Kind: journal.MailMessage, Message: row.Input[0].Content, By: row.User,
 	}
 	if row.Key != "" {
-		letter.ID = letterID(row.Key)
+		letter.ID = LetterID(row.Key)
 	}
 	row.Alone = true
 	// A run may end between the question and the letter, but not for ever.
@@ -196,8 +196,9 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 	}
 }
 
-// letterID names the letter of a message that was sent under a key.
-func letterID(key string) string { return "message-" + key }
+// LetterID is the id of a message that joined an open run under a key (see [Key]): what [event.UserMessage]
+// has as its Mail once the message is in the log.
+func LetterID(key string) string { return "message-" + key }
 
 // delivered finds out whether a letter has entered the log, or was left for a run
 // that has ended since: then sending it again must not leave another one.

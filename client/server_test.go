@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,6 +168,70 @@ func TestAgainstAServerThatIsHardToReach(t *testing.T) {
 				t.Error(diff, gotScreen)
 			}
 		})
+	}
+}
+
+// beginnings cuts the first connections before a frame has come.
+type beginnings struct {
+	http.RoundTripper
+
+	cuts  atomic.Int64
+	posts atomic.Int64
+}
+
+func (b *beginnings) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := b.RoundTripper.RoundTrip(r)
+	if err == nil && res.Header.Get("Content-Type") == "text/event-stream" && b.cuts.Add(-1) >= 0 {
+		res.Body = &paper{res.Body, 20}
+	}
+	if r.Method == http.MethodPost {
+		b.posts.Add(1)
+	}
+	return res, err
+}
+
+// A reader whose connections break before a frame has come is given the whole stream all the same: the run
+// from its beginning, with deltas that add up, although the run has gone on meanwhile.
+func TestNothingIsMissingWhereNothingHadCome(t *testing.T) {
+	t.Parallel()
+	s := site(t)
+	for i, input := range []string{"count", "use clock", "count", "use clock"} {
+		cuts := int64(1 + 3*i)
+		b := &beginnings{RoundTripper: s.Client().Transport}
+		c := dial(t, s, b, client.Options{Tries: 50})
+		conv, err := c.Create(t.Context(), client.NewConversation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cuts.Store(cuts)
+		b.posts.Store(0)
+		text, messages := map[string]string{}, 0
+		first := ""
+		for f, err := range c.Stream(t.Context(), conv.ID, input, client.RunOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == "" {
+				first = f.FrameName()
+			}
+			switch f := f.(type) {
+			case *native.TextDelta:
+				text[f.Step] += f.Text
+			case *native.Snapshot:
+				t.Errorf("%d cuts: a snapshot: %+v", cuts, f)
+			case *native.Message:
+				if messages++; text[f.Step] != f.Text {
+					t.Errorf("%d cuts: the deltas of %s are %q, want %q", cuts, f.Step, text[f.Step], f.Text)
+				}
+			}
+		}
+		if first != "init" || messages == 0 || b.posts.Load() != cuts+1 {
+			t.Errorf("%d cuts: the first frame is %s, there are %d messages and %d requests", cuts, first, messages, b.posts.Load())
+		}
+		runs, err := c.Runs(t.Context(), conv.ID)
+		if err != nil || len(runs) != 1 {
+			t.Errorf("%d cuts: %d runs, %v", cuts, len(runs), err)
+		}
 	}
 }
 

@@ -36,6 +36,8 @@ type stream struct {
 	// after it and whose id has not.
 	last string
 	held []native.Frame
+	// refused is set when the server refused to repeat the request of a run that it had accepted.
+	refused bool
 	// failures counts the connections in a row that brought nothing.
 	failures int
 }
@@ -192,13 +194,19 @@ func (s *stream) connect() (over, brought bool, err error) {
 // open asks for the stream: by beginning the run, or where it was.
 func (s *stream) open(ctx context.Context) (*http.Response, error) {
 	header := http.Header{"Accept": {"text/event-stream"}}
-	begins := s.run == "" && s.body != nil
+	// As long as nothing was delivered, the same request is sent again: its stream is the whole one, in
+	// which the deltas of every answer add up.
+	begins := s.body != nil && (s.run == "" || s.last == "" && !s.refused)
 	if !plain(s.conversation) || !begins && !s.endless && !plain(s.run) {
 		return nil, nothing()
 	}
 	if begins {
 		header.Set("Idempotency-Key", s.key)
-		return s.client.send(ctx, http.MethodPost, path("conversations", s.conversation, "runs"), nil, s.body, header)
+		res, err := s.client.send(ctx, http.MethodPost, path("conversations", s.conversation, "runs"), nil, s.body, header)
+		if err == nil || s.run == "" || passes(err) || ctx.Err() != nil {
+			return res, err
+		}
+		s.refused = true // its conversation was archived, say; the run is there
 	}
 	if s.last != "" {
 		header.Set("Last-Event-ID", s.last)

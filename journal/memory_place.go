@@ -19,7 +19,7 @@ func (m *Memory) Place(ctx context.Context, id string, since int) (Place, error)
 	if c == nil {
 		return Place{}, nil
 	}
-	p := Place{Turns: len(c.runs), Begun: since > 0 && c.begins(since)}
+	p := Place{Turns: len(c.runs), Epoch: c.epoch, Begun: since > 0 && c.begins(since)}
 	// Those that have begun say which session they are in; those behind them may begin some.
 	for i := len(c.runs) - 1; i >= 0; i-- {
 		row := &c.runs[i].row

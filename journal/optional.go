@@ -75,6 +75,9 @@ type Place struct {
 	// Session is the number of the newest run's session: the one that it has begun in, or
 	// will begin in. It is 0 where no run was admitted.
 	Session int
+	// Epoch is that of the newest lease: no event, live or durable, has a higher one. It is 0 if none was
+	// given.
+	Epoch int64
 	// Begun says that a run from the turn that was asked about on begins a session. Of a
 	// turn below 1 it is false.
 	Begun bool

@@ -50,8 +50,16 @@ func (c *cut) Write(b []byte) (int, error) {
 type reader struct {
 	handler http.Handler
 	path    string
-	last    string
-	screen  native.Screen
+	// post is the body of a POST that is repeated under the key; empty for a GET. anew has each
+	// repetition begin at the beginning instead of behind the last frame.
+	post, key string
+	anew      bool
+	last      string
+	screen    native.Screen
+	// deltas is what a client shows that knows deltas alone, by step and attempt; cut are those that
+	// had begun when the connection did.
+	deltas map[string]string
+	cut    map[string]bool
 	// durable are the ids of the events that it was given, and ends counts terminal frames.
 	durable []string
 	ends    int
@@ -65,10 +73,25 @@ func (r *reader) connect(t *testing.T, after int, hold time.Duration) {
 		timer := time.AfterFunc(hold, gone)
 		defer timer.Stop()
 	}
-	req := httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+r.path, nil)
+	if r.anew {
+		r.last, r.screen, r.durable, r.ends, r.deltas = "", native.Screen{}, nil, 0, nil
+	}
+	method, body := "GET", io.Reader(http.NoBody)
+	if r.post != "" {
+		method, body = "POST", strings.NewReader(r.post)
+	}
+	req := httptest.NewRequestWithContext(ctx, method, "http://localhost"+r.path, body)
 	req.Header.Set("Authorization", "Bearer "+token)
+	if r.post != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Idempotency-Key", r.key)
+	}
 	if r.last != "" {
 		req.Header.Set("Last-Event-ID", r.last)
+	}
+	r.cut = map[string]bool{}
+	for at := range r.deltas {
+		r.cut[at] = true
 	}
 	c := &cut{header: http.Header{}, left: after, gone: gone}
 	r.handler.ServeHTTP(c, req)
@@ -106,11 +129,34 @@ func (r *reader) connect(t *testing.T, after int, hold time.Duration) {
 		}
 		for _, f := range held {
 			r.screen.Apply(f)
+			r.add(t, f)
 			if native.Terminal(f) {
 				r.ends++
 			}
 		}
 		held = held[:0]
+	}
+}
+
+// add holds the deltas of a POST's stream against the messages: they add up to them, unless the connection
+// began in the middle of the answer.
+func (r *reader) add(t *testing.T, f native.Frame) {
+	if r.deltas == nil {
+		r.deltas = map[string]string{}
+	}
+	at := func(p native.Place) string { return fmt.Sprint(p.Step, " ", p.Attempt) }
+	switch f := f.(type) {
+	case *native.TextDelta:
+		r.deltas[at(f.Place)] += f.Text
+	case *native.Snapshot:
+		if r.post != "" && !r.cut[at(f.Place)] {
+			t.Errorf("a stream that began at the beginning has a snapshot: %+v", f)
+		}
+		r.deltas[at(f.Place)] = f.Text
+	case *native.Message:
+		if got := r.deltas[at(f.Place)]; r.post != "" && got != f.Text && !r.cut[at(f.Place)] {
+			t.Errorf("the deltas of %s add up to %q, want %q", at(f.Place), got, f.Text)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ var ownOperations = map[string]operation{
 	},
 	"POST /v1/conversations/{id}/runs": {
 		id: "startRun", summary: "Asks for a run: a stream, one JSON (Accept: application/json), or 202 at once (Prefer: respond-async).", body: typeOf[runRequest](), example: `{"user_input": "What is 6 times 7?"}`,
-		headers: map[string]string{"Idempotency-Key": "The same key and body is the same run.", "Prefer": "respond-async answers at once.", "Traceparent": "The distributed trace (W3C) that the run belongs to."},
+		headers: map[string]string{"Idempotency-Key": "The same key and body is the same run, streamed from its beginning.", "Last-Event-ID": "For a repeated request: the id of the last frame that the reader has.", "Prefer": "respond-async answers at once.", "Traceparent": "The distributed trace (W3C) that the run belongs to."},
 		answers: map[int]answered{
 			200: {"The stream, or the result.", typeOf[native.Result](), "text/event-stream"}, 202: {"The run was accepted, or waits for a person.", typeOf[accepted](), ""},
 			409: {"Another run is open, or the conversation is archived.", typeOf[native.ErrorBody](), ""}, 422: {"There is no such model, the output_schema cannot be used, or the key came with another body.", typeOf[native.ErrorBody](), ""},

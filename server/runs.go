@@ -197,6 +197,10 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if len(key) > maxKey {
 		return bad("the Idempotency-Key is too long", "send at most 255 bytes")
 	}
+	at, err := lastEventID(r)
+	if err != nil {
+		return err
+	}
 	request, err := in.request(key)
 	if err != nil {
 		return err
@@ -218,9 +222,16 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
+	leaves := in.OnDisconnect == "cancel"
+	if leaves {
+		s.readers.Enter(st.run)
+	}
 	if started.Follower != nil {
 		st.begin(started.Follower, started.Titled)
 	} else {
+		if at != nil && !wantsJSON(r) {
+			st.cursor = *at
+		}
 		err = st.prepare(r.Context())
 	}
 	if err == nil {
@@ -230,10 +241,22 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 			err = st.send(w, r)
 		}
 	}
-	if in.OnDisconnect == "cancel" && !st.over && (err == nil || r.Context().Err() != nil) {
+	// A client that repeats its request reads the run already when the server notices that its first
+	// connection is gone.
+	if leaves && s.readers.Leave(st.run) && !st.over && (err == nil || r.Context().Err() != nil) {
 		s.leave(r, conversation, started.Run.ID)
 	}
 	return err
+}
+
+// lastEventID is the place that a reader goes on from; nil if it names none.
+func lastEventID(r *http.Request) (*native.Cursor, error) {
+	id := r.Header.Get("Last-Event-ID")
+	if id == "" {
+		return nil, nil
+	}
+	at, err := native.ParseCursor(id)
+	return &at, err
 }
 
 // begin starts a run. It may have to wait for another one: whose credential ends meanwhile begins none.

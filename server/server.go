@@ -70,6 +70,8 @@ type Server struct {
 	metrics *Metrics
 	door    *door.Door
 	cross   ownhost.Cross
+	// readers are those of runs that are cancelled when their reader leaves.
+	readers door.Readers
 }
 
 // route is one operation of the API.

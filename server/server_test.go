@@ -194,9 +194,20 @@ type frame struct {
 // frames reads a stream to its end, or until stop says so.
 func frames(t *testing.T, r io.Reader, stop func(frame) bool) (list []frame) {
 	t.Helper()
-	var f frame
+	return framesOf(t, linesOf(r), stop)
+}
+
+// linesOf reads a stream line by line.
+func linesOf(r io.Reader) *bufio.Scanner {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
+	return lines
+}
+
+// framesOf is frames for a stream that is read on later.
+func framesOf(t *testing.T, lines *bufio.Scanner, stop func(frame) bool) (list []frame) {
+	t.Helper()
+	var f frame
 	for lines.Scan() {
 		switch line := lines.Text(); {
 		case line == "":
@@ -439,6 +450,8 @@ func TestErrorsBeforeAndInAStream(t *testing.T) {
 		{400, "INVALID_REQUEST", "GET", "/v1/conversations/" + conv + "/stream?after=99999", "", nil},
 		{400, "INVALID_REQUEST", "GET", "/v1/conversations/" + conv + "/stream", "", []string{"Last-Event-ID", "1:2"}},
 		{400, "INVALID_REQUEST", "GET", "/v1/conversations/" + conv + "/stream", "", []string{"Last-Event-ID", "\xff"}},
+		{400, "INVALID_REQUEST", "GET", "/v1/conversations/" + conv + "/stream", "", []string{"Last-Event-ID", "1:99.99999"}},
+		{400, "INVALID_REQUEST", "GET", "/v1/conversations/" + conv + "/stream?after=1:99.99999", "", nil},
 		{404, "NOT_FOUND", "POST", "/v1/conversations/" + conv + "/questions/none", `{"answer":true}`, nil},
 		{400, "INVALID_REQUEST", "POST", "/v1/conversations/" + conv + "/questions/none", `{}`, nil},
 	} {

@@ -69,14 +69,15 @@ func (st *stream) attach(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	at, asked := values["after"]
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		at, asked = id, true
+	at, err := lastEventID(r)
+	if after, ok := values["after"]; ok && at == nil && err == nil {
+		st.cursor, err = native.ParseCursor(after)
 	}
-	if asked {
-		if st.cursor, err = native.ParseCursor(at); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
+	}
+	if at != nil {
+		st.cursor = *at
 	}
 	if err := st.prepare(r.Context()); err != nil {
 		return err
@@ -95,6 +96,11 @@ func (st *stream) begin(f *live.Follower, titled bool) {
 // prepare finds out everything that can go wrong before the first byte is sent.
 func (st *stream) prepare(ctx context.Context) error {
 	st.encoder = native.NewEncoder(st.conversation)
+	if st.cursor.Epoch > 0 {
+		if err := st.server.service.CheckEpoch(ctx, st.who, st.conversation, st.cursor.Epoch); err != nil {
+			return err
+		}
+	}
 	var err error
 	st.follower, st.titled, err = st.server.service.Attach(ctx, st.who, st.conversation, st.cursor.Seq)
 	if err != nil {

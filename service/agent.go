@@ -215,15 +215,6 @@ func (b *tokenBox) get(run string) map[string]secret.Secret {
 	return b.runs[run]
 }
 
-func (b *tokenBox) move(from, to string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t, ok := b.runs[from]; ok && from != to {
-		b.runs[to] = t
-		delete(b.runs, from)
-	}
-}
-
 func (b *tokenBox) drop(run string) {
 	b.mu.Lock()
 	delete(b.runs, run)

@@ -46,14 +46,19 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 	id := in.run.ID
 	started, err := s.accept(ctx, in, r.Policy, r.Tokens, agent)
 	started.After, started.Titled = in.after, in.row.Title != ""
-	switch {
-	case err == nil && !started.Joined && started.Run.ID == id:
+	if err == nil && !started.Joined && started.Run.ID == id {
 		started.Follower = follower
-	case follower != nil:
+		return started, nil
+	}
+	if follower != nil {
 		follower.Close()
 	}
-	if started.Run.ID != id && started.Run.Status.Ended() {
-		started.After = 0 // it is replayed
+	switch {
+	case err != nil:
+	case started.Joined:
+		err = s.joined(ctx, &started, in.run.Key)
+	default:
+		started.After = 0 // a repeated request gets its run from the beginning
 	}
 	return started, err
 }
@@ -126,11 +131,7 @@ func (s *Service) admit(ctx context.Context, agent *braid.Agent, in *entry, poli
 		var started Started
 		_, err := s.pass(ctx, in, func(run journal.Run) (_ journal.Run, err error) {
 			started, err = s.steer(ctx, agent, run)
-			row := started.Run
-			if !started.Joined {
-				row.ID = run.ID // it was given another one
-			}
-			return row, err
+			return started.Run, err
 		})
 		return started, err
 	default:
@@ -284,7 +285,7 @@ type entering struct {
 
 // Admit implements [journal.Store].
 func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
-	r.Since, r.Past, r.Life = e.run.Since, e.run.Past, e.run.Life
+	r.ID, r.Since, r.Past, r.Life = e.run.ID, e.run.Since, e.run.Past, e.run.Life
 	return e.Store.Admit(ctx, r)
 }
 
@@ -305,7 +306,6 @@ func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run
 		return Started{Run: row, Joined: true}, s.engine.Wake(ctx, row)
 	}
 	// It is admitted: the engine is told, and where it does not hear, a sweep finds it.
-	s.tokens.move(run.ID, sent.Run)
 	run.ID = sent.Run
 	row, err := s.engine.Submit(ctx, run)
 	return Started{Run: row}, err

@@ -38,6 +38,21 @@ func (s *Service) Attach(ctx context.Context, p Principal, conversation string, 
 	return f, row.Title != "", err
 }
 
+// CheckEpoch refuses a place in the stream that no driver of the conversation has made: its live part names
+// an epoch that there has not been. The error is [event.ErrInvalid].
+func (s *Service) CheckEpoch(ctx context.Context, p Principal, conversation string, epoch int64) error {
+	const op = "follow"
+	if _, err := s.row(ctx, p, op, conversation); err != nil {
+		return err
+	}
+	at, err := s.place(ctx, conversation, 0)
+	if err != nil || epoch <= at.Epoch {
+		return err
+	}
+	return invalid(op, "the place in the stream is not one that a frame had as its id",
+		"send the id of the last frame as it came, or none to begin at the beginning")
+}
+
 // quietPoll is how often a quiet stream asks the journal where all runs are driven in this
 // process: what is committed here is told here.
 const quietPoll = 30 * time.Second

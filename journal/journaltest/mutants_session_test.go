@@ -16,6 +16,7 @@ func sessionMutants() []mutant {
 		fifty   = "session/of fifty at once one begins the session and one has the past"
 		began   = "session/a run says in which session it began"
 		placed  = "session/the place is told without the log"
+		epoch   = "session/the place of a conversation has the epoch of its newest lease"
 	)
 	asks := func(f func(ctx context.Context, b *bent, r *journal.Run)) func(b *bent) {
 		return func(b *bent) {
@@ -68,6 +69,8 @@ func sessionMutants() []mutant {
 			}
 		}},
 		{name: "the place counts what has begun", catcher: placed, plant: places(func(p *journal.Place) { p.Session = min(p.Session, 2) })},
+		{name: "a place has no epoch", catcher: epoch, plant: places(func(p *journal.Place) { p.Epoch = 0 })},
+		{name: "the epoch of a place is that of the next lease", catcher: epoch, plant: places(func(p *journal.Place) { p.Epoch++ })},
 		{name: "the place never says that one begins", catcher: placed, plant: places(func(p *journal.Place) { p.Begun = false })},
 	}
 }

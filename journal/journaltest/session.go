@@ -18,6 +18,7 @@ func (p *probe) place(conversation string, since int) journal.Place {
 	}
 	at, err := s.Place(p.ctx, conversation, since)
 	p.ok("Place", err)
+	at.Epoch = 0 // a case of its own holds it
 	return at
 }
 
@@ -49,6 +50,26 @@ func sessionCases() []testCase {
 			equal(p, "the next one of before", p.admit(since("6", 4)).NewSession, false)
 			equal(p, "one since a later turn", p.admit(since("7", 8)).NewSession, true)
 			equal(p, "elsewhere", p.admit(journal.Run{ID: "8", Conversation: other, Since: 1}).NewSession, true)
+		}},
+		{"the place of a conversation has the epoch of its newest lease", func(p *probe) {
+			s, ok := p.Store.(journal.Placer)
+			if !ok {
+				p.Skip("the store is no journal.Placer")
+			}
+			is := func(what string, want int64) {
+				p.Helper()
+				at, err := s.Place(p.ctx, talk, 0)
+				p.ok("Place", err)
+				equal(p, what, at.Epoch, want)
+			}
+			is("without a conversation", 0)
+			p.admit(journal.Run{ID: "0", Conversation: talk})
+			is("before the first lease", 0)
+			w := p.take("0")
+			is("under a lease", w.lease.Epoch)
+			w.write(event.Event{Body: &event.RunStarted{Session: 1}})
+			w.end(event.RunCompleted)
+			is("after the run's end", w.lease.Epoch)
 		}},
 		{"a run that came in between does not take the session", func(p *probe) {
 			// Somebody has noted turn 2, and a run that did not know of that was faster.

@@ -17,7 +17,7 @@ const (
 	// A conversation's first run does so whether it was asked to or not.
 	selectStanding = `SELECT c.turns, coalesce(b.session, 0) + (
 			SELECT count(*) FROM run n WHERE n.conversation = c.key AND n.turn > coalesce(b.turn, 0) AND (n.new_session OR n.turn = 1)
-		), $2::integer > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= $2 AND r.new_session)
+		), $2::integer > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= $2 AND r.new_session), c.epoch
 		FROM conversation c LEFT JOIN LATERAL (
 			SELECT session, turn FROM run WHERE conversation = c.key AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
 		) b ON true WHERE c.id = $1`
@@ -38,7 +38,7 @@ func (s *Store) Place(ctx context.Context, conversation string, since int) (jour
 	var p journal.Place
 	var there bool
 	err := s.look(ctx, op, ofConversation(conversation),
-		ask(selectStanding, []any{conversation, since}, &there, &p.Turns, &p.Session, &p.Begun))
+		ask(selectStanding, []any{conversation, since}, &there, &p.Turns, &p.Session, &p.Begun, &p.Epoch))
 	if err != nil {
 		return journal.Place{}, err
 	}

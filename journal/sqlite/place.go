@@ -17,7 +17,7 @@ const (
 	// A conversation's first run does so whether it was asked to or not.
 	selectStanding = `SELECT c.turns, ifnull(b.session, 0) + (
 			SELECT count(*) FROM run n WHERE n.conversation = c.key AND n.turn > ifnull(b.turn, 0) AND (n.new_session OR n.turn = 1)
-		), ?2 > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= ?2 AND r.new_session)
+		), ?2 > 0 AND EXISTS (SELECT 1 FROM run r WHERE r.conversation = c.key AND r.turn >= ?2 AND r.new_session), c.epoch
 		FROM conversation c LEFT JOIN run b ON b.key = (
 			SELECT key FROM run WHERE conversation = c.key AND first IS NOT NULL ORDER BY turn DESC LIMIT 1
 		) WHERE c.id = ?1`
@@ -40,7 +40,7 @@ func (s *Store) Place(ctx context.Context, conversation string, since int) (jour
 		}
 		defer rows.Close()
 		if rows.Next() {
-			if err := rows.Scan(&p.Turns, &p.Session, &p.Begun); err != nil {
+			if err := rows.Scan(&p.Turns, &p.Session, &p.Begun, &p.Epoch); err != nil {
 				return err
 			}
 		}

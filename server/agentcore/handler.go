@@ -88,7 +88,7 @@ type Handler struct {
 	entry   *door.Door
 	cross   ownhost.Cross
 	health  health
-	readers readers
+	readers door.Readers
 	// own is set where the service is the handler's.
 	own bool
 	// behind are runs that go on although their request was answered.

@@ -99,7 +99,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.h.readers.enter(t.run)
+	x.h.readers.Enter(t.run)
 	return t, nil
 }
 
@@ -182,7 +182,7 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 		}
 		t.run = run.ID
 	}
-	x.h.readers.enter(t.run)
+	x.h.readers.Enter(t.run)
 	return t, nil
 }
 
@@ -193,7 +193,7 @@ func (x *exchange) goOn(t *turn) error {
 	h.behind.Go(func() {
 		defer done()
 		defer t.follower.Close()
-		defer h.readers.leave(t.run)
+		defer h.readers.Leave(t.run)
 		for !t.over {
 			if _, err := t.next(h.ends, nil); err != nil {
 				return // the service is being closed: the run is kept as it stands
@@ -233,7 +233,7 @@ func wantsJSON(r *http.Request) bool {
 
 // leave cancels the run of a reader that has gone, unless others read it.
 func (x *exchange) leave(conv, run string, over bool) {
-	if last := x.h.readers.leave(run); !last || over {
+	if last := x.h.readers.Leave(run); !last || over {
 		return
 	}
 	ctx, stop := x.context()

@@ -1,0 +1,110 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// joinedPage is how many events are read at a time to find the place of a message.
+const joinedPage = 512
+
+// joined completes the answer to a message that joined an open run: the run's row, and the place that its
+// stream begins behind. That is the main agent's model call that was under way when the message came, or the
+// run's beginning if none was. A repeated request finds the same place, also after the message has
+// entered the log.
+func (s *Service) joined(ctx context.Context, started *Started, key string) error {
+	run := &started.Run
+	if run.Status == "" { // a repeated message: all that is known is the run's id
+		row, err := s.rowOf(ctx, run.Conversation, run.ID)
+		if err != nil {
+			return err
+		}
+		*run = row
+	}
+	letter := ""
+	if key != "" {
+		letter = braid.LetterID(key)
+	}
+	after, err := s.runStart(ctx, run.Conversation, run.ID)
+	if err != nil {
+		return err
+	}
+	step := ""
+	for at := after; ; {
+		events, err := s.options.Journal.Read(ctx, run.Conversation, at, joinedPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			at = e.Seq
+			if e.Run != run.ID {
+				if step == "" { // the run has not begun: what is before it is another run's
+					after = e.Seq
+				}
+				continue
+			}
+			switch b := e.Body.(type) {
+			case *event.UserMessage:
+				if letter != "" && b.Mail == letter {
+					started.After = after
+					return nil
+				}
+			case *event.StepBegun:
+				if b.Step == event.StepModel && e.Scope == "" && e.Step != step {
+					step, after = e.Step, e.Seq-1
+				}
+			}
+		}
+		if len(events) < joinedPage {
+			started.After = after
+			return nil
+		}
+	}
+}
+
+// runStart is the Seq of an event before which the run has none: the last one before the run where the
+// journal can find that without reading the whole log, else 0.
+func (s *Service) runStart(ctx context.Context, conversation, run string) (int64, error) {
+	tailer, ok := s.options.Journal.(journal.Tailer)
+	if !ok {
+		return 0, nil
+	}
+	tail, err := tailer.Tail(ctx, conversation)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range tail.Events {
+		if _, begins := e.Body.(*event.RunStarted); begins && e.Run == run {
+			return e.Seq - 1, nil
+		}
+	}
+	return 0, nil
+}
+
+// rowOf finds a run's row, open or ended.
+func (s *Service) rowOf(ctx context.Context, conversation, run string) (journal.Run, error) {
+	is := func(r journal.Run) bool { return r.ID == run }
+	open, err := s.queue(ctx, conversation)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if i := slices.IndexFunc(open, is); i >= 0 {
+		return open[i], nil
+	}
+	lister, ok := s.options.Journal.(journal.Lister)
+	if !ok {
+		return journal.Run{ID: run, Conversation: conversation}, nil
+	}
+	all, err := lister.Runs(ctx, conversation, 0, 0)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], nil
+	}
+	return journal.Run{}, notFound("run", "run")
+}
