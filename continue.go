@@ -28,8 +28,12 @@ func ForgetFailed() Part {
 // is to be run again with its input: a hook may not have let that pass.
 func (v *view) continuable() bool {
 	r := v.run
-	return r != nil && r.ended != nil && r.ended.Status == event.RunFailed && (r.metrics.ModelCalls > 0 || r.scopes[0].spoke)
+	return r != nil && r.ended != nil && r.ended.Status == event.RunFailed && r.worked()
 }
+
+// worked reports whether the run came to its first step. Of one that did not, its input is kept for no later
+// run: a hook or a guardrail may have refused it.
+func (r *runView) worked() bool { return r.metrics.ModelCalls > 0 || r.scopes[0].spoke }
 
 // continued gives the failed run that a run continues; nil for none, also where the log does not fit.
 func (v *view) continued(b *event.RunStarted) *runView {

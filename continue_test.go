@@ -157,6 +157,13 @@ func TestWhatCannotBeContinued(t *testing.T) {
 	if _, err := refuses.Run(t.Context(), "hello", braid.In(conv)); err == nil {
 		t.Fatal("it did not fail")
 	}
+	// Its input is shown to nobody either: the hook may have refused it.
+	if _, err := refuses.Resume(t.Context(), conv); !errors.Is(err, event.ErrConflict) {
+		t.Errorf("it failed before it began: %v", err)
+	}
+	if messages, err := conv.Messages(t.Context()); err != nil || len(messages) > 0 {
+		t.Errorf("the next run sees %s: %v", brief(messages), err)
+	}
 	r := newReader(1, 1, 1)
 	if _, err := r.Run(t.Context(), "read", braid.In(conv)); err == nil {
 		t.Fatal("it did not fail")

@@ -45,7 +45,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	if d.agent.hooks != nil && d.tellEnded(s, ended) {
 		return
 	}
-	ended.Keep = ended.Status == event.RunFailed && !d.agent.forgets && !d.work.ForgetFailed
+	ended.Keep = ended.Status == event.RunFailed && r.worked() && !d.agent.forgets && !d.work.ForgetFailed
 	d.err = ended.Err
 	d.add(s, "", 0, ended)
 }
