@@ -46,11 +46,12 @@ const chatHelp = `  /help         this list
   /model [REF]  say which model answers, or change it
   /trace        show or hide why each cycle goes on
   /reset        begin anew: the model forgets what was said
+  /retry        continue a failed run at the step that failed
   /quit         end
 `
 
 // chatCommands are the words after "/".
-var chatCommands = []string{"help", "model", "trace", "reset", "quit"}
+var chatCommands = []string{"help", "model", "trace", "reset", "retry", "quit"}
 
 // chatState is a conversation in progress.
 type chatState struct {
@@ -221,6 +222,11 @@ func (c *chatState) loop(ctx context.Context, lines lineReader) error {
 		switch {
 		case strings.HasPrefix(text, "//"):
 			text = text[1:]
+		case text == "/retry":
+			if err := c.retry(ctx); err != nil {
+				return err
+			}
+			continue
 		case strings.HasPrefix(text, "/"):
 			if end := c.command(text[1:]); end {
 				return nil
@@ -256,6 +262,19 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 	c.fresh = false
 	c.turns++
 	return c.told(err)
+}
+
+// retry continues the run that failed last.
+func (c *chatState) retry(ctx context.Context) error {
+	if c.far != nil {
+		writeError(c.p.stderr, invalid("send the message again", "a failed run cannot be continued on a server yet"))
+		return nil
+	}
+	if c.ui.story != nil {
+		c.ui.story.look.screen = c.p.newScreen(c.p.stdout, c.cfg.Color)
+	}
+	c.fresh = false
+	return c.told(c.talk.retry(ctx))
 }
 
 // told tells what went wrong in a run, and gives only what ends the program.

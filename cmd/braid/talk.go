@@ -59,7 +59,16 @@ func (t *talk) turn(ctx context.Context, input any, opts ...braid.RunOption) err
 type drive func(context.Context) (*braid.Result, error)
 
 // goOn goes on with the conversation's open run.
-func (t *talk) goOn(ctx context.Context) (*braid.Result, error) { return t.agent.Resume(ctx, t.conv) }
+func (t *talk) goOn(ctx context.Context) (*braid.Result, error) {
+	return t.agent.Resume(ctx, t.conv, braid.For(tenant, ""))
+}
+
+// retry continues the conversation's failed run to its end.
+func (t *talk) retry(ctx context.Context) error {
+	ctx, release := t.ints.guard(ctx)
+	defer release()
+	return t.through(ctx, t.goOn)
+}
 
 // through drives a run from its first stretch to its end.
 func (t *talk) through(ctx context.Context, first drive) error {
