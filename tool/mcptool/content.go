@@ -52,6 +52,10 @@ type wireContent struct {
 	} `json:"resource"`
 }
 
+// maxBlocks is how many blocks of one result are kept. Each costs memory and a place in the log, also
+// where it is empty.
+const maxBlocks = 1000
+
 // output turns a server's result into blocks:
 //
 //	text                   [event.Text]
@@ -63,7 +67,7 @@ type wireContent struct {
 //	anything else          text: the JSON as it came
 //	structuredContent      Output.Structured, as the server wrote it
 //
-// Text over limit bytes is cut, and says so.
+// Text over limit bytes and blocks over maxBlocks are cut, and the result says so.
 func output(raw json.RawMessage, limit int) (braid.Output, error) {
 	var w wireResult
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -74,8 +78,15 @@ func output(raw json.RawMessage, limit int) (braid.Output, error) {
 	}
 	out := braid.Output{IsError: w.IsError}
 	left := limit
+	rest := len(w.Content) - maxBlocks
+	if rest > 0 {
+		w.Content = w.Content[:maxBlocks]
+	}
 	for _, one := range w.Content {
 		out.Content = append(out.Content, block(one, &left))
+	}
+	if rest > 0 {
+		out.Content = append(out.Content, &event.Text{Text: fmt.Sprintf("[cut: %d more blocks are left out]", rest)})
 	}
 	if s := bytes.TrimSpace(w.Structured); len(s) > 0 && string(s) != "null" {
 		switch proper, ok := keepable(s); {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -55,6 +56,9 @@ func fitSchema(raw json.RawMessage) (json.RawMessage, string) {
 	dropPatterns(schema)
 	mended, err := json.Marshal(schema)
 	if err != nil || !accepted(mended) {
+		if _, refused := schemacheck.Compile(mended); refused != nil {
+			return nil, "the schema of its arguments cannot be used: " + refused.Error()
+		}
 		return nil, "the schema of its arguments cannot be understood"
 	}
 	return mended, ""

@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/schemacheck"
 )
 
 const (
@@ -212,7 +214,25 @@ func (s *server) client(one *session, patience time.Duration) *mcp.Client {
 			return next(ctx, method, req)
 		}
 	})
+	c.AddReceivingMiddleware(checkForms)
 	return c
+}
+
+// checkForms refuses a form whose schema no check could finish before the SDK looks at it: the SDK
+// checks the answer without bounds.
+func checkForms(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if r, ok := req.(*mcp.ElicitRequest); ok && r.Params != nil && r.Params.RequestedSchema != nil {
+			raw, err := json.Marshal(r.Params.RequestedSchema)
+			if err == nil {
+				_, err = schemacheck.Compile(raw)
+			}
+			if err != nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requested schema cannot be used: " + err.Error()}
+			}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 func (s *server) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
