@@ -228,3 +228,44 @@ func (s *site) listed(token string) (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// What a provider answers names none of the operator's variables to a tenant, whichever model was asked, and
+// however the provider fails.
+func TestErrorsOfModelsNameNoVariables(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 401, 403, 404, 418} {
+		far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(far.Close)
+		s := serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{
+			"OPENAI_BASE_URL": far.URL + "/v1", "OPENAI_API_KEY": "sk-operators-own", "GIVEN_KEY": "sk-operators-given", "GEMINI_API_KEY": "g",
+			"GOOGLE_GEMINI_BASE_URL": far.URL, "ANTHROPIC_API_KEY": "a", "ANTHROPIC_BASE_URL": far.URL,
+		}, "--model", "openai:gpt-x", "--tools", "none")
+		s.must("", "POST", "/v1/admin/tenants", `{"id":"a"}`)
+		for _, provider := range []string{"openai", "gemini", "anthropic"} {
+			at := "/v1/admin/tenants/a/models"
+			s.must("", "POST", at, `{"id":"given-`+provider+`","provider":"`+provider+`","name":"model-x","credential":{"env":"GIVEN_KEY"}}`)
+			s.must("", "POST", at, `{"id":"unset-`+provider+`","provider":"`+provider+`","name":"model-x","credential":{"env":"UNSET_KEY"}}`)
+		}
+		tenants, house := s.key("a", "", "read", "write"), s.key("default", "", "read", "write")
+		check := func(token, name string) {
+			t.Helper()
+			conv := s.conversation(token)
+			code, answer := s.run(token, conv, "hi", name)
+			_, log := s.ask(token, "GET", "/v1/conversations/"+conv+"/events", "")
+			for _, word := range []string{"_KEY", "_URL", far.URL, "sk-operators"} {
+				if strings.Contains(answer+log, word) {
+					t.Errorf("%d, %q: %d names %s: %s", status, name, code, word, answer)
+				}
+			}
+			if code < 400 {
+				t.Errorf("%d, %q: %d %s", status, name, code, answer)
+			}
+		}
+		for _, name := range []string{"given-openai", "given-gemini", "given-anthropic", "unset-openai", "unset-gemini", "unset-anthropic", ""} {
+			check(tenants, name)
+		}
+		for _, name := range []string{"", "openai:x", "gemini:x", "anthropic:x", "bedrock:amazon.nova-lite-v1:0"} {
+			check(house, name)
+		}
+	}
+}

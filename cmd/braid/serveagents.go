@@ -56,9 +56,13 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
+	model = plainModel{model}
 	a.first, a.info = model, model.Info()
 	if a.others, err = p.fallbacks(&cfg.settings, model, nil); err != nil {
 		return nil, err
+	}
+	for i, m := range a.others {
+		a.others[i] = plainModel{m}
 	}
 	if a.known, err = p.nameable(&cfg.settings, a.ref, a.info.Simulated); err != nil {
 		return nil, err

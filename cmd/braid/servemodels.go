@@ -41,6 +41,7 @@ func (a *agents) openNamed(ref string) (braid.Model, error) {
 	if err != nil {
 		return nil, forTenant(err)
 	}
+	m = plainModel{m}
 	if a.named.open == nil {
 		a.named.open = make(map[string]braid.Model)
 	}
@@ -116,6 +117,7 @@ func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
 	if err != nil {
 		return nil, forTenant(err)
 	}
+	model = plainModel{model}
 	for k, m := range a.own.open {
 		if now.Sub(m.used) > ownIdle || len(a.own.open) >= mostOwn {
 			delete(a.own.open, k)

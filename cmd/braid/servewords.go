@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"regexp"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+)
+
+// plainModel is a model whose errors name nothing of the server's environment: they reach tenants.
+type plainModel struct{ braid.Model }
+
+// variableName finds names of variables, such as OPENAI_API_KEY.
+var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+
+// Stream implements [braid.Model].
+func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		for chunk, err := range m.Model.Stream(ctx, req) {
+			if !yield(chunk, plainError(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Unwrap gives the model that is asked.
+func (m plainModel) Unwrap() braid.Model { return m.Model }
+
+// Cancellable implements [braid.CancellableModel] where the model does.
+func (m plainModel) Cancellable() braid.Model {
+	if braid.Cancellable(m.Model) {
+		return m
+	}
+	return nil
+}
+
+// plainError takes the names of variables out of an error. The error as it was is its cause.
+func plainError(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || !variableName.MatchString(e.Hint) && !variableName.MatchString(e.Message) && !variableName.MatchString(e.Op) {
+		return err
+	}
+	told := *e
+	told.Err = err
+	told.Op = ""
+	told.Message = variableName.ReplaceAllString(e.Message, "a setting of the server")
+	if variableName.MatchString(e.Hint) {
+		told.Hint = "ask the operator of this service"
+	}
+	return &told
+}
