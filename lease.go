@@ -52,9 +52,12 @@ func keep(base context.Context, store journal.Store, l journal.Lease, term time.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.limit = time.AfterFunc(term, k.expire)
-	k.timer = time.AfterFunc(term/3, k.renew)
+	k.timer = time.AfterFunc(renewal(term), k.renew)
 	return k
 }
+
+// renewal is how long after one renewal the next one comes: 3 s, or a third of a shorter lease.
+func renewal(term time.Duration) time.Duration { return min(term/3, 3*time.Second) }
 
 // renew is the timer's function.
 func (k *keeper) renew() {
@@ -73,7 +76,7 @@ func (k *keeper) renew() {
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	next := k.term / 3
+	next := renewal(k.term)
 	switch {
 	case k.closed || k.lost != nil:
 		k.away = k.away && !errors.Is(err, event.ErrLeaseLost)

@@ -81,7 +81,7 @@ func TestCancellingFromElsewhere(t *testing.T) {
 					t.Fatal(err)
 				}
 				r, err := agent.Drive(t.Context(), conv, sent.Run, braid.Work{Mail: bell})
-				most := 70 * time.Second // a lease is renewed every ten
+				most := 70 * time.Second // a lease is renewed every three
 				if c.rings {
 					most = 64 * time.Second
 				}
@@ -135,10 +135,10 @@ func TestRenewalsThatFail(t *testing.T) {
 		want  error
 		after time.Duration
 	}{
-		{"for a while", event.ErrUnavailable, 25 * time.Second, nil, 5 * time.Minute},
-		{"until the lease could run out", event.ErrUnavailable, time.Hour, event.ErrLeaseLost, 30 * time.Second},
-		{"without an answer", event.ErrorKind(""), time.Hour, event.ErrLeaseLost, 30 * time.Second},
-		{"because another has it", event.ErrLeaseLost, time.Hour, event.ErrLeaseLost, 10 * time.Second},
+		{"for a while", event.ErrUnavailable, 8 * time.Second, nil, 5 * time.Minute},
+		{"until the lease could run out", event.ErrUnavailable, time.Hour, event.ErrLeaseLost, 10 * time.Second},
+		{"without an answer", event.ErrorKind(""), time.Hour, event.ErrLeaseLost, 10 * time.Second},
+		{"because another has it", event.ErrLeaseLost, time.Hour, event.ErrLeaseLost, 3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

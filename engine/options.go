@@ -68,7 +68,7 @@ const (
 	DefaultBacklog       = 50_000
 	DefaultTenantBacklog = 10_000
 	DefaultSweep         = 2 * time.Second
-	DefaultSharedSweep   = time.Second
+	DefaultSharedSweep   = 700 * time.Millisecond
 	DefaultGrace         = 20 * time.Second
 	DefaultRetry         = time.Second
 	DefaultRetryMost     = time.Minute

@@ -36,7 +36,13 @@ type node struct {
 // nodes are engines on one journal, in a bubble; they are drained after the test.
 func nodes(t *testing.T, n int, options engine.Options, work time.Duration) (*journal.Memory, []*node) {
 	t.Helper()
-	store := journal.NewMemory(journal.MemoryOptions{})
+	return nodesFor(t, journal.DefaultTerm, n, options, work)
+}
+
+// nodesFor is nodes with leases of another length.
+func nodesFor(t *testing.T, term time.Duration, n int, options engine.Options, work time.Duration) (*journal.Memory, []*node) {
+	t.Helper()
+	store := journal.NewMemory(journal.MemoryOptions{Term: term})
 	options.Shared = true
 	all := make([]*node, n)
 	for i := range all {
@@ -190,7 +196,7 @@ func TestTheRunsOfADeadProcessAreTakenOver(t *testing.T) {
 func TestMailReachesARunElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, all := nodes(t, 2, engine.Options{}, 25*time.Second)
+		store, all := nodesFor(t, 30*time.Second, 2, engine.Options{}, 25*time.Second)
 		here, there := all[0], all[1]
 		for _, id := range []string{"a", "b"} {
 			if _, err := here.local.Submit(t.Context(), run(id, id)); err != nil {

@@ -55,7 +55,7 @@ type MemoryOptions struct {
 }
 
 // DefaultTerm is how long a lease lasts where nothing else was said.
-const DefaultTerm = 30 * time.Second
+const DefaultTerm = 10 * time.Second
 
 // NewMemory makes an empty store. It starts nothing and needs no closing.
 func NewMemory(options MemoryOptions) *Memory {

@@ -72,12 +72,23 @@ func (s *Store) Acquire(ctx context.Context, run string, have int64) (journal.Op
 		if err != nil {
 			return err
 		}
-		return x.commit(statements...)
+		return s.commitLease(x, &o, statements)
 	})
 	if err != nil {
 		return journal.Opened{}, err
 	}
+	s.lost.drop(run)
 	return s.opened(ctx, op, &o, have)
+}
+
+// commitLease commits what takes a lease, and remembers the lease where nobody knows whether the
+// database has it.
+func (s *Store) commitLease(x *tx, o *opening, statements []question) error {
+	err := x.commit(statements...)
+	if err != nil && code(err) == "" && o.lease.Run != "" {
+		s.lost.add(o.lease)
+	}
+	return err
 }
 
 // Start implements [journal.Starter]. It is one transaction, and as durable as others.
@@ -99,7 +110,7 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 			return err
 		}
 		// The run stays admitted where it cannot be taken.
-		return x.commit(append([]question{row.insert(a)}, statements...)...)
+		return s.commitLease(x, &o, append([]question{row.insert(a)}, statements...))
 	})
 	if err != nil {
 		return journal.Opened{}, err
@@ -135,7 +146,7 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 			Message: "an earlier run of the conversation has not ended",
 			Hint:    "wait for it to end, or cancel it",
 		}
-	case p.until != nil && p.now < *p.until:
+	case p.until != nil && p.now < *p.until && !s.lost.has(r.ID, p.epoch, *p.until):
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrLocked,
 			Message:    "another driver holds the conversation",

@@ -64,6 +64,7 @@ type Store struct {
 	term     time.Duration
 	patience time.Duration
 	closed   atomic.Bool
+	lost     lostLeases
 }
 
 var (
