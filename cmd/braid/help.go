@@ -132,9 +132,10 @@ func commandHelp(c *command) string {
 // writeEntry writes a name and what it means, wrapped beside it.
 func writeEntry(b *strings.Builder, left, text string) {
 	const column = 28
-	fmt.Fprintf(b, "  %-*s ", column-3, left)
 	if len(left) > column-3 {
-		fmt.Fprintf(b, "\n%*s", column, "")
+		fmt.Fprintf(b, "  %s\n%*s", left, column, "")
+	} else {
+		fmt.Fprintf(b, "  %-*s ", column-3, left)
 	}
 	for i, line := range wrap(text, 96-column) {
 		if i > 0 {
