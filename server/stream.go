@@ -30,8 +30,10 @@ type stream struct {
 
 	follower *live.Follower
 	encoder  *native.Encoder
-	// titled says that the conversation has a title.
-	titled bool
+	// titled says that the conversation has a title; untitled is until when a stream of all runs looks for
+	// one that is being made.
+	titled   bool
+	untitled time.Time
 	// lookAt is when the run is looked at that nothing comes of, looks how often it was, and told what its reader
 	// was told of it last.
 	lookAt time.Time
@@ -219,10 +221,21 @@ func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int
 	if st.run != "" && st.lookAt.Before(by) {
 		by = st.lookAt
 	}
+	if look := time.Now().Add(titleLook); !st.untitled.IsZero() && look.Before(by) {
+		by = look
+	}
 	n, err := st.follower.ReadBy(ctx, items, by)
 	if n > 0 || err != nil {
 		st.lookAt, st.looks = time.Now().Add(firstLook), 0
 		return n, err
+	}
+	if !st.untitled.IsZero() {
+		if buf := st.late(ctx); len(buf) > 0 {
+			return 0, out.write(buf)
+		}
+		if time.Now().Before(beat) {
+			return 0, nil
+		}
 	}
 	var buf []byte
 	if by != beat {
@@ -294,17 +307,40 @@ func (st *stream) append(ctx context.Context, buf []byte, item *live.Item) []byt
 	return st.encoder.Append(buf, e)
 }
 
-// title tells of the title that the first completed run gives its conversation.
+// title tells of the title that the first completed run gives its conversation. The result does not wait for one that a
+// model is making.
 func (st *stream) title(ctx context.Context, buf []byte, b *event.RunEnded) []byte {
 	if st.titled || b.Status != event.RunCompleted {
 		return buf
 	}
-	st.titled = true
 	title, err := st.server.service.Title(ctx, st.who, st.conversation)
 	if err != nil || title == "" {
-		return buf // it can be asked for later
+		if st.run == "" { // the stream goes on: it reports the title once it is there
+			st.untitled = time.Now().Add(titlePatience)
+		}
+		return buf
 	}
+	st.titled, st.untitled = true, time.Time{}
 	return native.AppendFrame(buf, &native.Title{Title: title})
+}
+
+// How often, and for how long after a run's end, a stream of all runs looks for a title that is being made.
+const (
+	titleLook     = time.Second
+	titlePatience = 30 * time.Second
+)
+
+// late gives the frame of a title that was made after the run's end.
+func (st *stream) late(ctx context.Context) []byte {
+	title, err := st.server.service.Title(ctx, st.who, st.conversation)
+	if err == nil && title != "" {
+		st.titled, st.untitled = true, time.Time{}
+		return native.AppendFrame(nil, &native.Title{Title: title})
+	}
+	if time.Now().After(st.untitled) {
+		st.untitled = time.Time{}
+	}
+	return nil
 }
 
 // interrupted says why a stream ends before its run does: the reader is to come again.

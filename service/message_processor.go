@@ -17,8 +17,6 @@ type MessageProcessor struct {
 	x         *ExecutionContext
 	h         *warmth
 	publisher live.Publisher
-	// expects says that somebody may wait for a title that is not being made yet.
-	expects bool
 	// log is what was said, as far as this drive has seen it.
 	log messageLog
 	// told is the cause that the operator was told last.
@@ -32,9 +30,6 @@ func (s *Service) messages(x *ExecutionContext, h *warmth) *MessageProcessor {
 
 func (m *MessageProcessor) close() {
 	m.publisher.Close()
-	if m.expects {
-		m.service.titles.settle(m.x.Conversation, "")
-	}
 }
 
 // take takes the next event. It is the driver that calls it, and that waits for it.
@@ -49,12 +44,6 @@ func (m *MessageProcessor) take(e event.Event) {
 	case *event.Notice:
 		if b.Code == braid.NoticeUsage {
 			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
-		}
-	case *event.RunEnded:
-		if b.Status == event.RunCompleted && !m.h.titled.Load() {
-			// Before anybody hears of the end: who then asks for the title waits for it.
-			m.service.titles.expect(m.x.Conversation)
-			m.expects = true
 		}
 	}
 	m.log.take(&e)
@@ -95,7 +84,6 @@ func panicked(err error) bool {
 func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agent *braid.Agent) {
 	m.keepMessages(context.WithoutCancel(ctx))
 	if status == event.RunCompleted && !m.h.titled.Load() {
-		m.expects = false
 		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent)
 	}
 }

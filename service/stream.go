@@ -76,15 +76,14 @@ func (s *Service) follow(ctx context.Context, p Principal, conversation string, 
 	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, o)
 }
 
-// Title gives the conversation's title. Of one that is being made it waits a little for it; where
-// there is none it is empty.
+// Title gives the conversation's title; "" if it has none. It does not wait for one that is being made.
 func (s *Service) Title(ctx context.Context, p Principal, conversation string) (string, error) {
 	row, err := s.row(ctx, p, "title", conversation)
 	if err != nil || row.Title != "" {
 		return row.Title, err
 	}
 	if s.titles.asks() {
-		return s.titles.wait(ctx, conversation), nil
+		return "", nil
 	}
 	return s.titles.firstWords(ctx, &ExecutionContext{Principal: p, Conversation: conversation})
 }
