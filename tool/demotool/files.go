@@ -161,9 +161,9 @@ func (f *folder) read(ctx context.Context, name string) (out string, err error) 
 		if _, err := stat(root, name); err != nil {
 			return err
 		}
-		file, err := root.Open(name)
+		file, err := open(root, name)
 		if err != nil {
-			return problem(err, "the file cannot be read")
+			return err
 		}
 		defer file.Close()
 		data, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
@@ -273,6 +273,26 @@ func checkName(name string) error {
 			"use up to "+strconv.Itoa(maxName)+" letters, digits, spaces, \".\", \"_\" and \"-\", without folders and not beginning with \".\"")
 	}
 	return nil
+}
+
+// open opens a plain file for reading. Another program may put something else in the file's place at
+// any time, so opening does not wait, as that of a named pipe would, and what was opened is looked at.
+func open(root *os.Root, name string) (*os.File, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, problem(err, "the file cannot be read")
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = problem(err, "the file cannot be looked at")
+	case !info.Mode().IsRegular():
+		err = refused(name+" is no plain file", "use another name")
+	default:
+		return file, nil
+	}
+	_ = file.Close()
+	return nil, err
 }
 
 // stat gives the size of a plain file.
