@@ -85,9 +85,12 @@ func (d *diagnosis) strayConfig() {
 	}
 }
 
+// otherVariables are the variables that the command reads and that are no options.
+var otherVariables = []string{configEnv, postgresEnv, connectionsEnv, secretsEnv, tokenEnv, serverEnv}
+
 // checkEnvironment looks for variables that were meant for braid and are not.
 func checkEnvironment(_ context.Context, d *diagnosis) {
-	known := append(optionNames((*option).env), configEnv)
+	known := append(optionNames((*option).env), otherVariables...)
 	set := 0
 	for _, pair := range d.p.environ() {
 		name, _, _ := strings.Cut(pair, "=")
