@@ -155,6 +155,7 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	defer s.metrics.streams.Dec()
 	st.encoder.RequestID = idOf(r)
 	st.encoder.Complete = st.complete
+	st.lookAt = time.Now() // a run that is queued says so at once
 
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
