@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -244,13 +245,13 @@ func (end *callEnd) passesStage(t *testing.T, stage string) bool {
 	if stage == stFit || stage == stLoad {
 		text = long
 	}
-	began, ended := 0, 0
+	var began, ended atomic.Int64
 	parts := end.parts(text)
 	switch stage {
 	case stBefore:
-		parts = append([]braid.Part{braid.On(func(context.Context, *braid.BeforeTool) error { began++; return nil })}, parts...)
+		parts = append([]braid.Part{braid.On(func(context.Context, *braid.BeforeTool) error { began.Add(1); return nil })}, parts...)
 	case stAfter:
-		parts = append(parts, braid.On(func(context.Context, *braid.AfterTool) error { ended++; return nil }))
+		parts = append(parts, braid.On(func(context.Context, *braid.AfterTool) error { ended.Add(1); return nil }))
 	case stPermit:
 		parts = append(parts, braid.Permit(braid.Permissions{Ask: []string{"*"}}))
 	case stGuard:
@@ -294,9 +295,9 @@ func (end *callEnd) passesStage(t *testing.T, stage string) bool {
 	}
 	switch stage {
 	case stBefore:
-		return began > 0
+		return began.Load() > 0
 	case stAfter:
-		return ended > 0
+		return ended.Load() > 0
 	case stPermit:
 		return len(r.Questions) == 1
 	case stRetry:
