@@ -11,12 +11,10 @@ import (
 // redactedPage is how many events are read at a time to find what is redacted.
 const redactedPage = 256
 
-// view reads a conversation's log as it may be shown: an event that a later one redacts has
-// what stands in its place. A guardrail redacts in the run of what it takes back, and what a
-// person or an agent was asked alone, so that the log is read no further than to the end
-// of such a run, and not at all where there is none in the page. A view keeps what
-// it has found, so that one that goes on reading does not look twice. It is used by
-// one goroutine at a time.
+// view reads a conversation's log as it may be shown: an event that a later one redacts shows its
+// replacement. A guardrail redacts messages, sub-agents' tasks and tool results of its own run only. So a view
+// reads ahead to the end of the run in which its page ends, and no further. It keeps what it has found and
+// reads nothing twice. It is not safe for concurrent use.
 type view struct {
 	store        journal.Store
 	conversation string
@@ -31,17 +29,17 @@ func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event
 	if err != nil || len(events) == 0 {
 		return events, err
 	}
-	asks := false // whether the run at the page's end was asked in it
+	open := false // whether the page ends inside a run that holds something that can be redacted
 	for _, e := range events {
 		v.note(e)
 		switch e.Body.(type) {
-		case *event.UserMessage, *event.ScopeOpened:
-			asks = true
+		case *event.UserMessage, *event.ScopeOpened, *event.StepEnded:
+			open = true
 		case *event.RunEnded:
-			asks = false
+			open = false
 		}
 	}
-	if asks && limit > 0 && len(events) == limit {
+	if open && limit > 0 && len(events) == limit {
 		if err := v.ahead(ctx); err != nil {
 			return nil, err
 		}

@@ -38,14 +38,24 @@ func TestNoViewShowsWhatIsRedacted(t *testing.T) {
 	t.Parallel()
 	for _, cycles := range []int{1, 80} { // 80 cycles are more events than a page of any view
 		synctest.Test(t, func(t *testing.T) {
+			// With tools it is the last result that is taken back, and the question stays.
+			input, kind, title, calls := "my secret", `"user_message"`, "(hidden)", 0
+			if cycles > 1 {
+				input, kind, title = "hello", `"step_ended"`, "hello"
+			}
 			h := open(t, func(o *service.Options) {
 				o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
-					look := func(context.Context, struct{}) (string, error) { return "no", nil }
+					look := func(context.Context, struct{}) (string, error) {
+						if calls++; calls == cycles-1 {
+							return "my secret", nil
+						}
+						return "no", nil
+					}
 					return braid.New("assistant", guarded{cycles}, braid.Func("look", "", look, braid.Polling())), nil
 				}
 			})
 			conv := h.conversation(t)
-			started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "my secret"})
+			started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: input})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +68,7 @@ func TestNoViewShowsWhatIsRedacted(t *testing.T) {
 				if err != nil || strings.Contains(string(raw), "secret") {
 					t.Errorf("%d cycles: %s shows %s (%v)", cycles, view, raw, err)
 				}
-				if strings.Contains(string(raw), `"user_message"`) && strings.Contains(string(raw), "(hidden)") {
+				if strings.Contains(string(raw), kind) && strings.Contains(string(raw), "(hidden)") {
 					hidden++
 				}
 			}
@@ -107,9 +117,9 @@ func TestNoViewShowsWhatIsRedacted(t *testing.T) {
 			if hidden != 7 {
 				t.Errorf("%d cycles: %d views show what stands instead", cycles, hidden)
 			}
-			title, err := h.Title(t.Context(), ann, conv)
-			if err != nil || title != "(hidden)" {
-				t.Errorf("the title is %q, %v", title, err)
+			named, err := h.Title(t.Context(), ann, conv)
+			if err != nil || named != title {
+				t.Errorf("the title is %q, %v", named, err)
 			}
 			for _, at := range []int64{0, 2, 3} {
 				fork, err := h.ForkConversation(t.Context(), ann, conv, at)
