@@ -63,6 +63,7 @@ type Limits struct {
 	// LostDrivers bounds how many drivers the run may lose in a row without getting on, because their processes
 	// died; default 3. A run that has lost as many is not driven any more: it ends as failed with
 	// [event.ErrPoisoned], and calls no model, tool or hook. Drivers that hand the run back do not count.
+	// A negative number means no bound.
 	LostDrivers int
 	// Conversation bounds all runs of the conversation together.
 	Conversation Budget

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -232,7 +233,7 @@ func TestARunThatIsNoPoison(t *testing.T) {
 				if calls++; calls > 5 {
 					return chunks(says("done"))
 				}
-				store.until = time.Now().Add(journal.DefaultTerm + 5*time.Second)
+				store.until.Store(time.Now().Add(journal.DefaultTerm + 5*time.Second).UnixNano())
 				<-ctx.Done()
 				return failing(ctx.Err())
 			}})
@@ -259,11 +260,11 @@ func TestARunThatIsNoPoison(t *testing.T) {
 // away is a store that cannot be reached until a time.
 type away struct {
 	*journal.Memory
-	until time.Time
+	until atomic.Int64 // in nanoseconds since 1970
 }
 
 func (s *away) gone() error {
-	if time.Now().Before(s.until) {
+	if time.Now().UnixNano() < s.until.Load() {
 		return &event.Error{Kind: event.ErrUnavailable, Message: "the store cannot be reached"}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 )
@@ -13,7 +12,7 @@ import (
 // A run that waits for its turn says so on its stream, and begins by itself.
 func TestAQueuedRunSaysSo(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(o *service.Options, _ *server.Options) { o.Engine = engine.Options{Running: 1} })
+	s := open(t, func(o *service.Options, _ *server.Options) { o.Engine.Running = 1 })
 	first := s.conversation()
 	busy := s.ask("POST", "/v1/conversations/"+first+"/runs", `{"user_input":"use wait"}`, "Accept", "text/event-stream")
 	defer busy.Body.Close()

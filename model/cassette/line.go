@@ -27,6 +27,7 @@ const (
 	lineRequest = "request"
 	lineChunk   = "chunk"
 	lineEnd     = "end"
+	lineCost    = "cost"
 )
 
 // headerLine is the first.
@@ -45,6 +46,14 @@ type modelLine struct {
 	ContextWindow int    `json:"context_window,omitempty"`
 	Output        bool   `json:"output,omitempty"`
 	Priced        bool   `json:"priced,omitempty"`
+}
+
+// costLine is what a usage would cost that no provider reported, such as the estimate of a call that was cut.
+type costLine struct {
+	Kind  string      `json:"kind"`
+	Model int         `json:"model"`
+	Usage event.Usage `json:"usage"`
+	Cost  int64       `json:"cost_nano_usd"`
 }
 
 // setupLine is what requests have in common beside their messages.

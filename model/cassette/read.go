@@ -203,6 +203,15 @@ func (d *reader) take(line []byte) error {
 		return d.chunk(line)
 	case lineEnd:
 		return d.end(line)
+	case lineCost:
+		var l costLine
+		if err := decode(line, &l); err != nil {
+			return err
+		}
+		if l.Model < 1 || l.Model > len(d.models) {
+			return fmt.Errorf("there is no model %d", l.Model)
+		}
+		d.costs[costOf(l.Model, l.Usage)] = l.Cost
 	default:
 		return fmt.Errorf("there is no line of kind %s", strconv.Quote(kind))
 	}

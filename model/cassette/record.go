@@ -35,7 +35,7 @@ var _ braid.Model = (*Recorder)(nil)
 func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
 	t := &tape{
 		w: w, opts: configure(opts), runs: runs{}, begun: beginnings{},
-		setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{},
+		setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{}, costs: map[costed]bool{},
 	}
 	header := headerLine{Kind: lineHeader, Version: Version}
 	if !t.opts.timeless {
@@ -55,7 +55,19 @@ func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
 func (r *Recorder) Also(model braid.Model) *Recorder { return r.tape.model(model) }
 
 // Info implements [braid.Model]: it is the model's own.
-func (r *Recorder) Info() braid.ModelInfo { return r.model.Info() }
+func (r *Recorder) Info() braid.ModelInfo {
+	info := r.model.Info()
+	if cost := info.Cost; cost != nil {
+		info.Cost = func(u event.Usage) (int64, bool) {
+			n, known := cost(u)
+			if known {
+				r.tape.priced(r.id, u, n)
+			}
+			return n, known
+		}
+	}
+	return info
+}
 
 // Unwrap gives the model that is recorded.
 func (r *Recorder) Unwrap() braid.Model { return r.model }
@@ -91,6 +103,23 @@ type tape struct {
 	setups map[[32]byte]int
 	// last holds the last request of each scope, and of each scope of a run.
 	last map[string]*recorded
+	// costs are the usages whose cost is written.
+	costs map[costed]bool
+}
+
+// priced writes what a usage costs that no chunk has reported.
+func (t *tape) priced(model int, u event.Usage, cost int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.costs[costOf(model, u)] {
+		return
+	}
+	t.costs[costOf(model, u)] = true
+	line, err := appendLine(nil, costLine{Kind: lineCost, Model: model, Usage: u, Cost: cost})
+	if err != nil && t.err == nil {
+		t.err = lost(err)
+	}
+	t.write(line)
 }
 
 // recorded is a request that was written: only what is needed to find how much of
@@ -159,7 +188,7 @@ func (r *Recorder) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq
 			yield(braid.Chunk{}, err)
 			return
 		}
-		x := &exchanged{n: n, began: time.Now(), cost: r.model.Info().Cost}
+		x := &exchanged{n: n, model: r.id, began: time.Now(), cost: r.model.Info().Cost}
 		written := false
 		end := func(left string, err error) error {
 			written = true
@@ -291,6 +320,7 @@ func (t *tape) before(n int, req *braid.ModelRequest, a *asked) (as, keep int) {
 // exchanged is an answer that is being heard.
 type exchanged struct {
 	n       int
+	model   int
 	began   time.Time
 	cost    func(event.Usage) (int64, bool)
 	chunks  []chunkLine
@@ -348,6 +378,11 @@ func (t *tape) end(x *exchanged, left string, failed error) error {
 	defer t.mu.Unlock()
 	if err != nil && t.err == nil {
 		t.err = unwritable("the answer", err)
+	}
+	for i := range x.chunks {
+		if c := &x.chunks[i]; c.Cost != nil {
+			t.costs[costOf(x.model, *c.Usage)] = true
+		}
 	}
 	t.write(lines)
 	return t.ended()

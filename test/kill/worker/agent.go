@@ -51,6 +51,8 @@ func newAgent(world *ledger.Client, lie Lie) *braid.Agent {
 	helper := braid.New(HelperName, newModel("helper", world, lie), tools(world, lie)...).
 		Use(braid.Manage(braid.Management{By: braid.SlidingWindow(window)}))
 	return braid.New(AgentName, clerk, tools(world, lie)...).
+		// The suite kills at instants of its choice, which says nothing of the run.
+		Use(braid.Limit(braid.Limits{LostDrivers: -1})).
 		Use(braid.AsTool(helper, "Does a part of the work.")).
 		Use(braid.Manage(braid.Management{By: braid.Summarize{Model: memory, Recent: 4}, Context: room}))
 }
