@@ -44,7 +44,7 @@ func TestBadInput(t *testing.T) {
 			b.foreign()
 			b.restore()
 			// And all is as well as before.
-			run, err := b.client(0).Run(t.Context(), b.ids[0]["id"], "hello", client.RunOptions{})
+			run, err := b.as(b.keys[0]).Run(t.Context(), b.ids[0]["id"], "hello", client.RunOptions{})
 			if err != nil || run.Status != "completed" {
 				t.Errorf("a run afterwards: %+v, %v", run, err)
 			}
@@ -294,7 +294,7 @@ func (b *bad) paths() {
 }
 
 // words are parameters that are any text, beside those that are numbers, times and such.
-var words = []string{"conversation", "run", "executor", "model", "tool", "action", "object"}
+var words = []string{"conversation", "run", "executor", "model", "tool", "action", "object", "user", "agent"}
 
 // addresses puts what is none into each parameter.
 func (b *bad) addresses() {
