@@ -244,16 +244,22 @@ func TestImpossibleUsage(t *testing.T) {
 	}{
 		{"negative", event.Usage{Input: 10, Output: -3, CacheRead: -7, Total: -1}, event.Usage{Input: 10, Total: 10}, "fewer than no output tokens"},
 		{
-			"huge", event.Usage{Input: huge, Output: huge, Total: huge},
-			event.Usage{Input: event.MostTokens, Output: event.MostTokens, Total: 2 * event.MostTokens}, "too many input tokens",
+			"huge",
+			event.Usage{Input: huge, Output: huge, Total: huge},
+			event.Usage{Input: event.MostTokens, Output: event.MostTokens, Total: 2 * event.MostTokens},
+			"too many input tokens",
 		},
 		{
-			"cached above the prompt", event.Usage{Input: -90, CacheRead: 100, Output: 1, Total: 11},
-			event.Usage{CacheRead: 10, Output: 1, Total: 11}, "more tokens in a cache than in the prompt",
+			"cached above the prompt",
+			event.Usage{Input: -90, CacheRead: 100, Output: 1, Total: 11},
+			event.Usage{CacheRead: 10, Output: 1, Total: 11},
+			"more tokens in a cache than in the prompt",
 		},
 		{
-			"more for an hour than written", event.Usage{Input: 1, CacheWrite: 5, CacheWriteHour: 9, Total: 6},
-			event.Usage{Input: 1, CacheWrite: 5, CacheWriteHour: 5, Total: 6}, "more tokens cached for an hour",
+			"more for an hour than written",
+			event.Usage{Input: 1, CacheWrite: 5, CacheWriteHour: 9, Total: 6},
+			event.Usage{Input: 1, CacheWrite: 5, CacheWriteHour: 5, Total: 6},
+			"more tokens cached for an hour",
 		},
 		{"all that can be", event.Usage{Input: math.MinInt64, CacheRead: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MinInt64}, event.Usage{}, "impossible"},
 		{"possible", event.Usage{Input: 5, Output: 5, CacheRead: 100, Total: 110}, event.Usage{Input: 5, Output: 5, CacheRead: 100, Total: 110}, ""},

@@ -370,10 +370,14 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 				return nil
 			}),
 		}},
-		{name: "an agent's input, its own guardrail", place: "", want: "so", model: answers(asksFor("child", `{"input":"card `+canary+`"}`), says("so")),
-			parts: []braid.Part{sub(braid.Guard("cards", noCards, braid.GuardInput))}},
-		{name: "an agent's answer", place: braid.GuardResult, want: "so", model: answers(asksFor("child", `{"input":"go"}`), says("so")),
-			parts: []braid.Part{braid.AsTool(braid.New("child", answers(says(card))), "")}},
+		{
+			name: "an agent's input, its own guardrail", place: "", want: "so", model: answers(asksFor("child", `{"input":"card `+canary+`"}`), says("so")),
+			parts: []braid.Part{sub(braid.Guard("cards", noCards, braid.GuardInput))},
+		},
+		{
+			name: "an agent's answer", place: braid.GuardResult, want: "so", model: answers(asksFor("child", `{"input":"go"}`), says("so")),
+			parts: []braid.Part{braid.AsTool(braid.New("child", answers(says(card))), "")},
+		},
 		{name: "a question of a tool", place: braid.GuardResult, want: "", model: answers(asksFor("t", "{}"), says("so")), parts: []braid.Part{
 			braid.Func("t", "", func(ctx context.Context, _ nothing) (bool, error) {
 				return braid.Ask[bool](ctx, "May I charge "+card+"?")
@@ -385,8 +389,10 @@ func TestEveryWayOfATextPassesGuardrails(t *testing.T) {
 				return err
 			}),
 		}},
-		{name: "a typed answer", place: braid.GuardOutput, want: `{"n":"card [card]"}`, model: answers(says(`{"n":"` + card + `"}`)),
-			parts: []braid.Part{braid.AnswerSchema(json.RawMessage(`{"type":"object"}`))}},
+		{
+			name: "a typed answer", place: braid.GuardOutput, want: `{"n":"card [card]"}`, model: answers(says(`{"n":"` + card + `"}`)),
+			parts: []braid.Part{braid.AnswerSchema(json.RawMessage(`{"type":"object"}`))},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -149,7 +149,8 @@ func TestAQuestionOfAnAgentThatIsTakenBack(t *testing.T) {
 func TestAResultThatIsTakenBack(t *testing.T) {
 	t.Parallel()
 	takes := []braid.Chunk{
-		{Kind: braid.ChunkRedactInput, Text: "(hidden)"}, {Kind: braid.ChunkText, Text: "I cannot."},
+		{Kind: braid.ChunkRedactInput, Text: "(hidden)"},
+		{Kind: braid.ChunkText, Text: "I cannot."},
 		{Kind: braid.ChunkStop, Stop: event.StopGuardrail},
 	}
 	look := braid.Func("look", "", func(context.Context, nothing) (string, error) { return "card " + canary, nil })

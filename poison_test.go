@@ -175,7 +175,8 @@ func TestARunThatIsNoPoison(t *testing.T) {
 			}}
 			tool := braid.Func("deadly", "", func(_ context.Context, in struct {
 				N int `json:"n"`
-			}) (int, error) {
+			},
+			) (int, error) {
 				if !died[in.N] {
 					died[in.N], store.dead = true, true
 				}

@@ -28,7 +28,9 @@ func TestAStoppedPromptIsMarked(t *testing.T) {
 		{"before its first answer", "book a flight", false, false, "user:book a flight" + stopped + "what time is it?"},
 		{"before it began", "book a flight", false, true, "user:book a flight" + stopped + "what time is it?"},
 		{
-			"a history", []event.Message{say(event.RoleUser, "hello"), say(event.RoleAssistant, "hi"), say(event.RoleUser, "book a flight")}, false, false,
+			"a history",
+			[]event.Message{say(event.RoleUser, "hello"), say(event.RoleAssistant, "hi"), say(event.RoleUser, "book a flight")},
+			false, false,
 			"user:hello assistant:hi user:book a flight" + stopped + "what time is it?",
 		},
 		{"after a call", "book a flight", true, false, "user:book a flight assistant:[c0] user:(c0 ok)what time is it?"},

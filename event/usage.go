@@ -49,8 +49,12 @@ func (u Usage) Clip() (clipped Usage, faults []string) {
 		n     *int64
 		named string
 	}{
-		{&u.CacheRead, "tokens read from a cache"}, {&u.CacheWrite, "tokens written to a cache"}, {&u.Output, "output tokens"},
-		{&u.Reasoning, "reasoning tokens"}, {&u.CacheWriteHour, "tokens cached for an hour"}, {&u.Input, "input tokens"},
+		{&u.CacheRead, "tokens read from a cache"},
+		{&u.CacheWrite, "tokens written to a cache"},
+		{&u.Output, "output tokens"},
+		{&u.Reasoning, "reasoning tokens"},
+		{&u.CacheWriteHour, "tokens cached for an hour"},
+		{&u.Input, "input tokens"},
 	} {
 		switch n := *count.n; {
 		case n > MostTokens:
