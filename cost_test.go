@@ -274,7 +274,10 @@ func TestImpossibleUsage(t *testing.T) {
 				t.Errorf("it used %+v and cost %v, %v", r.Usage, r.CostNanoUSD, err)
 			}
 			says := ""
-			for e := range conv.Events(t.Context(), 0) {
+			for e, err := range conv.Events(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
 				if b, ok := e.Body.(*event.Notice); ok && b.Code == braid.NoticeUsage && e.Audience == event.Operator {
 					says = b.Text
 				}
@@ -299,7 +302,10 @@ func TestImpossibleCosts(t *testing.T) {
 			}
 		}
 		told := 0
-		for e := range conv.Events(t.Context(), 0) {
+		for e, err := range conv.Events(t.Context(), 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if b, ok := e.Body.(*event.Notice); ok && b.Code == braid.NoticeUsage {
 				told++
 			}

@@ -150,7 +150,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 			!errors.Is(err, event.ErrLeaseLost) && d.keeper.err() == nil {
 			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
-		if !d.patient && d.keeper.outLived() && (err == nil || err == d.keeper.err()) {
+		if !d.patient && d.keeper.outLived() && (err == nil || errors.Is(err, d.keeper.err())) {
 			d.giveBackLate()
 		}
 	}()

@@ -153,7 +153,7 @@ func callEnds() []callEnd {
 		},
 		{
 			name: "there is no such tool", calls: []string{"none", "{}"},
-			parts:  func(text string) []braid.Part { return nil },
+			parts:  func(string) []braid.Part { return nil },
 			passes: []string{stBefore, stAfter},
 		},
 		{
@@ -210,7 +210,7 @@ func callEnds() []callEnd {
 		{
 			name: "the tool's time is over and it does not stop", calls: one,
 			parts: func(text string) []braid.Part {
-				return []braid.Part{tool(func(ctx context.Context) (string, error) {
+				return []braid.Part{tool(func(context.Context) (string, error) {
 					time.Sleep(time.Hour)
 					return text, nil
 				}, braid.Timeout(time.Minute))}
@@ -324,7 +324,6 @@ type answerEnd struct {
 	place braid.GuardPlace
 	parts []braid.Part
 	model *script
-	input string
 	// want is the answer.
 	want string
 }

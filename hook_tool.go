@@ -330,7 +330,8 @@ func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
 			Op: "tool " + c.Name, Kind: event.ErrCancelled, Message: "the run was stopped before its guardrails had looked at the result",
 		}
 		end.Err = failure
-		end.Result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + failure.Message + "."}}}
+		words := &event.Text{Text: "Error: " + failure.Message + "."}
+		end.Result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{words}}
 		return nil
 	}
 	end.Result, end.Err = &result, failure

@@ -205,7 +205,7 @@ func TestARunThatIsNoPoison(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			store := journal.NewMemory(journal.MemoryOptions{})
-			agent := braid.New("a", &script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("a", &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 				<-ctx.Done()
 				return failing(ctx.Err())
 			}})
@@ -230,7 +230,7 @@ func TestARunThatIsNoPoison(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &away{Memory: journal.NewMemory(journal.MemoryOptions{})}
 			calls := 0
-			agent := braid.New("a", &script{next: func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+			agent := braid.New("a", &script{next: func(ctx context.Context, _ *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 				if calls++; calls > 5 {
 					return chunks(says("done"))
 				}

@@ -52,7 +52,7 @@ func misdeeds() []misdeed {
 	list := []misdeed{
 		{name: "panics", do: func() { panic(panicText) }},
 		{name: "panics with an error", do: func() { panic(errors.New(panicText)) }},
-		{name: "nil map", do: func() { var m map[string]int; m[panicText] = 1 }},
+		{name: "nil map", do: func() { m := *new(map[string]int); m[panicText] = 1 }},
 		{name: "ends its goroutine", do: runtime.Goexit},
 	}
 	for name, blocks := range badBlocks() {
@@ -317,7 +317,7 @@ func asksFor(pairs ...string) []braid.Chunk {
 // never more than a few calls. What a panic says stands in no event.
 func TestForeignCodeIsAnErrorOfItsCall(t *testing.T) {
 	t.Parallel()
-	for name, make_ := range entries {
+	for name, begin := range entries {
 		for _, m := range misdeeds() {
 			t.Run(name+"/"+m.name, func(t *testing.T) {
 				t.Parallel()
@@ -329,7 +329,7 @@ func TestForeignCodeIsAnErrorOfItsCall(t *testing.T) {
 						done := make(chan struct{})
 						go func() { // the code may end the goroutine
 							defer close(done)
-							_, _ = make_(m, &ran).Run(t.Context(), "go", braid.In(conv))
+							_, _ = begin(m, &ran).Run(t.Context(), "go", braid.In(conv))
 						}()
 						<-done
 						check(t, conv, &ran)
@@ -337,7 +337,7 @@ func TestForeignCodeIsAnErrorOfItsCall(t *testing.T) {
 				})
 				t.Run("engine", func(t *testing.T) {
 					t.Parallel()
-					synctest.Test(t, func(t *testing.T) { underAnEngine(t, m, make_) })
+					synctest.Test(t, func(t *testing.T) { underAnEngine(t, m, begin) })
 				})
 			})
 		}

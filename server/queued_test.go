@@ -17,7 +17,8 @@ func TestAQueuedRunSaysSo(t *testing.T) {
 	busy := s.ask("POST", "/v1/conversations/"+first+"/runs", `{"user_input":"use wait"}`, "Accept", "text/event-stream")
 	defer busy.Body.Close()
 	one := bufio.NewScanner(busy.Body)
-	for one.Scan() && !strings.HasPrefix(one.Text(), "event: tool_use") {
+	for begun := false; !begun && one.Scan(); {
+		begun = strings.HasPrefix(one.Text(), "event: tool_use")
 	}
 	second := s.conversation()
 	waits := s.ask("POST", "/v1/conversations/"+second+"/runs", `{"user_input":"hello"}`, "Accept", "text/event-stream")

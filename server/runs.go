@@ -253,7 +253,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 func lastEventID(r *http.Request) (*native.Cursor, error) {
 	id := r.Header.Get("Last-Event-ID")
 	if id == "" {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no place is what most readers name
 	}
 	at, err := native.ParseCursor(id)
 	return &at, err

@@ -86,7 +86,8 @@ type WorkspaceFile struct {
 // Build makes them. The errors are those of [directory.Directory.Model] and of its agents.
 func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentRequest, error) {
 	r := AgentRequest{
-		Principal: x.Principal, Life: x.Tenant.Life, Conversation: x.Conversation, Run: x.Run, OutputSchema: x.OutputSchema, Skills: x.Skills, Tokens: x.Tokens,
+		Principal: x.Principal, Life: x.Tenant.Life, Conversation: x.Conversation, Run: x.Run, OutputSchema: x.OutputSchema,
+		Skills: x.Skills, Tokens: x.Tokens,
 	}
 	spec := &x.Agent.AgentSpec
 	a, err := b.agent(ctx, x, spec, cmp.Or(x.Model, spec.Model, x.Tenant.Model), []string{x.Agent.ID})

@@ -47,7 +47,7 @@ func TestServerRefusesHalves(t *testing.T) {
 				t.Fatal(code)
 			}
 		}, "another file of keys", ""},
-		"folder of all": {func(t *testing.T, data string) { try(t, os.Chmod(data, 0o777)) }, "every user of this machine", ""}, //nolint:gosec // the harm
+		"folder of all": {func(t *testing.T, data string) { try(t, os.Chmod(data, 0o777)) }, "every user of this machine", ""},
 		"dangling token": {func(t *testing.T, data string) {
 			remove(tokenFile)(t, data)
 			try(t, os.Symlink(filepath.Join(filepath.Dir(data), "elsewhere"), filepath.Join(data, tokenFile)))

@@ -170,16 +170,18 @@ var options = []option{
 		set: func(s *settings, v string) error { return parsePositive(&s.Running, v) },
 	},
 	{
-		name: "tenant_running", value: "N", def: strconv.Itoa(engine.DefaultTenantRunning), help: "most runs of one tenant that a server drives at once",
-		set: func(s *settings, v string) error { return parsePositive(&s.TenantRunning, v) },
+		name: "tenant_running", value: "N", def: strconv.Itoa(engine.DefaultTenantRunning),
+		help: "most runs of one tenant that a server drives at once",
+		set:  func(s *settings, v string) error { return parsePositive(&s.TenantRunning, v) },
 	},
 	{
 		name: "queued", value: "N", def: strconv.Itoa(engine.DefaultBacklog), help: "most runs that are queued on a server; more are refused",
 		set: func(s *settings, v string) error { return parsePositive(&s.Queued, v) },
 	},
 	{
-		name: "tenant_queued", value: "N", def: strconv.Itoa(engine.DefaultTenantBacklog), help: "most runs of one tenant that are queued on a server",
-		set: func(s *settings, v string) error { return parsePositive(&s.TenantQueued, v) },
+		name: "tenant_queued", value: "N", def: strconv.Itoa(engine.DefaultTenantBacklog),
+		help: "most runs of one tenant that are queued on a server",
+		set:  func(s *settings, v string) error { return parsePositive(&s.TenantQueued, v) },
 	},
 	{
 		name: "lost_drivers", value: "N", def: "3",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -136,10 +137,7 @@ func (a *agents) forgetModels(
 	ctx context.Context, is func(ctx context.Context, tenant, id, life string) (bool, error),
 ) (dropped bool, err error) {
 	a.own.mu.Lock()
-	open := make(map[ownName]*ownModel, len(a.own.open))
-	for name, m := range a.own.open {
-		open[name] = m
-	}
+	open := maps.Clone(a.own.open)
 	a.own.mu.Unlock()
 	for name, m := range open {
 		there, err := is(ctx, name.tenant, name.id, m.entry.life)

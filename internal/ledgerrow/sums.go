@@ -95,7 +95,7 @@ func (w *where) days(q *journal.LedgerQuery, first, last int64) string {
 		d.output_tokens, d.cache_read_tokens, d.cache_write_tokens, d.known_nano_usd, d.unpriced, d.estimated FROM usage_days d` + c.end(w)
 }
 
-// calls asks for the rows of single calls from from on and before to, each as a sum of one.
+// calls asks for the rows of single calls in [from, to), each as a sum of one.
 func (w *where) calls(q *journal.LedgerQuery, from, to int64) string {
 	c := w.begin()
 	c.and("u.tenant = #", q.Tenant)

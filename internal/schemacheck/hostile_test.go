@@ -131,7 +131,7 @@ func TestACheckIsBounded(t *testing.T) {
 			err = s.Check(nil, []byte(c.value))
 			var m *Misfit
 			switch {
-			case errors.As(err, &m) && c.want == errMisfit: //nolint:errorlint // it is a mark
+			case errors.As(err, &m) && c.want == errMisfit:
 				if len(m.Error()) > 700 {
 					t.Errorf("the error has %d bytes", len(m.Error()))
 				}

@@ -187,8 +187,7 @@ func TestTheSameAsAnotherImplementation(t *testing.T) {
 			t.Fatal(err)
 		}
 		own, err := Compile(raw)
-		var refusal *Refusal
-		if errors.As(err, &refusal) {
+		if _, refused := errors.AsType[*Refusal](err); refused {
 			t.Fatalf("%s is refused: %v", raw, err)
 		}
 		var s jsonschema.Schema

@@ -408,7 +408,8 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 				[]any{m.Tenant, m.ID, m.Life, m.Revision}, &sealed)
 			if err == nil && !there {
 				return &event.Error{
-					Op: op, Kind: event.ErrConflict, Code: "MODEL_CHANGED", Message: "the model has just been changed", Hint: "try again", Err: ErrMoved,
+					Op: op, Kind: event.ErrConflict, Code: "MODEL_CHANGED", Message: "the model has just been changed",
+					Hint: "try again", Err: ErrMoved,
 				}
 			}
 			return err

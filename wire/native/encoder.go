@@ -495,7 +495,8 @@ func (enc *Encoder) ended(e *event.Event, b *event.StepEnded) {
 // finish sends a run's terminal frame.
 func (enc *Encoder) finish(b *event.RunEnded) {
 	end := End{
-		Usage: UsageOf(b.Usage), TotalCostUSD: dollars(b.CostNanoUSD), Estimated: b.Estimated, NumTurns: b.Cycles, DurationMS: b.Duration.Milliseconds(),
+		Usage: UsageOf(b.Usage), TotalCostUSD: dollars(b.CostNanoUSD), Estimated: b.Estimated,
+		NumTurns: b.Cycles, DurationMS: b.Duration.Milliseconds(),
 		SessionID: enc.session, StopReason: b.Stop, RunID: enc.run, Turn: enc.turn, Status: b.Status, Simulated: enc.simulated,
 	}
 	for _, m := range b.Models {
