@@ -52,7 +52,7 @@ func misdeeds() []misdeed {
 	list := []misdeed{
 		{name: "panics", do: func() { panic(panicText) }},
 		{name: "panics with an error", do: func() { panic(errors.New(panicText)) }},
-		{name: "nil map", do: func() { m := *new(map[string]int); m[panicText] = 1 }},
+		{name: "nil map", do: func() { m := map[string]int(nil); m[panicText] = 1 }},
 		{name: "ends its goroutine", do: runtime.Goexit},
 	}
 	for name, blocks := range badBlocks() {
