@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -21,18 +22,44 @@ type Grant struct {
 	// Agent may call Tool.
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
-	// Args are the exact arguments, in canonical JSON; nil for whatever arguments.
-	Args json.RawMessage `json:"args,omitempty"`
+	// ToolHash is a hash of the tool's description and of its schema. A tool that changes what it
+	// says of itself, as one of an MCP server may, needs a new grant.
+	ToolHash string `json:"tool_hash"`
+	// Args are the exact arguments, in canonical JSON. AnyArgs lets the grant hold whatever they are;
+	// a grant with neither holds for nothing.
+	Args    json.RawMessage `json:"args,omitempty"`
+	AnyArgs bool            `json:"any_args,omitempty"`
 	// By says who allowed it, At when.
 	By string    `json:"by,omitempty"`
 	At time.Time `json:"at,omitzero"`
 }
 
-// Covers reports whether the grant allows a call: of the same person, agent and tool, with the
-// same arguments where it has any.
+// Covers reports whether the grant allows a call: of the same tenant, user, agent and tool, whose
+// description and schema have not changed, with the same arguments unless AnyArgs is set.
 func (g *Grant) Covers(call *Grant) bool {
-	return g.Tenant == call.Tenant && g.User == call.User && g.Agent == call.Agent && g.Tool == call.Tool &&
-		(g.Args == nil || bytes.Equal(g.Args, call.Args))
+	return g.Tenant == call.Tenant && g.User == call.User && g.Agent == call.Agent && g.Tool == call.Tool && g.ToolHash == call.ToolHash &&
+		(g.AnyArgs || g.Args != nil && !call.AnyArgs && bytes.Equal(g.Args, call.Args))
+}
+
+// toolHash returns the hash that approvals of a tool are bound to. It covers all that the model and the
+// user read about the tool. The order of the schema's keys does not count.
+func toolHash(t Tool) string {
+	spec := t.Spec()
+	schema := spec.Schema
+	if exact, err := canonical(schema); err == nil {
+		schema = exact
+	}
+	return hashOf(spec.Name, spec.Description, string(schema))
+}
+
+// hashOf returns a hash of parts. Each part is hashed with its length, so that parts cannot run together.
+func hashOf(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Grants keeps what people have allowed for always. It is safe for concurrent use; its calls
@@ -92,12 +119,11 @@ const stateGrant = reservedName + "grant:"
 
 // key is where the conversation keeps the grant.
 func (g *Grant) key() string {
-	h := sha256.New()
-	for _, part := range []string{g.Agent, g.Tool, string(g.Args)} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
+	args := string(g.Args)
+	if g.AnyArgs {
+		args = "" // no JSON is empty
 	}
-	return stateGrant + hex.EncodeToString(h.Sum(nil)[:16])
+	return stateGrant + hashOf(g.User, g.Agent, g.Tool, g.ToolHash, args)
 }
 
 // inState reports whether the conversation has a grant for the call.
@@ -106,7 +132,7 @@ func (g *Grant) inState(c *Call) bool {
 		return true
 	}
 	whole := *g
-	whole.Args = nil
+	whole.AnyArgs = true
 	_, ok := c.state(whole.key())
 	return ok
 }

@@ -33,7 +33,8 @@ type Permissions struct {
 
 // PermissionQuestion is the name of the question that [Permit] asks. Its answer is an
 // [event.Approval]: yes or no, for how long ([event.Approval].Lasts), for which arguments,
-// and why not. It is bound to the tool and to the exact arguments that stand in the question.
+// and why not. It is bound to the tool, its description and schema, the exact arguments in
+// the question, and the run's user.
 const PermissionQuestion = reservedName + "permission"
 
 // Permit sets what the agent may call. It holds for what the model asks for, also of agents
@@ -42,8 +43,8 @@ const PermissionQuestion = reservedName + "permission"
 //
 // A call that is denied, or that a person refuses, is an error result, which the model reads
 // with the person's reason. One for which a person is to be asked waits as [Ask] does, and other
-// calls go on. Where the tool or the arguments are others once the answer is there, because a
-// hook changed them, it is asked anew.
+// calls go on. If a hook changes the tool or the arguments after the approval, or the tool changes
+// its description or schema, Braid asks again.
 //
 // A call that had begun when its driver died goes by the log: it was permitted then.
 func Permit(p Permissions) Part {
@@ -235,9 +236,9 @@ func (d *driver) permit(s *Scope, o *decided) {
 		return
 	}
 	grant := Grant{
-		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, Args: exact,
+		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: toolHash(o.tool), Args: exact,
 	}
-	if i := slices.IndexFunc(permits, func(q *question) bool { return q.Tool == tool && same(q.Args, exact) }); i >= 0 {
+	if i := slices.IndexFunc(permits, grant.answers); i >= 0 {
 		o.heed(permits[i], grant, asking)
 		return
 	}
@@ -249,7 +250,13 @@ func (d *driver) permit(s *Scope, o *decided) {
 	}
 	c.questions.add(&q, len(c.questions.answered))
 	last := &c.questions.asked[len(c.questions.asked)-1]
-	last.Tool, last.Args = tool, args
+	last.Tool, last.Args, last.ToolHash = tool, args, grant.ToolHash
+}
+
+// answers reports whether a question was about this very call. A question without a hash comes from an
+// earlier version. It is about no call: nobody knows what the tool said of itself then.
+func (g *Grant) answers(q *question) bool {
+	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
 }
 
 // heed does what a person has said.
@@ -278,7 +285,7 @@ func (o *decided) heed(q *question, grant Grant, asking []*policy) {
 		return // what is to hold longer holds for what was asked
 	}
 	if a.AnyArgs {
-		grant.Args = nil
+		grant.Args, grant.AnyArgs = nil, true
 	}
 	grant.By, grant.At = q.by, time.Now()
 	switch a.Lasts {

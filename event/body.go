@@ -394,6 +394,8 @@ type Asked struct {
 	Call string          `json:"call,omitempty"`
 	Tool string          `json:"tool,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
+	// ToolHash is a hash of what the tool said of itself when it asked. A permission is bound to it.
+	ToolHash string `json:"tool_hash,omitempty"`
 	// Expires is when the question closes by itself; zero means never.
 	Expires time.Time `json:"expires,omitzero"`
 }

@@ -73,6 +73,7 @@ func (w *encoder) asked(b *Asked) {
 	w.strOpt(`"call":`, b.Call)
 	w.strOpt(`"tool":`, b.Tool)
 	w.rawOpt(`"args":`, b.Args)
+	w.strOpt(`"tool_hash":`, b.ToolHash)
 	w.timeOpt(`"expires":`, b.Expires)
 	w.end()
 }
@@ -101,6 +102,8 @@ func (r *decoder) asked() *Asked {
 			b.Tool = r.String()
 		case "args":
 			b.Args = r.raw()
+		case "tool_hash":
+			b.ToolHash = r.String()
 		case "expires":
 			b.Expires = r.time()
 		default:

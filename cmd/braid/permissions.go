@@ -154,7 +154,7 @@ func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
 			continue
 		}
 		args := "whatever the arguments"
-		if g.Args != nil {
+		if !g.AnyArgs {
 			args = string(g.Args)
 		}
 		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", grantID(g), cleanLine(g.Tool), cleanLine(args), g.At.Local().Format(time.DateTime))
@@ -169,7 +169,7 @@ func (p *process) listGrants(kept *fileGrants, asJSON bool) error {
 // grantID names a grant, to type the beginning of.
 func grantID(g *braid.Grant) string {
 	h := sha256.New()
-	for _, part := range []string{g.Tenant, g.User, g.Agent, g.Tool, string(g.Args)} {
+	for _, part := range []string{g.Tenant, g.User, g.Agent, g.Tool, g.ToolHash, string(g.Args)} {
 		h.Write(append([]byte(part), 0))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6])
@@ -186,6 +186,9 @@ type fileGrants struct {
 const grantsFile = "permissions.json"
 
 func grantsIn(data string) *fileGrants { return &fileGrants{file: filepath.Join(data, grantsFile)} }
+
+// grantsVersion is the form of the file that this program writes.
+const grantsVersion = 2
 
 // keptGrantList is the file.
 type keptGrantList struct {
@@ -209,17 +212,20 @@ func (f *fileGrants) read() ([]braid.Grant, error) {
 		return fault(event.ErrInvalid, "the file of what is allowed for always is damaged",
 			"remove "+grantsFile+" in the data folder; you are asked again then")
 	}
-	if list.Version != 1 {
-		return fault(event.ErrNewer, "what is allowed for always was written by a newer braid", "use that one")
+	switch list.Version {
+	case grantsVersion:
+		return list.Grants, nil
+	case 1: // its grants are not bound to what the tools say of themselves: each is asked for once more
+		return nil, nil
 	}
-	return list.Grants, nil
+	return fault(event.ErrNewer, "what is allowed for always was written by a newer braid", "use that one")
 }
 
 func (f *fileGrants) write(list []braid.Grant) error {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
 	enc.SetEscapeHTML(false) // arguments are compared as they stand
-	if err := enc.Encode(keptGrantList{1, list}); err != nil {
+	if err := enc.Encode(keptGrantList{grantsVersion, list}); err != nil {
 		return err
 	}
 	fault, dir := cannotKeep, filepath.Dir(f.file)
@@ -333,10 +339,17 @@ func permitParts(s *settings, life string) []braid.Part {
 	if len(p.Allow)+len(p.Ask)+len(p.Deny) == 0 {
 		return nil
 	}
-	if !s.Ephemeral && s.Data != "" {
-		p.Grants = lifeGrants{grantsIn(s.Data), life}
-	}
+	p.Grants = keptGrants(s, life)
 	return []braid.Part{braid.Permit(p)}
+}
+
+// keptGrants gives the store of what users allow for always, bound to the life of the tenant whose agent
+// it is. It is nil without a data folder: then a permission lasts as long as the agent.
+func keptGrants(s *settings, life string) braid.Grants {
+	if s.Ephemeral || s.Data == "" {
+		return nil
+	}
+	return lifeGrants{grantsIn(s.Data), life}
 }
 
 // idlePatterns are those that hold nothing back, because no tool is called so.
@@ -381,8 +394,8 @@ func parsePermission(line string) (any, error) {
 
 // said is a yes that holds for more than the question to which it was said.
 type said struct {
-	tool, prompt string
-	args         json.RawMessage
+	tool, hash, prompt string
+	args               json.RawMessage
 }
 
 // lasting adds an answer to those that hold for more.
@@ -391,7 +404,7 @@ func lasting(list []said, q *event.Asked, value any) []said {
 	if q.Name != braid.PermissionQuestion || !ok || a.Lasts == "" {
 		return list
 	}
-	one := said{tool: q.Tool, prompt: q.Prompt}
+	one := said{tool: q.Tool, hash: q.ToolHash, prompt: q.Prompt}
 	if !a.AnyArgs {
 		one.args = q.Args
 	}
@@ -401,6 +414,6 @@ func lasting(list []said, q *event.Asked, value any) []said {
 // coveredBy answers a question that was asked at the same time as one whose yes holds for it, too.
 func coveredBy(list []said, q *event.Asked) (any, bool) {
 	return true, q.Name == braid.PermissionQuestion && slices.ContainsFunc(list, func(s said) bool {
-		return s.tool == q.Tool && s.prompt == q.Prompt && (s.args == nil || bytes.Equal(s.args, q.Args))
+		return s.tool == q.Tool && s.hash == q.ToolHash && s.prompt == q.Prompt && (s.args == nil || bytes.Equal(s.args, q.Args))
 	})
 }

@@ -39,11 +39,11 @@ func TestGrantsInAFile(t *testing.T) {
 		is(false, other)
 	}
 	wide := call
-	wide.Args, wide.Tool = nil, "mv"
+	wide.Args, wide.AnyArgs, wide.Tool = nil, true, "mv"
 	if err := grantsIn(dir).Grant(ctx, wide); err != nil {
 		t.Fatal(err)
 	}
-	wide.Args = json.RawMessage(`{"any":1}`)
+	wide.Args, wide.AnyArgs = json.RawMessage(`{"any":1}`), false
 	is(true, wide)
 	if info, err := os.Stat(dir + "/" + grantsFile); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
@@ -68,7 +68,7 @@ func TestGrantsInAFile(t *testing.T) {
 	}
 	is(false, wide)
 
-	for text, kind := range map[string]event.ErrorKind{`{`: event.ErrInvalid, `{"version":2}`: event.ErrNewer} {
+	for text, kind := range map[string]event.ErrorKind{`{`: event.ErrInvalid, `{"version":3}`: event.ErrNewer} {
 		if err := os.WriteFile(dir+"/"+grantsFile, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

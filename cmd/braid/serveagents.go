@@ -189,7 +189,7 @@ func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agen
 		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
 	}
 	parts = append(parts, permitParts(s, a.lifeOf(&r))...)
-	return a.make(ctx, cmp.Or(r.ID, agentName), &r.AgentOptions, r.Skills, parts)
+	return a.make(ctx, cmp.Or(r.ID, agentName), a.lifeOf(&r), &r.AgentOptions, r.Skills, parts)
 }
 
 // lifeOf is the life that the grants of a run's tenant are bound to. The default tenant of a data folder
@@ -201,8 +201,8 @@ func (a *agents) lifeOf(r *service.AgentRequest) string {
 	return r.Life
 }
 
-// make makes an agent, and those that it has as tools.
-func (a *agents) make(ctx context.Context, name string, o *service.AgentOptions, prefer []string, parts []braid.Part) (*braid.Agent, error) {
+// make makes an agent, and those that it has as tools. What is allowed for always is bound to life.
+func (a *agents) make(ctx context.Context, name, life string, o *service.AgentOptions, prefer []string, parts []braid.Part) (*braid.Agent, error) {
 	s := &a.cfg.settings
 	model, err := a.open(ctx, o.Model, o.Own)
 	if err != nil {
@@ -220,7 +220,7 @@ func (a *agents) make(ctx context.Context, name string, o *service.AgentOptions,
 	}
 	for i := range o.Permissions {
 		p := &o.Permissions[i]
-		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny}))
+		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, Grants: keptGrants(s, life)}))
 	}
 	given, works, err := a.given(o, prefer)
 	if err != nil {
@@ -229,7 +229,7 @@ func (a *agents) make(ctx context.Context, name string, o *service.AgentOptions,
 	parts = append(parts, given...)
 	for _, tool := range slices.Sorted(maps.Keys(o.SubAgents)) {
 		sub := o.SubAgents[tool]
-		below, err := a.make(ctx, tool, sub, nil, nil)
+		below, err := a.make(ctx, tool, life, sub, nil, nil)
 		if err != nil {
 			return nil, err
 		}
