@@ -234,6 +234,16 @@ type Verified struct {
 	Entries int64  `json:"entries"`
 	Broken  int64  `json:"broken_at,omitempty"`
 	Head    []byte `json:"head,omitempty"`
+	// Erased lists audits that were erased although no tenant was.
+	Erased []Erasure `json:"erased,omitempty"`
+}
+
+// Erasure says that an audit was erased, and what the hash of its last entry was.
+type Erasure struct {
+	Tenant  string    `json:"tenant"`
+	Time    time.Time `json:"time"`
+	Entries int64     `json:"entries"`
+	Head    []byte    `json:"head"`
 }
 
 // ListOptions say what of a list is wanted, and in which order.
@@ -369,6 +379,8 @@ type Erased struct {
 	Models        int64 `json:"models"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
+	// AuditHead is the hash of the audit's last entry; empty where there was none.
+	AuditHead []byte `json:"audit_head,omitempty"`
 }
 
 // EraseTenant removes everything that there is of a tenant that is not active: [event.ErrConflict]

@@ -219,8 +219,10 @@ func TestAdminTypesHoldAll(t *testing.T) {
 		Tenant: "a", Seq: 1, Time: now, By: directory.By{Tenant: "b", Key: "c", User: "d", Operator: true}, Action: "e", Object: "f",
 		Detail: json.RawMessage(`{"g":1}`), Hash: []byte("h"),
 	})
-	same[client.Erased](t, directory.Erased{Conversations: 1, Agents: 2, Models: 3, Keys: 4, AuditEntries: 5})
-	same[client.Verified](t, directory.Verified{Entries: 1, Broken: 2, Head: []byte("a")})
+	same[client.Erased](t, directory.Erased{Conversations: 1, Agents: 2, Models: 3, Keys: 4, AuditEntries: 5, AuditHead: []byte("a")})
+	same[client.Verified](t, directory.Verified{Entries: 1, Broken: 2, Head: []byte("a"), Erased: []directory.Erasure{{
+		Tenant: "b", Time: now, Entries: 3, Head: []byte("c"),
+	}}})
 	model := directory.Model{
 		Tenant: "a", ID: "b", Status: directory.Active, Provider: "c", Name: "d", Region: "e", Aliases: []string{"f"},
 		Credential: directory.Credential{Env: "g", Ends: "h"}, Revision: 1, Created: now, Updated: now,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -424,11 +425,23 @@ func (a *admin) verifyAudit(ctx context.Context, _ string) error {
 	switch {
 	case a.in.on("json"):
 		err = a.showOne(v)
-	case v.Broken == 0:
+	case v.Broken == 0 && len(v.Erased) == 0:
 		err = a.p.print(fmt.Sprintf("%d entries, all as they were written; the last hash is %x\n", v.Entries, v.Head))
 	}
-	if err != nil || v.Broken == 0 {
+	switch {
+	case err != nil:
 		return err
+	case len(v.Erased) > 0:
+		e := &v.Erased[0]
+		return &event.Error{
+			Kind: event.ErrConflict,
+			Message: fmt.Sprintf("the audit of tenant %s with %d entries was erased at %s, and the operator's audit does not say so",
+				e.Tenant, e.Entries, e.Time.UTC().Format(time.RFC3339)),
+			Hint: "find out who has written to the database with the server's role, and take the entries from a backup; their last hash is " +
+				hex.EncodeToString(e.Head),
+		}
+	case v.Broken == 0:
+		return nil
 	}
 	return &event.Error{
 		Kind: event.ErrConflict, Message: fmt.Sprintf("entry %d of the audit is not as it was written, or not there", v.Broken),

@@ -199,18 +199,32 @@ func (db *DB) Changes(ctx context.Context) (count int64, err error) {
 	return count, fault("directory", err)
 }
 
-// EraseAudit removes the audit of the transaction's tenant, which must not be active, and says
-// how many entries it had. On PostgreSQL this is the one way in which entries go.
-func (x *Tx) EraseAudit(tenant string) (entries int64, err error) {
+// EraseAudit removes the audit of the transaction's tenant, which must not be active, together with the
+// tenant's row. It returns how many entries there were, and the hash of the last one. On PostgreSQL this is
+// the one way in which entries go. It leaves a row in audit_erasure that no server can change or remove.
+func (x *Tx) EraseAudit(tenant string) (entries int64, head []byte, err error) {
+	if _, err = x.Get(`SELECT hash FROM audit WHERE tenant = ? ORDER BY seq DESC LIMIT 1`, []any{tenant}, &head); err != nil {
+		return 0, nil, err
+	}
 	if x.db.shared {
 		_, err = x.Get(`SELECT erase_audit(?)`, []any{tenant}, &entries)
-		return entries, err
+		return entries, head, err
 	}
 	if entries, err = x.Exec(`DELETE FROM audit WHERE tenant = ?`, tenant); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	_, err = x.Exec(`DELETE FROM audit_head WHERE tenant = ?`, tenant)
-	return entries, err
+	if entries > 0 {
+		_, err = x.Exec(`INSERT INTO audit_erasure (tenant, at, entries, head) VALUES (?, ?, ?, ?)`, tenant, Micros(Now()), entries, head)
+		if err != nil {
+			return 0, nil, err
+		}
+	}
+	for _, statement := range []string{`DELETE FROM audit_head WHERE tenant = ?`, `DELETE FROM tenant WHERE id = ?`} {
+		if _, err = x.Exec(statement, tenant); err != nil {
+			return 0, nil, err
+		}
+	}
+	return entries, head, nil
 }
 
 // marks gives the statement with the marks that the database wants.

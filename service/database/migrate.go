@@ -147,6 +147,7 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		`SELECT, INSERT, DELETE ON agent_version`,
 		`SELECT, INSERT, UPDATE ON audit_head`,
 		`SELECT, INSERT ON audit`,
+		`SELECT ON audit_erasure`,
 		`SELECT, UPDATE (n) ON change`,
 		`EXECUTE ON FUNCTION tenant_of_key(text), erase_audit(text)`,
 	} {

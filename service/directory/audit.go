@@ -163,18 +163,32 @@ type Verified struct {
 	// Head is the hash of the last entry. Who keeps it elsewhere also notices an audit that was
 	// written anew as a whole.
 	Head []byte `json:"head,omitempty"`
+	// Erased lists audits that were erased although no tenant was: the operator's audit has no entry about it.
+	// For a tenant it lists the erasures of its own audit, for the operator those of all tenants.
+	Erased []Erasure `json:"erased,omitempty"`
 }
+
+// OK reports whether nothing is wrong with the audit.
+func (v *Verified) OK() bool { return v.Broken == 0 && len(v.Erased) == 0 }
 
 // verifyAtOnce is how many entries are read in one transaction.
 const verifyAtOnce = 1000
 
 // VerifyAudit looks through a tenant's audit, or the operator's own for "", for entries that
-// were changed, taken out, added or moved.
+// were changed, taken out, added or moved, and for audits that were erased without their tenant.
 func (d *Directory) VerifyAudit(ctx context.Context, tenant string) (v Verified, err error) {
 	const op = "verify audit"
 	if tenant != "" && !isSlug(tenant) {
 		return v, notFound(op, "tenant")
 	}
+	if v, err = d.verifyChain(ctx, op, tenant); err != nil {
+		return v, err
+	}
+	v.Erased, err = d.unrecordedErasures(ctx, op, tenant)
+	return v, err
+}
+
+func (d *Directory) verifyChain(ctx context.Context, op, tenant string) (v Verified, err error) {
 	for {
 		var last int64
 		var head []byte

@@ -15,6 +15,8 @@ type Erased struct {
 	Models        int64 `json:"models"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
+	// AuditHead is the hash of the last entry of the audit; empty where there was none.
+	AuditHead []byte `json:"audit_head,omitempty"`
 }
 
 // EraseTenant removes everything that the database has of a tenant: what is known of its
@@ -59,10 +61,7 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 				return err
 			}
 		}
-		if e.AuditEntries, err = tx.EraseAudit(id); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(`DELETE FROM tenant WHERE id = ?`, id); err != nil {
+		if e.AuditEntries, e.AuditHead, err = tx.EraseAudit(id); err != nil {
 			return err
 		}
 		if err := tx.For(""); err != nil {
@@ -71,7 +70,7 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 		if err := forgetRepeats(tx, "", "tenant/"+id); err != nil {
 			return err
 		}
-		return record(tx, "", by, "tenant.erase", "tenant/"+id, e)
+		return record(tx, "", by, erasing, "tenant/"+id, e)
 	})
 	if err != nil {
 		return Erased{}, err

@@ -104,8 +104,9 @@ func erasure(t *testing.T, h Harness) {
 	_, err = d.EraseTenant(ctx, Operator(), "acme")
 	want(t, "an active tenant", err, event.ErrConflict, "TENANT_ACTIVE")
 	idle(t, d, "acme")
+	head := must[directory.Verified](t)(d.VerifyAudit(ctx, "acme")).Head
 	got := must[directory.Erased](t)(d.EraseTenant(ctx, Operator(), "acme"))
-	if diff := cmp.Diff(directory.Erased{Agents: 1, Models: 1, Keys: 1, AuditEntries: 5}, got); diff != "" {
+	if diff := cmp.Diff(directory.Erased{Agents: 1, Models: 1, Keys: 1, AuditEntries: 5, AuditHead: head}, got); diff != "" {
 		t.Error(diff)
 	}
 	_, err = d.EraseTenant(ctx, Operator(), "acme")
@@ -122,6 +123,9 @@ func erasure(t *testing.T, h Harness) {
 	}
 	if v := must[directory.Verified](t)(d.VerifyAudit(ctx, "acme")); v.Entries != 0 || v.Broken != 0 {
 		t.Errorf("its audit is %+v", v)
+	}
+	if v := must[directory.Verified](t)(d.VerifyAudit(ctx, "")); !v.OK() {
+		t.Errorf("after an erasure the operator's audit is %+v", v)
 	}
 	// Others are as they were, and the name is free: of nobody's past.
 	must[directory.Agent](t)(d.Agent(ctx, "zeta", "helper", 0))

@@ -1,0 +1,73 @@
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/service/database"
+)
+
+// Erasure says that an audit was erased. On PostgreSQL the servers' role can neither change nor remove
+// the record of it.
+type Erasure struct {
+	Tenant  string    `json:"tenant"`
+	Time    time.Time `json:"time"`
+	Entries int64     `json:"entries"`
+	// Head is the hash of the last entry that was erased.
+	Head []byte `json:"head"`
+}
+
+// erasing is the action of the operator's entry about a tenant that was erased.
+const erasing = "tenant.erase"
+
+// unrecordedErasures returns the erasures of a tenant's audit, or of all for "", that no entry of the
+// operator's audit tells about.
+func (d *Directory) unrecordedErasures(ctx context.Context, op, tenant string) (list []Erasure, err error) {
+	statement, args := `SELECT tenant, at, entries, head FROM audit_erasure`, []any{}
+	if tenant != "" {
+		statement, args = statement+` WHERE tenant = ?`, []any{tenant}
+	}
+	err = d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
+		list = nil
+		return tx.List(statement+` ORDER BY id`, args, func(scan func(...any) error) error {
+			var e Erasure
+			var at int64
+			err := scan(&e.Tenant, &at, &e.Entries, &e.Head)
+			e.Time = database.Time(at)
+			list = append(list, e)
+			return err
+		})
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	recorded, err := d.recordedErasures(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(e Erasure) bool { return recorded[erasedAudit{"tenant/" + e.Tenant, string(e.Head)}] }), nil
+}
+
+// erasedAudit names an audit by the tenant and its last hash.
+type erasedAudit struct{ object, head string }
+
+// recordedErasures returns the erasures that the operator's audit has entries about.
+func (d *Directory) recordedErasures(ctx context.Context, op string) (recorded map[erasedAudit]bool, err error) {
+	err = d.db.Read(ctx, op, "", func(tx *database.Tx) error {
+		recorded = make(map[erasedAudit]bool)
+		return tx.List(`SELECT object, detail FROM audit WHERE tenant = ? AND action = ?`, []any{"", erasing}, func(scan func(...any) error) error {
+			var object, detail string
+			if err := scan(&object, &detail); err != nil {
+				return err
+			}
+			var e Erased
+			if json.Unmarshal([]byte(detail), &e) == nil {
+				recorded[erasedAudit{object, string(e.AuditHead)}] = true
+			}
+			return nil
+		})
+	})
+	return recorded, err
+}
