@@ -169,7 +169,7 @@ func TestDeletedElsewhereWhileARunComesIn(t *testing.T) {
 					if err != nil || !errors.Is(deleted, event.ErrLocked) {
 						t.Fatalf("deleted: %v, started: %v", deleted, err)
 					}
-					watcher := here.followAfter(t, conv, started.After)
+					watcher := here.followRun(t, conv, started.After, started.Run.ID)
 					if err := here.CancelRun(t.Context(), ann, conv, started.Run.ID); err != nil {
 						t.Fatal(err)
 					}

@@ -37,10 +37,12 @@ type reader struct {
 // follow reads until the run's end, or an error.
 func (h *house) follow(t *testing.T, conv string) *reader {
 	t.Helper()
-	return h.followAfter(t, conv, 0)
+	return h.followRun(t, conv, 0, "")
 }
 
-func (h *house) followAfter(t *testing.T, conv string, after int64) *reader {
+// followRun follows a conversation until the run has ended, or any one where none is named. Started.After may
+// lie before the end of an earlier run.
+func (h *house) followRun(t *testing.T, conv string, after int64, run string) *reader {
 	t.Helper()
 	f, err := h.Follow(t.Context(), ann, conv, after)
 	if err != nil {
@@ -62,7 +64,7 @@ func (h *house) followAfter(t *testing.T, conv string, after int64) *reader {
 					continue
 				}
 				r.events, r.at = append(r.events, *item.Event), append(r.at, time.Now())
-				if _, ok := item.Event.Body.(*event.RunEnded); ok {
+				if _, ok := item.Event.Body.(*event.RunEnded); ok && (run == "" || run == item.Event.Run) {
 					return
 				}
 			}
