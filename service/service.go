@@ -154,6 +154,9 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
+// Shared reports whether other processes serve the same journal and rows; see [Options].
+func (s *Service) Shared() bool { return s.options.Shared }
+
 // Load says how many runs are being driven here, and how many are queued behind them.
 func (s *Service) Load() (running, queued int) { return s.engine.Load() }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/braidrun/braid/console"
 	"github.com/braidrun/braid/event"
@@ -32,6 +33,10 @@ var agentcoreFlags = []flagSpec{
 	{name: "agentcore", help: "answer as a program inside Amazon Bedrock AgentCore does, and as its front door (" + agentcoreAddr + ")"},
 	{name: "agentcore-arn", value: "ARN", help: "the runtime that the front door leads to; it is printed at the start"},
 	{name: "agentcore-also", value: "LIST", help: "what streams have beside what is always in them: data, tool_use, ascii"},
+	{
+		name: "agentcore-grace", value: "TIME",
+		help: "how long a run goes on after its reader left, for an SDK that repeats its request (10s); 0 ends it at once",
+	},
 	{name: "trust-platform", help: "ask for no token: inside AgentCore Runtime alone, where the platform has done so"},
 }
 
@@ -53,6 +58,11 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	var err error
 	if o.Stream, err = agentcore.ParseStream(words(in.flags["agentcore-also"])); err != nil {
 		return err
+	}
+	if text := in.flags["agentcore-grace"]; text != "" {
+		if o.Grace, err = parseGrace(text); err != nil {
+			return err
+		}
 	}
 	if in.on("trust-platform") {
 		if h.base != "" {
@@ -83,6 +93,18 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	// Before the service is drained nothing may wait for it.
 	h.undo = append(h.undo, func() error { return handler.Close(context.Background()) })
 	return nil
+}
+
+// parseGrace reads how long a run goes on without a reader; 0 is not at all.
+func parseGrace(text string) (time.Duration, error) {
+	d, err := parseTime(text)
+	if err != nil {
+		return 0, invalid("write it as 10s or 1m, or 0 for none", "--agentcore-grace: %q %s", fit(text, 40), err)
+	}
+	if d == 0 {
+		return -1, nil
+	}
+	return d, nil
 }
 
 // withPage puts the page for people before the server's own paths, below the same base. It

@@ -2,7 +2,6 @@ package agentcore
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -146,11 +145,6 @@ func (x *exchange) retryID() string { return x.r.Header.Get(retryHeader) }
 
 // conversation is the name that the session has in the service.
 func (x *exchange) conversation() string { return "agentcore session " + x.session }
-
-// context is for what must happen although the caller has gone.
-func (x *exchange) context() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(x.r.Context()), 10*time.Second)
-}
 
 // head sends the status, once.
 func (x *exchange) head(status int) {

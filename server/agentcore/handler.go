@@ -64,6 +64,10 @@ type Options struct {
 	// WriteTime is how long one write to a reader may take before the reader counts as
 	// gone; 0 means [DefaultWriteTime].
 	WriteTime time.Duration
+	// Grace is how long a run goes on after its last reader left, if the invocation had an amz-sdk-invocation-id:
+	// an SDK that repeats it meanwhile reads on. 0 means [DefaultGrace], less means none. A run whose
+	// invocation had no such id is cancelled at once.
+	Grace time.Duration
 	// Observe is told of each request that was answered; nil means nobody. The route is
 	// never what the caller wrote.
 	Observe func(method, route string, status int, took time.Duration)
@@ -77,6 +81,7 @@ const (
 	DefaultBodyBytes = 100 << 20
 	DefaultBodyTime  = 2 * time.Minute
 	DefaultWriteTime = 60 * time.Second
+	DefaultGrace     = 10 * time.Second
 )
 
 // Handler answers AgentCore's requests. It is safe for concurrent use.
@@ -89,6 +94,8 @@ type Handler struct {
 	cross   ownhost.Cross
 	health  health
 	readers door.Readers
+	// id distinguishes handlers that share a database.
+	id string
 	// own is set where the service is the handler's.
 	own bool
 	// behind are runs that go on although their request was answered.
@@ -118,13 +125,16 @@ func New(o Options) (*Handler, error) {
 	if o.WriteTime <= 0 {
 		o.WriteTime = DefaultWriteTime
 	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Door == nil {
 		o.Door = door.New(o.Token, o.Tenant, nil)
 	}
-	h := &Handler{options: o, service: o.Service, log: o.Log, entry: o.Door, cross: crossing(o.Origins)}
+	h := &Handler{options: o, service: o.Service, log: o.Log, entry: o.Door, cross: crossing(o.Origins), id: newUUID()}
 	h.health.custom = o.Health
 	h.health.at = time.Now()
 	if o.Runtime != "" {
@@ -143,9 +153,10 @@ func wrong(message, hint string) error {
 }
 
 // Close waits for what goes on behind answered requests, as long as ctx lasts, and drains
-// the service where [ForAgent] made it.
+// the service where [ForAgent] made it. A run whose reader may still come back is not cancelled.
 func (h *Handler) Close(ctx context.Context) error {
 	h.end()
+	h.readers.Close()
 	var err error
 	if h.own {
 		err = h.service.Drain(ctx)

@@ -1,7 +1,9 @@
 package agentcore
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -74,6 +76,10 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if len(in.answers) > 0 {
 		return x.answer(ctx, conv.ID, in)
 	}
+	if i := slices.IndexFunc(conv.Open, func(r journal.Run) bool { return !repeats(r.Key, in.run.Key) }); i >= 0 {
+		done := x.h.readers.Want(conv.Open[i].ID) // its reader may have gone on to this request
+		defer done()
+	}
 	if conv.Status == event.RunWaiting && in.run.Key == "" { // with a key it may be that very run
 		if err := x.waits(ctx, conv.ID); err != nil {
 			return nil, err
@@ -90,10 +96,13 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTurn(x, conv.ID, started.Run.ID, in.stream)
+	t := newTurn(x, conv.ID, started.Run.ID, in)
 	t.follower = started.Follower
 	if t.follower == nil { // the run was there: all of it is told again
 		t.asked = true
+		if err := t.takeOver(ctx); err != nil {
+			return nil, err
+		}
 		t.follower, err = x.h.service.Follow(ctx, x.who.Principal, conv.ID, 0)
 	}
 	if err != nil {
@@ -119,6 +128,12 @@ func (x *exchange) waits(ctx context.Context, conv string) error {
 	}
 }
 
+// repeats reports whether a run's key is that of an invocation's id, in its first use or a later one.
+func repeats(key, id string) bool {
+	rest, ok := strings.CutPrefix(key, id)
+	return ok && id != "" && (rest == "" || strings.HasPrefix(rest, again))
+}
+
 // start has a run accepted. A key that was used more than ten minutes ago is a new one.
 func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.Started, error) {
 	s := x.h.service
@@ -132,10 +147,7 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	if listErr != nil {
 		return started, listErr
 	}
-	same := slices.DeleteFunc(runs, func(r journal.Run) bool {
-		rest, ok := strings.CutPrefix(r.Key, key)
-		return !ok || rest != "" && !strings.HasPrefix(rest, again)
-	})
+	same := slices.DeleteFunc(runs, func(r journal.Run) bool { return !repeats(r.Key, key) })
 	if len(same) == 0 {
 		return started, err
 	}
@@ -150,31 +162,38 @@ func (x *exchange) start(ctx context.Context, conv string, in *asked) (service.S
 	return started, err
 }
 
-// answer answers the session's run. Its stream tells what happens from there on.
+// answer answers the session's run. Its stream begins behind the answers.
 func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, error) {
 	s := x.h.service
 	open, err := s.Questions(ctx, x.who.Principal, conv)
 	if err != nil {
 		return nil, err
 	}
-	t := newTurn(x, conv, "", in.stream)
+	t := newTurn(x, conv, "", in)
 	t.asked, t.awaited = true, map[string]bool{}
+	var given []interruptResponse // that are not taken in yet
 	for _, a := range in.answers {
-		if !slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) || t.awaited[a.ID] {
-			return nil, &event.Error{
-				Kind: event.ErrInvalid, Message: "an answer is to no open interrupt", Hint: "each interruptId is good for one answer",
-			}
+		if t.awaited[a.ID] {
+			return nil, noInterrupt()
 		}
 		t.awaited[a.ID] = true
+		if slices.ContainsFunc(open, func(q question) bool { return q.Token == a.ID }) {
+			given = append(given, a)
+		}
 	}
 	at, err := t.prime(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if len(given) < len(in.answers) {
+		if err := x.answeredBefore(ctx, t, at, in, given); err != nil {
+			return nil, err
+		}
+	}
 	if t.follower, err = s.Follow(ctx, x.who.Principal, conv, at); err != nil {
 		return nil, err
 	}
-	for _, a := range in.answers {
+	for _, a := range given {
 		run, err := s.Answer(ctx, x.who.Principal, conv, a.ID, a.Response)
 		if err != nil {
 			t.follower.Close()
@@ -184,6 +203,56 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 	}
 	x.h.readers.Enter(t.run)
 	return t, nil
+}
+
+func noInterrupt() error {
+	return &event.Error{
+		Kind: event.ErrInvalid, Message: "an answer is to no open interrupt", Hint: "each interruptId is good for one answer",
+	}
+}
+
+// answeredBefore finds the answers that are not among given in the log, behind at: an SDK has sent them before,
+// as the same user. It sets the run that they went to. Answers that say something else, or that were given
+// longer ago than an SDK repeats a request, are refused.
+func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *asked, given []interruptResponse) error {
+	missing := map[string]json.RawMessage{}
+	for _, a := range in.answers {
+		if !slices.ContainsFunc(given, func(g interruptResponse) bool { return g.ID == a.ID }) {
+			missing[a.ID] = a.Response
+		}
+	}
+	for len(missing) > 0 {
+		events, err := x.h.service.Events(ctx, x.who.Principal, t.conv, at, primePage)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			at = e.Seq
+			b, ok := e.Body.(*event.Answered)
+			if !ok {
+				continue
+			}
+			said, known := missing[b.Token]
+			if !known {
+				continue
+			}
+			if in.run.Key == "" || b.By != x.who.User || time.Since(e.Time) >= retryTime || !sameJSON(b.Value, said) {
+				return noInterrupt()
+			}
+			t.run = e.Run
+			delete(missing, b.Token)
+		}
+		if len(events) == 0 {
+			return noInterrupt()
+		}
+	}
+	return nil
+}
+
+// sameJSON reports whether two values are the same but for white space.
+func sameJSON(a, b json.RawMessage) bool {
+	var one, other bytes.Buffer
+	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
 }
 
 // goOn answers at once; the run goes on, and keeps the machine alive until it is over.
@@ -231,17 +300,64 @@ func wantsJSON(r *http.Request) bool {
 	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/event-stream")
 }
 
-// leave cancels the run of a reader that has gone, unless others read it.
-func (x *exchange) leave(conv, run string, over bool) {
-	if last := x.h.readers.Leave(run); !last || over {
+// leave cancels a run whose last reader left before its end. If the invocation can be repeated, it first
+// waits for the one who repeats it.
+func (t *turn) leave() {
+	h, who, request, conv, run := t.x.h, t.x.who.Principal, t.x.id, t.conv, t.run
+	if t.over || t.broken {
+		h.readers.Leave(run)
 		return
 	}
-	ctx, stop := x.context()
-	defer stop()
-	if err := x.h.service.CancelRun(ctx, x.who.Principal, conv, run); err != nil && !errors.Is(err, event.ErrConflict) {
-		x.h.log.Warn("a run whose reader left could not be cancelled", "request", x.id, "run", run, "error", err)
+	gone := func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(h.ends), leaveTime)
+		defer stop()
+		if h.readElsewhere(ctx, who, conv, run) {
+			return
+		}
+		err := h.service.CancelRun(ctx, who, conv, run)
+		if err != nil && !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound) { // these two say that it has ended
+			h.log.Warn("a run whose reader left could not be cancelled", "request", request, "run", run, "error", err)
+		}
+	}
+	switch {
+	case t.keyed && h.options.Grace > 0:
+		h.readers.LeaveFor(run, h.options.Grace, gone)
+	case h.readers.Leave(run):
+		gone()
 	}
 }
+
+// readerLabel is the conversation's label for who of several servers reads the run of a repeated invocation: the
+// run and the server.
+const readerLabel = "agentcore_reader"
+
+// takeOver tells other servers that the run is read here: the one that it was read at before must not cancel it.
+func (t *turn) takeOver(ctx context.Context) error {
+	s := t.x.h.service
+	if !s.Shared() || !t.keyed {
+		return nil
+	}
+	_, err := s.UpdateConversation(ctx, t.x.who.Principal, t.conv, service.Changes{
+		Metadata: map[string]string{readerLabel: t.run + " " + t.x.h.id},
+	})
+	return err
+}
+
+// readElsewhere reports whether another server has read the run since this one did.
+func (h *Handler) readElsewhere(ctx context.Context, who service.Principal, conv, run string) bool {
+	if !h.service.Shared() {
+		return false
+	}
+	c, err := h.service.GetConversation(ctx, who, conv)
+	if err != nil {
+		return false
+	}
+	reader, ok := strings.CutPrefix(c.Metadata[readerLabel], run+" ")
+	return ok && reader != h.id
+}
+
+// leaveTime bounds how long cancelling a run takes.
+const leaveTime = 10 * time.Second
 
 // stop ends a runtime session: what runs in it is cancelled, and the next invocation
 // begins anew, as on a machine that knows nothing.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
@@ -269,10 +270,10 @@ func TestSDKRetryRunsOnce(t *testing.T) {
 	}
 }
 
-// Whoever destroys the stream cancels the run.
+// Whoever destroys the stream cancels the run, once the time for coming back is over.
 func TestSDKDisconnectCancels(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
+	s := open(t, func(_ *service.Options, o *agentcore.Options) { o.Grace = time.Millisecond })
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	out, err := s.client(acme).InvokeAgentRuntime(ctx, invocation("slowly please"))

@@ -40,6 +40,8 @@ type turn struct {
 	open []event.Asked
 	// broken says that the service gave the reader up.
 	broken bool
+	// keyed says that the invocation has an id by which an SDK can repeat it.
+	keyed bool
 }
 
 // turnPage is how many events are taken at a time; what is ready behind them goes into
@@ -55,21 +57,32 @@ const (
 // of it waits now.
 const waitPoll = 100 * time.Millisecond
 
-func newTurn(x *exchange, conv, run string, s Stream) *turn {
-	return &turn{x: x, conv: conv, run: run, encoder: wire.Encoder{ASCII: s.ASCII, Copies: s.Data, Announce: s.ToolUse}}
+func newTurn(x *exchange, conv, run string, in *asked) *turn {
+	s := in.stream
+	return &turn{
+		x: x, conv: conv, run: run, keyed: in.run.Key != "",
+		encoder: wire.Encoder{ASCII: s.ASCII, Copies: s.Data, Announce: s.ToolUse},
+	}
 }
 
-// prime tells the encoder of what the reader has of the run that waits. It gives the
-// place in the log up to which that is.
+// primePage is how many events are read at a time to find out what a reader has.
+const primePage = 512
+
+// prime gives the encoder what the reader has of the run that waits: all events before the first of the
+// answers that were just given. It returns the place in the log up to which that is.
 func (t *turn) prime(ctx context.Context) (at int64, err error) {
-	const page = 512
+	t.resumed = true
 	for {
-		events, err := t.x.h.service.Events(ctx, t.x.who.Principal, t.conv, at, page)
+		events, err := t.x.h.service.Events(ctx, t.x.who.Principal, t.conv, at, primePage)
 		if err != nil || len(events) == 0 {
-			t.resumed, t.last = true, at
+			t.last = at
 			return at, err
 		}
 		for _, e := range events {
+			if b, ok := e.Body.(*event.Answered); ok && t.awaited[b.Token] { // the request is repeated
+				t.last = at
+				return at, nil
+			}
 			t.encoder.Append(nil, e) // a run that has begun later leaves nothing of the one before
 			at = e.Seq
 		}
@@ -165,10 +178,10 @@ func (t *turn) look(ctx context.Context, buf []byte) ([]byte, error) {
 	return t.encoder.AppendInterrupted(buf), nil
 }
 
-// close frees the follower; where the reader has gone before the end the run is cancelled.
+// close frees the follower. If the reader left before the end, the run is cancelled.
 func (t *turn) close() {
 	t.follower.Close()
-	t.x.leave(t.conv, t.run, t.over || t.broken)
+	t.leave()
 }
 
 // stream sends server-sent events. Once its head is out no error is returned: what goes
