@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 )
 
 // Call is the running tool call. It is the context that the tool gets: values,
@@ -64,6 +65,9 @@ type seldom struct {
 	// call has found; see [SearchTools].
 	updates []stateUpdate
 	found   []string
+	// secrets are the run's, and progress is what the call has said last where the run has some.
+	secrets  map[string]secret.Secret
+	progress string
 }
 
 // rare gives what few calls have, to read. Where the call's tool may run, mu is held.
@@ -139,7 +143,7 @@ func (c *Call) progress(b *event.ToolProgress) {
 	}
 	if len(guards) > 0 {
 		s := sieve{ctx: c, guards: guards}
-		b = &event.ToolProgress{Call: b.Call, Tool: b.Tool, Text: s.text(b.Text), Data: s.json(b.Data)}
+		b = &event.ToolProgress{Call: b.Call, Tool: b.Tool, Text: s.text(c.goesOn(guards, b.Text)), Data: s.json(b.Data)}
 		if s.err != nil {
 			return
 		}

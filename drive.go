@@ -12,6 +12,7 @@ import (
 	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
 )
 
 // driver drives one run: it holds the lease, asks [Next] of each scope, writes
@@ -74,6 +75,10 @@ type driver struct {
 	trace    string
 	// given is the state that the caller gave the run; nil for none.
 	given map[string]json.RawMessage
+	// secrets are the run's, mask finds them, and masks is the mask as a guardrail. All are nil for none.
+	secrets map[string]secret.Secret
+	mask    *secret.Mask
+	masks   []guard
 
 	// work is what an engine gave the driver besides the run; poked rings when
 	// this process has left mail; gate is a simulation's.

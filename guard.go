@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 )
 
 // GuardPlace is where a guardrail looks.
@@ -34,8 +35,8 @@ const (
 // What was taken out never reaches the log, a stream, a model or a hook behind it, except [BeforeRun],
 // which sees the input first. What a hook changes passes the guardrails again; what [BeforeModel] puts into
 // a request, answers to questions and state pass none. An
-// [event.Redacted] that is Clean records under name where it was, and what the store keeps of a run's own input is erased with it. The live
-// pieces of answers are not shown where a guardrail looks at output: the whole answer comes at once.
+// [event.Redacted] that is Clean records under name where it was, but for summaries, and what the store keeps of a
+// run's own input is erased with it. The live pieces of answers are not shown where a guardrail looks at output: the whole answer comes at once.
 //
 // An error of check, or a panic, lets nothing pass: the run fails, the model's call fails,
 // or the tool's result is an error. The root agent's guardrails hold for all that work in its
@@ -58,7 +59,7 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 				return bad("a guardrail cannot look at "+quote(string(p)), "use GuardInput, GuardOutput or GuardResult")
 			}
 		}
-		a.guards = append(a.guards, guard{name, check, places})
+		a.guards = append(a.guards, guard{name: name, check: check, places: places})
 		return nil
 	})
 }
@@ -67,16 +68,21 @@ type guard struct {
 	name   string
 	check  func(ctx context.Context, text string) (string, error)
 	places []GuardPlace
+	// mask is set for the guardrail that hides the run's secrets, which has no check.
+	mask *secret.Mask
 }
 
 // guardsOf lists the guardrails that look at a place for what an agent does.
 func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guard {
-	if len(d.agent.guards) == 0 && len(agent.guards) == 0 {
+	if len(d.agent.guards) == 0 && len(agent.guards) == 0 && d.masks == nil {
 		return nil
 	}
 	all := d.agent.guards
 	if agent != d.agent {
 		all = slices.Concat(all, agent.guards)
+	}
+	if d.masks != nil {
+		all = slices.Concat(d.masks, all) // the others see no secrets
 	}
 	var list []guard
 	for _, g := range all {
@@ -85,6 +91,11 @@ func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guard {
 		}
 	}
 	return list
+}
+
+// foreign reports whether one of the guardrails is the program's own.
+func foreign(guards []guard) bool {
+	return slices.ContainsFunc(guards, func(g guard) bool { return g.mask == nil })
 }
 
 // sieve lets texts through guardrails, and knows what it has found.
@@ -101,6 +112,10 @@ func (s *sieve) text(text string) string {
 		g := &s.guards[i]
 		if text == "" || s.err != nil {
 			return text
+		}
+		if g.mask != nil {
+			text = g.mask.Hide(text)
+			continue
 		}
 		h := hook{call: func(ctx context.Context, _ hookEvent) (err error) {
 			passed, err := g.check(ctx, text)
@@ -216,19 +231,31 @@ func (s *sieve) block(b event.Block) event.Block {
 			return taken // a provider refuses thinking that it has not signed
 		}
 	case *event.ToolCall:
+		b = s.maskedCall(b)
 		args, invalid := s.json(b.Args), s.text(b.Invalid)
 		if string(args) != string(b.Args) || invalid != b.Invalid {
 			c := *b
 			c.Args, c.Invalid = args, invalid
 			return &c
 		}
+		return b
 	case *event.ToolResult:
 		return s.result(b)
+	case *event.Image:
+		data, url := s.masked(string(b.Data)), s.masked(b.URL)
+		if data != string(b.Data) || url != b.URL {
+			return &event.Image{MIME: b.MIME, Data: []byte(data), URL: url}
+		}
+	case *event.Media:
+		if url := s.masked(b.URL); url != b.URL {
+			return &event.Media{Media: b.Media, MIME: b.MIME, URL: url}
+		}
 	case *event.Document:
 		name, text := s.text(b.Name), s.text(b.Text)
-		if name != b.Name || text != b.Text {
+		data, url := s.masked(string(b.Data)), s.masked(b.URL)
+		if name != b.Name || text != b.Text || data != string(b.Data) || url != b.URL {
 			c := *b
-			c.Name, c.Text = name, text
+			c.Name, c.Text, c.Data, c.URL = name, text, []byte(data), url
 			return &c
 		}
 	case *event.Citation:
@@ -268,6 +295,9 @@ func (s *sieve) fault(err error) error {
 		changed := c.Message != e.Message || c.Hint != e.Hint
 		if e.Err != nil && s.text(e.Err.Error()) != e.Err.Error() {
 			c.Err, changed = nil, true
+			if !foreign(s.guards) { // the operator still learns what went wrong
+				c.Err = errors.New(s.text(e.Err.Error()))
+			}
 		}
 		if changed {
 			return &c
@@ -376,10 +406,12 @@ func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, er
 	}
 	for i := range asked {
 		q := asked[i]
-		if by[i], err = d.sift(guards, func(v *sieve) { q.Prompt, q.Payload = v.text(q.Prompt), v.json(q.Payload) }); err != nil {
+		if by[i], err = d.sift(guards, func(v *sieve) {
+			q.Prompt, q.Payload, q.Schema = v.text(q.Prompt), v.json(q.Payload), v.maskedJSON(q.Schema)
+		}); err != nil {
 			return nil, err
 		}
-		asked[i].Prompt, asked[i].Payload = q.Prompt, q.Payload
+		asked[i].Prompt, asked[i].Payload, asked[i].Schema = q.Prompt, q.Payload, q.Schema
 	}
 	return by, nil
 }
@@ -426,6 +458,7 @@ func (e *modelEnd) sift(ctx context.Context, guards []guard) {
 	s := sieve{ctx: ctx, guards: guards, by: e.siftedBy}
 	e.partial = s.blocks(e.partial)
 	if e.message != nil {
+		e.message.Response, e.message.Model = s.masked(e.message.Response), s.masked(e.message.Model)
 		if content := s.blocks(e.message.Content); len(content) != len(e.message.Content) || !slices.Equal(content, e.message.Content) {
 			if len(content) == 0 {
 				content = redactedContent

@@ -239,6 +239,9 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 	if guards := d.guardsOf(agent, GuardResult); len(guards) > 0 {
 		own.rarely().guards = guards
 	}
+	if len(d.secrets) > 0 {
+		own.rarely().secrets = d.secrets
+	}
 	own.questions.of = own
 	for _, q := range c.rare().asks {
 		if q.Name == PermissionQuestion {

@@ -299,6 +299,8 @@ func (d *driver) summarise(w *work) {
 		}
 	}()
 	runModel(w.within(d.ctx), w, &assembler{}, func(event.Body) bool { return d.ctx.Err() == nil })
+	guards := d.guardsOf(w.agent, GuardOutput)
+	d.siftAnswer(w.within(d.ctx), w, guards)
 	failpoint.Hit("compaction/summed")
 	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
@@ -306,10 +308,29 @@ func (d *driver) summarise(w *work) {
 	}
 	sum.broke = w.agent.tellCompaction(d.ctx, d.agent.limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
+	d.siftSummary(w, guards)
 	if sum.broke != nil {
 		sum.err = sum.broke
 	}
 	back = true
+}
+
+// siftSummary lets what the hooks have made of a summary pass the guardrails.
+func (d *driver) siftSummary(w *work, guards []guard) {
+	if len(guards) == 0 {
+		return
+	}
+	ctx, cancel := afterwards(w.within(d.ctx), d.agent.limits.Grace)
+	defer cancel()
+	s := sieve{ctx: ctx, guards: guards}
+	w.sum.summary = s.blocks(w.sum.summary)
+	w.sum.err = s.fault(w.sum.err)
+	switch {
+	case s.err != nil:
+		w.sum.summary, w.sum.err = nil, s.err
+	case len(w.sum.summary) == 0 && w.sum.err == nil:
+		w.sum.summary = redactedContent
+	}
 }
 
 // settleSummary folds the end of the model call for a summary.

@@ -45,7 +45,7 @@ func (d *driver) callAlone(w *work) {
 // prompt reports whether a model call ends as soon as the run is to stop: its model has promised
 // it, and nothing else that could be slow stands beside it.
 func (d *driver) prompt(w *work) bool {
-	return !d.hooked && Cancellable(w.model) && len(d.guardsOf(w.agent, GuardOutput)) == 0
+	return !d.hooked && Cancellable(w.model) && !foreign(d.guardsOf(w.agent, GuardOutput))
 }
 
 // callModel calls a model and the hooks after it.
@@ -60,10 +60,16 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 		}
 	}()
 	guards := d.guardsOf(w.agent, GuardOutput)
-	if len(guards) > 0 {
+	if foreign(guards) {
 		send = hushed(send)
 	}
-	runModel(ctx, w, a, send)
+	if d.mask == nil {
+		runModel(ctx, w, a, send)
+	} else {
+		v := veil{mask: d.mask, send: send}
+		runModel(ctx, w, a, v.pass)
+		w.lift(&v, a)
+	}
 	d.siftAnswer(ctx, w, guards)
 	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
 		w.tellAfterModel(ctx, list, d.agent.limits.Grace)

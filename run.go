@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
 )
 
 // Run answers input and gives the result. It is [Agent.Stream] read to its end.
@@ -80,6 +81,7 @@ type runOptions struct {
 	tenant     string
 	user       string
 	state      map[string]any
+	secrets    map[string]secret.Secret
 	given      map[string]json.RawMessage
 	policy     Policy
 	want       *answer
@@ -324,8 +326,14 @@ func (a *Agent) take(
 	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
 	d.private = private
 	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
+	d.secrets = o.secrets
 	if o.work != nil {
 		d.work = *o.work
+		d.secrets = o.work.Secrets
+	}
+	if len(d.secrets) > 0 {
+		d.mask = maskOf(d.secrets, d.work.Shown)
+		d.masks = maskGuard(d.mask)
 	}
 	undriven := errBrokenOff // until it is known better: a reader may panic
 	if list := a.hooks.on(pointAfterDrive); len(list) > 0 {

@@ -107,7 +107,7 @@ func (d *driver) settleTool(w *work) {
 		ended = &toolEnded{}
 		err = (&toolEnd{err: errStateChanged(bad)}).result(c, w.agent.limits.ResultBytes, &ended.result)
 	}
-	if changed := stateChange(c.writes); changed != nil {
+	if changed := stateChange(c.maskedWrites(d.mask)); changed != nil {
 		d.add(w.scope, w.step, w.attempt, changed)
 	}
 	if end.err != nil && d.cutOff() {

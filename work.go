@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
 )
 
 // Work is what an engine gives a drive besides the run. The zero value is right for
@@ -22,6 +23,10 @@ type Work struct {
 	Draining <-chan struct{}
 	// ForgetFailed does for this run what [ForgetFailed] does for an agent.
 	ForgetFailed bool
+	// Secrets are for this run what those of [WithSecrets] are.
+	Secrets map[string]secret.Secret
+	// Shown are the names of those Secrets that are none: tools read them, and nobody hides them.
+	Shown []string
 }
 
 // Drive drives a run that was admitted, in whatever state it is, under a lease of its

@@ -3,11 +3,9 @@ package secret
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"strings"
 )
 
@@ -57,34 +55,16 @@ func (s Secret) Equal(other Secret) bool {
 }
 
 // Hide puts [Redacted] in place of every occurrence of the value in text: for
-// what somebody else wrote and may have repeated it. A value of eight bytes or more is
-// also found where it is escaped as in an address, or stands in base64.
+// what somebody else wrote and may have repeated it. A value of [MaskFrom] bytes or more is
+// also found in the other forms that a [Mask] knows.
 func (s Secret) Hide(text string) string {
 	if s.value == nil {
 		return text
 	}
-	text = strings.ReplaceAll(text, *s.value, Redacted)
-	if len(*s.value) < 8 || len(text) < len(*s.value) {
-		return text // a short one is part of other words
+	if len(*s.value) < MaskFrom {
+		return strings.ReplaceAll(text, *s.value, Redacted)
 	}
-	for _, form := range s.forms() {
-		text = strings.ReplaceAll(text, form, Redacted)
-	}
-	return text
-}
-
-// forms are the value as it is written elsewhere. Base64 has three, by how many bytes stand
-// before it; letters at the ends in which there is something else are left out.
-func (s Secret) forms() []string {
-	list := []string{url.QueryEscape(*s.value), url.PathEscape(*s.value)}
-	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for n := range 3 {
-			all := make([]byte, n, n+len(*s.value))
-			all = append(all, *s.value...)
-			list = append(list, e.EncodeToString(all)[(n*8+5)/6:len(all)*8/6])
-		}
-	}
-	return list
+	return NewMask(s).Hide(text)
 }
 
 // String gives [Redacted], or "" where there is no value.

@@ -87,3 +87,9 @@ func Merge(places [][2]int) [][2]int {
 	}
 	return kept
 }
+
+// naming fits names of headers, variables and fields whose values are secrets.
+var naming = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|session|signature|token`)
+
+// Names reports whether a name of a header, a variable or a field says that its value is a secret.
+func Names(name string) bool { return naming.MatchString(name) }

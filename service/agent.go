@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -60,6 +61,7 @@ const (
 	keySkills   = reserved + "skills"
 	keyBody     = reserved + "body"
 	keyLife     = reserved + "life"
+	keyTokens   = reserved + "tokens"
 	agentOnTurn = "assistant"
 )
 
@@ -120,6 +122,9 @@ func (r *RunRequest) keep(body string) (map[string]string, error) {
 	}
 	if r.Trace != "" {
 		m[braid.TraceLabel] = r.Trace
+	}
+	if len(r.Tokens) > 0 {
+		m[keyTokens] = strconv.Itoa(len(r.Tokens))
 	}
 	m[keyBody] = body
 	return m, nil
@@ -194,22 +199,28 @@ func (m goneModel) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.
 // tokenBox holds the tokens of runs that are not over.
 type tokenBox struct {
 	mu   sync.Mutex
-	runs map[string]map[string]secret.Secret
+	runs map[string]runTokens
 }
 
-func (b *tokenBox) put(run string, tokens map[string]secret.Secret) {
-	if len(tokens) == 0 {
+// runTokens are the tokens of a run, and the names of those that are no secrets.
+type runTokens struct {
+	values map[string]secret.Secret
+	shown  []string
+}
+
+func (b *tokenBox) put(run string, tokens runTokens) {
+	if len(tokens.values) == 0 {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.runs == nil {
-		b.runs = make(map[string]map[string]secret.Secret)
+		b.runs = make(map[string]runTokens)
 	}
 	b.runs[run] = tokens
 }
 
-func (b *tokenBox) get(run string) map[string]secret.Secret {
+func (b *tokenBox) get(run string) runTokens {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.runs[run]

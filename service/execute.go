@@ -61,7 +61,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	}
 	run.User = cmp.Or(run.User, row.User) // a program without a user acts for the conversation's
 	x := s.contextOf(&run)
-	x.Tokens = r.Tokens
+	x.Tokens, x.Shown = r.Tokens, r.Shown
 	agent, first, err := s.ready(ctx, x, &row)
 	if err != nil {
 		return Started{}, err
@@ -110,6 +110,10 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 
 	// 4. The context: whose run it is, its turn, its session, its tokens.
 	x := s.contextOf(&row)
+	if len(x.Tokens) == 0 && row.Metadata[keyTokens] != "" {
+		s.log.Warn("a run goes on without its tokens, which were in the memory of the process that accepted it", "tenant", row.Tenant,
+			"conversation", row.Conversation, "run", row.ID)
+	}
 
 	// 5. The options, and the agent that is made with them. What was active when the run was
 	// accepted may not be any more.
@@ -127,6 +131,7 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 	defer messages.close()
 	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
 		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: true,
+		Secrets: x.Tokens, Shown: x.Shown,
 	})
 	if err != nil {
 		return engine.Outcome{}, err

@@ -41,8 +41,10 @@ type ExecutionContext struct {
 	// Limits are what the request and the service allow.
 	Limits       braid.Limits
 	OutputSchema json.RawMessage
-	// Tokens are in memory only: a run that another process goes on with has none.
+	// Tokens are in memory only: a run that another process goes on with has none. Shown are the names of those that
+	// are no secrets.
 	Tokens map[string]secret.Secret
+	Shown  []string
 }
 
 // contextOf reads of a run's row what stands in it.
@@ -50,8 +52,10 @@ func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
 	x := &ExecutionContext{
 		Principal: Principal{Tenant: row.Tenant, User: row.User}, Conversation: row.Conversation, Run: row.ID, Turn: row.Turn,
 		SessionID: event.SessionID(row.Conversation, row.Session), Executor: row.Executor,
-		Tenant: directory.Tenant{ID: row.Tenant}, Model: row.Metadata[keyModel], Limits: s.limitsOf(row), Tokens: s.tokens.get(row.ID),
+		Tenant: directory.Tenant{ID: row.Tenant}, Model: row.Metadata[keyModel], Limits: s.limitsOf(row),
 	}
+	held := s.tokens.get(row.ID)
+	x.Tokens, x.Shown = held.values, held.shown
 	if raw := row.Metadata[keySchema]; raw != "" {
 		x.OutputSchema = json.RawMessage(raw)
 	}

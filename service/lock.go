@@ -9,7 +9,6 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
-	"github.com/braidrun/braid/secret"
 )
 
 // codeKeyReused is the Code of the error for a key that came with another request.
@@ -44,7 +43,7 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 		}
 	}
 	id := in.run.ID
-	started, err := s.accept(ctx, in, r.Policy, r.Tokens, agent)
+	started, err := s.accept(ctx, in, r, agent)
 	started.After, started.Titled = in.after, in.row.Title != ""
 	if err == nil && !started.Joined && started.Run.ID == id {
 		started.Follower = follower
@@ -65,12 +64,12 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 
 // accept has a run admitted that is ready to be.
 func (s *Service) accept(
-	ctx context.Context, in *entry, policy braid.Policy, tokens map[string]secret.Secret, agent *braid.Agent,
+	ctx context.Context, in *entry, r *RunRequest, agent *braid.Agent,
 ) (Started, error) {
 	const op = "start run"
 	run := in.run
-	s.tokens.put(run.ID, tokens)
-	started, err := s.admit(ctx, agent, in, policy)
+	s.tokens.put(run.ID, runTokens{r.Tokens, r.Shown})
+	started, err := s.admit(ctx, agent, in, r.Policy)
 	if err != nil || started.Run.ID != run.ID {
 		s.tokens.drop(run.ID)
 	}

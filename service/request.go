@@ -21,9 +21,11 @@ type RunRequest struct {
 	Attachments []event.Block
 	// Executor is a label for logs and usage, never an identity.
 	Executor string
-	// Tokens fill the placeholders of tool servers' headers. They are kept in memory
-	// for the run only.
+	// Tokens are for the run's tools ([braid.SecretOf]). They are kept in this process's memory, for the run only, and
+	// are hidden where a tool or a model repeats them. Those of a message that joins an open run count for nothing.
 	Tokens map[string]secret.Secret
+	// Shown are the names of those Tokens that are no secrets, and are not hidden.
+	Shown []string
 	// Skills are those to prefer.
 	Skills []string
 	Model  string

@@ -147,7 +147,7 @@ func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *br
 		braid.Instructions(titlePrompt),
 		braid.Limit(braid.Limits{Cycles: 1}), braid.Retries(braid.Retry{Attempts: 2, Base: time.Second, Max: 5 * time.Second}),
 	)
-	r, err := asked.Run(ctx, "<person>\n"+said+"\n</person>\n<answer>\n"+answer+"\n</answer>")
+	r, err := asked.Run(ctx, "<person>\n"+said+"\n</person>\n<answer>\n"+answer+"\n</answer>", braid.WithSecrets(x.secrets()))
 	if r != nil {
 		g.spent(context.WithoutCancel(ctx), x, model, r, err)
 	}
@@ -206,7 +206,7 @@ func (g *TitleGenerator) firstWords(ctx context.Context, x *ExecutionContext) (s
 	if err != nil || words == "" {
 		return "", err
 	}
-	return g.keep(ctx, x, words)
+	return g.keep(ctx, x, x.hide(words))
 }
 
 // keep gives the conversation the title, where it has none by now.

@@ -63,7 +63,7 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"event", "journal"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"event", "journal", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},

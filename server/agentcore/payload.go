@@ -173,7 +173,7 @@ func (x *exchange) parse(body []byte) (*asked, error) {
 	if s := string(in.OutputSchema); s != "" && s != "null" {
 		out.run.OutputSchema = in.OutputSchema
 	}
-	out.run.Tokens = x.tokens()
+	out.run.Tokens, out.run.Shown = x.tokens()
 	out.run.Key = x.retryID()
 	const maxKey = 200
 	if len(out.run.Key) > maxKey {
@@ -307,9 +307,9 @@ func mimeOf(family, format string) string {
 
 // tokens are what the headers bring for tools: the caller's own headers by what stands
 // behind the prefix, in lower case, and the platform's tokens. They live in memory, for
-// the run only.
-func (x *exchange) tokens() map[string]secret.Secret {
-	out := map[string]secret.Secret{}
+// the run only. shown are those that are no secrets, by their names.
+func (x *exchange) tokens() (out map[string]secret.Secret, shown []string) {
+	out = map[string]secret.Secret{}
 	put := func(name, value string) {
 		if value != "" {
 			out[name] = secret.New(value)
@@ -318,14 +318,18 @@ func (x *exchange) tokens() map[string]secret.Secret {
 	for name := range x.r.Header {
 		if rest, ok := strings.CutPrefix(name, customHeader); ok && rest != "Braid-Stream" {
 			put(strings.ToLower(rest), x.r.Header.Get(name))
+			if !secret.Names(rest) {
+				shown = append(shown, strings.ToLower(rest))
+			}
 		}
 	}
 	for _, name := range []string{"Workloadaccesstoken", "X-Amz-Bedrock-Agentcore-Identity-Wat"} { // the later one goes before
 		put("workload_access_token", x.r.Header.Get(name))
 	}
 	put("oauth2_callback_url", x.r.Header.Get("Oauth2callbackurl"))
+	shown = append(shown, "oauth2_callback_url")
 	if x.h.options.TrustPlatform && !x.door { // otherwise it is the credential for this server
 		put("authorization", x.r.Header.Get("Authorization"))
 	}
-	return out
+	return out, shown
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 )
 
 // fault is an error about a server: "the MCP server "x" …".
@@ -58,16 +59,12 @@ var errClosed = errors.New("the server was closed")
 func (s *server) lastWords(err error, p *process) error {
 	words := p.stderr.String()
 	for _, v := range s.config.Env {
-		if len(v.Reveal()) >= hideFrom {
+		if len(v.Reveal()) >= secret.MaskFrom { // "1" and "true" are no secrets, and would be found everywhere
 			words = v.Hide(words)
 		}
 	}
 	return &lastWords{err: err, stderr: words}
 }
-
-// hideFrom is the shortest value that is taken for a secret: "1" and "true" are
-// none, and would be found everywhere.
-const hideFrom = 8
 
 const inDoubt = "; it may have taken effect or not"
 

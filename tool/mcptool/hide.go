@@ -3,8 +3,6 @@ package mcptool
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
-	"strings"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
@@ -12,38 +10,27 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// named fits headers and variables whose values are secrets. Others are often words that any
-// result has, such as a date or a folder.
-var named = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|session|signature|token`)
-
 // secretsOf are the values that a server was given to keep: whatever it says, they are not
-// repeated to the model, to people or to a log. Of "Bearer …" both the whole and the token count.
-func secretsOf(c *Config) (list []secret.Secret) {
+// repeated to the model, to people or to a log. Values of other names are often words that any result has,
+// such as a date or a folder.
+func secretsOf(c *Config) *secret.Mask {
+	var list []secret.Secret
 	for _, from := range []map[string]secret.Secret{c.Headers, c.Env} {
 		for name, v := range from {
-			if !named.MatchString(name) || len(v.Reveal()) < hideFrom {
-				continue
-			}
-			list = append(list, v)
-			if words := strings.Fields(v.Reveal()); len(words) > 1 && len(words[len(words)-1]) >= hideFrom {
-				list = append(list, secret.New(words[len(words)-1]))
+			if secret.Names(name) {
+				list = append(list, v)
 			}
 		}
 	}
-	return list
+	return secret.NewMask(list...)
 }
 
 // hide takes the server's secrets out of what it said.
-func (s *server) hide(text string) string {
-	for _, v := range s.secrets {
-		text = v.Hide(text)
-	}
-	return text
-}
+func (s *server) hide(text string) string { return s.secrets.Hide(text) }
 
 // hideIn takes them out of a result's texts. What a file holds is passed on as it is.
 func (s *server) hideIn(out *braid.Output) {
-	if len(s.secrets) == 0 {
+	if s.secrets == nil {
 		return
 	}
 	for _, b := range out.Content {
@@ -117,7 +104,7 @@ func (e *quiet) Error() string { return e.text }
 func (e *quiet) Unwrap() error { return e.err }
 
 func (s *server) quiet(err error) error {
-	if err == nil || len(s.secrets) == 0 {
+	if err == nil || s.secrets == nil {
 		return err
 	}
 	if text := s.hide(err.Error()); text != err.Error() {

@@ -24,7 +24,7 @@ type server struct {
 	config  Config
 	options Options
 	// secrets are what the server was given to keep; see hide.
-	secrets []secret.Secret
+	secrets *secret.Mask
 
 	// life ends when the server is closed; work counts what must end with it.
 	life    context.Context //nolint:containedctx // what runs for the server outlives every call

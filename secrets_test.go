@@ -1,0 +1,192 @@
+package braid_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+)
+
+const runToken = "ghp_Q7n2vTz9/LmX4wK8"
+
+// tokenIn reports the token in what is written as JSON, and in the texts of it, in the forms that a mask knows.
+func tokenIn(t *testing.T, where string, v any) {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{
+		runToken, hex.EncodeToString([]byte(runToken)), base64.RawStdEncoding.EncodeToString([]byte(runToken))[:24], `ghp_Q7n2vTz9\/LmX4wK8`,
+		"ghp_Q7n2vTz9%2FLmX4wK8",
+	} {
+		if i := strings.Index(string(raw), form); i >= 0 {
+			t.Errorf("the token is in %s: %.200s", where, raw[max(0, i-100):])
+		}
+	}
+}
+
+// pieces cuts a text in that many pieces of an answer.
+func pieces(kind braid.ChunkKind, index int, text string, n int) (list []braid.Chunk) {
+	for i := range n {
+		list = append(list, braid.Chunk{Kind: kind, Index: index, Text: text[len(text)*i/n : len(text)*(i+1)/n]})
+	}
+	return list
+}
+
+// A token of the run that a tool or a model repeats reaches no event, no log, no other model call and no hook.
+func TestTheSecretsOfARunAreNowhere(t *testing.T) {
+	t.Parallel()
+	for _, cuts := range []int{1, 2, 3, 7, 40} {
+		t.Run(fmt.Sprint(cuts, " pieces"), func(t *testing.T) {
+			t.Parallel()
+			store := journal.NewMemory(journal.MemoryOptions{})
+			first := pieces(braid.ChunkThinking, 0, "They have "+runToken, cuts)
+			first = append(first, pieces(braid.ChunkText, 1, "It is "+runToken+", in hex "+hex.EncodeToString([]byte(runToken))+".", cuts)...)
+			first = append(first, braid.Chunk{Kind: braid.ChunkCall, Index: 2, ID: "c0", Text: "look"})
+			first = append(first, pieces(braid.ChunkCallInput, 2, `{"q":"ghp_Q7n2vTz9\/LmX4wK8"}`, cuts)...)
+			first = append(first, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopToolUse})
+			child := braid.New("child", answers(says("The child says "+runToken)))
+			model := &heard{says: [][]braid.Chunk{
+				first, asksFor("child", `{"input":"what of `+runToken+`?"}`, "fail", `{}`, "crash", `{}`), says("It was " + runToken + "!"),
+			}}
+			given, seenByHook := secret.Secret{}, ""
+			var mu sync.Mutex // two calls end at once
+			agent := braid.New("clerk", model, braid.AsTool(child, ""),
+				braid.Func("look", "", func(ctx context.Context, in map[string]any) (map[string]any, error) {
+					given = braid.SecretOf(ctx, "github")
+					braid.Progress(ctx, "looking for "+runToken[:6])
+					braid.Progress(ctx, runToken[6:]+" is it")
+					braid.ProgressData(ctx, map[string]string{"card": runToken})
+					if err := braid.SetState(ctx, "kept", "it is "+runToken); err != nil {
+						return nil, err
+					}
+					return map[string]any{"found": runToken, "all": []any{"x" + base64.StdEncoding.EncodeToString([]byte("a:"+runToken))}, "in": in}, nil
+				}),
+				braid.Func("fail", "", func(context.Context, struct{}) (string, error) {
+					return "", &event.Error{Kind: event.ErrNotFound, Message: "there is no " + runToken, Hint: "not " + runToken, Err: errors.New("for " + runToken)}
+				}),
+				braid.Func("crash", "", func(context.Context, struct{}) (string, error) { panic(runToken) }),
+				braid.On(func(_ context.Context, e *braid.AfterTool) error {
+					mu.Lock()
+					defer mu.Unlock()
+					seenByHook += event.TextOf(e.Result.Content) + fmt.Sprint(e.Err)
+					return nil
+				}),
+			)
+			conv := braid.Open(store, "talk")
+			var r braid.Result
+			live := map[string]string{}
+			for e, err := range agent.Stream(t.Context(), "go", braid.In(conv), braid.Into(&r), braid.WithSecrets(map[string]secret.Secret{
+				"github": secret.New(runToken), "short": secret.New("is"),
+			})) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				tokenIn(t, "the stream", e)
+				switch b := e.Body.(type) {
+				case *event.TextDelta:
+					live[e.Step+"text"] += b.Text
+				case *event.ThinkingDelta:
+					live[e.Step+"thinking"] += b.Text
+				case *event.ToolInputDelta:
+					live[e.Step+"input"+b.Call] += b.JSON
+				case *event.ToolProgress:
+					live[e.Step+"progress"] += b.Text
+				}
+			}
+			tokenIn(t, "the pieces put together", live)
+			if got := live["m1text"]; got != "It is [redacted], in hex [redacted]." {
+				t.Errorf("the pieces say %q", got)
+			}
+			if given.Reveal() != runToken {
+				t.Errorf("the tool was given %q", given.Reveal())
+			}
+			if r.Text() != "It was [redacted]!" {
+				t.Errorf("the answer is %q", r.Text())
+			}
+			tokenIn(t, "the result", r)
+			for i := range model.asked {
+				tokenIn(t, "what the model is asked", model.asked[i].Messages)
+			}
+			tokenIn(t, "what hooks see", seenByHook)
+			events, err := store.Read(t.Context(), "talk", 0, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				tokenIn(t, "the log", e)
+				if end, ok := e.Body.(*event.StepEnded); ok && end.Err != nil && end.Err.Err != nil {
+					tokenIn(t, "the cause of an error", end.Err.Err.Error())
+				}
+			}
+		})
+	}
+}
+
+// A block that another one interrupts shows nothing more of itself: put together its pieces hold no token.
+func TestSecretsInInterruptedBlocks(t *testing.T) {
+	t.Parallel()
+	model := answers([]braid.Chunk{
+		{Kind: braid.ChunkText, Index: 0, Text: "a " + runToken[:7]},
+		{Kind: braid.ChunkText, Index: 1, Text: "b"},
+		{Kind: braid.ChunkText, Index: 0, Text: runToken[7:]},
+		{Kind: braid.ChunkStop, Stop: event.StopEndTurn},
+	})
+	live, blocks := "", 0
+	var r braid.Result
+	for e, err := range braid.New("a", model).Stream(t.Context(), "go", braid.Into(&r), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := e.Body.(*event.TextDelta); ok && b.Block == 0 {
+			live, blocks = live+b.Text, blocks+1
+		}
+	}
+	if strings.Contains(live, runToken) || blocks == 0 || r.Text() != "a [redacted]b" {
+		t.Errorf("%q is shown, the answer is %q", live, r.Text())
+	}
+}
+
+// What a model says of a conversation when it sums it up passes the mask and the guardrails, too.
+func TestSecretsAndCardsInSummaries(t *testing.T) {
+	t.Parallel()
+	model := &recorder{info: braid.ModelInfo{ContextWindow: 1000}}
+	model.answer = func(_ int, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+		if isSummary(req) {
+			return chunks(says("They have " + runToken + " and " + canary))
+		}
+		list := says("fine")
+		list[1].Usage = &event.Usage{Input: 900, Output: 1, Total: 901}
+		return chunks(list)
+	}
+	agent := braid.New("a", model, braid.Manage(braid.Management{Context: 1000, By: braid.Summarize{Recent: 1}}), braid.Guard("cards", noCards))
+	conv := braid.NewConversation()
+	for range 4 {
+		if _, err := agent.Run(t.Context(), "go on", braid.In(conv), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := false
+	for _, e := range logOfConversation(t, conv) {
+		tokenIn(t, "the log", e)
+		birdsIn(t, "the log", e)
+		if b, ok := e.Body.(*event.Compacted); ok && strings.Contains(event.TextOf(b.Summary), "They have [redacted] and [card]") {
+			found = true
+		}
+	}
+	if !found {
+		t.Error("there is no summary")
+	}
+}
