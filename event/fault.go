@@ -39,6 +39,7 @@ const (
 	ErrLeaseLost       ErrorKind = "lease_lost"
 	ErrNewer           ErrorKind = "newer_version"
 	ErrPoisoned        ErrorKind = "run_poisoned"
+	ErrQuota           ErrorKind = "quota"
 )
 
 // Error implements error: a kind is the shortest form of an error.
@@ -189,4 +190,5 @@ var kinds = [...]KindInfo{
 	{ErrLeaseLost, 503, 31, "LEASE_LOST", acConflict, "ABORTED", true, "Another worker took the conversation over."},
 	{ErrNewer, 500, 32, "NEWER_VERSION", acInternal, "FAILED_PRECONDITION", false, "The data was written by a newer version."},
 	{ErrPoisoned, 500, 33, "RUN_POISONED", acInternal, "INTERNAL", false, "The run ended its process again and again."},
+	{ErrQuota, 429, 34, "QUOTA_EXCEEDED", acThrottled, "RESOURCE_EXHAUSTED", true, "The tenant has reached one of its limits."},
 }

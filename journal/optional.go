@@ -60,6 +60,13 @@ type Tail struct {
 	State map[string]json.RawMessage
 }
 
+// Weigher says how much a conversation holds without reading it.
+type Weigher interface {
+	// Weigh gives how many bytes the events take, as they are stored, that [Tailer].Tail would give. An
+	// unknown conversation has none.
+	Weigh(ctx context.Context, conversation string) (int64, error)
+}
+
 // Placer says how far a conversation has come without reading its log.
 type Placer interface {
 	// Place tells where a conversation stands, and whether a run from the turn since on

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -15,6 +14,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -22,15 +23,9 @@ import (
 // behind it. An empty body is refused unless it may be.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEmpty bool) error {
 	begun := time.Now()
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.BodyBytes))
+	data, err := door.ReadBody(w, r, s.hold(w, r), s.options.BodyBytes)
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &event.Error{
-				Kind: event.ErrTooLarge, Message: "the body is longer than " + strconv.FormatInt(s.options.BodyBytes, 10) + " bytes",
-				Hint: "send less at once",
-			}
-		}
-		return bad("the body did not arrive", "send it again")
+		return err
 	}
 	if time.Since(begun) > directory.Stale {
 		// Who sends slowly shows the credential again, as it were: it may have ended since.
@@ -57,6 +52,22 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, v any, mayBeEm
 		return unreadable(err)
 	}
 	return nil
+}
+
+// hold counts what the request's body takes, until [release] or the request's end.
+func (s *Server) hold(w http.ResponseWriter, r *http.Request) *service.Hold {
+	hold := s.service.Memory().Hold(who(r).Tenant)
+	if a, ok := w.(*answer); ok {
+		a.hold = hold
+	}
+	return hold
+}
+
+// release gives back what the request's body has taken: nothing needs it any more.
+func release(w http.ResponseWriter) {
+	if a, ok := w.(*answer); ok {
+		a.hold.Release()
+	}
 }
 
 // unreadable says what is wrong with a body, and never repeats a value of it: that may be as

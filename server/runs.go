@@ -208,7 +208,10 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	request.Trace = service.TraceOf(r.Header.Values("Traceparent"), r.Header.Values("Tracestate"))
 	request.Watch = !asynchronous(r)
 	conversation := r.PathValue("id")
+	leaves := in.OnDisconnect == "cancel"
+	// Nothing below uses the input, so that a large one is not kept for as long as the stream lasts.
 	started, err := s.begin(r, conversation, request)
+	release(w)
 	if err != nil {
 		return err
 	}
@@ -222,7 +225,6 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
-	leaves := in.OnDisconnect == "cancel"
 	if leaves {
 		s.readers.Enter(st.run)
 	}

@@ -138,6 +138,7 @@ func (s *Server) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		a := &answer{ResponseWriter: w, time: s.options.WriteTime}
+		defer func() { a.hold.Release() }()
 		defer func() {
 			if v := recover(); v != nil {
 				if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
@@ -208,6 +209,8 @@ type answer struct {
 	code int
 	// time is how long the answer may take to be read; a stream sets it anew.
 	time time.Duration
+	// hold is what the request's body takes; nil for none.
+	hold *service.Hold
 }
 
 func (a *answer) WriteHeader(code int) {

@@ -62,6 +62,7 @@ const (
 	keyBody     = reserved + "body"
 	keyLife     = reserved + "life"
 	keyTokens   = reserved + "tokens"
+	keyBytes    = reserved + "bytes"
 	agentOnTurn = "assistant"
 )
 

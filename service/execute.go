@@ -124,7 +124,19 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 
 	// 6. The agent runs: each step is committed, and 7. each event goes to the watchers once it
 	// is, and 8. each tool is tracked in the commit of its step.
-	h, done := s.warm.take(s.options.Journal, row.Conversation, row.Metadata[keyLife])
+	bytes, known, err := s.weigh(ctx, &row)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	give, err := s.memory.wait(ctx, w.Draining, row.Tenant, bytes+inputBytes(&row))
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	defer give()
+	if known {
+		bytes = 0 // it is counted already
+	}
+	h, done := s.warm.take(s.options.Journal, row.Conversation, row.Metadata[keyLife], bytes)
 	defer done()
 	h.agent.Store(agent)
 	messages := s.messages(x, h)
@@ -135,6 +147,10 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 	})
 	if err != nil {
 		return engine.Outcome{}, err
+	}
+
+	if messages.compacted { // the fold holds less than its events did
+		s.reweigh(ctx, h, row.Conversation)
 	}
 
 	// 9. The result: all that is of the run itself was committed with its last event. The title

@@ -34,6 +34,9 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 	if in.after, err = s.before(ctx, in.row.ID); err != nil {
 		return Started{}, err
 	}
+	if err := s.fits(ctx, in); err != nil {
+		return Started{}, err
+	}
 	var follower *live.Follower
 	if r.Watch {
 		// Before the run is there, so that nothing of it must be read back.

@@ -1,12 +1,13 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/pricing"
 )
@@ -177,21 +178,30 @@ func (l *messageLog) end(e *event.Event, b *event.RunEnded) {
 }
 
 func (l *messageLog) add(e *event.Event, kind, subtype, call string, content any) {
-	var text strings.Builder
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(content); err != nil { // arguments that are no JSON
-		text.Reset()
-		text.WriteString("{}")
-	}
+	text := contentOf(content)
 	part := 0
 	if n := len(l.rows); n > 0 && l.rows[n-1].Seq == e.Seq {
 		part = l.rows[n-1].Part + 1
 	}
 	l.rows = append(l.rows, journal.MessageEntry{
 		MessagePlace: journal.MessagePlace{Seq: e.Seq, Part: part}, Type: kind, Subtype: subtype, Call: call, Parent: l.parents[e.Scope],
-		Content: json.RawMessage(strings.TrimSuffix(text.String(), "\n")), Time: e.Time,
+		Content: text, Time: e.Time,
 	})
+}
+
+// contentOf is content as JSON. A long text is written in one piece.
+func contentOf(content any) json.RawMessage {
+	if text, ok := content.(textContent); ok && len(text.Text) > freeBytes {
+		dst := append(make([]byte, 0, len(text.Text)+len(text.Text)/16), `{"text":`...)
+		return append(strictjson.AppendString(dst, text.Text), '}')
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(content); err != nil { // arguments that are no JSON
+		return json.RawMessage("{}")
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
 // erase takes away what an event of the run says, and with it the answer that it may be.

@@ -17,6 +17,8 @@ type MessageProcessor struct {
 	x         *ExecutionContext
 	h         *warmth
 	publisher live.Publisher
+	// compacted reports that this drive shortened the conversation.
+	compacted bool
 	// log is what was said, as far as this drive has seen it.
 	log messageLog
 	// told is the cause that the operator was told last.
@@ -45,7 +47,10 @@ func (m *MessageProcessor) take(e event.Event) {
 		if b.Code == braid.NoticeUsage {
 			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)
 		}
+	case *event.Compacted:
+		m.compacted = true
 	}
+	m.h.add(&e)
 	m.log.take(&e)
 	m.report(&e)
 	m.publisher.Publish(e)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -104,6 +105,7 @@ func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) 
 	if err != nil {
 		return journal.Run{}, err
 	}
+	noteInput(metadata, content)
 	return journal.Run{
 		ID: newID(runPrefix), Conversation: conversation, Tenant: p.Tenant, User: p.User, Agent: agentOnTurn,
 		Input: []event.Message{{Role: event.RoleUser, Content: content}}, Key: r.Key, Executor: r.Executor, Metadata: metadata,
@@ -148,7 +150,7 @@ func (r *RunRequest) checkWords(op string) error {
 
 // digest is what two requests of one key must have in common.
 func (r *RunRequest) digest(content []event.Block) (string, error) {
-	blocks, err := event.AppendBlocks(nil, content)
+	blocks, err := brief(content)
 	if err != nil {
 		return "", err
 	}
@@ -167,4 +169,39 @@ func (r *RunRequest) digest(content []event.Block) (string, error) {
 	}
 	sum := sha256.Sum256(same)
 	return hex.EncodeToString(sum[:16]), nil
+}
+
+// brief is JSON that is the same for the same content. Large content is only summed up, which makes no copy of it.
+func brief(content []event.Block) (json.RawMessage, error) {
+	if sizeOfBlocks(content) <= freeBytes {
+		return event.AppendBlocks(nil, content)
+	}
+	sum := sha256.New()
+	for _, b := range content {
+		var name, text string
+		var data []byte
+		switch b := b.(type) {
+		case *event.Text:
+			text = b.Text
+		case *event.Image:
+			name, data = b.MIME+"\n"+b.URL, b.Data
+		case *event.Document:
+			name, data, text = b.MIME+"\n"+b.Name+"\n"+b.URL, b.Data, b.Text
+		default:
+			one, err := event.AppendBlocks(nil, []event.Block{b})
+			if err != nil {
+				return nil, err
+			}
+			data = one
+		}
+		fmt.Fprintf(sum, "%s %d %d %d\n%s", b.BlockKind(), len(name), len(text), len(data), name) // a hash takes everything
+		var part [4 << 10]byte
+		for text != "" { // a hash takes no strings
+			n := copy(part[:], text)
+			sum.Write(part[:n])
+			text = text[n:]
+		}
+		sum.Write(data)
+	}
+	return json.Marshal(hex.EncodeToString(sum.Sum(nil)))
 }

@@ -63,6 +63,8 @@ type Options struct {
 	// LostDrivers bounds how many drivers a run may lose in a row ([braid.Limits]); 0 means the library's default, less
 	// means no bound.
 	LostDrivers int
+	// Memory bounds the bytes that are worked on at once; nil means [NewMemory] of [DefaultMemory].
+	Memory *Memory
 	// RunTime bounds the active time of a run; 0 means [DefaultRunTime].
 	RunTime time.Duration
 	// Observe sees every durable event of every run, after its commit. It is called
@@ -90,6 +92,8 @@ type Service struct {
 	heads *heads
 	log   *slog.Logger
 	warm  warm
+	// memory is what the doors count their bodies in, too.
+	memory *Memory
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 	doors  doors
@@ -125,6 +129,9 @@ func New(o Options) (*Service, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Memory == nil {
+		o.Memory = NewMemory(DefaultMemory)
+	}
 	alone := o.Bus == nil && !o.Shared
 	if o.Bus == nil {
 		o.Bus = live.NewHub(live.HubOptions{})
@@ -133,7 +140,7 @@ func New(o Options) (*Service, error) {
 		o.Engine.Log = o.Log
 	}
 	o.Engine.Shared = o.Shared
-	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log}
+	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory, warm: warm{most: o.Memory.warm}}
 	if o.Shared {
 		s.heads = newHeads(teller, o.Log)
 	}
@@ -183,6 +190,9 @@ func (s *Service) Ready(ctx context.Context) error {
 	_, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1)
 	return err
 }
+
+// Memory is what bounds the bytes that are worked on at once; each door counts its bodies in it.
+func (s *Service) Memory() *Memory { return s.memory }
 
 // head finds an open run's row.
 func (s *Service) head(ctx context.Context, conversation, run string) (journal.Run, error) {

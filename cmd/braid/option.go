@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ type settings struct {
 	ToolSearch    int
 	// Schema is that of the answers, from a flag and no option; nil is none.
 	Schema json.RawMessage
+
+	// Memory is the memory that a server plans with, in bytes.
+	Memory int64
 
 	MaxTokens      int
 	Temperature    *float64
@@ -252,6 +256,11 @@ var options = []option{
 		set:  func(s *settings, v string) error { return parseCount(&s.ToolSearch, v) },
 	},
 	{
+		name: "memory", value: "SIZE", def: "512MiB",
+		help: "memory that braid serve plans with; it bounds request bodies, conversations at work and those kept ready",
+		set:  func(s *settings, v string) error { return parseMemory(&s.Memory, v) },
+	},
+	{
 		name: "max_tokens", value: "N", def: "0", help: "most tokens in one answer of the model; 0 leaves it to the provider",
 		set: func(s *settings, v string) error { return parseCount(&s.MaxTokens, v) },
 	},
@@ -368,6 +377,28 @@ func parsePositive(n *int, v string) error {
 	if err := parseCount(n, v); err != nil || *n == 0 {
 		return errors.New("is no count: use a whole number from 1")
 	}
+	return nil
+}
+
+// leastMemory is the least that a server can plan with: below it hardly a request would fit.
+const leastMemory = 32 << 20
+
+// parseMemory reads a number of bytes, such as 512MiB; 1 KB is 1000 bytes.
+func parseMemory(to *int64, v string) error {
+	wrong := errors.New("is not a size of at least 32MiB: use a whole number with KiB, MiB or GiB")
+	digits := strings.TrimRight(v, "BGKMTibgkmt ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 {
+		return wrong
+	}
+	units := map[string]int64{
+		"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+	}
+	unit, known := units[strings.ToLower(strings.TrimSpace(v[len(digits):]))]
+	if !known || n > math.MaxInt64/unit || n*unit < leastMemory {
+		return wrong
+	}
+	*to = n * unit
 	return nil
 }
 

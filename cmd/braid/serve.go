@@ -75,7 +75,7 @@ GET /openapi.json describes the API.`,
 			"instructions", "tools", "allow", "ask", "deny", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens",
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
-			"context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
+			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
@@ -205,6 +205,13 @@ func (h *house) close() error {
 	return errors.Join(errs...)
 }
 
+// memory plans with so many bytes. It leaves the collector's limit alone if the user has set one.
+func (p *process) memory(bytes int64) *service.Memory {
+	m := service.NewMemory(bytes)
+	m.Collect(p.getenv("GOMEMLIMIT") == "")
+	return m
+}
+
 // openHouse opens the data folder and puts the service together. Nothing runs yet.
 func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (_ *house, err error) {
 	h := &house{base: strings.TrimSuffix(in.flags["base-path"], "/")}
@@ -258,7 +265,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
 		ForgetTenant: h.agents.forgetTenant,
 		Directory:    people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
-		RunTime: runTime, Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
+		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
 		Engine: engine.Options{
 			Grace: drainGrace, Running: cfg.Running, Backlog: cfg.Queued,
 			Share: func(string) engine.Share { return engine.Share{Running: cfg.TenantRunning, Backlog: cfg.TenantQueued} },

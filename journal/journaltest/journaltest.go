@@ -2,7 +2,7 @@
 // store's own tests call [Run]; what passes can stand under the loop.
 //
 // The cases ask through the seven methods, and through [journal.Lister],
-// [journal.Queuer], [journal.Teller], [journal.Remover], [journal.Ledger] and
+// [journal.Queuer], [journal.Teller], [journal.Weigher], [journal.Remover], [journal.Ledger] and
 // [journal.MessageKeeper] where the store has these, and compare values, never
 // pointers, so a store may encode what it keeps. They are proven against
 // stores with planted bugs: each bug is caught by the case that is about it.
@@ -73,6 +73,7 @@ func groups() []group {
 		{"admit", admitCases()},
 		{"alone", aloneCases()},
 		{"session", sessionCases()},
+		{"weigh", weighCases()},
 		{"acquire", acquireCases()},
 		{"commit", commitCases()},
 		{"steps", stepCases()},

@@ -39,7 +39,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 		first := mutants()
 		for i, m := range slices.Concat(
 			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
-			ledgerMutants(), messageMutants(), lostMutants(),
+			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(),
 		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
@@ -125,6 +125,9 @@ type bent struct {
 
 	unkept func(ctx context.Context, conversation string) ([]string, error)
 	erased func(ctx context.Context, tenant string) error
+
+	// weight changes what a log of so many events and bytes weighs.
+	weight func(events int, bytes int64) int64
 
 	// What the planted bugs need to know of what went before.
 	mu      sync.Mutex

@@ -64,14 +64,21 @@ func (s *Store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 		return journal.Run{}, err
 	}
 	var row runRow
+	var p *place
 	err = s.write(ctx, op, false, func(x *tx) (err error) {
-		row, _, err = s.admit(x, a)
+		row, p, err = s.admit(x, a)
 		return err
 	})
 	if err != nil {
 		return journal.Run{}, err
 	}
-	return row.read(op)
+	if p == nil || len(r.Past) > 0 {
+		return row.read(op)
+	}
+	row.input = nil // what was written is what was given
+	run, err := row.read(op)
+	run.Input = r.Input
+	return run, err
 }
 
 // place is where a conversation stands, as far as taking a run needs to know.

@@ -16,6 +16,11 @@ const insertMessages = `INSERT INTO message_logs (conversation, run, seq, part, 
 	SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, CAST(value ->> 6 AS BLOB), value ->> 7
 	FROM json_each(?3)`
 
+// longMessage is from where on a message is long.
+const longMessage = 64 << 10
+
+const setMessage = `UPDATE message_logs SET content = CAST(? AS BLOB) WHERE conversation = ? AND run = ? AND seq = ? AND part = ?`
+
 // KeepMessages implements [journal.MessageKeeper].
 func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.MessageEntry) error {
 	const op = "journal keep messages"
@@ -26,12 +31,16 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		return noID(op, "a run needs an id")
 	}
 	rows := make([][8]any, len(list))
+	long := map[int]string{} // what is long is written by itself: in a list it would be copied four times
 	clean := journal.LedgerText
 	for i := range list {
 		m := &list[i]
 		var content any
 		if m.Content != nil {
-			content = clean(string(m.Content))
+			text := clean(string(m.Content))
+			if content = text; len(text) > longMessage {
+				content, long[i] = "", text
+			}
 		}
 		rows[i] = [8]any{
 			m.Seq, m.Part, clean(m.Type), clean(m.Subtype), clean(m.Call), clean(m.Parent), content, m.Time.UnixMicro(),
@@ -54,8 +63,15 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		if _, err := x.exec(`DELETE FROM message_logs WHERE conversation = ? AND run = ?`, conversation, key); err != nil {
 			return err
 		}
-		_, err = x.exec(insertMessages, conversation, key, string(packed))
-		return err
+		if _, err = x.exec(insertMessages, conversation, key, string(packed)); err != nil {
+			return err
+		}
+		for i, text := range long {
+			if _, err := x.exec(setMessage, text, conversation, key, list[i].Seq, list[i].Part); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

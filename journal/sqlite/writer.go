@@ -17,8 +17,12 @@ const (
 	// maxGroup is how many calls share a transaction. More would make each wait
 	// longer and save little: the wait for the disk is already spread thin.
 	maxGroup = 256
-	// maxPending is how many calls may be answered before they are on the disk.
-	maxPending = 128
+	// maxPending is how many calls may be answered before they are on the disk, and maxPendingBytes how long
+	// their arguments may be: until then they are in memory.
+	maxPending      = 128
+	maxPendingBytes = 1 << 20
+	// longLog is how long the write-ahead log may become before it is brought into the file at once.
+	longLog = 16 << 20
 )
 
 // writer is who writes. Callers put what they want done into a queue. One of them
@@ -54,6 +58,8 @@ type writer struct {
 	begun   bool
 	pending []write
 	waiting int // the tasks that pending is of
+	// bytes are the length of what pending holds, logged of what was written since the write-ahead log was cut.
+	bytes, logged int64
 	// fences are those that were looked up or moved last, by conversation. Only
 	// the writer moves them, so they are right until it undoes something.
 	fences map[string]*fence
@@ -246,16 +252,20 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 			return fail(t.err)
 		}
 	}
-	if durable || wrote > 0 && w.waiting+wrote > maxPending {
+	wroteBytes := sizeOf(x.writes)
+	if durable || wrote > 0 && (w.waiting+wrote > maxPending || w.bytes+wroteBytes > maxPendingBytes) {
 		failpoint.Hit("sqlite/commit")
 		if _, err := w.exec(ctx, `COMMIT`); err != nil {
 			return fail(err)
 		}
 		failpoint.Hit("sqlite/committed")
 		clear(w.pending)
-		w.begun, w.pending, w.waiting = false, w.pending[:0], 0
+		w.logged += w.bytes + wroteBytes
+		w.begun, w.pending, w.waiting, w.bytes = false, w.pending[:0], 0, 0
+		w.cut(ctx)
 		return true
 	}
+	w.bytes += wroteBytes
 	w.pending = append(w.pending, x.writes...)
 	w.waiting += wrote
 	if len(w.pending) == 0 {
@@ -266,6 +276,37 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 		w.begun = false
 	}
 	return true
+}
+
+// sizeOf is how long the arguments of writes are.
+func sizeOf(writes []write) (bytes int64) {
+	for i := range writes {
+		for _, arg := range writes[i].args {
+			switch arg := arg.(type) {
+			case []byte:
+				bytes += int64(len(arg))
+			case string:
+				bytes += int64(len(arg))
+			}
+		}
+	}
+	return bytes
+}
+
+// cut brings a long write-ahead log into the file and cuts it, if no reader is in the way. Otherwise a later
+// commit tries again.
+func (w *writer) cut(ctx context.Context) {
+	if w.logged < longLog {
+		return
+	}
+	w.logged = 0
+	_, _ = w.conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`) // it waits for nobody
+	var busy, pages, moved int
+	err := w.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
+	if err != nil || busy != 0 {
+		w.logged = longLog / 2
+	}
+	_, _ = w.conn.ExecContext(ctx, `PRAGMA busy_timeout = 5000`)
 }
 
 // begin makes sure that a transaction is open, with all in it that was answered for.

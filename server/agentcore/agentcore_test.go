@@ -124,6 +124,7 @@ func open(t *testing.T, change func(*service.Options, *agentcore.Options)) *site
 	s := &site{t: t, store: &journal.Memory{}, gate: make(chan struct{})}
 	so := service.Options{
 		Journal: s.store, Rows: &service.MemoryRows{}, LockWait: 50 * time.Millisecond,
+		Memory: service.NewMemory(service.MemoryFor(agentcore.DefaultBodyBytes)),
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 			s.agent.Store(&r)
 			if r.Model != "" && r.Model != "test:scripted" {

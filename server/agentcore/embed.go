@@ -1,6 +1,7 @@
 package agentcore
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/braidrun/braid"
@@ -31,6 +32,7 @@ func ForAgent(ctx context.Context, agent *braid.Agent, o Options) (*Handler, err
 	}
 	s, err := service.New(service.Options{
 		Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, Log: o.Log,
+		Memory: service.NewMemory(service.MemoryFor(cmp.Or(max(o.BodyBytes, 0), DefaultBodyBytes))),
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
 			switch {
 			case r.Model != "" && r.Model != agent.Model().Info().Name:

@@ -62,6 +62,8 @@ type exchange struct {
 	hash string
 	kept []byte
 	read bool
+	// hold is what the body takes; nil for none.
+	hold *service.Hold
 	// status is what was answered, 0 for nothing yet.
 	status int
 }

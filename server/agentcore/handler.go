@@ -232,6 +232,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	begun := time.Now()
 	x := newExchange(h, w, r, &rt)
+	defer func() { x.hold.Release() }()
 	defer func() {
 		if v := recover(); v != nil {
 			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {

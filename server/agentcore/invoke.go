@@ -38,6 +38,7 @@ func (x *exchange) invoke() error {
 	ctx, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
 	defer unwatch()
 	t, err := x.begin(ctx, in)
+	x.hold.Release()
 	if ended := door.Ended(ctx); err != nil && ended != nil { // it had to wait for another run
 		return &fault{deniedStatus(x.door), "AccessDeniedException", ended.Message, ended.Hint}
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -89,31 +88,18 @@ func (x *exchange) readBody() ([]byte, error) {
 	if x.read {
 		return x.kept, x.sameHash(x.kept)
 	}
-	most := x.h.options.BodyBytes
-	tooLong := &event.Error{
-		Kind: event.ErrTooLarge, Message: "the body is longer than " + strconv.FormatInt(most, 10) + " bytes", Hint: "send less at once",
-	}
-	if x.r.ContentLength > most {
-		return nil, tooLong
-	}
 	begun := time.Now()
 	control := http.NewResponseController(x.w)
 	_ = control.SetReadDeadline(time.Now().Add(x.h.options.BodyTime)) // a connection that has none is bounded otherwise
-	var buf bytes.Buffer
-	if x.r.ContentLength > 0 && x.who.Tenant != "" { // memory goes to nobody who is not known
-		buf.Grow(int(x.r.ContentLength) + bytes.MinRead)
-	}
-	_, err := io.Copy(&buf, http.MaxBytesReader(x.w, x.r.Body, most))
+	x.hold = x.h.service.Memory().Hold(x.who.Tenant)
+	data, err := door.ReadBody(x.w, x.r, x.hold, x.h.options.BodyBytes)
 	_ = control.SetReadDeadline(time.Time{})
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, tooLong
-		}
-		return nil, bad("the body did not arrive", "send it again")
+		return nil, err
 	}
 	// Whoever asks anew goes behind those who wait, so that a full core serves all.
 	runtime.Gosched()
-	x.kept, x.read = buf.Bytes(), true
+	x.kept, x.read = data, true
 	if x.who.Tenant != "" && time.Since(begun) > directory.Stale {
 		// Who sends slowly shows the credential again, as it were: it may have ended since.
 		if err := x.authenticate(x.scope); err != nil {

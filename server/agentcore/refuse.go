@@ -47,8 +47,8 @@ type told struct {
 	Details string `json:"details,omitempty"`
 }
 
-// message is one as AWS's SDKs read it.
-type message struct {
+// awsMessage is one as AWS's SDKs read it.
+type awsMessage struct {
 	Message string `json:"message"`
 }
 
@@ -62,9 +62,9 @@ func (x *exchange) explain(err error) (*fault, any) {
 		return f, told{f.message, f.hint}
 	}
 	if f.hint == "" {
-		return f, message{f.message}
+		return f, awsMessage{f.message}
 	}
-	return f, message{f.message + ": " + f.hint}
+	return f, awsMessage{f.message + ": " + f.hint}
 }
 
 // faultOf is the fault of an error by the one table.
@@ -72,6 +72,15 @@ func faultOf(err error) *fault {
 	body, status, exception := wire.ErrorOf(err)
 	var t told
 	_ = json.Unmarshal(body, &t) // it was written a moment ago
+	// The platform has one status for all that is wrong with a request, and one for all that is wrong with the
+	// server; these two tell a client what to do.
+	switch e, _ := errors.AsType[*event.Error](err); {
+	case e == nil:
+	case e.Kind == event.ErrTooLarge:
+		status = http.StatusRequestEntityTooLarge
+	case e.Kind == event.ErrUnavailable && e.RetryAfter > 0:
+		status = http.StatusServiceUnavailable
+	}
 	return &fault{status, exception, t.Error, t.Details}
 }
 

@@ -142,7 +142,7 @@ func TestLargeBodies(t *testing.T) { //nolint:paralleltest // it counts what the
 		}
 		res, err := s.Client().Do(r)
 		if err != nil { // the server may hang up on who goes on sending
-			return answer{code: 400, body: "the body is longer than"}
+			return answer{code: 413, body: "the body is longer than"}
 		}
 		defer res.Body.Close()
 		b, _ := io.ReadAll(res.Body)
@@ -150,13 +150,13 @@ func TestLargeBodies(t *testing.T) { //nolint:paralleltest // it counts what the
 	}
 	const most = agentcore.DefaultBodyBytes
 	before := allocated()
-	post(most+1, true).has(t, 400, "the body is longer than 104857600 bytes")
+	post(most+1, true).has(t, 413, "the body is longer than 104857600 bytes")
 	post(most, true, "Authorization", "").has(t, 401)
 	post(most, false, "Authorization", "Bearer no").has(t, 401)
 	if used := allocated() - before; used > 64<<20 {
 		t.Errorf("bodies that were refused took %d MB", used>>20)
 	}
-	post(most+1, false).has(t, 400, "the body is longer than")
+	post(most+1, false).has(t, 413, "the body is longer than")
 	if s.calls.Load() != 0 {
 		t.Error("the model was asked")
 	}

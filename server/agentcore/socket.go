@@ -6,11 +6,13 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/service"
 )
 
 const (
@@ -46,26 +48,27 @@ func (x *exchange) socket() error {
 	}
 	x.status = http.StatusSwitchingProtocols
 	defer func() { _ = conn.CloseNow() }() // where it was closed in good order this does nothing
-	conn.SetReadLimit(x.h.options.BodyBytes)
+	conn.SetReadLimit(min(x.h.options.BodyBytes, x.h.service.Memory().MostBody()))
 	watched, unwatch := x.h.entry.Watch(x.r.Context(), &x.who)
 	defer unwatch()
 	ctx, leave := context.WithCancel(watched)
 	defer leave()
 	defer context.AfterFunc(x.h.ends, leave)()
 	reading, halt := context.WithCancel(x.r.Context()) // to end it breaks the connection off
-	messages := make(chan []byte, socketAhead)
+	messages := make(chan message, socketAhead)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		defer leave() // who does not read any more has left
 		for {
-			_, data, err := conn.Read(reading)
+			m, err := x.message(reading, halt, conn)
 			if err != nil {
 				return
 			}
 			select {
-			case messages <- data:
+			case messages <- m:
 			default:
+				m.hold.Release()
 				_ = conn.Close(websocket.StatusPolicyViolation, "too many messages wait") // it is the end either way
 				return
 			}
@@ -74,11 +77,15 @@ func (x *exchange) socket() error {
 	defer func() {
 		halt()
 		<-read
+		for len(messages) > 0 {
+			m := <-messages
+			m.hold.Release()
+		}
 	}()
 	for {
 		select {
-		case data := <-messages:
-			if !x.talk(ctx, conn, data) && x.h.ends.Err() == nil && door.Ended(ctx) == nil {
+		case m := <-messages:
+			if !x.talk(ctx, conn, m) && x.h.ends.Err() == nil && door.Ended(ctx) == nil {
 				_ = conn.Close(websocket.StatusInternalError, "the server ends the stream") // it is the end either way
 				return nil
 			}
@@ -93,9 +100,41 @@ func (x *exchange) socket() error {
 	}
 }
 
+// message is the body of an invocation that came over a socket, and what it takes.
+type message struct {
+	data []byte
+	hold *service.Hold
+}
+
+// message reads the next message. It may take as long as a body from its first frame on; a socket whose
+// message is refused is closed.
+func (x *exchange) message(ctx context.Context, halt func(), conn *websocket.Conn) (message, error) {
+	_, from, err := conn.Reader(ctx)
+	if err != nil {
+		return message{}, err
+	}
+	late := time.AfterFunc(x.h.options.BodyTime, halt)
+	defer late.Stop()
+	hold := x.h.service.Memory().Hold(x.who.Tenant)
+	data, err := hold.Body(ctx, from, -1, x.h.options.BodyBytes)
+	if err == nil {
+		return message{data, hold}, nil
+	}
+	hold.Release()
+	if e, ok := errors.AsType[*event.Error](err); ok {
+		status := websocket.StatusTryAgainLater
+		if e.Kind == event.ErrTooLarge {
+			status = websocket.StatusMessageTooBig
+		}
+		_ = conn.Close(status, e.Message) // it is the end either way
+	}
+	return message{}, err
+}
+
 // talk answers one message. What is wrong with it is told, and the next may be better;
 // false says that the service is of no use any more.
-func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, data []byte) bool {
+func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bool {
+	defer m.hold.Release()
 	send := func(buf []byte) error {
 		for frame := range bytes.SplitSeq(bytes.TrimSuffix(buf, []byte("\n\n")), []byte("\n\n")) {
 			if err := x.sendMessage(conn, bytes.TrimPrefix(frame, []byte("data: "))); err != nil {
@@ -104,7 +143,8 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, data []byte) 
 		}
 		return nil
 	}
-	in, err := x.parse(data)
+	in, err := x.parse(m.data)
+	m.data = nil
 	var t *turn
 	if err == nil && in.action != "" && x.h.options.Debug {
 		err = bad("actions are for POST /invocations", "send a prompt")
@@ -113,6 +153,7 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, data []byte) 
 		in.run.Key = "" // what it has in the request is the same for all its messages
 		t, err = x.begin(ctx, in)
 	}
+	m.hold.Release()
 	if err != nil {
 		_, body := x.explain(err)
 		if b, err := marshal(body); err == nil {

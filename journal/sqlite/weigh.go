@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.Weigher = (*Store)(nil)
+
+// The length of a value stands in the head of its row: the value is not read.
+const selectWeight = `SELECT ifnull(sum(length(events)), 0) FROM log WHERE conversation = ? AND last >= ?`
+
+// Weigh implements [journal.Weigher].
+func (s *Store) Weigh(ctx context.Context, conversation string) (int64, error) {
+	const op = "journal weigh"
+	if conversation == "" {
+		return 0, noID(op, "a conversation needs an id")
+	}
+	return s.reader.weigh(ctx, op, conversation)
+}
+
+func (r *reader) weigh(ctx context.Context, op, conversation string) (bytes int64, err error) {
+	if err := alive(ctx, op); err != nil {
+		return 0, err
+	}
+	if !r.enter() {
+		return 0, isClosed(op)
+	}
+	defer r.leave()
+	t := journal.Tail{First: 1}
+	var key int64
+	var tenant string
+	there, err := r.row(ctx, selectTalk, []any{conversation}, &key, &tenant, &t.Last)
+	if err != nil || !there {
+		return 0, fault(op, err)
+	}
+	if err := r.begin(ctx, key, &t); err != nil {
+		return 0, fault(op, err)
+	}
+	_, err = r.row(ctx, selectWeight, []any{key, t.First}, &bytes)
+	return bytes, fault(op, err)
+}

@@ -1,0 +1,405 @@
+package service
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// DefaultMemory is the memory that a server plans with where nothing else was said.
+const DefaultMemory = 512 << 20
+
+const (
+	// bodyCopies is how many times a request's body, or what a run loads, is in memory at the
+	// worst moment: as it came, decoded, written as JSON, and twice in the database's own memory.
+	// The bytes that are in work at once are the planned memory divided by it.
+	bodyCopies = 8
+	// tenants is into how many shares they are divided.
+	memoryShares = 2
+	// freeBytes is what a body or a conversation may have without being counted: the number of
+	// requests and runs bounds those.
+	freeBytes = 64 << 10
+	// memoryRetry is when to come again after a refusal.
+	memoryRetry = 2 * time.Second
+)
+
+// Memory bounds the bytes that a server works on at once: the request bodies that are being read
+// or turned into runs, and the conversations whose runs are being driven. One tenant may have half
+// of them. It is safe for concurrent use. Make it with [NewMemory].
+type Memory struct {
+	most, share int64
+	// warm bounds what is kept of conversations that nobody uses.
+	warm int64
+
+	mu      sync.Mutex
+	held    int64
+	tenants map[string]int64
+	waiting list.List // of *memoryWait, those who came first in front
+
+	// planned is the memory that the bounds are made for.
+	planned int64
+	// collects reports that this Memory may ask the process's collector to run, paces that it may lower its limit.
+	collects, paces bool
+	// paced reports that the collector's limit is lowered now, from unpaced; pacing sets it anew.
+	paced   bool
+	unpaced int64
+	pacing  *time.Timer
+	// over is held by the one cancelled run that works beyond the bound.
+	over chan struct{}
+
+	// worked counts the bytes that were given back since the collector was last asked to return
+	// memory to the system.
+	worked     atomic.Int64
+	collecting atomic.Bool
+}
+
+// memoryWait is a run that waits for its place.
+type memoryWait struct {
+	tenant string
+	bytes  int64
+	placed chan struct{}
+	// body says that a request waits, and not a run.
+	body bool
+}
+
+// NewMemory plans with so many bytes of memory; 0 or less means [DefaultMemory].
+func NewMemory(bytes int64) *Memory {
+	if bytes <= 0 {
+		bytes = DefaultMemory
+	}
+	most := bytes / bodyCopies
+	return &Memory{
+		planned: bytes, most: most, share: max(most/memoryShares, 1), warm: bytes / 16, tenants: make(map[string]int64),
+		over: make(chan struct{}, 1),
+	}
+}
+
+// MemoryFor is how much memory is to be planned with so that a request may have a body of so many bytes.
+func MemoryFor(body int64) int64 { return body * bodyCopies * memoryShares }
+
+// MostBody is the largest body that a request may have: a tenant's share.
+func (m *Memory) MostBody() int64 { return m.share }
+
+// Hold begins to count the bytes of one request of the tenant.
+func (m *Memory) Hold(tenant string) *Hold { return &Hold{memory: m, tenant: tenant} }
+
+// Hold is what one request holds of the [Memory]. It is for one goroutine.
+type Hold struct {
+	memory *Memory
+	tenant string
+	read   int64
+	held   int64
+}
+
+// Release gives everything back. Calling it again does nothing.
+func (h *Hold) Release() {
+	if h == nil {
+		return
+	}
+	h.memory.give(h.tenant, h.held)
+	h.read, h.held = 0, 0
+}
+
+// grow counts n bytes more. Where there is no room it waits a little, which keeps the client from sending, unless another
+// request of the tenant does so already: two that wait for each other would both be refused.
+func (h *Hold) grow(ctx context.Context, n int64) error {
+	h.read += n
+	need := h.read - freeBytes - h.held
+	if need <= 0 {
+		return nil
+	}
+	need = max(need, min(growStep, h.memory.share-h.held)) // not a lock for each read
+	m := h.memory
+	m.mu.Lock()
+	w := &memoryWait{tenant: h.tenant, bytes: need, placed: make(chan struct{}), body: true}
+	if m.fits(w) {
+		m.take(h.tenant, need)
+		m.mu.Unlock()
+		h.held += need
+		return nil
+	}
+	if m.anotherBody(h.tenant) {
+		defer m.mu.Unlock()
+		return m.refuse(w)
+	}
+	e := m.waiting.PushBack(w)
+	m.mu.Unlock()
+	patience, stop := context.WithTimeout(ctx, memoryPatience)
+	defer stop()
+	select {
+	case <-w.placed:
+	case <-patience.Done():
+	}
+	if !m.leave(e) {
+		h.held += need
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refuse(w)
+}
+
+const (
+	// memoryPatience is how long a body waits for room before it is refused, growStep how much is counted at once.
+	memoryPatience = 2 * time.Second
+	growStep       = 256 << 10
+)
+
+// fits reports whether there is room. The caller holds the lock.
+func (m *Memory) fits(w *memoryWait) bool {
+	return m.tenants[w.tenant]+w.bytes <= m.share && m.held+w.bytes <= m.most
+}
+
+// anotherBody reports whether a body of the tenant waits for room. The caller holds the lock.
+func (m *Memory) anotherBody(tenant string) bool {
+	for e := m.waiting.Front(); e != nil; e = e.Next() {
+		if w := e.Value.(*memoryWait); w.body && w.tenant == tenant { //nolint:forcetypeassert // nothing else is in the list
+			return true
+		}
+	}
+	return false
+}
+
+// refuse says why there is no room. The caller holds the lock.
+func (m *Memory) refuse(w *memoryWait) error {
+	if m.tenants[w.tenant]+w.bytes > m.share {
+		return &event.Error{
+			Op: "read body", Kind: event.ErrQuota, Code: "TOO_MANY_BYTES",
+			Message: "your other requests and runs take up the memory that you may use",
+			Hint:    "send fewer large requests at once", RetryAfter: memoryRetry,
+		}
+	}
+	return &event.Error{
+		Op: "read body", Kind: event.ErrUnavailable, Code: "SERVER_BUSY", Message: "the server works on too many large requests",
+		Hint: "try again in a moment", RetryAfter: memoryRetry,
+	}
+}
+
+// take counts bytes as held. The caller holds the lock.
+func (m *Memory) take(tenant string, n int64) {
+	m.held += n
+	m.tenants[tenant] += n
+	m.pace()
+}
+
+// give takes bytes back and places those who waited for them.
+func (m *Memory) give(tenant string, n int64) {
+	if n == 0 {
+		return
+	}
+	m.mu.Lock()
+	m.held -= n
+	if m.tenants[tenant] -= n; m.tenants[tenant] == 0 {
+		delete(m.tenants, tenant)
+	}
+	m.place()
+	m.pace()
+	m.mu.Unlock()
+	m.collect(n)
+}
+
+// place gives their places to those who wait and fit. Who waits for its own tenant alone keeps nobody
+// else waiting; who waits for the whole is next. The caller holds the lock.
+func (m *Memory) place() {
+	for e := m.waiting.Front(); e != nil; {
+		next, w := e.Next(), e.Value.(*memoryWait) //nolint:forcetypeassert // nothing else is in the list
+		if m.tenants[w.tenant]+w.bytes <= m.share {
+			if m.held+w.bytes > m.most {
+				return
+			}
+			m.take(w.tenant, w.bytes)
+			m.waiting.Remove(e)
+			close(w.placed)
+		}
+		e = next
+	}
+}
+
+// Collect lets m direct the process's garbage collector: after large work it returns memory to the system, and with pace
+// it lowers the collector's soft limit while large things are in memory. Call it once, before m is used, and only in a
+// program that owns its process.
+func (m *Memory) Collect(pace bool) { m.collects, m.paces = true, pace }
+
+// paceEvery is how often the collector's limit follows what is live.
+const paceEvery = time.Second
+
+// pace keeps garbage from gathering while large things are in memory: by itself the collector lets the heap grow to
+// twice what is live. The caller holds the lock.
+func (m *Memory) pace() {
+	switch {
+	case !m.paces:
+	case !m.paced && m.held > m.share/8:
+		m.paced, m.unpaced = true, debug.SetMemoryLimit(-1)
+		m.limit()
+		m.pacing = time.AfterFunc(paceEvery, m.repace)
+	case m.paced && m.held == 0:
+		m.paced = false
+		m.pacing.Stop()
+		debug.SetMemoryLimit(m.unpaced)
+	}
+}
+
+func (m *Memory) repace() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.paced {
+		m.limit()
+		m.pacing.Reset(paceEvery)
+	}
+}
+
+// limit sets the collector's limit to three eighths of the planned memory, or an eighth above what is live: below that
+// it would collect all the time. The caller holds the lock.
+func (m *Memory) limit() {
+	limit := m.planned / 8 * 3
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	if metrics.Read(live); live[0].Value.Kind() == metrics.KindUint64 {
+		limit = max(limit, int64(min(live[0].Value.Uint64(), math.MaxInt64/2))+m.planned/8)
+	}
+	debug.SetMemoryLimit(min(limit, m.unpaced))
+}
+
+// collectAfter is how long after large work memory is returned to the system.
+const collectAfter = 500 * time.Millisecond
+
+// collect returns memory to the system some time after large work: the runtime alone would take minutes.
+func (m *Memory) collect(n int64) {
+	if !m.collects || m.worked.Add(n) < m.share/8 || !m.collecting.CompareAndSwap(false, true) {
+		return
+	}
+	time.AfterFunc(collectAfter, func() {
+		m.worked.Store(0)
+		m.collecting.Store(false)
+		debug.FreeOSMemory()
+	})
+}
+
+// wait counts n bytes for a run of the tenant as soon as there is room. The caller calls give at the end. wait returns
+// an error when quit is closed or ctx ends, but not if the run was cancelled: such a run only has to end, and one at a
+// time may do so beyond the bound. A run larger than a tenant's share gets the whole share.
+func (m *Memory) wait(ctx context.Context, quit <-chan struct{}, tenant string, n int64) (give func(), err error) {
+	n = min(n-freeBytes, m.share)
+	if n <= 0 {
+		return func() {}, nil
+	}
+	give = func() { m.give(tenant, n) }
+	m.mu.Lock()
+	w := &memoryWait{tenant: tenant, bytes: n, placed: make(chan struct{})}
+	e := m.waiting.PushBack(w)
+	m.place()
+	m.mu.Unlock()
+	select {
+	case <-w.placed:
+		return give, nil
+	default:
+	}
+	var over chan<- struct{} // nil until the run is cancelled
+	for stop := ctx.Done(); ; {
+		select {
+		case <-w.placed:
+			return give, nil
+		case over <- struct{}{}:
+			if m.leave(e) {
+				return func() { <-m.over }, nil
+			}
+			<-m.over
+			return give, nil
+		case <-quit:
+			err = &event.Error{Op: "drive", Kind: event.ErrUnavailable, Message: "the service ends"}
+		case <-stop:
+			if errors.Is(context.Cause(ctx), event.ErrCancelled) {
+				stop, over = nil, m.over
+				continue
+			}
+			err = &event.Error{Op: "drive", Kind: event.ErrUnavailable, Message: "the run waited for memory", Err: context.Cause(ctx)}
+		}
+		if m.leave(e) {
+			return nil, err
+		}
+		return give, nil // it was placed at the same moment
+	}
+}
+
+// leave takes a waiter out of the queue. It returns false if the waiter was placed before.
+func (m *Memory) leave(e *list.Element) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	select {
+	case <-e.Value.(*memoryWait).placed: //nolint:forcetypeassert // nothing else is in the list
+		return false
+	default:
+		m.waiting.Remove(e)
+		m.place()
+		return true
+	}
+}
+
+// firstPart is how large the first part of a body is; each is twice the one before, up to mostPart.
+const (
+	firstPart = 4 << 10
+	mostPart  = 1 << 20
+)
+
+// Body reads a body of at most so many bytes, and counts them as they come, so that nobody takes up memory by saying
+// how much will follow. size is what the caller says that it is, negative if unknown. A longer body is
+// [event.ErrTooLarge]; errors of the reader are returned as they are.
+func (h *Hold) Body(ctx context.Context, from io.Reader, size, most int64) ([]byte, error) {
+	most = min(most, h.memory.share)
+	if size > most {
+		return nil, bodyTooLarge(most)
+	}
+	var parts [][]byte
+	part := make([]byte, 0, max(min(size+1, freeBytes), firstPart))
+	total := int64(0)
+	for {
+		if len(part) == cap(part) {
+			parts = append(parts, part)
+			part = make([]byte, 0, min(2*cap(part), mostPart))
+		}
+		n, err := from.Read(part[len(part):cap(part)])
+		part = part[:len(part)+n]
+		if total += int64(n); total > most {
+			return nil, bodyTooLarge(most)
+		}
+		if n > 0 {
+			if err := h.grow(ctx, int64(n)); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case err == io.EOF && parts == nil:
+			return part, nil
+		case err == io.EOF:
+			return join(append(parts, part), total), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// join makes one of the parts, and lets go of each once it is copied.
+func join(parts [][]byte, total int64) []byte {
+	whole := make([]byte, 0, total)
+	for i, part := range parts {
+		whole = append(whole, part...)
+		parts[i] = nil
+	}
+	return whole
+}
+
+func bodyTooLarge(most int64) error {
+	return &event.Error{
+		Op: "read body", Kind: event.ErrTooLarge, Message: "the body is longer than " + strconv.FormatInt(most, 10) + " bytes",
+		Hint: "send less at once",
+	}
+}
