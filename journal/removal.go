@@ -37,3 +37,11 @@ type TenantRemover interface {
 	// off is called again.
 	RemoveTenant(ctx context.Context, tenant string) error
 }
+
+// Scrubber takes what was removed out of a store's files.
+type Scrubber interface {
+	// Scrub removes from the store's files what removals and redactions before it have taken out, such as
+	// older pages in a write-ahead log. Writers wait for it, at most for a moment: if a reader is in the way,
+	// Scrub gives up with ErrLocked, and is called again later.
+	Scrub(ctx context.Context) error
+}

@@ -11,6 +11,8 @@ import (
 type Key struct {
 	Tenant       string
 	Conversation string
+	// Life distinguishes conversations that reuse one id.
+	Life string
 }
 
 // Bus carries events from drivers to watchers. All methods are safe for

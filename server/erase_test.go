@@ -20,8 +20,8 @@ func TestEraseTenant(t *testing.T) {
 	s := open(t, func(so *service.Options, vo *server.Options) {
 		with(so, vo)
 		so.Directory = dir
-		so.Forget = func(_ context.Context, tenant, conversation string) error {
-			forgotten = append(forgotten, tenant+"/"+conversation)
+		so.Forget = func(_ context.Context, c service.ConversationKey) error {
+			forgotten = append(forgotten, c.Tenant+"/"+c.ID)
 			return nil
 		}
 	})

@@ -253,7 +253,8 @@ type Changes struct {
 // UpdateConversation renames, archives, labels or resets a conversation.
 func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string, c Changes) (Conversation, error) {
 	const op = "update conversation"
-	if _, err := s.row(ctx, p, op, id); err != nil {
+	found, err := s.row(ctx, p, op, id)
+	if err != nil {
 		return Conversation{}, err
 	}
 	if c.Title != nil {
@@ -282,7 +283,7 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 		}
 		since = at.Turns + 1
 	}
-	row, err := s.options.Rows.Change(ctx, p.Tenant, id, func(row *Row) error {
+	row, err := s.change(ctx, found.Key(), func(row *Row) error {
 		if since > 0 {
 			row.Since = since
 		}
@@ -347,7 +348,7 @@ func (s *Service) remove(
 	}
 	s.warm.forget(id)
 	if s.options.Forget != nil {
-		if err := s.options.Forget(ctx, p.Tenant, id); err != nil {
+		if err := s.options.Forget(ctx, made.Key()); err != nil {
 			return err
 		}
 	}
@@ -356,7 +357,8 @@ func (s *Service) remove(
 	}
 	s.changes.Add(1)
 	s.removed.Add(1)
-	s.leave(live.Key{Tenant: p.Tenant, Conversation: id})
+	s.unscrubbed.Store(true)
+	s.leave(made.Key().topic())
 	return nil
 }
 

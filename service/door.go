@@ -75,7 +75,7 @@ func (s *Service) pass(ctx context.Context, e *entry, admit func(run journal.Run
 			return journal.Run{}, notFound("start run", "conversation")
 		}
 		if e.row.Agent != "" && row.Agent == "" { // who pinned it was refused, and this run is made with it
-			if row, err = s.options.Rows.Change(ctx, row.Tenant, row.ID, func(row *Row) error {
+			if row, err = s.change(ctx, row.Key(), func(row *Row) error {
 				if row.Agent == "" {
 					row.Agent, row.AgentVersion = e.row.Agent, e.row.AgentVersion
 				}

@@ -64,7 +64,14 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 	}
 	erased, err := people.EraseTenant(ctx, by, tenant)
 	erased.Conversations += gone
-	return erased, err
+	if err != nil {
+		return erased, err
+	}
+	s.Deleted()
+	if err := s.ScrubSoon(context.WithoutCancel(ctx)); err != nil { // the next call of ScrubSoon tries again
+		s.log.Warn("files may still hold what was erased", "tenant", tenant, "error", err)
+	}
+	return erased, nil
 }
 
 // How long an erasure waits for the runs that it has cancelled, and how often it looks.

@@ -61,7 +61,7 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	}
 	run.User = cmp.Or(run.User, row.User) // a program without a user acts for the conversation's
 	x := s.contextOf(&run)
-	x.Tokens, x.Shown = r.Tokens, r.Shown
+	x.Tokens, x.Shown, x.ConversationLife = r.Tokens, r.Shown, row.life()
 	agent, first, err := s.ready(ctx, x, &row)
 	if err != nil {
 		return Started{}, err
@@ -139,6 +139,8 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 	h, done := s.warm.take(s.options.Journal, row.Conversation, row.Metadata[keyLife], bytes)
 	defer done()
 	h.agent.Store(agent)
+	h.owner.Store(&owner{tenant: row.Tenant, life: x.Tenant.Life})
+	ctx = withConversation(ctx, x.Key())
 	messages := s.messages(x, h)
 	defer messages.close()
 	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{

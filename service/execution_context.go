@@ -21,6 +21,9 @@ import (
 type ExecutionContext struct {
 	Principal    Principal
 	Conversation string
+	// ConversationLife tells apart the conversations that have this id one after the other: what is kept of
+	// one outside its log is kept by its id and its life.
+	ConversationLife string
 	// Run and Turn are the run's; they are empty and 0 before it is accepted.
 	Run  string
 	Turn int
@@ -47,12 +50,18 @@ type ExecutionContext struct {
 	Shown  []string
 }
 
+// Key is the conversation's.
+func (x *ExecutionContext) Key() ConversationKey {
+	return ConversationKey{x.Principal.Tenant, x.Conversation, x.ConversationLife}
+}
+
 // contextOf reads of a run's row what stands in it.
 func (s *Service) contextOf(row *journal.Run) *ExecutionContext {
 	x := &ExecutionContext{
 		Principal: Principal{Tenant: row.Tenant, User: row.User}, Conversation: row.Conversation, Run: row.ID, Turn: row.Turn,
 		SessionID: event.SessionID(row.Conversation, row.Session), Executor: row.Executor,
-		Tenant: directory.Tenant{ID: row.Tenant}, Model: row.Metadata[keyModel], Limits: s.limitsOf(row),
+		ConversationLife: row.Metadata[keyLife],
+		Tenant:           directory.Tenant{ID: row.Tenant}, Model: row.Metadata[keyModel], Limits: s.limitsOf(row),
 	}
 	held := s.tokens.get(row.ID)
 	x.Tokens, x.Shown = held.values, held.shown
@@ -130,7 +139,7 @@ func (s *Service) pin(ctx context.Context, x *ExecutionContext, row *Row) (bool,
 	if row.Agent != "" || x.Agent.ID == "" {
 		return true, nil
 	}
-	pinned, err := s.options.Rows.Change(ctx, row.Tenant, row.ID, func(row *Row) error {
+	pinned, err := s.change(ctx, row.Key(), func(row *Row) error {
 		if row.Agent == "" {
 			row.Agent, row.AgentVersion = x.Agent.ID, x.Agent.Version
 		}
@@ -161,8 +170,8 @@ func (s *Service) unpin(ctx context.Context, x *ExecutionContext, made *Row) {
 	if !ok || !none() {
 		return
 	}
-	row, err := s.options.Rows.Change(ctx, made.Tenant, made.ID, func(row *Row) error {
-		if row.life() == made.life() && row.Agent == x.Agent.ID && row.AgentVersion == x.Agent.Version {
+	row, err := s.change(ctx, made.Key(), func(row *Row) error {
+		if row.Agent == x.Agent.ID && row.AgentVersion == x.Agent.Version {
 			row.Agent, row.AgentVersion = "", 0
 		}
 		return nil

@@ -9,6 +9,13 @@ func (s *Service) HeldTokens() int {
 	return len(s.tokens.runs)
 }
 
+// WarmFolds is how many conversations are kept warm.
+func (s *Service) WarmFolds() int {
+	s.warm.mu.Lock()
+	defer s.warm.mu.Unlock()
+	return len(s.warm.used)
+}
+
 // OpenDoors is how many conversations have somebody on the way in.
 func (s *Service) OpenDoors() int {
 	s.doors.mu.Lock()

@@ -40,8 +40,7 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 	var follower *live.Follower
 	if r.Watch {
 		// Before the run is there, so that nothing of it must be read back.
-		p := Principal{Tenant: in.row.Tenant}
-		if follower, err = s.follow(ctx, p, in.row.ID, live.FollowOptions{After: in.after, Current: true}); err != nil {
+		if follower, err = s.follow(ctx, in.row.Key(), live.FollowOptions{After: in.after, Current: true}); err != nil {
 			return Started{}, err
 		}
 	}
@@ -149,7 +148,7 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
 		return Started{Run: row}, s.locked(ctx, in, err)
 	}
-	w, watchErr := s.bus.Watch(ctx, live.Key{Tenant: run.Tenant, Conversation: run.Conversation})
+	w, watchErr := s.bus.Watch(ctx, in.row.Key().topic())
 	if watchErr != nil {
 		return Started{}, watchErr
 	}

@@ -26,7 +26,7 @@ type MessageProcessor struct {
 }
 
 func (s *Service) messages(x *ExecutionContext, h *warmth) *MessageProcessor {
-	publisher := s.bus.Publisher(live.Key{Tenant: x.Principal.Tenant, Conversation: x.Conversation})
+	publisher := s.bus.Publisher(x.Key().topic())
 	return &MessageProcessor{service: s, x: x, h: h, publisher: publisher}
 }
 
@@ -43,6 +43,8 @@ func (m *MessageProcessor) take(e event.Event) {
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
 		m.x.SessionID = event.SessionID(m.x.Conversation, b.Session)
+	case *event.Redacted:
+		m.service.unscrubbed.Store(true)
 	case *event.Notice:
 		if b.Code == braid.NoticeUsage {
 			m.service.log.Warn(b.Text, "tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", e.Run, "step", e.Step)

@@ -211,6 +211,9 @@ func (s *SQLRows) Expire(ctx context.Context, tenant, id string, made, at time.T
 	})
 }
 
+// Scrub removes from the database's files what was deleted.
+func (s *SQLRows) Scrub(ctx context.Context) error { return s.db.Scrub(ctx) }
+
 // Close implements [Rows].
 func (s *SQLRows) Close() error { return s.close() }
 

@@ -50,7 +50,7 @@ type Options struct {
 	// Forget removes what a conversation has beside its log and its row, such as files. It
 	// is called between the two, and again where it failed and somebody tries again. nil
 	// means that there is nothing.
-	Forget func(ctx context.Context, tenant, conversation string) error
+	Forget func(ctx context.Context, key ConversationKey) error
 	// ForgetTenant removes what a tenant that is being erased has outside the journal and the rows: what
 	// was allowed for it, open models, files. It is called again where an erasure is repeated. nil means
 	// that there is nothing.
@@ -103,6 +103,8 @@ type Service struct {
 	// changes counts what was done to conversations that a run on its way in must know
 	// of, removed those that were deleted.
 	changes, removed atomic.Int64
+	// unscrubbed says that files may hold what was deleted or redacted.
+	unscrubbed atomic.Bool
 }
 
 // New makes a service. It starts nothing.

@@ -47,7 +47,7 @@ func (s *Service) reset(ctx context.Context, row Row, still func(row *Row) bool)
 		return Row{}, err
 	}
 	defer s.changes.Add(1)
-	return s.options.Rows.Change(ctx, row.Tenant, row.ID, func(row *Row) error {
+	return s.change(ctx, row.Key(), func(row *Row) error {
 		if still(row) {
 			row.Since = at.Turns + 1
 			row.Updated = time.Now().UTC().Truncate(time.Microsecond)

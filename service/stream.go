@@ -34,7 +34,7 @@ func (s *Service) Attach(ctx context.Context, p Principal, conversation string, 
 			return nil, false, invalid(op, "the place to begin from is after the end", "begin from an event that was sent")
 		}
 	}
-	f, err = s.follow(ctx, p, conversation, live.FollowOptions{After: after})
+	f, err = s.follow(ctx, row.Key(), live.FollowOptions{After: after})
 	return f, row.Title != "", err
 }
 
@@ -57,23 +57,31 @@ func (s *Service) CheckEpoch(ctx context.Context, p Principal, conversation stri
 // process: what is committed here is told here.
 const quietPoll = 30 * time.Second
 
-// follow follows a conversation that the principal may read.
-func (s *Service) follow(ctx context.Context, p Principal, conversation string, o live.FollowOptions) (*live.Follower, error) {
+// follow follows a conversation that the caller may read.
+func (s *Service) follow(ctx context.Context, key ConversationKey, o live.FollowOptions) (*live.Follower, error) {
 	switch {
 	case s.alone:
 		o.Poll = quietPoll
 	case s.heads != nil:
-		o.Poll, o.Beyond = sharedPoll, s.heads.beyond(conversation)
+		o.Poll, o.Beyond = sharedPoll, s.heads.beyond(key.ID)
 	}
-	view := s.view(conversation)
+	view := s.view(key.ID)
 	log := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
 		events, err := view.read(ctx, after, limit)
-		if err == nil && len(events) == 0 && (s.options.Shared || s.removed.Load() > 0) {
-			_, err = s.options.Rows.Get(ctx, p.Tenant, conversation) // nobody waits for a conversation that has gone
+		if err != nil || !s.options.Shared && s.removed.Load() == 0 {
+			return events, err
 		}
-		return events, err
+		// Nobody waits for a conversation that is gone, or reads what another one says that has its id by now.
+		row, err := s.options.Rows.Get(ctx, key.Tenant, key.ID)
+		if err == nil && row.life() != key.Life {
+			err = notFound("follow", "conversation")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return events, nil
 	}
-	return live.Follow(ctx, s.bus, live.Key{Tenant: p.Tenant, Conversation: conversation}, log, o)
+	return live.Follow(ctx, s.bus, key.topic(), log, o)
 }
 
 // Title gives the conversation's title; "" if it has none. It does not wait for one that is being made.
@@ -85,7 +93,7 @@ func (s *Service) Title(ctx context.Context, p Principal, conversation string) (
 	if s.titles.asks() {
 		return "", nil
 	}
-	return s.titles.firstWords(ctx, &ExecutionContext{Principal: p, Conversation: conversation})
+	return s.titles.firstWords(ctx, &ExecutionContext{Principal: p, Conversation: conversation, ConversationLife: row.life()})
 }
 
 func (s *Service) firstWords(ctx context.Context, conversation string) (string, error) {

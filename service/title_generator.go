@@ -103,8 +103,11 @@ func (g *TitleGenerator) note(x *ExecutionContext, h *warmth, title string, err 
 // make asks a model and keeps what it says.
 func (g *TitleGenerator) make(ctx context.Context, x *ExecutionContext, agent *braid.Agent) (string, error) {
 	row, err := g.service.options.Rows.Get(ctx, x.Principal.Tenant, x.Conversation)
-	if err != nil || row.Title != "" {
+	switch {
+	case err != nil || row.Title != "":
 		return row.Title, err
+	case row.Key() != x.Key(): // another one has its id by now
+		return "", notFound("title", "conversation")
 	}
 	ctx, stop := context.WithTimeout(ctx, titleTime)
 	defer stop()
@@ -211,7 +214,7 @@ func (g *TitleGenerator) firstWords(ctx context.Context, x *ExecutionContext) (s
 
 // keep gives the conversation the title, where it has none by now.
 func (g *TitleGenerator) keep(ctx context.Context, x *ExecutionContext, title string) (string, error) {
-	row, err := g.service.options.Rows.Change(ctx, x.Principal.Tenant, x.Conversation, func(row *Row) error {
+	row, err := g.service.change(ctx, x.Key(), func(row *Row) error {
 		if row.Title == "" {
 			row.Title = title
 			row.Updated = time.Now().UTC().Truncate(time.Microsecond)

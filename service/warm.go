@@ -29,6 +29,8 @@ type warmth struct {
 	conv *braid.Conversation
 	// life is the conversation's that it is the fold of: another one may have had its id.
 	life string
+	// owner is whose the conversation is.
+	owner atomic.Pointer[owner]
 	// agent is the one that is driven; nil while none is.
 	agent atomic.Pointer[braid.Agent]
 	// seen is the Seq of the last event that a drive here has sent, 0 if none.

@@ -33,11 +33,16 @@ func closeIdle() {
 	}
 }
 
-// forgetEvery is how often a server looks whether the directory was changed.
-const forgetEvery = 2 * time.Second
+const (
+	// forgetEvery is how often a server looks whether the directory was changed.
+	forgetEvery = 2 * time.Second
+	// sweepEvery is how often it looks for conversations that were deleted elsewhere.
+	sweepEvery = time.Minute
+)
 
-// forgetGone drops what this server keeps of tenants and models that are there no longer, soon after the
-// directory was changed, by whichever server. end has it stop, and returns when it has.
+// forgetGone drops what this server keeps of tenants, models and conversations that are there no longer: soon
+// after the directory was changed, by whichever server, and every minute for conversations. end has it stop,
+// and returns when it has.
 func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -45,16 +50,25 @@ func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 		defer close(done)
 		tick := time.NewTicker(forgetEvery)
 		defer tick.Stop()
-		seen := int64(-1)
+		seen, swept, place := int64(-1), time.Time{}, ""
 		for {
 			now, err := h.people.Generation(ctx)
 			if err == nil && now != seen {
-				if err = h.agents.forgetGone(ctx, h.people); err == nil {
+				if err = errors.Join(h.agents.forgetGone(ctx, h.people), h.service.ForgetErased(ctx)); err == nil {
 					seen = now
+					h.service.Deleted()
+				}
+			}
+			if err == nil {
+				err = h.service.ScrubSoon(ctx)
+			}
+			if err == nil && time.Since(swept) >= sweepEvery {
+				if place, err = h.forgetDeleted(ctx, place); err == nil {
+					swept = time.Now()
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				log.Warn("what is kept of erased tenants could not all be removed", "error", err)
+				log.Warn("what is kept of what was deleted could not all be removed", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -103,4 +117,13 @@ func (a *agents) forgetGone(ctx context.Context, people *directory.Directory) er
 		return now != life
 	})
 	return errors.Join(failed, err)
+}
+
+// forgetDeleted removes from this server what is kept of conversations that another one has deleted: their
+// folds in memory, and their files, from the folder behind after on. It returns the folder to go on from.
+func (h *house) forgetDeleted(ctx context.Context, after string) (next string, err error) {
+	if err := h.service.ForgetDeleted(ctx); err != nil {
+		return after, err
+	}
+	return h.agents.scratch.sweep(ctx, after, h.service.Lives)
 }

@@ -85,9 +85,7 @@ func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*
 		name = pl.before.ID
 	}
 	pl.conv = braid.Open(store, name)
-	if filepath.IsLocal(name) && filepath.Base(name) == name { // others may name conversations as they like
-		pl.scratch = filepath.Join(cfg.Data, "scratch", name)
-	}
+	pl.scratch = scratch{filepath.Join(cfg.Data, "scratch")}.commandsOwn(name)
 	return pl, nil
 }
 

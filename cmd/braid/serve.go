@@ -262,7 +262,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	metrics := server.NewMetrics(readBuild().Version)
 	h.service, err = service.New(service.Options{
 		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
-		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.forget,
+		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.scratch.forget,
 		ForgetTenant: h.agents.forgetTenant,
 		Directory:    people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
 		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),

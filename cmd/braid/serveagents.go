@@ -40,9 +40,8 @@ type agents struct {
 	// known are the models that a run may name, as far as their names are known.
 	known []service.Model
 	// shared says that other servers work on the same database.
-	shared bool
-	// scratch holds a folder for each conversation that has files.
-	scratch string
+	shared  bool
+	scratch scratch
 
 	named namedModels
 	own   ownModels
@@ -73,11 +72,11 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 		return nil, err
 	}
 	if len(others) < len(names) {
-		a.scratch = cmp.Or(cfg.Scratch, filepath.Join(cfg.Data, "scratch"))
-		if err := os.MkdirAll(a.scratch, 0o700); err != nil {
+		a.scratch = scratch{cmp.Or(cfg.Scratch, filepath.Join(cfg.Data, "scratch"))}
+		if err := os.MkdirAll(a.scratch.dir, 0o700); err != nil {
 			return nil, scratchError(err)
 		}
-		a.tools = append(a.tools, demotool.FilesOf(a.folder)...)
+		a.tools = append(a.tools, demotool.FilesOf(a.scratch.open)...)
 	}
 	if a.skills, err = loadSkills(&cfg.settings, func(problem skill.Problem) {
 		log.Warn("a skill is left out", "folder", problem.Folder, "error", problem.Err)
@@ -117,38 +116,15 @@ func (a *agents) close() error {
 	return err
 }
 
-// folder opens the conversation's own: what one writes is not there for another.
-func (a *agents) folder(ctx context.Context) (*os.Root, error) {
-	call := braid.CallOf(ctx)
-	if call == nil || !isName(call.Conversation) {
-		return nil, fs.ErrNotExist
-	}
-	dir := filepath.Join(a.scratch, call.Conversation)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(dir)
-}
-
-// forget removes the files of a conversation.
-func (a *agents) forget(_ context.Context, _, conversation string) error {
-	if a.scratch == "" || !isName(conversation) {
-		return nil
-	}
-	if err := os.RemoveAll(filepath.Join(a.scratch, conversation)); err != nil {
-		return scratchError(err)
-	}
-	return nil
-}
-
 // mostListed is how many files an agent is told of.
 const mostListed = 100
 
 // workspace tells a tenant's agent of the files that its tools reach.
 func (a *agents) workspace(_ context.Context, x *service.ExecutionContext) (*service.Workspace, error) {
-	files := demotool.FilesOf(a.folder)
+	files := demotool.FilesOf(a.scratch.open)
 	reaches := x.Agent.Tools == nil || len(chosen(files, x.Agent.Tools)) > 0
-	if a.scratch == "" || x.Agent.ID == "" || !reaches || !isName(x.Conversation) {
+	dir, ok := a.scratch.of(x.Key())
+	if !ok || x.Agent.ID == "" || !reaches {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	var names []string
@@ -156,7 +132,8 @@ func (a *agents) workspace(_ context.Context, x *service.ExecutionContext) (*ser
 		names = append(names, t.Spec().Name)
 	}
 	w := &service.Workspace{Path: "the scratch folder", Instructions: "The tools " + strings.Join(names, ", ") + " reach them, by their names."}
-	list, err := os.ReadDir(filepath.Join(a.scratch, x.Conversation))
+	a.scratch.adopt(x.Key(), dir)
+	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, nil
 	}
@@ -175,9 +152,6 @@ func (a *agents) workspace(_ context.Context, x *service.ExecutionContext) (*ser
 	}
 	return w, nil
 }
-
-// isName reports whether a conversation's id can name a folder of its own.
-func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }
 
 // agent makes the agent of a run.
 func (a *agents) agent(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {

@@ -93,6 +93,8 @@ type tx struct {
 	writes []write
 	// durable is set by a task that, after all, must wait for the disk.
 	durable bool
+	// scrubs are where the errors of the scrubs go that are made after the commit.
+	scrubs []*error
 }
 
 func newWriter(ctx context.Context, db *sql.DB, conn *sql.Conn, c *clock, relaxed bool) (*writer, error) {
@@ -263,6 +265,12 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 		w.logged += w.bytes + wroteBytes
 		w.begun, w.pending, w.waiting, w.bytes = false, w.pending[:0], 0, 0
 		w.cut(ctx)
+		if len(x.scrubs) > 0 {
+			err := w.scrub(ctx)
+			for _, into := range x.scrubs {
+				*into = err
+			}
+		}
 		return true
 	}
 	w.bytes += wroteBytes

@@ -292,6 +292,9 @@ func mutants() []mutant {
 		{"names are glued together", []string{"order/conversations are apart"}, func(b *bent) {
 			b.key = func(k live.Key) live.Key { return live.Key{Conversation: k.Tenant + k.Conversation} }
 		}},
+		{"lives are not told apart", []string{"order/conversations are apart"}, func(b *bent) {
+			b.key = func(k live.Key) live.Key { return live.Key{Tenant: k.Tenant, Conversation: k.Conversation} }
+		}},
 		{"names are joined with a dot", []string{"order/conversations are apart"}, func(b *bent) {
 			b.key = func(k live.Key) live.Key { return live.Key{Conversation: k.Tenant + "." + k.Conversation} }
 		}},

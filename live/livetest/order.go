@@ -74,6 +74,7 @@ func orderCases() []testCase {
 			for _, other := range []live.Key{
 				{Tenant: "a.b", Conversation: "other"},
 				{Tenant: "other", Conversation: "c.d"},
+				{Tenant: "a.b", Conversation: "c.d", Life: "another"},
 				{Conversation: "c.d"},
 				{Tenant: "a.b"},
 				{Conversation: "a.b.c.d"},

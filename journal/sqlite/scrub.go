@@ -1,0 +1,48 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.Scrubber = (*Store)(nil)
+
+// Scrub implements [journal.Scrubber]: the write-ahead log, which holds pages from before a removal, is brought into
+// the file and cut to nothing. In the file itself what was removed is overwritten (secure_delete).
+func (s *Store) Scrub(ctx context.Context) error {
+	const op = "journal scrub"
+	var scrubbed error
+	err := s.write(ctx, op, false, func(x *tx) error {
+		x.scrubs = append(x.scrubs, &scrubbed)
+		return nil
+	})
+	if err == nil {
+		err = fault(op, scrubbed)
+	}
+	return err
+}
+
+const (
+	// scrubWait is how long a scrub waits for readers, in milliseconds, and everything else for the scrub. busyWait
+	// is how long any other call waits.
+	scrubWait = `PRAGMA busy_timeout = 100`
+	busyWait  = `PRAGMA busy_timeout = 5000`
+)
+
+// scrub cuts the write-ahead log. No transaction is open.
+func (w *writer) scrub(ctx context.Context) error {
+	if _, err := w.conn.ExecContext(ctx, scrubWait); err != nil {
+		return err
+	}
+	var busy, logged, moved int
+	err := w.conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved)
+	if _, again := w.conn.ExecContext(ctx, busyWait); again != nil && err == nil {
+		err = again
+	}
+	if err == nil && busy != 0 {
+		err = &event.Error{Op: "journal scrub", Kind: event.ErrLocked, Message: "a reader is in the way", Hint: "try again later"}
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+)
+
+// scrubber is implemented by stores whose files hold for a while what was removed.
+type scrubber interface {
+	Scrub(ctx context.Context) error
+}
+
+// Scrub removes from the files of the journal and of the rows what was deleted and redacted in them. Without an error
+// nothing of it is left in them. [event.ErrLocked] means that a reader was in the way.
+func (s *Service) Scrub(ctx context.Context) error {
+	s.unscrubbed.Store(false)
+	var errs []error
+	if j, ok := s.options.Journal.(journal.Scrubber); ok {
+		errs = append(errs, j.Scrub(ctx))
+	}
+	if rows, ok := s.options.Rows.(scrubber); ok {
+		errs = append(errs, rows.Scrub(ctx))
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		s.unscrubbed.Store(true)
+	}
+	return err
+}
+
+// Deleted says that something was deleted in the database of the rows, by whom ever.
+func (s *Service) Deleted() { s.unscrubbed.Store(true) }
+
+// ScrubSoon calls [Service.Scrub] if something was deleted or redacted since the last time. It is to be called
+// every few seconds, so that many deletions cost one scrub.
+func (s *Service) ScrubSoon(ctx context.Context) error {
+	if !s.unscrubbed.Load() {
+		return nil
+	}
+	if err := s.Scrub(ctx); !errors.Is(err, event.ErrLocked) {
+		return err
+	}
+	return nil // the next call tries again
+}
