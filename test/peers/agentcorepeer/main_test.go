@@ -73,7 +73,7 @@ type site struct {
 	url, page, token, arn, key, secret string
 }
 
-// serve starts one with the script of the peers, played in real time.
+// serve starts one with the script of the peers, played in real time. A run that was left ends soon, as its script would.
 func serve(t *testing.T) *site {
 	t.Helper()
 	home := t.TempDir()
@@ -82,7 +82,7 @@ func serve(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(braid, "serve", "--agentcore", "--addr", "127.0.0.1:0", "--data", data, "--model", "demo:"+script+"?speed=1")
+	cmd := exec.Command(braid, "serve", "--agentcore", "--agentcore-grace", "1s", "--addr", "127.0.0.1:0", "--data", data, "--model", "demo:"+script+"?speed=1")
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home}
 	cmd.WaitDelay = 5 * time.Second
 	var log bytes.Buffer
