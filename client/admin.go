@@ -36,9 +36,29 @@ type Tenant struct {
 	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// QuotaInForce is Quota with the server's defaults, and Use how much of it is used. Only [Admin.Tenant] gives
+	// them.
+	QuotaInForce Quota `json:"quota_in_force,omitzero"`
+	Use          Use   `json:"use,omitzero"`
 }
 
-// TenantSpec is what is said of a tenant. Only the operator says Status, Limits, Policy and
+// Quota bounds what a tenant uses in all. In a tenant's Quota nil means the server's default; 0 means no bound.
+type Quota struct {
+	// RequestsPerMinute, RunningRuns and QueuedRuns are of each server.
+	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
+	RunningRuns       *int64 `json:"running_runs,omitempty"`
+	QueuedRuns        *int64 `json:"queued_runs,omitempty"`
+	Conversations     *int64 `json:"conversations,omitempty"`
+	Agents            *int64 `json:"agents,omitempty"`
+}
+
+// Use is how much of its quota a tenant uses.
+type Use struct {
+	Conversations int64 `json:"conversations"`
+	Agents        int64 `json:"agents"`
+}
+
+// TenantSpec is what is said of a tenant. Only the operator says Status, Limits, Quota, Policy and
 // Retention.
 type TenantSpec struct {
 	Name   string `json:"name,omitempty"`
@@ -49,6 +69,7 @@ type TenantSpec struct {
 	DefaultAgent string    `json:"default_agent,omitempty"`
 	DefaultModel string    `json:"default_model,omitempty"`
 	Limits       Bounds    `json:"limits,omitzero"`
+	Quota        Quota     `json:"quota,omitzero"`
 	Policy       Policy    `json:"policy,omitzero"`
 	Retention    Retention `json:"retention,omitzero"`
 	// Isolation is "user" or "tenant": whether keys that name users reach each other's conversations.

@@ -14,6 +14,7 @@ type tenantFields struct {
 	Agent        string              `json:"default_agent,omitempty"`
 	Model        string              `json:"default_model,omitempty"`
 	Limits       directory.Limits    `json:"limits,omitzero"`
+	Quota        directory.Quota     `json:"quota,omitzero"`
 	Policy       directory.Policy    `json:"policy,omitzero"`
 	Retention    directory.Retention `json:"retention,omitzero"`
 	Isolation    directory.Isolation `json:"isolation,omitempty"`
@@ -28,12 +29,12 @@ type tenantRequest struct {
 }
 
 func tenantFieldsOf(t *directory.Tenant) tenantFields {
-	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Policy, t.Retention, t.Isolation, t.Approvals}
+	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Quota, t.Policy, t.Retention, t.Isolation, t.Approvals}
 }
 
 func (f *tenantFields) into(t *directory.Tenant) {
 	t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model = f.Name, f.Status, f.SystemPrompt, f.Agent, f.Model
-	t.Limits, t.Policy, t.Retention = f.Limits, f.Policy, f.Retention
+	t.Limits, t.Quota, t.Policy, t.Retention = f.Limits, f.Quota, f.Policy, f.Retention
 	t.Isolation, t.Approvals = f.Isolation, f.Approvals
 }
 
@@ -66,7 +67,23 @@ func (s *Server) getTenant(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return kept(w, http.StatusOK, t.Revision, t)
+	shown := tenantState{Tenant: t}
+	if shown.InForce, _, err = s.options.Directory.Quota(r.Context(), t.ID); err != nil {
+		return err
+	}
+	if shown.Use, err = s.service.Use(r.Context(), t.ID); err != nil {
+		return err
+	}
+	return kept(w, http.StatusOK, t.Revision, shown)
+}
+
+// tenantState is a tenant, and how it stands.
+type tenantState struct {
+	directory.Tenant
+
+	// InForce is the tenant's quota with the server's defaults, and Use how much of it is used.
+	InForce directory.Quota `json:"quota_in_force"`
+	Use     directory.Use   `json:"use"`
 }
 
 func (s *Server) updateTenant(w http.ResponseWriter, r *http.Request) error {

@@ -7,6 +7,6 @@ func crossing(origins []string) ownhost.Cross {
 	return ownhost.Cross{
 		Origins: origins, Methods: "GET, POST, PATCH, DELETE",
 		Headers: "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Prefer, Traceparent",
-		Expose:  "ETag, Location, Retry-After, WWW-Authenticate, X-Request-Id, X-Run-Id",
+		Expose:  "ETag, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id, X-Run-Id",
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/wire/native"
 )
 
@@ -31,6 +32,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if detail.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(detail.RetryAfter))
 	}
+	door.Exhausted(w.Header(), err)
+	s.metrics.Refused(err)
 	writeJSON(w, status, native.ErrorBody{Error: detail})
 }
 

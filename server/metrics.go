@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/door"
 )
 
 // Metrics count what the server and its runs do, for Prometheus. No label holds
@@ -28,6 +29,7 @@ type Metrics struct {
 	unpriced prometheus.Counter
 	time     prometheus.Histogram
 	poisoned prometheus.Counter
+	refusals *prometheus.CounterVec
 }
 
 // NewMetrics makes a registry of its own with everything in it.
@@ -58,6 +60,9 @@ func NewMetrics(version string) *Metrics {
 		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "braid_runs_poisoned_total", Help: "Runs that were ended because the processes that drove them died again and again.",
 		}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "braid_refusals_total", Help: "Requests that were refused because of a bound, by the bound.",
+		}, []string{"limit"}),
 		time: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "braid_run_seconds", Help: "How long runs took from their first event to their last.",
 			Buckets: []float64{.01, .1, .5, 2, 10, 30, 60, 300, 3600},
@@ -65,8 +70,8 @@ func NewMetrics(version string) *Metrics {
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "braid_build_info", Help: "The version that runs; always 1."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, m.poisoned, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, m.poisoned, m.refusals,
+		build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
 }
@@ -107,6 +112,21 @@ func (m *Metrics) Load(load func() (running, queued int)) {
 		gauge("braid_runs_running", "Runs that this server drives now.", func(running, _ int) int { return running }),
 		gauge("braid_runs_queued", "Runs that wait here for their turn.", func(_, queued int) int { return queued }),
 	)
+}
+
+// Refused counts a refusal, if the error is one that is about a bound of the tenant or of the server. It is what
+// Refused of agentcore.Options takes.
+func (m *Metrics) Refused(err error) {
+	switch event.KindOf(err) {
+	case event.ErrBacklogFull:
+		m.refusals.WithLabelValues("queued").Inc()
+	case event.ErrQuota:
+		name, ok := door.QuotaOf(err)
+		if !ok {
+			name = "other"
+		}
+		m.refusals.WithLabelValues(name).Inc()
+	}
 }
 
 // knownStop keeps words that only a provider knows out of the labels.

@@ -40,9 +40,9 @@ func adminOperations() map[string]operation {
 			id: "listTenants", summary: "Lists tenants.", query: listQuery,
 			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Tenant]](), ""}},
 		},
-		"GET " + tenant: {id: "getTenant", summary: "Gives a tenant.", answers: map[int]answered{200: {"The tenant.", typeOf[directory.Tenant](), ""}}},
+		"GET " + tenant: {id: "getTenant", summary: "Gives a tenant, its quota in force, and how much of it is used.", answers: map[int]answered{200: {"The tenant.", typeOf[tenantState](), ""}}},
 		"PATCH " + tenant: {
-			id: "updateTenant", summary: "Changes a tenant, by a JSON merge patch. Only the operator changes status, limits, policy and retention.",
+			id: "updateTenant", summary: "Changes a tenant, by a JSON merge patch. Only the operator changes status, limits, quota, policy and retention.",
 			headers: readHeaders, body: typeOf[tenantFields](), example: `{"name": "Example Limited"}`,
 			answers: map[int]answered{200: {"The tenant.", typeOf[directory.Tenant](), ""}, 409: conflict},
 		},

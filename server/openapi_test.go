@@ -238,7 +238,7 @@ func document(t *testing.T) []byte {
 				"description": "An API key, or the token that the server printed. Each operation names the scope that it must have; operator has admin:read and admin:write of every tenant.",
 			}},
 			"responses": object{"Error": object{
-				"description": "What went wrong, and what to do next.", "content": object{"application/json": object{"schema": schemaOf(t, typeOf[native.ErrorBody]())}},
+				"description": "What went wrong, and what to do next. A 429 has Retry-After. RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10) tell what the tenant has left.", "content": object{"application/json": object{"schema": schemaOf(t, typeOf[native.ErrorBody]())}},
 			}},
 			"schemas": schemas,
 		},

@@ -188,7 +188,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Sco
 		w.Header().Set("WWW-Authenticate", realm+`, error="insufficient_scope", scope="`+string(scope)+`"`)
 		return nil, err
 	}
-	return &c, nil
+	return &c, s.door.Pass(r.Context(), &c, w.Header())
 }
 
 const bearerPrefix = "Bearer "

@@ -80,7 +80,7 @@ func (s *Service) create(ctx context.Context, p Principal, op, id string, n NewC
 	if err := s.choose(ctx, op, &row, n.Agent); err != nil {
 		return Conversation{}, err
 	}
-	if err := s.options.Rows.Create(ctx, row); err != nil {
+	if err := s.keep(ctx, row); err != nil {
 		return Conversation{}, err
 	}
 	return Conversation{Row: row}, nil
@@ -404,7 +404,7 @@ func (s *Service) ForkConversation(ctx context.Context, p Principal, id string, 
 		Agent: row.Agent, AgentVersion: row.AgentVersion,
 		Origin: id, At: past.last, History: history, Created: now, Updated: now,
 	}
-	if err := s.options.Rows.Create(ctx, fork); err != nil {
+	if err := s.keep(ctx, fork); err != nil {
 		return Conversation{}, err
 	}
 	return Conversation{Row: fork}, nil

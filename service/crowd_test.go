@@ -66,7 +66,7 @@ func TestRowsOfACrowd(t *testing.T) {
 	}
 	calls := []call{
 		{"create", func(ctx context.Context, rows *service.SQLRows, _ *directory.Directory, n int) error {
-			return rows.Create(ctx, row(n))
+			return rows.Create(ctx, row(n), 0)
 		}},
 		{"get", func(ctx context.Context, rows *service.SQLRows, _ *directory.Directory, n int) error {
 			_, err := rows.Get(ctx, "acme", row(n).ID)

@@ -2,17 +2,22 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // Rows keeps what is known of conversations beside their logs. All methods are safe
 // for concurrent use and answer *[event.Error]s: [event.ErrNotFound] for a row that
 // the tenant does not have, [event.ErrUnavailable] where the store cannot be reached.
 type Rows interface {
-	// Create adds a row; ErrConflict where there is one of that id.
-	Create(ctx context.Context, row Row) error
+	// Create adds a row; ErrConflict where there is one of that id, and [event.ErrQuota] where the tenant has most
+	// rows already. A most of 0 is no bound.
+	Create(ctx context.Context, row Row, most int64) error
+	// Count says how many rows the tenant has, archived ones too. It reads a counter and no rows.
+	Count(ctx context.Context, tenant string) (int64, error)
 	// Get gives a row as it stands; [event.ErrGone] for one that was expired.
 	Get(ctx context.Context, tenant, id string) (Row, error)
 	// Find is Get for one user of the tenant: a row of another user, or of none, is [event.ErrNotFound],
@@ -46,6 +51,13 @@ func expired() error {
 		Op: "conversation", Kind: event.ErrGone, Code: codeExpired, Message: "the conversation is kept no longer",
 		Hint: "begin another; the operator says for how long conversations are kept",
 	}
+}
+
+// tooMany is the error for a tenant that has as many conversations as it may.
+func tooMany(most int64) error {
+	return directory.OverQuota("conversation", "QUOTA_CONVERSATIONS",
+		"the tenant has "+strconv.FormatInt(most, 10)+" conversations, which is as many as it may",
+		"delete conversations that you do not need, or ask the operator of this service for more")
 }
 
 // Query says which rows are listed.

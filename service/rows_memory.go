@@ -16,6 +16,8 @@ import (
 type MemoryRows struct {
 	mu   sync.Mutex
 	rows map[rowKey]Row
+	// count is how many rows each tenant has.
+	count map[string]int64
 	// expired says when, and whose it was.
 	expired map[rowKey]expiredRow
 }
@@ -30,18 +32,29 @@ type rowKey struct{ tenant, id string }
 var _ Rows = (*MemoryRows)(nil)
 
 // Create implements [Rows].
-func (m *MemoryRows) Create(_ context.Context, row Row) error {
+func (m *MemoryRows) Create(_ context.Context, row Row, most int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := rowKey{row.Tenant, row.ID}
 	if _, ok := m.rows[k]; ok {
 		return exists()
 	}
+	if most > 0 && m.count[row.Tenant] >= most {
+		return tooMany(most)
+	}
 	if m.rows == nil {
-		m.rows = make(map[rowKey]Row)
+		m.rows, m.count = make(map[rowKey]Row), make(map[string]int64)
 	}
 	m.rows[k] = row.copied()
+	m.count[row.Tenant]++
 	return nil
+}
+
+// Count implements [Rows].
+func (m *MemoryRows) Count(_ context.Context, tenant string) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.count[tenant], nil
 }
 
 // Get implements [Rows].
@@ -123,6 +136,9 @@ func (m *MemoryRows) Delete(_ context.Context, tenant, id string, made time.Time
 		return notFound("conversation", "conversation")
 	}
 	delete(m.rows, k)
+	if m.count[tenant]--; m.count[tenant] == 0 {
+		delete(m.count, tenant)
+	}
 	delete(m.expired, k)
 	return nil
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -35,7 +36,7 @@ func OpenRows(file string) (*SQLRows, error) {
 const rowColumns = `tenant, id, person, title, archived, since, agent, agent_version, metadata, origin, at, history, created, updated`
 
 // Create implements [Rows].
-func (s *SQLRows) Create(ctx context.Context, row Row) error {
+func (s *SQLRows) Create(ctx context.Context, row Row, most int64) error {
 	const op = "conversation"
 	values, err := row.values()
 	if err != nil {
@@ -44,11 +45,26 @@ func (s *SQLRows) Create(ctx context.Context, row Row) error {
 	return s.db.Write(ctx, op, row.Tenant, func(tx *database.Tx) error {
 		n, err := tx.Exec(`INSERT INTO conversation (`+rowColumns+`)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, values...)
-		if err == nil && n == 0 {
-			err = exists()
+		if err != nil || n == 0 {
+			return cmp.Or(err, exists())
 		}
-		return err
+		if most <= 0 {
+			return nil
+		}
+		// The row of the count is the transaction's by now: of two that make the last one, one waits here.
+		if _, err := tx.Get(selectCount, []any{row.Tenant}, &n); err != nil || n <= most {
+			return err
+		}
+		return tooMany(most)
 	})
+}
+
+const selectCount = `SELECT n FROM conversation_count WHERE tenant = ?`
+
+// Count implements [Rows].
+func (s *SQLRows) Count(ctx context.Context, tenant string) (n int64, err error) {
+	err = s.db.Look(ctx, "conversations", tenant, selectCount, []any{tenant}, func(scan func(into ...any) error) error { return scan(&n) })
+	return n, err
 }
 
 const (

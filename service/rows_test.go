@@ -50,10 +50,10 @@ func TestRows(t *testing.T) {
 			Tenant: "acme", ID: "conv_1", User: "ann", Title: "A <title>", Metadata: map[string]string{"k": "v"}, Origin: "conv_0", At: 7,
 			History: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "before"}}}}, Created: at, Updated: at,
 		}
-		if err := rows.Create(ctx, row); err != nil {
+		if err := rows.Create(ctx, row, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := rows.Create(ctx, row); !errors.Is(err, event.ErrConflict) {
+		if err := rows.Create(ctx, row, 0); !errors.Is(err, event.ErrConflict) {
 			t.Errorf("made twice: %v", err)
 		}
 		got, err := rows.Get(ctx, "acme", "conv_1")
@@ -102,7 +102,7 @@ func TestRowsExpire(t *testing.T) {
 		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		make := func(id string) {
 			t.Helper()
-			if err := rows.Create(ctx, service.Row{Tenant: "acme", ID: id, Created: at, Updated: at}); err != nil {
+			if err := rows.Create(ctx, service.Row{Tenant: "acme", ID: id, Created: at, Updated: at}, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -160,11 +160,11 @@ func TestRowsAreListedNewestFirst(t *testing.T) {
 		for i := range 25 {
 			// Some are made in the same instant.
 			row := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_%02d", i), Created: at.Add(time.Duration(i/3) * time.Second), Archived: i%5 == 4, History: []event.Message{{Role: event.RoleUser}}}
-			if err := rows.Create(ctx, row); err != nil {
+			if err := rows.Create(ctx, row, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := rows.Create(ctx, service.Row{Tenant: "evil", ID: "conv_99", Created: at}); err != nil {
+		if err := rows.Create(ctx, service.Row{Tenant: "evil", ID: "conv_99", Created: at}, 0); err != nil {
 			t.Fatal(err)
 		}
 		for _, archived := range []bool{false, true} {
@@ -180,7 +180,7 @@ func TestRowsAreListedNewestFirst(t *testing.T) {
 				}
 				// What is made meanwhile moves no page.
 				newer := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_x%v%d", archived, len(seen)), Created: at.Add(time.Hour), Archived: archived}
-				if err := rows.Create(ctx, newer); err != nil {
+				if err := rows.Create(ctx, newer, 0); err != nil {
 					t.Fatal(err)
 				}
 				for _, row := range page {
@@ -275,7 +275,7 @@ func TestRowsThatWereNotChanged(t *testing.T) {
 		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 		for i := range 9 {
 			row := service.Row{Tenant: "acme", ID: fmt.Sprint("conv_", i), Created: at, Updated: at.Add(time.Duration(i%3) * time.Hour)}
-			if err := rows.Create(t.Context(), row); err != nil {
+			if err := rows.Create(t.Context(), row, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -309,7 +309,7 @@ func TestRowsOfUsers(t *testing.T) {
 		for i, user := range []string{"ann", "bob", "", "ann"} {
 			made := at.Add(time.Duration(i) * time.Second)
 			row := service.Row{Tenant: "acme", ID: fmt.Sprintf("conv_%d", i), User: user, Agent: "agent-" + user, Created: made, Updated: made}
-			if err := rows.Create(ctx, row); err != nil {
+			if err := rows.Create(ctx, row, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -63,6 +63,10 @@ its columns are separated by tabs.`,
 			{name: "scopes", value: "LIST", help: "what a key is for: read, write, admin:read, admin:write, operator"},
 			{name: "isolation", value: "HOW", help: "user keeps the users of a tenant apart, tenant lets them share conversations (user)"},
 			{name: "approvals", value: "WHO", help: "who answers what a user's run asks: own is that user, any is every user who reaches it (own)"},
+			{
+				name: "quota", value: "LIST",
+				help: "bounds of a tenant, as requests=600,running=50,queued=500,conversations=1000,agents=20; 0 is none, default the server's",
+			},
 			{name: "user", value: "NAME", help: "the user whom a key acts for; list that user's conversations"},
 			{name: "agent", value: "ID", help: "list conversations of this agent"},
 			{name: "expires", value: "WHEN", help: "when a key ends: 90d, 12h, or a date such as 2027-01-31"},
@@ -111,7 +115,7 @@ func flagsFor(lists ...[]string) []string { return slices.Concat(lists...) }
 // adminVerbs is all of it, in the order of help.
 func adminVerbs() []adminVerb {
 	change := []string{"file", "revision"}
-	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals"}
+	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota"}
 	agentFields := []string{"tenant", "file", "name", "description", "instructions", "model", "tools"}
 	modelFields := []string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}
 	keyFields := []string{"name", "user", "scopes", "expires"}

@@ -89,7 +89,11 @@ func TestAdmin(t *testing.T) {
 	if !strings.Contains(out, "id: acme\n") || !strings.Contains(out, "system_prompt: |-\n  Be kind.\n  Be brief.\n") {
 		t.Errorf("the tenant is shown as\n%s", out)
 	}
-	o.do(0, "", "tenant", "create", "zeta")
+	o.do(0, "", "tenant", "create", "zeta", "--quota", "requests=600,conversations=0")
+	out, _ = o.do(0, "", "tenant", "update", "zeta", "--quota", "requests=default,agents=3")
+	if want := "quota:\n  conversations: 0\n  agents: 3\n"; !strings.Contains(out, want) {
+		t.Errorf("the quota is shown as\n%s\nwant\n%s", out, want)
+	}
 	out, _ = o.do(0, "", "tenant", "list")
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "acme\tactive\t") || !strings.HasSuffix(lines[0], "\tAcme Ltd") {
 		t.Errorf("the tenants are\n%s", out)
@@ -199,6 +203,9 @@ func TestAdminRefuses(t *testing.T) {
 		{2, "tenant create", "", "write braid admin tenant create ID"},
 		{2, "tenant create a b", "", "takes 1 arguments"},
 		{2, "tenant list x", "", "takes 0 arguments"},
+		{2, "tenant create x --quota request=3", "", "is no bound"},
+		{2, "tenant create x --quota requests=-3", "", "is no bound"},
+		{2, "tenant create x --quota running=0", "", "a quota of runs is 0"},
 		{2, "tenant list --scopes read", "", "--scopes means nothing to braid admin tenant list"},
 		{2, "model list --shared --tenant acme", "", "leave one of them out"},
 		{2, "model create m --model assistant", "", "PROVIDER:NAME"},

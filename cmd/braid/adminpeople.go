@@ -18,8 +18,39 @@ var tenantFlags = map[string]string{
 	"isolation": "isolation", "approvals": "approvals",
 }
 
-func (a *admin) createTenant(ctx context.Context, id string) error {
+// quotaFields are the words of --quota, and what the API calls them.
+var quotaFields = map[string]string{
+	"requests": "requests_per_minute", "running": "running_runs", "queued": "queued_runs", "conversations": "conversations", "agents": "agents",
+}
+
+// tenantFields are a tenant's fields by file and flags.
+func (a *admin) tenantFields() (client.Patch, error) {
 	patch, err := a.fields(tenantFlags)
+	text, given := a.in.flags["quota"]
+	if err != nil || !given {
+		return patch, err
+	}
+	quota := map[string]any{}
+	for _, word := range words(text) {
+		name, value, _ := strings.Cut(word, "=")
+		field, known := quotaFields[name]
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case known && value == "default":
+			quota[field] = nil
+		case known && err == nil && n >= 0:
+			quota[field] = n
+		default:
+			return nil, invalid("write bounds as requests=600,conversations=1000: whole numbers from 0, or default",
+				"--quota: %q is no bound", fit(word, 40))
+		}
+	}
+	patch["quota"] = quota
+	return patch, nil
+}
+
+func (a *admin) createTenant(ctx context.Context, id string) error {
+	patch, err := a.tenantFields()
 	if err != nil {
 		return err
 	}
@@ -49,7 +80,7 @@ func (a *admin) showTenant(ctx context.Context, id string) error {
 }
 
 func (a *admin) updateTenant(ctx context.Context, id string) error {
-	patch, err := a.fields(tenantFlags)
+	patch, err := a.tenantFields()
 	if err != nil {
 		return err
 	}

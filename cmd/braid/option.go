@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // settings is the configuration in force: what the options below set.
@@ -38,6 +39,10 @@ type settings struct {
 	Queued        int
 	TenantQueued  int
 	LostDrivers   int
+
+	TenantRequests      int64
+	TenantConversations int64
+	TenantAgents        int64
 
 	Timeout        time.Duration
 	MaxCycles      int
@@ -186,6 +191,20 @@ var options = []option{
 		name: "tenant_queued", value: "N", def: strconv.Itoa(engine.DefaultTenantBacklog),
 		help: "most runs of one tenant that are queued on a server",
 		set:  func(s *settings, v string) error { return parsePositive(&s.TenantQueued, v) },
+	},
+	{
+		name: "tenant_requests", value: "N", def: strconv.Itoa(directory.DefaultRequests),
+		help: "most requests of one tenant in a minute, on each server; 0 is no limit",
+		set:  func(s *settings, v string) error { return parseCount(&s.TenantRequests, v) },
+	},
+	{
+		name: "tenant_conversations", value: "N", def: strconv.Itoa(directory.DefaultConversations),
+		help: "most conversations that one tenant keeps; 0 is no limit",
+		set:  func(s *settings, v string) error { return parseCount(&s.TenantConversations, v) },
+	},
+	{
+		name: "tenant_agents", value: "N", def: strconv.Itoa(directory.DefaultAgents), help: "most agents of one tenant; 0 is no limit",
+		set: func(s *settings, v string) error { return parseCount(&s.TenantAgents, v) },
 	},
 	{
 		name: "lost_drivers", value: "N", def: "3",

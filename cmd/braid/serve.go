@@ -77,6 +77,7 @@ GET /openapi.json describes the API.`,
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers",
+			"tenant_requests", "tenant_conversations", "tenant_agents",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
 			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
@@ -237,7 +238,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	if err != nil {
 		return nil, err
 	}
-	people := directory.New(directory.Options{Database: h.stores.database, Keys: keys, Environment: p.getenv})
+	people := directory.New(directory.Options{Database: h.stores.database, Keys: keys, Environment: p.getenv, Quota: cfg.quota()})
 	h.undo, h.people = append(h.undo, people.Close), people
 	// The one that the printed token is of, and that the command's own conversations are.
 	if err := people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: tenant}); err != nil {
@@ -268,7 +269,10 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
 		Engine: engine.Options{
 			Grace: drainGrace, Running: cfg.Running, Backlog: cfg.Queued,
-			Share: func(string) engine.Share { return engine.Share{Running: cfg.TenantRunning, Backlog: cfg.TenantQueued} },
+			Share: func(tenant string) engine.Share {
+				running, queued := people.RunQuota(tenant)
+				return engine.Share{Running: running, Backlog: queued}
+			},
 		},
 	})
 	if err != nil {
@@ -293,6 +297,14 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	return h, h.openAgentCore(cfg, in, metrics, log)
+}
+
+// quota is the default for tenants that have none of their own.
+func (s *settings) quota() directory.Quota {
+	running, queued := int64(s.TenantRunning), int64(s.TenantQueued)
+	return directory.Quota{
+		Requests: &s.TenantRequests, Running: &running, Queued: &queued, Conversations: &s.TenantConversations, Agents: &s.TenantAgents,
+	}
 }
 
 // orNever makes the 0 of an option, which switches a bound off, the library's -1.

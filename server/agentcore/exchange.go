@@ -37,7 +37,7 @@ func crossing(origins []string) ownhost.Cross {
 		Origins: origins, Methods: "GET, POST",
 		Headers: "Authorization, Content-Type, Baggage, Traceparent, Tracestate, " + sessionHeader + ", " + userHeader + ", " +
 			requestHeader + ", " + customHeader + "Braid-Stream",
-		Expose: "Retry-After, " + sessionHeader + ", " + requestHeader,
+		Expose: "RateLimit, RateLimit-Policy, Retry-After, " + sessionHeader + ", " + requestHeader,
 	}
 }
 

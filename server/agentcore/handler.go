@@ -71,6 +71,8 @@ type Options struct {
 	// Observe is told of each request that was answered; nil means nobody. The route is
 	// never what the caller wrote.
 	Observe func(method, route string, status int, took time.Duration)
+	// Refused is called with each error that a request is answered with; nil means nobody.
+	Refused func(err error)
 	// Log gets one line for each request; nil means nobody.
 	Log *slog.Logger
 }
@@ -294,6 +296,9 @@ func (x *exchange) serve(rt *route) error {
 	}
 	if rt.scope != "" {
 		if err := x.authenticate(x.scope); err != nil {
+			return err
+		}
+		if err := x.h.entry.Pass(x.r.Context(), &x.who, x.w.Header()); err != nil {
 			return err
 		}
 	}

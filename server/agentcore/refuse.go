@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/door"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
@@ -37,6 +38,7 @@ func (x *exchange) refuse(err error) {
 	if e, ok := errors.AsType[*event.Error](err); ok && e.RetryAfter > 0 {
 		x.w.Header().Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
 	}
+	door.Exhausted(x.w.Header(), err)
 	x.w.Header().Set(awsErrorType, f.exception)
 	x.json(f.status, body)
 }
@@ -54,6 +56,9 @@ type awsMessage struct {
 
 // explain is what the outside is told of an error. Causes stay inside.
 func (x *exchange) explain(err error) (*fault, any) {
+	if x.h.options.Refused != nil {
+		x.h.options.Refused(err)
+	}
 	f, ok := errors.AsType[*fault](err)
 	if !ok {
 		f = faultOf(err)

@@ -150,6 +150,9 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 		err = bad("actions are for POST /invocations", "send a prompt")
 	}
 	if err == nil {
+		err = x.h.entry.Pass(ctx, &x.who, http.Header{})
+	}
+	if err == nil {
 		in.run.Key = "" // what it has in the request is the same for all its messages
 		t, err = x.begin(ctx, in)
 	}

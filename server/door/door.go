@@ -32,10 +32,12 @@ type Door struct {
 	token  secret.Secret
 	tenant string
 	keys   Keys
+	rates  rates
 }
 
 // New makes a door. Who shows token is the operator, and at the same time of the tenant,
-// with every scope; an empty token is nobody's. keys may be nil: then there are none.
+// with every scope; an empty token is nobody's. keys may be nil: then there are none. If keys are [Quotas], too,
+// the requests of each tenant are bounded.
 func New(token secret.Secret, tenant string, keys Keys) *Door {
 	return &Door{token: token, tenant: tenant, keys: keys}
 }

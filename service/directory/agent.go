@@ -103,7 +103,8 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 	made := a
 	made.Created, made.Updated = time.Time{}, time.Time{}
 	err := d.write(ctx, op, a.Tenant, func(tx *database.Tx) error {
-		if err := needTenant(tx, op, a.Tenant); err != nil {
+		t, err := getTenant(tx, op, a.Tenant)
+		if err != nil {
 			return err
 		}
 		if err := lockAgents(tx, a.Tenant); err != nil {
@@ -124,6 +125,9 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 		}
 		if n == 0 {
 			return taken(op, "agent")
+		}
+		if err := d.roomForAgent(tx, op, &t); err != nil {
+			return err
 		}
 		if err := checkNested(tx, op, &a); err != nil {
 			return err

@@ -95,6 +95,7 @@ func (t *Tenant) check(op string) error {
 	c.want(t.Agent == "" || isSlug(t.Agent), "the default agent's id is none", "name one of the tenant's agents")
 	c.text("the default model", t.Model, longestModelName)
 	c.limits(t.Limits)
+	t.Quota.check(&c)
 	c.permissions(t.Policy.Permissions)
 	c.want(len(t.Policy.Models) <= mostPatterns, "the policy names too many models", "name at most 256, or none for all")
 	for _, m := range t.Policy.Models {

@@ -23,6 +23,8 @@ type Options struct {
 	Keys Sealer
 	// Environment looks variables up for [Credential].Env; nil means [os.Getenv].
 	Environment func(name string) string
+	// Quota is the server's, for tenants that have none of their own. Its nil fields are no bounds.
+	Quota Quota
 }
 
 // Directory knows who there is. All methods are safe for concurrent use and answer
@@ -31,6 +33,8 @@ type Directory struct {
 	db   *database.DB
 	keys Sealer
 	env  func(string) string
+	// quota is the server's default.
+	quota Quota
 
 	changes changes
 	tenants cache[string, Tenant]
@@ -43,7 +47,7 @@ type Directory struct {
 
 // New makes a directory. It asks the database nothing.
 func New(o Options) *Directory {
-	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment}
+	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment, quota: o.Quota}
 	if d.env == nil {
 		d.env = os.Getenv
 	}

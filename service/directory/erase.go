@@ -49,6 +49,7 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 			count     *int64
 		}{
 			{`DELETE FROM conversation WHERE tenant = ?`, &e.Conversations},
+			{`DELETE FROM conversation_count WHERE tenant = ?`, &none},
 			{`DELETE FROM expired WHERE tenant = ?`, &none},
 			{`DELETE FROM agent_version WHERE tenant = ?`, &none},
 			{`DELETE FROM agent WHERE tenant = ?`, &e.Agents},

@@ -37,6 +37,8 @@ type Tenant struct {
 	Model string `json:"default_model,omitempty"`
 	// Limits bound each run, whatever its agent and its request allow.
 	Limits Limits `json:"limits,omitzero"`
+	// Quota bounds what the tenant uses in all. A nil field means the server's default.
+	Quota Quota `json:"quota,omitzero"`
 	// Policy says what its agents may do at most.
 	Policy    Policy    `json:"policy,omitzero"`
 	Retention Retention `json:"retention,omitzero"`
@@ -230,7 +232,7 @@ const (
 // UpdateTenant calls change with the tenant and keeps what it leaves; an error of
 // change is the answer. revision is the one that the caller has read; 0 means whichever.
 // Id, revision and times are not change's. It may be called more than once. Only the
-// operator may change a status, limits, policy and retention. Isolation and approvals take a key
+// operator may change a status, limits, quota, policy and retention. Isolation and approvals take a key
 // that names no user, because they decide what such a key reaches.
 func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision int64, change func(t *Tenant) error) (t Tenant, err error) {
 	const op = "update tenant"
@@ -256,7 +258,7 @@ func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision
 		if err != nil || len(what) == 0 {
 			return err
 		}
-		if !by.Operator && (t.Status != old.Status || what.any("limits", "policy", "retention")) {
+		if !by.Operator && (t.Status != old.Status || what.any("limits", "quota", "policy", "retention")) {
 			return by.mustOperate(op)
 		}
 		if !by.Operator && by.User != "" && what.any("isolation", "approvals") {

@@ -56,6 +56,13 @@ const (
 	CodeKeyOutlived      = "KEY_OUTLIVED"
 	CodeAnswerNotYours   = "ANSWER_NOT_YOURS"
 	CodeSchemaInvalid    = "SCHEMA_INVALID"
+
+	CodeQuotaRequests      = "QUOTA_REQUESTS"
+	CodeQuotaConversations = "QUOTA_CONVERSATIONS"
+	CodeQuotaAgents        = "QUOTA_AGENTS"
+	CodeQuotaTokens        = "QUOTA_TOKENS"
+	CodeQuotaCost          = "QUOTA_COST"
+	CodeQuotaBytes         = "QUOTA_BYTES"
 )
 
 // CodeInfo is what a code means.
@@ -91,6 +98,12 @@ var codes = [...]CodeInfo{
 	{CodeKeyOutlived, event.ErrPermission, 403},
 	{CodeAnswerNotYours, event.ErrPermission, 403},
 	{CodeSchemaInvalid, event.ErrInvalid, 422},
+	{CodeQuotaRequests, event.ErrQuota, 429},
+	{CodeQuotaConversations, event.ErrQuota, 429},
+	{CodeQuotaAgents, event.ErrQuota, 429},
+	{CodeQuotaTokens, event.ErrQuota, 429},
+	{CodeQuotaCost, event.ErrQuota, 429},
+	{CodeQuotaBytes, event.ErrQuota, 429},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -1,0 +1,35 @@
+package service
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/service/directory"
+)
+
+// Quota gives what bounds the tenant now, and the tenant's life. Without a directory nothing does.
+func (s *Service) Quota(ctx context.Context, tenant string) (q directory.Quota, life string, err error) {
+	if s.options.Directory == nil || tenant == "" {
+		return directory.Quota{}, "", nil
+	}
+	return s.options.Directory.Quota(ctx, tenant)
+}
+
+// Use says how much of its quota a tenant uses.
+func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err error) {
+	if u.Conversations, err = s.options.Rows.Count(ctx, tenant); err != nil {
+		return directory.Use{}, err
+	}
+	if s.options.Directory != nil {
+		u.Agents, err = s.options.Directory.CountAgents(ctx, tenant)
+	}
+	return u, err
+}
+
+// keep adds the row of a new conversation, where its tenant may have one more.
+func (s *Service) keep(ctx context.Context, row Row) error {
+	q, _, err := s.Quota(ctx, row.Tenant)
+	if err != nil {
+		return err
+	}
+	return s.options.Rows.Create(ctx, row, directory.Bound(q.Conversations))
+}

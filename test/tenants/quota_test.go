@@ -1,0 +1,476 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/client"
+	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/server/agentcore"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/database/databasetest"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// shop is a server with bounds, and its tenants.
+type shop struct {
+	*httptest.Server
+
+	t      *testing.T
+	people *directory.Directory
+	// gate lets a model go on that was asked to wait.
+	gate chan struct{}
+	// begun gets something when the model is called.
+	begun chan struct{}
+	// keys are the tenants', with all that a tenant's key may do.
+	keys map[string]string
+}
+
+// quotaStores are the stores that the bounds are held on.
+func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t))
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		logs, db := openSQLite(t)
+		test(t, logs, service.NewRows(db), db)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		o := databases.Postgres(t)
+		own := postgres.Options{
+			URL: databases.Server(t).URL(databasetest.Owner, "postgres"), Schema: fmt.Sprintf("quota_%d", quotaSchemas.Add(1)),
+		}
+		if err := postgres.Migrate(t.Context(), own, databasetest.Guest); err != nil {
+			t.Fatal(err)
+		}
+		own.URL = o.URL
+		logs, err := postgres.Open(t.Context(), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closing(t, logs.Close)
+		db := databasetest.OpenPostgres(t, o)
+		test(t, logs, service.NewRows(db), db)
+	})
+}
+
+// quotaSchemas numbers the journals: each server drives all that is in its own.
+var quotaSchemas atomic.Int64
+
+// openShop serves the tenants acme and zeta.
+func openShop(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB, q directory.Quota) *shop {
+	t.Helper()
+	s := &shop{t: t, gate: make(chan struct{}), begun: make(chan struct{}, 1), keys: map[string]string{}}
+	s.people = directory.New(directory.Options{Database: db, Quota: q})
+	closing(t, s.people.Close)
+	for _, id := range []string{"acme", "zeta"} {
+		s.settle(id)
+	}
+	metrics := server.NewMetrics("test")
+	svc, err := service.New(service.Options{
+		Journal: logs, Rows: rows, Directory: s.people, Shared: db.Shared(), LockWait: 50 * time.Millisecond, Observe: metrics.Observe,
+		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
+			return braid.New("helper", spender{s}, braid.Limit(r.Limits), braid.Retries(braid.Retry{Attempts: 1})), nil
+		},
+		Engine: engine.Options{Share: func(tenant string) engine.Share {
+			running, queued := s.people.RunQuota(tenant)
+			return engine.Share{Running: running, Backlog: queued}
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	closing(t, func() error {
+		wait, stop := context.WithTimeout(context.Background(), 20*time.Second)
+		defer stop()
+		return svc.Drain(wait)
+	})
+	native, err := server.New(server.Options{
+		Service: svc, Directory: s.people, Token: secret.New(operatorToken), Tenant: "acme",
+	}, metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := agentcore.New(agentcore.Options{Service: svc, Door: native.Door(), Next: native, Refused: metrics.Refused})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing(t, func() error { return h.Close(context.Background()) })
+	s.Server = httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// settle makes a tenant with a key.
+func (s *shop) settle(id string) {
+	s.t.Helper()
+	_, err := s.people.CreateTenant(s.t.Context(), operator, directory.Tenant{ID: id}, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, key, err := s.people.CreateKey(s.t.Context(), operator, directory.Key{Tenant: id, Scopes: []directory.Scope{
+		directory.ScopeRead, directory.ScopeWrite, directory.ScopeAdminRead, directory.ScopeAdminWrite,
+	}}, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.keys[id] = key.Reveal()
+}
+
+// spender is a model that says how many tokens it has used.
+type spender struct{ shop *shop }
+
+func (spender) Info() braid.ModelInfo {
+	return braid.ModelInfo{Name: "test:spender", Simulated: true}
+}
+
+func (m spender) Stream(ctx context.Context, r *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		select {
+		case m.shop.begun <- struct{}{}:
+		default:
+		}
+		if last := r.Messages[len(r.Messages)-1]; strings.Contains(last.Text(), "wait") {
+			select {
+			case <-m.shop.gate:
+			case <-ctx.Done():
+				yield(braid.Chunk{}, ctx.Err())
+				return
+			}
+		}
+		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Done."}, nil) &&
+			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 60, Output: 40, Total: 100}}, nil) &&
+			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+	}
+}
+
+// answered is an answer of the server's.
+type answered struct {
+	code int
+	head http.Header
+	body string
+}
+
+// ask asks as a tenant; "" is the operator.
+func (s *shop) ask(tenant, method, path, body string, headers ...string) answered {
+	s.t.Helper()
+	r, err := s.send(tenant, method, path, body, headers...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+func (s *shop) send(tenant, method, path, body string, headers ...string) (answered, error) {
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		return answered{}, err
+	}
+	token := operatorToken
+	if tenant != "" {
+		token = s.keys[tenant]
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := s.Client().Do(req)
+	if err != nil {
+		return answered{}, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	return answered{res.StatusCode, res.Header, string(b)}, err
+}
+
+// talk makes a conversation.
+func (s *shop) talk(tenant string) string {
+	s.t.Helper()
+	r := s.ask(tenant, "POST", "/v1/conversations", "")
+	if r.code != http.StatusCreated {
+		s.t.Fatalf("a conversation of %s: %d %s", tenant, r.code, r.body)
+	}
+	return idOf(s.t, r.body)
+}
+
+func idOf(t *testing.T, body string) string {
+	t.Helper()
+	var v struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(body), &v); err != nil || v.ID == "" {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return v.ID
+}
+
+// quotaDoors are the ways to a run: in the conversation, or in one that the door makes.
+var quotaDoors = map[string]func(s *shop, tenant, conversation, prompt string) answered{
+	"native": func(s *shop, tenant, conversation, prompt string) answered {
+		if conversation == "" {
+			conversation = s.talk(tenant)
+		}
+		return s.ask(tenant, "POST", "/v1/conversations/"+conversation+"/runs", `{"user_input":"`+prompt+`"}`, "Accept", "application/json")
+	},
+	"agentcore": func(s *shop, tenant, _, prompt string) answered {
+		return s.ask(tenant, "POST", "/invocations", `{"prompt":"`+prompt+`"}`, "Accept", "application/json")
+	},
+}
+
+// over checks an answer that says that a quota is reached.
+func (r answered) over(t *testing.T, what, quota, hint string) {
+	t.Helper()
+	if r.code != http.StatusTooManyRequests || r.head.Get("Retry-After") == "" || !strings.Contains(r.body, hint) {
+		t.Errorf("%s: %d %v %s, want 429 with Retry-After and %q", what, r.code, r.head, r.body, hint)
+	}
+	if all := strings.Join(r.head.Values("RateLimit"), ", "); !strings.Contains(all, `"`+quota+`";r=0;t=`) {
+		t.Errorf("%s: RateLimit is %s, want it to name %s", what, all, quota)
+	}
+}
+
+func (s *shop) measured(quota string, least int) {
+	s.t.Helper()
+	text := s.ask("", "GET", "/metrics", "").body
+	var n int
+	for line := range strings.Lines(text) {
+		_, _ = fmt.Sscanf(line, `braid_refusals_total{limit="`+quota+`"} %d`, &n)
+	}
+	if n < least {
+		s.t.Errorf("%d refusals by %s are counted, want at least %d", n, quota, least)
+	}
+}
+
+// Each door bounds the requests of a tenant, and of that one alone.
+func TestQuotaOfRequests(t *testing.T) {
+	t.Parallel()
+	for name, door := range quotaDoors {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+				s := openShop(t, logs, rows, db, directory.Quota{Requests: new(int64(4))})
+				s.ask("", "PATCH", "/v1/admin/tenants/zeta", `{"quota":{"requests_per_minute":1000}}`)
+				if r := door(s, "zeta", "", "hello"); r.code != 200 {
+					t.Fatalf("a run: %d %s", r.code, r.body)
+				}
+				for i := range 4 {
+					if r := s.ask("acme", "GET", "/v1/conversations", ""); r.code != 200 || r.head.Get("RateLimit-Policy") != `"requests";q=4;w=60` {
+						t.Fatalf("request %d: %d %v", i, r.code, r.head)
+					}
+				}
+				var last answered
+				if name == "native" {
+					last = s.ask("acme", "POST", "/v1/conversations", "")
+				} else {
+					last = door(s, "acme", "", "hello")
+				}
+				last.over(t, "one more", "requests", "Retry-After")
+				if r := s.ask("zeta", "GET", "/v1/conversations", ""); r.code != 200 {
+					t.Errorf("another tenant: %d %s", r.code, r.body)
+				}
+				for range 10 { // the operator, who is of acme here
+					if r := s.ask("", "GET", "/v1/conversations", ""); r.code != 200 || r.head.Get("RateLimit") != "" {
+						t.Fatalf("the operator: %d %v", r.code, r.head)
+					}
+				}
+				for range 10 {
+					if r := s.ask("acme", "GET", "/healthz", ""); r.code != 200 || r.head.Get("RateLimit") != "" {
+						t.Fatalf("health: %d %v", r.code, r.head)
+					}
+				}
+				s.measured("requests", 1)
+			})
+		})
+	}
+}
+
+// A tenant keeps as many conversations as it may. What it has stays readable and can be deleted, and then there is
+// room for another one.
+func TestQuotaOfConversations(t *testing.T) {
+	t.Parallel()
+	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+		s := openShop(t, logs, rows, db, directory.Quota{Conversations: new(int64(2))})
+		first, second := s.talk("acme"), s.talk("acme")
+		for what, r := range map[string]answered{
+			"a third":   s.ask("acme", "POST", "/v1/conversations", ""),
+			"a fork":    s.ask("acme", "POST", "/v1/conversations/"+first+"/fork", ""),
+			"a session": quotaDoors["agentcore"](s, "acme", "", "hello"),
+		} {
+			r.over(t, what, "conversations", "delete conversations")
+		}
+		for _, id := range []string{first, second} {
+			if r := s.ask("acme", "GET", "/v1/conversations/"+id, ""); r.code != 200 {
+				t.Errorf("reading: %d %s", r.code, r.body)
+			}
+			if r := quotaDoors["native"](s, "acme", id, "hello"); r.code != 200 {
+				t.Errorf("a run: %d %s", r.code, r.body)
+			}
+		}
+		s.talk("zeta")
+		if r := s.ask("acme", "DELETE", "/v1/conversations/"+first, ""); r.code != 204 {
+			t.Fatalf("deleting: %d %s", r.code, r.body)
+		}
+		if r := quotaDoors["agentcore"](s, "acme", "", "hello"); r.code != 200 {
+			t.Errorf("after deleting: %d %s", r.code, r.body)
+		}
+		s.ask("acme", "POST", "/v1/conversations", "").over(t, "one more", "conversations", "delete conversations")
+		s.measured("conversations", 4)
+
+		// The typed error of the Go client.
+		c, err := client.New(s.URL, secret.New(s.keys["acme"]), client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Create(t.Context(), client.NewConversation{})
+		e, _ := errors.AsType[*event.Error](err)
+		if !errors.Is(err, event.ErrQuota) || e.RetryAfter != time.Minute || e.Code != "QUOTA_CONVERSATIONS" {
+			t.Errorf("the client says %+v", e)
+		}
+
+		// It is the operator who gives more; the tenant's own key reads what there is.
+		if r := s.ask("acme", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"conversations":100}}`); r.code != 403 {
+			t.Errorf("a tenant raises its own bound: %d %s", r.code, r.body)
+		}
+		if r := s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"conversations":3}}`); r.code != 200 {
+			t.Fatalf("the operator: %d %s", r.code, r.body)
+		}
+		s.talk("acme")
+		got, err := c.Admin().Tenant(t.Context(), "acme")
+		if err != nil || *got.Quota.Conversations != 3 || *got.QuotaInForce.Conversations != 3 || got.Use.Conversations != 3 {
+			t.Errorf("the tenant is shown as %+v, %v", got, err)
+		}
+		if r := s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"conversations":null}}`); r.code != 200 {
+			t.Fatalf("back to the default: %d %s", r.code, r.body)
+		}
+		if got, err := c.Admin().Tenant(t.Context(), "acme"); err != nil || got.Quota.Conversations != nil || *got.QuotaInForce.Conversations != 2 {
+			t.Errorf("the tenant is shown as %+v, %v", got, err)
+		}
+		s.ask("acme", "POST", "/v1/conversations", "").over(t, "with three of two", "conversations", "2 conversations")
+
+		// Another tenant of the same id begins with none.
+		for _, step := range []struct{ method, body string }{{"PATCH", `{"status":"inactive"}`}, {"DELETE", ""}} {
+			if r := s.ask("", step.method, "/v1/admin/tenants/zeta", step.body); r.code != 200 {
+				t.Fatalf("%s: %d %s", step.method, r.code, r.body)
+			}
+		}
+		s.settle("zeta")
+		s.talk("zeta")
+		s.talk("zeta")
+		s.ask("zeta", "POST", "/v1/conversations", "").over(t, "the new tenant", "conversations", "delete conversations")
+	})
+}
+
+// Of many that are made at once no more are kept than may be.
+func TestQuotaAtOnce(t *testing.T) {
+	t.Parallel()
+	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+		s := openShop(t, logs, rows, db, directory.Quota{Conversations: new(int64(5)), Agents: new(int64(5))})
+		for what, post := range map[string]func(n int) (answered, error){
+			"conversations": func(int) (answered, error) { return s.send("acme", "POST", "/v1/conversations", "") },
+			"agents": func(n int) (answered, error) {
+				return s.send("acme", "POST", "/v1/admin/tenants/acme/agents", fmt.Sprintf(`{"id":"agent-%d"}`, n))
+			},
+		} {
+			var made, refused atomic.Int64
+			var wg sync.WaitGroup
+			for n := range 16 {
+				wg.Go(func() {
+					switch r, err := post(n); {
+					case err != nil:
+						t.Error(err)
+					case r.code == 201:
+						made.Add(1)
+					case r.code == 429:
+						refused.Add(1)
+						r.over(t, what, what, "as many as it may")
+					default:
+						t.Errorf("%s: %d %s", what, r.code, r.body)
+					}
+				})
+			}
+			wg.Wait()
+			if made.Load() != 5 || refused.Load() != 11 {
+				t.Errorf("%d %s were made and %d refused, want 5 and 11", made.Load(), what, refused.Load())
+			}
+		}
+		if r := s.ask("acme", "PATCH", "/v1/admin/tenants/acme/agents/agent-0", `{"name":"x"}`); r.code != 200 && r.code != 404 {
+			t.Errorf("changing one that is there: %d %s", r.code, r.body)
+		}
+	})
+}
+
+// Runs beyond those that may be driven are queued, and beyond those refused, at each door.
+func TestQuotaOfRuns(t *testing.T) {
+	t.Parallel()
+	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+		s := openShop(t, logs, rows, db, directory.Quota{Running: new(int64(50)), Queued: new(int64(50))})
+		s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"running_runs":1,"queued_runs":1}}`)
+		begin := func(tenant string) answered {
+			return s.ask(tenant, "POST", "/v1/conversations/"+s.talk(tenant)+"/runs", `{"user_input":"wait"}`, "Prefer", "respond-async")
+		}
+		if r := begin("acme"); r.code != 202 {
+			t.Fatalf("the first: %d %s", r.code, r.body)
+		}
+		<-s.begun
+		if r := begin("acme"); r.code != 202 {
+			t.Fatalf("the second: %d %s", r.code, r.body)
+		}
+		third := begin("acme")
+		if third.code != 429 || third.head.Get("Retry-After") == "" || !strings.Contains(third.body, "BACKLOG_FULL") {
+			t.Errorf("the third: %d %v %s", third.code, third.head, third.body)
+		}
+		if r := quotaDoors["agentcore"](s, "acme", "", "wait"); r.code != 429 || r.head.Get("Retry-After") == "" {
+			t.Errorf("at the other door: %d %v %s", r.code, r.head, r.body)
+		}
+		s.measured("queued", 2)
+		if r := begin("zeta"); r.code != 202 {
+			t.Errorf("another tenant: %d %s", r.code, r.body)
+		}
+		close(s.gate)
+	})
+}
+
+// What no bound can be is refused.
+func TestQuotasThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
+	for _, quota := range []string{
+		`{"requests_per_minute":-1}`, `{"conversations":1.5}`, `{"agents":"many"}`, `{"conversation":1}`, `{"running_runs":0}`, `{"queued_runs":-3}`,
+		`{"agents":99999999999999999999}`, `[]`, `7`,
+	} {
+		r := s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":`+quota+`}`)
+		if r.code != 400 || !strings.Contains(r.body, "hint") {
+			t.Errorf("%s: %d %s, want 400 with a hint", quota, r.code, r.body)
+		}
+	}
+	if r := s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":null}`); r.code != 200 {
+		t.Errorf("none: %d %s", r.code, r.body)
+	}
+}
