@@ -198,11 +198,7 @@ func Tools(tools ...Tool) Part {
 				}
 				continue
 			}
-			spec := t.Spec()
-			if err := checkSchema(spec); err != nil {
-				return err
-			}
-			if err := a.draft.add(a.name, t, spec); err != nil {
+			if err := a.attachTool(t); err != nil {
 				return err
 			}
 		}

@@ -282,10 +282,17 @@ func (x *answer) retract(req *ModelRequest) {
 }
 
 // clash says that an agent has a tool that is called as the answer's is.
-func (x *answer) clash(agent string, o *offer) error {
+func (x *answer) clash(agent string, o *offer) (optional string, err error) {
 	if x == nil || x.tool == nil || o.find(AnswerTool) < 0 {
-		return nil
+		return "", nil
 	}
+	if _, ok := o.tool(AnswerTool).(OptionalTool); ok {
+		return AnswerTool, nil
+	}
+	return "", answerNamed(agent)
+}
+
+func answerNamed(agent string) error {
 	return &event.Error{
 		Op: "agent " + agent, Kind: event.ErrInvalid, Message: "a tool is called " + AnswerTool + ", as the one is that takes the agent's answer",
 		Hint: "rename it",

@@ -72,7 +72,11 @@ func wanted[T any](a *Agent) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.clash(a.name, a.current()); err != nil {
+	clash, err := x.clash(a.name, a.current())
+	if err == nil && clash != "" {
+		err = answerNamed(a.name)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return x, nil

@@ -27,6 +27,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	step := stepName(s.id, 'm', cycle, 0)
 	offered := agent.current()
 	shown, names := d.allowed(s, agent.shown(s, offered), offered.names)
+	shown, names = offered.told(info.Name, shown, names)
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := d.model
@@ -57,6 +58,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		}
 		if w.info.Name != info.Name {
 			begun.Runs = w.info.Name
+			offered.untold(&w.own, w.info.Name)
 		}
 		if err != nil || words != "" {
 			d.addAt(s, cycle, step, attempt, begun)

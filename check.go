@@ -35,19 +35,34 @@ func (a *Agent) check(o *offer) error {
 	if err := a.priced(o); err != nil {
 		return err
 	}
-	if err := a.answer.clash(a.name, o); err != nil {
+	clash, err := a.answer.clash(a.name, o)
+	if err != nil {
 		return err
 	}
+	var narrow map[string][]setAside
 	for _, m := range a.models() {
-		checker := checkerOf(m)
-		if checker == nil {
-			continue
-		}
-		info := m.Info()
-		req := ModelRequest{Tools: o.specs, Options: a.options, Instructions: a.instructions}
-		if err := a.answer.suits(checker, &info, req); err != nil {
+		checker, info := checkerOf(m), m.Info()
+		left, err := o.suiting(clash, func(tools []ToolSpec) error {
+			if checker == nil {
+				return nil
+			}
+			return a.answer.suits(checker, &info, ModelRequest{Tools: tools, Options: a.options, Instructions: a.instructions})
+		})
+		if err != nil {
 			return a.cannotAsk(info.Name, err)
 		}
+		if err := o.leaveFor(info.Name, left); err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			if narrow == nil {
+				narrow = map[string][]setAside{}
+			}
+			narrow[info.Name] = left
+		}
+	}
+	if narrow != nil {
+		o.narrow.Store(&narrow)
 	}
 	return nil
 }

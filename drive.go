@@ -275,6 +275,7 @@ func (d *driver) start() {
 		o := d.agent.current()
 		_, started.Tools = d.allowed(&Scope{agent: d.agent.name}, o.specs, o.names)
 	}
+	_, started.Tools = d.agent.current().told(started.Model, nil, started.Tools)
 	if d.agent.limits.Conversation != (Budget{}) {
 		spent := v.spent
 		started.Spent = &spent
@@ -283,7 +284,7 @@ func (d *driver) start() {
 		started.Found = v.found
 	}
 	if d.agent.servers != nil {
-		started.Servers = d.agent.servers()
+		started.Servers = d.agent.current().skipped(started.Model, d.agent.servers())
 	}
 	d.takesOver(started)
 	d.add(nil, "", 0, started)

@@ -3,6 +3,7 @@ package braid
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
 )
@@ -18,6 +19,10 @@ type offer struct {
 	// index finds a tool by name where there are too many to look through.
 	index    map[string]int
 	children []*agentTool
+	// missing are optional tools that the agent does without, narrow those that a model is not told of, by its name. What
+	// the models can be told is known once the agent was checked.
+	missing []setAside
+	narrow  atomic.Pointer[map[string][]setAside]
 }
 
 var noOffer = &offer{}
@@ -75,9 +80,8 @@ func (o *offer) add(agent string, t Tool, spec ToolSpec) error {
 		o.indexed()
 	}
 	if o.find(spec.Name) >= 0 {
-		return &event.Error{
-			Op: "agent " + agent, Kind: event.ErrInvalid,
-			Message: fmt.Sprintf("two tools are called %q", spec.Name), Hint: "rename one of them",
+		if _, optional := t.(OptionalTool); optional || !o.giveWay(agent, spec.Name) {
+			return twoCalled(agent, spec.Name)
 		}
 	}
 	traits := TraitsOf(t)
@@ -89,6 +93,12 @@ func (o *offer) add(agent string, t Tool, spec ToolSpec) error {
 		o.index[spec.Name] = len(o.tools) - 1
 	}
 	return nil
+}
+
+func twoCalled(agent, name string) error {
+	return &event.Error{
+		Op: "agent " + agent, Kind: event.ErrInvalid, Message: fmt.Sprintf("two tools are called %q", name), Hint: "rename one of them",
+	}
 }
 
 // remove takes the tools of these names out of a draft. Names that it does not have are

@@ -97,6 +97,14 @@ func (s Spent) Add(t Spent) Spent {
 type ToolServer struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
+	// Skipped are tools of it that are left out, at most some.
+	Skipped []SkippedTool `json:"skipped,omitempty"`
+}
+
+// SkippedTool is a tool that is left out, and why. One without a name stands for others.
+type SkippedTool struct {
+	Tool string `json:"tool"`
+	Why  string `json:"why"`
 }
 
 // RunEnded is the last event of a run.

@@ -305,11 +305,32 @@ func (r *decoder) servers() []ToolServer {
 				s.Name = r.String()
 			case "status":
 				s.Status = r.String()
+			case "skipped":
+				s.Skipped = r.skipped()
 			default:
 				o.Unknown()
 			}
 		}
 		list = append(list, s)
+	}
+	return list
+}
+
+func (r *decoder) skipped() []SkippedTool {
+	var list []SkippedTool
+	for a := r.Array(); a.Next(); {
+		var t SkippedTool
+		for o := r.Object(); o.Next(); {
+			switch string(o.Key) {
+			case "tool":
+				t.Tool = r.String()
+			case "why":
+				t.Why = r.String()
+			default:
+				o.Unknown()
+			}
+		}
+		list = append(list, t)
 	}
 	return list
 }

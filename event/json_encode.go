@@ -266,6 +266,23 @@ func (w *encoder) serversOpt(key string, list []ToolServer) {
 		w.buf = append(w.buf, '{')
 		w.str(`"name":`, s.Name)
 		w.str(`"status":`, s.Status)
+		w.skippedOpt(`"skipped":`, s.Skipped)
+		w.end()
+	}
+	w.trim()
+	w.buf = append(w.buf, ']', ',')
+}
+
+func (w *encoder) skippedOpt(key string, list []SkippedTool) {
+	if len(list) == 0 {
+		return
+	}
+	w.key(key)
+	w.buf = append(w.buf, '[')
+	for _, t := range list {
+		w.buf = append(w.buf, '{')
+		w.str(`"tool":`, t.Tool)
+		w.str(`"why":`, t.Why)
 		w.end()
 	}
 	w.trim()

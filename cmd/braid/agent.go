@@ -55,6 +55,8 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	mcp, err := p.openMCP(context.Background(), s, append(slices.Clip(tools), skills.Tools()...), mcptool.Bare, func(server string, err error) {
 		message, _ := describe(err)
 		fmt.Fprintf(p.stderr, "braid: the tools of %s are missing: %s\n", cleanLine(server), oneLine(message))
+	}, func(server, tool, why string) {
+		fmt.Fprintf(p.stderr, "braid: the tool %s of %s is left out: %s\n", cleanLine(quoted(tool)), cleanLine(server), oneLine(why))
 	})
 	if err != nil {
 		closeTools()

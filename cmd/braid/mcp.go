@@ -18,6 +18,7 @@ type mcpServers struct{ servers *mcptool.Servers }
 // the operator's own word.
 func (p *process) openMCP(
 	ctx context.Context, s *settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
+	skipped func(server, tool, why string),
 ) (*mcpServers, error) {
 	if s.MCP == "" {
 		return nil, nil //nolint:nilnil // a nil *mcpServers is one without servers
@@ -26,7 +27,10 @@ func (p *process) openMCP(
 	if err != nil {
 		return nil, err
 	}
-	o := mcptool.Options{Commands: true, Naming: naming, ClientVersion: readBuild().Version}
+	o := mcptool.Options{
+		Commands: true, Naming: naming, ClientVersion: readBuild().Version,
+		Skipped: func(server string, s mcptool.Skipped) { skipped(server, s.Tool, s.Why) },
+	}
 	for _, t := range own {
 		o.Reserved = append(o.Reserved, t.Spec().Name)
 	}

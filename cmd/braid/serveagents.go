@@ -87,6 +87,8 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 	own := append(slices.Clip(a.tools), a.skills.Tools()...)
 	if a.mcp, err = p.openMCP(ctx, &cfg.settings, own, mcptool.Prefixed, func(server string, err error) {
 		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
+	}, func(server, tool, why string) {
+		log.Warn("a tool of an MCP server is left out", "server", server, "tool", tool, "why", why)
 	}); err != nil {
 		a.sealed()
 		return nil, err

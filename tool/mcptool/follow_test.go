@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/tool/mcptool"
 )
 
 // asking is a model that calls a tool in each cycle, and notes what it is offered.
@@ -89,22 +90,118 @@ func TestAnAgentFollowsAList(t *testing.T) {
 	}
 }
 
-// Where an agent has a tool of its own of that name, it keeps what it has, and somebody is told.
+// Where an agent has a tool of its own of that name, it keeps that one, and somebody is told.
 func TestAnAgentKeepsItsToolsWhereAListClashes(t *testing.T) {
 	t.Parallel()
-	s := connect(t, patient(), inside(t, "everything", everything(nil)))
+	o, skipped := patient(), make(chan mcptool.Skipped, 8)
+	o.Skipped = func(_ string, s mcptool.Skipped) { skipped <- s }
+	s := connect(t, o, inside(t, "everything", everything(nil)))
 	own := braid.Func("grown", "Is the agent's own.", func(context.Context, struct{}) (string, error) { return "own", nil })
 	agent := braid.New("a", &asking{}, s.Part(), braid.Tools(own))
-	failed := make(chan error, 8)
-	defer s.Follow(agent, func(err error) { failed <- err })()
-	before := agent.Tools()
+	defer s.Follow(agent, func(err error) { t.Error(err) })()
+	before := len(agent.Tools())
 	if got := text(t, s, "grow", "{}"); got != "grew" {
 		t.Fatal(got)
 	}
-	if err := <-failed; event.KindOf(err) != event.ErrInvalid || !strings.Contains(err.Error(), "keeps the tools") {
-		t.Error(err)
+	if got := <-skipped; got.Tool != "grown" || !strings.Contains(got.Why, "two tools are called") {
+		t.Error(got)
 	}
-	if !slices.Equal(before, agent.Tools()) {
-		t.Error("its tools have changed")
+	eventually(t, "the agent has its tools", func() bool { return len(agent.Tools()) == before })
+	for _, one := range agent.Tools() {
+		if _, theirs := one.(*mcptool.Tool); theirs && one.Spec().Name == "grown" {
+			t.Error("its tool is the server's")
+		}
+	}
+}
+
+// choosy is a model that cannot be told of some tools.
+type choosy struct {
+	asking
+
+	refuses []string
+}
+
+func (*choosy) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:choosy"} }
+
+func (m *choosy) Check(req *braid.ModelRequest) error {
+	for i := range req.Tools {
+		if slices.Contains(m.refuses, req.Tools[i].Name) {
+			return &event.Error{Kind: event.ErrInvalid, Message: "the tool " + req.Tools[i].Name + " cannot be told"}
+		}
+	}
+	return nil
+}
+
+// A tool that a model cannot be told of is left out for that model, from the start and when it comes later. The agents of other models
+// have it, and no run fails.
+func TestOneToolOfAServerIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			told := map[mcptool.Skipped]int{}
+			o := patient()
+			o.Skipped = func(_ string, s mcptool.Skipped) { mu.Lock(); told[s]++; mu.Unlock() }
+			s := connect(t, o, w.config(t))
+			picky, other := &choosy{refuses: []string{"echo", "grown"}}, &asking{}
+			agents := []*braid.Agent{braid.New("a", picky, s.Part()), braid.New("b", other, s.Part())}
+			for _, agent := range agents {
+				defer s.Follow(agent, func(err error) { t.Error(err) })()
+			}
+			run := func() (skipped []string) {
+				t.Helper()
+				for _, agent := range agents {
+					conv := braid.NewConversation()
+					if _, err := agent.Run(t.Context(), "go", braid.In(conv)); err != nil {
+						t.Fatal(err)
+					}
+					for e, err := range conv.Events(t.Context(), 0) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						if b, ok := e.Body.(*event.RunStarted); ok {
+							for _, one := range b.Servers[0].Skipped {
+								skipped = append(skipped, agent.Name()+" "+one.Tool)
+							}
+						}
+					}
+				}
+				return skipped
+			}
+			has := func(m *asking, name string) bool { return slices.Contains(m.offered[len(m.offered)-1], name) }
+			if got := run(); !slices.Equal(got, []string{"a echo"}) || has(&picky.asking, "echo") || !has(&picky.asking, "grow") || !has(other, "echo") {
+				t.Errorf("left out: %q; one model has %q, the other %q", got, picky.offered, other.offered)
+			}
+			if got := text(t, s, "grow", "{}"); got != "grew" {
+				t.Fatal(got)
+			}
+			eventually(t, "both agents have the new list", func() bool {
+				return !slices.ContainsFunc(agents, func(a *braid.Agent) bool {
+					return !slices.ContainsFunc(a.Tools(), func(t braid.Tool) bool { return t.Spec().Name == "grown" })
+				})
+			})
+			if got := run(); !slices.Equal(got, []string{"a echo", "a grown"}) || has(&picky.asking, "grown") || !has(&picky.asking, "grow") || !has(other, "grown") {
+				t.Errorf("after the change are left out: %q; one model has %q, the other %q", got, picky.offered, other.offered)
+			}
+			var status []string
+			for _, one := range s.Status()[0].Skipped {
+				status = append(status, one.Tool+" "+one.Why)
+			}
+			all := strings.Join(status, "\n")
+			if !strings.Contains(all, "echo it is left out for the model test:choosy: the tool echo cannot be told") || !strings.Contains(all, "grown it is left") {
+				t.Errorf("the status says %s", all)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for one, n := range told {
+				if n != 1 {
+					t.Errorf("%+v is told %d times", one, n)
+				}
+			}
+			if len(told) != 2 {
+				t.Errorf("it is told of %v", told)
+			}
+		})
 	}
 }

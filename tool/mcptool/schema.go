@@ -92,7 +92,16 @@ func dropPatterns(v any) {
 
 // accepted asks an agent, so that there is one rule.
 func accepted(schema json.RawMessage) bool {
-	return braid.New("mcp", noModel{}, braid.Tools(&Tool{spec: braid.ToolSpec{Name: "tool", Schema: schema}})).Err() == nil
+	return braid.New("mcp", noModel{}, braid.Tools(wanted{schema})).Err() == nil
+}
+
+// wanted is a tool that an agent does not leave out.
+type wanted struct{ schema json.RawMessage }
+
+func (t wanted) Spec() braid.ToolSpec { return braid.ToolSpec{Name: "tool", Schema: t.schema} }
+
+func (wanted) Call(context.Context, json.RawMessage) (braid.Output, error) {
+	return braid.Output{}, nil
 }
 
 // noModel lets an agent be made that never runs.

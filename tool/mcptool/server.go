@@ -32,13 +32,16 @@ type server struct {
 	work    sync.WaitGroup
 	changed chan struct{}
 
-	mu           sync.Mutex
-	closed       bool
-	one          *session
-	opening      *opening
-	starts       []time.Time
-	tools        []*Tool
-	skipped      []Skipped
+	mu      sync.Mutex
+	closed  bool
+	one     *session
+	opening *opening
+	starts  []time.Time
+	tools   []*Tool
+	skipped []Skipped
+	// unfit are tools that agents or their models do without, and told what Options.Skipped was called with.
+	unfit        []Skipped
+	told         map[Skipped]bool
 	instructions string
 	about        about
 	err          error
@@ -179,16 +182,16 @@ func (s *server) list(ctx context.Context, one *session) error {
 	for _, w := range wire {
 		switch {
 		case strings.TrimSpace(w.Name) == "":
-			skipped = append(skipped, Skipped{Tool: w.Name, Why: "it has no name"})
+			skipped = append(skipped, s.skip(w.Name, "it has no name"))
 			continue
 		case seen[w.Name]:
-			skipped = append(skipped, Skipped{Tool: w.Name, Why: "the server lists two tools of this name, and the first one counts"})
+			skipped = append(skipped, s.skip(w.Name, "the server lists two tools of this name, and the first one counts"))
 			continue
 		}
 		seen[w.Name] = true
 		schema, why := fitSchema(w.Schema)
 		if why != "" {
-			skipped = append(skipped, Skipped{Tool: w.Name, Why: why})
+			skipped = append(skipped, s.skip(w.Name, why))
 			continue
 		}
 		tools = append(tools, newTool(s, w, schema))
@@ -201,9 +204,10 @@ func (s *server) list(ctx context.Context, one *session) error {
 	if more {
 		skipped = append(skipped, Skipped{Why: fmt.Sprintf("the server's list goes on after %d tools; name the ones to take", len(wire))})
 	}
+	defer s.tellSkipped(skipped...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tools, s.skipped = tools, skipped
+	s.tools, s.skipped, s.unfit = tools, skipped, nil
 	s.instructions = s.hide(said.Instructions)
 	s.about = about{protocol: said.ProtocolVersion}
 	if said.ServerInfo != nil {

@@ -40,7 +40,7 @@ type Status struct {
 	// Err is why the server is not connected. [Stderr] has the last words of
 	// one that is a program.
 	Err error
-	// Tools is how many of its tools are used; Skipped are the others.
+	// Tools is how many of its tools are used; Skipped are the others, and those that an agent or its model does without.
 	Tools   int
 	Skipped []Skipped
 	// Protocol is the version that is spoken; Server and Version are what the
@@ -191,6 +191,9 @@ func (s *Servers) announce() []event.ToolServer {
 	list := make([]event.ToolServer, len(status))
 	for i := range status {
 		list[i] = event.ToolServer{Name: status[i].Name, Status: string(status[i].State)}
+		for _, t := range s.list[i].listSkipped() {
+			list[i].Skipped = append(list[i].Skipped, event.SkippedTool(t))
+		}
 	}
 	return list
 }
@@ -225,7 +228,7 @@ func (s *Servers) Status() []Status {
 	for _, one := range s.list {
 		one.mu.Lock()
 		st := Status{
-			Name: one.config.Name, State: StateConnected, Err: one.err, Tools: len(one.tools), Skipped: slices.Clone(one.skipped),
+			Name: one.config.Name, State: StateConnected, Err: one.err, Tools: len(one.tools), Skipped: slices.Concat(one.skipped, one.unfit),
 			Protocol: one.about.protocol, Server: one.about.name, Version: one.about.version,
 		}
 		switch {

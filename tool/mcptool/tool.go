@@ -30,7 +30,7 @@ type Tool struct {
 	traits braid.Traits
 }
 
-var _ braid.Tool = (*Tool)(nil)
+var _ braid.OptionalTool = (*Tool)(nil)
 
 // Hints are what a server says about a tool of its own. They are advice: a
 // server may be wrong, or lie.
@@ -87,6 +87,13 @@ func (t *Tool) Spec() braid.ToolSpec { return t.spec }
 
 // Traits tells the loop about the tool's effect and time-out.
 func (t *Tool) Traits() braid.Traits { return t.traits }
+
+// LeftOut implements [braid.OptionalTool]: [Servers.Status] tells it from then on, until the server lists its tools again.
+func (t *Tool) LeftOut(model string, why error) {
+	if t.from != nil {
+		t.from.leftOut(t, model, why)
+	}
+}
 
 // Server is the configured name of the tool's server.
 func (t *Tool) Server() string { return t.server }

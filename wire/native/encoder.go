@@ -382,7 +382,11 @@ func (enc *Encoder) begin(e *event.Event, b *event.RunStarted) {
 		SessionID: enc.session, Model: b.Model, Turn: b.Turn, Tools: b.Tools, RunID: e.Run, Agent: b.Agent, Simulated: e.Simulated,
 	}
 	for _, s := range b.Servers {
-		f.MCPServers = append(f.MCPServers, Server(s))
+		server := Server{Name: s.Name, Status: s.Status}
+		for _, t := range s.Skipped {
+			server.Skipped = append(server.Skipped, SkippedTool(t))
+		}
+		f.MCPServers = append(f.MCPServers, server)
 	}
 	for k, v := range b.Metadata {
 		if !strings.HasPrefix(k, reserved) {

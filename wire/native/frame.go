@@ -48,6 +48,14 @@ type Init struct {
 type Server struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
+	// Skipped are tools of it that the run does without, at most some.
+	Skipped []SkippedTool `json:"skipped,omitempty"`
+}
+
+// SkippedTool is a tool that is left out, and why. One without a name stands for others.
+type SkippedTool struct {
+	Tool string `json:"tool"`
+	Why  string `json:"why"`
 }
 
 // TextDelta is the next piece of a step's text.

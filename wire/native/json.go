@@ -170,6 +170,7 @@ func (f *Init) append(dst []byte) []byte {
 		o.buf = append(o.buf, '{')
 		o.str(`"name":`, s.Name)
 		o.str(`"status":`, s.Status)
+		o.skippedOpt(s.Skipped)
 		o.end('}')
 	}
 	o.end(']')
@@ -178,6 +179,20 @@ func (f *Init) append(dst []byte) []byte {
 	o.labelsOpt(`"metadata":`, f.Metadata)
 	o.boolOpt(`"simulated":`, f.Simulated)
 	return o.close()
+}
+
+func (o *object) skippedOpt(list []SkippedTool) {
+	if len(list) == 0 {
+		return
+	}
+	o.buf = append(o.buf, `"skipped":[`...)
+	for _, t := range list {
+		o.buf = append(o.buf, '{')
+		o.str(`"tool":`, t.Tool)
+		o.str(`"why":`, t.Why)
+		o.end('}')
+	}
+	o.end(']')
 }
 
 func (f *TextDelta) append(dst []byte) []byte { return appendDelta(dst, f.Text, &f.Place) }
