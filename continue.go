@@ -11,8 +11,28 @@ import (
 // How a run takes over the work of one that failed: [Agent.Resume] admits a run without input that names the
 // failed one, and its first step is what failed. The failed run and its end stay in the log as they are.
 
-// continuesLabel is the label of a run's row that names the failed run that it continues.
-const continuesLabel = "braid.continues"
+// ContinuesLabel is the label of a run's row that names the ended run that it continues. [Agent.Resume] sets it.
+// An engine sets it on a run without input, where [Conversation.Retryable] names that run.
+const ContinuesLabel = "braid.continues"
+
+// Retryable gives the id of the run that [Agent.Resume] would continue with a new one: the newest run, where it failed
+// after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
+// all others: a run that is open, that is complete, or that a user stopped.
+func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
+	err = c.look(ctx, func(v *view) {
+		if v.continuable() || v.limited() {
+			run = v.run.id
+		}
+	})
+	return run, err
+}
+
+// limited reports whether a limit or the deadline ended the newest run before it was answered. Its messages are kept
+// anyhow, so a run without input goes on behind them.
+func (v *view) limited() bool {
+	r := v.run
+	return r != nil && r.ended != nil && (r.ended.Why == event.WhyLimit || r.ended.Why == event.WhyDeadline) && v.unanswered()
+}
 
 // ForgetFailed makes conversations forget the messages of the agent's failed runs: later runs see only a note
 // of what their tools did. Without it they see whole messages and results, and a note that the run failed.
@@ -33,7 +53,9 @@ func (v *view) continuable() bool {
 
 // worked reports whether the run came to its first step. Of one that did not, its input is kept for no later
 // run: a hook or a guardrail may have refused it.
-func (r *runView) worked() bool { return r.metrics.ModelCalls > 0 || r.scopes[0].spoke }
+//
+// A run that continues another one has that one's work.
+func (r *runView) worked() bool { return r.continues || r.metrics.ModelCalls > 0 || r.scopes[0].spoke }
 
 // continued gives the failed run that a run continues; nil for none, also where the log does not fit.
 func (v *view) continued(b *event.RunStarted) *runView {
@@ -48,6 +70,7 @@ func (v *view) continued(b *event.RunStarted) *runView {
 // run's, in case it fails, too.
 func (r *runView) takeOver(old *runView) {
 	was, root := old.scopes[0], r.scopes[0]
+	r.continues = true
 	was.closeBatch()
 	root.talk = was.talk
 	root.talk.rewind()
@@ -71,13 +94,18 @@ func (r *runView) takeOver(old *runView) {
 // takesOver notes at a run's beginning which failed run it continues. Where another run came between, the run
 // fails: it has no input of its own.
 func (d *driver) takesOver(b *event.RunStarted) {
-	failed := d.row.Metadata[continuesLabel]
+	failed := d.row.Metadata[ContinuesLabel]
 	if failed == "" || len(d.row.Input) > 0 {
 		return
 	}
-	if v := d.view; v.continuable() && v.run.id == failed && !d.row.NewSession {
-		b.Continues, b.From = failed, v.run.first
-		return
+	if v := d.view; v.run != nil && v.run.id == failed && !d.row.NewSession {
+		switch {
+		case v.continuable():
+			b.Continues, b.From = failed, v.run.first
+			return
+		case v.limited():
+			return
+		}
 	}
 	d.broke(&event.Error{
 		Op: "resume", Kind: event.ErrConflict, Message: "the run that was to be continued is not the conversation's newest, or did not fail",

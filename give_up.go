@@ -30,7 +30,7 @@ var errNoModel = &event.Error{Kind: event.ErrUnsupported, Message: "there is no 
 func (a *Agent) stand(name string) *Agent {
 	limits := a.limits
 	limits.Active = 0
-	own := &Agent{name: name, model: noModel{ModelInfo{Name: "none"}}, limits: limits, retry: defaultRetry}
+	own := &Agent{name: name, model: noModel{ModelInfo{Name: "none"}}, limits: limits, retry: defaultRetry, forgets: a.forgets}
 	team, _ := a.team() // an agent that is wrong by now has none
 	for _, m := range a.models() {
 		own.stands(m)
@@ -93,6 +93,7 @@ func (a *Agent) giveUp(
 		ctx: ctx, base: base, stop: stop, store: o.conv.store, lease: lease, row: row, agent: a.stand(name),
 		view: v, sink: sink, alone: o.conv.own, gate: gate.From(base), patient: o.work == nil, now: time.Now(),
 	}
+	d.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
 	cancelled := row.Cancelled || slices.ContainsFunc(mail, func(m journal.Mail) bool { return m.Kind == journal.MailCancel })
 	if cancelled {
 		stop()

@@ -440,7 +440,7 @@ func (a *Agent) open(
 			if row.Metadata == nil {
 				row.Metadata = make(map[string]string, 1)
 			}
-			row.Metadata[continuesLabel] = v.run.id
+			row.Metadata[ContinuesLabel] = v.run.id
 		}
 		take = func() (err error) {
 			opened, err = conv.start(ctx, row, v.last)

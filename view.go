@@ -84,6 +84,8 @@ type runView struct {
 	// left is what stays besides, also where the run fails; nil for nothing.
 	left  *leftovers
 	ended *event.RunEnded
+	// continues says that it took over the work of a failed run.
+	continues bool
 }
 
 // leftovers are the keys of the state that a run's tools set or deleted, and the

@@ -75,6 +75,8 @@ type TenantSpec struct {
 	// Isolation is "user" or "tenant": whether keys that name users reach each other's conversations.
 	// Empty means "user".
 	Isolation string `json:"isolation,omitempty"`
+	// FailedRuns is "keep" or "forget": what later runs see of a run that failed. Empty means what the server does.
+	FailedRuns string `json:"failed_runs,omitempty"`
 	// Approvals is "own" or "any": who may answer what a user's run asks. Empty means "own".
 	Approvals string `json:"approvals,omitempty"`
 }

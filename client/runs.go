@@ -269,6 +269,35 @@ func (c *Client) Runs(ctx context.Context, conversation string) ([]Run, error) {
 	}
 }
 
+// Retry continues a run that failed, at the step that failed, with a new run, and waits for the end as [Client.Run] does. The
+// new run sees the failed one's messages and results and repeats no finished step. What o leaves out is as in the
+// failed run's own request; an attachment and a policy in it are errors. Only the conversation's newest run can be continued, and
+// only if it failed or a limit ended it: others are [event.ErrConflict] with the code RUN_NOT_RETRYABLE.
+func (c *Client) Retry(ctx context.Context, conversation, run string, o RunOptions) (*native.Result, error) {
+	return outcome(c.RetryStream(ctx, conversation, run, o), o.Ask != nil)
+}
+
+// RetryStream is [Client.Retry] as a stream, like [Client.Stream].
+func (c *Client) RetryStream(ctx context.Context, conversation, run string, o RunOptions) iter.Seq2[native.Frame, error] {
+	if o.Key == "" {
+		o.Key = rand.Text()
+	}
+	return func(yield func(native.Frame, error) bool) {
+		body, err := o.body("")
+		if err == nil && !plain(run) {
+			err = nothing()
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s := &stream{
+			client: c, ctx: ctx, conversation: conversation, continues: run, body: body, key: o.Key, ask: o.Ask, place: o.Place, yield: yield,
+		}
+		s.follow()
+	}
+}
+
 // GetRun gives a run, with its result once it has ended.
 func (c *Client) GetRun(ctx context.Context, conversation, run string) (Run, error) {
 	var out Run

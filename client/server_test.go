@@ -63,12 +63,14 @@ func (counter) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[br
 }
 
 // site is a server of the real kind.
-func site(t *testing.T) *httptest.Server {
+func site(t *testing.T) *httptest.Server { t.Helper(); return siteOf(t, counter{}) }
+
+func siteOf(t *testing.T, model braid.Model) *httptest.Server {
 	t.Helper()
 	svc, err := service.New(service.Options{
 		Journal: &journal.Memory{}, Rows: &service.MemoryRows{},
 		Agent: func(context.Context, service.AgentRequest) (*braid.Agent, error) {
-			return braid.New("counter", counter{},
+			return braid.New("counter", model,
 				braid.Func("clock", "", func(context.Context, struct{}) (string, error) { return "noon", nil }, braid.Pure()),
 				braid.Func("ask", "", func(ctx context.Context, _ struct{}) (string, error) { return braid.Ask[string](ctx, "Who?") }),
 			), nil

@@ -26,6 +26,8 @@ type stream struct {
 	run  string
 	body []byte
 	key  string
+	// continues names the run that is continued by the one that body begins; empty for none.
+	continues string
 	// endless streams show one run after another.
 	endless bool
 	ask     func(context.Context, *native.Question) (any, error)
@@ -202,7 +204,11 @@ func (s *stream) open(ctx context.Context) (*http.Response, error) {
 	}
 	if begins {
 		header.Set("Idempotency-Key", s.key)
-		res, err := s.client.send(ctx, http.MethodPost, path("conversations", s.conversation, "runs"), nil, s.body, header)
+		to := path("conversations", s.conversation, "runs")
+		if s.continues != "" {
+			to = path("conversations", s.conversation, "runs", s.continues, "retry")
+		}
+		res, err := s.client.send(ctx, http.MethodPost, to, nil, s.body, header)
 		if err == nil || s.run == "" || passes(err) || ctx.Err() != nil {
 			return res, err
 		}

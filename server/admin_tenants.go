@@ -19,6 +19,8 @@ type tenantFields struct {
 	Retention    directory.Retention `json:"retention,omitzero"`
 	Isolation    directory.Isolation `json:"isolation,omitempty"`
 	Approvals    directory.Approvals `json:"approvals,omitempty"`
+
+	FailedRuns directory.FailedRuns `json:"failed_runs,omitempty"`
 }
 
 // tenantRequest makes a tenant.
@@ -29,13 +31,13 @@ type tenantRequest struct {
 }
 
 func tenantFieldsOf(t *directory.Tenant) tenantFields {
-	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Quota, t.Policy, t.Retention, t.Isolation, t.Approvals}
+	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Quota, t.Policy, t.Retention, t.Isolation, t.Approvals, t.FailedRuns}
 }
 
 func (f *tenantFields) into(t *directory.Tenant) {
 	t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model = f.Name, f.Status, f.SystemPrompt, f.Agent, f.Model
 	t.Limits, t.Quota, t.Policy, t.Retention = f.Limits, f.Quota, f.Policy, f.Retention
-	t.Isolation, t.Approvals = f.Isolation, f.Approvals
+	t.Isolation, t.Approvals, t.FailedRuns = f.Isolation, f.Approvals, f.FailedRuns
 }
 
 func (s *Server) createTenant(w http.ResponseWriter, r *http.Request) error {

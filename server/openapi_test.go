@@ -118,6 +118,15 @@ var ownOperations = map[string]operation{
 	},
 	"GET /v1/conversations/{id}/runs/{run}":         {id: "getRun", summary: "Gives a run, with its result once it has ended.", answers: map[int]answered{200: {"The run.", typeOf[runBody](), ""}}},
 	"POST /v1/conversations/{id}/runs/{run}/cancel": {id: "cancelRun", summary: "Asks for a run to end.", answers: map[int]answered{202: {"It was asked.", typeOf[cancelBody](), ""}, 409: {"It has ended.", typeOf[native.ErrorBody](), ""}}},
+	"POST /v1/conversations/{id}/runs/{run}/retry": {
+		id: "retryRun", summary: "Continues a failed run at the step that failed, with a new run; answers as startRun.", body: typeOf[retryRequest](), bodyOption: true,
+		headers: map[string]string{"Idempotency-Key": "The same key and body is the same run, streamed from its beginning.", "Last-Event-ID": "For a repeated request: the id of the last frame that the reader has.", "Prefer": "respond-async answers at once.", "Traceparent": "The distributed trace (W3C) that the run belongs to."},
+		answers: map[int]answered{
+			200: {"The stream, or the result.", typeOf[native.Result](), "text/event-stream"}, 202: {"The run was accepted, or waits for a person.", typeOf[accepted](), ""},
+			409: {"The run cannot be continued, or the conversation is archived.", typeOf[native.ErrorBody](), ""}, 422: {"There is no such model, the output_schema cannot be used, or the key came with another body.", typeOf[native.ErrorBody](), ""},
+			502: {"The run failed.", typeOf[native.ErrorBody](), ""}, 504: {"The run's time was over; this is what there is.", typeOf[native.Result](), ""},
+		},
+	},
 	"GET /v1/conversations/{id}/runs/{run}/stream": {
 		id: "streamRun", summary: "Follows a run to its end.", query: map[string]string{"after": "As Last-Event-ID."}, headers: cursorHeader,
 		answers: map[int]answered{200: {"Server-sent events, the last of them result or error.", nil, "text/event-stream"}},

@@ -38,6 +38,25 @@ type runRequest struct {
 	Attachments  []attachment      `json:"attachments,omitempty"`
 }
 
+// retryRequest is the body that continues a run. What it leaves out is as in the request of that run.
+type retryRequest struct {
+	Executor        string            `json:"executor,omitempty"`
+	Tokens          map[string]string `json:"tokens,omitempty"`
+	PreferredSkills []string          `json:"preferred_skills,omitempty"`
+	Model           string            `json:"model,omitempty"`
+	Limits          runLimits         `json:"limits,omitzero"`
+	OutputSchema    json.RawMessage   `json:"output_schema,omitempty"`
+	OnDisconnect    string            `json:"on_disconnect,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
+}
+
+func (in *retryRequest) run() *runRequest {
+	return &runRequest{
+		Executor: in.Executor, Tokens: in.Tokens, PreferredSkills: in.PreferredSkills, Model: in.Model, Limits: in.Limits,
+		OutputSchema: in.OutputSchema, OnDisconnect: in.OnDisconnect, Metadata: in.Metadata,
+	}
+}
+
 // runLimits bound a run; what is left out is bounded by the server.
 type runLimits struct {
 	Cycles      int   `json:"max_turns,omitempty"`
@@ -189,6 +208,21 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if err := s.readBody(w, r, &in, false); err != nil {
 		return err
 	}
+	return s.answerRun(w, r, &in, "")
+}
+
+// retryRun continues a run that failed, and answers as startRun does.
+func (s *Server) retryRun(w http.ResponseWriter, r *http.Request) error {
+	var in retryRequest
+	if err := s.readBody(w, r, &in, true); err != nil {
+		return err
+	}
+	return s.answerRun(w, r, in.run(), r.PathValue("run"))
+}
+
+// answerRun begins the run that a request asks for, and answers with it. continues names the run that it continues;
+// empty for none.
+func (s *Server) answerRun(w http.ResponseWriter, r *http.Request, in *runRequest, continues string) error {
 	// Whoever asks anew goes behind those who wait. Without it a core that is full serves
 	// the connections that it has just served, because they never leave its own queue of
 	// goroutines, and hardly looks at the common one: first events then take seconds.
@@ -206,7 +240,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	request.Trace = service.TraceOf(r.Header.Values("Traceparent"), r.Header.Values("Tracestate"))
-	request.Watch = !asynchronous(r)
+	request.Watch, request.Continues = !asynchronous(r), continues
 	conversation := r.PathValue("id")
 	leaves := in.OnDisconnect == "cancel"
 	// Nothing below uses the input, so that a large one is not kept for as long as the stream lasts.

@@ -170,6 +170,7 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/conversations/{id}/runs", read, s.listRuns},
 		{"GET", "/v1/conversations/{id}/runs/{run}", read, s.getRun},
 		{"POST", "/v1/conversations/{id}/runs/{run}/cancel", write, s.cancelRun},
+		{"POST", "/v1/conversations/{id}/runs/{run}/retry", write, s.retryRun},
 		{"GET", "/v1/conversations/{id}/runs/{run}/stream", read, s.streamRun},
 	}, s.adminRoutes()...)
 }

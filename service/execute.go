@@ -60,6 +60,11 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 		return Started{}, err
 	}
 	run.User = cmp.Or(run.User, row.User) // a program without a user acts for the conversation's
+	if r.Continues != "" {
+		if repeated, err := s.retried(ctx, &row, &run, r.Continues); err != nil || repeated.Run.ID != "" {
+			return repeated, err
+		}
+	}
 	x := s.contextOf(&run)
 	x.Tokens, x.Shown, x.ConversationLife = r.Tokens, r.Shown, row.life()
 	agent, first, err := s.ready(ctx, x, &row)
@@ -144,7 +149,7 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 	messages := s.messages(x, h)
 	defer messages.close()
 	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
-		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: true,
+		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: s.forgetsFailed(&x.Tenant),
 		Secrets: x.Tokens, Shown: x.Shown,
 	})
 	if err != nil {

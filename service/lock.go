@@ -145,6 +145,9 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
 	run := in.run
 	row, err := s.pass(ctx, in, submit)
+	if errors.Is(err, event.ErrLocked) && run.Metadata[braid.ContinuesLabel] != "" {
+		return Started{}, notRetryable("a later run of the conversation is open") // whatever becomes of that one
+	}
 	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
 		return Started{Run: row}, s.locked(ctx, in, err)
 	}

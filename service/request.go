@@ -41,6 +41,9 @@ type RunRequest struct {
 	// Trace is the place in a distributed trace that the run belongs to, as [TraceOf] gives it;
 	// empty for none.
 	Trace string
+	// Continues names the run that this one continues, instead of an Input: the conversation's newest, which failed or
+	// reached a limit. What the request leaves out (model, limits, schema, skills, executor, metadata) is that run's.
+	Continues string
 	// Watch asks for a follower that sees the run from its beginning.
 	Watch bool
 }
@@ -70,7 +73,11 @@ func (l *RunLimits) negative() bool {
 // check refuses what no run can be begun with, before anything is looked up.
 func (r *RunRequest) check(op string) error {
 	switch {
-	case strings.TrimSpace(r.Input) == "" && len(r.Attachments) == 0:
+	case r.Continues != "" && (r.Input != "" || len(r.Attachments) > 0):
+		return invalid(op, "a run that continues another one takes no input", "send the input as a new run")
+	case r.Continues != "" && r.Policy != "" && r.Policy != braid.Reject:
+		return invalid(op, "a run that continues another one cannot wait for a third one", "leave the policy out")
+	case r.Continues == "" && strings.TrimSpace(r.Input) == "" && len(r.Attachments) == 0:
 		return invalid(op, "the input is empty", "say something in user_input")
 	case !utf8.ValidString(r.Input) || !utf8.ValidString(r.Executor) || !utf8.ValidString(r.Model) || !utf8.ValidString(r.Key):
 		return invalid(op, "the request is not valid UTF-8", "convert it to UTF-8 first")
@@ -106,10 +113,14 @@ func (r *RunRequest) row(p Principal, conversation string) (journal.Run, error) 
 		return journal.Run{}, err
 	}
 	noteInput(metadata, content)
-	return journal.Run{
+	run := journal.Run{
 		ID: newID(runPrefix), Conversation: conversation, Tenant: p.Tenant, User: p.User, Agent: agentOnTurn,
-		Input: []event.Message{{Role: event.RoleUser, Content: content}}, Key: r.Key, Executor: r.Executor, Metadata: metadata,
-	}, nil
+		Key: r.Key, Executor: r.Executor, Metadata: metadata,
+	}
+	if r.Continues == "" {
+		run.Input = []event.Message{{Role: event.RoleUser, Content: content}}
+	}
+	return run, nil
 }
 
 // The bounds of the words of a request: they stand in every row of its run.
@@ -163,7 +174,8 @@ func (r *RunRequest) digest(content []event.Block) (string, error) {
 		OutputSchema json.RawMessage   `json:"output_schema,omitempty"`
 		Policy       braid.Policy      `json:"policy"`
 		Metadata     map[string]string `json:"metadata"`
-	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata})
+		Continues    string            `json:"continues,omitempty"`
+	}{blocks, r.Executor, r.Skills, r.Model, r.Limits, r.OutputSchema, r.Policy, r.Metadata, r.Continues})
 	if err != nil {
 		return "", err
 	}

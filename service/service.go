@@ -65,6 +65,9 @@ type Options struct {
 	LostDrivers int
 	// Memory bounds the bytes that are worked on at once; nil means [NewMemory] of [DefaultMemory].
 	Memory *Memory
+	// FailedRuns is what becomes of failed runs in tenants that have not chosen; empty means
+	// [directory.ForgetFailedRuns].
+	FailedRuns directory.FailedRuns
 	// RunTime bounds the active time of a run; 0 means [DefaultRunTime].
 	RunTime time.Duration
 	// Observe sees every durable event of every run, after its commit. It is called

@@ -67,6 +67,7 @@ its columns are separated by tabs.`,
 				name: "quota", value: "LIST",
 				help: "bounds of a tenant, as requests=600,running=50,queued=500,conversations=1000,agents=20; 0 is none, default the server's",
 			},
+			{name: "failed-runs", value: "HOW", help: "whether later runs keep or forget the messages of runs that failed (as the server does)"},
 			{name: "user", value: "NAME", help: "the user whom a key acts for; list that user's conversations"},
 			{name: "agent", value: "ID", help: "list conversations of this agent"},
 			{name: "expires", value: "WHEN", help: "when a key ends: 90d, 12h, or a date such as 2027-01-31"},
@@ -115,7 +116,7 @@ func flagsFor(lists ...[]string) []string { return slices.Concat(lists...) }
 // adminVerbs is all of it, in the order of help.
 func adminVerbs() []adminVerb {
 	change := []string{"file", "revision"}
-	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota"}
+	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
 	agentFields := []string{"tenant", "file", "name", "description", "instructions", "model", "tools"}
 	modelFields := []string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}
 	keyFields := []string{"name", "user", "scopes", "expires"}

@@ -94,6 +94,9 @@ func TestAdmin(t *testing.T) {
 	if want := "quota:\n  conversations: 0\n  agents: 3\n"; !strings.Contains(out, want) {
 		t.Errorf("the quota is shown as\n%s\nwant\n%s", out, want)
 	}
+	if out, _ = o.do(0, "", "tenant", "update", "acme", "--failed-runs", "keep"); !strings.Contains(out, "failed_runs: keep\n") {
+		t.Errorf("the tenant is shown as\n%s", out)
+	}
 	out, _ = o.do(0, "", "tenant", "list")
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[0], "acme\tactive\t") || !strings.HasSuffix(lines[0], "\tAcme Ltd") {
 		t.Errorf("the tenants are\n%s", out)

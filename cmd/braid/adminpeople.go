@@ -15,7 +15,7 @@ import (
 
 var tenantFlags = map[string]string{
 	"name": "name", "system-prompt": "system_prompt", "default-agent": "default_agent", "default-model": "default_model",
-	"isolation": "isolation", "approvals": "approvals",
+	"isolation": "isolation", "approvals": "approvals", "failed-runs": "failed_runs",
 }
 
 // quotaFields are the words of --quota, and what the API calls them.

@@ -266,14 +266,13 @@ func (c *chatState) turn(ctx context.Context, text string) error {
 
 // retry continues the run that failed last.
 func (c *chatState) retry(ctx context.Context) error {
-	if c.far != nil {
-		writeError(c.p.stderr, invalid("send the message again", "a failed run cannot be continued on a server yet"))
-		return nil
-	}
 	if c.ui.story != nil {
 		c.ui.story.look.screen = c.p.newScreen(c.p.stdout, c.cfg.Color)
 	}
 	c.fresh = false
+	if c.far != nil {
+		return c.told(c.far.retry(ctx))
+	}
 	return c.told(c.talk.retry(ctx))
 }
 

@@ -72,7 +72,7 @@ func TestConfigLayers(t *testing.T) {
 		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Tools: "clock,calculator",
 		Trace: true, Thinking: true, Color: "never", Data: c.Data,
 		FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
-		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, Memory: 512 << 20,
+		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
 		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000,
 	}
 	if !reflect.DeepEqual(c.settings, want) {
@@ -100,7 +100,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"allow": "get_*", "ask": "*, weather___*", "deny": "delete_file",
 		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
 		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",
-		"running": "5000", "tenant_running": "5000", "queued": "6000", "tenant_queued": "6000", "lost_drivers": "0", "memory": "2GiB",
+		"running": "5000", "tenant_running": "5000", "queued": "6000", "tenant_queued": "6000", "lost_drivers": "0", "failed_runs": "keep", "memory": "2GiB",
 		"tenant_requests": "60", "tenant_conversations": "5", "tenant_agents": "0",
 	}
 	bad := map[string]string{
@@ -111,7 +111,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"allow": "a b", "ask": "mcp:x", "deny": "[",
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
 		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
-		"running": "0", "tenant_running": "-1", "queued": "many", "tenant_queued": "1.5", "lost_drivers": "-1", "memory": "31MiB",
+		"running": "0", "tenant_running": "-1", "queued": "many", "tenant_queued": "1.5", "lost_drivers": "-1", "failed_runs": "drop", "memory": "31MiB",
 		"tenant_requests": "-1", "tenant_conversations": "many", "tenant_agents": "1.5",
 	}
 	for i := range options {

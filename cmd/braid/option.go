@@ -39,6 +39,7 @@ type settings struct {
 	Queued        int
 	TenantQueued  int
 	LostDrivers   int
+	FailedRuns    string
 
 	TenantRequests      int64
 	TenantConversations int64
@@ -210,6 +211,14 @@ var options = []option{
 		name: "lost_drivers", value: "N", def: "3",
 		help: "a run that gets nowhere is ended as failed once the processes that drove it have died so often; 0 never ends it",
 		set:  func(s *settings, v string) error { return parseCount(&s.LostDrivers, v) },
+	},
+	{
+		name: "failed_runs", value: "HOW", def: "forget",
+		help: "what later runs of a conversation see of a run that failed, where its tenant has not chosen: keep or forget its messages",
+		set: func(s *settings, v string) (err error) {
+			s.FailedRuns, err = parseWord(v, "keep", "forget")
+			return err
+		},
 	},
 	{
 		name: "timeout", value: "TIME", def: "0", help: "longest time for one run, such as 90s or 5m; 0 is no limit",

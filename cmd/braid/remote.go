@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"math"
 	"net"
 	"net/url"
@@ -53,6 +55,8 @@ type remote struct {
 	// simulated is told once that the server's model follows a script.
 	simulated func(model string)
 	told      bool
+	// run is the one that was shown last; empty before the first.
+	run string
 }
 
 // openRemote finds the server and, where one is to be gone on with, the conversation.
@@ -135,16 +139,46 @@ func onThisMachine(address string) bool {
 func (r *remote) turn(ctx context.Context, input string, fresh bool) error {
 	ctx, release := r.ints.guard(ctx)
 	defer release()
-	if r.timeout > 0 {
-		r.limits.Time = r.timeout
-	}
 	if err := r.prepare(ctx, fresh); err != nil {
 		return err
 	}
+	return r.through(ctx, func(o client.RunOptions) iter.Seq2[native.Frame, error] {
+		return r.client.Stream(ctx, r.conv, input, o)
+	})
+}
+
+// retry continues the conversation's newest run, which failed, to its end.
+func (r *remote) retry(ctx context.Context) error {
+	ctx, release := r.ints.guard(ctx)
+	defer release()
+	run := r.run
+	if run == "" && r.conv != "" {
+		runs, err := r.client.Runs(ctx, r.conv)
+		if err != nil {
+			return err
+		}
+		if len(runs) > 0 {
+			run = runs[len(runs)-1].ID
+		}
+	}
+	if run == "" {
+		return &event.Error{Op: "retry", Kind: event.ErrConflict, Message: "there is no run to continue", Hint: "say something first"}
+	}
+	return r.through(ctx, func(o client.RunOptions) iter.Seq2[native.Frame, error] {
+		return r.client.RetryStream(ctx, r.conv, run, o)
+	})
+}
+
+// through shows one run to its end. begin asks for it.
+func (r *remote) through(ctx context.Context, begin func(client.RunOptions) iter.Seq2[native.Frame, error]) error {
+	if r.timeout > 0 {
+		r.limits.Time = r.timeout
+	}
 	t := &translation{conv: r.conv}
-	sum, err := r.follow(ctx, t, r.client.Stream(ctx, r.conv, input, client.RunOptions{
+	sum, err := r.follow(ctx, t, begin(client.RunOptions{
 		Model: r.model, Limits: r.limits, Executor: "braid", Ask: r.answer(t), OutputSchema: r.schema,
 	}))
+	r.run = cmp.Or(t.run, r.run)
 	if out, lost := errors.AsType[outputFailed](err); lost {
 		r.leave(t.run)
 		return out.err

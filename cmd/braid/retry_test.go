@@ -1,10 +1,21 @@
 package main
 
 import (
+	"context"
+	"iter"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/service"
 )
 
 // A run that failed in a chat is continued with /retry, once another model answers; what was said is still known.
@@ -31,5 +42,64 @@ func TestRetryInAChat(t *testing.T) {
 	}
 	if !strings.Contains(errs.String(), "no open run") {
 		t.Errorf("what was answered is continued:\n%s", errs)
+	}
+}
+
+// unready is a model that has no key at first.
+type unready struct{ fails *atomic.Int32 }
+
+func (unready) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:unready"} }
+
+func (m unready) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		if m.fails.Add(-1) >= 0 {
+			yield(braid.Chunk{}, &event.Error{Kind: event.ErrModelAuth, Message: "the key was refused"})
+			return
+		}
+		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Hello Ann."}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+	}
+}
+
+// With a server /retry does the same, also in a chat that goes on with the conversation later.
+func TestRetryInAChatWithAServer(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Int32
+	fails.Store(2)
+	svc, err := service.New(service.Options{
+		Journal: &journal.Memory{}, Rows: &service.MemoryRows{},
+		Agent: func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+			return braid.New("assistant", unready{&fails}), nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	handler, err := server.New(server.Options{Service: svc, Token: secret.New("a-token"), Tenant: tenant}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		_ = svc.Drain(context.Background())
+		far.Close()
+	})
+	chat := func(lines string, args ...string) (out, errs string) {
+		p, stdout, stderr := testProcess(t, map[string]string{"BRAID_TOKEN": "a-token"}, append([]string{"chat", "--server", far.URL}, args...)...)
+		p.stdin = strings.NewReader(lines)
+		if code := p.run(t.Context()); code != 0 {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		return stdout.String(), stderr.String()
+	}
+	out, errs := chat("/retry\nMy name is Ann.\n/retry\n")
+	if n := strings.Count(errs, "the key was refused"); n != 2 || !strings.Contains(errs, "there is no run to continue") {
+		t.Errorf("it failed %d times, and says\n%s\n%s", n, out, errs)
+	}
+	out, errs = chat("/retry\n/retry\n", "--continue")
+	if strings.Count(out, "Hello Ann.") != 1 || !strings.Contains(errs, "cannot be continued") {
+		t.Errorf("later it says\n%s\n%s", out, errs)
 	}
 }

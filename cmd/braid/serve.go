@@ -76,7 +76,7 @@ GET /openapi.json describes the API.`,
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
-			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers",
+			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs",
 			"tenant_requests", "tenant_conversations", "tenant_agents",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
@@ -267,6 +267,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		ForgetTenant: h.agents.forgetTenant,
 		Directory:    people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
 		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
+		FailedRuns: directory.FailedRuns(cfg.FailedRuns),
 		Engine: engine.Options{
 			Grace: drainGrace, Running: cfg.Running, Backlog: cfg.Queued,
 			Share: func(tenant string) engine.Share {

@@ -101,6 +101,8 @@ func (t *Tenant) check(op string) error {
 	for _, m := range t.Policy.Models {
 		c.text("a model of the policy", m, longestModelName)
 	}
+	c.want(t.FailedRuns == "" || t.FailedRuns == KeepFailedRuns || t.FailedRuns == ForgetFailedRuns,
+		"failed_runs is neither keep nor forget", "use keep or forget")
 	c.want(t.Isolation == "" || t.Isolation == IsolationUser || t.Isolation == IsolationTenant, "there is no such isolation", "use user or tenant")
 	c.want(t.Approvals == "" || t.Approvals == ApprovalsOwn || t.Approvals == ApprovalsAny, "there is no such rule for approvals", "use own or any")
 	days := t.Retention.Conversations

@@ -47,6 +47,9 @@ type Tenant struct {
 	Isolation Isolation `json:"isolation,omitempty"`
 	// Approvals says who may answer the questions of a user's run. Empty means [ApprovalsOwn].
 	Approvals Approvals `json:"approvals,omitempty"`
+	// FailedRuns says what later runs see of a run that failed. Empty means what the server does, which is
+	// [ForgetFailedRuns] where its operator has not chosen.
+	FailedRuns FailedRuns `json:"failed_runs,omitempty"`
 	// Revision counts the changes.
 	Revision int64     `json:"revision"`
 	Created  time.Time `json:"created_at"`
@@ -227,6 +230,17 @@ const (
 	ApprovalsOwn Approvals = "own"
 	// ApprovalsAny lets every user answer who reaches the conversation.
 	ApprovalsAny Approvals = "any"
+)
+
+// FailedRuns says what the later runs of a conversation see of a run that failed. Either way it can be continued.
+type FailedRuns string
+
+// What may become of failed runs.
+const (
+	// ForgetFailedRuns leaves out its messages and results. Later runs see a note of what its tools did.
+	ForgetFailedRuns FailedRuns = "forget"
+	// KeepFailedRuns leaves its whole messages and results, with a note that it failed.
+	KeepFailedRuns FailedRuns = "keep"
 )
 
 // UpdateTenant calls change with the tenant and keeps what it leaves; an error of

@@ -63,6 +63,7 @@ const (
 	CodeQuotaTokens        = "QUOTA_TOKENS"
 	CodeQuotaCost          = "QUOTA_COST"
 	CodeQuotaBytes         = "QUOTA_BYTES"
+	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
 )
 
 // CodeInfo is what a code means.
@@ -104,6 +105,7 @@ var codes = [...]CodeInfo{
 	{CodeQuotaTokens, event.ErrQuota, 429},
 	{CodeQuotaCost, event.ErrQuota, 429},
 	{CodeQuotaBytes, event.ErrQuota, 429},
+	{CodeRunNotRetryable, event.ErrConflict, 409},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

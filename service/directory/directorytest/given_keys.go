@@ -66,8 +66,9 @@ func givenKeys(t *testing.T, h Harness) {
 		}
 	}
 	for name, change := range map[string]func(t *directory.Tenant){
-		"isolation": func(t *directory.Tenant) { t.Isolation = "none" },
-		"approvals": func(t *directory.Tenant) { t.Approvals = "everybody" },
+		"isolation":   func(t *directory.Tenant) { t.Isolation = "none" },
+		"approvals":   func(t *directory.Tenant) { t.Approvals = "everybody" },
+		"failed_runs": func(t *directory.Tenant) { t.FailedRuns = "drop" },
 	} {
 		_, err := d.UpdateTenant(ctx, service, "acme", 0, func(t *directory.Tenant) error { change(t); return nil })
 		want(t, name, err, event.ErrInvalid, "")

@@ -1,0 +1,116 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// This file continues a failed run with a new one, and says what later runs see of it.
+
+// codeNotRetryable is the Code of the error for a run that cannot be continued.
+const codeNotRetryable = "RUN_NOT_RETRYABLE"
+
+// RetryRun continues a run at the step that failed, with a new run. The new run sees the messages and results of the failed one,
+// also where the tenant forgets failed runs, and repeats no finished step. The run must be the conversation's newest and
+// have failed after it began to work, or have been ended by a limit or its deadline before its answer;
+// any other is [event.ErrConflict] with the code RUN_NOT_RETRYABLE. r may have everything but an input and a policy.
+// A repeated request with the same Key gets the run that the first one began.
+func (s *Service) RetryRun(ctx context.Context, p Principal, conversation, run string, r RunRequest) (Started, error) {
+	r.Continues = run
+	return s.StartRun(ctx, p, conversation, r)
+}
+
+// forgetsFailed reports whether later runs are not to see the messages of the tenant's failed runs.
+func (s *Service) forgetsFailed(t *directory.Tenant) bool {
+	return cmp.Or(t.FailedRuns, s.options.FailedRuns, directory.ForgetFailedRuns) != directory.KeepFailedRuns
+}
+
+// retried prepares a run that continues the run of this id: it inherits what the request does not name. Where the
+// request is a repeat it gives the run that the first one began.
+func (s *Service) retried(ctx context.Context, row *Row, run *journal.Run, failed string) (Started, error) {
+	lister, ok := s.options.Journal.(journal.Lister)
+	if !ok {
+		return Started{}, &event.Error{Op: "retry run", Kind: event.ErrUnsupported, Message: "this journal cannot list runs"}
+	}
+	old, err := s.rowOf(ctx, row.ID, failed)
+	if err != nil {
+		return Started{}, err
+	}
+	if run.Key != "" {
+		later, err := lister.Runs(ctx, row.ID, old.Turn, 0)
+		if err != nil {
+			return Started{}, err
+		}
+		if i := slices.IndexFunc(later, func(r journal.Run) bool { return r.Key == run.Key }); i >= 0 {
+			if later[i].Metadata[keyBody] != run.Metadata[keyBody] {
+				return Started{}, keyReused("retry run")
+			}
+			return Started{Run: later[i], Titled: row.Title != ""}, nil
+		}
+	}
+	if !old.Status.Ended() {
+		return Started{}, notRetryable("the run has not ended")
+	}
+	newest, err := s.newest(ctx, row)
+	if err != nil {
+		return Started{}, err
+	}
+	if newest != old.Turn {
+		return Started{}, notRetryable("the conversation went on: the run is not its newest, or a new session is to begin")
+	}
+	retryable, err := braid.Open(s.options.Journal, row.ID).Retryable(ctx)
+	if err != nil {
+		return Started{}, err
+	}
+	if retryable != failed {
+		return Started{}, notRetryable("the run did not fail while it worked: it is complete, was cancelled, or failed before it began")
+	}
+	inherit(run, &old)
+	run.Metadata[braid.ContinuesLabel] = failed
+	return Started{}, nil
+}
+
+// newest gives the turn of the conversation's newest run; 0 where a reset has the next run begin a session.
+func (s *Service) newest(ctx context.Context, row *Row) (int, error) {
+	if err := s.settle(ctx, row); err != nil {
+		return 0, err
+	}
+	at, err := s.place(ctx, row.ID, row.Since)
+	if err != nil || row.Since > 0 && !at.Begun {
+		return 0, err
+	}
+	return at.Turns, nil
+}
+
+// inherit gives a run what the run that it continues was asked with, where its own request leaves that out.
+func inherit(run, old *journal.Run) {
+	own := run.Metadata
+	run.Metadata = make(map[string]string, len(own)+len(old.Metadata))
+	labelled := len(hidden(own)) > 0 // a request that has labels has all of them
+	for k, v := range old.Metadata {
+		switch k {
+		case keyModel, keyLimits, keySchema, keySkills:
+			run.Metadata[k] = v
+		default:
+			if !isReserved(k) && !labelled {
+				run.Metadata[k] = v
+			}
+		}
+	}
+	maps.Copy(run.Metadata, own)
+	run.Executor = cmp.Or(run.Executor, old.Executor)
+}
+
+func notRetryable(why string) error {
+	return &event.Error{
+		Op: "retry run", Kind: event.ErrConflict, Code: codeNotRetryable, Message: "the run cannot be continued: " + why,
+		Hint: "send the request as a new run",
+	}
+}
