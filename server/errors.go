@@ -3,11 +3,13 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/wire/native"
 )
 
@@ -24,11 +26,19 @@ func (e *statusError) Error() string { return e.message }
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status, detail := explain(err, idOf(r))
 	if status >= 500 {
-		s.log.Error("a request failed", "request", detail.RequestID, "error", err, "cause", errors.Unwrap(err))
+		s.log.LogAttrs(r.Context(), slog.LevelError, "a request failed",
+			append(s.about(r, detail.Code), slog.Any("error", err), slog.Any("cause", errors.Unwrap(err)))...)
 	}
-	if a, ok := w.(*answer); ok && a.code != 0 {
+	a, ok := w.(*answer)
+	if ok && a.code != 0 {
 		panic(http.ErrAbortHandler)
 	}
+	if ok {
+		a.refusal = detail.Code
+	}
+	s.door.Refused(callerOf(r), err, directory.Refused{
+		Status: status, Code: detail.Code, Route: routeOf(r), Request: detail.RequestID, Path: r.URL.Path,
+	})
 	if detail.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(detail.RetryAfter))
 	}

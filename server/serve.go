@@ -17,12 +17,16 @@ import (
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // guard refuses what must not reach any route: a foreign Host or Origin.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := "req_" + strings.ToLower(rand.Text())
+		id := r.Header.Get("X-Request-ID")
+		if !isID(id) {
+			id = "req_" + strings.ToLower(rand.Text())
+		}
 		w.Header().Set("X-Request-ID", id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
@@ -102,25 +106,82 @@ func clean(p string) string {
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	a := &answer{ResponseWriter: w, time: s.options.WriteTime}
 	s.refuse(a, r, err)
-	s.note(r, "", "none", a.status(), 0)
+	s.note(r, "", "none", a, 0)
 }
 
 // note counts a request and writes its line in the log: the route and never the path,
 // which the caller chooses.
-func (s *Server) note(r *http.Request, method, route string, status int, took time.Duration) {
-	s.metrics.Request(method, route, status, took)
-	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("request", idOf(r)), slog.String("method", r.Method),
-		slog.String("route", route), slog.Int("status", status), slog.Duration("took", took))
+func (s *Server) note(r *http.Request, method, route string, a *answer, took time.Duration) {
+	s.metrics.Request(method, route, a.status(), took)
+	list := s.about(r, a.refusal)
+	if run := a.Header().Get("X-Run-Id"); run != "" {
+		list = append(list, slog.String("run", run))
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", append(list, slog.String("method", method),
+		slog.String("route", route), slog.Int("status", a.status()), slog.Duration("took", took))...)
+}
+
+// about returns what a line of the log says of a request: its id, whose it is, what it is about, and the code
+// of the refusal. It holds no credential, and of the path only what looks like an id.
+func (*Server) about(r *http.Request, refusal string) []slog.Attr {
+	by := callerOf(r).Named()
+	list := []slog.Attr{slog.String("request", idOf(r))}
+	for _, a := range []struct{ name, value string }{
+		{"tenant", by.Tenant},
+		{"key", by.Key},
+		{"user", by.User},
+		{"conversation", idIn(r, "id", "conv_")},
+		{"run", idIn(r, "run", "run_")},
+		{"code", refusal},
+	} {
+		if a.value != "" {
+			list = append(list, slog.String(a.name, a.value))
+		}
+	}
+	return list
+}
+
+// idIn returns the id of a conversation or a run in a request's path; empty where what stands there is none.
+func idIn(r *http.Request, name, prefix string) string {
+	if id := r.PathValue(name); strings.HasPrefix(id, prefix) && isID(id) {
+		return id
+	}
+	return ""
+}
+
+// isID reports whether a text from a request can be an id in logs and headers: short, and of letters,
+// digits, - and _. An API key is none.
+func isID(text string) bool {
+	const most = 128
+	if text == "" || len(text) > most || strings.Contains(text, directory.KeyPrefix) {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
 }
 
 type (
 	requestID struct{}
 	caller    struct{}
+	atRoute   struct{}
 )
 
 func idOf(r *http.Request) string {
 	id, _ := r.Context().Value(requestID{}).(string)
 	return id
+}
+
+// routeOf is the route that a request has reached, with its method.
+func routeOf(r *http.Request) string {
+	if rt, ok := r.Context().Value(atRoute{}).(*route); ok {
+		return strings.TrimSpace(rt.method + " " + rt.path)
+	}
+	return "none"
 }
 
 // callerOf is who shows the request's credential.
@@ -139,15 +200,17 @@ func (s *Server) serve(rt route) http.Handler {
 		begun := time.Now()
 		a := &answer{ResponseWriter: w, time: s.options.WriteTime}
 		defer func() { a.hold.Release() }()
+		r = r.WithContext(context.WithValue(r.Context(), atRoute{}, &rt))
 		defer func() {
 			if v := recover(); v != nil {
 				if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 					panic(v)
 				}
-				s.log.Error("a request panicked", "request", idOf(r), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				s.log.LogAttrs(r.Context(), slog.LevelError, "a request panicked",
+					append(s.about(r, ""), slog.String("panic", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))...)
 				s.refuse(a, r, &event.Error{Kind: event.ErrInternal, Message: "something went wrong inside the server"})
 			}
-			s.note(r, rt.method, rt.path, a.status(), time.Since(begun))
+			s.note(r, rt.method, rt.path, a, time.Since(begun))
 		}()
 		if r.Method == http.MethodHead && strings.HasSuffix(rt.path, "/stream") {
 			// Its head would come, and the connection would be waiting for the stream's end.
@@ -156,11 +219,11 @@ func (s *Server) serve(rt route) http.Handler {
 		}
 		if rt.scope != "" {
 			c, err := s.admit(w, r, rt.scope)
+			r = r.WithContext(context.WithValue(r.Context(), caller{}, &c))
 			if err != nil {
 				s.refuse(a, r, err)
 				return
 			}
-			r = r.WithContext(context.WithValue(r.Context(), caller{}, c))
 		}
 		if err := rt.handle(a, r); err != nil {
 			s.refuse(a, r, err)
@@ -169,26 +232,27 @@ func (s *Server) serve(rt route) http.Handler {
 }
 
 // admit finds out who asks, by the credential and nothing else, and whether it is for
-// what they ask for. What it says to those whom it turns away is of RFC 6750, section 3.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Scope) (*door.Caller, error) {
+// what they ask for. What it says to those whom it turns away is of RFC 6750, section 3. Beside an error
+// the caller is only for the log and the audit.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Scope) (door.Caller, error) {
 	const realm = `Bearer realm="braid"`
 	given := strings.HasPrefix(r.Header.Get("Authorization"), bearerPrefix)
 	c, err := s.door.Open(r.Context(), bearer(r))
 	switch {
 	case err != nil && event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
-		return nil, err
+		return c, err
 	case err != nil && given:
 		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_token"`)
-		return nil, err
+		return c, err
 	case err != nil:
 		w.Header().Set("WWW-Authenticate", realm)
-		return nil, err
+		return c, err
 	}
 	if err := c.Require(scope); err != nil {
 		w.Header().Set("WWW-Authenticate", realm+`, error="insufficient_scope", scope="`+string(scope)+`"`)
-		return nil, err
+		return c, err
 	}
-	return &c, s.door.Pass(r.Context(), &c, w.Header())
+	return c, s.door.Pass(r.Context(), &c, w.Header())
 }
 
 const bearerPrefix = "Bearer "
@@ -207,6 +271,8 @@ type answer struct {
 	http.ResponseWriter
 
 	code int
+	// refusal is the code of the error that was answered; empty for none.
+	refusal string
 	// time is how long the answer may take to be read; a stream sets it anew.
 	time time.Duration
 	// hold is what the request's body takes; nil for none.

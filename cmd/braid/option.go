@@ -40,6 +40,7 @@ type settings struct {
 	TenantQueued  int
 	LostDrivers   int
 	FailedRuns    string
+	RefusedEvery  time.Duration
 
 	TenantRequests      int64
 	TenantConversations int64
@@ -217,6 +218,15 @@ var options = []option{
 		help: "what later runs of a conversation see of a run that failed, where its tenant has not chosen: keep or forget its messages",
 		set: func(s *settings, v string) (err error) {
 			s.FailedRuns, err = parseWord(v, "keep", "forget")
+			return err
+		},
+	},
+	{
+		name: "refused_every", value: "TIME", def: "5m", help: "how often a server writes into the audit what it has refused",
+		set: func(s *settings, v string) (err error) {
+			if s.RefusedEvery, err = parseTime(v); err == nil && s.RefusedEvery < time.Second {
+				err = errors.New("is too often: use 1s or more")
+			}
 			return err
 		},
 	},

@@ -76,7 +76,7 @@ GET /openapi.json describes the API.`,
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
-			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs",
+			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
 			"tenant_requests", "tenant_conversations", "tenant_agents",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
@@ -238,7 +238,9 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	if err != nil {
 		return nil, err
 	}
-	people := directory.New(directory.Options{Database: h.stores.database, Keys: keys, Environment: p.getenv, Quota: cfg.quota()})
+	people := directory.New(directory.Options{
+		Database: h.stores.database, Keys: keys, Environment: p.getenv, RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
+	})
 	h.undo, h.people = append(h.undo, people.Close), people
 	// The one that the printed token is of, and that the command's own conversations are.
 	if err := people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: tenant}); err != nil {

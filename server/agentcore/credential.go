@@ -94,10 +94,12 @@ func (x *exchange) token(given string) error {
 		x.who = c
 		return nil
 	case event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
+		x.who = c // for the log and the audit alone
 		return err
 	case x.door && given == "" && x.h.options.Keys != nil:
 		return notSigned(sigv4.Missing, "Missing Authentication Token")
 	}
+	x.who = c
 	x.w.Header().Set("WWW-Authenticate", `Bearer realm="braid"`)
 	return &fault{
 		status: deniedStatus(x.door), exception: "AccessDeniedException", message: "the request has no valid token",

@@ -32,6 +32,13 @@ type oneKey struct {
 	mu      sync.Mutex
 	revoked bool
 	gone    []func()
+	refused []directory.Refused
+}
+
+func (k *oneKey) Refused(r directory.Refused) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refused = append(k.refused, r)
 }
 
 func (k *oneKey) Authenticate(_ context.Context, token string) (directory.Identity, error) {

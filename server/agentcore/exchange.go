@@ -66,6 +66,10 @@ type exchange struct {
 	hold *service.Hold
 	// status is what was answered, 0 for nothing yet.
 	status int
+	// route is the route's name, and refusal the code of the error that was answered; empty for none.
+	route, refusal string
+	// conv and run are what the request is about, for the log; empty where that is not known.
+	conv, run string
 }
 
 func newExchange(h *Handler, w http.ResponseWriter, r *http.Request, rt *route) *exchange {

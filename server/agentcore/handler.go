@@ -240,7 +240,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(v)
 			}
-			h.log.Error("a request panicked", "request", x.id, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			h.log.LogAttrs(r.Context(), slog.LevelError, "a request panicked",
+				append(x.about(), slog.String("panic", fmt.Sprint(v)), slog.String("stack", string(debug.Stack())))...)
 			x.refuse(&event.Error{Kind: event.ErrInternal, Message: "something went wrong inside the server"})
 		}
 		h.note(x, &rt, time.Since(begun))
@@ -248,6 +249,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !found {
 		rt = route{name: "none", handle: (*exchange).unknown}
 	}
+	x.route = rt.name
 	if err := x.serve(&rt); err != nil {
 		x.refuse(err)
 	}
@@ -255,10 +257,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // note counts a request and writes its line in the log.
 func (h *Handler) note(x *exchange, rt *route, took time.Duration) {
-	method := x.r.Method
-	if method != http.MethodGet && method != http.MethodPost {
-		method = "other"
-	}
+	method := x.method()
 	if h.options.Observe != nil {
 		h.options.Observe(method, rt.name, x.status, took)
 	}
@@ -266,8 +265,37 @@ func (h *Handler) note(x *exchange, rt *route, took time.Duration) {
 	if rt.name == "/ping" {
 		level = slog.LevelDebug // the platform asks all the time
 	}
-	h.log.LogAttrs(x.r.Context(), level, "request", slog.String("request", x.id), slog.String("method", method),
-		slog.String("route", rt.name), slog.Int("status", x.status), slog.Duration("took", took))
+	h.log.LogAttrs(x.r.Context(), level, "request", append(x.about(), slog.String("method", method),
+		slog.String("route", rt.name), slog.Int("status", x.status), slog.Duration("took", took))...)
+}
+
+// method is the request's method, as it stands in logs and metrics.
+func (x *exchange) method() string {
+	if m := x.r.Method; m == http.MethodGet || m == http.MethodPost {
+		return m
+	}
+	return "other"
+}
+
+// about returns what a line of the log says of a request: its id, whose it is, what it is about, and the code
+// of the refusal. It holds no credential.
+func (x *exchange) about() []slog.Attr {
+	by := x.who.Named()
+	list := []slog.Attr{slog.String("request", x.id)}
+	for _, a := range []struct{ name, value string }{
+		{"tenant", by.Tenant},
+		{"key", by.Key},
+		{"user", by.User},
+		{"session", x.session},
+		{"conversation", x.conv},
+		{"run", x.run},
+		{"code", x.refusal},
+	} {
+		if a.value != "" {
+			list = append(list, slog.String(a.name, a.value))
+		}
+	}
+	return list
 }
 
 // serve is the way of every request: who asks from where, with which credential.

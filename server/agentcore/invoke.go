@@ -74,6 +74,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.conv = conv.ID
 	if len(in.answers) > 0 {
 		return x.answer(ctx, conv.ID, in)
 	}
@@ -97,6 +98,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.run = started.Run.ID
 	t := newTurn(x, conv.ID, started.Run.ID, in)
 	t.follower = started.Follower
 	if t.follower == nil { // the run was there: all of it is told again

@@ -3,6 +3,7 @@ package agentcore
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/service/directory"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
@@ -32,8 +34,10 @@ func (x *exchange) refuse(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	f, body := x.explain(err)
+	x.counted(err, f)
 	if f.status >= 500 {
-		x.h.log.Error("a request failed", "request", x.id, "error", err, "cause", errors.Unwrap(err))
+		x.h.log.LogAttrs(x.r.Context(), slog.LevelError, "a request failed",
+			append(x.about(), slog.Any("error", err), slog.Any("cause", errors.Unwrap(err)))...)
 	}
 	if e, ok := errors.AsType[*event.Error](err); ok && e.RetryAfter > 0 {
 		x.w.Header().Set("Retry-After", strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10))
@@ -41,6 +45,25 @@ func (x *exchange) refuse(err error) {
 	door.Exhausted(x.w.Header(), err)
 	x.w.Header().Set(awsErrorType, f.exception)
 	x.json(f.status, body)
+}
+
+// counted notes a refusal for the log, and counts it for the audit.
+func (x *exchange) counted(err error, f *fault) {
+	x.refusal = codeOf(err, f)
+	x.h.entry.Refused(&x.who, err, directory.Refused{
+		Status: f.status, Code: x.refusal, Route: x.method() + " " + x.route, Request: x.id, Path: x.r.URL.Path,
+	})
+}
+
+// codeOf is the code of an error in logs and audits: the native wire's, or else AWS's exception.
+func codeOf(err error, f *fault) string {
+	if _, ok := errors.AsType[*fault](err); ok {
+		return f.exception
+	}
+	if e, ok := errors.AsType[*event.Error](err); ok && e.Code != "" {
+		return e.Code
+	}
+	return event.KindOf(err).Info().Code
 }
 
 // told is an error as the container's door tells it, in the order of the Python program.

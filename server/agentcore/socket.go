@@ -158,7 +158,8 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 	}
 	m.hold.Release()
 	if err != nil {
-		_, body := x.explain(err)
+		f, body := x.explain(err)
+		x.counted(err, f)
 		if b, err := marshal(body); err == nil {
 			_ = send(b) // who has left is found out by reading
 		}

@@ -2,6 +2,9 @@ package door
 
 import (
 	"context"
+	"net/http"
+	"strings"
+	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
@@ -12,11 +15,14 @@ import (
 // Keys knows API keys; a [directory.Directory] does. All methods are safe for concurrent use.
 type Keys interface {
 	// Authenticate says whose token it is: [event.ErrUnauthenticated] where it is nobody's,
-	// has expired or was revoked, and [event.ErrPermission] where its tenant is not active.
+	// has expired or was revoked, and [event.ErrPermission] where its tenant is not active. Beside
+	// an error the identity, if any, is only for the audit.
 	Authenticate(ctx context.Context, token string) (directory.Identity, error)
 	// Watch calls gone once when that is no longer so, about a second after it at most.
 	// stop must be called.
 	Watch(i directory.Identity, gone func()) (stop func())
+	// Refused counts a refused request for the audit. It is quick.
+	Refused(r directory.Refused)
 }
 
 // Caller is who shows a credential.
@@ -43,7 +49,8 @@ func New(token secret.Secret, tenant string, keys Keys) *Door {
 }
 
 // Open says whose token it is. The error is [event.ErrUnauthenticated] where it is
-// nobody's, and [event.ErrUnavailable] where that cannot be found out.
+// nobody's, and [event.ErrUnavailable] where that cannot be found out. Beside an error the caller is only
+// for [Door.Refused].
 func (d *Door) Open(ctx context.Context, token secret.Secret) (Caller, error) {
 	if token.Empty() {
 		return Caller{}, unknown()
@@ -57,9 +64,9 @@ func (d *Door) Open(ctx context.Context, token secret.Secret) (Caller, error) {
 	i, err := d.keys.Authenticate(ctx, token.Reveal())
 	switch {
 	case event.KindOf(err) == event.ErrUnauthenticated: // whatever is wrong with it, it is told in the same words
-		return Caller{}, unknown()
+		return Caller{identity: i}, unknown()
 	case err != nil:
-		return Caller{}, err
+		return Caller{identity: i}, err
 	}
 	return Caller{service.Principal{Tenant: i.Tenant, User: i.User, Key: i.Key, Scopes: i.Scopes}, i}, nil
 }
@@ -90,6 +97,37 @@ func (c *Caller) By() directory.By {
 	return directory.By{
 		Tenant: c.Tenant, Key: c.Key, User: c.User, Operator: c.May(service.ScopeOperator), Scopes: c.Scopes, Expires: c.identity.Expires,
 	}
+}
+
+// Named returns who the caller is for logs and audits: also one whose key was good once and is refused now.
+func (c *Caller) Named() directory.By {
+	if c.Tenant == "" && len(c.Scopes) == 0 {
+		return directory.By{Tenant: c.identity.Tenant, Key: c.identity.Key, User: c.identity.User}
+	}
+	by := c.By()
+	by.Scopes, by.Expires = nil, time.Time{}
+	return by
+}
+
+// Refused counts a request that was refused for the audit, if it is about authority: what asks without a
+// valid credential (401) or beyond it (403), for what is not there for the caller (404), or for what a policy
+// forbids (422). Other refusals are mistakes, and only in the log. r.By is set here.
+func (d *Door) Refused(c *Caller, err error, r directory.Refused) {
+	if d.keys == nil {
+		return
+	}
+	r.By = c.Named()
+	if strings.Contains(r.Path, directory.KeyPrefix) || !d.token.Empty() && strings.Contains(r.Path, d.token.Reveal()) {
+		r.Path = "" // a credential that came to stand in the wrong place
+	}
+	known := r.By.Tenant != "" || r.By.Key != ""
+	switch {
+	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
+	case known && (r.Status == http.StatusNotFound || event.KindOf(err) == event.ErrModelNotFound || event.KindOf(err) == event.ErrPermission):
+	default:
+		return
+	}
+	d.keys.Refused(r)
 }
 
 // ended is why what was watched is over.

@@ -27,6 +27,8 @@ func (quotas) Authenticate(context.Context, string) (directory.Identity, error) 
 
 func (quotas) Watch(directory.Identity, func()) func() { return func() {} }
 
+func (quotas) Refused(directory.Refused) {}
+
 func (q quotas) Quota(_ context.Context, tenant string) (directory.Quota, string, error) {
 	t := q[tenant]
 	if t == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"os"
+	"time"
 
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/database"
@@ -25,6 +26,9 @@ type Options struct {
 	Environment func(name string) string
 	// Quota is the server's, for tenants that have none of their own. Its nil fields are no bounds.
 	Quota Quota
+	// RefusedEvery is how long refused requests are counted before the counts come into the audit; 0 or less
+	// means [DefaultRefusedEvery].
+	RefusedEvery time.Duration
 }
 
 // Directory knows who there is. All methods are safe for concurrent use and answer
@@ -43,11 +47,17 @@ type Directory struct {
 	secrets cache[secretKey, secret.Secret]
 	bearers cache[[sha256.Size]byte, bearer]
 	watches watches
+
+	refusedEvery time.Duration
+	refusals     refusals
 }
 
 // New makes a directory. It asks the database nothing.
 func New(o Options) *Directory {
-	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment, quota: o.Quota}
+	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment, quota: o.Quota, refusedEvery: o.RefusedEvery}
+	if d.refusedEvery <= 0 {
+		d.refusedEvery = DefaultRefusedEvery
+	}
 	if d.env == nil {
 		d.env = os.Getenv
 	}
@@ -57,10 +67,11 @@ func New(o Options) *Directory {
 	return d
 }
 
-// Close ends the watching: whoever watches is told that it is over.
+// Close ends the watching: whoever watches is told that it is over. It writes what it has counted of refused
+// requests, so the database must still be open.
 func (d *Directory) Close() error {
 	d.watches.close()
-	return nil
+	return d.closeRefusals()
 }
 
 // write is a transaction that changes something, and has every memory of it forgotten.

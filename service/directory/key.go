@@ -216,10 +216,16 @@ type bearer struct {
 	inactive bool
 }
 
+// was returns whose the credential was, without what it may do.
+func (b *bearer) was() Identity {
+	return Identity{Tenant: b.identity.Tenant, Key: b.identity.Key, User: b.identity.User}
+}
+
 // Authenticate says whom a key stands for. It costs no question to the database where the key was
 // seen a moment ago, or looks like none. Whatever is wrong with the key, the error is the same
 // [event.ErrUnauthenticated]; where its tenant is not active it is [event.ErrPermission] with the
-// code TENANT_INACTIVE.
+// code TENANT_INACTIVE. If the key was good once, the identity says whose it was also beside an error: for the
+// audit alone, without scopes.
 func (d *Directory) Authenticate(ctx context.Context, token string) (Identity, error) {
 	const op = "authenticate"
 	id, ok := tokenID(token)
@@ -235,9 +241,9 @@ func (d *Directory) bearer(ctx context.Context, op, id string, hash [sha256.Size
 	case err != nil:
 		return Identity{}, err
 	case b.revoked, !b.expires.IsZero() && !time.Now().Before(b.expires):
-		return Identity{}, noKey(op)
+		return b.was(), noKey(op)
 	case b.inactive:
-		return Identity{}, tenantInactive(op)
+		return b.was(), tenantInactive(op)
 	}
 	return b.identity, nil
 }
