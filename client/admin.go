@@ -283,7 +283,7 @@ func (o *ListOptions) query() url.Values {
 	q := url.Values{}
 	set(q, "status", o.Status)
 	set(q, "sort", o.Sort)
-	count(q, "limit", o.Page)
+	paged(q, o.Page)
 	return q
 }
 
@@ -293,9 +293,9 @@ func set(q url.Values, name, value string) {
 	}
 }
 
-func count(q url.Values, name string, n int) {
+func paged(q url.Values, n int) {
 	if n > 0 {
-		q.Set(name, strconv.Itoa(n))
+		q.Set("limit", strconv.Itoa(n))
 	}
 }
 
@@ -517,7 +517,7 @@ func (a Admin) Audit(ctx context.Context, tenant string, o AuditOptions) iter.Se
 	q := url.Values{}
 	set(q, "action", o.Action)
 	set(q, "object", o.Object)
-	count(q, "limit", o.Page)
+	paged(q, o.Page)
 	return all[AuditEntry](ctx, a, q, tenant, "audit")
 }
 
@@ -530,6 +530,67 @@ func (a Admin) VerifyAudit(ctx context.Context, tenant string) (out Verified, er
 // tenant's audit notes who reads it.
 func (a Admin) Conversations(ctx context.Context, tenant string, f Filter) iter.Seq2[Conversation, error] {
 	return all[Conversation](ctx, a, f.query(), tenant, "conversations")
+}
+
+// OperatedRun is a run as the operator sees it: whose it is and how it stands.
+type OperatedRun struct {
+	ID           string `json:"id"`
+	Tenant       string `json:"tenant"`
+	Conversation string `json:"conversation_id"`
+	Turn         int    `json:"turn"`
+	Status       string `json:"status"`
+	// ErrorKind is the kind of the error that ended a failed run, such as run_poisoned.
+	ErrorKind string    `json:"error_kind,omitempty"`
+	User      string    `json:"user,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Executor  string    `json:"executor,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	// WakeAt is when a waiting run goes on by itself; nil if only an answer continues it.
+	WakeAt    *time.Time `json:"wake_at,omitempty"`
+	Cancelled bool       `json:"cancel_requested,omitempty"`
+	// LostDrivers counts the processes that died one after the other while they drove the run.
+	LostDrivers int `json:"lost_drivers,omitempty"`
+}
+
+// RunFilter says which runs of all tenants are wanted; a field that is empty does not narrow.
+type RunFilter struct {
+	Tenant string
+	// Status is open, queued, running, waiting, completed, failed or cancelled.
+	Status string
+	User   string
+	Agent  string
+	// ErrorKind is the kind of the error that ended a failed run.
+	ErrorKind string
+	// Since is when the oldest run was admitted.
+	Since time.Time
+	// Page is how many are asked for at a time; 0 leaves it to the server.
+	Page int
+}
+
+// Runs yields the runs of all tenants, newest first. It takes the scope operator.
+func (a Admin) Runs(ctx context.Context, f RunFilter) iter.Seq2[OperatedRun, error] {
+	q := url.Values{}
+	set(q, "tenant", f.Tenant)
+	set(q, "status", f.Status)
+	set(q, "user", f.User)
+	set(q, "agent", f.Agent)
+	set(q, "error_kind", f.ErrorKind)
+	if !f.Since.IsZero() {
+		q.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
+	}
+	paged(q, f.Page)
+	return all[OperatedRun](ctx, a, q, "", "runs")
+}
+
+// Run gives a run of any tenant. It takes the scope operator.
+func (a Admin) Run(ctx context.Context, id string) (out OperatedRun, err error) {
+	return out, a.ask(ctx, http.MethodGet, nil, nil, &out, "", "runs", id)
+}
+
+// CancelRun asks for a run of any tenant to end: [event.ErrConflict] if it has ended. The tenant's audit notes it. It takes the
+// scope operator.
+func (a Admin) CancelRun(ctx context.Context, id string) error {
+	return a.ask(ctx, http.MethodPost, nil, nil, nil, "", "runs", id, "cancel")
 }
 
 // LogOptions say which rows of a tenant's logs are wanted; what is empty does not narrow.
@@ -555,7 +616,7 @@ func (o *LogOptions) query() url.Values {
 			q.Set(name, at.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	count(q, "limit", o.Page)
+	paged(q, o.Page)
 	return q
 }
 

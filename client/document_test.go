@@ -51,6 +51,7 @@ func TestTypesHoldWhatTheDocumentSays(t *testing.T) {
 		"listAudit": through[answers[client.AuditEntry]], "verifyAudit": through[client.Verified],
 		"listUsage": through[answers[client.Usage]], "sumUsage": through[answers[client.UsageSum]], "listToolCalls": through[answers[client.ToolUse]],
 		"listMessages": through[answers[client.LoggedMessage]], "listTenantConversations": through[answers[client.Conversation]],
+		"findRuns": through[answers[client.OperatedRun]], "findRun": through[client.OperatedRun],
 		"createConversation": through[client.Conversation], "listConversations": through[answers[client.Conversation]],
 		"getConversation": through[client.Conversation], "updateConversation": through[client.Conversation],
 		"resetConversation": through[client.Conversation], "forkConversation": through[client.Conversation],

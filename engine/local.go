@@ -175,6 +175,23 @@ func (l *Local) Load() (running, queued int) {
 	return l.queue.running, l.queue.backlog
 }
 
+// TenantLoad is what one tenant has in an engine.
+type TenantLoad struct {
+	// Running counts the runs that are being driven, Queued those that wait for their turn.
+	Running, Queued int
+}
+
+// Tenants says how much each tenant has here that has runs here.
+func (l *Local) Tenants() map[string]TenantLoad {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	loads := make(map[string]TenantLoad, len(l.queue.tenants))
+	for name, t := range l.queue.tenants {
+		loads[name] = TenantLoad{Running: t.running, Queued: t.backlog}
+	}
+	return loads
+}
+
 // Waits says why a run that this engine knows is not being driven now. An error of kind [event.ErrBacklogFull] means
 // that as many runs as may be are driven already, any other one is why its last drive failed. nil means that it is being driven, waits for
 // a person or behind another run, or is not known here.

@@ -183,6 +183,8 @@ type Run struct {
 	// Lost counts the drivers that the run has lost since it got on last: Acquire adds one where it takes over a
 	// lease that was not given back, and a commit that [Progresses] sets it to 0.
 	Lost int
+	// Failure is the kind of the error that ended a failed run; empty for every other run.
+	Failure event.ErrorKind
 }
 
 // Lease is the right to write a conversation's log.

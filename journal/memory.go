@@ -192,7 +192,7 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	if r.Since > 0 {
 		r.NewSession = !c.begins(r.Since)
 	}
-	r.Since, r.Past, r.Session, r.Life, r.Lost = 0, nil, 0, "", 0
+	r.Since, r.Past, r.Session, r.Life, r.Lost, r.Failure = 0, nil, 0, "", 0, ""
 	r.Admitted = m.now().Round(0)
 	r.Metadata = maps.Clone(r.Metadata)
 	m.admitted++

@@ -85,6 +85,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	r.inbox.consume(b.Read)
 	if b.Status != "" {
 		r.row.Status = b.Status
+		r.row.Failure = Failure(b.Events)
 		r.row.WakeAt = b.WakeAt
 	}
 	if b.givesBack() {

@@ -19,6 +19,9 @@ func (s *Server) adminRoutes() []route {
 	list := []route{
 		{"POST", "/v1/admin/tenants", operator, s.createTenant},
 		{"GET", "/v1/admin/tenants", operator, s.listTenants},
+		{"GET", "/v1/admin/runs", operator, s.findRuns},
+		{"GET", "/v1/admin/runs/{run}", operator, s.findRun},
+		{"POST", "/v1/admin/runs/{run}/cancel", operator, s.cancelAnyRun},
 		{"GET", tenant, read, s.getTenant},
 		{"PATCH", tenant, write, s.updateTenant},
 		{"DELETE", tenant, operator, s.eraseTenant},

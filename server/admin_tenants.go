@@ -107,6 +107,12 @@ func (s *Server) updateTenant(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if t.Status == directory.Inactive {
+		// The tenant is inactive whatever comes of this: each server looks for runs that are left.
+		if _, err := s.service.StopTenant(r.Context(), by(r), t.ID); err != nil {
+			s.log.Warn("the runs of an inactive tenant could not all be cancelled yet", "tenant", t.ID, "error", err)
+		}
+	}
 	return kept(w, http.StatusOK, t.Revision, t)
 }
 

@@ -40,6 +40,23 @@ func adminOperations() map[string]operation {
 			id: "listTenants", summary: "Lists tenants.", query: listQuery,
 			answers: map[int]answered{200: {"A page.", typeOf[page[directory.Tenant]](), ""}},
 		},
+		"GET /v1/admin/runs": {
+			id: "findRuns", summary: "Lists the runs of all tenants, newest first, for the operator. A page may be short while there are more.",
+			query: also(pageQuery, map[string]string{
+				"tenant": "Of this tenant.", "status": "open, queued, running, waiting, completed, failed or cancelled.",
+				"user": "Of this user.", "agent": "Of this agent.", "error_kind": "Failed with this kind of error, such as run_poisoned.",
+				"since": "Admitted then or later, such as 2026-11-21 or 2026-11-21T07:00:00Z.",
+			}),
+			answers: map[int]answered{200: {"A page.", typeOf[page[operatedRun]](), ""}},
+		},
+		"GET /v1/admin/runs/{run}": {
+			id: "findRun", summary: "Gives a run of any tenant, for the operator.",
+			answers: map[int]answered{200: {"The run.", typeOf[operatedRun](), ""}},
+		},
+		"POST /v1/admin/runs/{run}/cancel": {
+			id: "cancelAnyRun", summary: "Asks for a run of any tenant to end, on whichever server. The tenant's audit notes it.",
+			answers: map[int]answered{202: {"It will end.", typeOf[cancelBody](), ""}, 409: taken("The run has ended.")},
+		},
 		"GET " + tenant: {id: "getTenant", summary: "Gives a tenant, its quota in force, and how much of it is used.", answers: map[int]answered{200: {"The tenant.", typeOf[tenantState](), ""}}},
 		"PATCH " + tenant: {
 			id: "updateTenant", summary: "Changes a tenant, by a JSON merge patch. Only the operator changes status, limits, quota, policy and retention.",

@@ -100,6 +100,8 @@ type Service struct {
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 	doors  doors
+	// stops cancels the runs of tenants that are not active any more.
+	stops stops
 	// builder makes the options of agents, titles the titles of conversations.
 	builder OptionsBuilder
 	titles  *TitleGenerator
@@ -163,6 +165,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if s.heads != nil {
 		s.heads.start(ctx)
 	}
+	s.stops.begin(ctx, s)
 	return nil
 }
 
@@ -172,12 +175,16 @@ func (s *Service) Shared() bool { return s.options.Shared }
 // Load says how many runs are being driven here, and how many are queued behind them.
 func (s *Service) Load() (running, queued int) { return s.engine.Load() }
 
+// Tenants says how much the tenants have here that have runs here.
+func (s *Service) Tenants() map[string]engine.TenantLoad { return s.engine.Tenants() }
+
 // Waits says why a run is not being driven now by this process, which was to drive it; see [engine.Local.Waits].
 func (s *Service) Waits(run string) error { return s.engine.Waits(run) }
 
 // Drain ends the driving: runs are handed back where they stand and go on when the
 // service starts again. Watchers are told last, so that they see what was committed.
 func (s *Service) Drain(ctx context.Context) error {
+	s.stops.stop()
 	err := s.engine.Drain(ctx)
 	s.titles.end()
 	err = errors.Join(err, s.bus.Close())

@@ -28,6 +28,7 @@ type office struct {
 	url string
 	// token is what the command shows.
 	token string
+	store *journal.Memory
 }
 
 func openOffice(t *testing.T) *office {
@@ -36,9 +37,9 @@ func openOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	people := directory.New(directory.Options{Database: db, Keys: noBox{}})
+	people, store := directory.New(directory.Options{Database: db, Keys: noBox{}}), &journal.Memory{}
 	svc, err := service.New(service.Options{
-		Journal: &journal.Memory{}, Rows: service.NewRows(db), Directory: people,
+		Journal: store, Rows: service.NewRows(db), Directory: people,
 		Agent: func(context.Context, service.AgentRequest) (*braid.Agent, error) {
 			m, err := demo.Load("assistant")
 			return braid.New("assistant", m), err
@@ -61,7 +62,7 @@ func openOffice(t *testing.T) *office {
 			t.Error(err)
 		}
 	})
-	return &office{t, s.URL, adminToken}
+	return &office{t, s.URL, adminToken, store}
 }
 
 // noBox keeps keys as they are, which is enough here.
@@ -153,7 +154,7 @@ func TestAdmin(t *testing.T) {
 	if out, _ = o.do(0, "", "key", "list", "--tenant", "acme"); !strings.Contains(out, id+"\tactive\tread,write,admin:read\t") || strings.Contains(out, token[21:]) {
 		t.Errorf("the keys are\n%s", out)
 	}
-	tenants := &office{t, o.url, strings.TrimSpace(token)}
+	tenants := &office{t, o.url, strings.TrimSpace(token), o.store}
 	tenants.do(0, "", "agent", "list", "--tenant", "acme")
 	tenants.do(11, "", "agent", "create", "x", "--tenant", "acme")
 	tenants.do(12, "", "agent", "list", "--tenant", "zeta")

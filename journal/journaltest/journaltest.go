@@ -88,6 +88,7 @@ func groups() []group {
 		{"read", readCases()},
 		{"due", dueCases()},
 		{"list", listCases()},
+		{"find", findCases()},
 		{"tell", tellCases()},
 		{"remove", removeCases()},
 		{"ledger", ledgerCases()},

@@ -114,7 +114,7 @@ const (
 	moveFence = `UPDATE conversation SET last = $2, until = CASE WHEN $3 THEN NULL ELSE until END, ended = ended + $4, steps = $5
 		WHERE key = $1`
 
-	setStatus = `UPDATE run SET status = $2, wake = $3, due = $4 WHERE key = $1`
+	setStatus = `UPDATE run SET status = $2, wake = $3, due = $4, failure = $5 WHERE key = $1`
 
 	setFirst = `UPDATE run SET first = $2, session = $3 WHERE key = $1 AND first IS NULL`
 
@@ -251,7 +251,7 @@ func (f *fence) setStatus(b journal.Batch) []question {
 	default:
 		due = &now
 	}
-	return []question{do(setStatus, f.runKey, b.Status, wake, due)}
+	return []question{do(setStatus, f.runKey, b.Status, wake, due, journal.Failure(b.Events))}
 }
 
 // released answers for a batch whose lease is not in force. It is a success only where

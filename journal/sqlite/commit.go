@@ -105,7 +105,7 @@ const (
 
 	moveFence = `UPDATE conversation SET last = ?, until = iif(?, NULL, until), ended = ended + ?, steps = ? WHERE key = ?`
 
-	setStatus = `UPDATE run SET status = ?, wake = ?, due = ? WHERE key = ?`
+	setStatus = `UPDATE run SET status = ?, wake = ?, due = ?, failure = ? WHERE key = ?`
 
 	// Whether there is mail for which a run does not stay waiting.
 	selectNews = `SELECT EXISTS (SELECT 1 FROM mail WHERE run = ? AND read = 0 AND kind <> 'message')`
@@ -247,7 +247,7 @@ func (f *fence) setStatus(x *tx, b journal.Batch) error {
 			due = f.wake
 		}
 	}
-	_, err := x.exec(setStatus, b.Status, f.wake, due, f.runKey)
+	_, err := x.exec(setStatus, b.Status, f.wake, due, journal.Failure(b.Events), f.runKey)
 	return err
 }
 

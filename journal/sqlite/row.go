@@ -18,7 +18,8 @@ const (
 	headColumns = runName + `NULL, ` + runRest
 
 	runName = `r.key, r.id, c.id, r.tenant, r.user, r.agent, `
-	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted, ifnull(r.session, 0), r.lost`
+	runRest = `r.idem, r.executor, r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted,
+		ifnull(r.session, 0), r.lost, r.failure`
 )
 
 // runRow is a run as its row has it: what is JSON is not read yet, so that this
@@ -37,7 +38,7 @@ func (r *runRow) into() []any {
 	return []any{
 		&r.key, &r.run.ID, &r.run.Conversation, &r.run.Tenant, &r.run.User, &r.run.Agent, &r.input, &r.run.Key,
 		&r.run.Executor, &r.metadata, &r.run.NewSession, &r.run.Turn, &r.run.Status, &r.wake, &r.run.Cancelled, &r.admitted,
-		&r.run.Session, &r.run.Lost,
+		&r.run.Session, &r.run.Lost, &r.run.Failure,
 	}
 }
 

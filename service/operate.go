@@ -1,0 +1,193 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	cursors "github.com/braidrun/braid/internal/cursor"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// This file is what the operator of a service does with the runs of every tenant.
+
+// OpenRuns are the states of runs that have not ended.
+func OpenRuns() []event.RunStatus {
+	return []event.RunStatus{event.RunQueued, event.RunRunning, event.RunWaiting}
+}
+
+// RunQuery says which runs of all tenants are wanted. Fields that are empty do not narrow.
+type RunQuery struct {
+	Tenant string
+	// Status is empty, a state of runs, or "open" for the runs that have not ended.
+	Status string
+	User   string
+	Agent  string
+	// Failure is the kind of the error that ended a failed run.
+	Failure event.ErrorKind
+	// Since is when the oldest run was admitted.
+	Since time.Time
+	// Cursor is what the page before gave as next; empty begins. It is good for the same query alone.
+	Cursor string
+	// Limit is at most [MostPage]; 0 means [DefaultPage].
+	Limit int
+}
+
+// statuses are the states that the query wants.
+func (q *RunQuery) statuses(op string) ([]event.RunStatus, error) {
+	known := []event.RunStatus{
+		event.RunQueued, event.RunRunning, event.RunWaiting, event.RunCompleted, event.RunFailed, event.RunCancelled,
+	}
+	switch s := event.RunStatus(q.Status); {
+	case q.Status == "":
+		return nil, nil
+	case q.Status == "open":
+		return OpenRuns(), nil
+	case slices.Contains(known, s):
+		return []event.RunStatus{s}, nil
+	}
+	return nil, invalid(op, "runs have no such status", "send open, queued, running, waiting, completed, failed or cancelled")
+}
+
+// FindRuns lists runs of all tenants for the operator, newest first. next is the cursor of the page behind; empty means that
+// there is none. A page may have fewer runs than the limit while there are more.
+func (s *Service) FindRuns(ctx context.Context, q RunQuery) (runs []journal.Run, next string, err error) {
+	const op = "find runs"
+	finder, err := s.finder(op)
+	if err != nil {
+		return nil, "", err
+	}
+	if q.Limit < 0 || q.Limit > MostPage {
+		return nil, "", invalid(op, "the limit is out of bounds", "ask for 1 to "+strconv.Itoa(MostPage)+" at a time")
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultPage
+	}
+	asked := journal.RunQuery{
+		Tenant: q.Tenant, User: q.User, Agent: q.Agent, Failure: q.Failure, Since: q.Since, Limit: q.Limit,
+	}
+	if asked.Status, err = q.statuses(op); err != nil {
+		return nil, "", err
+	}
+	parts := []string{op, q.Tenant, q.Status, q.User, q.Agent, string(q.Failure), stamp(q.Since)}
+	for i, part := range parts {
+		parts[i] = strconv.Quote(part)
+	}
+	list := strings.Join(parts, " ")
+	if q.Cursor != "" {
+		place, ok := cursors.Decode(list, q.Cursor, 1)
+		if !ok {
+			return nil, "", foreignCursor(op)
+		}
+		if asked.Before, err = strconv.ParseInt(place[0], 10, 64); err != nil || asked.Before < 1 {
+			return nil, "", foreignCursor(op)
+		}
+	}
+	page, err := finder.FindRuns(ctx, asked)
+	if err != nil {
+		return nil, "", err
+	}
+	if page.Next != 0 {
+		next = cursors.Encode(list, strconv.FormatInt(page.Next, 10))
+	}
+	return page.Runs, next, nil
+}
+
+// FindRun gives a run of any tenant for the operator. [event.ErrNotFound] if there is none.
+func (s *Service) FindRun(ctx context.Context, run string) (journal.Run, error) {
+	const op = "run"
+	finder, err := s.finder(op)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if err := checkID(op, "run", runPrefix, run); err != nil {
+		return journal.Run{}, err
+	}
+	page, err := finder.FindRuns(ctx, journal.RunQuery{ID: run, Limit: 1})
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if len(page.Runs) == 0 {
+		return journal.Run{}, notFound(op, "run")
+	}
+	return page.Runs[0], nil
+}
+
+// CancelAnyRun asks for a run of any tenant to end, whichever process drives it. The tenant's audit notes it first. For a run that
+// has ended the error is [event.ErrConflict]; a second request for the same run changes nothing.
+func (s *Service) CancelAnyRun(ctx context.Context, by directory.By, run string) (journal.Run, error) {
+	const op = "cancel"
+	row, err := s.FindRun(ctx, run)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	if row.Status.Ended() {
+		return journal.Run{}, &event.Error{
+			Op: op, Kind: event.ErrConflict, Message: "the run has ended", Hint: "nothing is left to cancel",
+		}
+	}
+	if d := s.options.Directory; d != nil && !row.Cancelled {
+		detail := map[string]string{"conversation": row.Conversation}
+		if err := d.Record(ctx, by, row.Tenant, "run.cancel", "run/"+row.ID, detail); err != nil {
+			return journal.Run{}, err
+		}
+	}
+	return row, s.engine.Cancel(ctx, row, byOperator)
+}
+
+// byOperator stands for the operator where a run says who has cancelled it.
+const byOperator = "operator"
+
+// StopTenant asks for all open runs of a tenant to end, in whichever process, and says how many it has asked. It is for a
+// tenant that is not active any more. A process that did not hear of it does the same within about [StopLook].
+func (s *Service) StopTenant(ctx context.Context, by directory.By, tenant string) (int, error) {
+	n, err := s.stopTenant(ctx, tenant)
+	if n > 0 && s.options.Directory != nil {
+		err = errors.Join(err, s.options.Directory.Record(ctx, by, tenant, "runs.cancel", "tenant/"+tenant, map[string]int{"runs": n}))
+	}
+	return n, err
+}
+
+func (s *Service) stopTenant(ctx context.Context, tenant string) (n int, err error) {
+	finder, ok := s.options.Journal.(journal.Finder)
+	if !ok || tenant == "" {
+		return 0, nil
+	}
+	q := journal.RunQuery{Tenant: tenant, Status: OpenRuns()}
+	for {
+		page, err := finder.FindRuns(ctx, q)
+		if err != nil {
+			return n, err
+		}
+		for i := range page.Runs {
+			if page.Runs[i].Cancelled {
+				continue
+			}
+			err := s.engine.Cancel(ctx, page.Runs[i], byOperator)
+			switch {
+			case err == nil:
+				n++
+			case !errors.Is(err, event.ErrConflict) && !errors.Is(err, event.ErrNotFound): // these say that it has ended
+				return n, err
+			}
+		}
+		if q.Before = page.Next; page.Next == 0 {
+			return n, nil
+		}
+	}
+}
+
+func (s *Service) finder(op string) (journal.Finder, error) {
+	f, ok := s.options.Journal.(journal.Finder)
+	if !ok {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot find runs", Hint: "use one that implements journal.Finder",
+		}
+	}
+	return f, nil
+}
