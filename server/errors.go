@@ -25,6 +25,7 @@ func (e *statusError) Error() string { return e.message }
 // is left, and who reads it comes again.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status, detail := explain(err, idOf(r))
+	s.metrics.Failed(who(r).Tenant, detail.Code)
 	if status >= 500 {
 		s.log.LogAttrs(r.Context(), slog.LevelError, "a request failed",
 			append(s.about(r, detail.Code), slog.Any("error", err), slog.Any("cause", errors.Unwrap(err)))...)

@@ -14,7 +14,7 @@ import (
 )
 
 // Metrics count what the server and its runs do, for Prometheus. No label holds
-// anything that a request can choose.
+// anything that a request can choose, and the number of tenants that are labels is bounded.
 type Metrics struct {
 	registry *prometheus.Registry
 	handler  http.Handler
@@ -30,6 +30,8 @@ type Metrics struct {
 	time     prometheus.Histogram
 	poisoned prometheus.Counter
 	refusals *prometheus.CounterVec
+	errors   *prometheus.CounterVec
+	tenants  tenantMetrics
 }
 
 // NewMetrics makes a registry of its own with everything in it.
@@ -68,18 +70,23 @@ func NewMetrics(version string) *Metrics {
 			Buckets: []float64{.01, .1, .5, 2, 10, 30, 60, 300, 3600},
 		}),
 	}
+	m.errors = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "braid_errors_total", Help: "Requests that were answered with an error, by its code.",
+	}, []string{"code"})
+	m.tenants.most = DefaultMetricTenants
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "braid_build_info", Help: "The version that runs; always 1."}, []string{"version"})
 	build.WithLabelValues(version).Set(1)
 	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, m.poisoned, m.refusals,
-		build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.errors, &m.tenants, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
 }
 
 // Observe counts a durable event of a run: it is what service.Options.Observe takes.
-func (m *Metrics) Observe(_ string, e *event.Event) {
+func (m *Metrics) Observe(tenant, life string, e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.RunEnded:
+		m.tenants.ended(tenant, life, b)
 		m.runs.WithLabelValues(string(b.Status), knownStop(b.Stop)).Inc()
 		m.tokens.WithLabelValues("input").Add(float64(max(b.Usage.Input, 0)))
 		m.tokens.WithLabelValues("output").Add(float64(max(b.Usage.Output, 0)))
@@ -101,17 +108,6 @@ func (m *Metrics) Observe(_ string, e *event.Event) {
 			m.steps.WithLabelValues(string(event.StepModel), string(event.OutcomeDone)).Inc()
 		}
 	}
-}
-
-// Load adds gauges of the runs that this server drives, and of those that are queued behind them. It is called once.
-func (m *Metrics) Load(load func() (running, queued int)) {
-	gauge := func(name, help string, of func(running, queued int) int) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(of(load())) })
-	}
-	m.registry.MustRegister(
-		gauge("braid_runs_running", "Runs that this server drives now.", func(running, _ int) int { return running }),
-		gauge("braid_runs_queued", "Runs that wait here for their turn.", func(_, queued int) int { return queued }),
-	)
 }
 
 // Refused counts a refusal, if the error is one that is about a bound of the tenant or of the server. It is what

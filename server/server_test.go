@@ -682,7 +682,7 @@ func TestTheRest(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	priced := int64(2_500_000)
-	s.metrics.Observe("", &event.Event{Body: &event.RunEnded{Status: event.RunCancelled, CostNanoUSD: &priced}})
+	s.metrics.Observe("", "", &event.Event{Body: &event.RunEnded{Status: event.RunCancelled, CostNanoUSD: &priced}})
 	raw, _ := io.ReadAll(s.ask("GET", "/metrics", "").Body)
 	for _, want := range []string{
 		`braid_runs_total{status="completed",stop="end_turn"} 1`, `braid_steps_total{kind="tool",outcome="done"} 1`,

@@ -153,6 +153,7 @@ func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, err
 		Secrets: x.Tokens, Shown: x.Shown,
 	})
 	if err != nil {
+		s.counts.drove(err)
 		return engine.Outcome{}, err
 	}
 

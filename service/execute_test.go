@@ -784,7 +784,7 @@ func TestTheLastEventComesAfterTheCommit(t *testing.T) {
 		ended := make(chan error, 1)
 		h = open(t, func(o *service.Options) {
 			o.LockWait = -1
-			o.Observe = func(_ string, e *event.Event) {
+			o.Observe = func(_, _ string, e *event.Event) {
 				if _, ok := e.Body.(*event.RunEnded); ok && len(ended) == 0 {
 					row, err := h.store.Runs(context.Background(), e.Conversation, 0, 0)
 					if err == nil && !row[0].Status.Ended() {

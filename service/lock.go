@@ -159,6 +159,7 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	wait, stop := context.WithTimeout(ctx, s.options.LockWait)
 	defer stop()
 	in.waited = true
+	defer s.counts.waited(time.Now())
 	ends := runEnds{watcher: w, after: in.after}
 	if s.heads != nil {
 		ends.moved = s.heads.moved(run.Conversation, in.after)

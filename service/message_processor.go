@@ -59,7 +59,7 @@ func (m *MessageProcessor) take(e event.Event) {
 	m.h.seen.Store(e.Seq)
 	if observe := m.service.options.Observe; observe != nil {
 		durable := e // so that live events stay off the heap
-		observe(m.x.Principal.Tenant, &durable)
+		observe(m.x.Principal.Tenant, m.x.Tenant.Life, &durable)
 	}
 }
 

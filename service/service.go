@@ -70,9 +70,10 @@ type Options struct {
 	FailedRuns directory.FailedRuns
 	// RunTime bounds the active time of a run; 0 means [DefaultRunTime].
 	RunTime time.Duration
-	// Observe sees every durable event of every run, after its commit. It is called
+	// Observe sees every durable event of every run, after its commit. life tells the tenant from others that
+	// had its id before; it is empty without a directory. It is called
 	// by the run's driver and must be quick; nil means nobody.
-	Observe func(tenant string, e *event.Event)
+	Observe func(tenant, life string, e *event.Event)
 	// Log gets what nobody is told otherwise; nil means nobody.
 	Log *slog.Logger
 }
@@ -100,6 +101,7 @@ type Service struct {
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 	doors  doors
+	counts counts
 	// stops cancels the runs of tenants that are not active any more.
 	stops stops
 	// builder makes the options of agents, titles the titles of conversations.
@@ -175,8 +177,11 @@ func (s *Service) Shared() bool { return s.options.Shared }
 // Load says how many runs are being driven here, and how many are queued behind them.
 func (s *Service) Load() (running, queued int) { return s.engine.Load() }
 
-// Tenants says how much the tenants have here that have runs here.
-func (s *Service) Tenants() map[string]engine.TenantLoad { return s.engine.Tenants() }
+// TenantLoad is what one tenant has in this process.
+type TenantLoad = engine.TenantLoad
+
+// Tenants says how much each tenant has in this process that has runs here.
+func (s *Service) Tenants() map[string]TenantLoad { return s.engine.Tenants() }
 
 // Waits says why a run is not being driven now by this process, which was to drive it; see [engine.Local.Waits].
 func (s *Service) Waits(run string) error { return s.engine.Waits(run) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -54,7 +55,8 @@ func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 		for {
 			now, err := h.people.Generation(ctx)
 			if err == nil && now != seen {
-				if err = errors.Join(h.agents.forgetGone(ctx, h.people), h.service.ForgetErased(ctx)); err == nil {
+				err = errors.Join(h.agents.forgetGone(ctx, h.people), h.service.ForgetErased(ctx), forgetMetrics(ctx, h.metrics, h.people))
+				if err == nil {
 					seen = now
 					h.service.Deleted()
 				}
@@ -81,6 +83,20 @@ func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 		stop()
 		<-done
 	}
+}
+
+// forgetMetrics removes the metrics of tenants that are there no longer.
+func forgetMetrics(ctx context.Context, metrics *server.Metrics, people *directory.Directory) error {
+	gone := make(map[string]bool)
+	for id, life := range metrics.Tenants() {
+		t, err := people.GetTenant(ctx, id)
+		if err != nil && !errors.Is(err, event.ErrNotFound) {
+			return err
+		}
+		gone[id] = err != nil || life != "" && life != t.Life
+	}
+	metrics.ForgetTenants(func(id, _ string) bool { return gone[id] })
+	return nil
 }
 
 // forgetGone is one look.

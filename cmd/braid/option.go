@@ -14,6 +14,7 @@ import (
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -41,6 +42,7 @@ type settings struct {
 	LostDrivers   int
 	FailedRuns    string
 	RefusedEvery  time.Duration
+	MetricTenants int
 
 	TenantRequests      int64
 	TenantConversations int64
@@ -207,6 +209,11 @@ var options = []option{
 	{
 		name: "tenant_agents", value: "N", def: strconv.Itoa(directory.DefaultAgents), help: "most agents of one tenant; 0 is no limit",
 		set: func(s *settings, v string) error { return parseCount(&s.TenantAgents, v) },
+	},
+	{
+		name: "metric_tenants", value: "N", def: strconv.Itoa(server.DefaultMetricTenants),
+		help: "most tenants with metrics of their own; the others share the label (other)",
+		set:  func(s *settings, v string) error { return parseCount(&s.MetricTenants, v) },
 	},
 	{
 		name: "lost_drivers", value: "N", def: "3",

@@ -77,7 +77,7 @@ GET /openapi.json describes the API.`,
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
-			"tenant_requests", "tenant_conversations", "tenant_agents",
+			"tenant_requests", "tenant_conversations", "tenant_agents", "metric_tenants",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
 			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
@@ -184,11 +184,12 @@ type house struct {
 	server  *server.Server
 	http    *http.Server
 	// base is the path below which it answers.
-	base   string
-	token  secret.Secret
-	agents *agents
-	people *directory.Directory
-	ready  atomic.Bool
+	base    string
+	token   secret.Secret
+	agents  *agents
+	people  *directory.Directory
+	metrics *server.Metrics
+	ready   atomic.Bool
 	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
 	// credential, page that there is one for people.
 	agentcore    []string
@@ -263,11 +264,16 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, invalid("choose model or words", "--titles: %q gives no titles", fit(from, 40))
 	}
 	metrics := server.NewMetrics(readBuild().Version)
+	metrics.LimitTenants(cfg.MetricTenants)
+	h.metrics = metrics
 	h.service, err = service.New(service.Options{
 		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
 		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.scratch.forget,
-		ForgetTenant: h.agents.forgetTenant,
-		Directory:    people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
+		ForgetTenant: func(ctx context.Context, t directory.Tenant) error {
+			metrics.ForgetTenants(func(id, _ string) bool { return id == t.ID })
+			return h.agents.forgetTenant(ctx, t)
+		},
+		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
 		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
 		FailedRuns: directory.FailedRuns(cfg.FailedRuns),
 		Engine: engine.Options{
@@ -281,7 +287,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	if err != nil {
 		return nil, err
 	}
-	metrics.Load(h.service.Load)
+	metrics.Load(server.Load{Runs: h.service.Load, Tenants: h.service.Tenants, Counts: h.service.Counts, Pools: h.stores.pools()})
 	h.server, err = server.New(server.Options{
 		Service: h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
 		Base: in.flags["base-path"], Version: readBuild().Version, Log: log,

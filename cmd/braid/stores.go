@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 )
@@ -35,6 +36,26 @@ func (s *stores) where(cfg *config) string {
 		return "PostgreSQL; token and files in " + cfg.Data
 	}
 	return cfg.Data
+}
+
+// pools say how full the connections to a PostgreSQL database are.
+func (s *stores) pools() map[string]func() server.Pool {
+	far, ok := s.journal.(*postgres.Store)
+	if !ok {
+		return nil
+	}
+	return map[string]func() server.Pool{
+		"journal": func() server.Pool {
+			now := far.Pool()
+			return server.Pool{Most: now.Most, Used: now.Used, Idle: now.Idle, Waits: now.Waits, Waited: now.Waited.Seconds()}
+		},
+		"service": func() server.Pool {
+			now := s.database.Stats()
+			return server.Pool{
+				Most: now.MaxOpenConnections, Used: now.InUse, Idle: now.Idle, Waits: now.WaitCount, Waited: now.WaitDuration.Seconds(),
+			}
+		},
+	}
 }
 
 // close closes what is open.

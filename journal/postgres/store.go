@@ -215,6 +215,24 @@ func (s *Store) inspect(ctx context.Context, op, schema string) error {
 	return nil
 }
 
+// Pool says how full a store's connections are.
+type Pool struct {
+	// Most bounds the connections; Used are those that work, Idle those that wait for work.
+	Most, Used, Idle int
+	// Waits counts the calls that had to wait for a connection, and Waited adds up how long.
+	Waits  int64
+	Waited time.Duration
+}
+
+// Pool says how full the connections to the database are now.
+func (s *Store) Pool() Pool {
+	now := s.pool.Stat()
+	return Pool{
+		Most: int(now.MaxConns()), Used: int(now.AcquiredConns()), Idle: int(now.IdleConns()),
+		Waits: now.EmptyAcquireCount(), Waited: now.EmptyAcquireWaitTime(),
+	}
+}
+
 // Close waits for the calls that are under way and refuses all others. It may be
 // called again.
 func (s *Store) Close() error {

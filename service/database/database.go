@@ -23,6 +23,9 @@ type DB struct {
 // Shared says that other processes may write here too.
 func (db *DB) Shared() bool { return db.shared }
 
+// Stats says how full the connections to the database are now.
+func (db *DB) Stats() sql.DBStats { return db.sql.Stats() }
+
 // Close frees what it holds. It may be called again.
 func (db *DB) Close() error { return fault("close", db.sql.Close()) }
 
