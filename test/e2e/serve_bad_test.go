@@ -105,19 +105,20 @@ func TestFilesOfConversations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := os.ReadDir(filepath.Join(dir, "scratch", id))
-		if err != nil || len(files) == 0 {
+		// The folder's name also tells the tenant and when the conversation was made.
+		files, err := filepath.Glob(filepath.Join(dir, "scratch", "*@"+id+"@*", "list.txt"))
+		if err != nil || len(files) != 1 {
 			t.Fatalf("%v %v:\n%s", files, err, stream)
 		}
 	}
 	if res := s.ask("DELETE", "/v1/conversations/"+ids[0], ""); res.StatusCode != 204 {
 		t.Fatal(res.Status)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "scratch", ids[0])); !os.IsNotExist(err) {
-		t.Errorf("the files are there: %v", err)
+	if left, err := filepath.Glob(filepath.Join(dir, "scratch", "*"+ids[0]+"*")); err != nil || len(left) != 0 {
+		t.Errorf("the files are there: %v, %v", left, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "scratch", ids[1])); err != nil {
-		t.Errorf("the other conversation's files are not: %v", err)
+	if left, err := filepath.Glob(filepath.Join(dir, "scratch", "*"+ids[1]+"*")); err != nil || len(left) != 1 {
+		t.Errorf("the other conversation's files are not: %v, %v", left, err)
 	}
 	show := exec.Command(braid, "conversations", "--data", dir)
 	show.Env = environment(t)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // command is a braid that runs.
@@ -187,13 +186,9 @@ func TestLargePrompts(t *testing.T) {
 		cmd.Stdin = strings.NewReader(strings.Repeat("x", size))
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
-		begin := time.Now()
 		_, err := cmd.Output()
 		if cmd.ProcessState.ExitCode() != code {
 			t.Errorf("%d bytes: %v, %s", size, err, &errs)
-		}
-		if took := time.Since(begin); took > 10*time.Second {
-			t.Errorf("%d bytes took %s", size, took)
 		}
 	}
 }
