@@ -47,7 +47,9 @@ func TestARunThatKillsItsProcess(t *testing.T) {
 		// effect is the tool's, where it is the tool that kills; otherwise the model does.
 		effect event.Effect
 		model  bool
-		limit  int
+		// again reports that the model calls the tool again when the call is in doubt.
+		again bool
+		limit int
 		// cancel asks for the end before the last drive.
 		cancel bool
 		// deaths is how often the process dies, status how the run ends.
@@ -61,6 +63,7 @@ func TestARunThatKillsItsProcess(t *testing.T) {
 		{name: "once is enough", effect: event.EffectPure, limit: 1, deaths: 1, status: event.RunFailed, kind: event.ErrPoisoned},
 		{name: "cancelled", effect: event.EffectPure, cancel: true, deaths: 1, status: event.RunCancelled, kind: event.ErrCancelled},
 		{name: "cancelled after the last", effect: event.EffectPure, cancel: true, deaths: 3, status: event.RunCancelled, kind: event.ErrCancelled},
+		{name: "an unsafe tool that the model calls again", effect: event.EffectUnsafe, again: true, deaths: 3, status: event.RunFailed, kind: event.ErrPoisoned},
 		{name: "an unsafe tool is in doubt, and not repeated", effect: event.EffectUnsafe, deaths: 1, status: event.RunCompleted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,7 +82,7 @@ func TestARunThatKillsItsProcess(t *testing.T) {
 					if c.model {
 						die()
 					}
-					if len(lastResults(req)) > 0 {
+					if len(lastResults(req)) > 0 && !c.again {
 						return chunks(says("done"))
 					}
 					return chunks(asksFor("deadly", `{}`))
@@ -113,7 +116,7 @@ func TestARunThatKillsItsProcess(t *testing.T) {
 				if err != nil || r.Status != c.status {
 					t.Fatalf("the run is %s: %v", r.Status, err)
 				}
-				if want := c.deaths; c.effect != event.EffectUnsafe && called != want {
+				if want := c.deaths; (c.again || c.effect != event.EffectUnsafe) && called != want {
 					t.Errorf("what kills was called %d times, want %d", called, want)
 				}
 				log := logOfConversation(t, braid.Open(store, "c"))

@@ -3,6 +3,7 @@ package journal
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -47,25 +48,31 @@ func FollowSteps(op string, open []OpenStep, batch []*event.Event) ([]OpenStep, 
 	return left, nil
 }
 
-// Progresses reports whether events get a run on. Those that only begin a step, or say that one was lost or was only
-// pieces, do not: a driver writes them each time before it dies of the same step.
+// Progresses reports whether events get a run on. Events that only begin something do not, nor do lost steps, calls in
+// doubt and answers that call tools: a driver may write all of these each time before the same tool ends its process.
 func Progresses(events []*event.Event) bool {
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case *event.StepEnded:
-			if b.Outcome != event.OutcomeLost {
+			if b.Outcome != event.OutcomeLost && b.Outcome != event.OutcomeInDoubt {
 				return true
 			}
 		case *event.AssistantMessage:
-			if !b.Piece {
+			if !b.Piece && !callsTools(b.Content) {
 				return true
 			}
-		case *event.RunStarted, *event.UserMessage, *event.ScopeOpened, *event.ScopeClosed, *event.Asked, *event.Answered,
-			*event.Compacted, *event.RunEnded:
+		case *event.RunStarted, *event.UserMessage, *event.ScopeClosed, *event.Asked, *event.Answered, *event.Compacted, *event.RunEnded:
 			return true
 		}
 	}
 	return false
+}
+
+func callsTools(content []event.Block) bool {
+	return slices.ContainsFunc(content, func(b event.Block) bool {
+		_, calls := b.(*event.ToolCall)
+		return calls
+	})
 }
 
 // Digest tells two letters of one id apart: by what they say, and not by who

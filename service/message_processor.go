@@ -77,7 +77,7 @@ func (m *MessageProcessor) report(e *event.Event) {
 	case *event.RunEnded:
 		if b.Status == event.RunFailed && b.Err != nil && b.Err.Err != nil && !errors.Is(b.Err.Err, m.told) {
 			log.Error("a run failed", "tenant", m.x.Principal.Tenant, "conversation", e.Conversation, "run", e.Run,
-				"error", b.Err, "cause", b.Err.Err)
+				"kind", b.Err.Kind, "error", b.Err, "cause", b.Err.Err)
 		}
 	}
 }

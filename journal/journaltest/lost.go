@@ -1,6 +1,8 @@
 package journaltest
 
 import (
+	"fmt"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
@@ -52,10 +54,9 @@ func lostCases() []testCase {
 				answer("m1", 1),
 				ended("m1", 1, event.StepModel, event.OutcomeFailed),
 				ended("t1", 1, event.StepTool, event.OutcomeDone),
-				ended("t1", 1, event.StepTool, event.OutcomeInDoubt),
+				ended("t1", 1, event.StepTool, event.OutcomeFailed),
 				asked("t1", 1, "token"),
 				{Body: &event.Answered{Token: "token"}},
-				{Body: &event.ScopeOpened{ID: "s", Agent: "a"}},
 				{Body: &event.ScopeClosed{ID: "s"}},
 				{Body: &event.Compacted{From: 1, To: 1}},
 			} {
@@ -88,6 +89,28 @@ func lostCases() []testCase {
 				}
 				w.write(events...)
 				w.renew()
+			}
+			lost(p, 4)
+		}},
+		{"a tool that the model calls again each time does not", func(p *probe) {
+			p.needClock()
+			p.start()
+			tool := func(i int) string { return fmt.Sprint("t", i) }
+			for i := 1; i < 4; i++ {
+				w := lost(p, i)
+				model := fmt.Sprint("m", i)
+				call := &event.AssistantMessage{
+					Content: []event.Block{&event.ToolCall{ID: tool(i), Name: "fatal", Args: []byte(`{}`)}}, Stop: event.StopToolUse,
+				}
+				events := []event.Event{
+					begun(model, 1, event.StepModel),
+					{Header: event.Header{Step: model, Attempt: 1}, Body: call},
+					{Body: &event.ScopeOpened{ID: tool(i), Agent: "a"}}, begun(tool(i), 1, event.StepTool),
+				}
+				if i > 1 {
+					events = append([]event.Event{ended(tool(i-1), 1, event.StepTool, event.OutcomeInDoubt)}, events...)
+				}
+				w.write(events...)
 			}
 			lost(p, 4)
 		}},

@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
@@ -13,6 +14,7 @@ func lostMutants() []mutant {
 		given  = "lost/a lease that was given back is none"
 		resets = "lost/what gets the run on sets the count back"
 		begins = "lost/what only begins anew does not"
+		again  = "lost/a tool that the model calls again each time does not"
 		own    = "lost/the count is the run's own"
 	)
 	taken := func(change func(b *bent, o *journal.Opened)) func(b *bent) {
@@ -62,6 +64,12 @@ func lostMutants() []mutant {
 		{name: "each drive is counted", catcher: given, plant: taken(func(_ *bent, o *journal.Opened) { o.Run.Lost = int(o.Lease.Epoch) - 1 })},
 		{name: "the count never goes back", catcher: resets, plant: counting(run, func(journal.Batch) bool { return false })},
 		{name: "each commit sets the count back", catcher: begins, plant: counting(run, func(b journal.Batch) bool { return len(b.Events) > 0 })},
+		{name: "a call in doubt sets the count back", catcher: again, plant: counting(run, func(b journal.Batch) bool {
+			return journal.Progresses(b.Events) || slices.ContainsFunc(b.Events, func(e *event.Event) bool {
+				end, ok := e.Body.(*event.StepEnded)
+				return ok && end.Outcome == event.OutcomeInDoubt
+			})
+		})},
 		{
 			name: "the count is the conversation's", catcher: own,
 			plant: counting(func(o *journal.Opened) string { return o.Run.Conversation }, func(b journal.Batch) bool {
