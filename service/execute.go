@@ -105,6 +105,14 @@ func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (age
 
 // drive is the engine's way to a run.
 func (s *Service) drive(ctx context.Context, w engine.Work) (engine.Outcome, error) {
+	out, err := s.driven(ctx, w)
+	if err != nil { // the run may have ended although its driver does not know it
+		s.mends.add(w.Run.Tenant, w.Run.Conversation)
+	}
+	return out, err
+}
+
+func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, error) {
 	row := w.Run
 	if row.Metadata[keyBody] == "" { // all that somebody who woke it knew of it
 		var err error

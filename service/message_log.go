@@ -214,7 +214,7 @@ func (l *messageLog) erase(seq int64) {
 	}
 }
 
-// keepMessages keeps the messages of a run that has ended. It may fail: whoever reads them mends that.
+// keepMessages keeps the messages of a run that has ended. If that fails it is tried again.
 func (m *MessageProcessor) keepMessages(ctx context.Context) {
 	keeper, ok := m.service.options.Journal.(journal.MessageKeeper)
 	if !ok {
@@ -227,8 +227,9 @@ func (m *MessageProcessor) keepMessages(ctx context.Context) {
 		err = m.service.rebuildMessages(ctx, keeper, m.x.Conversation, map[string]bool{m.x.Run: true})
 	}
 	if err != nil && !errors.Is(err, event.ErrNotFound) {
-		m.service.log.Warn("the messages of a run were not kept; they will be when somebody asks for them",
+		m.service.log.Warn("the messages of a run were not kept; it is tried again",
 			"tenant", m.x.Principal.Tenant, "conversation", m.x.Conversation, "run", m.x.Run, "error", err)
+		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
 	}
 }
 

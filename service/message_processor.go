@@ -17,6 +17,8 @@ type MessageProcessor struct {
 	x         *ExecutionContext
 	h         *warmth
 	publisher live.Publisher
+	// cold says that nothing of the conversation was known here before this drive.
+	cold bool
 	// compacted reports that this drive shortened the conversation.
 	compacted bool
 	// log is what was said, as far as this drive has seen it.
@@ -27,7 +29,7 @@ type MessageProcessor struct {
 
 func (s *Service) messages(x *ExecutionContext, h *warmth) *MessageProcessor {
 	publisher := s.bus.Publisher(x.Key().topic())
-	return &MessageProcessor{service: s, x: x, h: h, publisher: publisher}
+	return &MessageProcessor{service: s, x: x, h: h, publisher: publisher, cold: h.seen.Load() == 0}
 }
 
 func (m *MessageProcessor) close() {
@@ -90,6 +92,9 @@ func panicked(err error) bool {
 // end does what is to be done once a run has ended.
 func (m *MessageProcessor) end(ctx context.Context, status event.RunStatus, agent *braid.Agent) {
 	m.keepMessages(context.WithoutCancel(ctx))
+	if m.cold && m.x.Turn > 1 { // the process that drove the run before may have died at its end
+		m.service.mends.add(m.x.Principal.Tenant, m.x.Conversation)
+	}
 	if status == event.RunCompleted && !m.h.titled.Load() {
 		m.service.titles.begin(context.WithoutCancel(ctx), m.x, m.h, agent)
 	}

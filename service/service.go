@@ -107,6 +107,7 @@ type Service struct {
 	// builder makes the options of agents, titles the titles of conversations.
 	builder OptionsBuilder
 	titles  *TitleGenerator
+	mends   *mender
 	// changes counts what was done to conversations that a run on its way in must know
 	// of, removed those that were deleted.
 	changes, removed atomic.Int64
@@ -155,6 +156,7 @@ func New(o Options) (*Service, error) {
 	}
 	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
 	s.titles = newTitleGenerator(s)
+	s.mends = newMender(s)
 	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
 	return s, nil
 }
@@ -192,6 +194,7 @@ func (s *Service) Drain(ctx context.Context) error {
 	s.stops.stop()
 	err := s.engine.Drain(ctx)
 	s.titles.end()
+	s.mends.end()
 	err = errors.Join(err, s.bus.Close())
 	if s.heads != nil {
 		s.heads.stop()

@@ -237,10 +237,35 @@ func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model b
 	if failed != nil {
 		entry.Status = event.OutcomeFailed
 	}
-	if err := ledger.AddUsage(ctx, entry); err != nil {
+	for pause := firstNote; ; pause *= 2 {
+		err := ledger.AddUsage(ctx, entry) // one that is there already changes nothing
+		if err == nil {
+			return
+		}
+		if pause <= lastNote && !errors.Is(err, event.ErrNotFound) && g.sleep(pause) { // not found: the conversation has gone
+			continue
+		}
 		g.service.log.Warn("what a title cost was not noted", "tenant", x.Principal.Tenant, "run", x.Run, "error", err)
+		return
 	}
 }
+
+// sleep waits, and reports false if the service ends meanwhile.
+func (g *TitleGenerator) sleep(d time.Duration) bool {
+	select {
+	case <-g.ended:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// What a title cost is noted again where the store does not answer: after firstNote, and then after twice as long
+// each time, up to lastNote.
+const (
+	firstNote = 100 * time.Millisecond
+	lastNote  = 30 * time.Second
+)
 
 // titleMarks are what models put round a title although they are asked not to.
 const titleMarks = " \t#*_`~\"'“”„‟‘’‚«»‹›「」『』《》<>[]()"

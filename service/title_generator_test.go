@@ -52,6 +52,12 @@ func (n namer) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[br
 // titled opens a service that asks the model for titles.
 func titled(t *testing.T, n namer) (h *house, opened *[]string) {
 	t.Helper()
+	return titledOn(t, n, nil)
+}
+
+// titledOn is titled on a journal of the test's own.
+func titledOn(t *testing.T, n namer, store journal.Store) (h *house, opened *[]string) {
+	t.Helper()
 	d := people(t)
 	addModel(t, d, directory.Model{ID: "small", Provider: "demo", Name: "tour", Aliases: []string{"haiku"}})
 	opened = new([]string)
@@ -60,6 +66,9 @@ func titled(t *testing.T, n namer) (h *house, opened *[]string) {
 	}
 	n.info.Cost = func(u event.Usage) (int64, bool) { return u.Total * 100, true }
 	h = tenants(t, d, func(o *service.Options) {
+		if store != nil {
+			o.Journal = store
+		}
 		o.OpenModel = func(_ context.Context, ref string, own *service.OwnModel) (braid.Model, error) {
 			*opened = append(*opened, ref+" "+own.ID)
 			return n, nil

@@ -58,6 +58,8 @@ type writer struct {
 	begun   bool
 	pending []write
 	waiting int // the tasks that pending is of
+	// settling commits what is pending after settleTime; nil where nothing is.
+	settling *time.Timer
 	// bytes are the length of what pending holds, logged of what was written since the write-ahead log was cut.
 	bytes, logged int64
 	// fences are those that were looked up or moved last, by conversation. Only
@@ -178,11 +180,42 @@ func (w *writer) carryOut(t *task) {
 		}
 	}
 	w.open.Store(len(w.pending) > 0)
+	w.settleLater()
 	for _, o := range w.group[1:] {
 		o.pen <- false
 	}
 	clear(w.group)
 	w.handOn()
+}
+
+// settleTime is how long a write that nobody waits for may stay in the open transaction: programs that read
+// the file see it after that at the latest, and may write themselves.
+const settleTime = time.Second
+
+// settleLater has what is pending be committed, unless a commit comes before. The caller has the pen.
+func (w *writer) settleLater() {
+	switch {
+	case len(w.pending) == 0 && w.settling != nil:
+		w.settling.Stop()
+		w.settling = nil
+	case len(w.pending) > 0 && w.settling == nil:
+		w.settling = time.AfterFunc(settleTime, w.settle)
+	}
+}
+
+// settle commits what is pending.
+func (w *writer) settle() {
+	t := &task{do: func(*tx) error {
+		w.settling = nil // if the commit fails, it is tried again
+		return nil
+	}}
+	mine, ok := w.enter(t)
+	if ok && !mine {
+		mine = <-t.pen
+	}
+	if mine {
+		w.carryOut(t)
+	}
 }
 
 // take adds to the group what waits, as much as fits.
@@ -366,6 +399,9 @@ func (w *writer) close() error {
 
 	// A disk that is full must not keep the folder from being given back: what
 	// is lost then is what nobody was told is durable.
+	if w.settling != nil {
+		w.settling.Stop()
+	}
 	ctx := context.Background()
 	err := w.begin(ctx)
 	if err == nil {
