@@ -76,6 +76,7 @@ GET /openapi.json describes the API.`,
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
+			"skills",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
 			"tenant_requests", "tenant_conversations", "tenant_agents", "metric_tenants",
 		},
@@ -130,6 +131,7 @@ func serve(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
+	h.warnClear(listener, log)
 	if err := h.greet(p, cfg, h.address(listener)); err != nil {
 		_ = listener.Close()
 		return errors.Join(err, h.close())
@@ -184,8 +186,10 @@ type house struct {
 	server  *server.Server
 	http    *http.Server
 	// base is the path below which it answers.
-	base    string
-	token   secret.Secret
+	base  string
+	token secret.Secret
+	// tokenIn is the file that the token was read from; empty where the server has just made it.
+	tokenIn string
 	agents  *agents
 	people  *directory.Directory
 	metrics *server.Metrics
@@ -247,7 +251,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	if err := people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: tenant}); err != nil {
 		return nil, err
 	}
-	if h.token, err = p.serverToken(cfg, in); err != nil {
+	if h.token, h.tokenIn, err = p.serverToken(cfg, in); err != nil {
 		return nil, err
 	}
 	if h.agents, err = p.openAgents(ctx, cfg, log); err != nil {
@@ -389,18 +393,31 @@ func (h *house) address(l net.Listener) string {
 	}
 }
 
+// warnClear says that tokens and conversations go in clear, where others than this machine can reach the server without TLS.
+func (h *house) warnClear(l net.Listener, log *slog.Logger) {
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok || addr.IP.IsLoopback() || h.http.TLSConfig != nil || h.trusts {
+		return
+	}
+	log.Warn("tokens, keys and conversations go in clear between clients and this server; give it --tls-cert and --tls-key, or put a proxy with TLS before it",
+		"addr", l.Addr().String())
+}
+
 // greet tells where the server answers and what it asks for: the one thing on
 // standard output, so that a program can read it.
 func (h *house) greet(p *process, cfg *config, url string) error {
 	info := h.agents.info
-	asks := "  token  " + h.token.Reveal()
+	asks, page := "  token  "+h.token.Reveal(), url+"/#token="+h.token.Reveal()
+	if h.tokenIn != "" { // somebody has it: a log must not have it, too
+		asks, page = "  token  in "+cleanLine(h.tokenIn), url+"/"
+	}
 	if h.trusts {
 		asks = "  token  none: whoever reaches this port is let in"
 	}
 	lines := []string{"braid serves on " + url, asks, "  model  " + modelWords(info), "  data   " + h.stores.where(cfg)}
 	lines = append(lines, h.agentcore...)
 	if h.page {
-		lines = append(lines, "  page   "+url+"/#token="+h.token.Reveal())
+		lines = append(lines, "  page   "+page)
 	}
 	for _, m := range h.agents.others {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
@@ -422,8 +439,8 @@ func (h *house) greet(p *process, cfg *config, url string) error {
 const tokenFile = "token"
 
 // serverToken is the operator's token: the one in a file that is named, as servers that
-// share a database have it, or the data folder's own.
-func (p *process) serverToken(cfg *config, in *invocation) (secret.Secret, error) {
+// share a database have it, or the data folder's own. from is the file that had it; empty where the server has made it.
+func (p *process) serverToken(cfg *config, in *invocation) (token secret.Secret, from string, err error) {
 	file := in.flags["token-file"]
 	if file == "" {
 		return keepToken(filepath.Join(cfg.Data, tokenFile))
@@ -431,22 +448,22 @@ func (p *process) serverToken(cfg *config, in *invocation) (secret.Secret, error
 	const least = 20
 	data, err := readLimited(file, mostAddress)
 	if err != nil {
-		return secret.Secret{}, &event.Error{
+		return secret.Secret{}, "", &event.Error{
 			Kind: event.ErrPermission, Message: "the file with the server's token cannot be read",
 			Hint: "check --token-file, and let this user read it", Err: err,
 		}
 	}
 	t := secret.New(string(data))
 	if len(t.Reveal()) < least {
-		return secret.Secret{}, invalid("put one of at least 20 characters in it, made by chance: openssl rand -hex 32",
+		return secret.Secret{}, "", invalid("put one of at least 20 characters in it, made by chance: openssl rand -hex 32",
 			"the file with the server's token holds none")
 	}
-	return t, nil
+	return t, file, nil
 }
 
-// keepToken reads the token, or makes one: it stays the same when the server is
+// keepToken reads the token, or makes one, of which from is empty: it stays the same when the server is
 // started again, so that its readers come back.
-func keepToken(file string) (secret.Secret, error) {
+func keepToken(file string) (token secret.Secret, from string, err error) {
 	fault := func(message string, err error) error {
 		return &event.Error{
 			Kind: event.ErrPermission, Message: message, Hint: "let this user read and write the data folder, and nobody else", Err: err,
@@ -456,28 +473,33 @@ func keepToken(file string) (secret.Secret, error) {
 	switch {
 	case err == nil:
 		if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-			return secret.Secret{}, fault("the server's token can be read by others", nil)
+			return secret.Secret{}, "", fault("the server's token can be read by others", nil)
 		}
 		if t := secret.New(string(data)); len(t.Reveal()) >= 20 {
-			return t, nil
+			return t, file, nil
 		}
-		return secret.Secret{}, &event.Error{
+		return secret.Secret{}, "", &event.Error{
 			Kind: event.ErrInvalid, Message: "the file with the server's token holds none",
 			Hint: "remove the file \"token\" in the data folder; another is made",
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return secret.Secret{}, fault("the server's token cannot be read", err)
+		return secret.Secret{}, "", fault("the server's token cannot be read", err)
 	}
-	token := "braid_" + strings.ToLower(rand.Text())
-	// O_EXCL: a link that another user has put there is not written through.
-	made, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	text := "braid_" + strings.ToLower(rand.Text())
+	if err := writeNew(file, text+"\n"); err != nil {
+		return secret.Secret{}, "", fault("the server's token cannot be kept", err)
+	}
+	return secret.New(text), "", nil
+}
+
+// writeNew writes a file that is not there. A link that another user has put there is not written through.
+func writeNew(file, text string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return secret.Secret{}, fault("the server's token cannot be kept", err)
+		return err
 	}
-	if _, err := made.WriteString(token + "\n"); errors.Join(err, made.Close()) != nil {
-		return secret.Secret{}, fault("the server's token cannot be kept", err)
-	}
-	return secret.New(token), nil
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // serverLog is the log on standard error.

@@ -136,7 +136,7 @@ func keepAWSKeys(file string) (map[string]agentcore.Key, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		text := "[" + tenant + "]\naws_access_key_id = AKIA" + rand.Text()[:16] + "\naws_secret_access_key = " + rand.Text() + rand.Text()[:14] + "\n"
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		if err := writeNew(file, text); err != nil {
 			return nil, fault(event.ErrPermission, "the AWS keys cannot be kept", err)
 		}
 		f, err = os.Open(file)

@@ -60,6 +60,13 @@ func startServerIn(t *testing.T, env []string, dir string, args ...string) *site
 		}
 		if token, ok := strings.CutPrefix(line, "  token  "); ok {
 			s.token = token
+			if file, kept := strings.CutPrefix(token, "in "); kept {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.token = strings.TrimSpace(string(data))
+			}
 		}
 	}
 	go func() {

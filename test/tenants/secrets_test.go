@@ -213,6 +213,13 @@ func (s *story) serve() {
 		}
 		if token, ok := strings.CutPrefix(lines.Text(), "  token  "); ok {
 			s.token = token
+			if file, kept := strings.CutPrefix(token, "in "); kept {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					s.t.Fatal(err)
+				}
+				s.token = strings.TrimSpace(string(data))
+			}
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
