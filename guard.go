@@ -200,6 +200,7 @@ func (s *sieve) value(v any, changed *bool) any {
 
 // blocks lets content through. The blocks that were given stay as they are.
 func (s *sieve) blocks(in []event.Block) []event.Block {
+	in = s.maskedAcross(in)
 	out := in
 	for i, b := range in {
 		passed := s.block(b)

@@ -211,3 +211,30 @@ func (c *Call) goesOn(guards []guard, text string) string {
 	}
 	return text
 }
+
+// maskedAcross hides secrets that begin in one block of text and end in another. The blocks that were given stay as they are.
+func (s *sieve) maskedAcross(in []event.Block) []event.Block {
+	for i := range s.guards {
+		m := s.guards[i].mask
+		if m == nil {
+			continue
+		}
+		var at []int
+		var texts []string
+		for k, b := range in {
+			if b, ok := b.(*event.Text); ok {
+				at, texts = append(at, k), append(texts, b.Text)
+			}
+		}
+		if !m.Across(texts) {
+			continue
+		}
+		in = slices.Clone(in)
+		for n, k := range at {
+			if b, ok := in[k].(*event.Text); ok && b.Text != texts[n] {
+				in[k] = &event.Text{Text: texts[n], Signature: b.Signature}
+			}
+		}
+	}
+	return in
+}

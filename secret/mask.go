@@ -141,6 +141,37 @@ func (m *Mask) Find(text string) [][2]int {
 	return joined(places)
 }
 
+// Across hides in texts that are read one after another, such as the blocks of an answer, what begins in one of them and
+// ends in another. [Redacted] stands for each part. It reports whether it has changed any.
+func (m *Mask) Across(texts []string) (changed bool) {
+	if m == nil || len(texts) < 2 {
+		return false
+	}
+	whole := strings.Join(texts, "")
+	f := fold(whole, true)
+	places, _ := m.look(&f)
+	at := 0
+	for i, text := range texts {
+		from, to := at, at+len(text)
+		at = to
+		for _, p := range slices.Backward(joined(places)) {
+			begins, ends := p[0] >= from && p[0] < to, p[1] > from && p[1] <= to
+			switch {
+			case begins && !ends:
+				texts[i] = texts[i][:p[0]-from] + Redacted
+			case ends && !begins:
+				texts[i] = Redacted + texts[i][p[1]-from:]
+			case p[0] < from && p[1] > to:
+				texts[i] = Redacted
+			default:
+				continue
+			}
+			changed = true
+		}
+	}
+	return changed
+}
+
 // joined makes one of places that overlap. They are in order. Those that only touch stay apart, as they do in a
 // text that comes in pieces.
 func joined(places [][2]int) [][2]int {

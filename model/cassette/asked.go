@@ -42,6 +42,7 @@ func askedOf(req *braid.ModelRequest, h *hider, runs runs) (*asked, error) {
 	}
 	a.messages = make([]json.RawMessage, len(req.Messages))
 	for i, m := range req.Messages {
+		m.Content = h.across(m.Content)
 		raw, err := event.AppendMessage(nil, m)
 		if err == nil {
 			raw, err = compact(raw)

@@ -24,8 +24,11 @@ const tail = 8
 // text whether it comes whole or in pieces, and doing it twice changes nothing.
 // It is not changed once it is in use, and safe for concurrent use then.
 type hider struct {
-	// needles are the known secrets in the forms in which a text may hold them.
+	// needles are the known secrets in the forms in which a text may hold them. mask knows more forms of those that are
+	// long enough.
 	needles []string
+	secrets []secret.Secret
+	mask    *secret.Mask
 	// funcs are the caller's own.
 	funcs []func(string) string
 }
@@ -36,6 +39,8 @@ func (h *hider) know(s secret.Secret) {
 	if len(value) < minSecret {
 		return
 	}
+	h.secrets = append(h.secrets, s)
+	h.mask = secret.NewMask(h.secrets...)
 	quoted := strictjson.AppendString(nil, value)
 	html, err := json.Marshal(value)
 	if err != nil { // a string always has a form
@@ -64,7 +69,7 @@ func (h *hider) places(text string) [][2]int {
 
 // known finds the known secrets, also one of which the end is cut off.
 func (h *hider) known(text string) [][2]int {
-	var found [][2]int
+	found := h.mask.Find(text)
 	for _, n := range h.needles {
 		for at := 0; ; {
 			i := strings.Index(text[at:], n)

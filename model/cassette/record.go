@@ -422,6 +422,7 @@ func (x *exchanged) lines(h *hider, timeless bool) ([]byte, error) {
 		}
 		c.ID = h.text(c.ID)
 	}
+	h.acrossBlocks(x.chunks)
 	for _, p := range order {
 		pieces := make([]string, len(texts[p]))
 		for k, i := range texts[p] {

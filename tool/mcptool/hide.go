@@ -33,6 +33,18 @@ func (s *server) hideIn(out *braid.Output) {
 	if s.secrets == nil {
 		return
 	}
+	var across []*event.Text
+	var texts []string
+	for _, b := range out.Content {
+		if b, ok := b.(*event.Text); ok {
+			across, texts = append(across, b), append(texts, b.Text)
+		}
+	}
+	if s.secrets.Across(texts) {
+		for i, b := range across {
+			b.Text = texts[i]
+		}
+	}
 	for _, b := range out.Content {
 		switch b := b.(type) {
 		case *event.Text:
