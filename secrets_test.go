@@ -190,3 +190,26 @@ func TestSecretsAndCardsInSummaries(t *testing.T) {
 		t.Error("there is no summary")
 	}
 }
+
+// A run without secrets costs what it cost before: a piece of its answer allocates nothing for the mask. A secret that
+// is too short to be hidden costs the same.
+func TestSecretsCostNothingWithoutAny(t *testing.T) { //nolint:paralleltest // it counts allocations
+	list := append(pieces(braid.ChunkText, 0, strings.Repeat("word ", 2000), 2000), braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+	agent := braid.New("a", answers(list))
+	count := func(opts ...braid.RunOption) float64 {
+		return testing.AllocsPerRun(5, func() {
+			for _, err := range agent.Stream(t.Context(), "go", opts...) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	bare := count()
+	if short := count(braid.WithSecrets(map[string]secret.Secret{"t": secret.New("short")})); short > bare+200 {
+		t.Errorf("2000 pieces cost %.0f allocations, and %.0f with a secret too short to hide", bare, short)
+	}
+	if bare > 500 {
+		t.Errorf("2000 pieces cost %.0f allocations", bare)
+	}
+}

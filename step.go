@@ -208,14 +208,22 @@ func (e *toolEnd) raw(c *Call, limit int, r *event.ToolResult) *event.Error {
 	return fit(c, limit, r)
 }
 
+// maxResultBlocks bounds the blocks of one result: each costs memory, rows and bytes on the wire, also an empty one.
+const maxResultBlocks = 1000
+
 // fit makes a result one that the model can be shown and every log keep, and gives the
 // error where it was none.
 func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
 	if hasNil(r.Content) {
 		return unkept(c, r, errNilBlock)
 	}
+	text := ""
 	if n := bytesOf(r.Content) + len(r.Structured); limit > 0 && n > limit {
-		text := fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
+		text = fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
+	} else if len(r.Content) > maxResultBlocks {
+		text = fmt.Sprintf("Error: the result has %d blocks, the limit is %d. Ask for less.", len(r.Content), maxResultBlocks)
+	}
+	if text != "" {
 		r.IsError, r.Structured = true, nil
 		r.Content = []event.Block{&event.Text{Text: text}}
 		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: strings.TrimPrefix(text, "Error: ")}

@@ -399,8 +399,8 @@ func (h *house) warnClear(l net.Listener, log *slog.Logger) {
 	if !ok || addr.IP.IsLoopback() || h.http.TLSConfig != nil || h.trusts {
 		return
 	}
-	log.Warn("tokens, keys and conversations go in clear between clients and this server; give it --tls-cert and --tls-key, or put a proxy with TLS before it",
-		"addr", l.Addr().String())
+	log.Warn("tokens, keys and conversations go in clear between clients and this server; "+
+		"give it --tls-cert and --tls-key, or put a proxy with TLS before it", "addr", l.Addr().String())
 }
 
 // greet tells where the server answers and what it asks for: the one thing on

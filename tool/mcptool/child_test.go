@@ -201,6 +201,13 @@ func child(mode string) int {
 		}
 		w.serve(func(string, json.RawMessage) any { return textResult(fmt.Sprint(c.Process.Pid)) })
 		return 0
+	case "runaway":
+		c := exec.Command("setsid", "sleep", "600") // a session of its own, and so another group
+		if err := c.Start(); err != nil {
+			return 1
+		}
+		w.serve(func(string, json.RawMessage) any { return textResult(fmt.Sprint(c.Process.Pid)) })
+		return 0
 	case "deaf":
 		// It greets properly, and then reads nothing any more.
 		w.serve(func(string, json.RawMessage) any { select {} })
@@ -348,6 +355,13 @@ func (w *wire) serve(call func(name string, args json.RawMessage) any) {
 			result = w.tools(m.Params.Cursor)
 		case "tools/call":
 			switch {
+			case m.Params.Name == "doubled":
+				fmt.Fprintf(w.out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"one"}]},"result":{"content":[{"type":"text","text":"two"}]}}`+"\n", m.ID)
+				_ = w.out.Flush()
+				continue
+			case m.Params.Name == "again":
+				w.answer(m.ID, textResult("one"))
+				result = textResult("two")
 			case call != nil:
 				result = call(m.Params.Name, m.Params.Arguments)
 			case w.huge > 0:
@@ -398,7 +412,7 @@ func (w *wire) tools(cursor string) any {
 		return r
 	}
 	names := []any{}
-	for _, n := range []string{"call", "unknown", "wrong", "surrogate", "none", "list", "input"} {
+	for _, n := range []string{"call", "unknown", "wrong", "surrogate", "none", "list", "input", "doubled", "again"} {
 		names = append(names, plain(n))
 	}
 	return map[string]any{"tools": names}

@@ -104,6 +104,10 @@ func (c *lines) take(line []byte) {
 		}
 	}
 	for _, raw := range batch {
+		if doubled(raw) {
+			_, _ = c.junk.Write([]byte("(an answer that gives its result twice, which is refused)\n"))
+			raw = refusal(raw)
+		}
 		// The line lies in the reader's buffer; messages keep what they are given.
 		m, err := jsonrpc.DecodeMessage(bytes.Clone(raw))
 		if err != nil || m == nil {

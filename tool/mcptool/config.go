@@ -38,6 +38,10 @@ type Config struct {
 	// URL reaches the server over HTTP, with Headers on each request.
 	URL     string
 	Headers map[string]secret.Secret
+	// Proxy is the way to the URL: "" or "auto", "none", "environment", or the URL of a proxy. With "auto" the variables
+	// HTTPS_PROXY and NO_PROXY count for an https URL, whose headers a proxy does not see, and none for an http URL, whose headers
+	// and arguments it would read. "environment" also follows HTTP_PROXY.
+	Proxy string
 	// SSE speaks the older HTTP transport, of 2024-11-05.
 	SSE bool
 
@@ -127,7 +131,7 @@ func ParseConfig(data []byte) ([]Config, error) {
 }
 
 // known are the keys that mean something here, for "did you mean".
-var known = []string{"type", "command", "args", "env", "cwd", "url", "headers", "tools", "disabled"}
+var known = []string{"type", "command", "args", "env", "cwd", "url", "headers", "tools", "disabled", "proxy"}
 
 func parseServer(name string, data json.RawMessage) (Config, error) {
 	c := Config{Name: name}
@@ -152,6 +156,8 @@ func parseServer(name string, data json.RawMessage) (Config, error) {
 			want, err = "a text", json.Unmarshal(f.value, &c.Dir)
 		case "url":
 			want, err = "a text", json.Unmarshal(f.value, &c.URL)
+		case "proxy":
+			want, err = "a text", json.Unmarshal(f.value, &c.Proxy)
 		case "headers":
 			want, err = "an object of texts", secrets(f.value, &c.Headers)
 		case "tools":
@@ -219,6 +225,9 @@ func (c Config) check() *event.Error {
 			return badConfig(c.Name, "has a user name or password in its url", `send it as a header: {"headers": {"Authorization": "…"}}`, nil)
 		}
 	}
+	if bad := c.checkProxy(); bad != nil {
+		return bad
+	}
 	for k, hidden := range c.Headers {
 		v := hidden.Reveal()
 		if !token(k) || forbidden[http.CanonicalHeaderKey(k)] || strings.HasPrefix(strings.ToLower(k), "proxy-") {
@@ -253,7 +262,7 @@ func token(s string) bool {
 func (c Config) Expand(lookup func(name string) (string, bool)) (Config, error) {
 	var missing []string
 	in := func(s string) string { return expand(s, lookup, &missing) }
-	c.Command, c.URL, c.Dir = in(c.Command), in(c.URL), in(c.Dir)
+	c.Command, c.URL, c.Dir, c.Proxy = in(c.Command), in(c.URL), in(c.Dir), in(c.Proxy)
 	c.Args = slices.Clone(c.Args)
 	for i := range c.Args {
 		c.Args[i] = in(c.Args[i])

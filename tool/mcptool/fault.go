@@ -144,6 +144,8 @@ func (s *server) transportFault(ctx context.Context, err error, f *flight, p *pr
 	case errors.Is(err, errTooLarge):
 		return fault(s.config.Name, event.ErrTooLarge,
 			fmt.Sprintf("sent a message of more than %d bytes%s", s.options.MessageBytes, doubt), "ask for less", cause)
+	case errors.Is(err, errDoubled):
+		return fault(s.config.Name, event.ErrUnavailable, "gave an answer that says two things at once"+doubt, look, cause)
 	case errors.Is(err, errClosed), s.life.Err() != nil: // a program may be quicker to end than its calls
 		return fault(s.config.Name, event.ErrGone, "was closed"+doubt, look, cause)
 	case ctx.Err() != nil:

@@ -119,6 +119,7 @@ func (f *flight) refused() string {
 	return f.refusal
 }
 
+// setResult notes the answer. A call that is made again with what the server has asked for has another one.
 func (f *flight) setResult(raw json.RawMessage) {
 	f.mu.Lock()
 	f.raw = raw

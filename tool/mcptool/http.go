@@ -44,9 +44,13 @@ func newCourier(c *Config, o *Options, t *traffic) (*courier, error) {
 		k.own = true
 		t, ok := http.DefaultTransport.(*http.Transport)
 		if !ok {
-			t = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+			t = &http.Transport{ForceAttemptHTTP2: true}
 		}
-		k.base = t.Clone()
+		t = t.Clone()
+		if t.Proxy, err = proxyOf(c, http.ProxyFromEnvironment); err != nil {
+			return nil, err
+		}
+		k.base = t
 	}
 	for name, v := range c.Headers {
 		k.headers.Set(name, v.Reveal())
@@ -160,6 +164,8 @@ type cargo struct {
 	line  []byte // of a stream: the line so far
 	data  []byte // of a stream: the data of the event so far; else: the body
 	ended bool
+	// answered is set once the answer has come: the first one counts, as it does for the SDK.
+	answered bool
 }
 
 func (c *cargo) Read(p []byte) (int, error) {
@@ -225,6 +231,10 @@ func (c *cargo) answer() {
 	if c.flight == nil || len(c.data) == 0 {
 		return
 	}
+	if doubled(c.data) {
+		c.flight.fail(errDoubled)
+		return
+	}
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -238,10 +248,12 @@ func (c *cargo) answer() {
 	case m.Error != nil && (len(m.ID) == 0 || string(m.ID) == "null"):
 		// Refused before it was read: the SDK takes this for no message at all.
 		c.flight.setRefusal(m.Error.Message)
-	case string(m.ID) != c.flight.requestID():
+	case string(m.ID) != c.flight.requestID() || c.answered:
 	case len(m.Result) > 0:
+		c.answered = true
 		c.flight.setResult(m.Result)
 	case m.Error != nil:
+		c.answered = true
 		c.flight.setAnswered()
 	}
 }

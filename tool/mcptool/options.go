@@ -76,7 +76,7 @@ type Options struct {
 	// negative means that servers say nothing there.
 	InstructionBytes int
 
-	// Transport carries HTTP; nil is a transport like Go's default one. This is
+	// Transport carries HTTP; nil is a transport like Go's default one, with the proxy that [Config.Proxy] says. This is
 	// where a guard of outgoing connections goes.
 	Transport http.RoundTripper
 	// OAuth gives the authorization of an HTTP server; nil, as a field or as a

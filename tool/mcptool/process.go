@@ -37,6 +37,9 @@ type process struct {
 	drainOnce sync.Once
 	endOnce   sync.Once
 	grace     time.Duration
+	// strays are what the child had started in other groups when it was to end.
+	strays   []stray
+	straysMu sync.Mutex
 	// tooLarge is set when the child was ended because of what it sent.
 	tooLarge atomic.Bool
 }
@@ -82,6 +85,11 @@ func (p *process) wait() {
 	// there is nothing to signal. That the number went to a new group since Wait
 	// would take a whole round of the system's process numbers.
 	killGroup(p.cmd.Process.Pid)
+	p.straysMu.Lock()
+	for _, s := range p.strays {
+		s.end()
+	}
+	p.straysMu.Unlock()
 	close(p.exited)
 	t := time.NewTimer(linger)
 	defer t.Stop()
@@ -98,6 +106,7 @@ func (p *process) wait() {
 // it started. It returns at once; exited tells when it is done.
 func (p *process) end() {
 	p.endOnce.Do(func() {
+		p.findStrays()
 		_ = p.stdin.Close()
 		go func() {
 			if p.within(p.grace) {
@@ -112,11 +121,19 @@ func (p *process) end() {
 	})
 }
 
+// findStrays notes what the child has started in other groups, while the child is still there to lead to it.
+func (p *process) findStrays() {
+	p.straysMu.Lock()
+	defer p.straysMu.Unlock()
+	p.strays = append(p.strays, straysOf(p.cmd.Process.Pid)...)
+}
+
 // kill ends the child now.
 func (p *process) kill() {
 	select {
 	case <-p.exited:
 	default:
+		p.findStrays()
 		_ = p.cmd.Process.Kill()
 		killGroup(p.cmd.Process.Pid)
 	}

@@ -128,6 +128,7 @@ func unexpanded(c *Config) string {
 		expand(v, func(name string) (string, bool) { names = append(names, name); return "", true }, &names)
 	}
 	look(c.URL)
+	look(c.Proxy)
 	for _, v := range c.Headers {
 		look(v.Reveal())
 	}
