@@ -225,6 +225,12 @@ func (s *Server) serve(rt route) http.Handler {
 				return
 			}
 		}
+		if rt.api() {
+			if _, err := query(r, s.parameters[rt.method+" "+rt.path]...); err != nil {
+				s.refuse(a, r, err)
+				return
+			}
+		}
 		if err := rt.handle(a, r); err != nil {
 			s.refuse(a, r, err)
 		}

@@ -69,7 +69,9 @@ type Server struct {
 	handler http.Handler
 	metrics *Metrics
 	door    *door.Door
-	cross   ownhost.Cross
+	// parameters are the names that addresses may have, by method and path.
+	parameters map[string][]string
+	cross      ownhost.Cross
 	// readers are those of runs that are cancelled when their reader leaves.
 	readers door.Readers
 }
@@ -82,6 +84,9 @@ type route struct {
 	scope  service.Scope
 	handle func(w http.ResponseWriter, r *http.Request) error
 }
+
+// api reports whether the route is an operation of the versioned API.
+func (rt *route) api() bool { return rt.method != "" && strings.HasPrefix(rt.path, "/v1/") }
 
 // New makes a server. metrics may be nil.
 func New(o Options, metrics *Metrics) (*Server, error) {
@@ -124,6 +129,10 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 		metrics = NewMetrics(o.Version)
 	}
 	s := &Server{options: o, service: o.Service, log: o.Log, metrics: metrics, door: doorOf(&o), cross: crossing(o.Origins)}
+	var err error
+	if s.parameters, err = documentedParameters(); err != nil {
+		return nil, &event.Error{Op: "server", Kind: event.ErrInternal, Message: "the API's document cannot be read", Err: err}
+	}
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, rt := range s.routes() {

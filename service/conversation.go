@@ -18,6 +18,7 @@ import (
 	cursors "github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/service/directory"
 )
 
 // Conversation is a conversation as people see it.
@@ -320,7 +321,26 @@ func (s *Service) UpdateConversation(ctx context.Context, p Principal, id string
 // DeleteConversation removes a conversation with everything that was said in it.
 // While a run of it is open it is [event.ErrLocked].
 func (s *Service) DeleteConversation(ctx context.Context, p Principal, id string) error {
-	return s.remove(ctx, p, id, s.options.Rows.Delete)
+	return s.remove(ctx, p, id, func(ctx context.Context, tenant, id string, made time.Time) error {
+		// Before the row: a deletion that cannot be written into the audit can be repeated.
+		if err := s.record(ctx, p, "conversation.delete", "conversation/"+id); err != nil {
+			return err
+		}
+		return s.options.Rows.Delete(ctx, tenant, id, made)
+	})
+}
+
+// record adds an entry to the audit of the principal's tenant, if the directory knows it.
+func (s *Service) record(ctx context.Context, p Principal, action, object string) error {
+	people := s.options.Directory
+	if people == nil {
+		return nil
+	}
+	if _, err := people.Tenant(ctx, p.Tenant); errors.Is(err, event.ErrNotFound) {
+		return nil
+	}
+	by := directory.By{Tenant: p.Tenant, Key: p.Key, User: p.User, Operator: p.May(ScopeOperator)}
+	return people.Record(ctx, by, p.Tenant, action, object, nil)
 }
 
 // remove removes a conversation with its log and files; its row, the last, by the function.

@@ -93,7 +93,7 @@ func (s *Service) eraseConversation(ctx context.Context, p Principal, id string)
 		}
 	}
 	for until := time.Now().Add(eraseWait); ; {
-		err := s.DeleteConversation(ctx, p, id)
+		err := s.remove(ctx, p, id, s.options.Rows.Delete) // without an entry: the audit goes, too
 		switch {
 		case err == nil || errors.Is(err, event.ErrNotFound):
 			return nil
