@@ -36,6 +36,8 @@ var deadlineless = context.Background()
 //     result without its call
 //   - the fold of a log is the same warm, from scratch and from JSON
 //   - usage is the sum over the model steps
+//   - a run that failed, or that a limit ended, is continued by another one that repeats no finished step, wherever
+//     that one is cut
 //   - the conversation takes another run, whatever happened in this one
 func TestGeneratedRuns(t *testing.T) {
 	t.Parallel()
@@ -80,6 +82,8 @@ type testCase struct {
 	worlds []*world
 	// cuts counts the places at which the log was cut.
 	cuts, doubts, crashes int
+	// retried counts the runs that were continued.
+	retried int
 }
 
 func (c *testCase) world() *world {
@@ -165,6 +169,10 @@ func (c *testCase) check(counts *histogram) error {
 		if err != nil {
 			return fmt.Errorf("cut after event %d: %w", cut, err)
 		}
+	}
+
+	if err := c.continued(log, result.Run); err != nil {
+		return fmt.Errorf("continued: %w", err)
 	}
 
 	// Whatever happened: the next run is answered.
@@ -541,7 +549,9 @@ func (w *world) shownDoubt(conv *Conversation, scope string) bool {
 func (c *testCase) inputsOf(log []*event.Event) []string {
 	var inputs []string
 	for _, e := range log {
-		if _, ok := e.Body.(*event.RunStarted); ok {
+		if b, ok := e.Body.(*event.RunStarted); ok && b.Continues != "" {
+			inputs = append(inputs, "")
+		} else if ok {
 			inputs = append(inputs, c.input(len(inputs)))
 		}
 	}
@@ -593,7 +603,7 @@ var named = []string{"parallel tools", "tool errors", "waits", "cancels", "neste
 
 func (h *histogram) add(p *casePlan, log []*event.Event, c *testCase) {
 	kinds := map[string]bool{
-		"cut in doubt": c.doubts > 0, "two crashes": c.crashes > 0, "cut at every event": p.all, "through JSON": p.json,
+		"cut in doubt": c.doubts > 0, "two crashes": c.crashes > 0, "cut at every event": p.all, "through JSON": p.json, "continued": c.retried > 0,
 	}
 	run := log[len(log)-1].Run
 	ids := map[string]bool{}

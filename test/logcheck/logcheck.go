@@ -74,11 +74,14 @@ func Attempts(log []Entry) []*Attempt {
 //   - P4: one run after the other wrote it, and one driver after the other: a lease that
 //     was taken over writes nothing more.
 //   - P5: its numbers are dense.
+//   - P16: a run that continues another one follows it at once, that one had failed, and no tool call that it had finished
+//     begins again.
 //
 // Findings call runs by name.
 func Check(log []Entry, name func(run string) string) []Finding {
 	c := &checker{log: log, name: name}
 	c.order()
+	c.continued()
 	attempts := Attempts(log)
 	c.steps(attempts)
 	c.doubts(attempts)
@@ -123,6 +126,36 @@ func (c *checker) order() {
 		default:
 			if e.Run != open {
 				c.find("P4", "event %d of %s stands inside %s", e.Seq, c.name(e.Run), c.name(open))
+			}
+		}
+	}
+}
+
+// continued looks at runs that continue a failed one.
+func (c *checker) continued() {
+	newest, failed := "", false
+	done := map[string]bool{} // tool calls that the run has finished, and those that it continues
+	continues := false
+	for _, e := range c.log {
+		switch b := e.Body.(type) {
+		case *event.RunStarted:
+			continues = b.Continues != ""
+			if continues && (b.Continues != newest || !failed) {
+				c.find("P16", "%s continues %s, and the run before it is %s", c.name(e.Run), c.name(b.Continues), c.name(newest))
+			}
+			if !continues {
+				clear(done)
+			}
+			newest, failed = e.Run, false
+		case *event.RunEnded:
+			failed = b.Status == event.RunFailed
+		case *event.StepBegun:
+			if continues && b.Step == event.StepTool && done[e.Step] {
+				c.find("P16", "%s repeats %s, which had ended before", c.name(e.Run), e.Step)
+			}
+		case *event.StepEnded:
+			if b.Step == event.StepTool && b.RetryAt.IsZero() && e.Scope == "" {
+				done[e.Step] = true
 			}
 		}
 	}

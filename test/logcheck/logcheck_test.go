@@ -38,10 +38,23 @@ func TestCheck(t *testing.T) {
 		l[len(l)-1].Event = &e
 		return l
 	}
+	of := func(l log, run string, bodies ...event.Body) log { // events of another run
+		for _, b := range bodies {
+			l = other(l.say(1, "", 0, b), run)
+		}
+		return l
+	}
+	failed := &event.RunEnded{Status: event.RunFailed}
+	paid := start.begins(1, 1, "").ends(1, 1, event.OutcomeDone)
 	for name, c := range map[string]struct {
 		log  log
 		want []string
 	}{
+		"continued":               {of(paid.say(1, "", 0, failed), "s", &event.RunStarted{Continues: "r"}, &event.RunEnded{}), nil},
+		"continued, complete":     {of(paid.over(1), "s", &event.RunStarted{Continues: "r"}), []string{"P16"}},
+		"continued, another":      {of(of(paid.say(1, "", 0, failed), "s", &event.RunStarted{}, failed), "u", &event.RunStarted{Continues: "r"}), []string{"P16"}},
+		"continued, paid again":   {other(of(paid.say(1, "", 0, failed), "s", &event.RunStarted{Continues: "r"}).begins(1, 1, ""), "s"), []string{"P16"}},
+		"another pays":            {other(of(paid.say(1, "", 0, failed), "s", &event.RunStarted{}).begins(1, 1, ""), "s"), nil},
 		"a run":                   {start.begins(1, 1, "").ends(1, 1, event.OutcomeDone).over(1), nil},
 		"taken over, in doubt":    {start.begins(1, 1, "").ends(2, 1, event.OutcomeInDoubt).over(2), nil},
 		"taken over, made again":  {start.begins(1, 1, event.EffectPure).begins(2, 2, event.EffectPure).ends(2, 2, event.OutcomeDone).over(2), nil},
