@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -67,10 +69,14 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 	if err != nil {
 		return erased, err
 	}
+	people.Drop()
 	s.Deleted()
 	if err := s.ScrubSoon(context.WithoutCancel(ctx)); err != nil { // the next call of ScrubSoon tries again
 		s.log.Warn("files may still hold what was erased", "tenant", tenant, "error", err)
 	}
+	// Pools let go of what they keep in the second collection. Pages without anything else in them go back to the system.
+	runtime.GC()
+	debug.FreeOSMemory()
 	return erased, nil
 }
 

@@ -58,6 +58,7 @@ func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 				err = errors.Join(h.agents.forgetGone(ctx, h.people), h.service.ForgetErased(ctx), forgetMetrics(ctx, h.metrics, h.people))
 				if err == nil {
 					seen = now
+					h.people.Drop()
 					h.service.Deleted()
 				}
 			}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// masked is a text that a search through the test's own memory does not find.
+type masked []byte
+
+func mask(text string) masked {
+	m := make(masked, len(text))
+	for i := range len(text) {
+		m[i] = text[i] ^ 0x5a
+	}
+	return m
+}
+
+func (m masked) text() []byte { return []byte(mask(string(m))) }
+
+// apart runs do on a goroutine of its own, whose stack is gone afterwards.
+func apart(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	<-done
+}
+
+// reachable counts how often each text stands in memory that something still points to. show shows the first places.
+func reachable(t *testing.T, texts map[string]masked, show bool) map[string]int {
+	t.Helper()
+	for range 3 { // what pools keep goes with the second one
+		runtime.GC()
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "heap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	debug.WriteHeapDump(file.Fd())
+	dump, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for name, m := range texts {
+		if n := bytes.Count(dump, m.text()); n > 0 {
+			found[name] = n
+		}
+		if at := bytes.Index(dump, m.text()); show && at >= 0 {
+			t.Logf("%s: %q", name, dump[max(0, at-200):min(len(dump), at+200)])
+		}
+	}
+	return found
+}
+
+// Once a tenant is erased nothing in the server's memory points to its words, its keys or its users' names any more:
+// not a cache, an open model, a connection, a conversation or a stream.
+func TestNothingReachesAnErasedTenant(t *testing.T) { //nolint:paralleltest // it looks at the memory of the whole process
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer far.Close()
+	script := filepath.Join(t.TempDir(), "files.yaml")
+	if err := os.WriteFile(script, []byte(filesRules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{"ANTHROPIC_BASE_URL": far.URL}, "--model", "demo:"+script, "--tools", "files", "--ask", "list_files")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	ask := func(token, method, path, body string) (status int, answer string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token == "" {
+			token = s.token
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Accept", "application/json")
+		req.Header.Set("Content-Type", "application/json")
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		raw, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(raw)
+	}
+	texts := map[string]masked{}
+	apart(func() {
+		word := "word" + rand.Text()
+		texts["word"] = mask(word)
+		must := func(token, method, path, body string) (v map[string]any) {
+			t.Helper()
+			status, answer := ask(token, method, path, body)
+			if err := json.Unmarshal([]byte(answer), &v); err != nil || status >= 300 {
+				t.Errorf("%s %s: %d %s", method, path, status, answer)
+				runtime.Goexit()
+			}
+			return v
+		}
+		at := "/v1/admin/tenants/t5"
+		must("", "POST", "/v1/admin/tenants", `{"id":"t5","name":"`+word+`","system_prompt":"`+word+`"}`)
+		user, secret := "user"+rand.Text(), "sk-ant-"+rand.Text()
+		token := must("", "POST", at+"/keys", `{"scopes":["read","write","admin:read","admin:write"],"user":"`+user+`"}`)["token"].(string)
+		texts["user"], texts["provider's key"], texts["key"] = mask(user), mask(secret), mask(token)
+		must(token, "POST", at+"/models", `{"id":"main","provider":"anthropic","name":"claude-x","credential":{"secret":"`+secret+`"}}`)
+		must(token, "POST", at+"/agents", `{"id":"helper","instructions":"`+word+`"}`)
+		run := func(more, text string, models ...string) {
+			conv := must(token, "POST", "/v1/conversations", `{"title":"`+word+`"`+more+`}`)["id"].(string)
+			for _, model := range models {
+				ask(token, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"`+text+` `+word+`","metadata":{"label":"`+word+`"}`+model+`}`)
+			}
+			must(token, "GET", "/v1/conversations/"+conv, "")
+			ask(token, "GET", "/v1/conversations/"+conv+"/export", "")
+		}
+		run("", "write", "", `,"model":"main"`)
+		run("", "look", "") // it waits for an answer
+		run(`,"agent":"helper"`, "write", `,"model":"main"`)
+		must(token, "GET", at, "")
+	})
+	if t.Failed() {
+		return
+	}
+	if found := reachable(t, texts, false); found["word"] == 0 || found["user"] == 0 || found["provider's key"] == 0 { // of a key only its hash is
+		t.Fatalf("only %v are in the memory: the test tests nothing", found)
+	}
+	apart(func() {
+		for _, c := range []struct{ method, body string }{{"PATCH", `{"status":"inactive"}`}, {"DELETE", ""}} {
+			if status, answer := ask("", c.method, "/v1/admin/tenants/t5", c.body); status != 200 {
+				t.Errorf("%s: %d %s", c.method, status, answer)
+			}
+		}
+	})
+	if found := reachable(t, texts, true); len(found) > 0 {
+		t.Errorf("of an erased tenant can be reached: %v", found)
+	}
+}
