@@ -158,7 +158,7 @@ func (d *Directory) seal(op string, m *Model) ([]byte, error) {
 	if d.keys == nil {
 		return nil, noKeyset(op)
 	}
-	sealed, err := d.keys.Seal([]byte(key.Reveal()), place(m.Tenant, m.ID))
+	sealed, err := d.keys.Seal([]byte(key.Reveal()), place(m.Tenant, m.ID, m.Life))
 	if err != nil {
 		return nil, &event.Error{Op: op, Kind: event.ErrInternal, Message: "the key could not be encrypted", Err: err}
 	}
@@ -172,11 +172,6 @@ func lastLetters(s secret.Secret) string {
 		return strings.ToValidUTF8(text[len(text)-4:], "?")
 	}
 	return "…"
-}
-
-// place is what a model's encrypted key is bound to, so that it cannot be read in another one's place.
-func place(tenant, model string) []byte {
-	return []byte(tenant + "|model|" + model + "|secret")
 }
 
 func noKeyset(op string) error {
@@ -417,7 +412,7 @@ func (d *Directory) Credential(ctx context.Context, m Model) (key secret.Secret,
 		if err != nil {
 			return secret.Secret{}, err
 		}
-		plain, err := d.keys.Open(sealed, place(m.Tenant, m.ID))
+		plain, _, err := (&storedSecret{m.Tenant, m.ID, m.Life, sealed}).open(d.keys)
 		if err != nil {
 			return secret.Secret{}, &event.Error{
 				Op: op, Kind: event.ErrModelAuth, Message: "the key of this model cannot be decrypted", Hint: "set it again", Err: err,

@@ -29,15 +29,15 @@ func (d *Directory) CheckSecrets(ctx context.Context) error {
 	for _, tenant := range tenants {
 		opens := false
 		err := d.db.Read(ctx, op, tenant, func(tx *database.Tx) error {
-			return tx.List(`SELECT tenant, id, secret FROM model WHERE secret IS NOT NULL LIMIT ?`, []any{mostLooked - looked},
+			return tx.List(`SELECT tenant, id, life, secret FROM model WHERE secret IS NOT NULL LIMIT ?`, []any{mostLooked - looked},
 				func(scan func(...any) error) error {
 					var s storedSecret
-					if err := scan(&s.tenant, &s.model, &s.sealed); err != nil {
+					if err := scan(&s.tenant, &s.model, &s.life, &s.sealed); err != nil {
 						return err
 					}
 					looked++
 					if d.keys != nil {
-						_, err := d.keys.Open(s.sealed, place(s.tenant, s.model))
+						_, _, err := s.open(d.keys)
 						opens = opens || err == nil
 					}
 					return nil

@@ -24,7 +24,7 @@ const secretsAtOnce = 100
 // dater is a [Sealer] that knows which values its newest key has encrypted.
 type dater interface{ Newest(sealed []byte) bool }
 
-// Reencrypt encrypts every stored secret with the newest key, each bound to its own place as before. Only the
+// Reencrypt encrypts every stored secret with the newest key, each bound to its own place. Only the
 // operator may. It goes in short transactions, beside servers at work; where it breaks off it can be repeated,
 // and goes on. Each tenant's audit says how many of its secrets it were.
 func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err error) {
@@ -33,11 +33,11 @@ func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err er
 		return Reencrypted{}, err
 	}
 	return d.eachSecret(ctx, op, func(tx *database.Tx, s storedSecret) error {
-		plain, err := d.keys.Open(s.sealed, place(s.tenant, s.model))
+		plain, _, err := s.open(d.keys)
 		if err != nil {
 			return err
 		}
-		sealed, err := d.keys.Seal(plain, place(s.tenant, s.model))
+		sealed, err := d.keys.Seal(plain, place(s.tenant, s.model, s.life))
 		if err != nil {
 			return err
 		}
@@ -50,20 +50,20 @@ func (d *Directory) Reencrypt(ctx context.Context, by By) (r Reencrypted, err er
 
 // OldSecrets counts the secrets that [Directory.Reencrypt] would encrypt anew, as Done, and changes nothing.
 func (d *Directory) OldSecrets(ctx context.Context) (Reencrypted, error) {
-	return d.eachSecret(ctx, "count secrets", func(_ *database.Tx, s storedSecret) error {
-		_, err := d.keys.Open(s.sealed, place(s.tenant, s.model))
-		return err
+	return d.eachSecret(ctx, "count secrets", func(*database.Tx, storedSecret) error {
+		return nil
 	}, nil)
 }
 
 // storedSecret is a model's, as it is kept.
 type storedSecret struct {
-	tenant, model string
-	sealed        []byte
+	tenant, model, life string
+
+	sealed []byte
 }
 
-// eachSecret calls do with every secret that is not encrypted with the newest key, and done after some of one
-// tenant's, in their transaction.
+// eachSecret calls do with every secret that is not encrypted with the newest key or not bound to its model's life, and
+// done after some of one tenant's, in their transaction.
 func (d *Directory) eachSecret(
 	ctx context.Context, op string, do func(tx *database.Tx, s storedSecret) error, done func(tx *database.Tx, tenant string, n int) error,
 ) (r Reencrypted, err error) {
@@ -86,11 +86,14 @@ func (d *Directory) eachSecret(
 				}
 				for _, s := range list {
 					after = s.model
-					if keys.Newest(s.sealed) {
+					_, lifeless, err := s.open(d.keys)
+					if keys.Newest(s.sealed) && !lifeless {
 						r.Current++
 						continue
 					}
-					err := do(tx, s)
+					if err == nil {
+						err = do(tx, s)
+					}
 					switch {
 					case errors.Is(err, event.ErrInvalid):
 						r.Unreadable = append(slices.Clip(r.Unreadable), tenant+"/"+s.model)
@@ -116,10 +119,10 @@ func (d *Directory) eachSecret(
 
 // someSecrets locks the next of a tenant's models that have a secret.
 func someSecrets(tx *database.Tx, tenant, after string) (list []storedSecret, err error) {
-	err = tx.List(`SELECT id, secret FROM model WHERE tenant = ? AND id > ? AND secret IS NOT NULL ORDER BY id LIMIT ?`+tx.ForUpdate(),
+	err = tx.List(`SELECT id, life, secret FROM model WHERE tenant = ? AND id > ? AND secret IS NOT NULL ORDER BY id LIMIT ?`+tx.ForUpdate(),
 		[]any{tenant, after, secretsAtOnce}, func(scan func(...any) error) error {
 			s := storedSecret{tenant: tenant}
-			err := scan(&s.model, &s.sealed)
+			err := scan(&s.model, &s.life, &s.sealed)
 			list = append(list, s)
 			return err
 		})
