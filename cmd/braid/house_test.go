@@ -37,6 +37,13 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+// clear forgets what was written.
+func (l *lockedBuffer) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b = bytes.Buffer{}
+}
+
 func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,6 +103,12 @@ func tryServe(t *testing.T, data string, env map[string]string, args ...string) 
 // ask sends a request with a token, "" for the operator's, and gives the status and the body.
 func (s *site) ask(token, method, path, body string) (status int, answer string) {
 	s.t.Helper()
+	return s.askFor(token, method, path, body, "application/json")
+}
+
+// askFor is ask for an answer in that form.
+func (s *site) askFor(token, method, path, body, accept string) (status int, answer string) {
+	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -104,7 +117,7 @@ func (s *site) ask(token, method, path, body string) (status int, answer string)
 		token = s.token
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept", accept)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

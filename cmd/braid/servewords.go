@@ -39,14 +39,24 @@ func (m plainModel) Cancellable() braid.Model {
 }
 
 // plainError takes the names of variables out of an error. The error as it was is its cause.
+//
+// It also makes a request that the provider has refused an error of the provider: the caller's own request was
+// accepted, so it was not invalid. A request that was not sent has no cause, and stays as it is.
 func plainError(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
-	if !ok || !variableName.MatchString(e.Hint) && !variableName.MatchString(e.Message) && !variableName.MatchString(e.Op) {
+	if !ok {
+		return err
+	}
+	refused := e.Kind == event.ErrInvalid && e.Err != nil
+	if !refused && !variableName.MatchString(e.Hint) && !variableName.MatchString(e.Message) && !variableName.MatchString(e.Op) {
 		return err
 	}
 	told := *e
 	told.Err = err
 	told.Op = ""
+	if refused {
+		told.Kind = event.ErrModel
+	}
 	told.Message = variableName.ReplaceAllString(e.Message, "a setting of the server")
 	if variableName.MatchString(e.Hint) {
 		told.Hint = "ask the operator of this service"
