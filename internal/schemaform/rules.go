@@ -83,7 +83,7 @@ type Limits struct {
 const (
 	maxInput    = 1 << 20
 	maxBytes    = 256 << 10
-	maxNodes    = 40_000
+	maxNodes    = 10_000
 	maxDepth    = 48
 	maxProblems = 48
 	// unroll is how often a schema may stand in itself before it is cut.

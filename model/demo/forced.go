@@ -56,6 +56,20 @@ func lastWords(req *braid.ModelRequest) string {
 type example struct {
 	root  schemaNode
 	words string
+	// steps and bytes are what the value has taken so far.
+	steps, bytes int
+}
+
+// What an example may take: a schema that multiplies has values without measure.
+const (
+	mostSteps = 10_000
+	mostBytes = 256 << 10
+)
+
+// spend counts a part of the value, and reports whether there is room for it.
+func (f *example) spend(part []byte) bool {
+	f.bytes += len(part)
+	return f.bytes <= mostBytes
 }
 
 // schemaNode is what of a schema an example looks at.
@@ -90,7 +104,7 @@ func (n *schemaNode) UnmarshalJSON(raw []byte) error {
 // value gives a value of the schema n; false where it would have no end.
 func (f *example) value(n schemaNode, depth int) (json.RawMessage, bool) {
 	const deepest = 12
-	if depth > deepest {
+	if f.steps++; depth > deepest || f.steps > mostSteps {
 		return nil, false
 	}
 	if name, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
@@ -155,10 +169,10 @@ func (f *example) list(n schemaNode, depth int) (json.RawMessage, bool) {
 	}
 	const most = 100
 	list := append([]byte{'['}, v...)
-	for i := 1; i < min(n.MinItems, most); i++ {
+	for i := 1; i < min(n.MinItems, most) && len(list) <= mostBytes; i++ {
 		list = append(append(list, ','), v...)
 	}
-	return append(list, ']'), true
+	return append(list, ']'), f.spend(list)
 }
 
 // object gives all properties that have an end, in the order of the schema.
@@ -168,7 +182,7 @@ func (f *example) object(n schemaNode, depth int) (json.RawMessage, bool) {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return json.RawMessage("{}"), true
 	}
-	for d.More() {
+	for f.steps <= mostSteps && f.bytes <= mostBytes && d.More() {
 		key, err := d.Token()
 		if err != nil {
 			break
@@ -187,5 +201,5 @@ func (f *example) object(n schemaNode, depth int) (json.RawMessage, bool) {
 		name, _ := key.(string)
 		out = append(append(append(out, quote(name)...), ':'), v...)
 	}
-	return append(out, '}'), true
+	return append(out, '}'), f.spend(out)
 }

@@ -137,7 +137,7 @@ func (f *folder) write(ctx context.Context, name, content string) (out string, e
 		}
 		// Beside the file and then in its place, so that it is never half written.
 		draft := "." + name + ".draft"
-		if err := root.WriteFile(draft, []byte(content), 0o600); err != nil {
+		if err := writeNew(root, draft, content); err != nil {
 			_ = root.Remove(draft)
 			return problem(err, "the file cannot be written")
 		}
@@ -151,6 +151,19 @@ func (f *folder) write(ctx context.Context, name, content string) (out string, e
 		return "", err
 	}
 	return "Wrote " + amount(int64(len(content))) + " to " + name + ".", nil
+}
+
+// writeNew writes a file anew. What stands there, such as a draft that a crash has left or a pipe that would never be read, goes.
+func writeNew(root *os.Root, name, content string) error {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(content)
+	return errors.Join(err, file.Close())
 }
 
 func (f *folder) read(ctx context.Context, name string) (out string, err error) {

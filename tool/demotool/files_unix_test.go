@@ -3,6 +3,7 @@
 package demotool
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -26,5 +27,30 @@ func TestAPipeInAFilesPlace(t *testing.T) {
 	defer root.Close()
 	if file, err := open(root, "a.txt"); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a pipe is opened: %v, %v", file, err)
+	}
+}
+
+// A named pipe that stands where a file is to be written holds up no write, and what it hides is not written through.
+func TestAPipeInADraftsPlace(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")
+	for name, plant := range map[string]func(string) error{
+		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link": func(path string) error { return os.Symlink(elsewhere, path) },
+		"file": func(path string) error { return os.WriteFile(path, []byte("left by a crash"), 0o600) },
+	} {
+		if err := plant(filepath.Join(dir, "."+name+".draft")); err != nil {
+			t.Fatal(err)
+		}
+		f := &folder{open: func(context.Context) (*os.Root, error) { return os.OpenRoot(dir) }}
+		if _, err := f.write(t.Context(), name, "the content"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != "the content" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := os.Stat(elsewhere); err == nil {
+		t.Error("a link is written through")
 	}
 }
