@@ -218,9 +218,11 @@ type APIKey struct {
 	// ExpiresAt and RevokedAt are zero for never and not yet.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
-	Revision  int64     `json:"revision"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	// LastUsedAt is up to a minute old; zero is never.
+	LastUsedAt time.Time `json:"last_used_at,omitzero"`
+	Revision   int64     `json:"revision"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
 }
 
 // NewKey is a key that is to be made.

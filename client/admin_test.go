@@ -213,7 +213,7 @@ func TestAdminTypesHoldAll(t *testing.T) {
 	})
 	same[client.AgentVersion](t, directory.AgentVersion{Version: 1, Created: now, AgentSpec: spec})
 	same[client.APIKey](t, directory.Key{
-		Tenant: "a", ID: "b", Name: "c", User: "d", Scopes: directory.Scopes(), Expires: now, Revoked: now, Revision: 1, Created: now, Updated: now,
+		Tenant: "a", ID: "b", Name: "c", User: "d", Scopes: directory.Scopes(), Expires: now, Revoked: now, LastUsed: now, Revision: 1, Created: now, Updated: now,
 	})
 	same[client.AuditEntry](t, directory.Entry{
 		Tenant: "a", Seq: 1, Time: now, By: directory.By{Tenant: "b", Key: "c", User: "d", Operator: true}, Action: "e", Object: "f",

@@ -395,7 +395,7 @@ func expiry(now time.Time, text string) (time.Time, error) {
 
 func (a *admin) listKeys(ctx context.Context, _ string) error {
 	now := time.Now()
-	return showList(a, a.client.Keys(ctx, a.tenant, a.listed()), []string{"ID", "STATUS", "SCOPES", "EXPIRES", "USER", "NAME"},
+	return showList(a, a.client.Keys(ctx, a.tenant, a.listed()), []string{"ID", "STATUS", "SCOPES", "EXPIRES", "USED", "USER", "NAME"},
 		func(k *client.APIKey) []string {
 			status := client.Active
 			switch {
@@ -404,7 +404,7 @@ func (a *admin) listKeys(ctx context.Context, _ string) error {
 			case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
 				status = "expired"
 			}
-			return []string{k.ID, status, strings.Join(k.Scopes, ","), when(k.ExpiresAt), orDash(k.User), k.Name}
+			return []string{k.ID, status, strings.Join(k.Scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt), orDash(k.User), k.Name}
 		})
 }
 

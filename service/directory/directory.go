@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"os"
 	"time"
 
@@ -50,6 +51,7 @@ type Directory struct {
 
 	refusedEvery time.Duration
 	refusals     refusals
+	uses         uses
 }
 
 // New makes a directory. It asks the database nothing.
@@ -68,10 +70,10 @@ func New(o Options) *Directory {
 }
 
 // Close ends the watching: whoever watches is told that it is over. It writes what it has counted of refused
-// requests, so the database must still be open.
+// requests and noted of the use of keys, so the database must still be open.
 func (d *Directory) Close() error {
 	d.watches.close()
-	return d.closeRefusals()
+	return errors.Join(d.closeRefusals(), d.closeUses())
 }
 
 // write is a transaction that changes something, and has every memory of it forgotten.

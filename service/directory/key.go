@@ -29,6 +29,8 @@ type Key struct {
 	Expires time.Time `json:"expires_at,omitzero"`
 	// Revoked is when it was ended; the zero time is not yet.
 	Revoked time.Time `json:"revoked_at,omitzero"`
+	// LastUsed is when it was last used, up to a minute ago; the zero time is never.
+	LastUsed time.Time `json:"last_used_at,omitzero"`
 	// Revision counts the changes.
 	Revision int64     `json:"revision"`
 	Created  time.Time `json:"created_at"`
@@ -69,11 +71,11 @@ func tokenID(token string) (id string, ok bool) {
 	return rest[:keyIDLength], true
 }
 
-const keyColumns = `tenant, id, person, expires, revoked, revision, created, updated, doc`
+const keyColumns = `tenant, id, person, expires, revoked, used, revision, created, updated, doc`
 
 func scanKey(scan func(...any) error) (Key, error) {
 	var k Key
-	err := scanDoc(scan, &k, &k.Tenant, &k.ID, &k.User, &k.Expires, &k.Revoked, &k.Revision, &k.Created, &k.Updated)
+	err := scanDoc(scan, &k, &k.Tenant, &k.ID, &k.User, &k.Expires, &k.Revoked, &k.LastUsed, &k.Revision, &k.Created, &k.Updated)
 	return k, err
 }
 
@@ -92,7 +94,7 @@ func (d *Directory) CreateKey(ctx context.Context, by By, k Key, idem string) (m
 	if err != nil {
 		return Key{}, secret.Secret{}, err
 	}
-	k.ID, k.Revoked, k.Revision, k.Created, k.Updated = "", time.Time{}, 1, time.Time{}, time.Time{}
+	k.ID, k.Revoked, k.LastUsed, k.Revision, k.Created, k.Updated = "", time.Time{}, time.Time{}, 1, time.Time{}, time.Time{}
 	asked := k
 	id, text := newToken()
 	k.ID, k.Created, k.Expires = id, database.Now(), k.Expires.UTC().Truncate(time.Microsecond)
@@ -124,8 +126,8 @@ func (d *Directory) CreateKey(ctx context.Context, by By, k Key, idem string) (m
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(`INSERT INTO api_key (`+keyColumns+`, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			k.Tenant, k.ID, k.User, database.Micros(k.Expires), database.Micros(k.Revoked), k.Revision,
+		if _, err := tx.Exec(`INSERT INTO api_key (`+keyColumns+`, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			k.Tenant, k.ID, k.User, database.Micros(k.Expires), database.Micros(k.Revoked), 0, k.Revision,
 			database.Micros(k.Created), database.Micros(k.Updated), doc, hash[:]); err != nil {
 			return err
 		}
@@ -232,7 +234,11 @@ func (d *Directory) Authenticate(ctx context.Context, token string) (Identity, e
 	if !ok {
 		return Identity{}, noKey(op)
 	}
-	return d.bearer(ctx, op, id, sha256.Sum256([]byte(token)))
+	i, err := d.bearer(ctx, op, id, sha256.Sum256([]byte(token)))
+	if err == nil {
+		d.used(i.Tenant, i.Key)
+	}
+	return i, err
 }
 
 func (d *Directory) bearer(ctx context.Context, op, id string, hash [sha256.Size]byte) (Identity, error) {

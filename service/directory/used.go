@@ -1,0 +1,100 @@
+package directory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid/service/database"
+)
+
+// usedEvery is how often it is written when keys were used: for each key at most once in this time.
+const usedEvery = time.Minute
+
+// uses remembers when keys were used until that is written, so that showing a key costs no write. Its zero
+// value is ready for use.
+type uses struct {
+	mu    sync.Mutex
+	last  map[usedKey]time.Time
+	timer *time.Timer
+	shut  bool
+	// writing is held while uses are written.
+	writing sync.Mutex
+}
+
+type usedKey struct{ tenant, id string }
+
+// used notes that a key was used now. It asks the database nothing.
+func (d *Directory) used(tenant, id string) {
+	u, now := &d.uses, database.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	k := usedKey{tenant, id}
+	if _, there := u.last[k]; u.shut || !there && len(u.last) >= mostCached {
+		return
+	}
+	if u.last == nil {
+		u.last = make(map[usedKey]time.Time)
+	}
+	u.last[k] = now
+	if u.timer == nil {
+		u.timer = time.AfterFunc(usedEvery, func() {
+			ctx, stop := context.WithTimeout(context.Background(), usedEvery)
+			defer stop()
+			_ = d.WriteUsed(ctx) // the next use of a key comes into the next write
+		})
+	}
+}
+
+// WriteUsed writes now when keys were last used, and not only within a minute. What cannot be written is
+// forgotten: the next use of the key says more.
+func (d *Directory) WriteUsed(ctx context.Context) error {
+	u := &d.uses
+	u.writing.Lock()
+	defer u.writing.Unlock()
+	u.mu.Lock()
+	last := u.last
+	u.last = nil
+	if u.timer != nil {
+		u.timer.Stop()
+		u.timer = nil
+	}
+	u.mu.Unlock()
+	tenants := make(map[string]map[string]int64)
+	for k, at := range last {
+		if tenants[k.tenant] == nil {
+			tenants[k.tenant] = make(map[string]int64)
+		}
+		tenants[k.tenant][k.id] = database.Micros(at)
+	}
+	var failed error
+	for tenant, keys := range tenants {
+		// It is no change of the directory: nobody has to read anything anew.
+		err := d.db.Write(ctx, "note the use of keys", tenant, func(tx *database.Tx) error {
+			for _, id := range slices.Sorted(maps.Keys(keys)) { // in one order: two servers that do this wait, and hinder nobody
+				at := keys[id]
+				if _, err := tx.Exec(`UPDATE api_key SET used = ? WHERE tenant = ? AND id = ? AND used < ?`, at, tenant, id, at); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// closeUses writes what was noted, and notes no more.
+func (d *Directory) closeUses() error {
+	u := &d.uses
+	u.mu.Lock()
+	u.shut = true
+	u.mu.Unlock()
+	ctx, stop := context.WithTimeout(context.Background(), refusedWrite)
+	defer stop()
+	return d.WriteUsed(ctx)
+}
