@@ -31,7 +31,9 @@ type tenantRequest struct {
 }
 
 func tenantFieldsOf(t *directory.Tenant) tenantFields {
-	return tenantFields{t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Quota, t.Policy, t.Retention, t.Isolation, t.Approvals, t.FailedRuns}
+	return tenantFields{
+		t.Name, t.Status, t.SystemPrompt, t.Agent, t.Model, t.Limits, t.Quota, t.Policy, t.Retention, t.Isolation, t.Approvals, t.FailedRuns,
+	}
 }
 
 func (f *tenantFields) into(t *directory.Tenant) {
