@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -34,6 +35,11 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	err := s.service.Ready(ctx)
 	if err == nil && s.options.Ready != nil {
 		err = s.options.Ready()
+	}
+	if errors.Is(err, event.ErrStorageFull) {
+		return &event.Error{
+			Kind: event.ErrUnavailable, Message: "there is no space left to write", Hint: "free some space on the server", Err: err,
+		}
 	}
 	if err != nil {
 		return &event.Error{

@@ -292,12 +292,16 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	metrics.Load(server.Load{Runs: h.service.Load, Tenants: h.service.Tenants, Counts: h.service.Counts, Pools: h.stores.pools()})
+	room := &space{folder: cfg.Data}
 	h.server, err = server.New(server.Options{
 		Service: h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
 		Base: in.flags["base-path"], Version: readBuild().Version, Log: log,
 		Ready: func() error {
 			if !h.ready.Load() {
 				return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}
+			}
+			if !h.stores.shared {
+				return room.check()
 			}
 			return nil
 		},
