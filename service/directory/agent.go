@@ -100,6 +100,9 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 	if err := a.check(op); err != nil {
 		return Agent{}, err
 	}
+	if err := d.refs.agent(op, &a.AgentSpec); err != nil {
+		return Agent{}, err
+	}
 	made := a
 	made.Created, made.Updated = time.Time{}, time.Time{}
 	err := d.write(ctx, op, a.Tenant, func(tx *database.Tx) error {
@@ -254,6 +257,9 @@ func (d *Directory) UpdateAgent(
 			return err
 		}
 		if len(spec) > 0 {
+			if err := d.refs.agent(op, &a.AgentSpec); err != nil {
+				return err
+			}
 			if err := checkNested(tx, op, &a); err != nil {
 				return err
 			}

@@ -25,6 +25,8 @@ type Options struct {
 	Keys Sealer
 	// Environment looks variables up for [Credential].Env; nil means [os.Getenv].
 	Environment func(name string) string
+	// References checks what models and agents refer to when they are written.
+	References References
 	// Quota is the server's, for tenants that have none of their own. Its nil fields are no bounds.
 	Quota Quota
 	// RefusedEvery is how long refused requests are counted before the counts come into the audit; 0 or less
@@ -38,6 +40,7 @@ type Directory struct {
 	db   *database.DB
 	keys Sealer
 	env  func(string) string
+	refs References
 	// quota is the server's default.
 	quota Quota
 
@@ -56,7 +59,7 @@ type Directory struct {
 
 // New makes a directory. It asks the database nothing.
 func New(o Options) *Directory {
-	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment, quota: o.Quota, refusedEvery: o.RefusedEvery}
+	d := &Directory{db: o.Database, keys: o.Keys, env: o.Environment, refs: o.References, quota: o.Quota, refusedEvery: o.RefusedEvery}
 	if d.refusedEvery <= 0 {
 		d.refusedEvery = DefaultRefusedEvery
 	}

@@ -105,6 +105,9 @@ func (d *Directory) CreateModel(ctx context.Context, by By, m Model, idem string
 	if err := m.check(op); err != nil {
 		return Model{}, err
 	}
+	if err := d.refs.model(op, &m, &Model{}); err != nil {
+		return Model{}, err
+	}
 	made := m
 	made.Created, made.Updated = time.Time{}, time.Time{}
 	key := m.Credential.Secret
@@ -288,6 +291,9 @@ func (d *Directory) UpdateModel(
 			return err
 		}
 		if err := d.mayModel(op, by, &m, &old); err != nil {
+			return err
+		}
+		if err := d.refs.model(op, &m, &old); err != nil {
 			return err
 		}
 		fresh := !m.Credential.Secret.Empty()

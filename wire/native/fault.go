@@ -64,6 +64,7 @@ const (
 	CodeQuotaCost          = "QUOTA_COST"
 	CodeQuotaBytes         = "QUOTA_BYTES"
 	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
+	CodeReferenceUnknown   = "REFERENCE_UNKNOWN"
 )
 
 // CodeInfo is what a code means.
@@ -106,6 +107,7 @@ var codes = [...]CodeInfo{
 	{CodeQuotaCost, event.ErrQuota, 429},
 	{CodeQuotaBytes, event.ErrQuota, 429},
 	{CodeRunNotRetryable, event.ErrConflict, 409},
+	{CodeReferenceUnknown, event.ErrInvalid, 422},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// references checks what the admin API is to write against what this server has. Nothing is asked over the network.
+func (h *house) references(p *process) directory.References {
+	return directory.References{
+		Model: func(m *directory.Model) error {
+			if err := models.CheckOwn(m.Provider, m.Name, m.Region); err != nil {
+				return err
+			}
+			if m.Credential.Env != "" && p.getenv(m.Credential.Env) == "" { // only the operator names one
+				return invalid("set it and start the server again, or name another", "the server's environment does not have the variable")
+			}
+			return nil
+		},
+		Agent: func(a *directory.AgentSpec) error { return h.agents.checkSpec(a) },
+	}
+}
+
+// checkSpec reports skills that there are not, and patterns that fit no tool.
+func (a *agents) checkSpec(spec *directory.AgentSpec) error {
+	var skills []string
+	for _, s := range a.skills.Skills() {
+		skills = append(skills, s.Name)
+	}
+	for _, name := range spec.Skills {
+		if !slices.Contains(skills, name) {
+			return invalid(known("skills", skills), "there is no skill %q", fit(name, 64))
+		}
+	}
+	// The tools of a server that is not there now are not known.
+	if slices.ContainsFunc(a.mcp.status(), func(s event.ToolServer) bool { return s.Status != string(mcptool.StateConnected) }) {
+		return nil
+	}
+	tools := slices.Concat(a.tools, a.mcp.tools(), a.skills.Tools())
+	patterns := slices.Clone(spec.Tools)
+	for _, sub := range spec.SubAgents {
+		patterns = append(patterns, sub.Tools...)
+	}
+	for _, pattern := range patterns {
+		if len(chosen(tools, []string{pattern})) == 0 {
+			return invalid(known("tools", namesOf(tools)), "no tool fits %q", fit(pattern, 64))
+		}
+	}
+	return nil
+}
+
+func namesOf(tools []braid.Tool) (names []string) {
+	for _, t := range tools {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// mostKnown bounds how many names a hint lists.
+const mostKnown = 50
+
+// known says which names there are.
+func known(what string, names []string) string {
+	if len(names) == 0 {
+		return "leave it out: this server has no " + what
+	}
+	slices.Sort(names)
+	more := ""
+	if len(names) > mostKnown {
+		names, more = names[:mostKnown], " and more"
+	}
+	return "the " + what + " are " + strings.Join(names, ", ") + more
+}

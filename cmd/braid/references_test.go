@@ -1,0 +1,45 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What an entry refers to is checked when it is written: the caller is told what there is, and nothing is kept.
+func TestReferencesAreChecked(t *testing.T) {
+	t.Parallel()
+	s := serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{"GIVEN": "sk-operators-given"},
+		"--model", "demo", "--tools", "calculator,clock,files")
+	s.must("", "POST", "/v1/admin/tenants", `{"id":"a"}`)
+	admin := s.key("a", "", "read", "write", "admin:read", "admin:write")
+	at := "/v1/admin/tenants/a"
+	s.must("", "POST", at+"/models", `{"id":"good","provider":"openai","name":"m","credential":{"env":"GIVEN"}}`)
+	s.must(admin, "POST", at+"/models", `{"id":"own","provider":"bedrock","name":"us.anthropic.claude-x","region":"us-east-1","credential":{"secret":"bedrock-api-key-x"}}`)
+	s.must(admin, "POST", at+"/agents", `{"id":"good","tools":["calc*"]}`)
+	for _, c := range []struct{ why, token, method, path, body, says string }{
+		{"provider", admin, "POST", "/models", `{"id":"x","provider":"nosuch","name":"m","credential":{"secret":"sk-of-the-tenant-itself"}}`, "anthropic, openai, gemini, bedrock, ollama, demo"},
+		{"provider, later", admin, "PATCH", "/models/own", `{"provider":"nosuch"}`, "there is no provider"},
+		{"variable", "", "POST", "/models", `{"id":"x","provider":"openai","name":"m","credential":{"env":"UNSET"}}`, "does not have the variable"},
+		{"variable, later", "", "PATCH", "/models/good", `{"credential":{"env":"UNSET"}}`, "does not have the variable"},
+		{"region", admin, "POST", "/models", `{"id":"x","provider":"bedrock","name":"us.anthropic.claude-x","region":"eu-west-1","credential":{"secret":"bedrock-api-key-x"}}`, "not served in eu-west-1"},
+		{"region, later", admin, "PATCH", "/models/own", `{"region":"eu-west-1"}`, "not served in eu-west-1"},
+		{"no region", admin, "PATCH", "/models/own", `{"region":"nowhere"}`, "no name of one"},
+		{"skill", admin, "POST", "/agents", `{"id":"x","skills":["gone"]}`, "this server has no skills"},
+		{"tool", admin, "POST", "/agents", `{"id":"x","tools":["calculator","nosuch_*"]}`, "calculator, clock, delete_file, list_files, read_file, write_file"},
+		{"tool, later", admin, "PATCH", "/agents/good", `{"tools":["nosuch"]}`, "no tool fits"},
+		{"tool of a sub-agent", admin, "POST", "/agents", `{"id":"x","tools":[],"sub_agents":{"y":{"instructions":"z","tools":["nosuch"]}}}`, "no tool fits"},
+	} {
+		status, answer := s.ask(c.token, c.method, at+c.path, c.body)
+		if status != 422 || !strings.Contains(answer, "REFERENCE_UNKNOWN") || !strings.Contains(answer, c.says) || strings.Contains(answer, "UNSET") {
+			t.Errorf("%s: %d, want 422 with %q: %s", c.why, status, c.says, answer)
+		}
+		if c.method == "POST" {
+			if status, _ := s.ask("", "GET", at+c.path+"/x", ""); status != 404 {
+				t.Errorf("%s: it is kept: %d", c.why, status)
+			}
+		}
+	}
+	// What was written before and is gone by now can still be changed otherwise.
+	s.must(admin, "PATCH", at+"/agents/good", `{"status":"inactive"}`)
+}
