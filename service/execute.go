@@ -38,6 +38,9 @@ type Started struct {
 func (s *Service) StartRun(ctx context.Context, p Principal, conversation string, r RunRequest) (Started, error) {
 	const op = "start run"
 	changes := s.changes.Load()
+	if err := s.begun(op); err != nil {
+		return Started{}, err
+	}
 
 	// 1. The request is checked, before anything is looked up.
 	if err := p.check(op); err != nil {

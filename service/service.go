@@ -30,7 +30,8 @@ type Options struct {
 	// Agent makes the agent that answers a run. Its error is the caller's: a model
 	// that does not exist is [event.ErrModelNotFound]. It is asked when a run is
 	// accepted and again when it is driven, maybe by another process, and must give
-	// the same agent for the same request, as far as there is still one.
+	// the same agent for the same request, as far as there is still one. It has to apply the request's Model and
+	// OutputSchema, or refuse them with [event.ErrUnsupported]: the service cannot see whether it did.
 	Agent func(ctx context.Context, r AgentRequest) (*braid.Agent, error)
 	// Directory knows the tenants, with their agents and models; nil means that every tenant is
 	// there, that the server's own agent answers, and that Agent knows every model. The service
@@ -111,6 +112,8 @@ type Service struct {
 	// changes counts what was done to conversations that a run on its way in must know
 	// of, removed those that were deleted.
 	changes, removed atomic.Int64
+	// started is set by Start.
+	started atomic.Bool
 	// unscrubbed says that files may hold what was deleted or redacted.
 	unscrubbed atomic.Bool
 }
@@ -161,11 +164,12 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// Start begins to drive: what was left over first.
+// Start begins to drive: what was left over first. Before, no run is accepted.
 func (s *Service) Start(ctx context.Context) error {
 	if err := s.engine.Start(ctx); err != nil {
 		return err
 	}
+	s.started.Store(true)
 	if s.heads != nil {
 		s.heads.start(ctx)
 	}
@@ -202,13 +206,26 @@ func (s *Service) Drain(ctx context.Context) error {
 	return err
 }
 
-// Ready says why the service cannot do its work: its stores do not answer. nil is that they do.
+// Ready says why the service cannot do its work: it is not started, or its stores do not answer. nil is that they do.
 func (s *Service) Ready(ctx context.Context) error {
+	if err := s.begun("ready"); err != nil {
+		return err
+	}
 	if _, err := s.options.Rows.List(ctx, "", Query{Limit: 1}); err != nil {
 		return err
 	}
 	_, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1)
 	return err
+}
+
+// begun refuses to work before [Service.Start]: a run that nothing drives would be queued for ever.
+func (s *Service) begun(op string) error {
+	if s.started.Load() {
+		return nil
+	}
+	return &event.Error{
+		Op: op, Kind: event.ErrUnavailable, Message: "the service is not started", Hint: "let the program call Start on its service first",
+	}
 }
 
 // Memory is what bounds the bytes that are worked on at once; each door counts its bodies in it.

@@ -566,3 +566,39 @@ func TestNamedConversations(t *testing.T) {
 		}
 	})
 }
+
+// A service that was not started accepts no run that nobody would drive, and says what is missing.
+func TestAServiceThatIsNotStarted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := service.New(service.Options{
+			Journal: &journal.Memory{}, Rows: &service.MemoryRows{},
+			Agent: func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+				return braid.New("assistant", parrot{}), nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.CreateConversation(t.Context(), ann, service.NewConversation{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, runErr := s.StartRun(t.Context(), ann, c.ID, service.RunRequest{Input: "hello"})
+		for _, err := range []error{s.Ready(t.Context()), runErr} {
+			if !errors.Is(err, event.ErrUnavailable) || !strings.Contains(err.Error(), "not started") {
+				t.Errorf("it says %v", err)
+			}
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.StartRun(t.Context(), ann, c.ID, service.RunRequest{Input: "hello"}); err != nil || s.Ready(t.Context()) != nil {
+			t.Errorf("started it says %v", err)
+		}
+		synctest.Wait()
+		if err := s.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -98,7 +98,7 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 		if err := in.noTape(); err != nil {
 			return err
 		}
-		return p.chatFar(ctx, cfg, in, ints)
+		return p.chatFar(ctx, cfg, in, ints, "braid chat --server "+in.flags["server"]+" --continue goes on from here")
 	}
 	tape, model, err := p.openTape(cfg, in)
 	if err != nil {
@@ -152,8 +152,8 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	return tape.end(err, in.on("quiet"))
 }
 
-// chatFar is the command against a server.
-func (p *process) chatFar(ctx context.Context, cfg *config, in *invocation, ints *interrupts) error {
+// chatFar is the command against a server. next says how to go on with the conversation after the chat.
+func (p *process) chatFar(ctx context.Context, cfg *config, in *invocation, ints *interrupts, next string) error {
 	r, err := p.openRemote(ctx, cfg, in)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (p *process) chatFar(ctx context.Context, cfg *config, in *invocation, ints
 	r.show, r.ints, r.ask = c.ui.show, ints, &asker{lines: lines, out: c.ui.asks, look: c.ui.screen}
 	err = c.loop(ctx, lines)
 	if c.turns > 0 && c.ui.screen.terminal && isTerminal(p.stdin) {
-		c.say("(braid chat --server " + cleanLine(in.flags["server"]) + " --continue goes on from here)")
+		c.say("(" + cleanLine(next) + ")")
 	}
 	return err
 }

@@ -173,10 +173,20 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 		"server": h.address(listener), "token-file": filepath.Join(cfg.Data, tokenFile),
 	}}
 	ints := p.watchSignals(2)
-	err = p.chatFar(ctx, cfg, talk, ints)
+	err = p.chatFar(ctx, cfg, talk, ints, afterChat(in))
 	ints.stop()
 	stop()
 	return errors.Join(err, <-served)
+}
+
+// afterChat says how to go on with the conversation once the server has ended with its chat.
+func afterChat(in *invocation) string {
+	folder := ""
+	if dir := in.options["data"]; dir != "" {
+		folder = " --data " + dir
+	}
+	return "this server ends with the chat: braid serve" + folder + ", and in another terminal braid chat" + folder +
+		" --server http://" + defaultAddr + " --continue, go on from here"
 }
 
 // house is what a server holds open.

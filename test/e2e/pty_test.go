@@ -189,6 +189,24 @@ func TestChatOnATerminal(t *testing.T) {
 	}
 }
 
+// A chat whose server ends with it does not send people to that server: it says how to start one.
+func TestServeChatOnATerminal(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "d")
+	tt := onTerminal(t, wide, nil, "serve", "--chat", "--data", data)
+	tt.see("you> ")
+	tt.press("What is 6 times 7?\r")
+	tt.see("42")
+	tt.see("you> ")
+	tt.press(ctrlD)
+	tt.see("this server ends with the chat: braid serve --data")
+	tt.see("--continue")
+	tt.ends(0)
+	if shown := tt.all(); !strings.Contains(shown, "7421") {
+		t.Errorf("it names no address:\n%s", shown)
+	}
+}
+
 // Ctrl-C cancels the run and not the program, in the middle of an answer.
 func TestCtrlCCancelsTheRun(t *testing.T) {
 	t.Parallel()
