@@ -37,6 +37,8 @@ var checks = []struct {
 	{"tools", checkTools},
 	{"scratch", checkScratch},
 	{"data", checkData},
+	{"database", checkDatabase},
+	{"mcp", checkMCP},
 	{"disk", checkDisk},
 	{"clock", checkClock},
 	{"terminal", checkTerminal},

@@ -7,22 +7,30 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service/database"
 )
 
 func doctorCommand() command {
 	return command{
 		name: "doctor", short: "check what is set up, what is broken and what to do next",
-		about: `Every finding that is not fine names the next step. Keys are named, never shown,
-and nothing is sent anywhere beyond this machine. The exit code is 0 unless
-something is broken; then it is that of the first thing that is.`,
+		about: `Every finding that is not fine names the next step. Keys are named, never shown.
+With the options and variables of braid serve the doctor also looks at its database
+(schema, rights, connections, clock), its file of keys, the credentials of its models
+and its MCP servers, and changes none of them. Nothing else is asked beyond this
+machine. The exit code is 0 unless something is broken; then it is that of the first
+thing that is.`,
 		examples: []example{
 			{"braid doctor", "look at everything"},
 			{"braid doctor --model demo:./mine.yaml", "would this model work?"},
+			{`braid doctor --postgres env --mcp mcp.json`, "would braid serve work with these?"},
 			{`braid doctor --json | jq '.findings[] | select(.level!="ok")'`, "for programs"},
 		},
 		options: true,
-		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
-		run:     doctor,
+		flags: append(append(postgresFlags(), connectionFlag), []flagSpec{
+			{name: "secrets", value: "FILE", help: "file with what providers' keys are encrypted with (" + secretsEnv + ")"},
+			{name: "json", help: "write one JSON object"},
+		}...),
+		run: doctor,
 	}
 }
 
@@ -50,8 +58,11 @@ type finding struct {
 // diagnosis is one use of the doctor.
 type diagnosis struct {
 	p    *process
+	in   *invocation
 	cfg  *config
 	errs []error
+	// service is the service's database while it is looked at.
+	service *database.DB
 	// check is the one in progress.
 	check    string
 	findings []finding
@@ -87,7 +98,7 @@ func doctor(ctx context.Context, p *process, in *invocation) error {
 	if err := in.noArguments(); err != nil {
 		return err
 	}
-	d := &diagnosis{p: p}
+	d := &diagnosis{p: p, in: in}
 	d.cfg, d.errs = p.readConfig(in.options, in.flags["config"])
 	for _, c := range checks {
 		d.check = c.name

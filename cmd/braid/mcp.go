@@ -86,6 +86,21 @@ func (m *mcpServers) parts() []braid.Part {
 	return []braid.Part{m.servers.Part()}
 }
 
+// announced tells an agent's runs how the servers are doing whose tools it has. Where it lacks tools, those that are not connected are
+// told, too: the tools may be theirs.
+func (m *mcpServers) announced(tools []braid.Tool, lacks bool) braid.Part {
+	if m == nil {
+		return braid.Parts()
+	}
+	of := make(map[string]bool)
+	for _, t := range tools {
+		if s, ok := t.(interface{ Server() string }); ok {
+			of[s.Server()] = true
+		}
+	}
+	return m.servers.Announce(func(s mcptool.Status) bool { return of[s.Name] || lacks && s.State != mcptool.StateConnected })
+}
+
 // tools are those that the servers offer now.
 func (m *mcpServers) tools() []braid.Tool {
 	if m == nil {

@@ -245,7 +245,9 @@ func (a *agents) given(o *service.AgentOptions, prefer []string) (parts []braid.
 		parts = append(parts, a.mcp.parts()...)
 		works = a.cfg.MCP != ""
 	} else {
-		tools = append(chosen(a.tools, o.Tools), chosen(a.mcp.tools(), o.Tools)...)
+		far := chosen(a.mcp.tools(), o.Tools)
+		tools = append(chosen(a.tools, o.Tools), far...)
+		parts = append(parts, a.mcp.announced(far, lacks(o.Tools, append(skills.Tools(), tools...))))
 	}
 	return append(parts, skills.Part(), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
 }
@@ -258,6 +260,11 @@ func unknownSkill(err error) error {
 		return err
 	}
 	return &event.Error{Kind: event.ErrUnsupported, Message: e.Message, Hint: e.Hint}
+}
+
+// lacks reports whether one of the patterns fits none of the tools.
+func lacks(patterns []string, tools []braid.Tool) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return len(chosen(tools, []string{pattern})) == 0 })
 }
 
 // chosen are the tools whose names fit one of the patterns.

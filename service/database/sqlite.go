@@ -75,6 +75,36 @@ func openSQLite(op, path, mode string) (*DB, error) {
 	return &DB{sql: db}, nil
 }
 
+// ViewSQLite opens a database file that is there, for reading, and changes nothing. The error is [event.ErrUnsupported] for a file of
+// an older version of Braid, which [OpenSQLite] brings up to date, and [event.ErrNewer] for one of a newer version.
+func ViewSQLite(file string) (*DB, error) {
+	const op = "look at the service's database"
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive's letter
+	}
+	query := url.Values{"_pragma": {"busy_timeout(5000)"}, "_dqs": {"0"}, "mode": {"ro"}}
+	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	version, known, err := versionOf(context.Background(), op, db)
+	if err == nil && version < known {
+		err = older(op, int64(version), int64(known))
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, fault(op, err)
+	}
+	return &DB{sql: db}, nil
+}
+
 // sqliteScripts gives the migrations in order. A file's version is how many of
 // them it has seen.
 func sqliteScripts() []string {
@@ -94,22 +124,31 @@ func sqliteScripts() []string {
 	return scripts
 }
 
-// upSQLite changes nothing before it is sure whose file it is.
-func upSQLite(ctx context.Context, op string, db *sql.DB) error {
-	scripts := sqliteScripts()
-	var version, tables int
-	err := db.QueryRowContext(ctx, `SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version`).Scan(&version, &tables)
-	if err != nil {
-		return err
-	}
+// versionOf gives the version of a file's schema and the one that this program knows. It refuses a file of a newer version, and one
+// that is another program's.
+func versionOf(ctx context.Context, op string, db *sql.DB) (version, known int, err error) {
+	known = len(sqliteScripts())
+	var tables int
+	err = db.QueryRowContext(ctx, `SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version`).Scan(&version, &tables)
 	switch {
-	case version > len(scripts):
-		return newer(op, int64(version), int64(len(scripts)))
+	case err != nil:
+	case version > known:
+		err = newer(op, int64(version), int64(known))
 	case version == 0 && tables > 0:
-		return &event.Error{
+		err = &event.Error{
 			Op: op, Kind: event.ErrInvalid, Message: "the file where the service's database should be is another program's",
 			Hint: "choose another data folder",
 		}
+	}
+	return version, known, err
+}
+
+// upSQLite changes nothing before it is sure whose file it is.
+func upSQLite(ctx context.Context, op string, db *sql.DB) error {
+	scripts := sqliteScripts()
+	version, _, err := versionOf(ctx, op, db)
+	if err != nil {
+		return err
 	}
 	for ; version < len(scripts); version++ {
 		tx, err := db.BeginTx(ctx, nil)

@@ -187,6 +187,21 @@ func (s *Servers) Part() braid.Part {
 	return braid.Parts(braid.MoreInstructions(s.Prompt("")), braid.Tools(s.Tools()...), braid.Announce(s.announce))
 }
 
+// Announce gives an agent that has only some of the tools how the servers are doing that wanted reports, for the first event of
+// its runs. wanted must be safe for concurrent use.
+func (s *Servers) Announce(wanted func(Status) bool) braid.Part {
+	return braid.Announce(func() []event.ToolServer {
+		var list []event.ToolServer
+		all := s.announce()
+		for i, status := range s.Status() {
+			if wanted(status) {
+				list = append(list, all[i])
+			}
+		}
+		return list
+	})
+}
+
 func (s *Servers) announce() []event.ToolServer {
 	status := s.Status()
 	list := make([]event.ToolServer, len(status))

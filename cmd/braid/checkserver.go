@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/secret/keyset"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// This file is what the doctor looks at for braid serve: the database, the file of keys, the credentials of models and the MCP
+// servers. It changes none of them.
+
+const (
+	// databaseTime bounds the checks of a database, mcpTime those of MCP servers.
+	databaseTime = 15 * time.Second
+	mcpTime      = 15 * time.Second
+	// mostSkew is how far the database's clock may be from this machine's.
+	mostSkew = 5 * time.Second
+)
+
+// checkDatabase looks at the database that a server would use.
+func checkDatabase(ctx context.Context, d *diagnosis) {
+	ctx, stop := context.WithTimeout(ctx, databaseTime)
+	defer stop()
+	address, err := d.p.postgresAddress(d.in, true)
+	switch {
+	case err != nil:
+		d.brokenBy(err, "")
+	case address.Empty():
+		d.lookAtFile()
+	default:
+		d.lookAtPostgres(ctx, address.Reveal())
+	}
+	if d.service != nil {
+		d.lookAtSecrets(ctx, !address.Empty())
+		d.lookAtCredentials(ctx)
+		_ = d.service.Close() // it was only read
+	}
+}
+
+// lookAtFile looks at the service's own file in the data folder. The check of the data folder looks at the journal beside it.
+func (d *diagnosis) lookAtFile() {
+	if d.cfg.Data == "" {
+		d.ok("no database is named; braid serve needs a data folder or --postgres")
+		return
+	}
+	file := filepath.Join(d.cfg.Data, serviceFile)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		d.ok("no database is named, and no server has worked in the data folder yet")
+		return
+	}
+	if err := checkPrivate(d.cfg.Data); err != nil {
+		d.brokenBy(err, "")
+	}
+	if err := checkJournal(d.cfg.Data); err != nil {
+		d.brokenBy(err, "")
+	}
+	db, err := database.ViewSQLite(file)
+	if err != nil {
+		d.brokenBy(storeError(err), "restore a backup of the folder")
+		return
+	}
+	d.service = db
+	d.ok("%s is readable and its schema is up to date", file)
+}
+
+// lookAtPostgres looks at a PostgreSQL database as the role that servers log in as.
+func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
+	forJournal, forService, err := d.p.connections(d.in, url)
+	if err != nil {
+		d.brokenBy(err, "")
+		return
+	}
+	journal, err := postgres.Open(ctx, postgres.Options{URL: url, Connections: 1})
+	if err != nil {
+		d.brokenBy(postgresError(err), "check the address and whether the database is up")
+		return
+	}
+	defer journal.Close()
+	if d.service, err = database.OpenPostgres(ctx, database.PostgresOptions{URL: url, Connections: 1}); err != nil {
+		d.service = nil
+		d.brokenBy(postgresError(err), "")
+		return
+	}
+	asked := d.p.now()
+	server, err := journal.Server(ctx)
+	if err != nil {
+		d.brokenBy(postgresError(err), "")
+		return
+	}
+	d.ok("PostgreSQL %s answers; both schemas are up to date, and row-level security binds the role", server.Version)
+	d.lookAtConnections(&server, forJournal+forService)
+	// The server read its clock between the two moments.
+	answered := d.p.now()
+	ahead, behind := server.Now.Sub(answered), asked.Sub(server.Now)
+	if skew := max(ahead, behind); skew > mostSkew {
+		which := "behind"
+		if ahead > behind {
+			which = "ahead of"
+		}
+		d.warn("set both clocks by NTP: keys and quotas end by this machine's clock, leases by the database's",
+			"the database's clock is %s %s this machine's", short(skew), which)
+	}
+}
+
+// lookAtConnections compares the connections that are left with those that one server takes.
+func (d *diagnosis) lookAtConnections(server *postgres.Server, wanted int) {
+	left := server.Most - server.Reserved - server.Used
+	const next = "raise max_connections of the database, or lower --postgres-connections of each server"
+	switch {
+	case left < wanted:
+		d.warn(next, "the database has %d of %d connections left, and a server takes up to %d", max(left, 0), server.Most-server.Reserved, wanted)
+	default:
+		d.ok("%d of %d connections are left; a server takes up to %d", left, server.Most-server.Reserved, wanted)
+	}
+}
+
+// lookAtSecrets looks whether the file of keys opens what the database holds.
+func (d *diagnosis) lookAtSecrets(ctx context.Context, shared bool) {
+	file, named := d.in.flags["secrets"], true
+	if file == "" {
+		file = d.p.getenv(secretsEnv)
+	}
+	if file == "" && shared {
+		d.lookIfOpens(ctx, nil, "")
+		return
+	}
+	if file == "" {
+		file, named = filepath.Join(d.cfg.Data, secretsFile), false
+	}
+	keys, err := keyset.Load(file)
+	switch {
+	case errors.Is(err, event.ErrNotFound) && !named:
+		d.lookIfOpens(ctx, nil, "")
+	case err != nil:
+		d.brokenBy(err, "check --secrets or "+secretsEnv)
+	default:
+		d.lookIfOpens(ctx, keys, file)
+	}
+}
+
+// lookIfOpens decrypts one stored secret, if there is any. file is empty where there are no keys.
+func (d *diagnosis) lookIfOpens(ctx context.Context, keys directory.Sealer, file string) {
+	people := directory.New(directory.Options{Database: d.service, Keys: keys})
+	defer people.Close()
+	switch err := people.CheckSecrets(ctx); {
+	case err != nil:
+		d.brokenBy(err, "")
+	case file == "":
+		d.ok("there is no file of keys, and nothing is stored that needs one")
+	default:
+		d.ok("the file of keys opens what is stored: %s", file)
+	}
+}
+
+// lookAtCredentials looks whether the variables are set that models of the directory are asked with.
+func (d *diagnosis) lookAtCredentials(ctx context.Context) {
+	people := directory.New(directory.Options{Database: d.service, Environment: d.p.getenv})
+	defer people.Close()
+	tenants, _, err := people.ListTenants(ctx, directory.Query{Limit: directory.MostPage})
+	if err != nil {
+		d.brokenBy(err, "")
+		return
+	}
+	lacking := 0
+	for _, owner := range append([]directory.Tenant{{}}, tenants...) {
+		models, _, err := people.ListModels(ctx, owner.ID, directory.Query{Status: directory.Active, Limit: directory.MostPage})
+		if err != nil {
+			d.brokenBy(err, "")
+			return
+		}
+		for i := range models {
+			name := models[i].Credential.Env
+			if name == "" || d.p.getenv(name) != "" {
+				continue
+			}
+			lacking++
+			whose := "that all tenants share"
+			if owner.ID != "" {
+				whose = "of the tenant " + owner.ID
+			}
+			d.warn("set it where braid serve is started, or give the model another credential",
+				"the model %s %s needs the variable %s, which is not set", models[i].ID, whose, name)
+		}
+	}
+	if lacking == 0 {
+		d.ok("the credentials of the directory's models are set")
+	}
+}
+
+// checkMCP reaches the MCP servers of the configuration, lists their tools and lets them go.
+func checkMCP(ctx context.Context, d *diagnosis) {
+	if d.cfg.MCP == "" {
+		d.ok("no MCP servers are configured")
+		return
+	}
+	configs, err := d.p.readMCP(&d.cfg.settings)
+	if err != nil {
+		d.brokenBy(err, "correct the file of --mcp")
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, mcpTime)
+	defer stop()
+	servers, err := mcptool.Reach(ctx, mcptool.Options{Commands: true, ClientVersion: readBuild().Version}, configs...)
+	if err != nil {
+		d.brokenBy(err, "correct the file of --mcp")
+		return
+	}
+	defer servers.Close()
+	for _, s := range servers.Status() {
+		if s.Err != nil {
+			message, hint := describe(s.Err)
+			if hint == "" {
+				hint = "start it, or take it out of the file of --mcp"
+			}
+			d.broken(kindOf(s.Err), hint, "the MCP server %s cannot be used: %s", s.Name, message)
+			continue
+		}
+		d.ok("the MCP server %s offers %d tools", s.Name, s.Tools)
+		d.lookAtSkipped(&s)
+	}
+}
+
+// mostSkipped bounds how many skipped tools of one server are named.
+const mostSkipped = 5
+
+func (d *diagnosis) lookAtSkipped(s *mcptool.Status) {
+	for i, skipped := range s.Skipped {
+		if i == mostSkipped {
+			d.warn("look at the server's list of tools", "%d more tools of the MCP server %s are left out", len(s.Skipped)-i, s.Name)
+			return
+		}
+		what := "the tool " + skipped.Tool
+		if strings.TrimSpace(skipped.Tool) == "" {
+			what = "the rest of the tools"
+		}
+		d.warn("correct it in the server, or go without it", "%s of the MCP server %s is left out: %s", what, s.Name, skipped.Why)
+	}
+}
