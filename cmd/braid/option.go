@@ -13,6 +13,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service/directory"
@@ -43,6 +44,7 @@ type settings struct {
 	FailedRuns    string
 	RefusedEvery  time.Duration
 	MetricTenants int
+	Lease         time.Duration
 
 	TenantRequests      int64
 	TenantConversations int64
@@ -209,6 +211,11 @@ var options = []option{
 	{
 		name: "tenant_agents", value: "N", def: strconv.Itoa(directory.DefaultAgents), help: "most agents of one tenant; 0 is no limit",
 		set: func(s *settings, v string) error { return parseCount(&s.TenantAgents, v) },
+	},
+	{
+		name: "lease", value: "TIME", def: journal.DefaultTerm.String(),
+		help: "time after which other servers take the runs of one that died, from 3s to 10m; with PostgreSQL",
+		set:  parseLease,
 	},
 	{
 		name: "metric_tenants", value: "N", def: strconv.Itoa(server.DefaultMetricTenants),
@@ -407,6 +414,17 @@ func parseTime(v string) (time.Duration, error) {
 		return 0, errors.New("is no time such as 90s or 5m")
 	}
 	return d, nil
+}
+
+// parseLease reads how long leases last. Shorter ones end while a slow database answers, longer ones leave runs lying.
+func parseLease(s *settings, v string) error {
+	const least, most = 3 * time.Second, 10 * time.Minute
+	d, err := time.ParseDuration(v)
+	if err != nil || d < least || d > most {
+		return errors.New("is no time from 3s to 10m")
+	}
+	s.Lease = d
+	return nil
 }
 
 func parseCount[N int | int64](n *N, v string) error {

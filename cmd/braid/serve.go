@@ -78,7 +78,7 @@ GET /openapi.json describes the API.`,
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 			"skills",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
-			"tenant_requests", "tenant_conversations", "tenant_agents", "metric_tenants",
+			"tenant_requests", "tenant_conversations", "tenant_agents", "metric_tenants", "lease",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
 			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},

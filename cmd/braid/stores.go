@@ -115,7 +115,7 @@ func (s *stores) openShared(ctx context.Context, p *process, cfg *config, in *in
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil { // for the token, and files of conversations
 		return storeError(&event.Error{Kind: event.ErrPermission, Message: "the data folder cannot be made", Err: err})
 	}
-	far, err := postgres.Open(ctx, postgres.Options{URL: url, Connections: forJournal})
+	far, err := postgres.Open(ctx, postgres.Options{URL: url, Connections: forJournal, Term: cfg.Lease})
 	if err != nil {
 		return postgresError(err)
 	}

@@ -13,3 +13,6 @@ func Words(code string) (kind, message, hint string) {
 	w := words(code)
 	return string(w.kind), w.message, w.hint
 }
+
+// WithRoom calls do again while the database has no connection left.
+func WithRoom(ctx context.Context, do func() error) error { return withRoom(ctx, do) }

@@ -120,7 +120,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.term <= 0 {
 		s.term = journal.DefaultTerm
 	}
-	if err := s.inspect(ctx, op, o.schema()); err != nil {
+	if err := withRoom(ctx, func() error { return s.inspect(ctx, op, o.schema()) }); err != nil {
 		pool.Close()
 		return nil, fault(op, err)
 	}

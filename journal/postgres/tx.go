@@ -147,7 +147,11 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 
 // once tries. again says that nothing was done and that another try may help.
 func (s *Store) once(ctx context.Context, op string, who scope, body func(x *tx) error) (again bool, err error) {
-	conn, err := s.pool.Acquire(ctx)
+	var conn *pgxpool.Conn
+	err = withRoom(ctx, func() (err error) {
+		conn, err = s.pool.Acquire(ctx)
+		return err
+	})
 	if err != nil {
 		return false, err
 	}

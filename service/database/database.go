@@ -83,7 +83,11 @@ func (db *DB) ReadKey(ctx context.Context, op, id string, body func(tx *Tx) erro
 
 func (db *DB) transact(ctx context.Context, op string, who scope, look bool, body func(tx *Tx) error) error {
 	for n := 1; ; n++ {
-		committing, err := db.once(ctx, who, look, body)
+		committing := false
+		err := withRoom(ctx, func() (err error) {
+			committing, err = db.once(ctx, who, look, body)
+			return err
+		})
 		if err == nil {
 			return nil
 		}

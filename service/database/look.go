@@ -16,7 +16,7 @@ func (db *DB) Look(ctx context.Context, op, tenant, statement string, args []any
 		return db.Read(ctx, op, tenant, func(tx *Tx) error { return tx.List(statement, args, each) })
 	}
 	for n := 1; ; n++ {
-		err := db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, each)
+		err := withRoom(ctx, func() error { return db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, each) })
 		if err == nil {
 			return nil
 		}

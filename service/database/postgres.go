@@ -120,7 +120,7 @@ func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := inspect(ctx, op, db, o.schema()); err != nil {
+	if err := withRoom(ctx, func() error { return inspect(ctx, op, db, o.schema()) }); err != nil {
 		_ = db.Close()
 		return nil, fault(op, err)
 	}
