@@ -120,7 +120,7 @@ func TestDoctorLooksAtAServer(t *testing.T) {
 		{name: "credentials that are set", env: map[string]string{"ACME_KEY": "x"}, check: "database", level: levelOK, text: "credentials of the directory's models are set"},
 		{name: "a variable that is not set", check: "database", level: levelWarning, text: "the model named of the tenant acme needs the variable ACME_KEY"},
 		{
-			name: "no keys", file: secretsFile, spoil: func(t *testing.T, file string) { _ = os.Remove(file) },
+			name: "no keys", file: secretsFile, spoil: func(_ *testing.T, file string) { _ = os.Remove(file) },
 			check: "database", level: levelBroken, text: "encrypted with another file of keys", kind: event.ErrInvalid,
 		},
 		{
@@ -159,7 +159,7 @@ func TestDoctorLooksAtAServer(t *testing.T) {
 			check: "database", level: levelBroken, text: "", kind: event.ErrInvalid,
 		},
 		{
-			name: "a lost journal", file: journalFile, spoil: func(t *testing.T, file string) {
+			name: "a lost journal", file: journalFile, spoil: func(_ *testing.T, file string) {
 				for _, suffix := range []string{"", "-wal", "-shm"} {
 					_ = os.Remove(file + suffix)
 				}

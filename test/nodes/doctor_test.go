@@ -9,7 +9,7 @@ import (
 )
 
 // braid doctor says of a database what keeps a server from it, and changes nothing there.
-func TestDoctorLooksAtPostgres(t *testing.T) {
+func TestDoctorLooksAtPostgres(t *testing.T) { //nolint:paralleltest // its processes come one after the other
 	pg := needed(t)
 	for _, c := range []struct {
 		name string
