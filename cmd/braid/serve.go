@@ -254,7 +254,8 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	people := directory.New(directory.Options{
-		Database: h.stores.database, Keys: keys, Environment: p.getenv, References: h.references(p), RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
+		Database: h.stores.database, Keys: keys, Environment: p.getenv, References: h.references(p),
+		RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
 	})
 	h.undo, h.people = append(h.undo, people.Close), people
 	// The one that the printed token is of, and that the command's own conversations are.
