@@ -240,7 +240,7 @@ func leaseLost(op string) error {
 // damaged is for a row that the database can read and this package cannot.
 func damaged(op, what string, cause error) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInternal, Err: cause, Message: "the journal is damaged: " + what,
+		Op: op, Kind: event.ErrInternal, Code: "STORAGE_DAMAGED", Err: cause, Message: "the journal is damaged: " + what,
 		Hint: "restore a backup; other conversations are not concerned",
 	}
 }

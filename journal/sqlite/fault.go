@@ -69,7 +69,7 @@ func fault(op string, err error) error {
 	case codeIO:
 		e.Message, e.Hint = "the disk gave an error", "check the disk and its quota, then try again"
 	case codeCorrupt:
-		e.Kind, e.Message, e.Hint = event.ErrInternal, damagedMessage, damagedHint
+		e.Kind, e.Code, e.Message, e.Hint = event.ErrInternal, "STORAGE_DAMAGED", damagedMessage, damagedHint
 	case codeNotADB:
 		e.Kind, e.Message = event.ErrInvalid, "the file where the journal should be is not a journal"
 		e.Hint = "choose another folder for the data, or restore a backup"
@@ -149,7 +149,7 @@ func leaseLost(op string) error {
 // wrote to the file by hand, or the disk did.
 func damaged(op, what string, cause error) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrInternal, Err: cause, Message: "the journal is damaged: " + what,
+		Op: op, Kind: event.ErrInternal, Code: "STORAGE_DAMAGED", Err: cause, Message: "the journal is damaged: " + what,
 		Hint: "restore a backup; other conversations are not concerned",
 	}
 }

@@ -76,7 +76,8 @@ func sayingOfSQLite(e *event.Error, code int) {
 	case sqliteBusy:
 		e.Message, e.Hint = "another program holds the service's database", "close that program, then try again"
 	case sqliteCorrupt:
-		e.Kind, e.Message, e.Hint = event.ErrInternal, "the service's database is damaged", "keep a copy of it, then restore a backup"
+		e.Kind, e.Code = event.ErrInternal, "STORAGE_DAMAGED"
+		e.Message, e.Hint = "the service's database is damaged", "keep a copy of it, then restore a backup"
 	}
 }
 

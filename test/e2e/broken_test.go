@@ -4,11 +4,13 @@ import (
 	"compress/gzip"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -253,5 +255,31 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A server says of a damaged conversation that it is damaged, and others go on.
+func TestADamagedConversationOfAServer(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	s := startServer(t, p.data)
+	talk := func() string {
+		id, _ := s.json(201, "POST", "/v1/conversations", `{}`)["id"].(string)
+		s.json(200, "POST", "/v1/conversations/"+id+"/runs", `{"user_input":"What is 6 times 7?"}`, "Accept", "application/json")
+		return "/v1/conversations/" + id
+	}
+	harmed, healthy := talk(), talk()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.wait()
+	p.spoil("UPDATE log SET events = x'00ff00ff' WHERE conversation = (SELECT key FROM conversation WHERE id = '" + filepath.Base(harmed) + "')")
+	s = startServer(t, p.data)
+	e, _ := s.json(500, "GET", harmed+"/events", "")["error"].(map[string]any)
+	if e["code"] != "STORAGE_DAMAGED" || e["hint"] == nil || strings.Contains(fmt.Sprint(e), "journal") {
+		t.Errorf("the events of a damaged conversation: %v", e)
+	}
+	if list := s.json(200, "GET", healthy+"/events", ""); len(list) == 0 {
+		t.Error("a healthy conversation has no events")
 	}
 }

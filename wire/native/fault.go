@@ -65,6 +65,11 @@ const (
 	CodeQuotaBytes         = "QUOTA_BYTES"
 	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
 	CodeReferenceUnknown   = "REFERENCE_UNKNOWN"
+
+	CodeTooManyBytes         = "TOO_MANY_BYTES"
+	CodeServerBusy           = "SERVER_BUSY"
+	CodeConversationTooLarge = "CONVERSATION_TOO_LARGE"
+	CodeStorageDamaged       = "STORAGE_DAMAGED"
 )
 
 // CodeInfo is what a code means.
@@ -108,6 +113,10 @@ var codes = [...]CodeInfo{
 	{CodeQuotaBytes, event.ErrQuota, 429},
 	{CodeRunNotRetryable, event.ErrConflict, 409},
 	{CodeReferenceUnknown, event.ErrInvalid, 422},
+	{CodeTooManyBytes, event.ErrQuota, 429},
+	{CodeServerBusy, event.ErrUnavailable, 503},
+	{CodeConversationTooLarge, event.ErrTooLarge, 413},
+	{CodeStorageDamaged, event.ErrInternal, 500},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.
@@ -136,13 +145,17 @@ func lookUp(code string) (info CodeInfo, own, ok bool) {
 }
 
 // ErrorOf is what the wire says of err, and the HTTP status for where nothing has
-// been sent yet. Of an internal error it says no more than that it is one.
+// been sent yet. Of an internal error it says no more than that it is one, or that what is stored is damaged.
 func ErrorOf(err error) (Error, int) {
 	kind := event.KindOf(err)
 	info := kind.Info()
 	out, status := Error{Code: info.Code, Message: info.Meaning}, info.HTTP
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok || info.Kind == event.ErrInternal {
+		if ok && e.Code == CodeStorageDamaged {
+			out.Code, out.Message = e.Code, "what the server has stored of this is damaged"
+			out.Hint = "Ask the server's operator to restore a backup. Other conversations are not affected."
+		}
 		return out, status
 	}
 	if e.Message != "" {

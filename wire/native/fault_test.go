@@ -3,6 +3,7 @@ package native_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,12 @@ func TestErrors(t *testing.T) {
 		if !errors.Is(back, c.Kind) || back.Code != c.Code {
 			t.Errorf("%s of kind %s comes back as %+v", c.Code, c.Kind, back)
 		}
+		if strings.Contains(out.Message+out.Hint, "it happened") && c.Kind == event.ErrInternal {
+			t.Errorf("an internal error tells of the inside: %+v", out)
+		}
+		if c.Code == native.CodeStorageDamaged {
+			continue
+		}
 		if c.Kind == event.ErrInternal {
 			if out.Message != event.ErrInternal.Info().Meaning || out.Hint != "" {
 				t.Errorf("an internal error says %+v", out)
@@ -48,6 +55,11 @@ func TestErrors(t *testing.T) {
 		"a kind alone":                {event.ErrLocked, "CONVERSATION_LOCKED", 409},
 		"no error of ours":            {errors.New("a secret"), "INTERNAL_ERROR", 500},
 		"a kind that nobody knows":    {&event.Error{Kind: "new", Message: "a secret"}, "INTERNAL_ERROR", 500},
+		"a damaged journal":           {&event.Error{Kind: event.ErrInternal, Code: native.CodeStorageDamaged, Message: "a secret"}, "STORAGE_DAMAGED", 500},
+		"an internal error's code":    {&event.Error{Kind: event.ErrInternal, Code: native.CodeRunNotFound, Message: "a secret"}, "INTERNAL_ERROR", 500},
+		"too many bytes":              {&event.Error{Kind: event.ErrQuota, Code: native.CodeTooManyBytes}, "TOO_MANY_BYTES", 429},
+		"a busy server":               {&event.Error{Kind: event.ErrUnavailable, Code: native.CodeServerBusy}, "SERVER_BUSY", 503},
+		"a large conversation":        {&event.Error{Kind: event.ErrTooLarge, Code: native.CodeConversationTooLarge}, "CONVERSATION_TOO_LARGE", 413},
 		"a code that the issue names": {&event.Error{Kind: event.ErrNotFound, Code: native.CodeConversationNotFound}, "CONVERSATION_NOT_FOUND", 404},
 	} {
 		out, status := native.ErrorOf(c.err)
