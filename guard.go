@@ -64,6 +64,17 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 	})
 }
 
+// GuardsOf adds the guardrails of another agent, those that it has now: for an agent that works on what that one has said,
+// such as one that sums it up. A nil agent has none.
+func GuardsOf(of *Agent) Part {
+	return partFunc(func(a *Agent) error {
+		if of != nil {
+			a.guards = append(a.guards, of.guards...)
+		}
+		return nil
+	})
+}
+
 type guard struct {
 	name   string
 	check  func(ctx context.Context, text string) (string, error)

@@ -234,3 +234,37 @@ func TestAGuardrailThatFails(t *testing.T) {
 		}
 	}
 }
+
+// A summary that a model makes of a conversation passes the guardrails at output, and so does one of a hook.
+func TestSummariesPassGuardrails(t *testing.T) {
+	t.Parallel()
+	for _, hook := range []bool{false, true} {
+		turn := int64(0)
+		parts := []braid.Part{
+			braid.Manage(braid.Management{By: braid.Summarize{Recent: 2}}),
+			braid.Guard("numbers", func(_ context.Context, text string) (string, error) {
+				return strings.ReplaceAll(text, "numbers", "[hidden]"), nil
+			}, braid.GuardOutput),
+		}
+		if hook {
+			parts = append(parts, braid.On(func(_ context.Context, e *braid.AfterCompaction) error {
+				e.Summary = text("They talked about numbers.")
+				return nil
+			}))
+		}
+		a := braid.New("a", summariser(1000, func(int) int64 { turn += 100; return turn }), parts...)
+		conv := chat(t, a, 9)
+		if got := compactions(logOfConversation(t, conv)); got == "" {
+			t.Fatal("nothing was summed up")
+		}
+		for _, e := range logOfConversation(t, conv) {
+			raw, err := event.AppendJSON(nil, e)
+			if err != nil || strings.Contains(string(raw), "numbers") && e.Body.Kind() != "redacted" {
+				t.Errorf("hook %v: the log holds %s: %v", hook, raw, err)
+			}
+		}
+		if messages, err := conv.Messages(t.Context()); err != nil || !strings.Contains(brief(messages), "[hidden]") {
+			t.Errorf("hook %v: the model sees %s: %v", hook, brief(messages), err)
+		}
+	}
+}

@@ -81,12 +81,49 @@ func (d *driver) tellBegin() (words string) {
 	for i := 0; err == nil && i < len(e.Input); i++ {
 		err = fitMessage(&event.AssistantMessage{Content: e.Input[i].Content})
 	}
+	if err == nil {
+		err = paired(e.Input)
+	}
 	if err != nil {
 		d.broke(err)
 		return ""
 	}
 	d.row.Input = e.Input
 	return e.Cancel
+}
+
+// paired refuses a hook's input with a user's message that calls a tool, or with a result for a call that the message before it
+// does not make: no provider takes it. A call without a result gets one in the fold.
+func paired(in []event.Message) error {
+	var open []*event.ToolCall
+	for i, m := range in {
+		for _, b := range m.Content {
+			problem := ""
+			switch b := b.(type) {
+			case *event.ToolCall:
+				if m.Role == event.RoleUser {
+					problem = " is the user's and calls the tool " + quote(b.Name)
+				}
+			case *event.ToolResult:
+				n := len(open)
+				open = slices.DeleteFunc(open, func(c *event.ToolCall) bool { return c.ID == b.Call })
+				if m.Role != event.RoleUser || len(open) != n-1 {
+					problem = " has a result for a call that the message before it does not make"
+				}
+			}
+			if problem != "" {
+				return &event.Error{
+					Op: "run", Kind: event.ErrInvalid, Message: "a hook before the run gave an input whose message " + itoa(i) + problem,
+					Hint: "put each tool result into the message after its call",
+				}
+			}
+		}
+		open = nil
+		if m.Role == event.RoleAssistant {
+			open = slices.Clone(m.Calls())
+		}
+	}
+	return nil
 }
 
 // reply answers in the root agent's place, with a model step that costs nothing.

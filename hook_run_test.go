@@ -44,6 +44,38 @@ func TestHooksAroundARun(t *testing.T) {
 		}), "gomore", false, 1},
 		{"less input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = text("less"); return nil }), "less", false, 1},
 		{"bad input", before(func(e *braid.BeforeRun) error { e.Input[0].Content = []event.Block{nil}; return nil }), "is nil", true, 0},
+		{"a result that nobody asked for", before(func(e *braid.BeforeRun) error {
+			e.Input = append([]event.Message{{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "c1", Name: "look"}}}}, e.Input...)
+			return nil
+		}), "does not make", true, 0},
+		{"two results of one call", before(func(e *braid.BeforeRun) error {
+			e.Input = []event.Message{
+				{Role: event.RoleUser, Content: text("look")},
+				{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}},
+				{Role: event.RoleUser, Content: []event.Block{&event.ToolResult{Call: "c1", Content: text("a")}, &event.ToolResult{Call: "c1", Content: text("b")}}},
+			}
+			return nil
+		}), "does not make", true, 0},
+		{"a call of the user's", before(func(e *braid.BeforeRun) error {
+			e.Input[0].Content = []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}
+			return nil
+		}), "is the user's", true, 0},
+		{"a call and its result", before(func(e *braid.BeforeRun) error {
+			e.Input = []event.Message{
+				{Role: event.RoleUser, Content: text("look")},
+				{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}},
+				{Role: event.RoleUser, Content: append([]event.Block{&event.ToolResult{Call: "c1", Content: text("seen")}}, text("and now?")...)},
+			}
+			return nil
+		}), "and now?", false, 1},
+		{"a call without a result", before(func(e *braid.BeforeRun) error {
+			e.Input = []event.Message{
+				{Role: event.RoleUser, Content: text("look")},
+				{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "c1", Name: "look"}}},
+				{Role: event.RoleUser, Content: text("and now?")},
+			}
+			return nil
+		}), "and now?", false, 1},
 		{"cancel", before(func(e *braid.BeforeRun) error { e.Cancel = "closed today"; return nil }), "closed today", false, 0},
 		{"fail before", before(func(*braid.BeforeRun) error { return errors.New("no") }), "no", true, 0},
 		{"panic before", before(func(*braid.BeforeRun) error { panic("oh") }), "a hook panicked", true, 0},

@@ -147,7 +147,7 @@ func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *br
 		return "", err
 	}
 	asked := braid.New("title", model,
-		braid.Instructions(titlePrompt),
+		braid.Instructions(titlePrompt), braid.GuardsOf(agent), // people see the title as they see an answer
 		braid.Limit(braid.Limits{Cycles: 1}), braid.Retries(braid.Retry{Attempts: 2, Base: time.Second, Max: 5 * time.Second}),
 	)
 	r, err := asked.Run(ctx, "<person>\n"+said+"\n</person>\n<answer>\n"+answer+"\n</answer>", braid.WithSecrets(x.secrets()))

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"strings"
 	"testing"
@@ -300,5 +301,42 @@ func TestTitlesOfModels(t *testing.T) {
 		if got != want || uniseg.GraphemeClusterCount(got) > 50 {
 			t.Errorf("%.80q becomes %q, want %q", said, got, want)
 		}
+	}
+}
+
+// A title that a model gives passes the guardrails of the conversation's agent: people see it. One that cannot pass is not
+// kept, and the first words are.
+func TestTitlesPassGuardrails(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := []string{}
+			d := people(t)
+			addModel(t, d, directory.Model{ID: "small", Provider: "demo", Name: "tour", Aliases: []string{"haiku"}})
+			h := tenants(t, d, func(o *service.Options) {
+				o.OpenModel = func(context.Context, string, *service.OwnModel) (braid.Model, error) {
+					return namer{title: "Card 4111 of Ann", info: braid.ModelInfo{Name: "test:light"}, asked: &asked}, nil
+				}
+				agent := o.Agent
+				o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+					a, err := agent(ctx, r)
+					return a.Use(braid.Guard("cards", func(_ context.Context, text string) (string, error) {
+						if broken && strings.Contains(text, "4111") {
+							return "", errors.New("the guardrail cannot be reached")
+						}
+						return strings.ReplaceAll(text, "4111", "[card]"), nil
+					})), err
+				}
+			})
+			conv := h.conversation(t)
+			h.say(t, conv, "hello there")
+			want := "Card [card] of Ann"
+			if broken {
+				want = "hello there"
+			}
+			if got := h.title(t, conv); got != want || len(asked) == 0 {
+				t.Errorf("the title is %q, want %q; the model was asked %d times", got, want, len(asked))
+			}
+		})
 	}
 }
