@@ -29,7 +29,9 @@ func (c *testCase) continued(log []*event.Event, run string) error {
 		w := c.world()
 		result, err := w.play(deadlineless, conv, plan, nil)
 		log = conv.logged()
-		fail := func(format string, args ...any) error { return fmt.Errorf(format+"\n%s", append(args, showLog(log))...) }
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf(format+"\n%s", append(args, showLog(log))...)
+		}
 		if err := c.settled("the continuing run", conv, result, err); err != nil {
 			return fail("%w", err)
 		}
