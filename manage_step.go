@@ -298,7 +298,7 @@ func (d *driver) summarise(w *work) {
 			sum.err = endedGoroutine("model "+w.info.Name, "the model or a hook after it")
 		}
 	}()
-	runModel(w.within(d.ctx), w, &assembler{}, func(event.Body) bool { return d.ctx.Err() == nil })
+	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
 	d.siftAnswer(w.within(d.ctx), w, guards)
 	failpoint.Hit("compaction/summed")

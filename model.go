@@ -100,6 +100,9 @@ type ModelRequest struct {
 	Options ModelOptions
 }
 
+// Tokens estimates how many tokens the model reads.
+func (r *ModelRequest) Tokens() int64 { return r.tokens() }
+
 // ModelOptions are the settings that providers share. Zero values leave a
 // setting to the provider.
 type ModelOptions struct {

@@ -64,10 +64,10 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 		send = hushed(send)
 	}
 	if d.mask == nil {
-		runModel(ctx, w, a, send)
+		runModel(ctx, w, a, d.work.Models, send)
 	} else {
 		v := veil{mask: d.mask, send: send}
-		runModel(ctx, w, a, v.pass)
+		runModel(ctx, w, a, d.work.Models, v.pass)
 		w.lift(&v, a)
 	}
 	d.siftAnswer(ctx, w, guards)

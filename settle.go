@@ -179,7 +179,8 @@ func (d *driver) settleModel(w *work) {
 		failed.Outcome = event.OutcomeCancelled
 	case next != nil:
 		failed.RetryAt, failed.Fallback = d.now, next.Info().Name
-	case failed.Err.Kind.Info().Retry && failed.Err.Kind != event.ErrTimeout && w.scope.model.tries < retry.Attempts:
+	case failed.Err.Kind == event.ErrTimeout, failed.Err.Kind == event.ErrQuota: // it would be so again
+	case failed.Err.Kind.Info().Retry && w.scope.model.tries < retry.Attempts:
 		failed.RetryAt = d.now.Add(retry.wait(w.scope.model.tries, failed.Err.RetryAfter))
 	}
 	if w.scope.depth == 0 {

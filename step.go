@@ -326,8 +326,8 @@ func (w *work) callID(i int) string {
 
 // runModel calls the model once and puts its answer together; the end is left in
 // w. Each live body goes to send, which says whether to go on. A panic of the model is its
-// end; one of send is the reader's, and goes on.
-func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) bool) {
+// end; one of send is the reader's, and goes on. instead is [Work.Models].
+func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Model, send func(event.Body) bool) {
 	end := w.answer
 	a.begin(w.begun, w.agent.limits.ArgBytes)
 	defer func() {
@@ -340,8 +340,11 @@ func runModel(ctx context.Context, w *work, a *assembler, send func(event.Body) 
 			end.heard(a)
 		}
 	}()
-	stopped := false
-	for chunk, err := range w.model.Stream(ctx, w.request) {
+	stopped, model := false, w.model
+	if instead != nil {
+		model = instead(model)
+	}
+	for chunk, err := range model.Stream(ctx, w.request) {
 		if err != nil {
 			end.err = sound(err)
 			break

@@ -27,6 +27,10 @@ type Work struct {
 	Secrets map[string]secret.Secret
 	// Shown are the names of those Secrets that are none: tools read them, and nobody hides them.
 	Shown []string
+	// Models gives what is called in place of a model, for what an engine does around every call of the run; those of
+	// sub-agents and for summaries, too. Nothing but Stream of what it gives is called, which must keep the promises of
+	// the model's own. nil changes nothing.
+	Models func(Model) Model
 }
 
 // Drive drives a run that was admitted, in whatever state it is, under a lease of its

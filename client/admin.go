@@ -50,12 +50,18 @@ type Quota struct {
 	QueuedRuns        *int64 `json:"queued_runs,omitempty"`
 	Conversations     *int64 `json:"conversations,omitempty"`
 	Agents            *int64 `json:"agents,omitempty"`
+	// TokensPerDay and CostPerDayUSD are of a day in UTC; the latter is a decimal of dollars, such as "2.50".
+	TokensPerDay  *int64  `json:"tokens_per_day,omitempty"`
+	CostPerDayUSD *string `json:"cost_per_day_usd,omitempty"`
 }
 
 // Use is how much of its quota a tenant uses.
 type Use struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
+	// TokensToday and CostTodayUSD are of the day that it is in UTC.
+	TokensToday  int64  `json:"tokens_today"`
+	CostTodayUSD string `json:"cost_today_usd"`
 }
 
 // TenantSpec is what is said of a tenant. Only the operator says Status, Limits, Quota, Policy and

@@ -63,7 +63,7 @@ func NewMetrics(version string) *Metrics {
 			Name: "braid_runs_poisoned_total", Help: "Runs that were ended because the processes that drove them died again and again.",
 		}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "braid_refusals_total", Help: "Requests that were refused because of a bound, by the bound.",
+			Name: "braid_refusals_total", Help: "Requests that were refused, and runs that were ended, because of a bound, by the bound.",
 		}, []string{"limit"}),
 		time: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "braid_run_seconds", Help: "How long runs took from their first event to their last.",
@@ -98,6 +98,9 @@ func (m *Metrics) Observe(tenant, life string, e *event.Event) {
 			m.unpriced.Inc()
 		}
 		m.time.Observe(b.Duration.Seconds())
+		if b.Err != nil {
+			m.Refused(b.Err)
+		}
 		if b.Err != nil && b.Err.Kind == event.ErrPoisoned {
 			m.poisoned.Inc()
 		}

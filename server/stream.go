@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -396,6 +397,10 @@ func (st *stream) collect(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		st.over = true
+		if end.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(end.RetryAfter))
+		}
+		door.Exhausted(w.Header(), end.Err())
 		writeJSON(w, status, native.ErrorBody{Error: *end})
 	case *native.Question:
 		st.over = true // it waits for a person, not for its reader

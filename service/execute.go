@@ -161,7 +161,7 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 	defer messages.close()
 	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
 		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: s.forgetsFailed(&x.Tenant),
-		Secrets: x.Tokens, Shown: x.Shown,
+		Secrets: x.Tokens, Shown: x.Shown, Models: s.meter(x.Principal.Tenant),
 	})
 	if err != nil {
 		s.counts.drove(err)

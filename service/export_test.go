@@ -35,3 +35,6 @@ func (s *Service) Unsettle(ctx context.Context, p Principal, conversation string
 
 // CleanTitle is what becomes of what a model says.
 var CleanTitle = cleanTitle
+
+// NewOwnPurse is the purse of a process that shares its database with none.
+func NewOwnPurse() *ownPurse { return &ownPurse{} }

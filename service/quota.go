@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"github.com/braidrun/braid/service/directory"
 )
@@ -19,9 +20,18 @@ func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err 
 	if u.Conversations, err = s.options.Rows.Count(ctx, tenant); err != nil {
 		return directory.Use{}, err
 	}
-	if s.options.Directory != nil {
-		u.Agents, err = s.options.Directory.CountAgents(ctx, tenant)
+	if s.options.Directory == nil {
+		return u, nil
 	}
+	if u.Agents, err = s.options.Directory.CountAgents(ctx, tenant); err != nil {
+		return directory.Use{}, err
+	}
+	_, life, err := s.Quota(ctx, tenant)
+	if err != nil {
+		return directory.Use{}, err
+	}
+	today, err := s.purse.Spent(ctx, directory.SpendOf{Tenant: tenant, Life: life, Day: dayOf(time.Now())})
+	u.Tokens, u.Cost = today.Tokens, today.Cost
 	return u, err
 }
 

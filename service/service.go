@@ -107,6 +107,7 @@ type Service struct {
 	stops stops
 	// builder makes the options of agents, titles the titles of conversations.
 	builder OptionsBuilder
+	purse   purse
 	titles  *TitleGenerator
 	mends   *mender
 	// changes counts what was done to conversations that a run on its way in must know
@@ -160,6 +161,7 @@ func New(o Options) (*Service, error) {
 	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
 	s.titles = newTitleGenerator(s)
 	s.mends = newMender(s)
+	s.purse = newPurse(&o)
 	s.engine = engine.NewLocal(o.Journal, s.drive, o.Engine)
 	return s, nil
 }

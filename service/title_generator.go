@@ -146,6 +146,9 @@ func (g *TitleGenerator) ask(ctx context.Context, x *ExecutionContext, agent *br
 	if err != nil || said == "" {
 		return "", err
 	}
+	if meter := g.service.meter(x.Principal.Tenant); meter != nil {
+		model = meter(model)
+	}
 	asked := braid.New("title", model,
 		braid.Instructions(titlePrompt), braid.GuardsOf(agent), // people see the title as they see an answer
 		braid.Limit(braid.Limits{Cycles: 1}), braid.Retries(braid.Retry{Attempts: 2, Base: time.Second, Max: 5 * time.Second}),

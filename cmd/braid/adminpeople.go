@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid/client"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -19,8 +20,9 @@ var tenantFlags = map[string]string{
 }
 
 // quotaFields are the words of --quota, and what the API calls them.
-var quotaFields = map[string]string{
+var quotaFields = map[string]string{ //nolint:gosec // they are no credentials
 	"requests": "requests_per_minute", "running": "running_runs", "queued": "queued_runs", "conversations": "conversations", "agents": "agents",
+	"tokens": "tokens_per_day", "cost": "cost_per_day_usd",
 }
 
 // tenantFields are a tenant's fields by file and flags.
@@ -35,13 +37,16 @@ func (a *admin) tenantFields() (client.Patch, error) {
 		name, value, _ := strings.Cut(word, "=")
 		field, known := quotaFields[name]
 		n, err := strconv.ParseInt(value, 10, 64)
+		var nano int64
 		switch {
+		case name == "cost" && parseDollars(&nano, value) == nil:
+			quota[field] = pricing.NanoUSD(nano)
 		case known && value == "default":
 			quota[field] = nil
 		case known && err == nil && n >= 0:
 			quota[field] = n
 		default:
-			return nil, invalid("write bounds as requests=600,conversations=1000: whole numbers from 0, or default",
+			return nil, invalid("write bounds as requests=600,cost=2.50: numbers from 0, or default",
 				"--quota: %q is no bound", fit(word, 40))
 		}
 	}

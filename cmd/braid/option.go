@@ -49,6 +49,8 @@ type settings struct {
 	TenantRequests      int64
 	TenantConversations int64
 	TenantAgents        int64
+	TenantTokens        int64
+	TenantCost          int64
 
 	Timeout        time.Duration
 	MaxCycles      int
@@ -221,6 +223,16 @@ var options = []option{
 		name: "metric_tenants", value: "N", def: strconv.Itoa(server.DefaultMetricTenants),
 		help: "most tenants with metrics of their own; the others share the label (other)",
 		set:  func(s *settings, v string) error { return parseCount(&s.MetricTenants, v) },
+	},
+	{
+		name: "tenant_tokens", value: "N", def: strconv.Itoa(directory.DefaultTokens),
+		help: "most tokens that the models of one tenant read and write in a day (UTC); 0 is no limit",
+		set:  func(s *settings, v string) error { return parseCount(&s.TenantTokens, v) },
+	},
+	{
+		name: "tenant_cost", value: "USD", def: strconv.Itoa(directory.DefaultCost),
+		help: "most that the model calls of one tenant cost in a day (UTC), where prices are known; 0 is no limit",
+		set:  func(s *settings, v string) error { return parseDollars(&s.TenantCost, v) },
 	},
 	{
 		name: "lost_drivers", value: "N", def: "3",

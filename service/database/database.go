@@ -206,6 +206,18 @@ func (db *DB) Changes(ctx context.Context) (count int64, err error) {
 	return count, fault("directory", err)
 }
 
+// EraseSpend removes what a tenant has spent. Only a database that processes share has it.
+func (x *Tx) EraseSpend(tenant string) error {
+	if !x.db.shared {
+		return nil
+	}
+	_, err := x.Exec(`DELETE FROM reservation WHERE tenant = ?`, tenant)
+	if err == nil {
+		_, err = x.Exec(`DELETE FROM spend WHERE tenant = ?`, tenant)
+	}
+	return err
+}
+
 // EraseAudit removes the audit of the transaction's tenant, which must not be active, together with the
 // tenant's row. It returns how many entries there were, and the hash of the last one. On PostgreSQL this is
 // the one way in which entries go. It leaves a row in audit_erasure that no server can change or remove.

@@ -146,6 +146,7 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		`SELECT, INSERT, UPDATE, DELETE ON conversation, expired, tenant, agent, model, model_name, api_key, idempotency`,
 		`SELECT, INSERT, DELETE ON agent_version`,
 		`SELECT, DELETE ON conversation_count`,
+		`SELECT, INSERT, UPDATE, DELETE ON spend, reservation`,
 		`SELECT, INSERT, UPDATE ON audit_head`,
 		`SELECT, INSERT ON audit`,
 		`SELECT ON audit_erasure`,

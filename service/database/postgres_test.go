@@ -24,6 +24,9 @@ var tables = map[string]string{
 	// Triggers write it, and servers only look.
 	"conversation_count": `SELECT n FROM conversation_count WHERE tenant = ?`,
 
+	"spend":       `INSERT INTO spend (tenant, day, life, tokens, nano_usd) VALUES (?, 1, '', 0, 0)`,
+	"reservation": `INSERT INTO reservation (tenant, id, day, tokens, nano_usd, expires) VALUES (?, 'r', 1, 0, 0, 0)`,
+
 	"expired":       `INSERT INTO expired (tenant, id, at) VALUES (?, 'conv_0', 1)`,
 	"tenant":        `INSERT INTO tenant (id, status, revision, created, updated, doc) VALUES (?, 'active', 1, 1, 1, '{}')`,
 	"agent":         `INSERT INTO agent (tenant, id, status, version, revision, created, updated) VALUES (?, 'a', 'active', 1, 1, 1, 1)`,

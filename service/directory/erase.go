@@ -62,6 +62,9 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 				return err
 			}
 		}
+		if err := tx.EraseSpend(id); err != nil {
+			return err
+		}
 		if e.AuditEntries, e.AuditHead, err = tx.EraseAudit(id); err != nil {
 			return err
 		}

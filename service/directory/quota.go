@@ -23,6 +23,10 @@ type Quota struct {
 	Conversations *int64 `json:"conversations,omitempty"`
 	// Agents bounds the agents, inactive ones too.
 	Agents *int64 `json:"agents,omitempty"`
+	// Tokens bounds what the models read and write in a day, in UTC.
+	Tokens *int64 `json:"tokens_per_day,omitempty"`
+	// Cost bounds what model calls cost in a day, in UTC. A call whose price is not known costs nothing here.
+	Cost *pricing.NanoUSD `json:"cost_per_day_usd,omitempty"`
 }
 
 // The defaults of a server.
@@ -30,6 +34,8 @@ const (
 	DefaultRequests      = 6_000
 	DefaultConversations = 1_000_000
 	DefaultAgents        = 1_000
+	DefaultTokens        = 500_000_000
+	DefaultCost          = 1_000 // US dollars
 )
 
 // Or fills the fields that are nil with those of the defaults.
@@ -39,6 +45,8 @@ func (q Quota) Or(defaults Quota) Quota {
 	orElse(&q.Queued, defaults.Queued)
 	orElse(&q.Conversations, defaults.Conversations)
 	orElse(&q.Agents, defaults.Agents)
+	orElse(&q.Tokens, defaults.Tokens)
+	orElse(&q.Cost, defaults.Cost)
 	return q
 }
 
@@ -58,9 +66,10 @@ func Bound[N int64 | pricing.NanoUSD](field *N) N {
 
 // check refuses bounds that nobody can mean.
 func (q Quota) check(c *checker) {
-	for _, field := range []*int64{q.Requests, q.Running, q.Queued, q.Conversations, q.Agents} {
+	for _, field := range []*int64{q.Requests, q.Running, q.Queued, q.Conversations, q.Agents, q.Tokens} {
 		c.want(Bound(field) >= 0, "a quota is less than nothing", "use 0 for no bound, and null for the server's default")
 	}
+	c.want(Bound(q.Cost) >= 0, "a quota is less than nothing", "use 0 for no bound, and null for the server's default")
 	for _, field := range []*int64{q.Running, q.Queued} {
 		c.want(field == nil || *field > 0, "a quota of runs is 0", "use a number from 1, or null for the server's default")
 	}
@@ -89,6 +98,9 @@ const mostRuns = 1 << 30
 type Use struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
+	// Tokens and Cost are of today, in UTC.
+	Tokens int64           `json:"tokens_today"`
+	Cost   pricing.NanoUSD `json:"cost_today_usd"`
 }
 
 // quotaRetry is when a request is worth repeating that was refused because too much is kept.

@@ -21,6 +21,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/agentcore"
@@ -34,8 +35,9 @@ import (
 type shop struct {
 	*httptest.Server
 
-	t      *testing.T
-	people *directory.Directory
+	t       *testing.T
+	people  *directory.Directory
+	service *service.Service
 	// gate lets a model go on that was asked to wait.
 	gate chan struct{}
 	// begun gets something when the model is called.
@@ -92,7 +94,7 @@ func openShop(t *testing.T, logs journal.Store, rows service.Rows, db *database.
 	svc, err := service.New(service.Options{
 		Journal: logs, Rows: rows, Directory: s.people, Shared: db.Shared(), LockWait: 50 * time.Millisecond, Observe: metrics.Observe,
 		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
-			return braid.New("helper", spender{s}, braid.Limit(r.Limits), braid.Retries(braid.Retry{Attempts: 1})), nil
+			return braid.New("helper", spender{s}, braid.Limit(r.Limits), braid.Options(braid.ModelOptions{MaxTokens: 100})), nil
 		},
 		Engine: engine.Options{Share: func(tenant string) engine.Share {
 			running, queued := s.people.RunQuota(tenant)
@@ -105,6 +107,7 @@ func openShop(t *testing.T, logs journal.Store, rows service.Rows, db *database.
 	if err := svc.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	s.service = svc
 	closing(t, func() error {
 		wait, stop := context.WithTimeout(context.Background(), 20*time.Second)
 		defer stop()
@@ -129,8 +132,7 @@ func openShop(t *testing.T, logs journal.Store, rows service.Rows, db *database.
 // settle makes a tenant with a key.
 func (s *shop) settle(id string) {
 	s.t.Helper()
-	_, err := s.people.CreateTenant(s.t.Context(), operator, directory.Tenant{ID: id}, "")
-	if err != nil {
+	if err := s.people.EnsureTenant(s.t.Context(), operator, directory.Tenant{ID: id}); err != nil {
 		s.t.Fatal(err)
 	}
 	_, key, err := s.people.CreateKey(s.t.Context(), operator, directory.Key{Tenant: id, Scopes: []directory.Scope{
@@ -146,7 +148,7 @@ func (s *shop) settle(id string) {
 type spender struct{ shop *shop }
 
 func (spender) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "test:spender", Simulated: true}
+	return braid.ModelInfo{Name: "test:spender", Simulated: true, Cost: func(u event.Usage) (int64, bool) { return u.Total * 1e6, true }}
 }
 
 func (m spender) Stream(ctx context.Context, r *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
@@ -164,7 +166,7 @@ func (m spender) Stream(ctx context.Context, r *braid.ModelRequest) iter.Seq2[br
 			}
 		}
 		_ = yield(braid.Chunk{Kind: braid.ChunkText, Text: "Done."}, nil) &&
-			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 60, Output: 40, Total: 100}}, nil) &&
+			yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: r.Tokens(), Output: 100, Total: r.Tokens() + 100}}, nil) &&
 			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}
 }
@@ -249,7 +251,7 @@ var quotaDoors = map[string]func(s *shop, tenant, conversation, prompt string) a
 func (r answered) over(t *testing.T, what, quota, hint string) {
 	t.Helper()
 	if r.code != http.StatusTooManyRequests || r.head.Get("Retry-After") == "" || !strings.Contains(r.body, hint) {
-		t.Errorf("%s: %d %v %s, want 429 with Retry-After and %q", what, r.code, r.head, r.body, hint)
+		t.Errorf("%s: %d, Retry-After %s, %s, want 429 and %q", what, r.code, r.head.Get("Retry-After"), r.body, hint)
 	}
 	if all := strings.Join(r.head.Values("RateLimit"), ", "); !strings.Contains(all, `"`+quota+`";r=0;t=`) {
 		t.Errorf("%s: RateLimit is %s, want it to name %s", what, all, quota)
@@ -422,6 +424,113 @@ func TestQuotaAtOnce(t *testing.T) {
 		}
 		if r := s.ask("acme", "PATCH", "/v1/admin/tenants/acme/agents/agent-0", `{"name":"x"}`); r.code != 200 && r.code != 404 {
 			t.Errorf("changing one that is there: %d %s", r.code, r.body)
+		}
+	})
+}
+
+// A tenant spends as many tokens, and as much money, as it may in a day, at each door, and no more.
+func TestQuotaOfADay(t *testing.T) {
+	t.Parallel()
+	for name, door := range quotaDoors {
+		for quota, q := range map[string]directory.Quota{
+			"tokens": {Tokens: new(int64(1000))}, "cost": {Cost: new(pricing.NanoUSD(1000 * 1e6))}, // a token costs a thousandth of a dollar
+		} {
+			t.Run(name+" "+quota, func(t *testing.T) {
+				t.Parallel()
+				quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+					s := openShop(t, logs, rows, db, q)
+					var wg sync.WaitGroup
+					var answered atomic.Int64
+					for range 24 { // of which nine fit, at 100 for the answer and some for the prompt
+						wg.Go(func() {
+							switch r := door(s, "acme", "", "hello"); {
+							case r.code == 200 && !strings.Contains(r.body, "no tokens left") && !strings.Contains(r.body, "no money left"):
+								answered.Add(1)
+							case name == "native":
+								r.over(t, "a run", quota, "after midnight UTC")
+							}
+						})
+					}
+					wg.Wait()
+					spent := s.spent("acme")
+					if n := answered.Load(); n == 0 || n > 9 || spent > 1000 || spent < 100*n {
+						t.Errorf("%d runs were answered and %d spent, want at most 9 and 1000", n, spent)
+					}
+					s.measured(quota, 1)
+					if r := door(s, "zeta", "", "hello"); r.code != 200 {
+						t.Errorf("another tenant: %d %s", r.code, r.body)
+					}
+					// One after the other what is left is used, and then a run ends at the door.
+					for range 12 {
+						door(s, "acme", "", "hello")
+					}
+					if spent := s.spent("acme"); spent > 1000 || spent < 800 {
+						t.Errorf("%d are spent of 1000", spent)
+					}
+					s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"tokens_per_day":500,"cost_per_day_usd":"0.5"}}`)
+					door(s, "acme", "", "hello").over(t, "a run with nothing left", "tokens", "after midnight UTC")
+					s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"tokens_per_day":0,"cost_per_day_usd":"0"}}`)
+					if r := door(s, "acme", "", "hello"); r.code != 200 {
+						t.Errorf("without a bound: %d %s", r.code, r.body)
+					}
+				})
+			})
+		}
+	}
+}
+
+// spent is what a tenant has spent today, in tokens.
+func (s *shop) spent(tenant string) int64 {
+	s.t.Helper()
+	var v struct {
+		Use struct {
+			Tokens int64  `json:"tokens_today"`
+			Cost   string `json:"cost_today_usd"`
+		} `json:"use"`
+	}
+	r := s.ask("", "GET", "/v1/admin/tenants/"+tenant, "")
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
+		s.t.Fatalf("%v: %s", err, r.body)
+	}
+	var cost pricing.NanoUSD
+	if err := cost.UnmarshalText([]byte(v.Use.Cost)); err != nil || int64(cost) != v.Use.Tokens*1e6 {
+		s.t.Errorf("%d tokens cost %s: %v", v.Use.Tokens, v.Use.Cost, err)
+	}
+	return v.Use.Tokens
+}
+
+// What was spent is known after a restart; another tenant of the same id begins with nothing.
+func TestQuotaOfADayStays(t *testing.T) {
+	t.Parallel()
+	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+		quota := directory.Quota{Tokens: new(int64(250))}
+		s := openShop(t, logs, rows, db, quota)
+		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
+			t.Fatalf("a run: %d %s", r.code, r.body)
+		}
+		spent := s.spent("acme")
+		if err := s.service.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s = openShop(t, logs, rows, db, quota)
+		if now := s.spent("acme"); now != spent || now == 0 {
+			t.Errorf("%d are spent after a restart, want %d", now, spent)
+		}
+		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
+			t.Fatalf("a run: %d %s", r.code, r.body)
+		}
+		quotaDoors["native"](s, "acme", "", "hello").over(t, "a third", "tokens", "after midnight UTC")
+		for _, step := range []struct{ method, body string }{{"PATCH", `{"status":"inactive"}`}, {"DELETE", ""}} {
+			if r := s.ask("", step.method, "/v1/admin/tenants/acme", step.body); r.code != 200 {
+				t.Fatalf("%s: %d %s", step.method, r.code, r.body)
+			}
+		}
+		s.settle("acme")
+		if now := s.spent("acme"); now != 0 {
+			t.Errorf("the new tenant has spent %d", now)
+		}
+		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
+			t.Errorf("a run of the new tenant: %d %s", r.code, r.body)
 		}
 	})
 }

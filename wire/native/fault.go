@@ -62,7 +62,6 @@ const (
 	CodeQuotaAgents        = "QUOTA_AGENTS"
 	CodeQuotaTokens        = "QUOTA_TOKENS"
 	CodeQuotaCost          = "QUOTA_COST"
-	CodeQuotaBytes         = "QUOTA_BYTES"
 	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
 	CodeReferenceUnknown   = "REFERENCE_UNKNOWN"
 
@@ -110,7 +109,6 @@ var codes = [...]CodeInfo{
 	{CodeQuotaAgents, event.ErrQuota, 429},
 	{CodeQuotaTokens, event.ErrQuota, 429},
 	{CodeQuotaCost, event.ErrQuota, 429},
-	{CodeQuotaBytes, event.ErrQuota, 429},
 	{CodeRunNotRetryable, event.ErrConflict, 409},
 	{CodeReferenceUnknown, event.ErrInvalid, 422},
 	{CodeTooManyBytes, event.ErrQuota, 429},

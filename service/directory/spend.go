@@ -1,0 +1,96 @@
+package directory
+
+import (
+	"context"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/service/database"
+)
+
+// Spend is an amount of tokens and money.
+type Spend struct {
+	Tokens int64
+	Cost   pricing.NanoUSD
+}
+
+// SpendOf names what is spent together: by a tenant of one life, on one day.
+type SpendOf struct {
+	Tenant, Life string
+	// Day counts the days since 1970-01-01 in UTC.
+	Day int64
+}
+
+// Shared says that other processes use the same database.
+func (d *Directory) Shared() bool { return d.db.Shared() }
+
+// ReserveSpend reserves an amount until a time, unless less than it is left of most; a most of 0 is no bound. It then
+// gives [NoTokensLeft] or [NoMoneyLeft]. It is for a database that is [Directory.Shared], and holds for all processes.
+func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, want, most Spend, now, until time.Time) error {
+	const op = "reserve"
+	full := 0
+	err := d.db.Write(ctx, op, of.Tenant, func(tx *database.Tx) error {
+		_, err := tx.Get(`SELECT reserve_spend(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, []any{
+			of.Tenant, of.Life, of.Day, id, want.Tokens, int64(want.Cost), most.Tokens, int64(most.Cost), now.UnixMicro(), until.UnixMicro(),
+		}, &full)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case full == 1:
+		return NoTokensLeft(now)
+	case full == 2:
+		return NoMoneyLeft(now)
+	}
+	return nil
+}
+
+// RenewSpend has a reservation last until a later time.
+func (d *Directory) RenewSpend(ctx context.Context, of SpendOf, id string, until time.Time) error {
+	return d.db.Write(ctx, "renew", of.Tenant, func(tx *database.Tx) error {
+		_, err := tx.Exec(`UPDATE reservation SET expires = ? WHERE tenant = ? AND id = ?`, until.UnixMicro(), of.Tenant, id)
+		return err
+	})
+}
+
+// SettleSpend puts what was used in place of a reservation.
+func (d *Directory) SettleSpend(ctx context.Context, of SpendOf, id string, used Spend) error {
+	return d.db.Write(ctx, "settle", of.Tenant, func(tx *database.Tx) error {
+		var done int
+		_, err := tx.Get(`SELECT settle_spend(?, ?, ?, ?, ?, ?)`, []any{of.Tenant, of.Life, of.Day, id, used.Tokens, int64(used.Cost)}, &done)
+		return err
+	})
+}
+
+// Spent says what was spent, without reservations.
+func (d *Directory) Spent(ctx context.Context, of SpendOf) (s Spend, err error) {
+	err = d.db.Look(ctx, "spent", of.Tenant, `SELECT tokens, nano_usd FROM spend WHERE tenant = ? AND day = ? AND life = ?`,
+		[]any{of.Tenant, of.Day, of.Life}, func(scan func(into ...any) error) error { return scan(&s.Tokens, (*int64)(&s.Cost)) })
+	return s, err
+}
+
+// untilMidnight is the time until the next day begins in UTC.
+func untilMidnight(now time.Time) time.Duration {
+	const day = 24 * time.Hour
+	return now.UTC().Truncate(day).Add(day).Sub(now)
+}
+
+const quotaOfDay = "try again after midnight UTC, or ask the operator of this service for more"
+
+// NoTokensLeft is the error for a tenant that has used its tokens of the day.
+func NoTokensLeft(now time.Time) error {
+	return &event.Error{
+		Op: "quota", Kind: event.ErrQuota, Code: "QUOTA_TOKENS", Message: "the tenant has no tokens left for today", Hint: quotaOfDay,
+		RetryAfter: untilMidnight(now),
+	}
+}
+
+// NoMoneyLeft is the error for a tenant that has spent its money of the day.
+func NoMoneyLeft(now time.Time) error {
+	return &event.Error{
+		Op: "quota", Kind: event.ErrQuota, Code: "QUOTA_COST", Message: "the tenant has no money left for today", Hint: quotaOfDay,
+		RetryAfter: untilMidnight(now),
+	}
+}

@@ -1,0 +1,189 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/pricing"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/database/databasetest"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// purse is what the service holds tenants to their day with.
+type purse interface {
+	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now, until time.Time) error
+	RenewSpend(ctx context.Context, of directory.SpendOf, id string, until time.Time) error
+	SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error
+	Spent(ctx context.Context, of directory.SpendOf) (directory.Spend, error)
+}
+
+// purses runs a test with the purse of one process, and with three servers on one PostgreSQL. lives gives the life of a
+// tenant that is there.
+func purses(t *testing.T, test func(t *testing.T, servers []purse, life func(tenant string) string)) {
+	t.Helper()
+	t.Run("own", func(t *testing.T) {
+		t.Parallel()
+		p := service.NewOwnPurse()
+		test(t, []purse{p, p, p}, func(tenant string) string { return "life of " + tenant })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		o := databases.Postgres(t)
+		var servers []purse
+		var people *directory.Directory
+		for range 3 {
+			people = directory.New(directory.Options{Database: databasetest.OpenPostgres(t, o)})
+			servers = append(servers, people)
+		}
+		test(t, servers, func(tenant string) string {
+			by := directory.By{Operator: true}
+			if err := people.EnsureTenant(t.Context(), by, directory.Tenant{ID: tenant}); err != nil {
+				t.Fatal(err)
+			}
+			made, err := people.GetTenant(t.Context(), tenant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made.Life
+		})
+	})
+}
+
+// Whatever several servers reserve, settle, renew and leave behind when they die, a reservation is given exactly where
+// it fits, and no tenant spends more than it may.
+func TestPurseKeepsItsBounds(t *testing.T) {
+	t.Parallel()
+	purses(t, func(t *testing.T, servers []purse, life func(string) string) {
+		_, own := servers[0].(*directory.Directory)
+		own = !own
+		tenants := 0
+		rapid.Check(t, func(r *rapid.T) {
+			tenants++
+			tenant := fmt.Sprintf("tenant-%d", tenants)
+			of := directory.SpendOf{Tenant: tenant, Life: life(tenant), Day: 20_000}
+			most := directory.Spend{Tokens: 1000, Cost: 500}
+			now := time.Unix(20_000*24*60*60, 0)
+			type held struct {
+				id      string
+				want    directory.Spend
+				expires time.Time
+			}
+			var spent directory.Spend
+			var open []held
+			live := func() (sum directory.Spend) {
+				for _, h := range open {
+					if own || !h.expires.Before(now) {
+						sum.Tokens, sum.Cost = sum.Tokens+h.want.Tokens, sum.Cost+h.want.Cost
+					}
+				}
+				return sum
+			}
+			steps := rapid.IntRange(1, 25).Draw(r, "steps")
+			for n := range steps {
+				p := servers[rapid.IntRange(0, len(servers)-1).Draw(r, "server")]
+				switch what := rapid.SampledFrom([]string{"reserve", "reserve", "settle", "renew", "wait", "crash"}).Draw(r, "step"); {
+				case what == "reserve":
+					want := directory.Spend{
+						Tokens: rapid.Int64Range(0, 600).Draw(r, "tokens"), Cost: pricing.NanoUSD(rapid.Int64Range(0, 300).Draw(r, "cost")),
+					}
+					h, sum := held{fmt.Sprintf("res_%d", n), want, now.Add(time.Minute)}, live()
+					err := p.ReserveSpend(t.Context(), of, h.id, want, most, now, h.expires)
+					tokens, cost := spent.Tokens+sum.Tokens+want.Tokens <= most.Tokens, spent.Cost+sum.Cost+want.Cost <= most.Cost
+					e, _ := errors.AsType[*event.Error](err)
+					switch {
+					case tokens && cost && err != nil, (!tokens || !cost) && !errors.Is(err, event.ErrQuota):
+						r.Fatalf("%v of %v with %v spent and %v reserved: %v", want, most, spent, sum, err)
+					case !tokens && e.Code != "QUOTA_TOKENS", tokens && !cost && e.Code != "QUOTA_COST":
+						r.Fatalf("it is refused as %s", e.Code)
+					case err == nil:
+						open = append(open, h)
+					}
+				case len(open) == 0:
+				case what == "settle":
+					i := rapid.IntRange(0, len(open)-1).Draw(r, "which")
+					h := open[i]
+					open = append(open[:i], open[i+1:]...)
+					used := directory.Spend{
+						Tokens: rapid.Int64Range(0, h.want.Tokens).Draw(r, "used"), Cost: pricing.NanoUSD(rapid.Int64Range(0, int64(h.want.Cost)).Draw(r, "paid")),
+					}
+					if err := p.SettleSpend(t.Context(), of, h.id, used); err != nil {
+						r.Fatal(err)
+					}
+					spent.Tokens, spent.Cost = spent.Tokens+used.Tokens, spent.Cost+used.Cost
+				case own: // its reservations end with it
+				case what == "renew":
+					for i := range open {
+						if open[i].expires.Before(now) {
+							continue // it may be gone
+						}
+						open[i].expires = now.Add(time.Minute)
+						if err := p.RenewSpend(t.Context(), of, open[i].id, open[i].expires); err != nil {
+							r.Fatal(err)
+						}
+					}
+				case what == "wait":
+					now = now.Add(40 * time.Second)
+				case what == "crash": // nobody renews what was under way, nor settles it
+					now = now.Add(time.Minute + time.Second)
+					open = nil
+				}
+				if got, err := p.Spent(t.Context(), of); err != nil || got != spent {
+					r.Fatalf("%v is spent, want %v: %v", got, spent, err)
+				}
+			}
+		})
+	})
+}
+
+// Many who reserve at the same time on three servers get no more than there is, and other tenants and days are others.
+func TestPurseAtOnce(t *testing.T) {
+	t.Parallel()
+	purses(t, func(t *testing.T, servers []purse, life func(string) string) {
+		ctx, now := t.Context(), time.Now()
+		most, want := directory.Spend{Tokens: 1000}, directory.Spend{Tokens: 90}
+		acme := directory.SpendOf{Tenant: "acme", Life: life("acme"), Day: 20_000}
+		zeta := directory.SpendOf{Tenant: "zeta", Life: life("zeta"), Day: 20_000}
+		var given atomic.Int64
+		var wg sync.WaitGroup
+		for n := range 36 {
+			wg.Go(func() {
+				p, id := servers[n%3], fmt.Sprint(n)
+				if err := p.ReserveSpend(ctx, acme, id, want, most, now, now.Add(time.Minute)); errors.Is(err, event.ErrQuota) {
+					return
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+				given.Add(1)
+				if err := p.SettleSpend(ctx, acme, id, want); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if spent, err := servers[0].Spent(ctx, acme); err != nil || spent.Tokens != given.Load()*90 || given.Load() != 11 {
+			t.Errorf("%d were given and %v spent, want 11: %v", given.Load(), spent, err)
+		}
+		tomorrow := acme
+		tomorrow.Day++
+		for _, of := range []directory.SpendOf{zeta, tomorrow} {
+			if err := servers[1].ReserveSpend(ctx, of, "x", want, most, now, now.Add(time.Minute)); err != nil {
+				t.Errorf("%v: %v", of, err)
+			}
+		}
+		other := acme
+		other.Life = "another tenant of this id"
+		if spent, err := servers[2].Spent(ctx, other); err != nil || spent != (directory.Spend{}) {
+			t.Errorf("another tenant has spent %v: %v", spent, err)
+		}
+	})
+}
