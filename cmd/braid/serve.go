@@ -168,10 +168,12 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
+	// Asked before it serves: net/http sets its TLSConfig then, also where there is no TLS.
+	address := h.address(listener)
 	served := make(chan error, 1)
 	go func() { served <- h.serve(ctx, listener, log) }()
 	talk := &invocation{cmd: in.cmd, options: in.options, behind: map[string]int{}, flags: map[string]string{
-		"server": h.address(listener), "token-file": filepath.Join(cfg.Data, tokenFile),
+		"server": address, "token-file": filepath.Join(cfg.Data, tokenFile),
 	}}
 	ints := p.watchSignals(2)
 	err = p.chatFar(ctx, cfg, talk, ints, afterChat(in))
