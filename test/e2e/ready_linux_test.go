@@ -35,7 +35,8 @@ func TestReadyOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no unshare")
 	}
-	cmd := exec.CommandContext(t.Context(), unshare, "--map-root-user", "--mount", "--kill-child", "sh", "-c", smallDisk)
+	// Not bound to the test's context: a shell that is killed leaves the server behind, which holds the output open.
+	cmd := exec.Command(unshare, "--map-root-user", "--mount", "sh", "-c", smallDisk)
 	cmd.Env = append(environment(t), "DATA="+t.TempDir())
 	for i, pair := range cmd.Env {
 		if path, ok := strings.CutPrefix(pair, "PATH="); ok {
@@ -76,8 +77,9 @@ func TestReadyOnAFullDisk(t *testing.T) {
 		t.Fatal("the server does not say where it is")
 	}
 	until("  token  ")
+	client := &http.Client{Timeout: 30 * time.Second}
 	status := func(path string) int {
-		res, err := http.Get(url + path)
+		res, err := client.Get(url + path)
 		if err != nil {
 			t.Fatal(err)
 		}
