@@ -87,20 +87,21 @@ func (d Dialect) usage(q *journal.LedgerQuery) *where {
 	return w
 }
 
-// Usage asks for rows as [UsageRow] takes them.
+// Usage asks for rows as [UsageRow] takes them. Each row's run is looked up by itself: a join may be planned over
+// all runs, whatever the page holds.
 func (d Dialect) Usage(q *journal.LedgerQuery) (text string, args []any) {
 	w := d.usage(q)
 	w.during(q, "u.at", "u.key")
 	text = `SELECT u.key, u.tenant, u.conversation, u.run, u.turn, u.executor, u.step, u.attempt, u.seq, u.kind, u.scope,
 		u.tool_use_id, u.subagent_type, u.model, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens,
-		u.cost_nano_usd, u.estimated, u.status, u.at, coalesce(u.run_status, r.status, '')
-		FROM usage_logs u LEFT JOIN run r ON r.id = u.run AND r.tenant = u.tenant` +
+		u.cost_nano_usd, u.estimated, u.status, u.at,
+		coalesce(u.run_status, (SELECT r.status FROM run r WHERE r.id = u.run AND r.tenant || '' = u.tenant), '')
+		FROM usage_logs u` +
 		w.text.String() + " ORDER BY u.at DESC, u.key DESC" + w.limit(q.Limit)
 	return text, w.args
 }
 
-// Tools asks for rows as [ToolRow] takes them. The page is cut before the runs are looked up, so that no
-// database thinks of beginning with those.
+// Tools asks for rows as [ToolRow] takes them. Their runs and conversations are looked up one by one, as by Usage.
 func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 	w := &where{Dialect: d}
 	tenant := "t.tenant = #"
@@ -120,14 +121,13 @@ func (d Dialect) Tools(q *journal.LedgerQuery) (text string, args []any) {
 		}
 	}
 	w.during(q, "t.began_at", "t.key")
-	const order = " ORDER BY t.began_at DESC, t.key DESC"
-	text = `SELECT t.key, t.tenant, c.id, r.id, r.turn, r.executor, t.step, t.attempt, t.asked, t.ended, t.tool_use_id,
+	text = `SELECT t.key, t.tenant,
+		(SELECT c.id FROM conversation c WHERE c.key = (SELECT r.conversation FROM run r WHERE r.key = t.run)),
+		(SELECT r.id FROM run r WHERE r.key = t.run), (SELECT r.turn FROM run r WHERE r.key = t.run),
+		(SELECT r.executor FROM run r WHERE r.key = t.run), t.step, t.attempt, t.asked, t.ended, t.tool_use_id,
 		t.parent_tool_use_id, t.scope, t.subagent_type, t.tool_name, t.source, t.input, t.output, t.is_error, t.status,
-		t.began_at, t.finished_at
-		FROM (SELECT t.key, t.tenant, t.run, t.step, t.attempt, t.asked, t.ended, t.tool_use_id, t.parent_tool_use_id, t.scope,
-			t.subagent_type, t.tool_name, t.source, t.input, t.output, t.is_error, t.status, t.began_at, t.finished_at
-			FROM tool_execution_logs t` + w.text.String() + order + w.limit(q.Limit) + `) t
-		JOIN run r ON r.key = t.run JOIN conversation c ON c.key = r.conversation` + order
+		t.began_at, t.finished_at FROM tool_execution_logs t` + w.text.String() +
+		" ORDER BY t.began_at DESC, t.key DESC" + w.limit(q.Limit)
 	return text, w.args
 }
 

@@ -105,7 +105,8 @@ func lostCases() []testCase {
 				events := []event.Event{
 					begun(model, 1, event.StepModel),
 					{Header: event.Header{Step: model, Attempt: 1}, Body: call},
-					{Body: &event.ScopeOpened{ID: tool(i), Agent: "a"}}, begun(tool(i), 1, event.StepTool),
+					{Body: &event.ScopeOpened{ID: tool(i), Agent: "a"}},
+					begun(tool(i), 1, event.StepTool),
 				}
 				if i > 1 {
 					events = append([]event.Event{ended(tool(i-1), 1, event.StepTool, event.OutcomeInDoubt)}, events...)

@@ -94,7 +94,8 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 		model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nano_usd, status, at)
 		VALUES ('acme', 'talk', 'run', 1, '', 'm1', 1, 1, 'model', '', '', '', 'opus', 10, -5, 3, 9223372036854775807, 7, 'done', 1728000000000000)`
 	as(t, server, owner, o, `DROP TRIGGER usage_days_add ON usage_logs`, `DROP FUNCTION usage_days_add`, `DROP TABLE usage_days`,
-		`DROP INDEX usage_logs_call, tool_execution_logs_call`, `ALTER TABLE usage_logs DROP COLUMN estimated`,
+		`DROP INDEX usage_logs_call, tool_execution_logs_call, run_tenant, run_open`, `ALTER TABLE usage_logs DROP COLUMN estimated`,
+		`DROP FUNCTION edge_of_runs, find_runs`,
 		`DELETE FROM journal_version WHERE version_id >= 7`, `SET braid.tenant = '=acme'`, usage, usage)
 	old := o
 	old.URL = server.URL(owner, "postgres")

@@ -73,5 +73,5 @@ END $$;
 CREATE TRIGGER usage_days_add AFTER INSERT ON usage_logs FOR EACH ROW EXECUTE FUNCTION usage_days_add();
 
 -- The row of a call, and what a sub-agent used, by the id that the model gave the call.
-CREATE INDEX tool_execution_logs_call ON tool_execution_logs (tenant, tool_use_id);
-CREATE INDEX usage_logs_call ON usage_logs (tenant, tool_use_id) WHERE tool_use_id <> '';
+CREATE INDEX tool_execution_logs_call ON tool_execution_logs (tool_use_id, tenant);
+CREATE INDEX usage_logs_call ON usage_logs (tool_use_id, tenant) WHERE tool_use_id <> '';

@@ -11,7 +11,8 @@ CREATE FUNCTION due_runs(how_many bigint) RETURNS TABLE (
 	) LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 	SELECT r.key, r.id, c.id, r.tenant, r.person, r.agent, r.idem, r.executor,
 		r.metadata, r.new_session, r.turn, r.status, r.wake, r.cancelled, r.admitted, r.lost
-	FROM run r JOIN conversation c ON c.key = r.conversation
+	-- OFFSET 0 keeps this from becoming a join over all conversations: each due run's is looked up.
+	FROM run r CROSS JOIN LATERAL (SELECT id, ended, until FROM conversation WHERE key = r.conversation OFFSET 0) c
 	WHERE r.due <= (SELECT store_clock()) AND r.turn = c.ended + 1
 		AND (r.status <> 'running' OR c.until IS NULL OR c.until <= (SELECT store_clock()))
 	ORDER BY r.key + 0 LIMIT how_many
