@@ -11,6 +11,13 @@ const (
 	maxSpread = 1 << 16
 	// maxChain is how many schemas may apply to one value, each by way of the one before.
 	maxChain = 512
+	// maxWays is how many references, members of allOf and the like are followed while the spread
+	// of a schema is measured.
+	maxWays = 1 << 20
+	// maxURI and maxURIs bound the bytes of one resolved URI of a schema and of all of them:
+	// each $id is resolved against the one around it, so short ones may resolve to long ones.
+	maxURI  = 1 << 10
+	maxURIs = 1 << 20
 	// maxPattern and maxPatterns bound the compiled size of one regular expression and of all.
 	maxPattern  = 10_000
 	maxPatterns = 100_000

@@ -82,6 +82,10 @@ type compiler struct {
 	// pending are schemas whose references have not been resolved yet.
 	pending  []*rule
 	patterns int
+	// uris counts the bytes of all resolved URIs.
+	uris int
+	// ways counts the steps of measuring.
+	ways     int
 	marks    bool
 	anchored bool
 	refusal  *Refusal
@@ -179,10 +183,13 @@ func (c *compiler) identify(r *rule, n *value) {
 				r.home.anchors[u.Fragment] = anchor{rule: r}
 			}
 		default:
-			base := r.home.base.ResolveReference(u)
-			base.Fragment, base.RawFragment = "", ""
+			base, text, ok := c.join(r, u)
+			if c.uris += len(text); !ok || c.uris > maxURIs {
+				c.refuse(n, "the URIs of the schema are too long")
+				return
+			}
 			r.home = &resource{base: base, root: n}
-			c.resources[base.String()] = r.home
+			c.resources[text] = r.home
 		}
 	}
 	name("$anchor", false)

@@ -29,6 +29,10 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 		chain += fmt.Sprintf(`"a%d":{"$ref":"#/$defs/a%d"},`, i, i+1)
 	}
 	chain += `"a3000":{}}}`
+	var anchors strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&anchors, `,"d%d":{"$dynamicAnchor":"x"}`, i)
+	}
 	for _, c := range []struct{ name, schema, want string }{
 		{"itself", `{"$ref":"#"}`, endless},
 		{"allOf", `{"allOf":[{"$ref":"#"}]}`, endless},
@@ -64,6 +68,11 @@ func TestHostileSchemasAreRefused(t *testing.T) {
 		{"repeats of repeats", `{"pattern":"((((a{1,10}){1,10}){1,10}){1,10}){1,10}"}`, "regular expression"},
 		{"a large repeat", `{"pattern":"(abcdefghijklmnop){900}"}`, "regular expression is too large"},
 		{"many large expressions", `{"allOf":[{"pattern":"a{900}"}` + strings.Repeat(`,{"pattern":"(ab){900}c"}`, 100) + `]}`, "regular expression is too large"},
+		{"ids that are resolved against a long one", `{"$id":"http://h.example/` + strings.Repeat("x", 400_000) + `/","allOf":[{}` + strings.Repeat(`,{"$id":"a"}`, 1000) + `]}`, "URIs of the schema are too long"},
+		{"ids that grow with each level", strings.Repeat(`{"$id":"`+strings.Repeat("x", 99)+`/","not":`, 50) + `{}` + strings.Repeat("}", 50), "URIs of the schema are too long"},
+		{"very many ids", `{"$id":"http://h.example/` + strings.Repeat("x", 900) + `/","allOf":[{}` + strings.Repeat(`,{"$id":"a"}`, 2000) + `]}`, "URIs of the schema are too long"},
+		{"a long reference", `{"$ref":"http://h.example/` + strings.Repeat("x", 400_000) + `"}`, "nothing is fetched"},
+		{"many references to many anchors", `{"allOf":[{}` + strings.Repeat(`,{"items":{"$dynamicRef":"#x"}}`, 5000) + `],"$defs":{"a":{}` + anchors.String() + `}}`, "references multiply"},
 		{"no expression", `{"pattern":"("}`, "none that RE2 knows"},
 		{"a large limit", `{"maximum":1e999999999}`, "64 bits"},
 		{"a large divisor", `{"multipleOf":1e999999999}`, "64 bits"},

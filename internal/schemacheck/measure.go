@@ -16,7 +16,9 @@ func (c *compiler) measure() {
 	}
 	known := make(map[*rule]*measured, len(c.rules))
 	for _, r := range c.rules {
-		c.spread(r, known, 0)
+		if c.spread(r, known, 0); c.refusal != nil {
+			return
+		}
 	}
 }
 
@@ -34,6 +36,9 @@ func (c *compiler) spread(r *rule, known map[*rule]*measured, depth int) *measur
 		c.refuse(r.at, "references lead on through more than "+strconv.Itoa(maxChain)+" schemas")
 	}
 	r.inPlace(c, func(s *rule) {
+		if c.ways++; c.ways > maxWays {
+			c.refuse(r.at, "references multiply: more than "+strconv.Itoa(maxWays)+" ways lead from one schema to another")
+		}
 		if c.refusal != nil {
 			return
 		}

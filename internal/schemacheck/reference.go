@@ -33,11 +33,14 @@ func (c *compiler) resolve(r *rule, ref string) (target *rule, dynamic string) {
 	if err != nil {
 		return missing()
 	}
-	u = r.home.base.ResolveReference(u)
-	fragment := u.Fragment
-	base := *u
-	base.Fragment, base.RawFragment = "", ""
-	home := c.resources[base.String()]
+	fragment, home := u.Fragment, r.home
+	if u.Fragment, u.RawFragment = "", ""; *u != (url.URL{}) {
+		_, text, ok := c.join(r, u)
+		if !ok {
+			return missing()
+		}
+		home = c.resources[text]
+	}
 	switch {
 	case home == nil:
 		return missing()
@@ -59,6 +62,18 @@ func (c *compiler) resolve(r *rule, ref string) (target *rule, dynamic string) {
 	target = c.compile(n, c.homeOf(n))
 	target.named = true
 	return target, ""
+}
+
+// join resolves a URI against the one of the resource that r belongs to, and leaves its fragment
+// out. ok is false for a URI that is too long.
+func (c *compiler) join(r *rule, u *url.URL) (joined *url.URL, text string, ok bool) {
+	if len(u.Host)+len(u.Path)+len(u.Opaque)+len(u.RawQuery) > maxURI {
+		return nil, "", false
+	}
+	joined = r.home.base.ResolveReference(u)
+	joined.Fragment, joined.RawFragment = "", ""
+	text = joined.String()
+	return joined, text, len(text) <= maxURI
 }
 
 // homeOf is the resource that a place of the schema belongs to.

@@ -190,13 +190,21 @@ func (n *node) pointer() string {
 			b.WriteString("/…")
 			break
 		}
-		if r := []rune(s); len(r) > 64 {
-			s = string(r[:64]) + "…"
-		}
+		s = firstOf(s, 64)
 		b.WriteByte('/')
 		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
 	}
 	return b.String()
+}
+
+// firstOf cuts a text after n characters.
+func firstOf(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
 
 // same reports whether two values are equal. Numbers are when in doubt.
