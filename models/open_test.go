@@ -81,8 +81,8 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		{"anthropic:sk-ant-1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"anthropic:" + secret, "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"openai:gpt-5", "no key for OpenAI", "set OPENAI_API_KEY", event.ErrModelAuth},
-		{"openai:sk-proj-1", "no model of such a name", "openai:gpt-5.4", event.ErrModelNotFound},
-		{"openai:gpt 5", "no model of such a name", "openai:gpt-5.4", event.ErrModelNotFound},
+		{"openai:sk-proj-1", "no model of such a name", "openai:gpt-6.1-sol", event.ErrModelNotFound},
+		{"openai:gpt 5", "no model of such a name", "openai:gpt-6.1-sol", event.ErrModelNotFound},
 		{"gemini:gemini-3", "no key for Gemini", "set GEMINI_API_KEY", event.ErrModelAuth},
 		{"gemini:a b", "no model of such a name", "gemini:gemini-3", event.ErrModelNotFound},
 		{"bedrock:amazon.nova-pro-v1:0", "in which AWS region", "set AWS_REGION", event.ErrInvalid},
@@ -217,7 +217,7 @@ func TestDetectInOrder(t *testing.T) {
 		{"a reference", env(Variable, "demo:tour", "OPENAI_API_KEY", "x"), "demo:seed2", Detection{Model: "demo:seed2", Source: FromArgument}},
 		{"the variable", env(Variable, " demo:tour ", "OPENAI_API_KEY", "x"), "  ", Detection{Model: "demo:tour", Source: FromEnvironment}},
 		{"a key", env("OPENAI_API_KEY", "sk-1234"), "", Detection{
-			Model: "openai:gpt-5.4", Source: FromKey, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{"OPENAI_API_KEY is set; using openai:gpt-5.4"},
+			Model: "openai:gpt-6.1-sol", Source: FromKey, Keys: []string{"OPENAI_API_KEY"}, Notes: []string{"OPENAI_API_KEY is set; using openai:gpt-6.1-sol"},
 		}},
 		{"a key of Google", env("GOOGLE_API_KEY", "x"), "", Detection{
 			Model: "gemini:gemini-3.6-flash", Source: FromKey, Keys: []string{"GOOGLE_API_KEY"},

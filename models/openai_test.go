@@ -16,7 +16,7 @@ func TestOpenAIIsReadFromTheEnvironment(t *testing.T) {
 	server := openaitest.Start(openaitest.Text(openaitest.Chat, "Hello."), openaitest.Text(openaitest.Chat, "Hello."))
 	t.Cleanup(server.Close)
 	vars := env("OPENAI_API_KEY", " "+openaitest.Key+"\n", "OPENAI_BASE_URL", server.URL)
-	for ref, want := range map[string]string{"": "openai:gpt-5.4", "openai:gpt-4o": "openai:gpt-4o"} {
+	for ref, want := range map[string]string{"": "openai:gpt-6.1-sol", "openai:gpt-4o": "openai:gpt-4o"} {
 		m, err := openIn(vars, ref)
 		if err != nil {
 			t.Fatal(err)

@@ -25,6 +25,9 @@ type Options struct {
 	Prices *pricing.Table
 	// Limits are for each provider's key.
 	Limits Limits
+	// Warn is told, once for each model, what is not known of one that [Opener.Open]
+	// opens; nil is nobody. It may be called by several goroutines at once.
+	Warn func(Warning)
 }
 
 // Opener opens models that share what belongs together: the prices, and the
@@ -33,9 +36,11 @@ type Opener struct {
 	env    func(string) string
 	prices *pricing.Table
 	limits Limits
+	warn   func(Warning)
 
 	mu       sync.Mutex
 	limiters map[string]*Limiter
+	warned   map[Warning]bool
 }
 
 // NewOpener makes an opener. The error is of kind ErrInvalid, for limits that
@@ -44,7 +49,7 @@ func NewOpener(o Options) (*Opener, error) {
 	if _, err := NewLimiter(o.Limits); err != nil {
 		return nil, err
 	}
-	opener := &Opener{env: o.Env, prices: o.Prices, limits: o.Limits, limiters: map[string]*Limiter{}}
+	opener := &Opener{env: o.Env, prices: o.Prices, limits: o.Limits, warn: o.Warn, limiters: map[string]*Limiter{}, warned: map[Warning]bool{}}
 	if opener.env == nil {
 		opener.env = os.Getenv
 	}
@@ -101,7 +106,11 @@ func (o *Opener) open(ref string, trusted bool) (braid.Model, error) {
 	if m, err = o.limit(m, g); err != nil {
 		return nil, err
 	}
-	return withCost(m, o.prices, g.place), nil
+	priced := withCost(m, o.prices, g.place)
+	if trusted {
+		o.doubt(priced, g)
+	}
+	return priced, nil
 }
 
 // limit makes a model keep to the limits that its key has.
@@ -185,7 +194,7 @@ type priced struct {
 }
 
 // withCost gives a model its costs.
-func withCost(m braid.Model, prices *pricing.Table, place string) braid.Model {
+func withCost(m braid.Model, prices *pricing.Table, place string) *priced {
 	p := &priced{m, m.Info(), prices, place}
 	p.info.Cost = func(u event.Usage) (int64, bool) { return prices.Cost(p.info.Name, place, time.Now(), u) }
 	return p

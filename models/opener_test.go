@@ -463,3 +463,59 @@ func TestModelsOfBedrockHavePrices(t *testing.T) {
 		}
 	}
 }
+
+// What is not known of a model is said once, and hinders nobody.
+func TestWhatIsNotKnownIsSaid(t *testing.T) {
+	t.Parallel()
+	table, err := pricing.Parse([]byte("prices:\n- {model: 'openai:gpt-4o', input: 1, output: 2, until: 2026-01-31}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	said := map[string]string{}
+	o := opener(t, Options{
+		Env:    env("OPENAI_API_KEY", openaitest.Key, "ANTHROPIC_API_KEY", "k"),
+		Prices: pricing.Default().With(table),
+		Warn: func(w Warning) {
+			mu.Lock()
+			defer mu.Unlock()
+			if said[w.Model] != "" || w.Next == "" {
+				t.Errorf("said again, or without a next step: %+v", w)
+			}
+			said[w.Model] = w.Text
+		},
+	})
+	usage := event.Usage{Input: 1_000_000}
+	for ref, want := range map[string]struct {
+		text string
+		nano int64 // -1: not known
+	}{
+		"openai:gpt-4o":                          {"promised until 2026-01-31", 1e9},
+		"anthropic:claude-haiku-4-5":             {"", 1e9},
+		"openai:gpt-9-sol":                       {"Nothing is known of openai:gpt-9-sol", -1},
+		"anthropic:claude-opus-5-9":              {"The price of anthropic:claude-opus-5-9 is not known", -1},
+		"openai:mine?base=http://127.0.0.1:9/v1": {"", -1},
+		"demo:assistant":                         {"", 0},
+	} {
+		for range 2 {
+			m, err := o.Open(ref)
+			if err != nil {
+				t.Fatalf("%s: %v", ref, err)
+			}
+			info := m.Info()
+			if want.text == "" && said[info.Name] != "" || !strings.Contains(said[info.Name], want.text) {
+				t.Errorf("%s: %q", ref, said[info.Name])
+			}
+			if info.Cost == nil {
+				continue
+			}
+			if nano, known := info.Cost(usage); known != (want.nano >= 0) || known && nano != want.nano {
+				t.Errorf("%s costs %d, %v", ref, nano, known)
+			}
+		}
+	}
+	before := len(said)
+	if _, err := o.OpenNamed("openai:gpt-8-luna"); err != nil || len(said) != before {
+		t.Errorf("a user's name for a model fills the operator's log: %v, %v", err, said)
+	}
+}

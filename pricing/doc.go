@@ -13,9 +13,12 @@
 // rounded once, half up, from the exact sum.
 //
 // A price that is not known is not zero: [Table.Cost] reports false for a model
-// that stands nowhere, for a region that has no price, on a day for which there
-// is none, and for a usage with a kind of tokens that has no price. The cost of a
+// that stands nowhere, for a region that has no price, on a day before its first
+// price, and for a usage with a kind of tokens that has no price. The cost of a
 // run with one such call is not known either.
+//
+// A price that has run out is used until the table has its successor. [Table.Find]
+// says so in [Price.RanOut], and the command warns of it.
 //
 // # Which row a model has
 //

@@ -70,11 +70,22 @@ func TestPricesInTheirTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for day, want := range map[int]int64{-20: 1, 0: 1, 1: 0, 2: 2, 500: 2} {
+	for day, want := range map[int]int64{-20: 1, 0: 1, 1: 1, 2: 2, 500: 2} {
 		nano, known := table.Cost("a:x", "", today.AddDate(0, -10, day+10), event.Usage{Input: 1000})
 		if known != (want > 0) || nano != want*1_000_000 {
 			t.Errorf("day %d: %d, %v", day, nano, known)
 		}
+		price, _ := table.Find("a:x", "", today.AddDate(0, -10, day+10))
+		if ran := price.RanOut; (ran == "2026-01-31") != (day == 1) || (ran == "") != (day != 1) {
+			t.Errorf("day %d: it ran out on %q", day, ran)
+		}
+	}
+	later, err := Parse([]byte("prices:\n- {model: 'a:x', input: 1, output: 1, from: 2027-01-01}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nano, known := later.Cost("a:x", "", today, event.Usage{Input: 1000}); known {
+		t.Errorf("a price of next year is used today: %d", nano)
 	}
 }
 

@@ -76,6 +76,9 @@ type Price struct {
 	LongOver int64
 	// Source says where the price was found.
 	Source Source
+	// RanOut is the last day, as 2026-11-21, for which the vendor promised the price;
+	// "" for one that is in force on the day that was asked for.
+	RanOut string
 }
 
 // Source is a vendor's page, and the day on which it was read.

@@ -80,20 +80,36 @@ func (t *Table) With(over *Table) *Table {
 }
 
 // Find gives the price of a model, served in a region, on the day of at in UTC.
+// Where no price is in force on that day, it gives the last one that was, with its
+// last day in [Price.RanOut]: an old price bounds a run better than none. A price
+// that begins only later is not found.
 func (t *Table) Find(model, region string, at time.Time) (*Price, bool) {
 	rows, in := t.find(model)
 	if in != "" {
 		region = in
 	}
 	day := at.Truncate(24 * time.Hour)
+	var last *row
 	for i := range rows {
 		r := &rows[i]
-		if day.Before(r.from) || !r.until.IsZero() && day.After(r.until) {
-			continue
+		switch {
+		case day.Before(r.from):
+		case r.until.IsZero() || !day.After(r.until):
+			return r.in(region)
+		case last == nil || last.until.Before(r.until):
+			last = r
 		}
-		return r.in(region)
 	}
-	return nil, false
+	if last == nil {
+		return nil, false
+	}
+	p, ok := last.in(region)
+	if !ok {
+		return nil, false
+	}
+	old := *p
+	old.RanOut = last.until.Format(time.DateOnly)
+	return &old, true
 }
 
 // find gives the rows of a model, and the region that its name says.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -25,11 +26,20 @@ func (p *process) opener(s *settings) (*models.Opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := models.NewOpener(models.Options{Env: p.getenv, Prices: prices, Limits: s.Limits})
+	o, err := models.NewOpener(models.Options{Env: p.getenv, Prices: prices, Limits: s.Limits, Warn: p.warnOf})
 	if err == nil {
 		p.opened = o
 	}
 	return o, err
+}
+
+// warnOf tells a person, or a server's log, what is not known of a model.
+func (p *process) warnOf(w models.Warning) {
+	if p.doubt != nil {
+		p.doubt(w)
+		return
+	}
+	fmt.Fprintf(p.stderr, "braid: %s (%s)\n", oneLine(strings.TrimSuffix(w.Text, ".")), oneLine(w.Next))
 }
 
 // openAs opens one model of a configuration by its whole reference.

@@ -38,6 +38,8 @@ type process struct {
 	undo []func()
 	// opened is the opener of the configuration; see opener.
 	opened *models.Opener
+	// doubt is told what is not known of a model; nil writes it on stderr.
+	doubt func(models.Warning)
 }
 
 func main() {

@@ -156,6 +156,9 @@ func appendModel(b []byte, m *models.Known, wide int, narrow bool) []byte {
 	if m.Usual {
 		line += "  usual"
 	}
+	if m.Price != nil && m.Price.RanOut != "" {
+		line += "  promised until " + m.Price.RanOut
+	}
 	b = append(append(b, strings.TrimRight(line, " ")...), '\n')
 	if m.Price == nil || !narrow {
 		return b
@@ -222,8 +225,10 @@ type (
 		ratesJSON
 		Long     *ratesJSON `json:"long,omitempty"`
 		LongOver int64      `json:"long_over,omitempty"`
-		Page     string     `json:"page,omitempty"`
-		Read     string     `json:"read,omitempty"`
+		// RanOut is the last day for which the vendor promised a price that is used all the same.
+		RanOut string `json:"ran_out,omitempty"`
+		Page   string `json:"page,omitempty"`
+		Read   string `json:"read,omitempty"`
 	}
 	ratesJSON struct {
 		Input          *int64 `json:"input,omitempty"`
@@ -255,7 +260,9 @@ func (p *process) printModelsJSON(chosen models.Detection, list []models.Standin
 			k := knownJSON{Ref: m.Ref, Usual: m.Usual, Simulated: m.Simulated, ContextWindow: m.ContextWindow}
 			if m.Price != nil {
 				from := m.Price.Source
-				k.Price = &priceJSON{ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, Page: from.Page, Read: from.Read}
+				k.Price = &priceJSON{
+					ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, RanOut: m.Price.RanOut, Page: from.Page, Read: from.Read,
+				}
 				if m.Price.LongOver > 0 {
 					long := ratesOf(&m.Price.Long)
 					k.Price.Long = &long

@@ -89,7 +89,7 @@ func TestModelsOfOneProvider(t *testing.T) {
 func TestModelsForPrograms(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "prices.yaml")
-	if err := os.WriteFile(file, []byte("prices:\n- {model: 'openai:gpt-5.4', input: 1.25, output: 0}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("prices:\n- {model: 'openai:gpt-6.1-sol', input: 1.25, output: 0, until: 2026-01-31}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p, out, errs := real(t, map[string]string{"OPENAI_API_KEY": "k", "AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "eu-west-1"}, "models", "--json", "--prices", file)
@@ -100,14 +100,14 @@ func TestModelsForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Model != "openai:gpt-5.4" || got.Source != models.FromKey || got.PricesDate == "" {
+	if got.Model != "openai:gpt-6.1-sol" || got.Source != models.FromKey || got.PricesDate == "" {
 		t.Errorf("%+v", got)
 	}
 	for _, s := range got.Providers {
 		switch s.Provider {
 		case "openai":
 			m := s.Models[0]
-			if !s.Ready || s.Key != "OPENAI_API_KEY" || !m.Usual || m.Price == nil || *m.Price.Input != 1_250_000 || *m.Price.Output != 0 || m.Price.CacheRead != nil || m.Price.Page != "" {
+			if !s.Ready || s.Key != "OPENAI_API_KEY" || !m.Usual || m.Price == nil || *m.Price.Input != 1_250_000 || *m.Price.Output != 0 || m.Price.CacheRead != nil || m.Price.RanOut != "2026-01-31" || m.Price.Page != "" {
 				t.Errorf("%+v", s)
 			}
 		case "bedrock":
@@ -255,7 +255,7 @@ func TestModelsThatClientsMayName(t *testing.T) {
 		}
 		names[m.Name] = m.Why
 	}
-	if list[0].Name != "anthropic:claude-sonnet-5-5" || names["openai:gpt-5.4"] == "" || names["demo:tour"] != "" || len(names) < 10 {
+	if list[0].Name != "anthropic:claude-sonnet-5-5" || names["openai:gpt-6.1-sol"] == "" || names["demo:tour"] != "" || len(names) < 10 {
 		t.Errorf("%v", names)
 	}
 }

@@ -233,6 +233,7 @@ func (p *process) memory(bytes int64) *service.Memory {
 
 // openHouse opens the data folder and puts the service together. Nothing runs yet.
 func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, log *slog.Logger) (_ *house, err error) {
+	p.doubt = func(w models.Warning) { log.Warn(w.Text, "model", w.Model, "next", w.Next) }
 	h := &house{base: strings.TrimSuffix(in.flags["base-path"], "/")}
 	defer func() {
 		if err != nil {

@@ -46,17 +46,16 @@ func answerTokens(model string) int {
 	}
 }
 
-// window is the context window in tokens; 0 where the vendor's pages do not say
-// it of all platforms.
+// window is the context window in tokens; 0 is unknown. From Claude 4.6 on it is a
+// million without a beta header (about-claude/models/overview, and the page of each
+// model under docs/en/models).
 func window(model string) int {
 	switch g := generation(model); {
 	case g == 0:
 		return 0
 	case g < 406:
 		return 200_000
-	case g >= 505 || g == 501 || g == 502:
-		return 1_000_000
 	default:
-		return 0
+		return 1_000_000
 	}
 }

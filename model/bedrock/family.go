@@ -168,7 +168,7 @@ func familyOf(id string) family {
 			}
 		}
 		f.output = g == 0 || g >= 405
-		if g >= 505 || g == 501 || g == 502 {
+		if g >= 406 {
 			f.window = 1_000_000
 		}
 	}

@@ -326,7 +326,7 @@ func TestFamilies(t *testing.T) {
 		"us.anthropic.claude-3-5-haiku-20241022-v1:0":                                          func(f family) bool { return f.claude && f.cache == wholeCache },
 		"eu.anthropic.claude-3-7-sonnet-20250219-v1:0":                                         func(f family) bool { return f.thinks == claudeBudget && !f.output },
 		"apac.anthropic.claude-sonnet-4-20250514-v1:0":                                         func(f family) bool { return f.thinks == claudeBudget && !f.output },
-		"global.anthropic.claude-sonnet-4-6":                                                   func(f family) bool { return f.thinks == claudeDecides && f.output && f.window == 0 },
+		"global.anthropic.claude-sonnet-4-6":                                                   func(f family) bool { return f.thinks == claudeDecides && f.output && f.window == 1_000_000 },
 		"anthropic.claude-sonnet-5-5":                                                          func(f family) bool { return f.thinks == claudeDecides && f.window == 1_000_000 },
 		"anthropic.claude-v2:1":                                                                func(f family) bool { return f.noTools && !f.claude },
 		"arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-premier-v1:0": func(f family) bool { return f.nova && f.video && f.window == 1_000_000 },

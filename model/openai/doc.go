@@ -1,7 +1,7 @@
 // Package openai calls OpenAI's models, and the many servers that speak
 // OpenAI's protocol: vLLM, Ollama, LM Studio, llama.cpp, OpenRouter.
 //
-//	model, err := openai.New("gpt-5.4", key)
+//	model, err := openai.New("gpt-6.1-sol", key)
 //	model, err := openai.New("qwen3", secret.Secret{}, openai.BaseURL("http://127.0.0.1:11434/v1"))
 //
 // There are two APIs. The vendor's own address is asked by Responses, which

@@ -32,6 +32,13 @@ func holds(name string) bool {
 	return holding.MatchString(name) && !free.MatchString(name)
 }
 
+// wide are models with the large window, small those of their families without it
+// (docs/models/gpt-5.4, gpt-5.6-sol and gpt-6.1-terra; gpt-5.4-mini).
+var (
+	wide  = regexp.MustCompile(`^gpt-(5\.[4-9]|6)`)
+	small = regexp.MustCompile(`^gpt-5\.4-(mini|nano)`)
+)
+
 // window is how many tokens the vendor's model takes in all; 0 is unknown.
 func window(name string) int {
 	name = plainModel(name)
@@ -53,8 +60,10 @@ func window(name string) int {
 		}
 	}
 	switch {
-	case chatty.MatchString(name):
+	case chatty.MatchString(name), strings.HasPrefix(name, "gpt-5.3-codex-spark"):
 		return 128_000
+	case wide.MatchString(name) && !small.MatchString(name):
+		return 1_050_000
 	case strings.HasPrefix(name, "gpt-5"):
 		return 400_000
 	default:

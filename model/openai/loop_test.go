@@ -129,7 +129,7 @@ func TestModelsByAddress(t *testing.T) {
 		name string
 		size int
 	}{
-		{reasoner, "/v1/responses", "Bearer " + openaitest.Key, "openai:gpt-5.4", 400_000},
+		{reasoner, "/v1/responses", "Bearer " + openaitest.Key, "openai:gpt-5.4", 1_050_000},
 		{chatting, "/v1/chat/completions", "Bearer " + openaitest.Key, "openai:gpt-4o", 128_000},
 		{local, "/v1/chat/completions", "", "openai:qwen3:8b", 0},
 	} {

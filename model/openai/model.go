@@ -55,7 +55,7 @@ var _ braid.ModelChecker = (*Model)(nil)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
-// New makes a model of the name that its server gives it, such as "gpt-5.4". It
+// New makes a model of the name that its server gives it, such as "gpt-6.1-sol". It
 // reads nothing from the environment and makes no connection; package models
 // does the former. The error is an [*event.Error]: ErrInvalid for a name or an
 // option that cannot be, ErrModelAuth for no key where OpenAI is to be asked.
@@ -96,7 +96,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 // Names and variables that others need to know.
 const (
 	// Default is the model that is used where somebody has a key and names none.
-	Default = "gpt-5.4"
+	Default = "gpt-6.1-sol"
 	// KeyVariable is the environment variable that usually holds the key,
 	// BaseVariable the one with another address. Nothing here reads them.
 	KeyVariable  = "OPENAI_API_KEY"

@@ -273,3 +273,17 @@ func TestFilesAreMadeSenseOf(t *testing.T) {
 		}
 	}
 }
+
+// The windows stand on the vendor's page of each model.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{
+		"gpt-6.1-sol": 1_050_000, "gpt-6-luna": 1_050_000, "openai/gpt-5.6-terra": 1_050_000, "gpt-5.5-pro": 1_050_000, "gpt-5.4-2026-03-05": 1_050_000,
+		"gpt-5.4-mini": 400_000, "gpt-5.4-nano": 400_000, "gpt-5.3-codex": 400_000, "gpt-5-pro": 400_000, "gpt-5.3-codex-spark": 128_000,
+		"gpt-5.2-chat-latest": 128_000, "gpt-4.1-mini": 1_047_576, "o3-pro": 200_000, "gpt-7-sol": 0, "qwen3": 0,
+	} {
+		if got := window(name); got != want {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}

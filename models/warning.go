@@ -1,0 +1,54 @@
+package models
+
+import "time"
+
+// Warning says what is not known of a model that is opened all the same.
+type Warning struct {
+	// Model is its name, as its Info has it.
+	Model string
+	// Text is one sentence, Next what can be done about it.
+	Text, Next string
+}
+
+// doubt warns of a model once: of a price that has run out, and of a vendor's model
+// that no table knows.
+func (o *Opener) doubt(m *priced, g *opening) {
+	if o.warn == nil {
+		return
+	}
+	w, ok := doubtful(m, g)
+	if !ok {
+		return
+	}
+	o.mu.Lock()
+	said := o.warned[w]
+	o.warned[w] = true
+	o.mu.Unlock()
+	if !said {
+		o.warn(w)
+	}
+}
+
+// doubtful finds what there is to warn of. Models behind an address of somebody's own
+// are in no table, so nothing is said of those.
+func doubtful(m *priced, g *opening) (Warning, bool) {
+	w := Warning{Model: m.info.Name}
+	price := m.price(time.Now())
+	switch known := m.info.ContextWindow > 0; {
+	case price != nil && price.RanOut != "":
+		w.Text = "The price of " + w.Model + " was promised until " + price.RanOut + "; its costs are still counted by it."
+		w.Next = "give its new price in a table of your own: --prices FILE"
+	case g.place != "" || known && price != nil:
+		return w, false
+	case !known && price == nil:
+		w.Text = "Nothing is known of " + w.Model + ": its costs are not counted, and its context is taken to be 200,000 tokens."
+		w.Next = "check the name, or give its price with --prices FILE and its context with --context-tokens N"
+	case price == nil:
+		w.Text = "The price of " + w.Model + " is not known, so its costs are not counted."
+		w.Next = "give it in a table of your own: --prices FILE"
+	default:
+		w.Text = "The context window of " + w.Model + " is not known; it is taken to be 200,000 tokens."
+		w.Next = "say it with --context-tokens N"
+	}
+	return w, true
+}
