@@ -56,7 +56,7 @@ plain := $(lean),failpoint,planted
 # What plays some of its cases only where the race detector watches, and where it lies.
 many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
 many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
-many_in := . ./internal/schemaform ./journal/journaltest ./journal/sqlite
+many_in := . ./model/internal/schema ./journal/journaltest ./journal/sqlite
 
 # Packages begin in the order in which they are named: first those that wait for processes and
 # disks as much as they work, one at a time, so that something is compiled or tested beside each.

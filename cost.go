@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/planted"
+	"github.com/braidrun/braid/model"
 )
 
 // priceOf gives what a call that used u cost, in 1e-9 US dollars; false where there is no
@@ -62,7 +63,7 @@ func (w *work) charge() charge {
 	if !end.begun && refused(end.err) {
 		return charge{usage: end.usage, nano: new(int64)}
 	}
-	return cutCharge(&w.info, end.usage, w.request.tokens(), blocksTokens(end.partial))
+	return cutCharge(&w.info, end.usage, w.request.Tokens(), model.BlocksTokens(end.partial))
 }
 
 // ended is the end of a model call that the charge is for, of which nothing else is known.
@@ -70,20 +71,6 @@ func (c charge) ended(step event.StepKind, how event.Outcome) *event.StepEnded {
 	return &event.StepEnded{
 		Step: step, Outcome: how, Usage: c.usage, UsageUnknown: true, CostNanoUSD: c.nano, Estimated: c.estimated,
 	}
-}
-
-// tokens estimates the prompt of a request.
-func (r *ModelRequest) tokens() int64 {
-	n := textTokens(r.Instructions) + messagesTokens(r.Messages)
-	for i := range r.Tools {
-		n += r.Tools[i].tokens()
-	}
-	return n
-}
-
-// tokens estimates what a tool counts for in a prompt.
-func (s *ToolSpec) tokens() int64 {
-	return textTokens(s.Description) + int64(len(s.Schema)+len(s.Name))/4
 }
 
 // doubt adds something impossible to what the model reported; empty is nothing.

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // summaryInstructions tell a model what a summary is for. The messages come as one text and not as
@@ -39,7 +40,7 @@ func summaryMessages(gone []unit, tokens, refused int) []event.Message {
 	text := sb.String()
 	// Where it is too much, the middle goes: the task stands at the beginning, and where things
 	// stand at the end.
-	all := int(textTokens(text[begin:]))
+	all := int(model.TextTokens(text[begin:]))
 	if most := min(tokens, all) >> refused; most < all {
 		letters := most * utf8.RuneCountInString(text[begin:]) / all
 		text = text[:begin] + cutText(text[begin:], letters, letters/3, letters/2)

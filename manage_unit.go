@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // unit is the smallest stretch of a transcript that can be left out by itself: what a person
@@ -87,14 +88,14 @@ func (u *unit) message() event.Message {
 	return event.Message{Role: event.RoleUser, Content: u.said}
 }
 
-func (u *unit) tokens() int64 { return blocksTokens(u.said) + blocksTokens(u.got) }
+func (u *unit) tokens() int64 { return model.BlocksTokens(u.said) + model.BlocksTokens(u.got) }
 
 // cutTokens is what is left of the unit where what tools gave is cut.
 func (u *unit) cutTokens() int64 {
-	n := blocksTokens(u.said)
+	n := model.BlocksTokens(u.said)
 	for _, b := range u.got {
 		if r, ok := b.(*event.ToolResult); ok {
-			n += blocksTokens([]event.Block{cutResult(r)})
+			n += model.BlocksTokens([]event.Block{cutResult(r)})
 		}
 	}
 	return n

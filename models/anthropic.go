@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 )
 
 // openAnthropic opens "", which is the vendor's model for most work, or a model
 // by the vendor's name. The key is ANTHROPIC_API_KEY; ANTHROPIC_BASE_URL, where
 // it is set, is the address of a gateway.
-func openAnthropic(g *opening) (braid.Model, error) {
+func openAnthropic(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, anthropic.Default)
 	if presentable(name) == "" {
 		return nil, g.noSuch(anthropic.Default)

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/bedrock"
 )
@@ -42,7 +42,7 @@ var (
 // AWS's id: Claude through Anthropic's own API there, the others, and Claude with
 // ?api=converse, through Converse. Nothing is asked over the network, not even
 // for credentials: that is when the model is called.
-func openBedrock(g *opening) (braid.Model, error) {
+func openBedrock(g *opening) (model.Model, error) {
 	id := cmp.Or(g.name, bedrock.Default)
 	if !bedrockIDs.MatchString(id) {
 		return nil, g.noSuch(bedrock.Default)
@@ -68,7 +68,7 @@ func openBedrock(g *opening) (braid.Model, error) {
 		return nil, err
 	}
 	g.place = cfg.Region
-	var m braid.Model
+	var m model.Model
 	switch claude := strings.Contains(id, "anthropic.claude-") || strings.Contains(as, "anthropic.claude-"); {
 	case claude && api != "converse":
 		m, err = invoked(id, cfg, base, cache, stall)
@@ -86,7 +86,7 @@ func openBedrock(g *opening) (braid.Model, error) {
 }
 
 // invoked is Claude through Anthropic's API.
-func invoked(id string, cfg aws.Config, base, cache string, stall *time.Duration) (braid.Model, error) {
+func invoked(id string, cfg aws.Config, base, cache string, stall *time.Duration) (model.Model, error) {
 	opts := []anthropic.Option{anthropic.BaseURL(base)}
 	switch cache {
 	case "off":
@@ -108,7 +108,7 @@ func invoked(id string, cfg aws.Config, base, cache string, stall *time.Duration
 }
 
 // conversed is a model through Converse.
-func conversed(id string, cfg aws.Config, base, as, cache string, stall *time.Duration) (braid.Model, error) {
+func conversed(id string, cfg aws.Config, base, as, cache string, stall *time.Duration) (model.Model, error) {
 	opts := []bedrock.Option{bedrock.BaseURL(base)}
 	if as != "" {
 		opts = append(opts, bedrock.As(as))

@@ -4,27 +4,27 @@ import (
 	"context"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 )
 
 // BenchmarkDeltas says what prices and limits add to an answer of 500 deltas.
 func BenchmarkDeltas(b *testing.B) {
 	usage := &event.Usage{Input: 100, Output: 500}
-	plain := &called{"anthropic:x", func(_ context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
+	plain := &called{"anthropic:x", func(_ context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
 		for range 500 {
-			if !yield(braid.Chunk{Kind: braid.ChunkText, Text: "word "}, nil) {
+			if !yield(model.Chunk{Kind: model.ChunkText, Text: "word "}, nil) {
 				return
 			}
 		}
-		_ = yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: usage}, nil) && yield(braid.Chunk{Kind: braid.ChunkStop}, nil)
+		_ = yield(model.Chunk{Kind: model.ChunkUsage, Usage: usage}, nil) && yield(model.Chunk{Kind: model.ChunkStop}, nil)
 	}}
 	l, err := NewLimiter(Limits{Requests: 1 << 30, Tokens: 1 << 40, Concurrency: 8})
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, m := range map[string]braid.Model{"plain": plain, "limited": withCost(l.Wrap(plain), pricing.Default(), "")} {
+	for name, m := range map[string]model.Model{"plain": plain, "limited": withCost(l.Wrap(plain), pricing.Default(), "")} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

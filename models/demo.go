@@ -12,14 +12,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
 // openDemo opens "", "tour", "./file.yaml", each with settings behind a "?".
-func openDemo(g *opening) (braid.Model, error) {
+func openDemo(g *opening) (model.Model, error) {
 	name := g.name
 	opts, err := demoOptions(g.query)
 	if err != nil {
@@ -55,7 +55,7 @@ func isPath(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name)))
 }
 
-func demoFile(path string, opts []demo.Option) (braid.Model, error) {
+func demoFile(path string, opts []demo.Option) (model.Model, error) {
 	problem := func(kind event.ErrorKind, message string, err error) error {
 		return &event.Error{Op: op, Kind: kind, Message: message, Hint: "name a YAML file after demo:, such as demo:./script.yaml", Err: err}
 	}

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/gemini"
 )
 
 // openGemini opens "", which is the vendor's model for most work, or a model by
 // the vendor's name. The key is GEMINI_API_KEY or, where that is not set,
 // GOOGLE_API_KEY; GOOGLE_GEMINI_BASE_URL, where it is set, is the address of a gateway.
-func openGemini(g *opening) (braid.Model, error) {
+func openGemini(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, gemini.Default)
 	if presentable(name) == "" {
 		return nil, g.noSuch(gemini.Default)

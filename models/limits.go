@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Limits bound what is asked of one provider with one key. Zero is no bound.
@@ -76,39 +76,39 @@ func NewLimiter(limits Limits) (*Limiter, error) {
 
 // Wrap gives a model whose calls keep to the limiter. Several models may share
 // one. The model that it wraps is found through Unwrap.
-func (l *Limiter) Wrap(m braid.Model) braid.Model {
+func (l *Limiter) Wrap(m model.Model) model.Model {
 	vendor, _, _ := strings.Cut(m.Info().Name, ":")
 	return &limited{Model: m, limiter: l, cached: vendor != "anthropic" && vendor != "bedrock"}
 }
 
 // limited is a model that keeps to a limiter.
 type limited struct {
-	braid.Model
+	model.Model
 	limiter *Limiter
 	// cached says that what is read from a cache counts.
 	cached bool
 }
 
 // Unwrap gives the model that is limited.
-func (m *limited) Unwrap() braid.Model { return m.Model }
+func (m *limited) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [braid.CancellableModel] where the model does.
-func (m *limited) Cancellable() braid.Model {
-	if braid.Cancellable(m.Model) {
+// Cancellable implements [model.Cancellable] where the model does.
+func (m *limited) Cancellable() model.Model {
+	if model.IsCancellable(m.Model) {
 		return m
 	}
 	return nil
 }
 
-// Stream implements [braid.Model].
-func (m *limited) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (m *limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		need := int64(0)
 		if m.limiter.limits.Tokens > 0 {
 			need = estimate(req)
 		}
 		if err := m.limiter.enter(ctx, need); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		took := need
@@ -283,7 +283,7 @@ func (b *bucket) take(n float64, now time.Time) {
 const tokensOfMedia = 1600
 
 // estimate is about how many tokens a request has: one for four bytes.
-func estimate(req *braid.ModelRequest) int64 {
+func estimate(req *model.Request) int64 {
 	bytes, media := len(req.Instructions), 0
 	for i := range req.Tools {
 		t := &req.Tools[i]

@@ -12,35 +12,35 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // called is a model whose calls are made by a function.
 type called struct {
 	name string
-	call func(ctx context.Context, req *braid.ModelRequest, yield func(braid.Chunk, error) bool)
+	call func(ctx context.Context, req *model.Request, yield func(model.Chunk, error) bool)
 }
 
-func (m *called) Info() braid.ModelInfo { return braid.ModelInfo{Name: m.name} }
+func (m *called) Info() model.Info { return model.Info{Name: m.name} }
 
-func (m *called) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) { m.call(ctx, req, yield) }
+func (m *called) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) { m.call(ctx, req, yield) }
 }
 
 // answers is a model that takes a time and tells a usage.
 func answers(name string, takes time.Duration, usage *event.Usage) *called {
-	return &called{name, func(ctx context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
+	return &called{name, func(ctx context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
 		select {
 		case <-time.After(takes):
 		case <-ctx.Done():
-			yield(braid.Chunk{}, &event.Error{Kind: event.ErrCancelled, Err: ctx.Err()})
+			yield(model.Chunk{}, &event.Error{Kind: event.ErrCancelled, Err: ctx.Err()})
 			return
 		}
-		if usage != nil && !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: usage}, nil) {
+		if usage != nil && !yield(model.Chunk{Kind: model.ChunkUsage, Usage: usage}, nil) {
 			return
 		}
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}, nil)
 	}}
 }
 
@@ -54,9 +54,9 @@ func limiter(t *testing.T, limits Limits) *Limiter {
 }
 
 // ask calls a model to its end and gives its error.
-func ask(ctx context.Context, m braid.Model, req *braid.ModelRequest) error {
+func ask(ctx context.Context, m model.Model, req *model.Request) error {
 	if req == nil {
-		req = &braid.ModelRequest{}
+		req = &model.Request{}
 	}
 	for _, err := range m.Stream(ctx, req) {
 		if err != nil {
@@ -67,8 +67,8 @@ func ask(ctx context.Context, m braid.Model, req *braid.ModelRequest) error {
 }
 
 // says is a request of about so many tokens.
-func says(tokens int) *braid.ModelRequest {
-	return &braid.ModelRequest{Instructions: string(make([]byte, 4*(tokens-1)))}
+func says(tokens int) *model.Request {
+	return &model.Request{Instructions: string(make([]byte, 4*(tokens-1)))}
 }
 
 func TestRequestsAMinute(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRequestsAMinute(t *testing.T) {
 		start := time.Now()
 		l := limiter(t, Limits{Requests: 3})
 		// Two models of one key share it.
-		models := []braid.Model{l.Wrap(answers("a:x", 0, nil)), l.Wrap(answers("a:y", 0, nil))}
+		models := []model.Model{l.Wrap(answers("a:x", 0, nil)), l.Wrap(answers("a:y", 0, nil))}
 		for i, want := range []int{0, 0, 0, 20, 40, 60} {
 			if err := ask(t.Context(), models[i%2], nil); err != nil {
 				t.Fatal(err)
@@ -124,8 +124,8 @@ func TestTokensAreEstimatedAndPutRight(t *testing.T) {
 				l := limiter(t, Limits{Tokens: 1000})
 				first := answers(tc.model, 0, tc.usage)
 				if tc.err != nil {
-					first.call = func(_ context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
-						yield(braid.Chunk{}, tc.err)
+					first.call = func(_ context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
+						yield(model.Chunk{}, tc.err)
 					}
 				}
 				_ = ask(t.Context(), l.Wrap(first), says(1000))
@@ -224,7 +224,7 @@ func TestAtOnceAndInOrder(t *testing.T) {
 		running, most := 0, 0
 		var wg sync.WaitGroup
 		for i := range 8 {
-			m := l.Wrap(&called{"a:x", func(_ context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
+			m := l.Wrap(&called{"a:x", func(_ context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
 				mu.Lock()
 				order = append(order, i)
 				running++
@@ -234,7 +234,7 @@ func TestAtOnceAndInOrder(t *testing.T) {
 				mu.Lock()
 				running--
 				mu.Unlock()
-				yield(braid.Chunk{Kind: braid.ChunkStop}, nil)
+				yield(model.Chunk{Kind: model.ChunkStop}, nil)
 			}})
 			wg.Go(func() { _ = ask(t.Context(), m, nil) })
 			synctest.Wait() // each stands in the line before the next one comes
@@ -291,18 +291,18 @@ func TestCancelledInTheLine(t *testing.T) {
 // A slot is free again however a call ends.
 func TestNoEndHoldsASlot(t *testing.T) {
 	t.Parallel()
-	end := func(call func(context.Context, *braid.ModelRequest, func(braid.Chunk, error) bool)) *called {
+	end := func(call func(context.Context, *model.Request, func(model.Chunk, error) bool)) *called {
 		return &called{"a:x", call}
 	}
 	for name, m := range map[string]*called{
-		"an error": end(func(_ context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
-			yield(braid.Chunk{}, errors.New("odd"))
+		"an error": end(func(_ context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
+			yield(model.Chunk{}, errors.New("odd"))
 		}),
-		"an error in the middle": end(func(_ context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
-			_ = yield(braid.Chunk{Kind: braid.ChunkText}, nil) && yield(braid.Chunk{}, &event.Error{Kind: event.ErrStreamCut})
+		"an error in the middle": end(func(_ context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
+			_ = yield(model.Chunk{Kind: model.ChunkText}, nil) && yield(model.Chunk{}, &event.Error{Kind: event.ErrStreamCut})
 		}),
-		"nothing": end(func(context.Context, *braid.ModelRequest, func(braid.Chunk, error) bool) {}),
-		"a panic": end(func(context.Context, *braid.ModelRequest, func(braid.Chunk, error) bool) { panic("odd") }),
+		"nothing": end(func(context.Context, *model.Request, func(model.Chunk, error) bool) {}),
+		"a panic": end(func(context.Context, *model.Request, func(model.Chunk, error) bool) { panic("odd") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -314,7 +314,7 @@ func TestNoEndHoldsASlot(t *testing.T) {
 						_ = ask(t.Context(), l.Wrap(m), nil)
 					}()
 				}
-				for _, err := range l.Wrap(answers("a:x", 0, &event.Usage{})).Stream(t.Context(), &braid.ModelRequest{}) {
+				for _, err := range l.Wrap(answers("a:x", 0, &event.Usage{})).Stream(t.Context(), &model.Request{}) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -332,8 +332,8 @@ func TestNoEndHoldsASlot(t *testing.T) {
 func TestRetryAfterIsForAll(t *testing.T) {
 	t.Parallel()
 	refuses := func(kind event.ErrorKind, after time.Duration) *called {
-		return &called{"a:x", func(_ context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
-			yield(braid.Chunk{}, &event.Error{Kind: kind, RetryAfter: after})
+		return &called{"a:x", func(_ context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
+			yield(model.Chunk{}, &event.Error{Kind: kind, RetryAfter: after})
 		}}
 	}
 	for _, tc := range []struct {
@@ -403,16 +403,16 @@ func TestLimitsThatCannotBe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w, ok := m.(interface{ Unwrap() braid.Model }); !ok || w.Unwrap().Info().Name != "a:x" || m.Info().Name != "a:x" {
+	if w, ok := m.(interface{ Unwrap() model.Model }); !ok || w.Unwrap().Info().Name != "a:x" || m.Info().Name != "a:x" {
 		t.Error("the model inside is not found")
 	}
 }
 
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	req := &braid.ModelRequest{
+	req := &model.Request{
 		Instructions: "12345678",
-		Tools:        []braid.ToolSpec{{Name: "1234", Description: "1234", Schema: []byte("12345678")}},
+		Tools:        []model.ToolSpec{{Name: "1234", Description: "1234", Schema: []byte("12345678")}},
 		Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{
 			&event.Text{Text: "1234"}, &event.Image{Data: make([]byte, 1<<20)}, &event.Thinking{Text: "1234", Signature: "1234"},
 			&event.ToolCall{Name: "1234", Args: []byte("1234")},
@@ -462,7 +462,7 @@ func TestLimitsHold(t *testing.T) {
 					if c.gives > 0 {
 						time.AfterFunc(c.gives, cancel)
 					}
-					m := l.Wrap(&called{"openai:x", func(ctx context.Context, _ *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
+					m := l.Wrap(&called{"openai:x", func(ctx context.Context, _ *model.Request, yield func(model.Chunk, error) bool) {
 						mu.Lock()
 						began = append(began, time.Now())
 						running++
@@ -476,11 +476,11 @@ func TestLimitsHold(t *testing.T) {
 						running--
 						mu.Unlock()
 						if c.fails {
-							yield(braid.Chunk{}, &event.Error{Kind: event.ErrThrottled, RetryAfter: time.Second})
+							yield(model.Chunk{}, &event.Error{Kind: event.ErrThrottled, RetryAfter: time.Second})
 							return
 						}
-						_ = yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: int64(c.tokens) * 2}}, nil) &&
-							yield(braid.Chunk{Kind: braid.ChunkStop}, nil)
+						_ = yield(model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: int64(c.tokens) * 2}}, nil) &&
+							yield(model.Chunk{Kind: model.ChunkStop}, nil)
 					}})
 					_ = ask(ctx, m, says(c.tokens))
 					mu.Lock()

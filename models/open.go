@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
+	"github.com/braidrun/braid/model"
 )
 
 const op = "model"
@@ -28,11 +28,11 @@ const op = "model"
 // "demo:./file.yaml" reads a script from a file, and settings name addresses, so
 // a reference must come from whoever runs the program, never from its users:
 // those have [Opener.OpenNamed].
-func Open(ref string) (braid.Model, error) {
+func Open(ref string) (model.Model, error) {
 	return openIn(os.Getenv, ref)
 }
 
-func openIn(env func(string) string, ref string) (braid.Model, error) {
+func openIn(env func(string) string, ref string) (model.Model, error) {
 	o, err := NewOpener(Options{Env: env})
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -144,7 +144,7 @@ func TestScriptsFromFiles(t *testing.T) {
 		t.Errorf("Info %+v", info)
 	}
 	text := ""
-	for c, err := range m.Stream(t.Context(), &braid.ModelRequest{}) {
+	for c, err := range m.Stream(t.Context(), &model.Request{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,14 +175,14 @@ func TestSettingsReachTheModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := &braid.ModelRequest{Cycle: 1, Attempt: attempt, Messages: []event.Message{
+		req := &model.Request{Cycle: 1, Attempt: attempt, Messages: []event.Message{
 			{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hello"}}},
 		}}
 		for c, err := range m.Stream(t.Context(), req) {
 			if err != nil {
 				return n, err
 			}
-			if c.Kind == braid.ChunkText {
+			if c.Kind == model.ChunkText {
 				n++
 			}
 		}

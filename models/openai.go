@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/secret"
 )
@@ -12,7 +12,7 @@ import (
 // openOpenAI opens "", which is the vendor's model for most work, or a model by
 // its server's name. The key is OPENAI_API_KEY; OPENAI_BASE_URL, where it is
 // set, is the address of another server, which may need no key.
-func openOpenAI(g *opening) (braid.Model, error) {
+func openOpenAI(g *opening) (model.Model, error) {
 	name := cmp.Or(g.name, openai.Default)
 	if presentable(name) == "" {
 		return nil, g.noSuch(openai.Default)
@@ -42,7 +42,7 @@ func openOpenAI(g *opening) (braid.Model, error) {
 
 // openOllama opens a model of the Ollama on this machine. It has no key, and
 // none of its models is everybody's.
-func openOllama(g *opening) (braid.Model, error) {
+func openOllama(g *opening) (model.Model, error) {
 	if g.name == "" || presentable(g.name) == "" {
 		return nil, g.noSuch("qwen3")
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/openai/openaitest"
 )
 
@@ -28,12 +28,12 @@ func TestOpenAIIsReadFromTheEnvironment(t *testing.T) {
 			t.Errorf("the key is shown: %s", shown)
 		}
 		said := ""
-		req := &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hi."}}}}}
+		req := &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hi."}}}}}
 		for c, err := range m.Stream(t.Context(), req) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Kind == braid.ChunkText {
+			if c.Kind == model.ChunkText {
 				said += c.Text
 			}
 		}

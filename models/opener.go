@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 )
 
@@ -62,7 +62,7 @@ func NewOpener(o Options) (*Opener, error) {
 // Open gives the model that ref names, as [Open] does, with the opener's prices
 // and limits. A reference may name files, addresses and variables, so it must
 // come from whoever runs the program.
-func (o *Opener) Open(ref string) (braid.Model, error) {
+func (o *Opener) Open(ref string) (model.Model, error) {
 	d := Detect(o.env, ref)
 	m, err := o.open(d.Model, true)
 	if e := new(event.Error); d.Source == FromEnvironment && errors.As(err, &e) {
@@ -73,7 +73,7 @@ func (o *Opener) Open(ref string) (braid.Model, error) {
 
 // OpenNamed is Open for a reference that comes from a user of the program: a
 // provider and a model, without settings and without a file. [Named] checks it.
-func (o *Opener) OpenNamed(ref string) (braid.Model, error) {
+func (o *Opener) OpenNamed(ref string) (model.Model, error) {
 	name, err := Named(ref)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (o *Opener) OpenNamed(ref string) (braid.Model, error) {
 // Detect is [Detect] in the opener's environment.
 func (o *Opener) Detect(ref string) Detection { return Detect(o.env, ref) }
 
-func (o *Opener) open(ref string, trusted bool) (braid.Model, error) {
+func (o *Opener) open(ref string, trusted bool) (model.Model, error) {
 	name, rest := ref, ""
 	if i := strings.IndexAny(ref, ":?"); i >= 0 {
 		name, rest = ref[:i], strings.TrimPrefix(ref[i:], ":")
@@ -114,7 +114,7 @@ func (o *Opener) open(ref string, trusted bool) (braid.Model, error) {
 }
 
 // limit makes a model keep to the limits that its key has.
-func (o *Opener) limit(m braid.Model, g *opening) (braid.Model, error) {
+func (o *Opener) limit(m model.Model, g *opening) (model.Model, error) {
 	if o.limits == (Limits{}) {
 		return m, nil
 	}
@@ -187,14 +187,14 @@ func host(address, vendors string) string {
 
 // priced is a model whose costs are known, as far as they are.
 type priced struct {
-	braid.Model
-	info   braid.ModelInfo
+	model.Model
+	info   model.Info
 	prices *pricing.Table
 	place  string
 }
 
 // withCost gives a model its costs.
-func withCost(m braid.Model, prices *pricing.Table, place string) *priced {
+func withCost(m model.Model, prices *pricing.Table, place string) *priced {
 	p := &priced{m, m.Info(), prices, place}
 	p.info.Cost = func(u event.Usage) (int64, bool) { return prices.Cost(p.info.Name, place, time.Now(), u) }
 	return p
@@ -206,15 +206,15 @@ func (m *priced) price(at time.Time) *pricing.Price {
 	return p
 }
 
-// Info implements [braid.Model].
-func (m *priced) Info() braid.ModelInfo { return m.info }
+// Info implements [model.Model].
+func (m *priced) Info() model.Info { return m.info }
 
 // Unwrap gives the model that is priced.
-func (m *priced) Unwrap() braid.Model { return m.Model }
+func (m *priced) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [braid.CancellableModel] where the model does.
-func (m *priced) Cancellable() braid.Model {
-	if braid.Cancellable(m.Model) {
+// Cancellable implements [model.Cancellable] where the model does.
+func (m *priced) Cancellable() model.Model {
+	if model.IsCancellable(m.Model) {
 		return m
 	}
 	return nil

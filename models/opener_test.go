@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/pricing"
@@ -55,7 +55,7 @@ func TestOpenedModelsKnowTheirCost(t *testing.T) {
 		if known != (want >= 0) || known && nano != want || (PriceOf(m) != nil) != known {
 			t.Errorf("%s costs %d, %v; want %d", ref, nano, known, want)
 		}
-		if w, ok := m.(interface{ Unwrap() braid.Model }); !ok || w.Unwrap().Info().Name != m.Info().Name {
+		if w, ok := m.(interface{ Unwrap() model.Model }); !ok || w.Unwrap().Info().Name != m.Info().Name {
 			t.Errorf("%s: what is inside is not found", ref)
 		}
 	}
@@ -97,7 +97,7 @@ func TestLimitsBelongToAKey(t *testing.T) {
 			if l, ok := m.(*limited); ok {
 				return l.limiter
 			}
-			w, ok := m.(interface{ Unwrap() braid.Model })
+			w, ok := m.(interface{ Unwrap() model.Model })
 			if !ok {
 				return nil
 			}
@@ -176,7 +176,7 @@ func listen(t *testing.T) (*listener, string) {
 	return l, s.URL
 }
 
-var hello = &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hi."}}}}}
+var hello = &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hi."}}}}}
 
 // A key goes to the address that it is for, and to no other; without permission,
 // each provider says so and what to do.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
 )
@@ -25,7 +25,7 @@ type Own struct {
 
 // OpenOwn opens a model with a key, a region and a price of its own. Its errors are those of
 // [Opener.OpenNamed]; a key for a provider that takes none is of kind ErrInvalid.
-func (o *Opener) OpenOwn(own Own) (braid.Model, error) {
+func (o *Opener) OpenOwn(own Own) (model.Model, error) {
 	ref, err := Named(own.Ref)
 	if err != nil {
 		return nil, err
@@ -67,21 +67,21 @@ func (own *Own) over(env func(string) string, p provider) func(string) string {
 
 // ownPrice is a model with a price of its own.
 type ownPrice struct {
-	braid.Model
+	model.Model
 
-	info  braid.ModelInfo
+	info  model.Info
 	price *pricing.Price
 }
 
-// Info implements [braid.Model].
-func (m *ownPrice) Info() braid.ModelInfo { return m.info }
+// Info implements [model.Model].
+func (m *ownPrice) Info() model.Info { return m.info }
 
 // Unwrap gives the model that is priced.
-func (m *ownPrice) Unwrap() braid.Model { return m.Model }
+func (m *ownPrice) Unwrap() model.Model { return m.Model }
 
-// Cancellable implements [braid.CancellableModel] where the model does.
-func (m *ownPrice) Cancellable() braid.Model {
-	if braid.Cancellable(m.Model) {
+// Cancellable implements [model.Cancellable] where the model does.
+func (m *ownPrice) Cancellable() model.Model {
+	if model.IsCancellable(m.Model) {
 		return m
 	}
 	return nil

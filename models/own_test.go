@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
@@ -44,7 +44,7 @@ func TestOpenOwn(t *testing.T) {
 			t.Errorf("%s: %v", ref, err)
 			continue
 		}
-		for _, err := range m.Stream(t.Context(), &braid.ModelRequest{Messages: []event.Message{{
+		for _, err := range m.Stream(t.Context(), &model.Request{Messages: []event.Message{{
 			Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hi"}},
 		}}}) {
 			if err == nil {

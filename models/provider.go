@@ -3,7 +3,7 @@ package models
 import (
 	"strings"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/demo"
@@ -21,7 +21,7 @@ type provider struct {
 	// families are how the names of its models begin, for those who leave the
 	// provider out.
 	families []string
-	open     func(*opening) (braid.Model, error)
+	open     func(*opening) (model.Model, error)
 	// model is what is used where somebody has a key and names nothing.
 	model string
 	// needs says what else is missing before a key is enough to be chosen by; nil

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/pricing"
@@ -189,7 +189,7 @@ func (o *Opener) known(ref string, usual bool) Known {
 
 // PriceOf gives the price of a model that an [Opener] has opened, today. It is
 // nil where none is known.
-func PriceOf(m braid.Model) *pricing.Price {
+func PriceOf(m model.Model) *pricing.Price {
 	for m != nil {
 		if p, ok := m.(*priced); ok {
 			return p.price(time.Now())
@@ -197,7 +197,7 @@ func PriceOf(m braid.Model) *pricing.Price {
 		if p, ok := m.(*ownPrice); ok {
 			return p.price
 		}
-		w, ok := m.(interface{ Unwrap() braid.Model })
+		w, ok := m.(interface{ Unwrap() model.Model })
 		if !ok {
 			return nil
 		}

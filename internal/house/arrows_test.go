@@ -39,7 +39,7 @@ func standard(path string) bool {
 // bare lists the rooms whose whole import graph is held, and what of the
 // standard library must not even be reached from there.
 var (
-	bare      = []string{"event", "journal", "", "internal/strictjson", "internal/sse", "internal/clock"}
+	bare      = []string{"event", "journal", "model", "", "internal/strictjson", "internal/sse", "internal/clock"}
 	forbidden = []string{"net/http", "database/sql", "os/exec", "html/template", "text/template", "testing", "plugin"}
 )
 
@@ -190,6 +190,11 @@ func TestArrowsAreSeen(t *testing.T) {
 		{"inside one room", pkg{ImportPath: at("wire/adk"), Imports: []string{at("wire/adk/part")}}, ""},
 		{"a provider in the root", pkg{ImportPath: at(""), Imports: []string{at("model/demo")}}, "not in the plan"},
 		{"a provider in the root's tests", pkg{ImportPath: at(""), XTestImports: []string{at("model/demo")}}, ""},
+		{"the loop in a provider", pkg{ImportPath: at("model/openai"), Imports: []string{at("model"), at("")}}, "not in the plan"},
+		{"the loop in a provider's tests", pkg{ImportPath: at("model/openai"), XTestImports: []string{at("")}}, ""},
+		{"the loop in the contract of models", pkg{ImportPath: at("model/modeltest"), Imports: []string{at("")}}, "not in the plan"},
+		{"the loop under the providers", pkg{ImportPath: at("model/internal/toolname"), Imports: []string{at("")}}, "not in the plan"},
+		{"a provider in the leaf", pkg{ImportPath: at("model"), Imports: []string{at("model/demo")}}, "not in the plan"},
 		{"a store in the root", pkg{ImportPath: at(""), Imports: []string{at("journal/sqlite")}}, "not in the plan"},
 		{"the server in a test of the root", pkg{ImportPath: at(""), XTestImports: []string{at("server")}}, "not in the plan"},
 		{"someone else's module", pkg{ImportPath: at("event"), Imports: []string{"github.com/google/uuid"}}, "not among"},

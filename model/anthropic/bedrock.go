@@ -18,7 +18,7 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // What others need to know of Claude on Bedrock.
@@ -72,7 +72,7 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 			Hint: "set " + BedrockKeyVariable + ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with the AWS CLI",
 		}
 	}
-	m := &Model{name: name, aws: c, stall: DefaultStall, cache: CacheExplicit, client: upstream.Client()}
+	m := &Model{name: name, aws: c, stall: DefaultStall, cache: CacheExplicit, client: provider.Client()}
 	if cfg.BaseEndpoint != nil {
 		m.base = *cfg.BaseEndpoint
 	}

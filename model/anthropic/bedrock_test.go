@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/auth/bearer"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -91,7 +91,7 @@ func TestBedrockFailures(t *testing.T) {
 // Exceptions inside of a stream, and what is no stream of Bedrock.
 func TestBedrockFailuresInTheStream(t *testing.T) {
 	t.Parallel()
-	begun := anthropictest.Frames(anthropictest.Begun([]braid.Chunk{{Kind: braid.ChunkText, Text: "so"}}, event.Usage{Input: 1}))
+	begun := anthropictest.Frames(anthropictest.Begun([]model.Chunk{{Kind: model.ChunkText, Text: "so"}}, event.Usage{Input: 1}))
 	whole := anthropictest.BedrockText("so").Body
 	changed := []byte(whole)
 	changed[len(changed)/2] ^= 1
@@ -281,7 +281,7 @@ func TestBedrockIsToldBeforehand(t *testing.T) {
 	warm := hello()
 	temperature := 1.0
 	warm.Options.Temperature = &temperature
-	for name, req := range map[string]*braid.ModelRequest{"an image's address": picture, "a document's": document, "a temperature": warm} {
+	for name, req := range map[string]*model.Request{"an image's address": picture, "a document's": document, "a temperature": warm} {
 		if e := failed(t, modeltest.Call(t.Context(), m, req)); e.Kind != event.ErrUnsupported || e.Hint == "" {
 			t.Errorf("%s: %v", name, e)
 		}

@@ -11,8 +11,8 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
@@ -23,7 +23,7 @@ func BenchmarkDelta(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
-			d := decoder{yield: func(braid.Chunk, error) bool { return true }}
+			d := decoder{yield: func(model.Chunk, error) bool { return true }}
 			if err := d.run(newLines(strings.NewReader(body))); err != nil {
 				b.Fatal(err)
 			}
@@ -34,7 +34,7 @@ func BenchmarkDelta(b *testing.B) {
 		b.ReportAllocs()
 		body := framed(body)
 		for range b.N {
-			d := decoder{yield: func(braid.Chunk, error) bool { return true }}
+			d := decoder{yield: func(model.Chunk, error) bool { return true }}
 			if err := d.run(newFrames(strings.NewReader(body))); err != nil {
 				b.Fatal(err)
 			}
@@ -70,8 +70,8 @@ func long() []event.Message {
 // messages: afresh, and when all but the last turn was sent before.
 func BenchmarkRequest(b *testing.B) {
 	messages := long()
-	req := func(n int) *braid.ModelRequest {
-		return &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
+	req := func(n int) *model.Request {
+		return &model.Request{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
 	}
 	b.Run("afresh", func(b *testing.B) {
 		b.ReportAllocs()
@@ -101,7 +101,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		for range 30 {
 			one := m()
 			begun := time.Now()
-			if _, _, err := one.body(&braid.ModelRequest{Tools: add, Messages: messages}); err != nil {
+			if _, _, err := one.body(&model.Request{Tools: add, Messages: messages}); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(begun))
@@ -112,7 +112,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 	afresh := best(func() *Model { return &Model{name: Default, cache: CacheAuto} })
 	warm := best(func() *Model {
 		// All but the last turn was sent before.
-		if _, _, err := kept.body(&braid.ModelRequest{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+		if _, _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
 			t.Fatal(err)
 		}
 		return kept

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // encoder writes messages as the API takes them. It never fails: what the API
@@ -21,9 +21,9 @@ import (
 // [Model.unsupported].
 type encoder struct {
 	dst []byte
-	ids wirename.IDs
+	ids toolname.IDs
 	// head is what stands before the messages.
-	head encoded.Head[[]byte]
+	head reqcache.Head[[]byte]
 	// blocks counts what was written of the message, aside holds the images of
 	// results that failed.
 	blocks int
@@ -32,12 +32,12 @@ type encoder struct {
 	files bool
 }
 
-// Mark, Cut and Size are those of [encoded.Encoder].
-func (e *encoder) Mark() encoded.Mark {
-	return encoded.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.blocks}
+// Mark, Cut and Size are those of [reqcache.Encoder].
+func (e *encoder) Mark() reqcache.Mark {
+	return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.blocks}
 }
 
-func (e *encoder) Cut(to encoded.Mark) {
+func (e *encoder) Cut(to reqcache.Mark) {
 	e.ids.Cut(to.IDs)
 	e.dst = e.dst[:to.End]
 }
@@ -151,9 +151,9 @@ func (e *encoder) text(s string) {
 var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 func (e *encoder) image(b *event.Image) {
-	b = mediatype.Image(b)
+	b = media.Image(b)
 	switch kind := b.MIME; {
-	case len(b.Data) == 0 && b.URL != "" && (e.files || !mediatype.Web(b.URL)):
+	case len(b.Data) == 0 && b.URL != "" && (e.files || !media.Web(b.URL)):
 		e.text("[an image at " + b.URL + "]")
 	case len(b.Data) == 0 && b.URL != "":
 		e.begin(`{"type":"image","source":{"type":"url","url":`)
@@ -188,7 +188,7 @@ func documentKind(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
-	b = mediatype.Document(b)
+	b = media.Document(b)
 	switch documentKind(b) {
 	case "text":
 		text := b.Text
@@ -205,7 +205,7 @@ func (e *encoder) document(b *event.Document) {
 		e.begin(`{"type":"document","source":{"type":"base64","media_type":"application/pdf"`)
 		e.data(b.Data)
 	case "url":
-		if e.files || !mediatype.Web(b.URL) {
+		if e.files || !media.Web(b.URL) {
 			e.text("[a document at " + b.URL + "]")
 			return
 		}
@@ -329,7 +329,7 @@ func (m *Model) unsupported(messages []event.Message) error {
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			b = mediatype.Image(b)
+			b = media.Image(b)
 			if len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME) {
 				return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
 			}
@@ -339,7 +339,7 @@ func (m *Model) unsupported(messages []event.Message) error {
 			if len(b.Data) == 0 && m.aws != nil {
 				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch images from an address.", "give the image's bytes")
 			}
-			if len(b.Data) == 0 && !mediatype.Web(b.URL) {
+			if len(b.Data) == 0 && !media.Web(b.URL) {
 				return notSent(event.ErrUnsupported, "Claude fetches images from the web only.", "give the image's bytes")
 			}
 			if most := m.largestImage(); len(b.Data) > most {
@@ -347,14 +347,14 @@ func (m *Model) unsupported(messages []event.Message) error {
 					float64(len(b.Data))/1e6, float64(most)/1e6)
 			}
 		case *event.Document:
-			b = mediatype.Document(b)
+			b = media.Document(b)
 			if documentKind(b) == "" {
 				return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
 			}
 			if m.aws != nil && documentKind(b) == "url" {
 				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch documents from an address.", "give the document's bytes")
 			}
-			if documentKind(b) == "url" && !mediatype.Web(b.URL) {
+			if documentKind(b) == "url" && !media.Web(b.URL) {
 				return notSent(event.ErrUnsupported, "Claude fetches documents from the web only.", "give the document's bytes")
 			}
 		case *event.Media:

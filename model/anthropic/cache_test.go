@@ -9,8 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 func bedrockModel(tb testing.TB, name string, opts ...Option) *Model {
@@ -51,10 +51,10 @@ func cachedUpTo(body []byte, auto bool) (prefix []byte, points int) {
 func TestCompactionMovesThePointsOnce(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]*Model{
-		"auto": model(t), "explicit": model(t, Cache(CacheExplicit)), "for an hour": model(t, CacheHour()),
+		"auto": made(t), "explicit": made(t, Cache(CacheExplicit)), "for an hour": made(t, CacheHour()),
 		"Bedrock": bedrockModel(t, BedrockDefault), "Bedrock for an hour": bedrockModel(t, BedrockDefault, CacheHour()),
 	} {
-		req := &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
+		req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
 		var before []byte
 		moved := 0
 		for n := range 40 {
@@ -84,8 +84,8 @@ func TestCompactionMovesThePointsOnce(t *testing.T) {
 // All points of a request are of one time, because the API wants the longer first.
 func TestPointsForAnHour(t *testing.T) {
 	t.Parallel()
-	req := &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: append([]event.Message{question("Go.")}, turn("t", 30)...)}
-	for name, m := range map[string]*Model{"the API": model(t, CacheHour()), "Bedrock": bedrockModel(t, BedrockDefault, CacheHour())} {
+	req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: append([]event.Message{question("Go.")}, turn("t", 30)...)}
+	for name, m := range map[string]*Model{"the API": made(t, CacheHour()), "Bedrock": bedrockModel(t, BedrockDefault, CacheHour())} {
 		body := string(ask(t, m, req))
 		all, hour := strings.Count(body, `"cache_control"`), strings.Count(body, `"cache_control":{"type":"ephemeral","ttl":"1h"}`)
 		if all < 3 || all != hour {
@@ -130,9 +130,9 @@ func TestThinkingOfOthersIsLeftOut(t *testing.T) {
 		messages[1].Content = append([]event.Block{
 			&event.Thinking{Text: "Private.", Signature: signature}, &event.RedactedThinking{Data: signature},
 		}, messages[1].Content...)
-		for name, m := range map[string]*Model{"the API": model(t), "Bedrock": bedrockModel(t, BedrockDefault)} {
+		for name, m := range map[string]*Model{"the API": made(t), "Bedrock": bedrockModel(t, BedrockDefault)} {
 			m.name = "claude-sonnet-4-5"
-			body := string(ask(t, m, &braid.ModelRequest{Messages: messages, Options: braid.ModelOptions{Thinking: 2000}}))
+			body := string(ask(t, m, &model.Request{Messages: messages, Options: model.Options{Thinking: 2000}}))
 			if sent := strings.Contains(body, "Private.") && strings.Contains(body, `"redacted_thinking"`); sent != goes {
 				t.Errorf("%s, %q: sent %v: %s", name, signature, sent, body)
 			}
@@ -148,8 +148,8 @@ func TestThinkingOfOthersIsLeftOut(t *testing.T) {
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`)
-	req := &braid.ModelRequest{Messages: []event.Message{question("q")}, Output: &braid.OutputSchema{Name: "n", Schema: schema}}
-	for name, m := range map[string]*Model{"the API": model(t), "Bedrock": bedrockModel(t, BedrockDefault)} {
+	req := &model.Request{Messages: []event.Message{question("q")}, Output: &model.OutputSchema{Name: "n", Schema: schema}}
+	for name, m := range map[string]*Model{"the API": made(t), "Bedrock": bedrockModel(t, BedrockDefault)} {
 		if body := string(ask(t, m, req)); !strings.Contains(body, `"output_config":{"format":{"type":"json_schema","schema":{`) ||
 			!strings.Contains(body, `"additionalProperties":false`) || strings.Contains(body, `"minimum":`) {
 			t.Errorf("%s: %s", name, body)
@@ -159,7 +159,7 @@ func TestOutput(t *testing.T) {
 		}
 	}
 	old := bedrockModel(t, "anthropic.claude-3-haiku-20240307-v1:0")
-	refused := func(name string, m *Model, req *braid.ModelRequest) {
+	refused := func(name string, m *Model, req *model.Request) {
 		t.Helper()
 		err := m.Check(req)
 		var e *event.Error
@@ -175,12 +175,12 @@ func TestOutput(t *testing.T) {
 	if old.Info().Output {
 		t.Error("an old model takes a schema")
 	}
-	refused("an old model", old, &braid.ModelRequest{Output: req.Output})
-	refused("a recursive schema", model(t), &braid.ModelRequest{Output: &braid.OutputSchema{Schema: json.RawMessage(
+	refused("an old model", old, &model.Request{Output: req.Output})
+	refused("a recursive schema", made(t), &model.Request{Output: &model.OutputSchema{Schema: json.RawMessage(
 		`{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}},"required":["next"]}}}`)}})
-	refused("a tool without an object", model(t), &braid.ModelRequest{Tools: []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}})
+	refused("a tool without an object", made(t), &model.Request{Tools: []model.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}})
 	temperature := 1.0
-	refused("a temperature", model(t), &braid.ModelRequest{Options: braid.ModelOptions{Temperature: &temperature}})
+	refused("a temperature", made(t), &model.Request{Options: model.Options{Temperature: &temperature}})
 }
 
 func isEvent(err error, e **event.Error) bool {

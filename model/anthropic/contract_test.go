@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/test/wires"
 )
 
 // open makes a model that asks a server with these answers.
@@ -74,7 +75,7 @@ func prompt(body []byte, auto bool) (out []byte, points []int) {
 // provider is what both have.
 func provider(name string, cache anthropic.CachePoints) modeltest.Provider {
 	p := modeltest.Provider{
-		Name: name, Table: "../../docs/guide/models.md",
+		Name: name, Loop: wires.Loop, Table: "../../docs/guide/models.md",
 		// None of them is there: usage behind the stop, guardrails, sound and film.
 		Without: []modeltest.Feature{modeltest.LateUsage, modeltest.GuardrailRedaction, modeltest.Media},
 		Prompt:  func(body []byte) ([]byte, []int) { return prompt(body, cache == anthropic.CacheAuto) },
@@ -106,7 +107,7 @@ func TestContract(t *testing.T) {
 			t.Parallel()
 			p := provider("Anthropic", tc.cache)
 			p.LargestImage = 10 << 20 / 4 * 3
-			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 				tb.Helper()
 				list := make([]anthropictest.Answer, len(answers))
 				for i := range answers {
@@ -130,7 +131,7 @@ func TestBedrockContract(t *testing.T) {
 			p := provider("Claude on Bedrock", cache)
 			p.Without = append(p.Without, modeltest.ImageURLs, modeltest.ReasoningUsage)
 			p.LargestImage = 5 << 20 / 4 * 3
-			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 				tb.Helper()
 				list := make([]anthropictest.Answer, len(answers))
 				for i := range answers {

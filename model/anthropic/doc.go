@@ -13,7 +13,7 @@
 // of server-sent events or of AWS's binary frames, is read by a decoder that needs
 // one allocation a delta. The tests hold both against the SDK's own types.
 //
-// The SDK never repeats a call ([braid.Model] forbids it): the loop does, where
+// The SDK never repeats a call ([model.Model] forbids it): the loop does, where
 // it is counted and seen.
 //
 // What the package follows, pages of platform.claude.com/docs/en:

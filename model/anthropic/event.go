@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // decoder makes chunks of the events of an answer
@@ -15,7 +15,7 @@ import (
 type decoder struct {
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
-	yield func(braid.Chunk, error) bool
+	yield func(model.Chunk, error) bool
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 
@@ -44,7 +44,7 @@ type openBlock struct {
 const firstCitation = 1 << 20
 
 // send hands a chunk over.
-func (d *decoder) send(c braid.Chunk) {
+func (d *decoder) send(c model.Chunk) {
 	if !d.left && !d.yield(c, nil) {
 		d.left = true
 	}
@@ -117,16 +117,16 @@ func memberOf(key []byte) string {
 
 // piece hands a piece of a block over; false where its kind is not known.
 func (d *decoder) piece(index int, kind, text string) bool {
-	c := braid.Chunk{Index: index, Text: text}
+	c := model.Chunk{Index: index, Text: text}
 	switch kind {
 	case "text_delta":
-		c.Kind = braid.ChunkText
+		c.Kind = model.ChunkText
 	case "thinking_delta":
-		c.Kind = braid.ChunkThinking
+		c.Kind = model.ChunkThinking
 	case "signature_delta":
-		c.Kind = braid.ChunkSignature
+		c.Kind = model.ChunkSignature
 	case "input_json_delta":
-		c.Kind = braid.ChunkCallInput
+		c.Kind = model.ChunkCallInput
 		for i := range d.open {
 			b := &d.open[i]
 			if b.index != index {
@@ -197,7 +197,7 @@ func (d *decoder) whole(data []byte) error {
 	}
 	switch e.Type {
 	case "message_start":
-		d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: e.Message.ID, Text: e.Message.Model})
+		d.send(model.Chunk{Kind: model.ChunkResponse, ID: e.Message.ID, Text: e.Message.Model})
 		d.used(e.Message.Usage)
 	case "content_block_start":
 		return d.begin(&e)
@@ -221,7 +221,7 @@ func (d *decoder) whole(data []byte) error {
 			return errCut // nobody said why it ended
 		}
 		d.done = true
-		d.send(braid.Chunk{Kind: braid.ChunkStop, Stop: stopReason(d.stop)})
+		d.send(model.Chunk{Kind: model.ChunkStop, Stop: stopReason(d.stop)})
 	case "error":
 		if e.Error == nil {
 			return errUnreadable
@@ -262,13 +262,13 @@ func (d *decoder) begin(e *wireEvent) error {
 		d.piece(e.Index, "thinking_delta", b.Thinking)
 		d.piece(e.Index, "signature_delta", b.Signature)
 	case "redacted_thinking":
-		d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: e.Index, Block: &event.RedactedThinking{Data: b.Data}})
+		d.send(model.Chunk{Kind: model.ChunkBlock, Index: e.Index, Block: &event.RedactedThinking{Data: b.Data}})
 	case "tool_use":
 		if own, ok := d.names[b.Name]; ok {
 			b.Name = own
 		}
 		d.open = append(d.open, openBlock{index: e.Index, call: true, input: b.Input})
-		d.send(braid.Chunk{Kind: braid.ChunkCall, Index: e.Index, ID: b.ID, Text: b.Name})
+		d.send(model.Chunk{Kind: model.ChunkCall, Index: e.Index, ID: b.ID, Text: b.Name})
 	default:
 		other := map[string]json.RawMessage{}
 		if b.Type != "" && json.Unmarshal(e.Block, &other) == nil {
@@ -290,7 +290,7 @@ func (d *decoder) more(e *wireEvent) error {
 		if c.Title == "" {
 			c.Title = c.Document
 		}
-		d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + d.cited, Block: &event.Citation{
+		d.send(model.Chunk{Kind: model.ChunkBlock, Index: firstCitation + d.cited, Block: &event.Citation{
 			Title: c.Title, URL: c.URL, Quote: c.Cited, Start: c.StartChar, End: c.EndChar,
 		}})
 		d.cited++
@@ -318,7 +318,7 @@ func (d *decoder) close(index int) {
 		}
 		switch {
 		case b.call && !b.came && len(b.input) > 2: // more than {}
-			d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: index, Text: string(b.input)})
+			d.send(model.Chunk{Kind: model.ChunkCallInput, Index: index, Text: string(b.input)})
 		case b.other != nil:
 			d.keep(b)
 		}
@@ -346,7 +346,7 @@ func (d *decoder) keep(b *openBlock) {
 	if err != nil || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
 		return
 	}
-	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: b.index, Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw}})
+	d.send(model.Chunk{Kind: model.ChunkBlock, Index: b.index, Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw}})
 }
 
 // usage is what has been counted so far.
@@ -388,5 +388,5 @@ func (d *decoder) used(u *wireUsage) {
 	}
 	d.usage.Total = d.usage.Input + d.usage.Output + d.usage.CacheWrite + d.usage.CacheRead
 	sent := d.usage
-	d.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &sent})
+	d.send(model.Chunk{Kind: model.ChunkUsage, Usage: &sent})
 }

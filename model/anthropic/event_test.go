@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awsframe"
 )
 
 // An answer in which the vendor searched the web by itself, and cites what it
@@ -109,12 +109,12 @@ func FuzzDelta(f *testing.F) {
 	f.Add(`{"delta":{"signature":"s","type":"signature_delta"},"index":7,"type":"content_block_delta"}`)
 	f.Add(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a","thinking":"b"}}`)
 	f.Fuzz(func(t *testing.T, data string) {
-		var short, long []braid.Chunk
-		a := decoder{yield: func(c braid.Chunk, _ error) bool { short = append(short, c); return true }}
+		var short, long []model.Chunk
+		a := decoder{yield: func(c model.Chunk, _ error) bool { short = append(short, c); return true }}
 		if !a.delta([]byte(data)) {
 			return
 		}
-		b := decoder{yield: func(c braid.Chunk, _ error) bool { long = append(long, c); return true }}
+		b := decoder{yield: func(c model.Chunk, _ error) bool { long = append(long, c); return true }}
 		if err := b.whole([]byte(data)); err != nil {
 			t.Fatalf("the long way says %v", err)
 		}
@@ -142,8 +142,8 @@ func FuzzStream(f *testing.F) {
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte(framed(deltas(3))))
 	f.Add([]byte(framed("data: {\"type\":\"message_stop\"}\n\n")))
-	f.Add(awsframes.Append(nil, "event", "chunk", []byte(`{"bytes":"e30=","bytes":"?"}`)))
-	f.Add(awsframes.Append(nil, "exception", "throttlingException", []byte(`{"message":"slow"}`)))
+	f.Add(awsframe.Append(nil, "event", "chunk", []byte(`{"bytes":"e30=","bytes":"?"}`)))
+	f.Add(awsframe.Append(nil, "exception", "throttlingException", []byte(`{"message":"slow"}`)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := decode(newFrames(bytes.NewReader(b)))
 		again, err2 := decode(newFrames(iotest.OneByteReader(bytes.NewReader(b))))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/secret"
@@ -20,13 +21,13 @@ type numbers struct {
 // the key comes from the environment and the address is left out.
 func Example() {
 	server := anthropictest.Start(
-		anthropictest.Stream([]braid.Chunk{
-			{Kind: braid.ChunkText, Text: "I add 3 and 5."},
-			{Kind: braid.ChunkCall, Index: 1, ID: "toolu_1", Text: "add"},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a": 3, `},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `"b": 5}`},
+		anthropictest.Stream([]model.Chunk{
+			{Kind: model.ChunkText, Text: "I add 3 and 5."},
+			{Kind: model.ChunkCall, Index: 1, ID: "toolu_1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `{"a": 3, `},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `"b": 5}`},
 		}, "tool_use", event.Usage{Input: 40, Output: 20, CacheWrite: 1200}),
-		anthropictest.Stream([]braid.Chunk{{Kind: braid.ChunkText, Text: "3 + 5 = 8."}}, "end_turn",
+		anthropictest.Stream([]model.Chunk{{Kind: model.ChunkText, Text: "3 + 5 = 8."}}, "end_turn",
 			event.Usage{Input: 8, Output: 9, CacheRead: 1200}),
 	)
 	defer server.Close()

@@ -11,9 +11,9 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsrefusal"
-	"github.com/braidrun/braid/internal/stall"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 var errNoStream = errors.New("the answer is no stream of events")
@@ -44,12 +44,12 @@ func (e *apiError) Error() string {
 }
 
 // failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *stall.Guard, err error) error {
+func (m *Model) failure(g *idle.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return upstream.Ended(op, g.Outer())
+		return provider.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -64,14 +64,14 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 			header = e.Response.Header
 		}
 		if m.aws != nil {
-			return m.denial(awsrefusal.Before(e.StatusCode, header, []byte(e.RawJSON()), time.Now()))
+			return m.denial(awserr.Before(e.StatusCode, header, []byte(e.RawJSON()), time.Now()))
 		}
 		return m.refusal(&apiError{
 			status: e.StatusCode, kind: string(e.Type()), code: string(e.ErrorCode()), message: e.Message, requestID: e.RequestID,
-			after: upstream.RetryAfter(header, time.Now()),
+			after: provider.RetryAfter(header, time.Now()),
 		})
 	}
-	if said, ok := errors.AsType[*awsrefusal.Said](err); ok {
+	if said, ok := errors.AsType[*awserr.Said](err); ok {
 		return m.denial(said)
 	}
 	if e, ok := errors.AsType[*apiError](err); ok {
@@ -97,8 +97,8 @@ func (m *Model) failure(g *stall.Guard, err error) error {
 }
 
 // denial maps what Bedrock said; what Claude said there stands in a chunk.
-func (m *Model) denial(said *awsrefusal.Said) error {
-	return said.Failure(awsrefusal.Asked{
+func (m *Model) denial(said *awserr.Said) error {
+	return said.Failure(awserr.Asked{
 		Op: op, Model: m.name, Region: m.aws.cfg.Region, Keyed: m.aws.cfg.BearerAuthTokenProvider != nil, Variable: BedrockKeyVariable,
 	})
 }
@@ -133,9 +133,9 @@ var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions excee
 // refusal maps what the API said (api/errors).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: a.after, Err: a}
-	said := upstream.Line(a.message, m.key)
+	said := provider.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, said), hint
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, said), hint
 		return e
 	}
 	money := a.kind == "billing_error" || a.status == http.StatusPaymentRequired ||
@@ -180,5 +180,5 @@ const statusOverloaded = 529
 
 // notSent is the error of a request that the API would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return upstream.NotSent(op, kind, message, hint, args...)
+	return provider.NotSent(op, kind, message, hint, args...)
 }

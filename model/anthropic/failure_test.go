@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -23,8 +23,8 @@ import (
 
 const sonnet = "claude-sonnet-5-5"
 
-func hello() *braid.ModelRequest {
-	return &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
+func hello() *model.Request {
+	return &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
 }
 
 func failed(t *testing.T, r modeltest.Read) *event.Error {
@@ -333,7 +333,7 @@ func TestStall(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			var chunks []braid.Chunk
+			var chunks []model.Chunk
 			var failure error
 			for c, err := range m.Stream(t.Context(), hello()) {
 				if err != nil {

@@ -6,32 +6,32 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/braidrun/braid/internal/awsframes"
-	"github.com/braidrun/braid/internal/awsrefusal"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/awsframe"
 )
 
 // frames reads Bedrock's binary event stream: each chunk has an event of the API in
 // base64, {"bytes":"…"}, and an exception ends it. The SDK would make server-sent
 // events of it, with some thirty allocations for each; here there are none.
 type frames struct {
-	*awsframes.Reader
+	*awsframe.Reader
 
 	r   strictjson.Reader
 	buf []byte
 }
 
-func newFrames(in io.Reader) *frames { return &frames{Reader: awsframes.NewReader(in)} }
+func newFrames(in io.Reader) *frames { return &frames{Reader: awsframe.NewReader(in)} }
 
 func (f *frames) next() ([]byte, error) {
 	for {
 		m, err := f.Next()
 		switch {
-		case errors.Is(err, awsframes.ErrCut):
+		case errors.Is(err, awsframe.ErrCut):
 			return nil, errCut
-		case errors.Is(err, awsframes.ErrTooLong):
+		case errors.Is(err, awsframe.ErrTooLong):
 			return nil, errTooLong
-		case errors.Is(err, awsframes.ErrUnreadable), errors.Is(err, awsframes.ErrChecksum):
+		case errors.Is(err, awsframe.ErrUnreadable), errors.Is(err, awsframe.ErrChecksum):
 			return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 		case err != nil:
 			return nil, err
@@ -43,7 +43,7 @@ func (f *frames) next() ([]byte, error) {
 			}
 			return f.data(m.Payload)
 		case "exception", "error":
-			return nil, awsrefusal.Exception(string(m.Name), string(m.Message), m.Payload)
+			return nil, awserr.Exception(string(m.Name), string(m.Message), m.Payload)
 		}
 	}
 }

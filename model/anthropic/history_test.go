@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awsframe"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
 )
 
-func model(tb testing.TB, opts ...Option) *Model {
+func made(tb testing.TB, opts ...Option) *Model {
 	tb.Helper()
 	m, err := New(Default, secret.New("sk-ant-secret"), opts...)
 	if err != nil {
@@ -30,7 +30,7 @@ func model(tb testing.TB, opts ...Option) *Model {
 	return m
 }
 
-func ask(tb testing.TB, m *Model, req *braid.ModelRequest) []byte {
+func ask(tb testing.TB, m *Model, req *model.Request) []byte {
 	tb.Helper()
 	body, _, err := m.body(req)
 	if err != nil {
@@ -58,7 +58,7 @@ func turn(id string, n int) []event.Message {
 	return []event.Message{a, r}
 }
 
-var add = []braid.ToolSpec{{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
+var add = []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
 
 const point = `"cache_control":{"type":"ephemeral"}`
 
@@ -67,8 +67,8 @@ const point = `"cache_control":{"type":"ephemeral"}`
 func TestCachedBytesStay(t *testing.T) {
 	t.Parallel()
 	for _, points := range []CachePoints{CacheAuto, CacheExplicit} {
-		m := model(t, Cache(points))
-		req := &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
+		m := made(t, Cache(points))
+		req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
 		var before []byte
 		for n := range 20 {
 			body := ask(t, m, req)
@@ -93,8 +93,8 @@ func TestCachedBytesStay(t *testing.T) {
 // The API looks back 20 blocks from a point: a longer turn needs one in between.
 func TestALongTurnIsBridged(t *testing.T) {
 	t.Parallel()
-	m := model(t)
-	req := &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
+	m := made(t)
+	req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
 	ask(t, m, req)
 	for n, calls := range []int{2, 32, 2, 40, 40} {
 		last := req.Messages[len(req.Messages)-1].Content
@@ -119,11 +119,11 @@ func TestALongTurnIsBridged(t *testing.T) {
 
 func TestPointsWithoutInstructionsOrOff(t *testing.T) {
 	t.Parallel()
-	req := &braid.ModelRequest{Tools: add, Messages: []event.Message{question("Go.")}}
-	if b := ask(t, model(t), req); !bytes.Contains(b, []byte(`{"type":"integer"}}},`+point+`}],"messages"`)) || bytes.Count(b, []byte(point)) != 2 {
+	req := &model.Request{Tools: add, Messages: []event.Message{question("Go.")}}
+	if b := ask(t, made(t), req); !bytes.Contains(b, []byte(`{"type":"integer"}}},`+point+`}],"messages"`)) || bytes.Count(b, []byte(point)) != 2 {
 		t.Errorf("tools alone: %s", b)
 	}
-	if b := ask(t, model(t, Cache(CacheOff)), req); bytes.Contains(b, []byte("cache_control")) {
+	if b := ask(t, made(t, Cache(CacheOff)), req); bytes.Contains(b, []byte("cache_control")) {
 		t.Errorf("off: %s", b)
 	}
 }
@@ -176,7 +176,7 @@ func TestWarmIsAsCold(t *testing.T) {
 				}
 			}
 			branches[k] = b
-			req := &braid.ModelRequest{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
+			req := &model.Request{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
 			got, _, err := warm.body(req)
 			if err != nil {
 				t.Fatal(err)
@@ -199,10 +199,10 @@ func TestTheSDKWouldSendTheSame(t *testing.T) {
 	t.Parallel()
 	for name, messages := range modeltest.Histories() {
 		for _, points := range []CachePoints{CacheAuto, CacheExplicit} {
-			m := model(t, Cache(points))
-			req := &braid.ModelRequest{
-				Instructions: "Be brief.", Tools: append(add[:1:1], braid.ToolSpec{Name: "x.y"}), Messages: messages,
-				Options: braid.ModelOptions{MaxTokens: 9000, Thinking: 2000, StopWords: []string{"END"}}, ToolChoice: braid.ToolChoice{Serial: true},
+			m := made(t, Cache(points))
+			req := &model.Request{
+				Instructions: "Be brief.", Tools: append(add[:1:1], model.ToolSpec{Name: "x.y"}), Messages: messages,
+				Options: model.Options{MaxTokens: 9000, Thinking: 2000, StopWords: []string{"END"}}, ToolChoice: model.ToolChoice{Serial: true},
 			}
 			body := ask(t, m, req)
 			var p sdk.MessageNewParams
@@ -258,7 +258,7 @@ func TestWhatIsSent(t *testing.T) {
 			`"input":{"value":[1,2]}},{"type":"tool_use","id":"y","name":"f","input":{"unreadable":"{\"a"}}`,
 		},
 	} {
-		body := ask(t, model(t, Cache(CacheOff)), &braid.ModelRequest{Messages: tc.messages})
+		body := ask(t, made(t, Cache(CacheOff)), &model.Request{Messages: tc.messages})
 		if !strings.Contains(string(body), tc.want) {
 			t.Errorf("%s: want\n%s\nin\n%s", tc.name, tc.want, body)
 		}
@@ -271,24 +271,24 @@ func TestOptionsOfACall(t *testing.T) {
 	for _, tc := range []struct {
 		model   string
 		version string
-		options braid.ModelOptions
+		options model.Options
 		want    string
 	}{
-		{"claude-sonnet-5-5", "", braid.ModelOptions{}, `"max_tokens":32000,`},
+		{"claude-sonnet-5-5", "", model.Options{}, `"max_tokens":32000,`},
 		{
 			"claude-sonnet-5-5", "",
-			braid.ModelOptions{MaxTokens: 7, Thinking: 1},
+			model.Options{MaxTokens: 7, Thinking: 1},
 			`"thinking":{"type":"adaptive","display":"summarized"},"max_tokens":7,`,
 		},
-		{"claude-opus-4-6", "", braid.ModelOptions{Thinking: 1}, `{"type":"adaptive"`},
-		{"my-gateway-alias", "", braid.ModelOptions{Thinking: 1}, `{"type":"adaptive"`},
-		{"claude-haiku-4-5", "", braid.ModelOptions{Thinking: 1}, `"thinking":{"type":"enabled","budget_tokens":1024},"max_tokens":32000,`},
-		{"claude-haiku-4-5", "", braid.ModelOptions{Thinking: 60000}, `"budget_tokens":60000},"max_tokens":68000,`},
-		{"claude-opus-4-20250514", "", braid.ModelOptions{Thinking: 3000, MaxTokens: 5000}, `"budget_tokens":3000},"max_tokens":5000,`},
-		{"claude-3-7-sonnet-20250219", "", braid.ModelOptions{Thinking: 3000, MaxTokens: 5000}, `"budget_tokens":3000}`},
-		{"claude-3-haiku-20240307", "", braid.ModelOptions{}, `"max_tokens":4096,`},
-		{"claude-sonnet-4-5", "2023-06-01", braid.ModelOptions{Temperature: &temperature}, `"temperature":0.25`},
-		{"claude-sonnet-5-5", "", braid.ModelOptions{StopWords: []string{"", " ", "END", "\n\nHuman:"}}, `"stop_sequences":["END","\n\nHuman:"]`},
+		{"claude-opus-4-6", "", model.Options{Thinking: 1}, `{"type":"adaptive"`},
+		{"my-gateway-alias", "", model.Options{Thinking: 1}, `{"type":"adaptive"`},
+		{"claude-haiku-4-5", "", model.Options{Thinking: 1}, `"thinking":{"type":"enabled","budget_tokens":1024},"max_tokens":32000,`},
+		{"claude-haiku-4-5", "", model.Options{Thinking: 60000}, `"budget_tokens":60000},"max_tokens":68000,`},
+		{"claude-opus-4-20250514", "", model.Options{Thinking: 3000, MaxTokens: 5000}, `"budget_tokens":3000},"max_tokens":5000,`},
+		{"claude-3-7-sonnet-20250219", "", model.Options{Thinking: 3000, MaxTokens: 5000}, `"budget_tokens":3000}`},
+		{"claude-3-haiku-20240307", "", model.Options{}, `"max_tokens":4096,`},
+		{"claude-sonnet-4-5", "2023-06-01", model.Options{Temperature: &temperature}, `"temperature":0.25`},
+		{"claude-sonnet-5-5", "", model.Options{StopWords: []string{"", " ", "END", "\n\nHuman:"}}, `"stop_sequences":["END","\n\nHuman:"]`},
 	} {
 		opts := []Option{}
 		if tc.version != "" {
@@ -298,22 +298,22 @@ func TestOptionsOfACall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := ask(t, m, &braid.ModelRequest{Messages: []event.Message{question("q")}, Options: tc.options})
+		body := ask(t, m, &model.Request{Messages: []event.Message{question("q")}, Options: tc.options})
 		if !strings.Contains(string(body), tc.want) {
 			t.Errorf("%s %+v: %s", tc.model, tc.options, body)
 		}
 	}
-	for model, o := range map[string]braid.ModelOptions{
+	for name, o := range map[string]model.Options{
 		"claude-sonnet-5-5": {Temperature: &temperature}, "claude-haiku-4-5": {Thinking: 4000, MaxTokens: 4000},
 	} {
-		m, err := New(model, secret.New("k"))
+		m, err := New(name, secret.New("k"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := m.body(&braid.ModelRequest{
+		if _, _, err := m.body(&model.Request{
 			Messages: []event.Message{question("q")}, Options: o,
 		}); err == nil || !strings.Contains(err.Error(), "(") {
-			t.Errorf("%s %+v: %v", model, o, err)
+			t.Errorf("%s %+v: %v", name, o, err)
 		}
 	}
 }
@@ -328,8 +328,8 @@ func TestSchemas(t *testing.T) {
 		`{"$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"}}},"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}}`: `{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"}}}}`,
 		`{"type":["object","null"]}`: ``, `{"type":"string"}`: ``, `[]`: ``, `{"type":`: ``, `{"a":1,"a":2}`: ``, `false`: ``,
 	} {
-		tool := braid.ToolSpec{Name: "f", Schema: json.RawMessage(in)}
-		body, _, err := model(t).body(&braid.ModelRequest{Messages: []event.Message{question("q")}, Tools: []braid.ToolSpec{tool}})
+		tool := model.ToolSpec{Name: "f", Schema: json.RawMessage(in)}
+		body, _, err := made(t).body(&model.Request{Messages: []event.Message{question("q")}, Tools: []model.ToolSpec{tool}})
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), `"f"`) {
 				t.Errorf("%s: %v", in, err)
@@ -340,11 +340,11 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s: %s, %v", in, body, err)
 		}
 	}
-	tool := braid.ToolSpec{
+	tool := model.ToolSpec{
 		Name: "f", Description: "Does.",
 		Schema: json.RawMessage(`{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{}}}`),
 	}
-	b, err := model(t).appendTool(nil, &tool)
+	b, err := made(t).appendTool(nil, &tool)
 	want := `{"name":"f","description":"Does.\n\nThe input must also match this JSON schema: {\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}",` +
 		`"input_schema":{"type":"object","properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{}}}`
 	if err != nil || string(b) != want {
@@ -397,7 +397,7 @@ func TestADeltaCostsOneAllocation(t *testing.T) { //nolint:paralleltest // it co
 		count := func(body string) float64 {
 			body = form.body(body)
 			return testing.AllocsPerRun(10, func() {
-				d := decoder{yield: func(braid.Chunk, error) bool { return true }}
+				d := decoder{yield: func(model.Chunk, error) bool { return true }}
 				if err := d.run(form.read(body)); err != nil {
 					t.Fatal(err)
 				}
@@ -414,7 +414,7 @@ func framed(body string) string {
 	var b []byte
 	for line := range strings.Lines(body) {
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
-			b = awsframes.Append(b, "event", "chunk", fmt.Appendf(nil, `{"bytes":%q,"p":"abcdefgh"}`, base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(data)))))
+			b = awsframe.Append(b, "event", "chunk", fmt.Appendf(nil, `{"bytes":%q,"p":"abcdefgh"}`, base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(data)))))
 		}
 	}
 	return string(b)

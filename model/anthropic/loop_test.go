@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -53,10 +54,10 @@ func TestTheLoopRepeats(t *testing.T) {
 func TestARunOfManyTools(t *testing.T) {
 	t.Parallel()
 	calling := func(thought, sig string, ids ...string) anthropictest.Answer {
-		chunks := []braid.Chunk{{Kind: braid.ChunkThinking, Text: thought}, {Kind: braid.ChunkSignature, Text: sig}}
+		chunks := []model.Chunk{{Kind: model.ChunkThinking, Text: thought}, {Kind: model.ChunkSignature, Text: sig}}
 		for i, id := range ids {
-			chunks = append(chunks, braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: id, Text: []string{"look_up", "fail"}[i%2]},
-				braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
+			chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: id, Text: []string{"look_up", "fail"}[i%2]},
+				model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
 		}
 		return anthropictest.Stream(chunks, "tool_use", event.Usage{Input: 1, Output: 1})
 	}

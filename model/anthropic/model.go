@@ -12,23 +12,23 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/schemaform"
-	"github.com/braidrun/braid/internal/stall"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/secret"
 )
 
 const op = "model anthropic"
 
-// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// Model is a [model.Model]. It keeps the encodings of the conversations that it
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept  encoded.Histories[encoder, *encoder]
-	forms schemaform.Forms
+	kept  reqcache.Histories[encoder, *encoder]
+	forms schema.Forms
 
 	name string
 	// key is for Anthropic's API, aws for Amazon Bedrock: one of them is there.
@@ -43,7 +43,7 @@ type Model struct {
 	sdk     sdk.Client
 }
 
-var _ braid.ModelChecker = (*Model)(nil)
+var _ model.Checker = (*Model)(nil)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 
@@ -61,7 +61,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
-	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: upstream.Client()}
+	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: provider.Client()}
 	for _, o := range opts {
 		if err := o(m); err != nil {
 			return nil, err
@@ -105,32 +105,32 @@ func (m *Model) options() []option.RequestOption {
 	return opts
 }
 
-// Cancellable implements [braid.CancellableModel].
-func (m *Model) Cancellable() braid.Model { return m }
+// Cancellable implements [model.Cancellable].
+func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [braid.Model]: the name is "anthropic:" or "bedrock:", and the
+// Info implements [model.Model]: the name is "anthropic:" or "bedrock:", and the
 // vendor's.
-func (m *Model) Info() braid.ModelInfo {
+func (m *Model) Info() model.Info {
 	prefix := "anthropic:"
 	if m.aws != nil {
 		prefix = "bedrock:"
 	}
-	return braid.ModelInfo{Name: prefix + m.name, ContextWindow: window(m.name), Output: schematic(m.name)}
+	return model.Info{Name: prefix + m.name, ContextWindow: window(m.name), Output: schematic(m.name)}
 }
 
-// Stream implements [braid.Model].
-func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		body, back, err := m.body(req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
-		g := stall.New(ctx, m.stall)
+		g := idle.New(ctx, m.stall)
 		defer g.End()
 		answer, err := m.post(g, body)
 		if err != nil {
-			yield(braid.Chunk{}, m.failure(g, err))
+			yield(model.Chunk{}, m.failure(g, err))
 			return
 		}
 		defer answer.Body.Close()
@@ -140,7 +140,7 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 		switch err := d.run(events); {
 		case d.left:
 		case err != nil:
-			yield(braid.Chunk{}, m.failure(g, err))
+			yield(model.Chunk{}, m.failure(g, err))
 		default:
 			g.Drain(in)
 		}
@@ -159,7 +159,7 @@ func (m *Model) events(in io.Reader) events {
 }
 
 // post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *stall.Guard, body []byte) (*http.Response, error) {
+func (m *Model) post(g *idle.Guard, body []byte) (*http.Response, error) {
 	if err := g.Context().Err(); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -18,7 +18,7 @@ func BaseURL(address string) Option {
 		if address == "" {
 			return nil
 		}
-		if !upstream.Address(address) {
+		if !provider.Address(address) {
 			return wrong("The base URL of Anthropic's API is no address.", "write it as https://host, without a user, and without /v1")
 		}
 		m.base = address

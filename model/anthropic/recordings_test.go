@@ -16,11 +16,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/recordings"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
 )
@@ -103,20 +103,20 @@ func (r *recording) body(t *testing.T) string {
 		return r.Answer
 	}
 	m := r.bySDK(t)
-	var chunks []braid.Chunk
+	var chunks []model.Chunk
 	for i, b := range m.Content {
-		add := func(k braid.ChunkKind, id, text string) {
-			chunks = append(chunks, braid.Chunk{Kind: k, Index: i, ID: id, Text: text})
+		add := func(k model.ChunkKind, id, text string) {
+			chunks = append(chunks, model.Chunk{Kind: k, Index: i, ID: id, Text: text})
 		}
 		switch b.Type {
 		case "text":
-			add(braid.ChunkText, "", b.Text)
+			add(model.ChunkText, "", b.Text)
 		case "thinking":
-			add(braid.ChunkThinking, "", b.Thinking)
-			add(braid.ChunkSignature, "", b.Signature)
+			add(model.ChunkThinking, "", b.Thinking)
+			add(model.ChunkSignature, "", b.Signature)
 		case "tool_use":
-			add(braid.ChunkCall, b.ID, b.Name)
-			add(braid.ChunkCallInput, "", string(b.Input))
+			add(model.ChunkCall, b.ID, b.Name)
+			add(model.ChunkCallInput, "", string(b.Input))
 		default:
 			t.Fatalf("%s: a block of %s", r.File, b.Type)
 		}
@@ -140,8 +140,8 @@ func (r *recording) decode(in io.Reader) (modeltest.Read, error) {
 }
 
 func decode(from events) (modeltest.Read, error) {
-	var chunks []braid.Chunk
-	d := decoder{yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+	var chunks []model.Chunk
+	d := decoder{yield: func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
 	err := d.run(from)
 	return modeltest.Put(chunks, err), err
 }
@@ -302,7 +302,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 			if err == nil || got.Stops != 0 {
 				t.Fatalf("%s cut at %d of %d is an answer", r.File, n, len(body))
 			}
-			g := stall.New(t.Context(), 0)
+			g := idle.New(t.Context(), 0)
 			g.Reading(nil)
 			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
 				t.Fatalf("%s cut at %d: %v", r.File, n, e)
@@ -335,7 +335,7 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Request), &sent); err != nil {
 			t.Fatal(err)
 		}
-		req := &braid.ModelRequest{}
+		req := &model.Request{}
 		for _, m := range sent.Messages {
 			req.Messages = append(req.Messages, event.Message{Role: m.Role, Content: fromWire(t, m.Content)})
 		}
@@ -343,7 +343,7 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 			req.Instructions += s.Text
 		}
 		for _, x := range sent.Tools {
-			req.Tools = append(req.Tools, braid.ToolSpec{Name: x.Name, Description: x.Description, Schema: x.Schema})
+			req.Tools = append(req.Tools, model.ToolSpec{Name: x.Name, Description: x.Description, Schema: x.Schema})
 		}
 		m, err := New(Default, secret.New("k"), Cache(CacheOff))
 		if r.bedrock {

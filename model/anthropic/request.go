@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/schema"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // body gives a request's body, and the names of tools that were changed in it.
@@ -19,7 +19,7 @@ import (
 // instructions and the messages first, in the order in which the API caches
 // them, and then what may change from call to call. So the body of the next
 // request begins with the bytes of this one, up to the end of its messages.
-func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error) {
+func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
@@ -58,10 +58,10 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 }
 
 // toolNames are those that the API takes: ^[a-zA-Z0-9_-]{1,64}$.
-var toolNames = wirename.Usual
+var toolNames = toolname.Usual
 
 // callIDs are the ids of calls that it takes: ^[a-zA-Z0-9_-]+$.
-var callIDs = wirename.IDRule{}
+var callIDs = toolname.IDRule{}
 
 // cachePoint is the member that makes a block, or a request, a cache point.
 func (m *Model) cachePoint() string {
@@ -74,7 +74,7 @@ func (m *Model) cachePoint() string {
 // points gives the ends of the messages that carry a cache point, in order: at
 // most three, because the instructions have one and the API counts the
 // automatic one too.
-func (m *Model) points(h *encoded.History[encoder, *encoder]) []int {
+func (m *Model) points(h *reqcache.History[encoder, *encoder]) []int {
 	if m.cache == CacheOff {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (m *Model) points(h *encoded.History[encoder, *encoder]) []int {
 	return points
 }
 
-func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
 	instructions := strings.TrimSpace(req.Instructions) != ""
 	if len(req.Tools) > 0 {
@@ -146,8 +146,8 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 }
 
 // appendTool writes what the model is told about a tool, without its end.
-func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
-	schema, words, err := m.toolSchema(t)
+func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
+	form, words, err := m.toolSchema(t)
 	if err != nil {
 		return nil, err
 	}
@@ -157,29 +157,29 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 		b = strictjson.AppendString(append(b, `,"description":`...), description)
 	}
 	b = append(b, `,"input_schema":`...)
-	return append(b, schema...), nil
+	return append(b, form...), nil
 }
 
 // toolSchema is a tool's schema as the API takes it, and what it does not take in
 // words. That those hold is checked by the tool anyway.
-func (m *Model) toolSchema(t *braid.ToolSpec) (schema []byte, words string, err error) {
-	form, problems := m.forms.Form(t.Schema, schemaform.AnthropicTools)
-	if p, fatal := schemaform.Worst(problems, schemaform.Fatal); fatal {
+func (m *Model) toolSchema(t *model.ToolSpec) (form []byte, words string, err error) {
+	form, problems := m.forms.Form(t.Schema, schema.AnthropicTools)
+	if p, fatal := schema.Worst(problems, schema.Fatal); fatal {
 		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be given to Claude: %s",
 			"give the tool a schema with \"type\": \"object\"", t.Name, p.Text)
 	}
-	return form, schemaform.Words(problems), nil
+	return form, schema.Words(problems), nil
 }
 
 // tail is what stands behind the messages, without the bracket that closes them.
-func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) tail(req *model.Request) ([]byte, error) {
 	o := &req.Options
 	b := make([]byte, 0, 192)
 	most := o.MaxTokens
 	if most <= 0 {
 		most = answerTokens(m.name)
 	}
-	forced := req.ToolChoice.Mode == braid.ToolsAny || req.ToolChoice.Mode == braid.ToolsOne
+	forced := req.ToolChoice.Mode == model.ToolsAny || req.ToolChoice.Mode == model.ToolsOne
 	// A tool that must be called leaves no room for thinking, says the API.
 	if o.Thinking > 0 && !forced {
 		const least = 1024 // says the API
@@ -295,20 +295,20 @@ func appendStops(b []byte, words []string) []byte {
 }
 
 // appendChoice writes what the model must do about tools.
-func appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
-	if len(req.Tools) == 0 || (c.Mode == braid.ToolsFree && !c.Serial) {
+	if len(req.Tools) == 0 || (c.Mode == model.ToolsFree && !c.Serial) {
 		return b, nil
 	}
 	switch c.Mode {
-	case braid.ToolsFree:
+	case model.ToolsFree:
 		b = append(b, `,"tool_choice":{"type":"auto"`...)
-	case braid.ToolsAny:
+	case model.ToolsAny:
 		b = append(b, `,"tool_choice":{"type":"any"`...)
-	case braid.ToolsNone:
+	case model.ToolsNone:
 		return append(b, `,"tool_choice":{"type":"none"}`...), nil
-	case braid.ToolsOne:
-		if !slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }) {
+	case model.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
 		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), toolNames.Wire(c.Tool))

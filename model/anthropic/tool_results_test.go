@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/modeltest"
 )
@@ -16,10 +17,10 @@ import (
 func TestResultsOfEveryKindInARun(t *testing.T) {
 	t.Parallel()
 	calling := func(names ...string) anthropictest.Answer {
-		var chunks []braid.Chunk
+		var chunks []model.Chunk
 		for i, name := range names {
-			chunks = append(chunks, braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: "call_" + name, Text: name},
-				braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: "{}"})
+			chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i, ID: "call_" + name, Text: name},
+				model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: "{}"})
 		}
 		return anthropictest.Stream(chunks, "tool_use", event.Usage{Input: 1, Output: 1})
 	}

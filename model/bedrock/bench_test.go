@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
 )
 
 func deltas(n int) string {
@@ -43,15 +43,15 @@ func BenchmarkDelta(b *testing.B) {
 	body := deltas(n)
 	b.Run("ours", func(b *testing.B) {
 		f := familyOf(claude)
-		g := stall.New(b.Context(), 0)
+		g := idle.New(b.Context(), 0)
 		defer g.End()
 		b.ReportAllocs()
 		for range b.N {
-			d := decoder{family: &f, yield: func(braid.Chunk, error) bool { return true }}
+			d := decoder{family: &f, yield: func(model.Chunk, error) bool { return true }}
 			if err := d.run(g, strings.NewReader(body)); err != nil {
 				b.Fatal(err)
 			}
-			g = stall.New(b.Context(), 0)
+			g = idle.New(b.Context(), 0)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
 	})
@@ -88,9 +88,9 @@ func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // it counts alloca
 	few, many := deltas(100), deltas(1100)
 	count := func(body string) float64 {
 		return testing.AllocsPerRun(5, func() {
-			g := stall.New(t.Context(), 0)
+			g := idle.New(t.Context(), 0)
 			defer g.End()
-			d := decoder{family: &f, yield: func(braid.Chunk, error) bool { return true }}
+			d := decoder{family: &f, yield: func(model.Chunk, error) bool { return true }}
 			if err := d.run(g, strings.NewReader(body)); err != nil {
 				t.Error(err)
 			}
@@ -143,8 +143,8 @@ func TestTheSDKReadsTheSame(t *testing.T) {
 // call of it without the network.
 func BenchmarkRequest(b *testing.B) {
 	messages := long()
-	req := func(n int) *braid.ModelRequest {
-		return &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
+	req := func(n int) *model.Request {
+		return &model.Request{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
 	}
 	b.Run("afresh", func(b *testing.B) {
 		b.ReportAllocs()
@@ -157,7 +157,7 @@ func BenchmarkRequest(b *testing.B) {
 	})
 	b.Run("warm", func(b *testing.B) {
 		b.ReportAllocs()
-		m := model(b, claude)
+		m := made(b, claude)
 		for i := range b.N {
 			if _, err := m.body(req(len(messages) - 2*(i%2))); err != nil {
 				b.Fatal(err)
@@ -166,7 +166,7 @@ func BenchmarkRequest(b *testing.B) {
 	})
 	b.Run("call", func(b *testing.B) {
 		b.ReportAllocs()
-		m := model(b, claude, HTTPClient(&http.Client{Transport: still(deltas(1))}))
+		m := made(b, claude, HTTPClient(&http.Client{Transport: still(deltas(1))}))
 		for i := range b.N {
 			for _, err := range m.Stream(b.Context(), req(len(messages)-2*(i%2))) {
 				if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // encoder writes messages as the API takes them (API_runtime_ContentBlock). It
@@ -18,13 +18,13 @@ import (
 type encoder struct {
 	family *family
 	dst    []byte
-	ids    wirename.IDs
+	ids    toolname.IDs
 	// said tells of each message what the cache and the guardrail must know.
 	said []said
 	// names are those of the documents so far, and where each was given.
 	names []docName
 	// head is what stands in front of the messages.
-	head encoded.Head[head]
+	head reqcache.Head[head]
 
 	// Of the message that is being written: blocks and texts count what was
 	// written, aside holds the files of results that cannot stand in them, last is
@@ -80,13 +80,13 @@ func (e *encoder) Encode(m *event.Message) {
 	e.said = append(e.said, s)
 }
 
-// Mark implements [encoded.Encoder].
-func (e *encoder) Mark() encoded.Mark {
-	return encoded.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.blocks}
+// Mark implements [reqcache.Encoder].
+func (e *encoder) Mark() reqcache.Mark {
+	return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.blocks}
 }
 
-// Cut implements [encoded.Encoder].
-func (e *encoder) Cut(to encoded.Mark) {
+// Cut implements [reqcache.Encoder].
+func (e *encoder) Cut(to reqcache.Mark) {
 	e.dst = e.dst[:to.End]
 	e.ids.Cut(to.IDs)
 	for len(e.said) > 0 && e.said[len(e.said)-1].end > to.End {
@@ -97,7 +97,7 @@ func (e *encoder) Cut(to encoded.Mark) {
 	}
 }
 
-// Size implements [encoded.Encoder].
+// Size implements [reqcache.Encoder].
 func (e *encoder) Size() int {
 	h := e.head.Made()
 	return cap(e.dst) + cap(h.tools) + cap(h.system) + 48*cap(e.said)

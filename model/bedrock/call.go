@@ -17,9 +17,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/braidrun/braid/internal/awsframes"
-	"github.com/braidrun/braid/internal/awsrefusal"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // The SDK finds the address, the credentials and the signature. What it would do
@@ -65,7 +65,7 @@ func (m *Model) newClient(cfg aws.Config) *bedrockruntime.Client {
 		o.Protocol = protocol{o.Protocol}
 		var do bedrockruntime.HTTPClient = m.client
 		if m.client == nil {
-			do = upstream.Client()
+			do = provider.Client()
 			if cfg.HTTPClient != nil {
 				do = cfg.HTTPClient
 			}
@@ -169,7 +169,7 @@ func (p protocol) DeserializeResponse(
 	case kind != "application/json":
 		return errNoAnswer
 	case len(body) > maxWhole:
-		return awsframes.ErrTooLong
+		return awsframe.ErrTooLong
 	}
 	x.whole = body
 	return nil
@@ -180,7 +180,7 @@ const eventStream = "application/vnd.amazon.eventstream"
 // refused reads why the API gives no answer.
 func refused(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what can be read of it will do
-	return awsrefusal.Before(resp.StatusCode, resp.Header, body, time.Now())
+	return awserr.Before(resp.StatusCode, resp.Header, body, time.Now())
 }
 
 // post sends a request; the answer, or its beginning, stands in the exchange.

@@ -7,11 +7,12 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 	"github.com/braidrun/braid/model/modeltest"
+	"github.com/braidrun/braid/test/wires"
 )
 
 const (
@@ -63,14 +64,14 @@ func TestContract(t *testing.T) {
 		t.Run(tc.model, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Name: tc.column, Table: "../../docs/guide/models.md", Own: tc.own, LargestImage: tc.largest, Prompt: prompt,
+				Name: tc.column, Loop: wires.Loop, Table: "../../docs/guide/models.md", Own: tc.own, LargestImage: tc.largest, Prompt: prompt,
 				Without:   slices.Concat(never, tc.without),
 				Signature: func(given string) string { return tc.own + given },
 				Stops: []event.StopReason{
 					event.StopEndTurn, event.StopToolUse, event.StopSequence, event.StopMaxTokens, event.StopGuardrail, event.StopContentFiltered,
 					event.StopContextOverflow,
 				},
-				Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+				Open: func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 					tb.Helper()
 					list := make([]bedrocktest.Answer, len(answers))
 					for i := range answers {
@@ -143,8 +144,8 @@ func onWire(a *modeltest.Answer) bedrocktest.Answer {
 	}
 	begun := bedrocktest.Begun(a.Chunks)
 	s := bedrocktest.Stream(a.Chunks, stop, a.Usage)
-	redacts := slices.ContainsFunc(a.Chunks, func(c braid.Chunk) bool {
-		return c.Kind == braid.ChunkRedactInput || c.Kind == braid.ChunkRedactOutput
+	redacts := slices.ContainsFunc(a.Chunks, func(c model.Chunk) bool {
+		return c.Kind == model.ChunkRedactInput || c.Kind == model.ChunkRedactOutput
 	})
 	if a.Stop == event.StopGuardrail && !redacts {
 		s.Body = begun + bedrocktest.Stopped(stop) + bedrocktest.Watched(a.Usage) // something was masked

@@ -13,7 +13,7 @@
 // by a decoder without a goroutine that needs one allocation a delta. The tests
 // hold both against the SDK's own types.
 //
-// The SDK never repeats a call ([braid.Model] forbids it): the loop does, where it
+// The SDK never repeats a call ([model.Model] forbids it): the loop does, where it
 // is counted and seen.
 //
 // What a model can and cannot is in one table, family.go. What the package follows,

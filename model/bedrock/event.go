@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // decoder makes chunks of the events of an answer
@@ -21,7 +21,7 @@ type decoder struct {
 	// the first call of an answer only.
 	names  map[string]string
 	serial bool
-	yield  func(braid.Chunk, error) bool
+	yield  func(model.Chunk, error) bool
 	// left is set when nobody reads on.
 	left bool
 
@@ -35,7 +35,7 @@ type decoder struct {
 	blocked       verdict
 }
 
-func (d *decoder) send(c braid.Chunk) {
+func (d *decoder) send(c model.Chunk) {
 	if !d.left && !d.yield(c, nil) {
 		d.left = true
 	}
@@ -199,7 +199,7 @@ func (d *decoder) metadata(e *metadata) {
 			d.blocked = t.Guardrail.verdict()
 		}
 		if t.Router != nil && t.Router.Model != "" {
-			d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: t.Router.Model})
+			d.send(model.Chunk{Kind: model.ChunkResponse, ID: d.id, Text: t.Router.Model})
 		}
 	}
 	u := e.Usage
@@ -215,7 +215,7 @@ func (d *decoder) metadata(e *metadata) {
 	if used.Total == 0 {
 		used.Total = used.Input + used.Output + used.CacheRead + used.CacheWrite
 	}
-	d.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: used})
+	d.send(model.Chunk{Kind: model.ChunkUsage, Usage: used})
 }
 
 // finish hands over the guardrail's verdict and the end signal.
@@ -228,7 +228,7 @@ func (d *decoder) finish() {
 	case reason == event.StopToolUse && d.calls == 0:
 		reason = event.StopEndTurn // what was called cannot be
 	}
-	d.send(braid.Chunk{Kind: braid.ChunkStop, Stop: reason})
+	d.send(model.Chunk{Kind: model.ChunkStop, Stop: reason})
 }
 
 // stopReason is the API's word in ours. Only one differs; one that nobody has

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
-	"github.com/braidrun/braid/internal/awsrefusal"
-	"github.com/braidrun/braid/internal/recordings"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -25,7 +25,7 @@ import (
 func frames(events ...string) string {
 	var b []byte
 	for i := 0; i < len(events); i += 2 {
-		b = awsframes.Append(b, "event", events[i], []byte(events[i+1]))
+		b = awsframe.Append(b, "event", events[i], []byte(events[i+1]))
 	}
 	return string(b)
 }
@@ -33,9 +33,9 @@ func frames(events ...string) string {
 // decode reads a stream as a model of this name does.
 func decode(name string, g *Guardrail, in io.Reader) (modeltest.Read, error) {
 	f := familyOf(name)
-	var chunks []braid.Chunk
-	d := decoder{family: &f, guard: g, yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
-	guard := stall.New(context.Background(), 0)
+	var chunks []model.Chunk
+	d := decoder{family: &f, guard: g, yield: func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+	guard := idle.New(context.Background(), 0)
 	defer guard.End()
 	err := d.run(guard, in)
 	return modeltest.Put(chunks, err), err
@@ -117,7 +117,7 @@ func TestChangedBytes(t *testing.T) {
 func TestExceptionsInTheStream(t *testing.T) {
 	t.Parallel()
 	begun := frames("messageStart", `{"role":"assistant"}`, "contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"Hel"}}`)
-	m := model(t, novaID)
+	m := made(t, novaID)
 	for _, tc := range []struct {
 		kind, name, payload string
 		want                event.ErrorKind
@@ -133,8 +133,8 @@ func TestExceptionsInTheStream(t *testing.T) {
 		{"error", "InternalError", ``, event.ErrModel},
 	} {
 		for _, behind := range []string{"", frames("messageStop", `{"stopReason":"end_turn"}`)} {
-			_, err := decode(novaID, nil, strings.NewReader(begun+behind+string(awsframes.Append(nil, tc.kind, tc.name, []byte(tc.payload)))))
-			a := &awsrefusal.Said{}
+			_, err := decode(novaID, nil, strings.NewReader(begun+behind+string(awsframe.Append(nil, tc.kind, tc.name, []byte(tc.payload)))))
+			a := &awserr.Said{}
 			if !errors.As(err, &a) || a.Error() == "" {
 				t.Fatalf("%s: %v", tc.name, err)
 			}
@@ -211,7 +211,7 @@ func TestOtherBlocks(t *testing.T) {
 	if err := json.Unmarshal(line, &kept); err != nil {
 		t.Fatal(err)
 	}
-	body := string(ask(t, model(t, novaID), &braid.ModelRequest{Messages: []event.Message{question("q"), kept, question("q")}}))
+	body := string(ask(t, made(t, novaID), &model.Request{Messages: []event.Message{question("q"), kept, question("q")}}))
 	for _, raw := range []string{
 		`{"toolUse":{"input":{"q":"x"},"name":"nova_grounding","toolUseId":"s1","type":"server_tool_use"}}`, `{"hologram":{"size":3}}`,
 	} {
@@ -248,7 +248,7 @@ func TestThinking(t *testing.T) {
 		if d := cmp.Diff(want, got.Content); err != nil || d != "" {
 			t.Errorf("%s: %v\n%s", name, err, d)
 		}
-		body := string(ask(t, model(t, name), &braid.ModelRequest{Messages: []event.Message{question("q"), msg(event.RoleAssistant, got.Content...), question("q")}}))
+		body := string(ask(t, made(t, name), &model.Request{Messages: []event.Message{question("q"), msg(event.RoleAssistant, got.Content...), question("q")}}))
 		for _, back := range []string{
 			`{"reasoningContent":{"reasoningText":{"text":"Hm.","signature":"c2lnbmF0"}}}`, `{"reasoningContent":{"redactedContent":"AQI="}}`,
 		} {
@@ -347,9 +347,9 @@ func TestGuardrails(t *testing.T) {
 func TestOneCallAtATime(t *testing.T) {
 	t.Parallel()
 	f := familyOf(claude)
-	var chunks []braid.Chunk
-	d := decoder{family: &f, serial: true, yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
-	g := stall.New(t.Context(), 0)
+	var chunks []model.Chunk
+	d := decoder{family: &f, serial: true, yield: func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+	g := idle.New(t.Context(), 0)
 	defer g.End()
 	one := func(i, name string) []string {
 		return []string{
@@ -368,7 +368,7 @@ func TestOneCallAtATime(t *testing.T) {
 
 // The short way and the long way say the same of every piece.
 func FuzzDelta(f *testing.F) {
-	r := awsframes.NewReader(strings.NewReader(topSong))
+	r := awsframe.NewReader(strings.NewReader(topSong))
 	for {
 		m, err := r.Next()
 		if err != nil {
@@ -382,8 +382,8 @@ func FuzzDelta(f *testing.F) {
 	f.Add(`{"contentBlockIndex":0,"delta":{"text":"<thin"}}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		fam := familyOf(novaID)
-		read := func(long bool) (chunks []braid.Chunk, ok bool) {
-			d := decoder{family: &fam, yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+		read := func(long bool) (chunks []model.Chunk, ok bool) {
+			d := decoder{family: &fam, yield: func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
 			d.call(1, "c", "f")
 			if !long {
 				return chunks, d.delta([]byte(data))
@@ -437,8 +437,8 @@ func FuzzWhole(f *testing.F) {
 	f.Add(`{"output":{"message":{"content":[{"citationsContent":{"content":[{"text":"a"}],"citations":[{"title":"t"}]}},{"image":{"format":"png","source":{"bytes":"AQ=="}}},{"audio":{}}]}},"stopReason":"end_turn"}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		fam := familyOf(claude)
-		var chunks []braid.Chunk
-		d := decoder{family: &fam, yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+		var chunks []model.Chunk
+		d := decoder{family: &fam, yield: func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
 		err := d.answer([]byte(body))
 		if got := modeltest.Put(chunks, err); (err == nil) != (got.Stops == 1) || got.Stops > 1 {
 			t.Fatalf("%d end signals and %v", got.Stops, err)

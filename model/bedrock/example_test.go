@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 )
@@ -15,12 +16,12 @@ import (
 // address is left out.
 func Example() {
 	server := bedrocktest.Start(
-		bedrocktest.Stream([]braid.Chunk{
-			{Kind: braid.ChunkText, Text: "<thinking>The user wants a sum.</thinking>"},
-			{Kind: braid.ChunkCall, Index: 1, ID: "tooluse_1", Text: "add"},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a": 3, "b": 5}`},
+		bedrocktest.Stream([]model.Chunk{
+			{Kind: model.ChunkText, Text: "<thinking>The user wants a sum.</thinking>"},
+			{Kind: model.ChunkCall, Index: 1, ID: "tooluse_1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `{"a": 3, "b": 5}`},
 		}, "tool_use", event.Usage{Input: 40, Output: 20, Total: 60}),
-		bedrocktest.Stream([]braid.Chunk{{Kind: braid.ChunkText, Text: "3 + 5 = 8."}}, "end_turn", event.Usage{Input: 68, Output: 9, Total: 77}),
+		bedrocktest.Stream([]model.Chunk{{Kind: model.ChunkText, Text: "3 + 5 = 8."}}, "end_turn", event.Usage{Input: 68, Output: 9, Total: 77}),
 	)
 	defer server.Close()
 

@@ -5,24 +5,24 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
-	"github.com/braidrun/braid/internal/awsrefusal"
-	"github.com/braidrun/braid/internal/stall"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/secret"
 )
 
 var errNoAnswer = errors.New("the answer is none of the API's")
 
 // failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *stall.Guard, x *exchange, req *braid.ModelRequest, err error) error {
+func (m *Model) failure(g *idle.Guard, x *exchange, req *model.Request, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return upstream.Ended(op, g.Outer())
+		return provider.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -31,7 +31,7 @@ func (m *Model) failure(g *stall.Guard, x *exchange, req *braid.ModelRequest, er
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
-	if a, ok := errors.AsType[*awsrefusal.Said](err); ok {
+	if a, ok := errors.AsType[*awserr.Said](err); ok {
 		return m.refusal(a, req.Attempt)
 	}
 	broken := func(kind event.ErrorKind, message, hint string) error {
@@ -40,8 +40,8 @@ func (m *Model) failure(g *stall.Guard, x *exchange, req *braid.ModelRequest, er
 	switch {
 	case errors.Is(err, errNoAnswer):
 		return broken(event.ErrModel, "What answered is not Amazon Bedrock: its answer is none of the API's.", "look at the base URL")
-	case errors.Is(err, errUnreadable), errors.Is(err, awsframes.ErrUnreadable), errors.Is(err, awsframes.ErrTooLong),
-		errors.Is(err, awsframes.ErrChecksum):
+	case errors.Is(err, errUnreadable), errors.Is(err, awsframe.ErrUnreadable), errors.Is(err, awsframe.ErrTooLong),
+		errors.Is(err, awsframe.ErrChecksum):
 		return broken(event.ErrStreamCut, "Amazon Bedrock sent something that cannot be read.", "try again")
 	case x.resp != nil:
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
@@ -63,23 +63,23 @@ var invalidCall = regexp.MustCompile(`(?i)invalid sequence as part of ToolUse`)
 const callAttempts = 2
 
 // refusal maps what the API said.
-func (m *Model) refusal(said *awsrefusal.Said, attempt int) error {
-	e := said.Failure(awsrefusal.Asked{Op: op, Model: m.name, Region: m.region, Variable: KeyVariable})
+func (m *Model) refusal(said *awserr.Said, attempt int) error {
+	e := said.Failure(awserr.Asked{Op: op, Model: m.name, Region: m.region, Variable: KeyVariable})
 	if !invalidCall.MatchString(said.Message) {
 		return e
 	}
 	// It fails again and again with the same request, so once more is enough.
-	line := upstream.Line(said.Message, secret.Secret{})
+	line := provider.Line(said.Message, secret.Secret{})
 	if attempt < callAttempts {
-		e.Kind, e.Message, e.Hint = event.ErrUnavailable, upstream.Tell("The model could not write a call of a tool.", line), "try again"
+		e.Kind, e.Message, e.Hint = event.ErrUnavailable, provider.Tell("The model could not write a call of a tool.", line), "try again"
 		return e
 	}
-	e.Kind, e.Message = event.ErrModel, upstream.Tell("The model could not write a call of a tool, twice.", line)
+	e.Kind, e.Message = event.ErrModel, provider.Tell("The model could not write a call of a tool, twice.", line)
 	e.Hint = "allow a longer answer, make the tools' parameters simpler, or take another model"
 	return e
 }
 
 // notSent is the error of a request that the API would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return upstream.NotSent(op, kind, message, hint, args...)
+	return provider.NotSent(op, kind, message, hint, args...)
 }

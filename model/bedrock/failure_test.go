@@ -17,14 +17,15 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/recordings"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
+	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
-func hello() *braid.ModelRequest {
-	return &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
+func hello() *model.Request {
+	return &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
 }
 
 func failed(t *testing.T, r modeltest.Read) *event.Error {
@@ -185,11 +186,11 @@ func TestNotTheAPI(t *testing.T) {
 // The answer is the same, however it comes.
 func TestByteByByte(t *testing.T) {
 	t.Parallel()
-	chunks := []braid.Chunk{
-		{Kind: braid.ChunkText, Text: "Hello, 世界"},
-		{Kind: braid.ChunkCall, Index: 1, ID: "c1", Text: "add"},
-		{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a":`},
-		{Kind: braid.ChunkCallInput, Index: 1, Text: `1}`},
+	chunks := []model.Chunk{
+		{Kind: model.ChunkText, Text: "Hello, 世界"},
+		{Kind: model.ChunkCall, Index: 1, ID: "c1", Text: "add"},
+		{Kind: model.ChunkCallInput, Index: 1, Text: `{"a":`},
+		{Kind: model.ChunkCallInput, Index: 1, Text: `1}`},
 	}
 	a := bedrocktest.Stream(chunks, "tool_use", event.Usage{Input: 1, Output: 2, Total: 3})
 	slow := a
@@ -216,7 +217,7 @@ func TestByteByByte(t *testing.T) {
 // answer is whole, and nobody knows what it used.
 func TestNothingBehindTheEndSignal(t *testing.T) {
 	t.Parallel()
-	body := bedrocktest.Begun([]braid.Chunk{{Kind: braid.ChunkText, Text: "Hello."}}) + bedrocktest.Stopped("end_turn")
+	body := bedrocktest.Begun([]model.Chunk{{Kind: model.ChunkText, Text: "Hello."}}) + bedrocktest.Stopped("end_turn")
 	m, server := open(t, pro, []bedrock.Option{bedrock.Stall(100 * time.Millisecond)}, bedrocktest.Answer{Body: body}, bedrocktest.Answer{Body: body, Stall: true})
 	for range 2 {
 		r := modeltest.Call(t.Context(), m, hello())
@@ -488,7 +489,7 @@ func TestStall(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			var chunks []braid.Chunk
+			var chunks []model.Chunk
 			var failure error
 			for c, err := range m.Stream(t.Context(), hello()) {
 				if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid/internal/schemaform"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model/internal/schema"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // What the models of each vendor can and cannot by the Converse API. It is told
@@ -43,8 +43,8 @@ type family struct {
 	// textResults says that JSON in results is better told as text.
 	textResults bool
 	// names is what a tool's name may be, schema what its parameters.
-	names  wirename.Rule
-	schema *schemaform.Rules
+	names  toolname.Rule
+	schema *schema.Rules
 	// cache says where cache points may stand.
 	cache cacheKind
 	// thinks says how the model is told to think; claude that its thinking bears
@@ -131,8 +131,8 @@ var table = []struct {
 
 func nova(f family) family {
 	f.nova, f.status, f.resultFiles, f.stored, f.textResults = true, true, !f.noImages, true, true
-	f.cache, f.schema, f.largestImage = textCache, schemaform.NovaTools, novaLargest
-	f.names = wirename.Rule{Max: 64, Letter: true}
+	f.cache, f.schema, f.largestImage = textCache, schema.NovaTools, novaLargest
+	f.names = toolname.Rule{Max: 64, Letter: true}
 	return f
 }
 
@@ -147,10 +147,10 @@ func familyOf(id string) family {
 		}
 	}
 	if f.names.Max == 0 {
-		f.names = wirename.Usual
+		f.names = toolname.Usual
 	}
 	if f.schema == nil {
-		f.schema = schemaform.BedrockTools
+		f.schema = schema.BedrockTools
 	}
 	if f.largestImage == 0 {
 		f.largestImage = usualLargest

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/mediatype"
+	"github.com/braidrun/braid/model/internal/media"
 )
 
 type docName struct {
@@ -30,10 +30,10 @@ func imageFormat(b *event.Image) string {
 }
 
 // stored reports whether a file lies in S3, where the API may read it.
-func stored(address string) bool { return mediatype.Scheme(address) == "s3" }
+func stored(address string) bool { return media.Scheme(address) == "s3" }
 
 func (e *encoder) image(b *event.Image) {
-	b = mediatype.Image(b)
+	b = media.Image(b)
 	format := imageFormat(b)
 	if e.family.noImages || format == "" || !e.held(b.Data, b.URL) {
 		e.text("[an image that cannot be shown]")
@@ -83,7 +83,7 @@ func documentFormat(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
-	b = mediatype.Document(b)
+	b = media.Document(b)
 	format := documentFormat(b)
 	data := b.Data
 	if b.Text != "" {
@@ -175,7 +175,7 @@ func videoFormat(b *event.Media) string {
 }
 
 func (e *encoder) media(b *event.Media) {
-	b = mediatype.Media(b)
+	b = media.Media(b)
 	format := videoFormat(b)
 	if !e.family.video || format == "" || !stored(b.URL) {
 		e.text(strings.TrimSpace("[" + b.Media + " " + b.URL + "]"))

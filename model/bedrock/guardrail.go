@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // verdict is what a guardrail blocked. It is known only where it told what it saw.
@@ -59,9 +59,9 @@ func (d *decoder) redact() {
 		v.input, v.output = true, true
 	}
 	if v.input && !d.guard.KeepInput {
-		d.send(braid.Chunk{Kind: braid.ChunkRedactInput, Text: d.guard.InputText})
+		d.send(model.Chunk{Kind: model.ChunkRedactInput, Text: d.guard.InputText})
 	}
 	if v.output && d.guard.RedactOutput {
-		d.send(braid.Chunk{Kind: braid.ChunkRedactOutput, Text: d.guard.OutputText})
+		d.send(model.Chunk{Kind: model.ChunkRedactOutput, Text: d.guard.OutputText})
 	}
 }

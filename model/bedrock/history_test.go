@@ -22,9 +22,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -45,7 +45,7 @@ func config() aws.Config {
 	}
 }
 
-func model(tb testing.TB, name string, opts ...Option) *Model {
+func made(tb testing.TB, name string, opts ...Option) *Model {
 	tb.Helper()
 	m, err := New(name, config(), opts...)
 	if err != nil {
@@ -54,7 +54,7 @@ func model(tb testing.TB, name string, opts ...Option) *Model {
 	return m
 }
 
-func ask(tb testing.TB, m *Model, req *braid.ModelRequest) []byte {
+func ask(tb testing.TB, m *Model, req *model.Request) []byte {
 	tb.Helper()
 	body, err := m.body(req)
 	if err != nil {
@@ -84,7 +84,7 @@ func turn(id string, n int) []event.Message {
 	return []event.Message{a, r}
 }
 
-var add = []braid.ToolSpec{{
+var add = []model.ToolSpec{{
 	Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`),
 }}
 
@@ -92,8 +92,8 @@ var add = []braid.ToolSpec{{
 // its last cache point; there are never more than four.
 func TestCachedBytesStay(t *testing.T) {
 	t.Parallel()
-	m := model(t, claude)
-	req := &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
+	m := made(t, claude)
+	req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
 	var before []byte
 	for n := range 20 {
 		body := ask(t, m, req)
@@ -120,29 +120,29 @@ func TestWhereCachePointsStand(t *testing.T) {
 	for _, tc := range []struct {
 		name, model string
 		opts        []Option
-		req         braid.ModelRequest
+		req         model.Request
 		want        string // the body, with | for a point and without anything else
 	}{
-		{"instructions", claude, nil, braid.ModelRequest{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
-		{"tools alone", claude, nil, braid.ModelRequest{Tools: add, Messages: []event.Message{question("q")}}, "tools | q |"},
-		{"for an hour", claude, []Option{Cache(CacheHour)}, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system 1h| q 1h|"},
-		{"off", claude, []Option{Cache(CacheOff)}, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
-		{"an old model", "anthropic.claude-3-haiku-20240307-v1:0", nil, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
-		{"another vendor", llama, nil, braid.ModelRequest{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
-		{"nova", novaID, nil, braid.ModelRequest{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
-		{"nova with tools alone", novaID, nil, braid.ModelRequest{Tools: add, Messages: []event.Message{question("q")}}, "tools q |"},
+		{"instructions", claude, nil, model.Request{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
+		{"tools alone", claude, nil, model.Request{Tools: add, Messages: []event.Message{question("q")}}, "tools | q |"},
+		{"for an hour", claude, []Option{Cache(CacheHour)}, model.Request{Instructions: "i", Messages: []event.Message{question("q")}}, "system 1h| q 1h|"},
+		{"off", claude, []Option{Cache(CacheOff)}, model.Request{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
+		{"an old model", "anthropic.claude-3-haiku-20240307-v1:0", nil, model.Request{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
+		{"another vendor", llama, nil, model.Request{Instructions: "i", Messages: []event.Message{question("q")}}, "system q"},
+		{"nova", novaID, nil, model.Request{Instructions: "i", Tools: add, Messages: []event.Message{question("q")}}, "tools system | q |"},
+		{"nova with tools alone", novaID, nil, model.Request{Tools: add, Messages: []event.Message{question("q")}}, "tools q |"},
 		{
 			"nova behind results", novaID, nil,
-			braid.ModelRequest{Tools: add, Messages: []event.Message{question("q"), msg(event.RoleAssistant, call), msg(event.RoleUser, done)}},
+			model.Request{Tools: add, Messages: []event.Message{question("q"), msg(event.RoleAssistant, call), msg(event.RoleUser, done)}},
 			"tools q | call result",
 		},
 		{
 			"behind a document", claude, nil,
-			braid.ModelRequest{Messages: []event.Message{msg(event.RoleUser, &event.Text{Text: "q"}, csv)}},
+			model.Request{Messages: []event.Message{msg(event.RoleUser, &event.Text{Text: "q"}, csv)}},
 			"q document",
 		},
 	} {
-		body := string(ask(t, model(t, tc.model, tc.opts...), &tc.req))
+		body := string(ask(t, made(t, tc.model, tc.opts...), &tc.req))
 		var got []string
 		for rest := body; rest != ""; rest = rest[1:] {
 			for mark, word := range map[string]string{
@@ -205,7 +205,7 @@ func TestWarmIsAsCold(t *testing.T) {
 				}
 			}
 			branches[k] = b
-			req := &braid.ModelRequest{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
+			req := &model.Request{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
 			got, err := warm.body(req)
 			if err != nil {
 				t.Fatal(err)
@@ -238,7 +238,7 @@ func TestTheSDKWouldSendTheSame(t *testing.T) {
 			var sent struct {
 				Messages []json.RawMessage `json:"messages"`
 			}
-			if err := json.Unmarshal(ask(t, model(t, name), &braid.ModelRequest{Tools: add, Messages: messages}), &sent); err != nil {
+			if err := json.Unmarshal(ask(t, made(t, name), &model.Request{Tools: add, Messages: messages}), &sent); err != nil {
 				t.Fatal(err)
 			}
 			for i, raw := range sent.Messages {
@@ -303,18 +303,18 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		for range 30 {
 			one := m()
 			begun := time.Now()
-			if _, err := one.body(&braid.ModelRequest{Tools: add, Messages: messages}); err != nil {
+			if _, err := one.body(&model.Request{Tools: add, Messages: messages}); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(begun))
 		}
 		return least
 	}
-	kept := model(t, claude)
-	afresh := best(func() *Model { return model(t, claude) })
+	kept := made(t, claude)
+	afresh := best(func() *Model { return made(t, claude) })
 	warm := best(func() *Model {
 		// All but the last turn was sent before.
-		if _, err := kept.body(&braid.ModelRequest{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+		if _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
 			t.Fatal(err)
 		}
 		return kept
@@ -341,7 +341,7 @@ func TestCut(t *testing.T) {
 	f := familyOf(claude)
 	e := encoder{family: &f}
 	file := func() event.Block { return &event.Document{Name: "a.txt", MIME: "text/plain", Data: []byte("x")} }
-	var marks []encoded.Mark
+	var marks []reqcache.Mark
 	var states []string
 	for range 4 {
 		marks, states = append(marks, e.Mark()), append(states, string(e.dst))

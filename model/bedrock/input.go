@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/mediatype"
+	"github.com/braidrun/braid/model/internal/media"
 )
 
 // largestDocument is how large a document may be, in bytes: 4.5 MB
@@ -31,7 +31,7 @@ func (m *Model) unreadable(b event.Block) error {
 	f := &m.family
 	switch b := b.(type) {
 	case *event.Image:
-		b = mediatype.Image(b)
+		b = media.Image(b)
 		switch {
 		case len(b.Data) == 0 && b.URL == "":
 			return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes")
@@ -45,7 +45,7 @@ func (m *Model) unreadable(b event.Block) error {
 			return notSent(event.ErrTooLarge, "An image has %d bytes, and the model takes %d.", "make it smaller", len(b.Data), f.largestImage)
 		}
 	case *event.Document:
-		b = mediatype.Document(b)
+		b = media.Document(b)
 		switch {
 		case len(b.Data) == 0 && b.Text == "" && (!f.stored || !stored(b.URL)):
 			return notSent(event.ErrUnsupported, "Amazon Bedrock fetches no documents from the web.", fetch)
@@ -58,7 +58,7 @@ func (m *Model) unreadable(b event.Block) error {
 			return notSent(event.ErrTooLarge, "A document has more than %d bytes.", "send a part of it, or its text", largestDocument)
 		}
 	case *event.Media:
-		b = mediatype.Media(b)
+		b = media.Media(b)
 		if !f.video || videoFormat(b) == "" || !stored(b.URL) {
 			return notSent(event.ErrUnsupported, "The model %q does not take %s in this form.",
 				"send text, images or documents; Nova also looks at films that lie in S3", m.name, b.Media)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/bedrock"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -24,11 +25,11 @@ type numbers struct {
 
 // calling is an answer with calls of two tools, one of which has a name that Nova
 // does not take.
-func calling(how func([]braid.Chunk, string, event.Usage) bedrocktest.Answer, names []string, ids ...string) bedrocktest.Answer {
-	chunks := []braid.Chunk{{Kind: braid.ChunkText, Text: "I look."}}
+func calling(how func([]model.Chunk, string, event.Usage) bedrocktest.Answer, names []string, ids ...string) bedrocktest.Answer {
+	chunks := []model.Chunk{{Kind: model.ChunkText, Text: "I look."}}
 	for i, id := range ids {
-		chunks = append(chunks, braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: id, Text: names[i%2]},
-			braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
+		chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: id, Text: names[i%2]},
+			model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
 	}
 	return how(chunks, "tool_use", event.Usage{Input: 1, Output: 1, Total: 2})
 }
@@ -43,7 +44,7 @@ func TestARunOfManyTools(t *testing.T) {
 		if name == scout { // it does not stream where there are tools
 			how = bedrocktest.Whole
 			done = func(s string) bedrocktest.Answer {
-				return bedrocktest.Whole([]braid.Chunk{{Kind: braid.ChunkText, Text: s}}, "end_turn", event.Usage{Input: 1, Output: 1})
+				return bedrocktest.Whole([]model.Chunk{{Kind: model.ChunkText, Text: s}}, "end_turn", event.Usage{Input: 1, Output: 1})
 			}
 		}
 		names := []string{"look-up", "fail"}
@@ -83,7 +84,7 @@ func wireName(t *testing.T, name string) string {
 	t.Helper()
 	m, server := open(t, name, nil, bedrocktest.Text("x"))
 	req := hello()
-	req.Tools = []braid.ToolSpec{{Name: "look-up"}}
+	req.Tools = []model.ToolSpec{{Name: "look-up"}}
 	if r := modeltest.Call(t.Context(), m, req); r.Err != nil {
 		t.Fatal(r.Err)
 	}
@@ -136,8 +137,8 @@ func TestTheLoopRepeats(t *testing.T) {
 // What a guardrail blocked does not stand in the next request.
 func TestWhatIsBlockedIsGone(t *testing.T) {
 	t.Parallel()
-	blocked := bedrocktest.Stream([]braid.Chunk{
-		{Kind: braid.ChunkText, Text: "I may not answer this."}, {Kind: braid.ChunkRedactInput}, {Kind: braid.ChunkRedactOutput},
+	blocked := bedrocktest.Stream([]model.Chunk{
+		{Kind: model.ChunkText, Text: "I may not answer this."}, {Kind: model.ChunkRedactInput}, {Kind: model.ChunkRedactOutput},
 	}, "guardrail_intervened", event.Usage{Input: 3, Output: 0, Total: 3})
 	m, server := open(t, pro, []bedrock.Option{bedrock.Guard(bedrock.Guardrail{ID: "g", Version: "1", RedactOutput: true})}, blocked, bedrocktest.Text("Hello."))
 	agent, conv := braid.New("a", m), braid.NewConversation()
@@ -156,15 +157,15 @@ func TestWhatIsBlockedIsGone(t *testing.T) {
 // An answer that comes at once says the same as one that streams.
 func TestWholeAnswers(t *testing.T) {
 	t.Parallel()
-	chunks := []braid.Chunk{
-		{Kind: braid.ChunkThinking, Text: "Hm."},
-		{Kind: braid.ChunkSignature, Text: "c2ln"},
-		{Kind: braid.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}},
-		{Kind: braid.ChunkText, Index: 2, Text: "I add."},
-		{Kind: braid.ChunkCall, Index: 3, ID: "c1", Text: "add"},
-		{Kind: braid.ChunkCallInput, Index: 3, Text: `{"a":1}`},
-		{Kind: braid.ChunkCall, Index: 4, ID: "c2", Text: "now"},
-		{Kind: braid.ChunkRedactInput},
+	chunks := []model.Chunk{
+		{Kind: model.ChunkThinking, Text: "Hm."},
+		{Kind: model.ChunkSignature, Text: "c2ln"},
+		{Kind: model.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}},
+		{Kind: model.ChunkText, Index: 2, Text: "I add."},
+		{Kind: model.ChunkCall, Index: 3, ID: "c1", Text: "add"},
+		{Kind: model.ChunkCallInput, Index: 3, Text: `{"a":1}`},
+		{Kind: model.ChunkCall, Index: 4, ID: "c2", Text: "now"},
+		{Kind: model.ChunkRedactInput},
 	}
 	u := event.Usage{Input: 10, Output: 5, Total: 45, CacheRead: 20, CacheWrite: 10, CacheWriteHour: 4}
 	for _, stop := range []string{"tool_use", "end_turn", "guardrail_intervened", "something_new"} {
@@ -185,7 +186,7 @@ func TestWholeAnswers(t *testing.T) {
 		t.Errorf("without tools it streams: %v %s", r.Err, server.Asked()[0].Path)
 	}
 	req := hello()
-	req.Tools = []braid.ToolSpec{{Name: "add"}}
+	req.Tools = []model.ToolSpec{{Name: "add"}}
 	if e := failed(t, modeltest.Call(t.Context(), m, req)); e.Code != "stall" || !server.Left(time.Second) {
 		t.Errorf("silence: %v", e)
 	}

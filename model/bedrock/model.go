@@ -14,23 +14,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
-	"github.com/braidrun/braid/internal/awsrefusal"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/schemaform"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/schema"
 )
 
 const op = "model bedrock"
 
-// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// Model is a [model.Model]. It keeps the encodings of the conversations that it
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	histories encoded.Histories[encoder, *encoder]
-	forms     schemaform.Forms
+	histories reqcache.Histories[encoder, *encoder]
+	forms     schema.Forms
 
 	name      string
 	region    string
@@ -48,7 +48,7 @@ type Model struct {
 	sdk       *bedrockruntime.Client
 }
 
-var _ braid.ModelChecker = (*Model)(nil)
+var _ model.Checker = (*Model)(nil)
 
 // names of models, inference profiles and ARNs of either.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
@@ -101,16 +101,16 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	return m, nil
 }
 
-// Cancellable implements [braid.CancellableModel].
-func (m *Model) Cancellable() braid.Model { return m }
+// Cancellable implements [model.Cancellable].
+func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [braid.Model]: the name is "bedrock:" and AWS's.
-func (m *Model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "bedrock:" + m.name, ContextWindow: m.family.window, Output: m.family.output}
+// Info implements [model.Model]: the name is "bedrock:" and AWS's.
+func (m *Model) Info() model.Info {
+	return model.Info{Name: "bedrock:" + m.name, ContextWindow: m.family.window, Output: m.family.output}
 }
 
 // whole reports whether the answer to req comes at once.
-func (m *Model) whole(req *braid.ModelRequest) bool {
+func (m *Model) whole(req *model.Request) bool {
 	switch m.streaming {
 	case Stream:
 		return false
@@ -134,30 +134,30 @@ func called(messages []event.Message) bool {
 	return false
 }
 
-// Stream implements [braid.Model].
-func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		body, err := m.body(req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		x := &exchange{body: body}
-		g := stall.New(ctx, m.stall)
+		g := idle.New(ctx, m.stall)
 		defer g.End()
 		whole := m.whole(req)
 		g.Arm()
 		err = m.post(g.Context(), x, whole)
 		g.Rest()
 		if err != nil {
-			yield(braid.Chunk{}, m.failure(g, x, req, err))
+			yield(model.Chunk{}, m.failure(g, x, req, err))
 			return
 		}
 		d := decoder{
 			family: &m.family, guard: m.guard, id: x.resp.Header.Get("X-Amzn-Requestid"),
 			names: m.family.names.Back(req.Tools), serial: req.ToolChoice.Serial, yield: yield,
 		}
-		d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: m.name})
+		d.send(model.Chunk{Kind: model.ChunkResponse, ID: d.id, Text: m.name})
 		if whole {
 			err = d.answer(x.whole)
 		} else {
@@ -165,7 +165,7 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 			err = d.run(g, x.resp.Body)
 		}
 		if err != nil && !d.left {
-			yield(braid.Chunk{}, m.failure(g, x, req, err))
+			yield(model.Chunk{}, m.failure(g, x, req, err))
 		}
 	}
 }
@@ -181,9 +181,9 @@ const metadataWait = 5 * time.Second
 
 // run reads a stream until the answer is whole. An error is what broke it off;
 // left says that the reader of the chunks has gone, which is none.
-func (d *decoder) run(g *stall.Guard, body io.Reader) error {
+func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 	in := g.Reading(body)
-	f := awsframes.NewReader(in)
+	f := awsframe.NewReader(in)
 	var late *time.Timer
 	var over atomic.Bool
 	defer func() {
@@ -220,12 +220,12 @@ func (d *decoder) run(g *stall.Guard, body io.Reader) error {
 }
 
 // message takes one message of a stream.
-func (d *decoder) message(m *awsframes.Frame) error {
+func (d *decoder) message(m *awsframe.Frame) error {
 	switch string(m.Kind) {
 	case "event":
 		return d.event(string(m.Name), m.Payload)
 	case "exception", "error":
-		return awsrefusal.Exception(string(m.Name), string(m.Message), m.Payload)
+		return awserr.Exception(string(m.Name), string(m.Message), m.Payload)
 	default:
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -22,7 +22,7 @@ func BaseURL(address string) Option {
 		if address == "" {
 			return nil
 		}
-		if !upstream.Address(address) {
+		if !provider.Address(address) {
 			return wrong("The base URL of Amazon Bedrock is no address.", "write it as https://host, without a user")
 		}
 		m.base = strings.TrimSuffix(address, "/")

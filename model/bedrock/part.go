@@ -4,9 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // blockKind is what an open block holds.
@@ -88,11 +88,11 @@ func (d *decoder) piece(wire int, kind blockKind, text string) {
 	case b.tags != nil:
 		b.tags.take(text, func(s string, thinking bool) { d.tagged(b, s, thinking) })
 	case kind == textBlock:
-		d.send(braid.Chunk{Kind: braid.ChunkText, Index: b.index, Text: text})
+		d.send(model.Chunk{Kind: model.ChunkText, Index: b.index, Text: text})
 	case kind == thinkingBlock:
-		d.send(braid.Chunk{Kind: braid.ChunkThinking, Index: b.index, Text: text})
+		d.send(model.Chunk{Kind: model.ChunkThinking, Index: b.index, Text: text})
 	case kind == callBlock:
-		d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: b.index, Text: text})
+		d.send(model.Chunk{Kind: model.ChunkCallInput, Index: b.index, Text: text})
 	}
 }
 
@@ -112,11 +112,11 @@ func (d *decoder) tagged(b *openBlock, text string, thinking bool) {
 		b.index = d.blocks
 		d.blocks++
 	}
-	kind := braid.ChunkText
+	kind := model.ChunkText
 	if thinking {
-		kind = braid.ChunkThinking
+		kind = model.ChunkThinking
 	}
-	d.send(braid.Chunk{Kind: kind, Index: b.index, Text: text})
+	d.send(model.Chunk{Kind: kind, Index: b.index, Text: text})
 }
 
 // more takes a piece of a block that went the long way.
@@ -195,7 +195,7 @@ func (d *decoder) sign(b *openBlock, signature string) {
 		signature = own + signature
 	}
 	b.signed = true
-	d.send(braid.Chunk{Kind: braid.ChunkSignature, Index: b.index, Text: signature})
+	d.send(model.Chunk{Kind: model.ChunkSignature, Index: b.index, Text: signature})
 }
 
 type wireCitation struct {
@@ -229,7 +229,7 @@ func (d *decoder) cite(raw []byte) error {
 			b.Start, b.End = at.Start, at.End
 		}
 	}
-	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + d.cited, Block: b})
+	d.send(model.Chunk{Kind: model.ChunkBlock, Index: firstCitation + d.cited, Block: b})
 	d.cited++
 	return nil
 }
@@ -299,7 +299,7 @@ func (d *decoder) call(wire int, id, name string) {
 	}
 	d.calls++
 	b := d.add(wire, callBlock)
-	d.send(braid.Chunk{Kind: braid.ChunkCall, Index: b.index, ID: id, Text: name})
+	d.send(model.Chunk{Kind: model.ChunkCall, Index: b.index, ID: id, Text: name})
 }
 
 // close ends a block.
@@ -334,7 +334,7 @@ func (d *decoder) close(wire int) {
 }
 
 func (d *decoder) whole(index int, b event.Block) {
-	d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: index, Block: b})
+	d.send(model.Chunk{Kind: model.ChunkBlock, Index: index, Block: b})
 }
 
 // keep hands over a block of a kind that is the vendor's own, such as a search

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/reqcache"
 )
 
 // history is a conversation as it was sent.
-type history = encoded.History[encoder, *encoder]
+type history = reqcache.History[encoder, *encoder]
 
 // head is what stands before the messages: the list of tools without its bracket,
 // and the instructions.
@@ -25,7 +25,7 @@ type head struct{ tools, system []byte }
 // messages first, in the order in which models cache them, and then what may
 // change from call to call. So the body of the next request begins with the bytes
 // of this one, but for the cache points that have moved.
-func (m *Model) body(req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) body(req *model.Request) ([]byte, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
@@ -134,12 +134,12 @@ func (m *Model) latest(h *history) []span {
 // described as soon as one was called. A call of it is not handed over.
 const noTool = "no_tool_here"
 
-var placeholder = []braid.ToolSpec{{Name: noTool, Description: "There is no tool any more. Do not call this one."}}
+var placeholder = []model.ToolSpec{{Name: noTool, Description: "There is no tool any more. Do not call this one."}}
 
 // choice gives the request with the tools that the model is to know, and says what
 // it must do about them (API_runtime_ToolChoice). What cannot be said is done with
 // the list of tools.
-func (m *Model) choice(req *braid.ModelRequest, called bool) (asked braid.ModelRequest, choose string) {
+func (m *Model) choice(req *model.Request, called bool) (asked model.Request, choose string) {
 	asked = *req
 	asked.Messages = nil
 	if m.family.noSystem {
@@ -147,21 +147,21 @@ func (m *Model) choice(req *braid.ModelRequest, called bool) (asked braid.ModelR
 	}
 	c := &req.ToolChoice
 	switch {
-	case len(req.Tools) == 0 || c.Mode == braid.ToolsNone:
+	case len(req.Tools) == 0 || c.Mode == model.ToolsNone:
 		asked.Tools = nil
 		if called && !m.family.noTools {
 			asked.Tools = placeholder
 		}
-	case c.Mode == braid.ToolsAny:
+	case c.Mode == model.ToolsAny:
 		choose = `,"toolChoice":{"any":{}}`
-	case c.Mode == braid.ToolsOne && m.family.choice == someChoice:
+	case c.Mode == model.ToolsOne && m.family.choice == someChoice:
 		for _, t := range req.Tools {
 			if t.Name == c.Tool {
-				asked.Tools = []braid.ToolSpec{t}
+				asked.Tools = []model.ToolSpec{t}
 			}
 		}
 		choose = `,"toolChoice":{"any":{}}`
-	case c.Mode == braid.ToolsOne:
+	case c.Mode == model.ToolsOne:
 		b := strictjson.AppendString([]byte(`,"toolChoice":{"tool":{"name":`), m.family.names.Wire(c.Tool))
 		choose = string(append(b, `}}`...))
 	}
@@ -169,12 +169,12 @@ func (m *Model) choice(req *braid.ModelRequest, called bool) (asked braid.ModelR
 }
 
 // forced reports whether the model must call a tool.
-func forced(req *braid.ModelRequest) bool {
-	return len(req.Tools) > 0 && (req.ToolChoice.Mode == braid.ToolsAny || req.ToolChoice.Mode == braid.ToolsOne)
+func forced(req *model.Request) bool {
+	return len(req.Tools) > 0 && (req.ToolChoice.Mode == model.ToolsAny || req.ToolChoice.Mode == model.ToolsOne)
 }
 
 // newHead writes tools and instructions, and the cache point behind both.
-func (m *Model) newHead(req *braid.ModelRequest) (head, error) {
+func (m *Model) newHead(req *model.Request) (head, error) {
 	var h head
 	instructions := strings.TrimSpace(req.Instructions) != ""
 	if len(req.Tools) > 0 {
@@ -202,7 +202,7 @@ func (m *Model) newHead(req *braid.ModelRequest) (head, error) {
 }
 
 // tail is what follows the messages; tools says that there are some before them.
-func (m *Model) tail(req *braid.ModelRequest, tools bool) ([]byte, error) {
+func (m *Model) tail(req *model.Request, tools bool) ([]byte, error) {
 	b := make([]byte, 0, 256)
 	greedy := m.greedy(req, tools)
 	fields, most, err := m.additional(req, greedy)
@@ -246,7 +246,7 @@ func (m *Model) tail(req *braid.ModelRequest, tools bool) ([]byte, error) {
 }
 
 // appendInference writes what all models understand.
-func appendInference(b []byte, o *braid.ModelOptions, most int, greedy bool) []byte {
+func appendInference(b []byte, o *model.Options, most int, greedy bool) []byte {
 	at := len(b)
 	b = append(b, `,"inferenceConfig":{`...)
 	empty := len(b)
@@ -280,14 +280,14 @@ func appendInference(b []byte, o *braid.ModelOptions, most int, greedy bool) []b
 
 // greedy reports whether the model must decode greedily to write its calls well
 // (nova/latest/userguide/prompting-tool-troubleshooting).
-func (m *Model) greedy(req *braid.ModelRequest, tools bool) bool {
+func (m *Model) greedy(req *model.Request, tools bool) bool {
 	reasons := m.family.thinks == novaEffort && req.Options.Thinking > 0 && !forced(req)
 	return m.family.nova && tools && !reasons
 }
 
 // additional gives the parameters of the model's own, and the bound of the answer,
 // of which thinking is a part.
-func (m *Model) additional(req *braid.ModelRequest, greedy bool) (fields map[string]json.RawMessage, most int, err error) {
+func (m *Model) additional(req *model.Request, greedy bool) (fields map[string]json.RawMessage, most int, err error) {
 	o := &req.Options
 	most = o.MaxTokens
 	set := func(key, value string) {

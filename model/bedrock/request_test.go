@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -114,7 +114,7 @@ func TestWhatIsSent(t *testing.T) {
 				`"inputSchema":{"json":{"type":"object","properties":{}}}}}]},`,
 		},
 	} {
-		body := ask(t, model(t, tc.model, Cache(CacheOff)), &braid.ModelRequest{Instructions: "Be brief.", Messages: tc.messages})
+		body := ask(t, made(t, tc.model, Cache(CacheOff)), &model.Request{Instructions: "Be brief.", Messages: tc.messages})
 		if !strings.Contains(string(body), tc.want) {
 			t.Errorf("%s: want\n%s\nin\n%s", tc.name, tc.want, body)
 		}
@@ -124,30 +124,30 @@ func TestWhatIsSent(t *testing.T) {
 func TestOptionsOfACall(t *testing.T) {
 	t.Parallel()
 	half := 0.5
-	tools := func(r *braid.ModelRequest) { r.Tools = add }
-	think := func(n int) func(*braid.ModelRequest) {
-		return func(r *braid.ModelRequest) { r.Options.Thinking = n }
+	tools := func(r *model.Request) { r.Tools = add }
+	think := func(n int) func(*model.Request) {
+		return func(r *model.Request) { r.Options.Thinking = n }
 	}
 	for _, tc := range []struct {
 		name, model string
 		opts        []Option
-		change      func(*braid.ModelRequest)
+		change      func(*model.Request)
 		want        string // what follows the messages
 	}{
 		{"nothing", claude, nil, nil, `}`},
-		{"all of it", claude, nil, func(r *braid.ModelRequest) {
-			r.Options = braid.ModelOptions{MaxTokens: 7, Temperature: &half, StopWords: []string{"", " ", "END"}}
+		{"all of it", claude, nil, func(r *model.Request) {
+			r.Options = model.Options{MaxTokens: 7, Temperature: &half, StopWords: []string{"", " ", "END"}}
 		}, `,"inferenceConfig":{"maxTokens":7,"temperature":0.5,"stopSequences":["END"]}}`},
 		{"a budget", claude, nil, think(1), `,"inferenceConfig":{"maxTokens":9216},"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":1024}}}`},
 		{"no budget", "us.anthropic.claude-opus-4-6-v1", nil, think(1), `,"additionalModelRequestFields":{"thinking":{"type":"adaptive"}}}`},
 		{"none at all", "anthropic.claude-3-haiku-20240307-v1:0", nil, think(1), `}`},
 		{"effort", "us.amazon.nova-2-lite-v1:0", nil, think(5000), `,"additionalModelRequestFields":{"reasoningConfig":{"type":"enabled","maxReasoningEffort":"medium"}}}`},
-		{"much effort", "us.amazon.nova-2-lite-v1:0", nil, func(r *braid.ModelRequest) {
-			r.Options = braid.ModelOptions{MaxTokens: 7, Thinking: 50000}
+		{"much effort", "us.amazon.nova-2-lite-v1:0", nil, func(r *model.Request) {
+			r.Options = model.Options{MaxTokens: 7, Thinking: 50000}
 		}, `,"additionalModelRequestFields":{"reasoningConfig":{"type":"enabled","maxReasoningEffort":"high"}}}`},
 		{"effort in a word", "openai.gpt-oss-120b-1:0", nil, think(100), `,"additionalModelRequestFields":{"reasoning_effort":"low"}}`},
-		{"no thinking where a tool is forced", claude, nil, func(r *braid.ModelRequest) {
-			r.Tools, r.Options.Thinking, r.ToolChoice.Mode = add, 2000, braid.ToolsAny
+		{"no thinking where a tool is forced", claude, nil, func(r *model.Request) {
+			r.Tools, r.Options.Thinking, r.ToolChoice.Mode = add, 2000, model.ToolsAny
 		}, `}`},
 		{"Nova with tools", novaID, nil, tools, `,"inferenceConfig":{"temperature":0},"additionalModelRequestFields":{"inferenceConfig":{"topK":1}}}`},
 		{"Nova without", novaID, nil, nil, `}`},
@@ -181,16 +181,16 @@ func TestOptionsOfACall(t *testing.T) {
 			nil,
 			`,"performanceConfig":{"latency":"optimized"},"requestMetadata":{"team":"a"},"serviceTier":{"type":"flex"}}`,
 		},
-		{"an answer in a form", claude, nil, func(r *braid.ModelRequest) {
-			r.Output = &braid.OutputSchema{Name: "n", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+		{"an answer in a form", claude, nil, func(r *model.Request) {
+			r.Output = &model.OutputSchema{Name: "n", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 		}, `,"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"name":"n","schema":` +
 			`"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"additionalProperties\":false}"}}}}}`},
 	} {
-		req := &braid.ModelRequest{Messages: []event.Message{question("q")}}
+		req := &model.Request{Messages: []event.Message{question("q")}}
 		if tc.change != nil {
 			tc.change(req)
 		}
-		body := ask(t, model(t, tc.model, append(tc.opts, Cache(CacheOff))...), req)
+		body := ask(t, made(t, tc.model, append(tc.opts, Cache(CacheOff))...), req)
 		if _, tail, _ := strings.Cut(string(body), `[{"text":"q"}]}]`); tail != tc.want {
 			t.Errorf("%s: %s\nwant %s", tc.name, tail, tc.want)
 		}
@@ -200,14 +200,14 @@ func TestOptionsOfACall(t *testing.T) {
 // A turn that was begun without thinking goes on without it.
 func TestThinkingBeginsWithATurn(t *testing.T) {
 	t.Parallel()
-	req := &braid.ModelRequest{Tools: add, Options: braid.ModelOptions{Thinking: 2000}}
+	req := &model.Request{Tools: add, Options: model.Options{Thinking: 2000}}
 	for want, first := range map[bool][]event.Block{
 		false: {&event.Thinking{Text: "hm", Signature: "openai.x"}}, true: {&event.Thinking{Text: "hm", Signature: "c2ln"}},
 	} {
 		answer := turn("t", 1)
 		answer[0].Content = append(first, answer[0].Content...)
 		req.Messages = append([]event.Message{question("q")}, answer...)
-		if got := bytes.Contains(ask(t, model(t, claude), req), []byte("budget_tokens")); got != want {
+		if got := bytes.Contains(ask(t, made(t, claude), req), []byte("budget_tokens")); got != want {
 			t.Errorf("%v: %v", first, got)
 		}
 	}
@@ -215,32 +215,32 @@ func TestThinkingBeginsWithATurn(t *testing.T) {
 
 func TestToolChoice(t *testing.T) {
 	t.Parallel()
-	two := append(add[:1:1], braid.ToolSpec{Name: "b-c"})
+	two := append(add[:1:1], model.ToolSpec{Name: "b-c"})
 	for _, tc := range []struct {
 		model  string
-		choice braid.ToolChoice
+		choice model.ToolChoice
 		want   string
 	}{
-		{claude, braid.ToolChoice{}, `]},"messages"`},
-		{claude, braid.ToolChoice{Mode: braid.ToolsAny}, `],"toolChoice":{"any":{}}},"messages"`},
-		{claude, braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"}, `],"toolChoice":{"tool":{"name":"b-c"}}},"messages"`},
-		{novaID, braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"}, `],"toolChoice":{"tool":{"name":"b_c_`},
-		{claude, braid.ToolChoice{Mode: braid.ToolsNone}, `{"messages"`},
+		{claude, model.ToolChoice{}, `]},"messages"`},
+		{claude, model.ToolChoice{Mode: model.ToolsAny}, `],"toolChoice":{"any":{}}},"messages"`},
+		{claude, model.ToolChoice{Mode: model.ToolsOne, Tool: "b-c"}, `],"toolChoice":{"tool":{"name":"b-c"}}},"messages"`},
+		{novaID, model.ToolChoice{Mode: model.ToolsOne, Tool: "b-c"}, `],"toolChoice":{"tool":{"name":"b_c_`},
+		{claude, model.ToolChoice{Mode: model.ToolsNone}, `{"messages"`},
 		{
 			"mistral.mistral-large-2402-v1:0",
-			braid.ToolChoice{Mode: braid.ToolsOne, Tool: "b-c"},
+			model.ToolChoice{Mode: model.ToolsOne, Tool: "b-c"},
 			`{"toolConfig":{"tools":[{"toolSpec":{"name":"b-c","inputSchema":{"json":{"type":"object","properties":{}}}}}],"toolChoice":{"any":{}}},`,
 		},
 	} {
-		body := ask(t, model(t, tc.model, Cache(CacheOff)), &braid.ModelRequest{Tools: two, ToolChoice: tc.choice, Messages: []event.Message{question("q")}})
+		body := ask(t, made(t, tc.model, Cache(CacheOff)), &model.Request{Tools: two, ToolChoice: tc.choice, Messages: []event.Message{question("q")}})
 		if !bytes.Contains(body, []byte(tc.want)) {
 			t.Errorf("%s %+v: %s", tc.model, tc.choice, body)
 		}
 	}
-	req := &braid.ModelRequest{Tools: add, Messages: []event.Message{question("q")}}
+	req := &model.Request{Tools: add, Messages: []event.Message{question("q")}}
 	refused := func(name string, want event.ErrorKind) {
 		t.Helper()
-		m := model(t, name)
+		m := made(t, name)
 		_, err := m.body(req)
 		for _, err := range []error{err, m.Check(req)} {
 			var e *event.Error
@@ -250,19 +250,19 @@ func TestToolChoice(t *testing.T) {
 		}
 	}
 	refused(titan, event.ErrUnsupported)
-	req.ToolChoice.Mode = braid.ToolsAny
+	req.ToolChoice.Mode = model.ToolsAny
 	refused(llama, event.ErrUnsupported)
-	req.ToolChoice = braid.ToolChoice{Mode: braid.ToolsOne, Tool: "sub"}
+	req.ToolChoice = model.ToolChoice{Mode: model.ToolsOne, Tool: "sub"}
 	refused(claude, event.ErrInvalid)
-	req.ToolChoice = braid.ToolChoice{}
-	req.Output = &braid.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)}
+	req.ToolChoice = model.ToolChoice{}
+	req.Output = &model.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)}
 	refused(novaID, event.ErrUnsupported)
 	req.Output = nil
-	req.Tools = []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}
+	req.Tools = []model.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}
 	refused(claude, event.ErrInvalid)
-	req.Tools, req.Options = nil, braid.ModelOptions{Thinking: 4000, MaxTokens: 4000}
+	req.Tools, req.Options = nil, model.Options{Thinking: 4000, MaxTokens: 4000}
 	refused(claude, event.ErrInvalid)
-	if err := model(t, claude).Check(nil); !errors.Is(err, event.ErrInvalid) {
+	if err := made(t, claude).Check(nil); !errors.Is(err, event.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -271,9 +271,9 @@ func TestToolChoice(t *testing.T) {
 // while tools run.
 func TestTheNewestQuestionIsGuarded(t *testing.T) {
 	t.Parallel()
-	m := model(t, claude, Guard(Guardrail{ID: "g", Version: "1", Latest: true}), Cache(CacheOff))
+	m := made(t, claude, Guard(Guardrail{ID: "g", Version: "1", Latest: true}), Cache(CacheOff))
 	messages := append([]event.Message{question("old"), msg(event.RoleAssistant, &event.Text{Text: "ok"}), question("new")}, turn("t", 1)...)
-	body := string(ask(t, m, &braid.ModelRequest{Tools: add, Messages: messages}))
+	body := string(ask(t, m, &model.Request{Tools: add, Messages: messages}))
 	if !strings.Contains(body, `{"role":"user","content":[{"guardContent":{"text":{"text":"new"}}}]}`) || strings.Count(body, "guardContent") != 1 {
 		t.Error(body)
 	}
@@ -309,7 +309,7 @@ func TestInputThatCannotBeRead(t *testing.T) {
 		{claude, &event.Document{Data: pdf}, ""},
 		{claude, &event.Document{Name: "a.DOCX", Data: []byte("PK")}, ""},
 	} {
-		_, err := model(t, tc.model).body(&braid.ModelRequest{Messages: []event.Message{msg(event.RoleUser, tc.block)}})
+		_, err := made(t, tc.model).body(&model.Request{Messages: []event.Message{msg(event.RoleUser, tc.block)}})
 		var e *event.Error
 		if event.KindOf(err) != tc.want || errors.As(err, &e) && e.Hint == "" {
 			t.Errorf("%s %T: %v", tc.model, tc.block, err)
@@ -343,7 +343,7 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s: %+v", id, familyOf(id))
 		}
 	}
-	m := model(t, "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123", As("amazon.nova-pro-v1:0"))
+	m := made(t, "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123", As("amazon.nova-pro-v1:0"))
 	if !m.family.nova || !strings.HasSuffix(m.Info().Name, "abc123") {
 		t.Errorf("%+v", m.family)
 	}

@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/schema"
 )
 
-// Check implements [braid.ModelChecker]: tools that the model does not have, a
+// Check implements [model.Checker]: tools that the model does not have, a
 // choice of them that cannot be made, schemas that have no form.
-func (m *Model) Check(req *braid.ModelRequest) error {
+func (m *Model) Check(req *model.Request) error {
 	if req == nil {
 		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
@@ -29,10 +29,10 @@ func (m *Model) Check(req *braid.ModelRequest) error {
 }
 
 // possible says what the model cannot be asked at all.
-func (m *Model) possible(req *braid.ModelRequest) error {
+func (m *Model) possible(req *model.Request) error {
 	c := &req.ToolChoice
 	switch c.Mode {
-	case braid.ToolsFree, braid.ToolsAny, braid.ToolsNone, braid.ToolsOne:
+	case model.ToolsFree, model.ToolsAny, model.ToolsNone, model.ToolsOne:
 	default:
 		return notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
 	}
@@ -42,15 +42,15 @@ func (m *Model) possible(req *braid.ModelRequest) error {
 	case forced(req) && m.family.choice == noChoice:
 		return notSent(event.ErrUnsupported, "The model %q cannot be made to call a tool.",
 			"leave the choice to the model, or take another one", m.name)
-	case len(req.Tools) > 0 && c.Mode == braid.ToolsOne &&
-		!slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }):
+	case len(req.Tools) > 0 && c.Mode == model.ToolsOne &&
+		!slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }):
 		return notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 	case req.Output != nil && !m.family.output:
 		return notSent(event.ErrUnsupported, "The model %q cannot be held to a schema.", "ask for it in words, or take another model", m.name)
 	}
 	if req.Output != nil {
-		_, problems := m.forms.Form(req.Output.Schema, schemaform.AnthropicOutput)
-		if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
+		_, problems := m.forms.Form(req.Output.Schema, schema.AnthropicOutput)
+		if p, bad := schema.Worst(problems, schema.Fatal); bad {
 			return notSent(event.ErrUnsupported, "The schema of the answer cannot be said to Amazon Bedrock: %s", schemaHint, p.Text)
 		}
 	}
@@ -60,14 +60,14 @@ func (m *Model) possible(req *braid.ModelRequest) error {
 const schemaHint = "write the schema in other words; the message says what stands in the way"
 
 // appendTool writes what the model is told about a tool (API_runtime_ToolSpecification).
-func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	form, problems := m.forms.Form(t.Schema, m.family.schema)
-	if p, bad := schemaform.Worst(problems, schemaform.Fatal); bad {
+	if p, bad := schema.Worst(problems, schema.Fatal); bad {
 		return nil, notSent(event.ErrInvalid, "The parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
 	}
 	b = strictjson.AppendString(append(b, `{"toolSpec":{"name":`...), m.family.names.Wire(t.Name))
 	description := strings.TrimSpace(t.Description)
-	if words := schemaform.Words(problems); words != "" {
+	if words := schema.Words(problems); words != "" {
 		description = strings.TrimSpace(description + "\n\n" + words)
 	}
 	if description != "" {
@@ -79,8 +79,8 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 
 // appendOutput holds an answer to a schema, which is told as text
 // (API_runtime_JsonSchemaDefinition).
-func (m *Model) appendOutput(b []byte, o *braid.OutputSchema) []byte {
-	form, _ := m.forms.Form(o.Schema, schemaform.AnthropicOutput) // its problems were looked at
+func (m *Model) appendOutput(b []byte, o *model.OutputSchema) []byte {
+	form, _ := m.forms.Form(o.Schema, schema.AnthropicOutput) // its problems were looked at
 	b = append(b, `,"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
 	if o.Name != "" {
 		b = append(strictjson.AppendString(append(b, `"name":`...), o.Name), ',')

@@ -6,11 +6,11 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // The ids of calls: API_runtime_ToolUseBlock.
-var callIDs = wirename.IDRule{Max: 64}
+var callIDs = toolname.IDRule{Max: 64}
 
 // call writes a tool call. Its arguments must be an object: others, and those
 // that nobody could read, are put into one.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -15,8 +15,8 @@ import (
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	f := familyOf(novaID)
-	var chunks []braid.Chunk
-	d := decoder{family: &f, yield: func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
+	var chunks []model.Chunk
+	d := decoder{family: &f, yield: func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }}
 	err := d.answer([]byte(`{"metrics":{"latencyMs":551},"output":{"message":{"role":"assistant","content":[` +
 		`{"text":"<thinking>Hm.</thinking>\n\nSo."},` +
 		`{"toolUse":{"toolUseId":"s","name":"nova_grounding","type":"server_tool_use","input":{"q":1}}},` +
@@ -40,7 +40,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		t.Errorf("%v %s %+v\n%s", err, got.Stop, got.Usage, diff)
 	}
 	for _, body := range []string{`{`, `{}`, `{"stopReason":""}`, `{"stopReason":"end_turn","output":{"message":{"content":[{"text":1}]}}}`} {
-		d := decoder{family: &f, yield: func(braid.Chunk, error) bool { return true }}
+		d := decoder{family: &f, yield: func(model.Chunk, error) bool { return true }}
 		if err := d.answer([]byte(body)); err == nil {
 			t.Errorf("%s is an answer", body)
 		}

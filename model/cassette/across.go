@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // This file hides known secrets that begin in one block of text and end in another. What is recorded of an answer
@@ -19,7 +19,7 @@ func (h *hider) acrossBlocks(chunks []chunkLine) {
 	blocks := map[int][]int{}
 	var order []int
 	for i := range chunks {
-		if c := &chunks[i]; c.Chunk == chunkNames[braid.ChunkText] {
+		if c := &chunks[i]; c.Chunk == chunkNames[model.ChunkText] {
 			if blocks[c.Index] == nil {
 				order = append(order, c.Index)
 			}

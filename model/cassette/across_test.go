@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 	"github.com/braidrun/braid/secret"
 )
@@ -20,26 +21,26 @@ func TestSecretsInFormsAndHalves(t *testing.T) {
 	const key = "canary/Kq7+w=81zT6mN"
 	forms := "hex " + hex.EncodeToString([]byte(key)) + ", HEX " + strings.ToUpper(hex.EncodeToString([]byte(key))) + ", spaced " + strings.Join(strings.Split(key, ""), " ")
 	var tape bytes.Buffer
-	model := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+	inner := said(func(req *model.Request) ([]model.Chunk, error) {
 		if req.Cycle > 1 {
-			return []braid.Chunk{{Kind: braid.ChunkText, Text: "fine, " + forms}, stop}, nil
+			return []model.Chunk{{Kind: model.ChunkText, Text: "fine, " + forms}, stop}, nil
 		}
-		return []braid.Chunk{
-			{Kind: braid.ChunkText, Index: 0, Text: "It is " + key[:4]},
-			{Kind: braid.ChunkText, Index: 0, Text: key[4:9]},
-			{Kind: braid.ChunkText, Index: 1, Text: key[9:15]},
-			{Kind: braid.ChunkText, Index: 2, Text: key[15:] + ", as they say."},
-			{Kind: braid.ChunkCall, Index: 3, ID: "c1", Text: "halves"},
-			{Kind: braid.ChunkCallInput, Index: 3, Text: `{"q":"` + hex.EncodeToString([]byte(key)) + `"}`},
-			{Kind: braid.ChunkStop, Stop: event.StopToolUse},
+		return []model.Chunk{
+			{Kind: model.ChunkText, Index: 0, Text: "It is " + key[:4]},
+			{Kind: model.ChunkText, Index: 0, Text: key[4:9]},
+			{Kind: model.ChunkText, Index: 1, Text: key[9:15]},
+			{Kind: model.ChunkText, Index: 2, Text: key[15:] + ", as they say."},
+			{Kind: model.ChunkCall, Index: 3, ID: "c1", Text: "halves"},
+			{Kind: model.ChunkCallInput, Index: 3, Text: `{"q":"` + hex.EncodeToString([]byte(key)) + `"}`},
+			{Kind: model.ChunkStop, Stop: event.StopToolUse},
 		}, nil
 	})
-	agent := func(m braid.Model) *braid.Agent {
+	agent := func(m model.Model) *braid.Agent {
 		return braid.New("a", m, braid.Func("halves", "", func(context.Context, map[string]string) (braid.Output, error) {
 			return braid.Output{Content: []event.Block{&event.Text{Text: "one " + key[:11]}, &event.Text{Text: key[11:]}, &event.Text{Text: forms}}}, nil
 		}))
 	}
-	rec := cassette.Record(model, &tape, cassette.Secrets(secret.New(key)))
+	rec := cassette.Record(inner, &tape, cassette.Secrets(secret.New(key)))
 	if _, err := agent(rec).Run(t.Context(), "go"); err != nil || rec.Err() != nil {
 		t.Fatal(err, rec.Err())
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // asked is a request as it is compared and written: secrets hidden, white space
@@ -18,7 +18,7 @@ type asked struct {
 }
 
 // askedOf makes it. The error says that a message cannot be written.
-func askedOf(req *braid.ModelRequest, h *hider, runs runs) (*asked, error) {
+func askedOf(req *model.Request, h *hider, runs runs) (*asked, error) {
 	a := &asked{setup: setupLine{Kind: lineSetup, Instructions: h.text(strings.ToValidUTF8(req.Instructions, "\uFFFD"))}}
 	for _, t := range req.Tools {
 		schema, err := compact(t.Schema)
@@ -98,7 +98,7 @@ type beginning struct {
 }
 
 // again reports whether a request begins another run of an id that was seen before.
-func (b beginnings) again(model int, req *braid.ModelRequest) bool {
+func (b beginnings) again(model int, req *model.Request) bool {
 	if req.Run == "" || req.Scope != "" || req.Cycle > 1 || req.Attempt > 1 {
 		return false
 	}

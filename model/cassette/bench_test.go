@@ -5,21 +5,21 @@ import (
 	"io"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 )
 
 // An answer of 500 pieces, asked for at the end of a conversation of 200 messages.
 func BenchmarkDeltas(b *testing.B) {
-	chunks := make([]braid.Chunk, 0, 501)
+	chunks := make([]model.Chunk, 0, 501)
 	for range 500 {
-		chunks = append(chunks, braid.Chunk{Kind: braid.ChunkText, Text: "a word or two "})
+		chunks = append(chunks, model.Chunk{Kind: model.ChunkText, Text: "a word or two "})
 	}
 	chunks = append(chunks, stop)
-	model := said(func(*braid.ModelRequest) ([]braid.Chunk, error) { return chunks, nil })
-	req := &braid.ModelRequest{Run: "r", Messages: history(200)}
-	hear := func(b *testing.B, m braid.Model) {
+	inner := said(func(*model.Request) ([]model.Chunk, error) { return chunks, nil })
+	req := &model.Request{Run: "r", Messages: history(200)}
+	hear := func(b *testing.B, m model.Model) {
 		b.Helper()
 		for _, err := range m.Stream(b.Context(), req) {
 			if err != nil {
@@ -30,11 +30,11 @@ func BenchmarkDeltas(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			hear(b, model)
+			hear(b, inner)
 		}
 	})
 	b.Run("record", func(b *testing.B) {
-		rec := cassette.Record(model, io.Discard)
+		rec := cassette.Record(inner, io.Discard)
 		b.ReportAllocs()
 		for b.Loop() {
 			hear(b, rec)
@@ -42,7 +42,7 @@ func BenchmarkDeltas(b *testing.B) {
 	})
 	b.Run("replay", func(b *testing.B) {
 		var tape bytes.Buffer
-		hear(b, cassette.Record(model, &tape))
+		hear(b, cassette.Record(inner, &tape))
 		b.ReportAllocs()
 		for b.Loop() {
 			b.StopTimer()

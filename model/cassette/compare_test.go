@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Whatever part of a request is another one is found, and named.
 func TestEachPartIsCompared(t *testing.T) {
 	t.Parallel()
 	one := 1.0
-	asked := func(change func(*braid.ModelRequest)) *braid.ModelRequest {
+	asked := func(change func(*model.Request)) *model.Request {
 		call := &event.ToolCall{ID: "c", Name: "add", Args: json.RawMessage(`{"a": [1, {"b": "x"}], "n": 1.0}`)}
-		r := &braid.ModelRequest{
+		r := &model.Request{
 			Run: "r", Cycle: 2, Attempt: 1, Instructions: "Be brief.",
-			Tools:      []braid.ToolSpec{{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{}}}`)}},
-			ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}, Output: &braid.OutputSchema{Name: "o", Schema: json.RawMessage(`{"type":"object"}`)},
-			Options: braid.ModelOptions{MaxTokens: 9, Temperature: &one, StopWords: []string{"END"}},
+			Tools:      []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{}}}`)}},
+			ToolChoice: model.ToolChoice{Mode: model.ToolsAny}, Output: &model.OutputSchema{Name: "o", Schema: json.RawMessage(`{"type":"object"}`)},
+			Options: model.Options{MaxTokens: 9, Temperature: &one, StopWords: []string{"END"}},
 			Messages: []event.Message{
 				{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Add."}, &event.Image{MIME: "image/png", Data: []byte{1}}}},
 				{Role: event.RoleAssistant, Content: []event.Block{&event.Thinking{Text: "hm", Signature: "s"}, call}},
@@ -31,7 +31,7 @@ func TestEachPartIsCompared(t *testing.T) {
 		}
 		return r
 	}
-	ask := func(m braid.Model, r *braid.ModelRequest) (err error) {
+	ask := func(m model.Model, r *model.Request) (err error) {
 		for _, err = range m.Stream(t.Context(), r) {
 			if err != nil {
 				return err
@@ -39,54 +39,54 @@ func TestEachPartIsCompared(t *testing.T) {
 		}
 		return nil
 	}
-	tape := recording(t, said(func(*braid.ModelRequest) ([]braid.Chunk, error) { return []braid.Chunk{stop}, nil }), func(m braid.Model) {
+	tape := recording(t, said(func(*model.Request) ([]model.Chunk, error) { return []model.Chunk{stop}, nil }), func(m model.Model) {
 		if err := ask(m, asked(nil)); err != nil {
 			t.Fatal(err)
 		}
 	})
-	block := func(r *braid.ModelRequest, message, block int, b event.Block) {
+	block := func(r *model.Request, message, block int, b event.Block) {
 		r.Messages[message].Content[block] = b
 	}
-	for words, change := range map[string]func(*braid.ModelRequest){
+	for words, change := range map[string]func(*model.Request){
 		"": nil,
-		`the instructions is "Be brief", the recording has "Be brief."`: func(r *braid.ModelRequest) { r.Instructions = "Be brief" },
-		`the list of tools is "add, sub", the recording has "add"`: func(r *braid.ModelRequest) {
-			r.Tools = append(r.Tools, braid.ToolSpec{Name: "sub"})
+		`the instructions is "Be brief", the recording has "Be brief."`: func(r *model.Request) { r.Instructions = "Be brief" },
+		`the list of tools is "add, sub", the recording has "add"`: func(r *model.Request) {
+			r.Tools = append(r.Tools, model.ToolSpec{Name: "sub"})
 		},
-		`the description of the tool "add" is "adds"`: func(r *braid.ModelRequest) { r.Tools[0].Description = "adds" },
-		`the schema of the tool "add", properties, b is {}, the recording has nothing`: func(r *braid.ModelRequest) {
+		`the description of the tool "add" is "adds"`: func(r *model.Request) { r.Tools[0].Description = "adds" },
+		`the schema of the tool "add", properties, b is {}, the recording has nothing`: func(r *model.Request) {
 			r.Tools[0].Schema = json.RawMessage(`{"type":"object","properties":{"a":{},"b":{}}}`)
 		},
-		`the choice of tools, mode is "none", the recording has "any"`: func(r *braid.ModelRequest) { r.ToolChoice.Mode = braid.ToolsNone },
-		`the choice of tools is null`:                                  func(r *braid.ModelRequest) { r.ToolChoice = braid.ToolChoice{} },
-		`the form of the answer, schema, type is "array"`:              func(r *braid.ModelRequest) { r.Output.Schema = json.RawMessage(`{"type":"array"}`) },
-		`the model's options, stop_words[0] is "STOP"`:                 func(r *braid.ModelRequest) { r.Options.StopWords = []string{"STOP"} },
-		`the number of messages is 2, the recording has 3`:             func(r *braid.ModelRequest) { r.Messages = r.Messages[:2] },
-		`the role of message 2 is "user", the recording has "assistant"`: func(r *braid.ModelRequest) {
+		`the choice of tools, mode is "none", the recording has "any"`: func(r *model.Request) { r.ToolChoice.Mode = model.ToolsNone },
+		`the choice of tools is null`:                                  func(r *model.Request) { r.ToolChoice = model.ToolChoice{} },
+		`the form of the answer, schema, type is "array"`:              func(r *model.Request) { r.Output.Schema = json.RawMessage(`{"type":"array"}`) },
+		`the model's options, stop_words[0] is "STOP"`:                 func(r *model.Request) { r.Options.StopWords = []string{"STOP"} },
+		`the number of messages is 2, the recording has 3`:             func(r *model.Request) { r.Messages = r.Messages[:2] },
+		`the role of message 2 is "user", the recording has "assistant"`: func(r *model.Request) {
 			r.Messages[1].Role = event.RoleUser
 		},
-		`the number of blocks of message 1 (user) is 1, the recording has 2`: func(r *braid.ModelRequest) {
+		`the number of blocks of message 1 (user) is 1, the recording has 2`: func(r *model.Request) {
 			r.Messages[0].Content = r.Messages[0].Content[:1]
 		},
-		`message 1 (user), block 1, text is "Sub."`: func(r *braid.ModelRequest) { block(r, 0, 0, &event.Text{Text: "Sub."}) },
-		`message 1 (user), block 2, data is "Ag=="`: func(r *braid.ModelRequest) {
+		`message 1 (user), block 1, text is "Sub."`: func(r *model.Request) { block(r, 0, 0, &event.Text{Text: "Sub."}) },
+		`message 1 (user), block 2, data is "Ag=="`: func(r *model.Request) {
 			block(r, 0, 1, &event.Image{MIME: "image/png", Data: []byte{2}})
 		},
-		`message 2 (assistant), block 1, signature is "t", the recording has "s"`: func(r *braid.ModelRequest) {
+		`message 2 (assistant), block 1, signature is "t", the recording has "s"`: func(r *model.Request) {
 			block(r, 1, 0, &event.Thinking{Text: "hm", Signature: "t"})
 		},
-		`message 2 (assistant), block 2, args, a[1], b is "y", the recording has "x"`: func(r *braid.ModelRequest) {
+		`message 2 (assistant), block 2, args, a[1], b is "y", the recording has "x"`: func(r *model.Request) {
 			block(r, 1, 1, &event.ToolCall{ID: "c", Name: "add", Args: json.RawMessage(`{"a":[1,{"b":"y"}],"n":1.0}`)})
 		},
-		`message 2 (assistant), block 2, args, n is 2, the recording has 1.0`: func(r *braid.ModelRequest) {
+		`message 2 (assistant), block 2, args, n is 2, the recording has 1.0`: func(r *model.Request) {
 			block(r, 1, 1, &event.ToolCall{ID: "c", Name: "add", Args: json.RawMessage(`{"a":[1,{"b":"x"}],"n":2}`)})
 		},
-		`message 3 (user), block 1, is_error is true, the recording has nothing`: func(r *braid.ModelRequest) {
+		`message 3 (user), block 1, is_error is true, the recording has nothing`: func(r *model.Request) {
 			block(r, 2, 0, &event.ToolResult{Call: "c", Name: "add", Content: []event.Block{&event.Text{Text: "2"}}, IsError: true})
 		},
-		`the recording has no call (run 1, cycle 3) of said`:            func(r *braid.ModelRequest) { r.Cycle = 3 },
-		`the recording has no call (run 1, cycle 2, attempt 2) of said`: func(r *braid.ModelRequest) { r.Attempt = 2 },
-		`the recording has no call (run 1, scope t1, cycle 2) of said`:  func(r *braid.ModelRequest) { r.Scope = "t1" },
+		`the recording has no call (run 1, cycle 3) of said`:            func(r *model.Request) { r.Cycle = 3 },
+		`the recording has no call (run 1, cycle 2, attempt 2) of said`: func(r *model.Request) { r.Attempt = 2 },
+		`the recording has no call (run 1, scope t1, cycle 2) of said`:  func(r *model.Request) { r.Scope = "t1" },
 	} {
 		err := ask(open(t, tape), asked(change))
 		if (err == nil) != (words == "") || err != nil && !strings.Contains(err.Error(), words) {

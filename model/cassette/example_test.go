@@ -14,13 +14,13 @@ import (
 // A recording stands in for a model in a test: here it is made in memory, in a test of
 // yours it is a file beside it, opened by cassette.Open.
 func Example() {
-	model, err := demo.New(demo.Replies("greeter", []demo.Piece{demo.Say("Hello, Ada.")}))
+	inner, err := demo.New(demo.Replies("greeter", []demo.Piece{demo.Say("Hello, Ada.")}))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	var tape bytes.Buffer
-	if _, err := braid.New("greeter", cassette.Record(model, &tape)).Run(context.Background(), "I am Ada."); err != nil {
+	if _, err := braid.New("greeter", cassette.Record(inner, &tape)).Run(context.Background(), "I am Ada."); err != nil {
 		fmt.Println(err)
 		return
 	}

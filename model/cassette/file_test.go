@@ -16,17 +16,18 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 )
 
 const (
 	header  = `{"kind":"cassette","version":1}` + "\n"
-	model   = `{"kind":"model","model":1,"name":"m"}` + "\n"
+	named   = `{"kind":"model","model":1,"name":"m"}` + "\n"
 	setup   = `{"kind":"setup","setup":1}` + "\n"
 	request = `{"kind":"request","n":1,"model":1,"setup":1}` + "\n"
 	answer  = `{"kind":"chunk","n":1,"chunk":"text","text":"hi"}` + "\n" + `{"kind":"chunk","n":1,"chunk":"stop"}` + "\n"
 	over    = `{"kind":"end","n":1}` + "\n"
-	good    = header + model + setup + request + answer + over
+	good    = header + named + setup + request + answer + over
 )
 
 // What is no recording is refused, with the line and what is wrong with it.
@@ -50,33 +51,33 @@ func TestBadRecordings(t *testing.T) {
 		"a later version":   {`{"kind":"cassette","version":2,"new":true}` + "\n", event.ErrNewer, "of version 2, this program reads up to 1"},
 		"no version":        {`{"kind":"cassette"}` + "\n", event.ErrInvalid, "there is no version 0"},
 		"two recordings":    {good + good, event.ErrInvalid, "line 8 of the recording is wrong: there is a second header"},
-		"an unknown kind":   {header + model + `{"kind":"song"}` + "\n", event.ErrInvalid, `line 3 of the recording is wrong: there is no line of kind "song"`},
+		"an unknown kind":   {header + named + `{"kind":"song"}` + "\n", event.ErrInvalid, `line 3 of the recording is wrong: there is no line of kind "song"`},
 		"an unknown key":    {header + `{"kind":"model","model":1,"name":"m","colour":1}` + "\n", event.ErrInvalid, `unknown key "colour"`},
 		"a key in capitals": {header + `{"kind":"model","Model":1,"name":"m"}` + "\n", event.ErrInvalid, `line 2`},
 		"a key twice":       {header + `{"kind":"model","model":1,"model":1}` + "\n", event.ErrInvalid, `duplicate key "model"`},
-		"an unknown chunk":  {header + model + setup + request + `{"kind":"chunk","n":1,"chunk":"song"}` + "\n", event.ErrInvalid, `no chunk of kind "song"`},
-		"an unknown model":  {header + model + setup + `{"kind":"request","n":1,"model":2,"setup":1}` + "\n", event.ErrInvalid, "there is no model 2"},
-		"an unknown setup":  {header + model + request, event.ErrInvalid, "there is no setup 1"},
-		"a later request":   {header + model + setup + strings.Replace(request, `"n":1`, `"n":2`, 1), event.ErrInvalid, "request 2 is out of order"},
+		"an unknown chunk":  {header + named + setup + request + `{"kind":"chunk","n":1,"chunk":"song"}` + "\n", event.ErrInvalid, `no chunk of kind "song"`},
+		"an unknown model":  {header + named + setup + `{"kind":"request","n":1,"model":2,"setup":1}` + "\n", event.ErrInvalid, "there is no model 2"},
+		"an unknown setup":  {header + named + request, event.ErrInvalid, "there is no setup 1"},
+		"a later request":   {header + named + setup + strings.Replace(request, `"n":1`, `"n":2`, 1), event.ErrInvalid, "request 2 is out of order"},
 		"itself": {
-			header + model + setup + strings.Replace(request, `"setup":1`, `"setup":1,"as":1,"keep":1`, 1), event.ErrInvalid, "no earlier request 1",
+			header + named + setup + strings.Replace(request, `"setup":1`, `"setup":1,"as":1,"keep":1`, 1), event.ErrInvalid, "no earlier request 1",
 		},
 		"more than there is": {
 			good + `{"kind":"request","n":2,"model":1,"setup":1,"as":1,"keep":1}` + "\n", event.ErrInvalid, "request 1 has no 1 messages",
 		},
-		"a chunk of nobody": {header + model + answer, event.ErrInvalid, "there is no request 1"},
+		"a chunk of nobody": {header + named + answer, event.ErrInvalid, "there is no request 1"},
 		"a chunk too late":  {good + answer, event.ErrInvalid, "request 1 has ended already"},
 		"two ends":          {good + over, event.ErrInvalid, "request 1 has ended already"},
-		"a bad block":       {header + model + setup + request + `{"kind":"chunk","n":1,"chunk":"block","block":{"kind":"text","txt":1}}` + "\n", event.ErrInvalid, `unknown key "txt"`},
-		"an odd end":        {header + model + setup + request + `{"kind":"end","n":1,"left":"bored"}` + "\n", event.ErrInvalid, `"bored"`},
-		"two errors":        {header + model + setup + request + `{"kind":"end","n":1,"plain":"x","error":{"kind":"internal"}}` + "\n", event.ErrInvalid, "one error"},
-		"text and base64":   {header + model + setup + request + `{"kind":"chunk","n":1,"chunk":"text","text":"a","base64":"YQ=="}` + "\n", event.ErrInvalid, "either text or base64"},
+		"a bad block":       {header + named + setup + request + `{"kind":"chunk","n":1,"chunk":"block","block":{"kind":"text","txt":1}}` + "\n", event.ErrInvalid, `unknown key "txt"`},
+		"an odd end":        {header + named + setup + request + `{"kind":"end","n":1,"left":"bored"}` + "\n", event.ErrInvalid, `"bored"`},
+		"two errors":        {header + named + setup + request + `{"kind":"end","n":1,"plain":"x","error":{"kind":"internal"}}` + "\n", event.ErrInvalid, "one error"},
+		"text and base64":   {header + named + setup + request + `{"kind":"chunk","n":1,"chunk":"text","text":"a","base64":"YQ=="}` + "\n", event.ErrInvalid, "either text or base64"},
 		"wrong in the middle": {
 			strings.Replace(good, `{"kind":"setup"`, `{"kind":"setup`, 1), event.ErrInvalid, "line 3 of the recording is wrong",
 		},
 		"no UTF-8":      {header + "\xff\n", event.ErrInvalid, "line 2"},
 		"deeper nested": {header + strings.Repeat("[", 2000), event.ErrInvalid, "line 2"},
-		"a huge line":   {header + model + `{"kind":"` + strings.Repeat("x", cassette.MaxLine) + `"}`, event.ErrTooLarge, "line 3 of the recording is longer than 64 MiB"},
+		"a huge line":   {header + named + `{"kind":"` + strings.Repeat("x", cassette.MaxLine) + `"}`, event.ErrTooLarge, "line 3 of the recording is longer than 64 MiB"},
 	} {
 		p, err := cassette.Replay(strings.NewReader(c.text))
 		if event.KindOf(err) != c.kind || p != nil || !strings.Contains(err.Error(), c.words) {
@@ -94,11 +95,11 @@ func TestBadRecordings(t *testing.T) {
 // has lost is told when it is asked for.
 func TestACutRecording(t *testing.T) {
 	t.Parallel()
-	run := func(m braid.Model, conv *braid.Conversation, input string) error {
+	run := func(m model.Model, conv *braid.Conversation, input string) error {
 		_, err := braid.New("a", m).Run(t.Context(), input, braid.In(conv))
 		return err
 	}
-	tape := recording(t, echo, func(m braid.Model) {
+	tape := recording(t, echo, func(m model.Model) {
 		conv := braid.NewConversation()
 		for _, input := range []string{"one", "日本", "three"} {
 			if err := run(m, conv, input); err != nil {
@@ -141,7 +142,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(strings.Replace(good, "hi", "h\\u00e9", 1)))
 	f.Add([]byte(good[:len(good)-9]))
-	f.Add([]byte(header + model + setup + request + `{"kind":"chunk","n":1,"chunk":"block","block_text":"{\"kind\": \"odd\"}"}` + "\n" +
+	f.Add([]byte(header + named + setup + request + `{"kind":"chunk","n":1,"chunk":"block","block_text":"{\"kind\": \"odd\"}"}` + "\n" +
 		`{"kind":"end","n":1,"error":{"kind":"throttled","retry_after_ns":5},"left":"cancelled"}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := cassette.Replay(bytes.NewReader(text))
@@ -155,7 +156,7 @@ func FuzzReplay(f *testing.F) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range p.Left() + 1 {
-			for _, err := range p.Stream(ctx, &braid.ModelRequest{Run: "r"}) {
+			for _, err := range p.Stream(ctx, &model.Request{Run: "r"}) {
 				_ = err
 			}
 		}
@@ -171,16 +172,16 @@ func FuzzRoundTrip(f *testing.F) {
 		if strings.Contains(a+b+c, "://") || len(a+b+c) > 15 {
 			return // what looks like a secret is hidden
 		}
-		chunks := []braid.Chunk{
-			{Kind: braid.ChunkText, Text: a, Index: n},
-			{Kind: braid.ChunkThinking, Text: b},
-			{Kind: braid.ChunkCall, ID: strings.ToValidUTF8(c, "."), Text: b},
-			{Kind: braid.ChunkCallInput, Text: c},
-			{Kind: braid.ChunkStop, Stop: event.StopReason(strings.ToValidUTF8(a, "."))},
+		chunks := []model.Chunk{
+			{Kind: model.ChunkText, Text: a, Index: n},
+			{Kind: model.ChunkThinking, Text: b},
+			{Kind: model.ChunkCall, ID: strings.ToValidUTF8(c, "."), Text: b},
+			{Kind: model.ChunkCallInput, Text: c},
+			{Kind: model.ChunkStop, Stop: event.StopReason(strings.ToValidUTF8(a, "."))},
 		}
-		m := said(func(*braid.ModelRequest) ([]braid.Chunk, error) { return chunks, nil })
-		hear := func(m braid.Model) (got []braid.Chunk) {
-			for c, err := range m.Stream(t.Context(), &braid.ModelRequest{Instructions: a}) {
+		m := said(func(*model.Request) ([]model.Chunk, error) { return chunks, nil })
+		hear := func(m model.Model) (got []model.Chunk) {
+			for c, err := range m.Stream(t.Context(), &model.Request{Instructions: a}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -188,7 +189,7 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 			return got
 		}
-		tape := recording(t, m, func(m braid.Model) { hear(m) })
+		tape := recording(t, m, func(m model.Model) { hear(m) })
 		got := hear(open(t, tape))
 		for i := range chunks {
 			if got[i] != chunks[i] {
@@ -219,7 +220,7 @@ func TestWhatCannotBeWrittenFailsTheRun(t *testing.T) {
 	for writes := range 5 {
 		w := &full{writes: writes, err: &fs.PathError{Op: "write", Path: "secret/place", Err: syscall.ENOSPC}}
 		asked := 0
-		rec := cassette.Record(said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+		rec := cassette.Record(said(func(req *model.Request) ([]model.Chunk, error) {
 			asked++
 			return echo(req)
 		}), w)
@@ -240,7 +241,7 @@ func TestWhatCannotBeWrittenFailsTheRun(t *testing.T) {
 	// One who leaves before the end hears of it with the next call.
 	w := &full{writes: 3, err: errors.New("gone")}
 	rec := cassette.Record(echo, w)
-	req := &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser}}}
+	req := &model.Request{Messages: []event.Message{{Role: event.RoleUser}}}
 	for _, err := range rec.Stream(t.Context(), req) {
 		if err != nil {
 			t.Fatal(err)
@@ -310,7 +311,7 @@ func second[T any](_ T, err error) error { return err }
 func TestKilledWhileRecording(t *testing.T) {
 	t.Parallel()
 	const path = "BRAID_TEST_CASSETTE"
-	talk := func(m braid.Model, runs int) (done int, err error) {
+	talk := func(m model.Model, runs int) (done int, err error) {
 		conv := braid.NewConversation()
 		for range runs {
 			if _, err := braid.New("a", m, clock("noon")).Run(context.Background(), "go on", braid.In(conv)); err != nil {
@@ -357,7 +358,7 @@ func TestKilledWhileRecording(t *testing.T) {
 // long conversation is not written again with each request.
 func TestRecordingsCanBeCompared(t *testing.T) {
 	t.Parallel()
-	talk := func(m braid.Model) {
+	talk := func(m model.Model) {
 		conv := braid.NewConversation()
 		for range 100 {
 			if _, err := braid.New("a", m, clock("noon")).Run(t.Context(), "go on", braid.In(conv)); err != nil {

@@ -15,17 +15,18 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 	"github.com/braidrun/braid/secret"
 )
 
 // said is a model that says the same to each attempt of a cycle.
-type said func(req *braid.ModelRequest) ([]braid.Chunk, error)
+type said func(req *model.Request) ([]model.Chunk, error)
 
-func (said) Info() braid.ModelInfo { return braid.ModelInfo{Name: "said"} }
+func (said) Info() model.Info { return model.Info{Name: "said"} }
 
-func (s said) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (s said) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		chunks, err := s(req)
 		for _, c := range chunks {
 			if !yield(c, nil) {
@@ -33,18 +34,18 @@ func (s said) Stream(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid
 			}
 		}
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 		}
 	}
 }
 
-var stop = braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}
+var stop = model.Chunk{Kind: model.ChunkStop, Stop: event.StopEndTurn}
 
 // cut cuts a text at drawn places.
-func cut(rt *rapid.T, kind braid.ChunkKind, index int, text string) (out []braid.Chunk) {
+func cut(rt *rapid.T, kind model.ChunkKind, index int, text string) (out []model.Chunk) {
 	for text != "" {
 		n := rapid.IntRange(1, len(text)).Draw(rt, "piece")
-		out = append(out, braid.Chunk{Kind: kind, Index: index, Text: text[:n]})
+		out = append(out, model.Chunk{Kind: kind, Index: index, Text: text[:n]})
 		text = text[n:]
 	}
 	return out
@@ -76,29 +77,29 @@ func TestNoSecretIsWritten(t *testing.T) {
 			args = []byte(`{"input":"x","n":` + canary + `}`)
 		}
 		end := rapid.IntRange(0, 3).Draw(rt, "end")
-		model := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+		inner := said(func(req *model.Request) ([]model.Chunk, error) {
 			if req.Cycle > 1 {
-				return []braid.Chunk{{Kind: braid.ChunkText, Text: "fine"}, stop}, nil
+				return []model.Chunk{{Kind: model.ChunkText, Text: "fine"}, stop}, nil
 			}
-			var out []braid.Chunk
-			out = append(out, cut(rt, braid.ChunkThinking, 0, text)...)
-			out = append(out, cut(rt, braid.ChunkSignature, 0, text)...)
-			out = append(out, cut(rt, braid.ChunkText, 1, text)...)
-			out = append(out, braid.Chunk{Kind: braid.ChunkBlock, Index: 2, Block: &event.Document{Data: []byte(text), Text: text}})
-			out = append(out, braid.Chunk{Kind: braid.ChunkBlock, Index: 3, Block: &event.Image{Data: append([]byte{0xff}, text...)}})
-			out = append(out, braid.Chunk{Kind: braid.ChunkResponse, ID: canary, Text: text}, braid.Chunk{Kind: braid.ChunkRedactInput, Text: text})
+			var out []model.Chunk
+			out = append(out, cut(rt, model.ChunkThinking, 0, text)...)
+			out = append(out, cut(rt, model.ChunkSignature, 0, text)...)
+			out = append(out, cut(rt, model.ChunkText, 1, text)...)
+			out = append(out, model.Chunk{Kind: model.ChunkBlock, Index: 2, Block: &event.Document{Data: []byte(text), Text: text}})
+			out = append(out, model.Chunk{Kind: model.ChunkBlock, Index: 3, Block: &event.Image{Data: append([]byte{0xff}, text...)}})
+			out = append(out, model.Chunk{Kind: model.ChunkResponse, ID: canary, Text: text}, model.Chunk{Kind: model.ChunkRedactInput, Text: text})
 			if end == 0 {
 				return out, &event.Error{Kind: event.ErrModel, Message: "bad key " + canary, Hint: canary, Code: canary, Op: canary}
 			}
 			if end == 1 {
 				return out, errors.New("bad key " + canary)
 			}
-			out = append(out, braid.Chunk{Kind: braid.ChunkCall, Index: 4, ID: "c." + canary, Text: "echo"})
-			out = append(out, cut(rt, braid.ChunkCallInput, 4, string(args))...)
+			out = append(out, model.Chunk{Kind: model.ChunkCall, Index: 4, ID: "c." + canary, Text: "echo"})
+			out = append(out, cut(rt, model.ChunkCallInput, 4, string(args))...)
 			return append(out, stop), nil
 		})
 		var tape bytes.Buffer
-		agent := func(m braid.Model) *braid.Agent {
+		agent := func(m model.Model) *braid.Agent {
 			return braid.New("a", m, braid.Instructions("Use "+text), braid.Func("echo", "Not "+text, func(_ context.Context, f struct {
 				Input string `json:"input"`
 			},
@@ -110,7 +111,7 @@ func TestNoSecretIsWritten(t *testing.T) {
 		if canary == canaries[2] && rapid.Bool().Draw(rt, "by its form") {
 			known = cassette.Secrets()
 		}
-		rec := cassette.Record(model, &tape, known)
+		rec := cassette.Record(inner, &tape, known)
 		_, ran := agent(rec).Run(t.Context(), "I am "+text)
 		if err := rec.Err(); err != nil {
 			rt.Fatal(err)
@@ -198,11 +199,11 @@ func TestTheBeginningOfASecret(t *testing.T) {
 	t.Parallel()
 	const key = "abcdefghijklmnopqrstuvwxyz-secret"
 	var tape bytes.Buffer
-	model := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: "it is " + key[:4]}, {Kind: braid.ChunkText, Text: key[4:20]}},
+	inner := said(func(*model.Request) ([]model.Chunk, error) {
+		return []model.Chunk{{Kind: model.ChunkText, Text: "it is " + key[:4]}, {Kind: model.ChunkText, Text: key[4:20]}},
 			&event.Error{Kind: event.ErrModel, Message: "gone"}
 	})
-	_, _ = braid.New("a", cassette.Record(model, &tape, cassette.Secrets(secret.New(key)))).Run(t.Context(), "go")
+	_, _ = braid.New("a", cassette.Record(inner, &tape, cassette.Secrets(secret.New(key)))).Run(t.Context(), "go")
 	if strings.Contains(tape.String(), key[:4]) || strings.Contains(tape.String(), key[4:20]) || !strings.Contains(tape.String(), secret.Redacted) {
 		t.Errorf("written: %s", &tape)
 	}
@@ -212,11 +213,11 @@ func TestTheBeginningOfASecret(t *testing.T) {
 func TestRedactBySomebodyElse(t *testing.T) {
 	t.Parallel()
 	hide := cassette.Redact(func(text string) string { return strings.ReplaceAll(text, "Mallory", "<name>") })
-	model := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: "Hello Mal"}, {Kind: braid.ChunkText, Text: "lory, "}, {Kind: braid.ChunkText, Text: "bye Mallory"}, stop}, nil
+	inner := said(func(*model.Request) ([]model.Chunk, error) {
+		return []model.Chunk{{Kind: model.ChunkText, Text: "Hello Mal"}, {Kind: model.ChunkText, Text: "lory, "}, {Kind: model.ChunkText, Text: "bye Mallory"}, stop}, nil
 	})
 	var tape bytes.Buffer
-	if _, err := braid.New("a", cassette.Record(model, &tape, hide)).Run(t.Context(), "I am Mallory"); err != nil {
+	if _, err := braid.New("a", cassette.Record(inner, &tape, hide)).Run(t.Context(), "I am Mallory"); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(tape.String(), "allory") || strings.Contains(tape.String(), "lory") {

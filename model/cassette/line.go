@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Version is the version of the format that is written.
@@ -74,7 +74,7 @@ type toolLine struct {
 }
 
 type choiceLine struct {
-	Mode   braid.ToolMode `json:"mode,omitempty"`
+	Mode   model.ToolMode `json:"mode,omitempty"`
 	Tool   string         `json:"tool,omitempty"`
 	Serial bool           `json:"serial,omitempty"`
 }
@@ -106,7 +106,7 @@ type requestLine struct {
 	Messages []json.RawMessage `json:"messages,omitempty"`
 }
 
-// chunkLine is a [braid.Chunk].
+// chunkLine is a [model.Chunk].
 type chunkLine struct {
 	Kind  string `json:"kind"`
 	N     int    `json:"n"`
@@ -149,17 +149,17 @@ const (
 
 // chunkNames are the kinds of chunks in the file. The list is append-only.
 var chunkNames = [...]string{
-	braid.ChunkText:         "text",
-	braid.ChunkThinking:     "thinking",
-	braid.ChunkSignature:    "signature",
-	braid.ChunkCall:         "call",
-	braid.ChunkCallInput:    "call_input",
-	braid.ChunkBlock:        "block",
-	braid.ChunkUsage:        "usage",
-	braid.ChunkStop:         "stop",
-	braid.ChunkResponse:     "response",
-	braid.ChunkRedactInput:  "redact_input",
-	braid.ChunkRedactOutput: "redact_output",
+	model.ChunkText:         "text",
+	model.ChunkThinking:     "thinking",
+	model.ChunkSignature:    "signature",
+	model.ChunkCall:         "call",
+	model.ChunkCallInput:    "call_input",
+	model.ChunkBlock:        "block",
+	model.ChunkUsage:        "usage",
+	model.ChunkStop:         "stop",
+	model.ChunkResponse:     "response",
+	model.ChunkRedactInput:  "redact_input",
+	model.ChunkRedactOutput: "redact_output",
 }
 
 // appendLine writes v as a line.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 )
 
@@ -33,8 +34,8 @@ type random struct {
 	wild  int // of ten answers, how many go wrong
 }
 
-func (m *random) Info() braid.ModelInfo {
-	info := braid.ModelInfo{Name: m.name, ContextWindow: 1000}
+func (m *random) Info() model.Info {
+	info := model.Info{Name: m.name, ContextWindow: 1000}
 	if m.price {
 		info.Cost = func(u event.Usage) (int64, bool) { return 7*u.Input + u.Output, u.Input%2 == 0 }
 	}
@@ -42,19 +43,19 @@ func (m *random) Info() braid.ModelInfo {
 }
 
 // seq is what a model answers.
-type seq = iter.Seq2[braid.Chunk, error]
+type seq = iter.Seq2[model.Chunk, error]
 
 var words = []string{"It ", "is ", "8", "。", "日本", "\n", "é", `"quoted"`, "\u2028", "<b>", " ", "", "a long word that goes on "}
 
-func (m *random) Stream(ctx context.Context, req *braid.ModelRequest) seq {
+func (m *random) Stream(ctx context.Context, req *model.Request) seq {
 	h := fnv.New64a()
 	fmt.Fprint(h, m.seed, "|", req.Scope, "|", req.Cycle, "|", req.Attempt, "|", len(req.Messages))
 	r := rand.New(rand.NewPCG(m.seed, h.Sum64()))
 	chunks, failed := m.answer(r, req)
-	return func(yield func(braid.Chunk, error) bool) {
+	return func(yield func(model.Chunk, error) bool) {
 		for _, c := range chunks {
 			if ctx.Err() != nil {
-				yield(braid.Chunk{}, ctx.Err())
+				yield(model.Chunk{}, ctx.Err())
 				return
 			}
 			time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
@@ -63,23 +64,23 @@ func (m *random) Stream(ctx context.Context, req *braid.ModelRequest) seq {
 			}
 		}
 		if failed != nil {
-			yield(braid.Chunk{}, failed)
+			yield(model.Chunk{}, failed)
 		}
 	}
 }
 
 // split cuts a text anywhere, also inside a character.
-func split(r *rand.Rand, kind braid.ChunkKind, index int, text string) []braid.Chunk {
-	var out []braid.Chunk
+func split(r *rand.Rand, kind model.ChunkKind, index int, text string) []model.Chunk {
+	var out []model.Chunk
 	for text != "" {
 		n := 1 + r.IntN(min(len(text), 6))
-		out = append(out, braid.Chunk{Kind: kind, Index: index, Text: text[:n]})
+		out = append(out, model.Chunk{Kind: kind, Index: index, Text: text[:n]})
 		text = text[n:]
 	}
 	return out
 }
 
-func (m *random) answer(r *rand.Rand, req *braid.ModelRequest) (out []braid.Chunk, failed error) {
+func (m *random) answer(r *rand.Rand, req *model.Request) (out []model.Chunk, failed error) {
 	say := func() string {
 		var b strings.Builder
 		for range r.IntN(6) {
@@ -88,19 +89,19 @@ func (m *random) answer(r *rand.Rand, req *braid.ModelRequest) (out []braid.Chun
 		return b.String()
 	}
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
-	var blocks [][]braid.Chunk
+	var blocks [][]model.Chunk
 	for i := range 1 + r.IntN(3) {
 		switch r.IntN(5) {
 		case 0:
-			block := split(r, braid.ChunkThinking, i, say())
-			blocks = append(blocks, append(block, braid.Chunk{Kind: braid.ChunkSignature, Index: i, Text: "c2ln" + pick("A", "B")}))
+			block := split(r, model.ChunkThinking, i, say())
+			blocks = append(blocks, append(block, model.Chunk{Kind: model.ChunkSignature, Index: i, Text: "c2ln" + pick("A", "B")}))
 		case 1:
-			blocks = append(blocks, []braid.Chunk{{Kind: braid.ChunkBlock, Index: i, Block: [...]event.Block{
+			blocks = append(blocks, []model.Chunk{{Kind: model.ChunkBlock, Index: i, Block: [...]event.Block{
 				&event.Citation{Title: "t", Quote: say(), Start: 1, End: 4}, &event.RedactedThinking{Data: "xx=="},
 				&event.UnknownBlock{Name: "odd", Raw: json.RawMessage(`{"kind": "odd", "x": [1, 2 ]}`)},
 			}[r.IntN(3)]}})
 		default:
-			blocks = append(blocks, split(r, braid.ChunkText, i, say()))
+			blocks = append(blocks, split(r, model.ChunkText, i, say()))
 		}
 	}
 	if req.Cycle < 4 {
@@ -109,8 +110,8 @@ func (m *random) answer(r *rand.Rand, req *braid.ModelRequest) (out []braid.Chun
 			id := pick("", fmt.Sprintf("call_%s_%d_%d", req.Scope, req.Cycle, i))
 			args := pick(`{"input":"go"}`, `{"a": 3, "b": 5}`, `{"a":`, ``, `{"input":"日本","x":"\u00e9"}`)
 			index := 10 + i
-			blocks = append(blocks, append([]braid.Chunk{{Kind: braid.ChunkCall, Index: index, ID: id, Text: name}},
-				split(r, braid.ChunkCallInput, index, args)...))
+			blocks = append(blocks, append([]model.Chunk{{Kind: model.ChunkCall, Index: index, ID: id, Text: name}},
+				split(r, model.ChunkCallInput, index, args)...))
 		}
 	}
 	for len(blocks) > 0 { // interleaved
@@ -122,10 +123,10 @@ func (m *random) answer(r *rand.Rand, req *braid.ModelRequest) (out []braid.Chun
 		}
 	}
 	if r.IntN(3) == 0 {
-		out = append(out, braid.Chunk{Kind: braid.ChunkResponse, ID: "resp_1", Text: "random-2026"})
+		out = append(out, model.Chunk{Kind: model.ChunkResponse, ID: "resp_1", Text: "random-2026"})
 	}
 	if r.IntN(4) > 0 {
-		out = append(out, braid.Chunk{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: r.Int64N(50), Output: r.Int64N(9), Reasoning: 2}})
+		out = append(out, model.Chunk{Kind: model.ChunkUsage, Usage: &event.Usage{Input: r.Int64N(50), Output: r.Int64N(9), Reasoning: 2}})
 	}
 	if r.IntN(10) < m.wild {
 		out = out[:r.IntN(len(out)+1)]
@@ -139,7 +140,7 @@ func (m *random) answer(r *rand.Rand, req *braid.ModelRequest) (out []braid.Chun
 			&event.Error{Kind: event.ErrModelAuth, Message: "no"},
 		}[r.IntN(6)]
 	}
-	return append(out, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopReason(pick("", "end_turn", "tool_use", "odd", "max_tokens"))}), nil
+	return append(out, model.Chunk{Kind: model.ChunkStop, Stop: event.StopReason(pick("", "end_turn", "tool_use", "odd", "max_tokens"))}), nil
 }
 
 // world is an agent and what is done with it.
@@ -170,7 +171,7 @@ type fields struct {
 }
 
 // agent is the world's agent with these models.
-func (w *world) agent(outer, inner braid.Model) *braid.Agent {
+func (w *world) agent(outer, inner model.Model) *braid.Agent {
 	add := braid.Func("add", "Adds.", func(_ context.Context, f fields) (int, error) { return f.A + f.B, nil })
 	fail := braid.Func("fail", "Fails.", func(context.Context, fields) (int, error) { return 0, errors.New("it broke") })
 	slow := braid.Func("slow", "Takes its time.", func(ctx context.Context, f fields) (string, error) {

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Session is a recording that is being made, or one that is being replayed: what
 // [Once] gives.
 type Session struct {
 	// Model is what the agent is made with.
-	Model braid.Model
+	Model model.Model
 	// Replayed says that the recording was there.
 	Replayed bool
 
@@ -27,11 +27,11 @@ type Session struct {
 // that removing the file and running the test again, once and with a key, records it
 // anew.
 //
-//	s, err := cassette.Once("testdata/talk.jsonl", func() (braid.Model, error) { return models.Open("anthropic:…") })
+//	s, err := cassette.Once("testdata/talk.jsonl", func() (model.Model, error) { return models.Open("anthropic:…") })
 //	agent := braid.New("helper", s.Model)
 //	…
 //	err = s.Close()
-func Once(path string, open func() (braid.Model, error), opts ...Option) (*Session, error) {
+func Once(path string, open func() (model.Model, error), opts ...Option) (*Session, error) {
 	player, err := Open(path, opts...)
 	if err == nil {
 		return &Session{Model: player, Replayed: true, player: player}, nil
@@ -39,7 +39,7 @@ func Once(path string, open func() (braid.Model, error), opts ...Option) (*Sessi
 	if event.KindOf(err) != event.ErrNotFound {
 		return nil, err
 	}
-	model, err := open()
+	m, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Once(path string, open func() (braid.Model, error), opts ...Option) (*Sessi
 	if err != nil {
 		return nil, err
 	}
-	rec := Record(model, f, opts...)
+	rec := Record(m, f, opts...)
 	return &Session{Model: rec, file: f, path: path, rec: rec}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 )
 
@@ -19,7 +20,7 @@ func TestOnce(t *testing.T) {
 	opened := 0
 	session := func(inputs ...string) (bool, error) {
 		t.Helper()
-		s, err := cassette.Once(path, func() (braid.Model, error) { opened++; return echo, nil })
+		s, err := cassette.Once(path, func() (model.Model, error) { opened++; return echo, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestOnce(t *testing.T) {
 	if _, err := cassette.Once(path, nil); event.KindOf(err) != event.ErrInvalid {
 		t.Errorf("another file: %v", err)
 	}
-	if _, err := cassette.Once(path+"2", func() (braid.Model, error) { return nil, event.ErrModelAuth }); event.KindOf(err) != event.ErrModelAuth {
+	if _, err := cassette.Once(path+"2", func() (model.Model, error) { return nil, event.ErrModelAuth }); event.KindOf(err) != event.ErrModelAuth {
 		t.Errorf("no model: %v", err)
 	}
 	if _, err := os.Stat(path + "2"); !os.IsNotExist(err) {
@@ -70,10 +71,10 @@ func TestOnce(t *testing.T) {
 // A run that went on with another model goes on with it at a replay.
 func TestFallback(t *testing.T) {
 	t.Parallel()
-	busy := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: "Well"}}, &event.Error{Kind: event.ErrModelAuth, Message: "no"}
+	busy := said(func(*model.Request) ([]model.Chunk, error) {
+		return []model.Chunk{{Kind: model.ChunkText, Text: "Well"}}, &event.Error{Kind: event.ErrModelAuth, Message: "no"}
 	})
-	run := func(first, second braid.Model) (events []event.Event) {
+	run := func(first, second model.Model) (events []event.Event) {
 		t.Helper()
 		agent := braid.New("a", first, clock("noon"), braid.Fallback([]event.ErrorKind{event.ErrModelAuth}, second))
 		for e, err := range agent.Stream(t.Context(), "hi") {
@@ -85,7 +86,7 @@ func TestFallback(t *testing.T) {
 		return events
 	}
 	var was []event.Event
-	tape := recording(t, busy, func(m braid.Model) { was = run(m, m.(*cassette.Recorder).Also(other{echo})) })
+	tape := recording(t, busy, func(m model.Model) { was = run(m, m.(*cassette.Recorder).Also(other{echo})) })
 	player := open(t, tape)
 	second, err := player.Model("other")
 	if err != nil {
@@ -96,6 +97,6 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-type other struct{ braid.Model }
+type other struct{ model.Model }
 
-func (other) Info() braid.ModelInfo { return braid.ModelInfo{Name: "other"} }
+func (other) Info() model.Info { return model.Info{Name: "other"} }

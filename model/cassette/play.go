@@ -12,15 +12,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Patience is how long a replayed call, of which the caller was gone when it was
 // recorded, waits for its caller to go before it fails.
 const Patience = time.Second
 
-// Player is a [braid.Model] that answers from a recording. Its Info is that of the
+// Player is a [model.Model] that answers from a recording. Its Info is that of the
 // model which was recorded, with Replay set. It is safe for concurrent use.
 //
 // Each answer is given once. A call is found by its run (one goes with the first
@@ -56,7 +56,7 @@ type progress struct {
 	told   map[string]bool
 }
 
-var _ braid.Model = (*Player)(nil)
+var _ model.Model = (*Player)(nil)
 
 // Replay reads a recording and gives its first model. The whole of it is read at once.
 //
@@ -99,13 +99,13 @@ func (p *Player) Model(name string) (*Player, error) {
 	return &other, nil
 }
 
-// Cancellable implements [braid.CancellableModel].
-func (p *Player) Cancellable() braid.Model { return p }
+// Cancellable implements [model.Cancellable].
+func (p *Player) Cancellable() model.Model { return p }
 
-// Info implements [braid.Model]. A price is known for the usages that had one.
-func (p *Player) Info() braid.ModelInfo {
+// Info implements [model.Model]. A price is known for the usages that had one.
+func (p *Player) Info() model.Info {
 	m := &p.tape.models[p.model-1]
-	info := braid.ModelInfo{Name: m.Name, Simulated: m.Simulated, ContextWindow: m.ContextWindow, Output: m.Output, Replay: true}
+	info := model.Info{Name: m.Name, Simulated: m.Simulated, ContextWindow: m.ContextWindow, Output: m.Output, Replay: true}
 	if m.Priced {
 		info.Cost = func(u event.Usage) (int64, bool) {
 			n, known := p.tape.costs[costOf(p.model, u)]
@@ -159,15 +159,15 @@ func (p *Player) Inputs() []string {
 	return inputs
 }
 
-// Stream implements [braid.Model].
-func (p *Player) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (p *Player) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if req == nil {
-			req = &braid.ModelRequest{}
+			req = &model.Request{}
 		}
 		c, drifts, err := p.find(req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		for _, d := range drifts {
@@ -178,7 +178,7 @@ func (p *Player) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[
 }
 
 // play gives a recorded answer.
-func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, error) bool) {
+func (p *Player) play(ctx context.Context, c *call, yield func(model.Chunk, error) bool) {
 	end := c.end
 	if end == nil {
 		end = &endLine{}
@@ -188,7 +188,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, erro
 	for i := range c.chunks {
 		// What was heard before its caller went is given also if he is quicker now.
 		if !pace.wait(ctx, c.chunks[i].at) && end.Left == "" {
-			yield(braid.Chunk{}, gone(ctx))
+			yield(model.Chunk{}, gone(ctx))
 			return
 		}
 		out := c.chunks[i].Chunk
@@ -203,7 +203,7 @@ func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, erro
 	pace.wait(ctx, time.Duration(end.At))
 	switch {
 	case c.end == nil:
-		yield(braid.Chunk{}, p.fail("", &event.Error{
+		yield(model.Chunk{}, p.fail("", &event.Error{
 			Op: op, Kind: event.ErrInvalid, Message: "the recording breaks off inside this answer (request " + strconv.Itoa(c.N) + ")",
 			Hint: "what wrote it was killed; record it anew",
 		}))
@@ -215,21 +215,21 @@ func (p *Player) play(ctx context.Context, c *call, yield func(braid.Chunk, erro
 		case <-timer.C:
 		}
 		if err := end.err(); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		if ctx.Err() != nil {
 			return // without a word, as it was
 		}
-		yield(braid.Chunk{}, &event.Error{
+		yield(model.Chunk{}, &event.Error{
 			Op: op, Kind: event.ErrCancelled, Message: "the recording ends here: the run was cancelled when it was made",
 			Hint: "record it anew for an answer that is whole",
 		})
 	case ctx.Err() != nil:
-		yield(braid.Chunk{}, gone(ctx))
+		yield(model.Chunk{}, gone(ctx))
 	default:
 		if err := end.err(); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 		}
 	}
 }
@@ -327,7 +327,7 @@ func (p *Player) failed(run string, err error) error {
 }
 
 // find gives the recorded call that a request is for, and takes it.
-func (p *Player) find(req *braid.ModelRequest) (*call, []Drift, error) {
+func (p *Player) find(req *model.Request) (*call, []Drift, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.begun.again(p.model, req) {
@@ -363,7 +363,7 @@ func (p *Player) find(req *braid.ModelRequest) (*call, []Drift, error) {
 }
 
 // next is the call that comes next in the file, if the request is for it.
-func (p *Player) next(req *braid.ModelRequest) (*call, []Drift, error) {
+func (p *Player) next(req *model.Request) (*call, []Drift, error) {
 	n := slices.Index(p.played, false)
 	if n < 0 {
 		return nil, nil, p.over()
@@ -395,7 +395,7 @@ func (p *Player) next(req *braid.ModelRequest) (*call, []Drift, error) {
 
 // fitting is the call with the request's place and content: in the recorded run that
 // its run plays, or in another one, which was asked the same.
-func (p *Player) fitting(req *braid.ModelRequest) (*call, []Drift, error) {
+func (p *Player) fitting(req *model.Request) (*call, []Drift, error) {
 	a, err := askedOf(req, &p.opts.hide, p.ids)
 	if err != nil {
 		return nil, nil, err
@@ -460,7 +460,7 @@ func (p *Player) among(at spot, a *asked) (c *call, drifts []Drift, missed error
 }
 
 // nowhere is the error of a request at whose place nothing is left.
-func (p *Player) nowhere(req *braid.ModelRequest, run int) error {
+func (p *Player) nowhere(req *model.Request, run int) error {
 	e := &event.Error{
 		Op: op, Kind: event.ErrNotFound, Message: "the recording has no " + placeOf(req, p.name(), run),
 		Hint: "record it anew; a replay asks only what was asked then",
@@ -477,7 +477,7 @@ func (p *Player) nowhere(req *braid.ModelRequest, run int) error {
 }
 
 // spot is where a request stands if its run is the recorded one of this number.
-func (p *Player) spot(req *braid.ModelRequest, run int) spot {
+func (p *Player) spot(req *model.Request, run int) spot {
 	return spot{p.model, run, req.Scope, req.Cycle, req.Attempt}
 }
 
@@ -516,7 +516,7 @@ func place(c *call) string {
 	return words(c.Run, c.Scope, c.Cycle, c.Attempt)
 }
 
-func placeOf(req *braid.ModelRequest, model string, run int) string {
+func placeOf(req *model.Request, model string, run int) string {
 	return words(run, req.Scope, req.Cycle, req.Attempt) + " of " + model
 }
 

@@ -17,26 +17,27 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 	"github.com/braidrun/braid/model/demo"
 )
 
 // echo answers with what the person said last, and calls the clock in the first cycle.
-var echo = said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+var echo = said(func(req *model.Request) ([]model.Chunk, error) {
 	if req.Cycle == 1 && len(req.Tools) > 0 {
-		return []braid.Chunk{
-			{Kind: braid.ChunkCall, ID: fmt.Sprint("call ", len(req.Messages)), Text: "clock"}, {Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 1, Output: 2}}, stop,
+		return []model.Chunk{
+			{Kind: model.ChunkCall, ID: fmt.Sprint("call ", len(req.Messages)), Text: "clock"}, {Kind: model.ChunkUsage, Usage: &event.Usage{Input: 1, Output: 2}}, stop,
 		}, nil
 	}
 	m := req.Messages[len(req.Messages)-1]
-	return []braid.Chunk{{Kind: braid.ChunkText, Text: "You said "}, {Kind: braid.ChunkText, Text: m.Text()}, stop}, nil
+	return []model.Chunk{{Kind: model.ChunkText, Text: "You said "}, {Kind: model.ChunkText, Text: m.Text()}, stop}, nil
 })
 
 // recording records what f does.
-func recording(t *testing.T, model braid.Model, f func(braid.Model), opts ...cassette.Option) []byte {
+func recording(t *testing.T, m model.Model, f func(model.Model), opts ...cassette.Option) []byte {
 	t.Helper()
 	var tape bytes.Buffer
-	rec := cassette.Record(model, &tape, opts...)
+	rec := cassette.Record(m, &tape, opts...)
 	f(rec)
 	if err := rec.Err(); err != nil {
 		t.Fatal(err)
@@ -61,12 +62,12 @@ func clock(says string) braid.Part {
 // says where they differ and what to do.
 func TestAnotherRequestIsAnError(t *testing.T) {
 	t.Parallel()
-	run := func(m braid.Model, input string, parts ...braid.Part) error {
+	run := func(m model.Model, input string, parts ...braid.Part) error {
 		_, err := braid.New("a", m, parts...).Run(t.Context(), input)
 		return err
 	}
-	base := []braid.Part{clock("noon"), braid.Instructions("You lead."), braid.Options(braid.ModelOptions{MaxTokens: 9})}
-	tape := recording(t, echo, func(m braid.Model) {
+	base := []braid.Part{clock("noon"), braid.Instructions("You lead."), braid.Options(model.Options{MaxTokens: 9})}
+	tape := recording(t, echo, func(m model.Model) {
 		if err := run(m, "What is 6 times 7?", base...); err != nil {
 			t.Fatal(err)
 		}
@@ -118,18 +119,18 @@ func TestAnotherRequestIsAnError(t *testing.T) {
 // it in the agent above.
 func TestTheFirstDifferenceIsTold(t *testing.T) {
 	t.Parallel()
-	lead := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+	lead := said(func(req *model.Request) ([]model.Chunk, error) {
 		if req.Scope == "" && req.Cycle == 1 {
-			return []braid.Chunk{{Kind: braid.ChunkCall, ID: "c", Text: "inner"}, {Kind: braid.ChunkCallInput, Text: `{"input":"go"}`}, stop}, nil
+			return []model.Chunk{{Kind: model.ChunkCall, ID: "c", Text: "inner"}, {Kind: model.ChunkCallInput, Text: `{"input":"go"}`}, stop}, nil
 		}
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: "fine"}, stop}, nil
+		return []model.Chunk{{Kind: model.ChunkText, Text: "fine"}, stop}, nil
 	})
-	run := func(m braid.Model, told string) error {
+	run := func(m model.Model, told string) error {
 		inner := braid.New("inner", m, braid.Instructions(told))
 		_, err := braid.New("outer", m, braid.AsTool(inner, "Helps.")).Run(t.Context(), "go")
 		return err
 	}
-	tape := recording(t, lead, func(m braid.Model) {
+	tape := recording(t, lead, func(m model.Model) {
 		if err := run(m, "You help."); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestWhatRedactedFits(t *testing.T) {
 		"a [redacted] b [redacted] c": true, "a x b y c": true, "a  b  c": true, "a \"q\" b \n c": true, "a b b b c": true,
 		"A x b y c": false, "a x b y C": false, "a x y c": false, "x": false, "a x b": false, "b x a x b y c": false,
 	} {
-		tape := header + model + setup +
+		tape := header + named + setup +
 			`{"kind":"request","n":1,"model":1,"run":1,"cycle":1,"attempt":1,"setup":1,` +
 			`"messages":[{"role":"user","content":[{"kind":"text","text":"a [redacted] b [redacted] c"}]}]}` + "\n" + answer + over
 		_, err := braid.New("a", open(t, []byte(tape))).Run(t.Context(), asked)
@@ -163,11 +164,11 @@ func TestWhatRedactedFits(t *testing.T) {
 // More than was recorded, and the same once more, are errors too.
 func TestARecordingIsPlayedOnce(t *testing.T) {
 	t.Parallel()
-	ask := func(m braid.Model, conv *braid.Conversation, input string) error {
+	ask := func(m model.Model, conv *braid.Conversation, input string) error {
 		_, err := braid.New("a", m).Run(t.Context(), input, braid.In(conv))
 		return err
 	}
-	tape := recording(t, echo, func(m braid.Model) {
+	tape := recording(t, echo, func(m model.Model) {
 		if err := ask(m, braid.NewConversation(), "one"); err != nil {
 			t.Fatal(err)
 		}
@@ -184,19 +185,19 @@ func TestARecordingIsPlayedOnce(t *testing.T) {
 		}
 	}
 	// Calls that no loop makes come in their order, and again.
-	req := &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hi"}}}}}
+	req := &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hi"}}}}}
 	n := 0
-	counting := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
+	counting := said(func(*model.Request) ([]model.Chunk, error) {
 		n++
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: fmt.Sprint(n)}, stop}, nil
+		return []model.Chunk{{Kind: model.ChunkText, Text: fmt.Sprint(n)}, stop}, nil
 	})
-	hear := func(m braid.Model) (text string, err error) {
+	hear := func(m model.Model) (text string, err error) {
 		for c, e := range m.Stream(t.Context(), req) {
 			text, err = text+c.Text, e
 		}
 		return text, err
 	}
-	tape = recording(t, counting, func(m braid.Model) { _, _ = hear(m); _, _ = hear(m) })
+	tape = recording(t, counting, func(m model.Model) { _, _ = hear(m); _, _ = hear(m) })
 	player := open(t, tape)
 	for _, want := range []string{"1", "2"} {
 		if text, err := hear(player); text != want || err != nil {
@@ -212,7 +213,7 @@ func TestARecordingIsPlayedOnce(t *testing.T) {
 // wanted, and the recorded answer goes on.
 func TestDriftingResults(t *testing.T) {
 	t.Parallel()
-	two := func(m braid.Model, at string) error {
+	two := func(m model.Model, at string) error {
 		conv := braid.NewConversation()
 		for _, input := range []string{"one", "two"} {
 			if _, err := braid.New("a", m, clock(at)).Run(t.Context(), input, braid.In(conv)); err != nil {
@@ -221,7 +222,7 @@ func TestDriftingResults(t *testing.T) {
 		}
 		return nil
 	}
-	tape := recording(t, echo, func(m braid.Model) {
+	tape := recording(t, echo, func(m model.Model) {
 		if err := two(m, "noon"); err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +249,7 @@ func TestDriftingResults(t *testing.T) {
 func TestRunsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	const n = 20
-	all := func(m braid.Model, from, step int) {
+	all := func(m model.Model, from, step int) {
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
@@ -265,7 +266,7 @@ func TestRunsAtTheSameTime(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	tape := recording(t, uncertain{}, func(m braid.Model) { all(m, 0, 1) })
+	tape := recording(t, uncertain{}, func(m model.Model) { all(m, 0, 1) })
 	player := open(t, tape)
 	all(player, 7, -1)
 	if player.Left() != 0 || player.Err() != nil {
@@ -277,13 +278,13 @@ func TestRunsAtTheSameTime(t *testing.T) {
 // store name them at random: one's recording is the other's.
 func TestRunsOfOneName(t *testing.T) {
 	t.Parallel()
-	unnamed := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+	unnamed := said(func(req *model.Request) ([]model.Chunk, error) {
 		if req.Cycle == 1 { // the loop names the call, after the run
-			return []braid.Chunk{{Kind: braid.ChunkCall, Text: "clock"}, stop}, nil
+			return []model.Chunk{{Kind: model.ChunkCall, Text: "clock"}, stop}, nil
 		}
 		return echo(req)
 	})
-	talk := func(m braid.Model, conv func() *braid.Conversation) {
+	talk := func(m model.Model, conv func() *braid.Conversation) {
 		for range 3 {
 			c := conv()
 			for _, input := range []string{"one", "two"} {
@@ -303,7 +304,7 @@ func TestRunsOfOneName(t *testing.T) {
 		"both by counting": {own, own}, "recorded by counting": {own, kept}, "replayed by counting": {kept, own}, "neither": {kept, kept},
 	} {
 		for _, opts := range [][]cassette.Option{nil, {cassette.InOrder()}} {
-			player := open(t, recording(t, unnamed, func(m braid.Model) { talk(m, c[0]) }), opts...)
+			player := open(t, recording(t, unnamed, func(m model.Model) { talk(m, c[0]) }), opts...)
 			talk(player, c[1])
 			if player.Left() != 0 {
 				t.Errorf("%s: %d are left", name, player.Left())
@@ -315,21 +316,21 @@ func TestRunsOfOneName(t *testing.T) {
 // uncertain answers with the first message.
 type uncertain struct{}
 
-func (uncertain) Info() braid.ModelInfo { return braid.ModelInfo{Name: "uncertain"} }
-func (uncertain) Stream(ctx context.Context, req *braid.ModelRequest) seq {
+func (uncertain) Info() model.Info { return model.Info{Name: "uncertain"} }
+func (uncertain) Stream(ctx context.Context, req *model.Request) seq {
 	if req.Cycle == 1 {
 		return echo.Stream(ctx, req)
 	}
-	return said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: "You said " + req.Messages[0].Text()}, stop}, nil
+	return said(func(req *model.Request) ([]model.Chunk, error) {
+		return []model.Chunk{{Kind: model.ChunkText, Text: "You said " + req.Messages[0].Text()}, stop}, nil
 	}).Stream(ctx, req)
 }
 
 // In order means in order, and says so.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
-	ask := func(m braid.Model, cycle int) error {
-		req := &braid.ModelRequest{Run: "r", Cycle: cycle, Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hi"}}}}}
+	ask := func(m model.Model, cycle int) error {
+		req := &model.Request{Run: "r", Cycle: cycle, Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "hi"}}}}}
 		for _, err := range m.Stream(t.Context(), req) {
 			if err != nil {
 				return err
@@ -337,7 +338,7 @@ func TestInOrder(t *testing.T) {
 		}
 		return nil
 	}
-	tape := recording(t, echo, func(m braid.Model) { _ = ask(m, 1); _ = ask(m, 2) })
+	tape := recording(t, echo, func(m model.Model) { _ = ask(m, 1); _ = ask(m, 2) })
 	free := open(t, tape)
 	if err := errors.Join(ask(free, 2), ask(free, 1)); err != nil {
 		t.Errorf("by their places: %v", err)
@@ -351,15 +352,15 @@ func TestInOrder(t *testing.T) {
 // A replay is what was recorded, and says that it is one.
 func TestInfo(t *testing.T) {
 	t.Parallel()
-	model, err := demo.Load("tour")
+	inner, err := demo.Load("tour")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := cassette.Record(model, io.Discard)
-	if rec.Unwrap() != braid.Model(model) || rec.Info().Name != "demo:tour" || rec.Info().Replay {
+	rec := cassette.Record(inner, io.Discard)
+	if rec.Unwrap() != model.Model(inner) || rec.Info().Name != "demo:tour" || rec.Info().Replay {
 		t.Errorf("recorded: %+v", rec.Info())
 	}
-	tape := recording(t, priced{}, func(m braid.Model) {
+	tape := recording(t, priced{}, func(m model.Model) {
 		_, err := braid.New("a", m).Run(t.Context(), "hi")
 		if err != nil {
 			t.Fatal(err)
@@ -373,7 +374,7 @@ func TestInfo(t *testing.T) {
 		t.Error("a price for what was never used")
 	}
 	info.Cost = nil
-	if d := cmp.Diff(braid.ModelInfo{Name: "priced", ContextWindow: 5, Output: true, Simulated: true, Replay: true}, info); d != "" {
+	if d := cmp.Diff(model.Info{Name: "priced", ContextWindow: 5, Output: true, Simulated: true, Replay: true}, info); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 	if _, err := open(t, tape).Model("odd"); event.KindOf(err) != event.ErrModelNotFound {
@@ -386,22 +387,22 @@ func TestInfo(t *testing.T) {
 
 type priced struct{}
 
-func (priced) Info() braid.ModelInfo {
-	return braid.ModelInfo{
+func (priced) Info() model.Info {
+	return model.Info{
 		Name: "priced", ContextWindow: 5, Output: true, Simulated: true, Cost: func(u event.Usage) (int64, bool) { return 7 * u.Input, true },
 	}
 }
 
-func (priced) Stream(ctx context.Context, req *braid.ModelRequest) seq {
-	return said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
-		return []braid.Chunk{{Kind: braid.ChunkUsage, Usage: &event.Usage{Input: 3}}, stop}, nil
+func (priced) Stream(ctx context.Context, req *model.Request) seq {
+	return said(func(*model.Request) ([]model.Chunk, error) {
+		return []model.Chunk{{Kind: model.ChunkUsage, Usage: &event.Usage{Input: 3}}, stop}, nil
 	}).Stream(ctx, req)
 }
 
 // picky cannot be asked for stop words.
 type picky struct{ said }
 
-func (picky) Check(req *braid.ModelRequest) error {
+func (picky) Check(req *model.Request) error {
 	if len(req.Options.StopWords) > 0 {
 		return &event.Error{Kind: event.ErrUnsupported, Message: "no stop words"}
 	}
@@ -411,7 +412,7 @@ func (picky) Check(req *braid.ModelRequest) error {
 // What the recorded model knows beforehand is known of it while it is recorded.
 func TestChecksAreThoseOfTheModel(t *testing.T) {
 	t.Parallel()
-	stops := braid.Options(braid.ModelOptions{StopWords: []string{"x"}})
+	stops := braid.Options(model.Options{StopWords: []string{"x"}})
 	if err := braid.New("a", cassette.Record(picky{echo}, io.Discard), stops).Err(); event.KindOf(err) != event.ErrUnsupported {
 		t.Errorf("recorded: %v", err)
 	}
@@ -424,17 +425,17 @@ func TestChecksAreThoseOfTheModel(t *testing.T) {
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model, err := demo.Load("tour", demo.Pace(demo.Timing{FirstByte: time.Second, Rate: 10}))
+		inner, err := demo.Load("tour", demo.Pace(demo.Timing{FirstByte: time.Second, Rate: 10}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		took := func(m braid.Model) time.Duration {
+		took := func(m model.Model) time.Duration {
 			begun := time.Now()
 			_, _ = braid.New("a", m).Run(t.Context(), "Show me what you can do.")
 			return time.Since(begun)
 		}
 		var recorded time.Duration
-		tape := recording(t, model, func(m braid.Model) { recorded = took(m) })
+		tape := recording(t, inner, func(m model.Model) { recorded = took(m) })
 		if recorded < time.Second {
 			t.Fatalf("the recording took %v", recorded)
 		}
@@ -461,11 +462,11 @@ func TestPace(t *testing.T) {
 func TestACallThatWasCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
-			return []braid.Chunk{{Kind: braid.ChunkText, Text: "one"}, {Kind: braid.ChunkText, Text: "two"}, stop}, nil
+		inner := said(func(*model.Request) ([]model.Chunk, error) {
+			return []model.Chunk{{Kind: model.ChunkText, Text: "one"}, {Kind: model.ChunkText, Text: "two"}, stop}, nil
 		})
-		hear := func(ctx context.Context, m braid.Model, most int) (text string, err error) {
-			for c, e := range m.Stream(ctx, &braid.ModelRequest{}) {
+		hear := func(ctx context.Context, m model.Model, most int) (text string, err error) {
+			for c, e := range m.Stream(ctx, &model.Request{}) {
 				text, err = text+c.Text, e
 				if most--; most == 0 {
 					break
@@ -473,7 +474,7 @@ func TestACallThatWasCancelled(t *testing.T) {
 			}
 			return text, err
 		}
-		tape := recording(t, model, func(m braid.Model) { _, _ = hear(t.Context(), m, 1) })
+		tape := recording(t, inner, func(m model.Model) { _, _ = hear(t.Context(), m, 1) })
 		begun := time.Now()
 		text, err := hear(t.Context(), open(t, tape), 0)
 		if text != "one" || event.KindOf(err) != event.ErrCancelled || !strings.Contains(err.Error(), "the recording ends here") || time.Since(begun) != cassette.Patience {
@@ -486,19 +487,19 @@ func TestACallThatWasCancelled(t *testing.T) {
 			t.Errorf("%q after %v", text, time.Since(begun))
 		}
 		// What a model still said to one who was gone is said again.
-		late := func(m braid.Model) (text string, err error) {
+		late := func(m model.Model) (text string, err error) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			for c, e := range m.Stream(ctx, &braid.ModelRequest{}) {
+			for c, e := range m.Stream(ctx, &model.Request{}) {
 				text, err = text+c.Text, e
 				cancel()
 			}
 			return text, err
 		}
-		slow := said(func(*braid.ModelRequest) ([]braid.Chunk, error) {
-			return []braid.Chunk{{Kind: braid.ChunkText, Text: "one"}, {Kind: braid.ChunkText, Text: "two"}}, context.Canceled
+		slow := said(func(*model.Request) ([]model.Chunk, error) {
+			return []model.Chunk{{Kind: model.ChunkText, Text: "one"}, {Kind: model.ChunkText, Text: "two"}}, context.Canceled
 		})
-		tape = recording(t, slow, func(m braid.Model) { _, _ = late(m) })
+		tape = recording(t, slow, func(m model.Model) { _, _ = late(m) })
 		if text, err := late(open(t, tape)); text != "onetwo" || !errors.Is(err, context.Canceled) {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -509,18 +510,18 @@ func TestACallThatWasCancelled(t *testing.T) {
 // conversation in which something was taken back goes the same way.
 func TestRedactedInTheLog(t *testing.T) {
 	t.Parallel()
-	guarded := said(func(req *braid.ModelRequest) ([]braid.Chunk, error) {
+	guarded := said(func(req *model.Request) ([]model.Chunk, error) {
 		if strings.Contains(req.Messages[len(req.Messages)-1].Text(), "bomb") {
-			return []braid.Chunk{
-				{Kind: braid.ChunkText, Text: "Well, "},
-				{Kind: braid.ChunkRedactInput, Text: "[blocked]"},
-				{Kind: braid.ChunkRedactOutput, Text: "I cannot."},
-				{Kind: braid.ChunkStop, Stop: event.StopGuardrail},
+			return []model.Chunk{
+				{Kind: model.ChunkText, Text: "Well, "},
+				{Kind: model.ChunkRedactInput, Text: "[blocked]"},
+				{Kind: model.ChunkRedactOutput, Text: "I cannot."},
+				{Kind: model.ChunkStop, Stop: event.StopGuardrail},
 			}, nil
 		}
-		return []braid.Chunk{{Kind: braid.ChunkText, Text: fmt.Sprint(len(req.Messages), req.Messages[0].Text())}, stop}, nil
+		return []model.Chunk{{Kind: model.ChunkText, Text: fmt.Sprint(len(req.Messages), req.Messages[0].Text())}, stop}, nil
 	})
-	talk := func(m braid.Model) (events []event.Event) {
+	talk := func(m model.Model) (events []event.Event) {
 		conv := braid.NewConversation()
 		for _, input := range []string{"a bomb", "and now?"} {
 			for e, err := range braid.New("a", m).Stream(t.Context(), input, braid.In(conv)) {
@@ -533,7 +534,7 @@ func TestRedactedInTheLog(t *testing.T) {
 		return events
 	}
 	var was []event.Event
-	tape := recording(t, guarded, func(m braid.Model) { was = talk(m) })
+	tape := recording(t, guarded, func(m model.Model) { was = talk(m) })
 	player := open(t, tape)
 	if d := cmp.Diff(lines(t, was), lines(t, talk(player))); d != "" || player.Left() != 0 {
 		t.Errorf("-recorded +replayed:\n%s", d)

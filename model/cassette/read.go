@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // recording is a file that was read. It is not changed any more.
@@ -46,7 +46,7 @@ type call struct {
 
 // chunk is a chunk with its time.
 type chunk struct {
-	braid.Chunk
+	model.Chunk
 	at time.Duration
 }
 
@@ -317,10 +317,10 @@ func (d *reader) chunk(line []byte) error {
 	if err != nil {
 		return err
 	}
-	out := chunk{at: time.Duration(l.At), Chunk: braid.Chunk{Index: l.Index, ID: l.ID, Text: l.Text, Usage: l.Usage, Stop: l.Stop}}
+	out := chunk{at: time.Duration(l.At), Chunk: model.Chunk{Index: l.Index, ID: l.ID, Text: l.Text, Usage: l.Usage, Stop: l.Stop}}
 	for i, name := range chunkNames {
 		if name == l.Chunk && name != "" {
-			out.Kind = braid.ChunkKind(i)
+			out.Kind = model.ChunkKind(i)
 		}
 	}
 	if out.Kind == 0 {

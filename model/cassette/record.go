@@ -11,11 +11,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
-// Recorder is a [braid.Model] that passes calls on to another one and writes down
+// Recorder is a [model.Model] that passes calls on to another one and writes down
 // what is said to it and what it answers. It is safe for concurrent use.
 //
 // A request is written before the model is asked, its answer when it is over, each by one
@@ -24,15 +24,15 @@ import (
 // again would not help; that of [Recorder.Err] says more. A failure after the caller
 // has left a call is told by the next one and by Err.
 type Recorder struct {
-	model braid.Model
+	model model.Model
 	id    int
 	tape  *tape
 }
 
-var _ braid.Model = (*Recorder)(nil)
+var _ model.Model = (*Recorder)(nil)
 
 // Record records calls of model to w, which the caller closes when all runs have ended.
-func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
+func Record(m model.Model, w io.Writer, opts ...Option) *Recorder {
 	t := &tape{
 		w: w, opts: configure(opts), runs: runs{}, begun: beginnings{},
 		setups: map[[32]byte]int{}, models: map[string]int{}, last: map[string]*recorded{}, costs: map[costed]bool{},
@@ -47,15 +47,15 @@ func Record(model braid.Model, w io.Writer, opts ...Option) *Recorder {
 	} else {
 		t.write(line)
 	}
-	return t.model(model)
+	return t.model(m)
 }
 
 // Also records another model in the same recording: that of an agent which is
 // another one's tool, for instance.
-func (r *Recorder) Also(model braid.Model) *Recorder { return r.tape.model(model) }
+func (r *Recorder) Also(m model.Model) *Recorder { return r.tape.model(m) }
 
-// Info implements [braid.Model]: it is the model's own.
-func (r *Recorder) Info() braid.ModelInfo {
+// Info implements [model.Model]: it is the model's own.
+func (r *Recorder) Info() model.Info {
 	info := r.model.Info()
 	if cost := info.Cost; cost != nil {
 		info.Cost = func(u event.Usage) (int64, bool) {
@@ -70,7 +70,7 @@ func (r *Recorder) Info() braid.ModelInfo {
 }
 
 // Unwrap gives the model that is recorded.
-func (r *Recorder) Unwrap() braid.Model { return r.model }
+func (r *Recorder) Unwrap() model.Model { return r.model }
 
 // Err says why the recording is not whole; nil as long as it is. Its kind is
 // [event.ErrStorageFull] where there is no space, [event.ErrUnavailable] where it cannot be
@@ -157,7 +157,7 @@ func lost(err error) error {
 }
 
 // model gives the model's recorder. Models of one name are one model.
-func (t *tape) model(m braid.Model) *Recorder {
+func (t *tape) model(m model.Model) *Recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	info := m.Info()
@@ -177,15 +177,15 @@ func (t *tape) model(m braid.Model) *Recorder {
 	return &Recorder{model: m, id: id, tape: t}
 }
 
-// Stream implements [braid.Model].
-func (r *Recorder) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (r *Recorder) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if req == nil {
-			req = &braid.ModelRequest{}
+			req = &model.Request{}
 		}
 		n, err := r.tape.begin(r.id, req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		x := &exchanged{n: n, model: r.id, began: time.Now(), cost: r.model.Info().Cost}
@@ -222,7 +222,7 @@ func (r *Recorder) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq
 			left = leftBy(ctx)
 		}
 		if err := end(left, nil); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 		}
 	}
 }
@@ -240,13 +240,13 @@ func leftBy(ctx context.Context) string {
 }
 
 // begin writes a request and gives its number.
-func (t *tape) begin(model int, req *braid.ModelRequest) (int, error) {
+func (t *tape) begin(id int, req *model.Request) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
 		return 0, t.ended()
 	}
-	again := t.begun.again(model, req)
+	again := t.begun.again(id, req)
 	if _, known := t.runs[req.Run]; again || !known && req.Run != "" {
 		t.count++
 		t.runs[req.Run] = t.count
@@ -256,7 +256,7 @@ func (t *tape) begin(model int, req *braid.ModelRequest) (int, error) {
 		return 0, err
 	}
 	line := requestLine{
-		Kind: lineRequest, N: t.n + 1, Model: model, Run: t.runs[req.Run], Scope: req.Scope, Cycle: req.Cycle, Attempt: req.Attempt,
+		Kind: lineRequest, N: t.n + 1, Model: id, Run: t.runs[req.Run], Scope: req.Scope, Cycle: req.Cycle, Attempt: req.Attempt,
 	}
 	lines, err := appendLine(nil, a.setup)
 	if err != nil {
@@ -297,7 +297,7 @@ func (t *tape) ended() error {
 
 // before finds the earlier request that begins as this one does, and says how many
 // messages they share. It notes this one in its place.
-func (t *tape) before(n int, req *braid.ModelRequest, a *asked) (as, keep int) {
+func (t *tape) before(n int, req *model.Request, a *asked) (as, keep int) {
 	now := &recorded{n: n, sums: make([][32]byte, len(a.messages))}
 	for i, m := range a.messages {
 		now.sums[i] = sha256.Sum256(m)
@@ -329,7 +329,7 @@ type exchanged struct {
 }
 
 // add keeps a chunk.
-func (x *exchanged) add(c *braid.Chunk) {
+func (x *exchanged) add(c *model.Chunk) {
 	line := chunkLine{Kind: lineChunk, N: x.n, At: int64(time.Since(x.began)), Index: c.Index, ID: c.ID, Text: c.Text, Stop: c.Stop}
 	if int(c.Kind) < len(chunkNames) {
 		line.Chunk = chunkNames[c.Kind]
@@ -343,7 +343,7 @@ func (x *exchanged) add(c *braid.Chunk) {
 			}
 		}
 	}
-	x.stopped = x.stopped || c.Kind == braid.ChunkStop
+	x.stopped = x.stopped || c.Kind == model.ChunkStop
 	x.chunks = append(x.chunks, line)
 	x.blocks = append(x.blocks, c.Block)
 }
@@ -411,7 +411,7 @@ func (x *exchanged) lines(h *hider, timeless bool) ([]byte, error) {
 	for i := range x.chunks {
 		c := &x.chunks[i]
 		switch c.Chunk {
-		case chunkNames[braid.ChunkText], chunkNames[braid.ChunkThinking], chunkNames[braid.ChunkSignature], chunkNames[braid.ChunkCallInput]:
+		case chunkNames[model.ChunkText], chunkNames[model.ChunkThinking], chunkNames[model.ChunkSignature], chunkNames[model.ChunkCallInput]:
 			p := place{c.Chunk, c.Index}
 			if texts[p] == nil {
 				order = append(order, p)
@@ -428,7 +428,7 @@ func (x *exchanged) lines(h *hider, timeless bool) ([]byte, error) {
 		for k, i := range texts[p] {
 			pieces[k] = x.chunks[i].Text
 		}
-		if p.kind == chunkNames[braid.ChunkCallInput] {
+		if p.kind == chunkNames[model.ChunkCallInput] {
 			h.jsonPieces(pieces)
 		} else {
 			h.pieces(pieces)

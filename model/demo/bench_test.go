@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -35,7 +35,7 @@ func BenchmarkStream(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if c.Kind == braid.ChunkText {
+					if c.Kind == model.ChunkText {
 						n++
 					}
 				}
@@ -70,7 +70,7 @@ func TestStreamingAllocatesNothingForAPiece(t *testing.T) {
 	few := script(t, always(demo.Say(strings.Repeat("word ", 10))))
 	many := script(t, always(demo.Say(strings.Repeat("word ", 1000))))
 	req := request(user("go"))
-	measure := func(m braid.Model) float64 {
+	measure := func(m model.Model) float64 {
 		return testing.AllocsPerRun(20, func() {
 			for _, err := range m.Stream(t.Context(), req) {
 				if err != nil {

@@ -4,13 +4,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // block is a piece of a reply with everything filled in.
 type block struct {
-	kind braid.ChunkKind
+	kind model.ChunkKind
 	// text is text, thinking, or the name of the tool that is called.
 	text string
 	// id and args go with a call. An empty id is filled in while streaming,
@@ -23,7 +23,7 @@ type block struct {
 
 // chunk is a precomputed piece of the stream.
 type chunk struct {
-	braid.Chunk
+	model.Chunk
 	// call numbers the calls whose id is to be derived, from 1; 0 is none.
 	call int
 }
@@ -47,9 +47,9 @@ func chunksOf(blocks []block, fixed int) []chunk {
 	for i := range blocks {
 		b := &blocks[i]
 		switch b.kind {
-		case braid.ChunkCall:
+		case model.ChunkCall:
 			calls++
-			c := chunk{Chunk: braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: b.id, Text: b.text}}
+			c := chunk{Chunk: model.Chunk{Kind: model.ChunkCall, Index: i, ID: b.id, Text: b.text}}
 			if b.id == "" && !b.keepID {
 				c.call = calls
 			}
@@ -60,18 +60,18 @@ func chunksOf(blocks []block, fixed int) []chunk {
 			}
 			for rest := b.args; rest != ""; {
 				k := cut(rest, size)
-				out = append(out, chunk{Chunk: braid.Chunk{Kind: braid.ChunkCallInput, Index: i, Text: rest[:k]}})
+				out = append(out, chunk{Chunk: model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: rest[:k]}})
 				rest = rest[k:]
 			}
-		case braid.ChunkBlock:
-			out = append(out, chunk{Chunk: braid.Chunk{Kind: b.kind, Index: i, Block: b.whole}})
+		case model.ChunkBlock:
+			out = append(out, chunk{Chunk: model.Chunk{Kind: b.kind, Index: i, Block: b.whole}})
 		default:
 			for rest := b.text; rest != ""; {
 				k := word(rest)
 				if fixed > 0 {
 					k = runes(rest, fixed)
 				}
-				out = append(out, chunk{Chunk: braid.Chunk{Kind: b.kind, Index: i, Text: rest[:k]}})
+				out = append(out, chunk{Chunk: model.Chunk{Kind: b.kind, Index: i, Text: rest[:k]}})
 				rest = rest[k:]
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // op names this package in errors.
@@ -42,7 +42,7 @@ type rule struct {
 
 // piece is a [Piece] made ready.
 type piece struct {
-	kind braid.ChunkKind
+	kind model.ChunkKind
 	// text is by language; "en" is always there.
 	text  map[string]template
 	id    template
@@ -142,7 +142,7 @@ func compileRule(r *Rule, out *rule) (field string, err error) {
 			return "reply " + strconv.Itoa(i+1) + field, err
 		}
 		out.pieces = append(out.pieces, p)
-		out.calls = out.calls || p.kind == braid.ChunkCall
+		out.calls = out.calls || p.kind == model.ChunkCall
 	}
 	out.stop = r.Stop
 	if out.stop == "" {
@@ -295,14 +295,14 @@ func compilePiece(p *Piece, known func(string) bool) (out piece, field string, e
 		if len(p.Translations) > 0 {
 			return out, ".block", errors.New("has no translations")
 		}
-		out.kind, out.whole = braid.ChunkBlock, p.Block
+		out.kind, out.whole = model.ChunkBlock, p.Block
 		return out, "", nil
 	case p.Thinking != "":
-		out.kind, text, field = braid.ChunkThinking, p.Thinking, ".thinking"
+		out.kind, text, field = model.ChunkThinking, p.Thinking, ".thinking"
 	case p.Text != "":
-		out.kind = braid.ChunkText
+		out.kind = model.ChunkText
 	default:
-		out.kind, text, field = braid.ChunkCall, p.Call, ".call"
+		out.kind, text, field = model.ChunkCall, p.Call, ".call"
 		if len(p.Translations) > 0 {
 			return out, field, errors.New("has no translations")
 		}
@@ -339,7 +339,7 @@ func (p *piece) static() bool {
 
 func (p *piece) fill(s *scene, lang string) block {
 	b := block{kind: p.kind, whole: p.whole}
-	if p.kind == braid.ChunkBlock {
+	if p.kind == model.ChunkBlock {
 		return b
 	}
 	t, ok := p.text[lang]
@@ -347,7 +347,7 @@ func (p *piece) fill(s *scene, lang string) block {
 		t = p.text["en"]
 	}
 	b.text = t.expand(s)
-	if p.kind == braid.ChunkCall {
+	if p.kind == model.ChunkCall {
 		b.id = p.id.expand(s)
 		b.args = p.args.expand(s)
 	}

@@ -18,5 +18,5 @@
 // have gone on here. The tool call ids that it makes are derived from run,
 // scope and cycle.
 //
-// It does not follow [braid.ModelOptions]: a script says what it says.
+// It does not follow [model.Options]: a script says what it says.
 package demo

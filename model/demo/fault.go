@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Fault makes calls fail as a provider's do. Whether it strikes is decided
@@ -122,7 +122,7 @@ func (f *Fault) check() (field, problem string) {
 }
 
 // strikes reports whether the fault hits this call.
-func (f *Fault) strikes(req *braid.ModelRequest) bool {
+func (f *Fault) strikes(req *model.Request) bool {
 	if f == nil || (f.Cycle > 0 && f.Cycle != req.Cycle) {
 		return false
 	}
@@ -194,7 +194,7 @@ func (f *Fault) spoil(out []block) []block {
 
 func eachCall(blocks []block, change func(*block)) {
 	for i := range blocks {
-		if blocks[i].kind == braid.ChunkCall {
+		if blocks[i].kind == model.ChunkCall {
 			change(&blocks[i])
 		}
 	}
@@ -203,7 +203,7 @@ func eachCall(blocks []block, change func(*block)) {
 func duplicateIDs(blocks []block) []block {
 	first, n := -1, 0
 	for i := range blocks {
-		if blocks[i].kind == braid.ChunkCall {
+		if blocks[i].kind == model.ChunkCall {
 			if first < 0 {
 				first = i
 			}
@@ -228,13 +228,13 @@ func invalidUTF8(blocks []block) []block {
 	const bad = "\xff\xe3\x81"
 	n := 0
 	for i := range blocks {
-		if k := blocks[i].kind; k == braid.ChunkText || k == braid.ChunkThinking {
+		if k := blocks[i].kind; k == model.ChunkText || k == model.ChunkThinking {
 			blocks[i].text = blocks[i].text + bad + blocks[i].text
 			n++
 		}
 	}
 	if n == 0 {
-		blocks = append(blocks, block{kind: braid.ChunkText, text: bad})
+		blocks = append(blocks, block{kind: model.ChunkText, text: bad})
 	}
 	return blocks
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -191,7 +191,7 @@ func TestUnknownFaultsAreRefused(t *testing.T) {
 		if !errors.Is(err, event.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", f, err)
 		}
-		m := demo.Answer("x", func(*braid.ModelRequest) demo.Rule { return demo.Rule{} }, demo.Faults(f))
+		m := demo.Answer("x", func(*model.Request) demo.Rule { return demo.Rule{} }, demo.Faults(f))
 		if _, err := chunks(t.Context(), m, request(user("go"))); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%+v in Answer: %v", f, err)
 		}

@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // forced is the answer of a model that is made to call a tool: that call, with arguments that
 // keep to the tool's schema as far as a script can see. nil where it is not made to, or where
 // its reply calls the tool by itself.
-func forced(req *braid.ModelRequest, reply *answer, fixed int) *answer {
+func forced(req *model.Request, reply *answer, fixed int) *answer {
 	c := &req.ToolChoice
-	if c.Mode != braid.ToolsOne {
+	if c.Mode != model.ToolsOne {
 		return nil
 	}
 	for i := range reply.chunks {
-		if k := &reply.chunks[i]; k.Kind == braid.ChunkCall && k.Text == c.Tool {
+		if k := &reply.chunks[i]; k.Kind == model.ChunkCall && k.Text == c.Tool {
 			return nil
 		}
 	}
@@ -30,7 +30,7 @@ func forced(req *braid.ModelRequest, reply *answer, fixed int) *answer {
 			if len(args) == 0 || args[0] != '{' {
 				args = []byte("{}")
 			}
-			return newAnswer([]block{{kind: braid.ChunkCall, text: c.Tool, args: string(args)}}, fixed)
+			return newAnswer([]block{{kind: model.ChunkCall, text: c.Tool, args: string(args)}}, fixed)
 		}
 	}
 	return nil
@@ -38,7 +38,7 @@ func forced(req *braid.ModelRequest, reply *answer, fixed int) *answer {
 
 // lastWords are the last ones of the model, or else of the person, in one line: what a text of
 // the arguments is.
-func lastWords(req *braid.ModelRequest) string {
+func lastWords(req *model.Request) string {
 	for _, role := range []event.Role{event.RoleAssistant, event.RoleUser} {
 		for i := len(req.Messages) - 1; i >= 0; i-- {
 			if m := &req.Messages[i]; m.Role == role {

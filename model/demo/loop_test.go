@@ -8,25 +8,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
 // tool is a stand-in for a real one: its schema and what it gives.
 type tool struct {
-	braid.ToolSpec
+	model.ToolSpec
 	call func(args json.RawMessage) (string, error)
 }
 
-func spec(name, schema string) braid.ToolSpec {
-	return braid.ToolSpec{Name: name, Description: "Test tool.", Schema: json.RawMessage(schema)}
+func spec(name, schema string) model.ToolSpec {
+	return model.ToolSpec{Name: name, Description: "Test tool.", Schema: json.RawMessage(schema)}
 }
 
 const twoNumbers = `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`
 
 // whole collects one answer.
-func whole(t *testing.T, m braid.Model, req *braid.ModelRequest) (msg event.Message, usage event.Usage, stop event.StopReason) {
+func whole(t *testing.T, m model.Model, req *model.Request) (msg event.Message, usage event.Usage, stop event.StopReason) {
 	t.Helper()
 	msg, usage, stop, err := collect(context.Background(), m, req)
 	if err != nil {
@@ -37,12 +37,12 @@ func whole(t *testing.T, m braid.Model, req *braid.ModelRequest) (msg event.Mess
 
 var errNoStop = errors.New("the stream ended without a terminal signal")
 
-func collect(ctx context.Context, m braid.Model, req *braid.ModelRequest) (msg event.Message, usage event.Usage, stop event.StopReason, err error) {
+func collect(ctx context.Context, m model.Model, req *model.Request) (msg event.Message, usage event.Usage, stop event.StopReason, err error) {
 	msg.Role = event.RoleAssistant
 	place := map[int]int{}
 	args := map[int]*strings.Builder{}
 	err = errNoStop
-	at := func(c braid.Chunk, fresh func() event.Block) event.Block {
+	at := func(c model.Chunk, fresh func() event.Block) event.Block {
 		i, ok := place[c.Index]
 		if !ok {
 			i = len(msg.Content)
@@ -57,20 +57,20 @@ func collect(ctx context.Context, m braid.Model, req *braid.ModelRequest) (msg e
 			break
 		}
 		switch c.Kind {
-		case braid.ChunkText:
+		case model.ChunkText:
 			at(c, func() event.Block { return &event.Text{} }).(*event.Text).Text += c.Text
-		case braid.ChunkThinking:
+		case model.ChunkThinking:
 			at(c, func() event.Block { return &event.Thinking{} }).(*event.Thinking).Text += c.Text
-		case braid.ChunkCall:
+		case model.ChunkCall:
 			at(c, func() event.Block { return &event.ToolCall{ID: c.ID, Name: c.Text} })
 			args[c.Index] = &strings.Builder{}
-		case braid.ChunkCallInput:
+		case model.ChunkCallInput:
 			args[c.Index].WriteString(c.Text)
-		case braid.ChunkBlock:
+		case model.ChunkBlock:
 			at(c, func() event.Block { return c.Block })
-		case braid.ChunkUsage:
+		case model.ChunkUsage:
 			usage = *c.Usage
-		case braid.ChunkStop:
+		case model.ChunkStop:
 			stop, err = c.Stop, nil
 		default:
 			err = errors.New("an unexpected piece")
@@ -84,9 +84,9 @@ func collect(ctx context.Context, m braid.Model, req *braid.ModelRequest) (msg e
 
 // converse drives m with tools until it ends its turn, and gives the
 // messages as one line each: "think …", "say …", "call name args", "got …", "err …".
-func converse(t *testing.T, m braid.Model, tools []tool, history []event.Message, said string) (lines []string, messages []event.Message) {
+func converse(t *testing.T, m model.Model, tools []tool, history []event.Message, said string) (lines []string, messages []event.Message) {
 	t.Helper()
-	req := &braid.ModelRequest{Run: "run", Messages: append(history, user(said))}
+	req := &model.Request{Run: "run", Messages: append(history, user(said))}
 	for _, tl := range tools {
 		req.Tools = append(req.Tools, tl.ToolSpec)
 	}

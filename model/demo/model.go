@@ -8,11 +8,11 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
-// Model is a [braid.Model] that follows a script. It keeps no state and is
+// Model is a [model.Model] that follows a script. It keeps no state and is
 // safe for concurrent use.
 type Model struct {
 	name   string
@@ -20,7 +20,7 @@ type Model struct {
 	prompt map[string]string
 	rules  []rule
 	// answer is asked instead of the rules; see [Answer].
-	answer func(*braid.ModelRequest) Rule
+	answer func(*model.Request) Rule
 
 	faults []Fault
 	pace   Timing
@@ -30,7 +30,7 @@ type Model struct {
 	broken error
 }
 
-var _ braid.Model = (*Model)(nil)
+var _ model.Model = (*Model)(nil)
 
 // Option changes how a script is played, not what it says.
 type Option func(*Model)
@@ -72,7 +72,7 @@ func New(s Script, opts ...Option) (*Model, error) {
 // for concurrent use; for the promise that the same request gets the same
 // answer it should depend on the request alone. A mistake in the rule or the
 // options is the error of every call.
-func Answer(name string, answer func(*braid.ModelRequest) Rule, opts ...Option) *Model {
+func Answer(name string, answer func(*model.Request) Rule, opts ...Option) *Model {
 	m, err := configure(name, opts)
 	if err != nil {
 		m = &Model{name: "script", broken: err}
@@ -111,13 +111,13 @@ func (m *Model) Realtime(speed float64) *Model {
 	return &n
 }
 
-// Cancellable implements [braid.CancellableModel].
-func (m *Model) Cancellable() braid.Model { return m }
+// Cancellable implements [model.Cancellable].
+func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [braid.Model]: the name is "demo:" and the script's, and
+// Info implements [model.Model]: the name is "demo:" and the script's, and
 // the model is always simulated, and costs nothing.
-func (m *Model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "demo:" + m.name, Simulated: true, Cost: free}
+func (m *Model) Info() model.Info {
+	return model.Info{Name: "demo:" + m.name, Simulated: true, Cost: free}
 }
 
 func free(event.Usage) (nanoUSD int64, known bool) { return 0, true }
@@ -134,19 +134,19 @@ func (m *Model) Prompt(lang string) string {
 	return m.prompt["en"]
 }
 
-// Stream implements [braid.Model].
-func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		if ctx.Err() != nil {
-			yield(braid.Chunk{}, ended(ctx))
+			yield(model.Chunk{}, ended(ctx))
 			return
 		}
 		if req == nil {
-			req = &braid.ModelRequest{}
+			req = &model.Request{}
 		}
 		p, err := m.play(req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		p.send(ctx, req, yield)
@@ -164,7 +164,7 @@ type play struct {
 }
 
 // play decides what is said to req.
-func (m *Model) play(req *braid.ModelRequest) (play, error) {
+func (m *Model) play(req *model.Request) (play, error) {
 	if m.broken != nil {
 		return play{}, m.broken
 	}
@@ -185,7 +185,7 @@ func (m *Model) play(req *braid.ModelRequest) (play, error) {
 				break
 			}
 		}
-		if r == nil && req.ToolChoice.Mode == braid.ToolsOne {
+		if r == nil && req.ToolChoice.Mode == model.ToolsOne {
 			r = &rule{}
 		}
 		if r == nil {
@@ -221,7 +221,7 @@ func (m *Model) play(req *braid.ModelRequest) (play, error) {
 }
 
 // computed is a rule from [Answer], whose text is taken as it is.
-func (m *Model) computed(req *braid.ModelRequest) (*rule, error) {
+func (m *Model) computed(req *model.Request) (*rule, error) {
 	src := m.answer(req)
 	pieces, fault := src.Reply, src.Fault
 	src.When, src.Reply, src.Fault = When{}, nil, nil
@@ -241,11 +241,11 @@ func (m *Model) computed(req *braid.ModelRequest) (*rule, error) {
 		out := piece{whole: p.Block, text: map[string]template{}}
 		switch {
 		case p.Block != nil:
-			out.kind = braid.ChunkBlock
+			out.kind = model.ChunkBlock
 		case p.Thinking != "":
-			out.kind, out.text["en"] = braid.ChunkThinking, literal(p.Thinking)
+			out.kind, out.text["en"] = model.ChunkThinking, literal(p.Thinking)
 		case p.Call != "":
-			out.kind, out.text["en"] = braid.ChunkCall, literal(p.Call)
+			out.kind, out.text["en"] = model.ChunkCall, literal(p.Call)
 			out.id = literal(p.ID)
 			out.args = arguments{literal: string(p.Args)}
 			if len(p.Args) == 0 {
@@ -253,7 +253,7 @@ func (m *Model) computed(req *braid.ModelRequest) (*rule, error) {
 			}
 			r.calls = true
 		default:
-			out.kind, out.text["en"] = braid.ChunkText, literal(p.Text)
+			out.kind, out.text["en"] = model.ChunkText, literal(p.Text)
 		}
 		r.pieces = append(r.pieces, out)
 	}
@@ -271,7 +271,7 @@ func literal(s string) template {
 }
 
 // struck gives the fault that hits the call; nil for none.
-func (m *Model) struck(r *rule, req *braid.ModelRequest) *Fault {
+func (m *Model) struck(r *rule, req *model.Request) *Fault {
 	if r.fault.strikes(req) {
 		return r.fault
 	}
@@ -284,7 +284,7 @@ func (m *Model) struck(r *rule, req *braid.ModelRequest) *Fault {
 }
 
 // send streams the answer. Nothing is allocated for a piece.
-func (p *play) send(ctx context.Context, req *braid.ModelRequest, yield func(braid.Chunk, error) bool) {
+func (p *play) send(ctx context.Context, req *model.Request, yield func(model.Chunk, error) bool) {
 	n := len(p.chunks)
 	end := n
 	var broken error
@@ -306,7 +306,7 @@ func (p *play) send(ctx context.Context, req *braid.ModelRequest, yield func(bra
 	defer pace.stop()
 	for i := range p.chunks[:end] {
 		if !pace.wait(i, n+1) {
-			yield(braid.Chunk{}, ended(ctx))
+			yield(model.Chunk{}, ended(ctx))
 			return
 		}
 		c := &p.chunks[i]
@@ -324,25 +324,25 @@ func (p *play) send(ctx context.Context, req *braid.ModelRequest, yield func(bra
 	}
 	if stall {
 		<-ctx.Done()
-		yield(braid.Chunk{}, ended(ctx))
+		yield(model.Chunk{}, ended(ctx))
 		return
 	}
 	if !pace.wait(end, n+1) {
-		yield(braid.Chunk{}, ended(ctx))
+		yield(model.Chunk{}, ended(ctx))
 		return
 	}
 	switch {
 	case broken != nil:
-		yield(braid.Chunk{}, broken)
+		yield(model.Chunk{}, broken)
 	case silent:
-	case yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: p.usage}, nil):
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: p.stop}, nil)
+	case yield(model.Chunk{Kind: model.ChunkUsage, Usage: p.usage}, nil):
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: p.stop}, nil)
 	}
 }
 
 // callID derives a call's id from where it stands. The attempt is left out:
 // an answer that is asked for again is the same answer.
-func callID(req *braid.ModelRequest, call int) string {
+func callID(req *model.Request, call int) string {
 	h := fnv.New64a()
 	for _, s := range []string{req.Run, "\x00", req.Scope, "\x00", strconv.Itoa(req.Cycle), "\x00", strconv.Itoa(call)} {
 		_, _ = h.Write([]byte(s)) // a hash never fails
@@ -378,7 +378,7 @@ func estimate(s string) int64 {
 // the conversation.
 const recent = 64
 
-func estimateRequest(req *braid.ModelRequest) int64 {
+func estimateRequest(req *model.Request) int64 {
 	n := estimate(req.Instructions)
 	for i := range req.Tools {
 		t := &req.Tools[i]

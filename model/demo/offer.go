@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 )
 
 // parameter is one property of a tool's schema, as far as a script cares.
@@ -97,7 +97,7 @@ var operations = map[byte][]string{
 }
 
 // operationTool finds a tool that does sign to two numbers, and its arguments.
-func operationTool(tools []braid.ToolSpec, sign byte, a, b string) (string, json.RawMessage) {
+func operationTool(tools []model.ToolSpec, sign byte, a, b string) (string, json.RawMessage) {
 	for i := range tools {
 		t := &tools[i]
 		if !slices.ContainsFunc(nameWords(t.Name), func(w string) bool { return slices.Contains(operations[sign], w) }) {
@@ -188,7 +188,7 @@ func nameWords(name string) []string {
 // namedTool finds the tool whose name stands in what the person said, and
 // values there for all that it requires: JSON, "name: value" pairs, then
 // numbers and the words behind the tool's name.
-func namedTool(tools []braid.ToolSpec, said string) (string, json.RawMessage) {
+func namedTool(tools []model.ToolSpec, said string) (string, json.RawMessage) {
 	if len(said) > 4000 || !utf8.ValidString(said) {
 		return "", nil
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -20,7 +20,7 @@ func no() *bool  { v := false; return &v }
 // Each condition alone, with a request that it fits and one that it does not.
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	offer := func(req *braid.ModelRequest, names ...string) *braid.ModelRequest {
+	offer := func(req *model.Request, names ...string) *model.Request {
 		for _, n := range names {
 			req.Tools = append(req.Tools, spec(n, twoNumbers))
 		}
@@ -32,18 +32,18 @@ func TestConditions(t *testing.T) {
 	call := func(id, name string) event.Message {
 		return event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: id, Name: name}}}
 	}
-	at := func(cycle, attempt int) *braid.ModelRequest {
+	at := func(cycle, attempt int) *model.Request {
 		req := request(user("go"))
 		req.Cycle, req.Attempt = cycle, attempt
 		return req
 	}
-	after := func(name, text string, failed bool) *braid.ModelRequest {
+	after := func(name, text string, failed bool) *model.Request {
 		return request(user("go"), call("1", name), result("1", name, text, failed))
 	}
 	for _, tc := range []struct {
 		name      string
 		when      demo.When
-		fits, not *braid.ModelRequest
+		fits, not *model.Request
 	}{
 		{"user, in any case of letters", demo.When{User: []string{"weather|rain"}}, request(user("The WEATHER?")), request(user("sun"))},
 		{"user, the second pattern", demo.When{User: []string{"^a", "z$"}}, request(user("quiz")), request(user("quit"))},
@@ -93,7 +93,7 @@ func TestPatternsAreFoundInTheFirst8KiB(t *testing.T) {
 		{When: demo.When{Round: demo.AnyRound}, Reply: say("else")},
 	}})
 	fill := func(n int) string { return strings.Repeat("x", n) }
-	result := func(text string) *braid.ModelRequest {
+	result := func(text string) *model.Request {
 		return request(user("go"),
 			event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "1", Name: "z"}}},
 			event.Message{Role: event.RoleUser, Content: []event.Block{
@@ -101,7 +101,7 @@ func TestPatternsAreFoundInTheFirst8KiB(t *testing.T) {
 			}})
 	}
 	for name, tc := range map[string]struct {
-		req  *braid.ModelRequest
+		req  *model.Request
 		want string
 	}{
 		"before the border":          {request(user(fill(border-6) + "needle" + fill(100))), "needle"},
@@ -146,7 +146,7 @@ func TestVariables(t *testing.T) {
 	calls := event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.ToolCall{ID: "1", Name: "add"}, &event.ToolCall{ID: "2", Name: "weather"}}}
 	req := request(user("roll 3d6 for Ann"), calls, both)
 	req.Cycle, req.Attempt = 7, 3
-	req.Tools = []braid.ToolSpec{spec("add", "{}"), spec("weather", "{}")}
+	req.Tools = []model.ToolSpec{spec("add", "{}"), spec("weather", "{}")}
 	expand := func(text string) string {
 		t.Helper()
 		m := script(t, demo.Script{Rules: []demo.Rule{{
@@ -244,7 +244,7 @@ func TestStopUsageAndBlocksAreTheScripts(t *testing.T) {
 
 func TestAnswerComputesReplies(t *testing.T) {
 	t.Parallel()
-	m := demo.Answer("echo", func(req *braid.ModelRequest) demo.Rule {
+	m := demo.Answer("echo", func(req *model.Request) demo.Rule {
 		if req.Cycle == 1 {
 			return demo.Rule{Reply: []demo.Piece{demo.Think("${hm}"), demo.Say("${not} a variable"), demo.Call("t", `{"x":"${y}"}`)}}
 		}
@@ -266,7 +266,7 @@ func TestAnswerComputesReplies(t *testing.T) {
 	if msg, usage, stop := whole(t, m, req); msg.Text() != "end" || usage.Input != 1 || stop != event.StopEndTurn {
 		t.Errorf("%+v %+v %s", msg, usage, stop)
 	}
-	bad := demo.Answer("bad", func(*braid.ModelRequest) demo.Rule { return demo.Rule{Fault: &demo.Fault{Kind: "x"}} })
+	bad := demo.Answer("bad", func(*model.Request) demo.Rule { return demo.Rule{Fault: &demo.Fault{Kind: "x"}} })
 	if _, _, _, err := collect(t.Context(), bad, req); !errors.Is(err, event.ErrInvalid) {
 		t.Errorf("a wrong rule: %v", err)
 	}
@@ -344,7 +344,7 @@ func TestNewCopiesTheScript(t *testing.T) {
 	s.Prompt["en"], s.Rules[0].When.Tool[0], s.Rules[0].Usage.Input = "stop", "b", 9
 	s.Rules[0].Reply[0].Args[1] = 'X'
 	req := request(user("go"))
-	req.Tools = []braid.ToolSpec{spec("a", "{}")}
+	req.Tools = []model.ToolSpec{spec("a", "{}")}
 	msg, usage, _ := whole(t, m, req)
 	if m.Prompt("en") != "go" || usage.Input != 5 || string(msg.Calls()[0].Args) != `{"x":1}` {
 		t.Errorf("%q %+v %s", m.Prompt("en"), usage, msg.Calls()[0].Args)

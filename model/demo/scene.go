@@ -7,14 +7,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // scene is a request as a script sees it. Everything in it is derived from
 // the request, most of it only when a rule asks.
 type scene struct {
-	req *braid.ModelRequest
+	req *model.Request
 	// said is what the person said last, lang its language.
 	said string
 	lang string
@@ -35,7 +35,7 @@ type scene struct {
 	searched bool
 }
 
-func newScene(req *braid.ModelRequest) *scene {
+func newScene(req *model.Request) *scene {
 	s := &scene{req: req, from: -1, round: 1, lang: "en"}
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		m := &req.Messages[i]
@@ -114,7 +114,7 @@ func (s *scene) turn() int {
 }
 
 // offered finds a tool of the request by name.
-func (s *scene) offered(name string) *braid.ToolSpec {
+func (s *scene) offered(name string) *model.ToolSpec {
 	for i := range s.req.Tools {
 		if s.req.Tools[i].Name == name {
 			return &s.req.Tools[i]

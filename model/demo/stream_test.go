@@ -14,13 +14,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
-func request(messages ...event.Message) *braid.ModelRequest {
-	return &braid.ModelRequest{Run: "run", Cycle: 1, Attempt: 1, Messages: messages}
+func request(messages ...event.Message) *model.Request {
+	return &model.Request{Run: "run", Cycle: 1, Attempt: 1, Messages: messages}
 }
 
 func say(texts ...string) []demo.Piece {
@@ -35,7 +35,7 @@ func always(pieces ...demo.Piece) demo.Script {
 	return demo.Script{Rules: []demo.Rule{{When: demo.When{Round: demo.AnyRound}, Reply: pieces}}}
 }
 
-func chunks(ctx context.Context, m braid.Model, req *braid.ModelRequest) (out []braid.Chunk, err error) {
+func chunks(ctx context.Context, m model.Model, req *model.Request) (out []model.Chunk, err error) {
 	for c, e := range m.Stream(ctx, req) {
 		if e != nil {
 			return out, e
@@ -53,8 +53,8 @@ func TestStreamComesInSmallWholePieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kinds []braid.ChunkKind
-	said := map[braid.ChunkKind]string{}
+	var kinds []model.ChunkKind
+	said := map[model.ChunkKind]string{}
 	for _, c := range got {
 		if len(kinds) == 0 || kinds[len(kinds)-1] != c.Kind {
 			kinds = append(kinds, c.Kind)
@@ -64,11 +64,11 @@ func TestStreamComesInSmallWholePieces(t *testing.T) {
 			t.Errorf("piece %q is no whole text, or long", c.Text)
 		}
 	}
-	want := []braid.ChunkKind{braid.ChunkThinking, braid.ChunkText, braid.ChunkCall, braid.ChunkCallInput, braid.ChunkUsage, braid.ChunkStop}
+	want := []model.ChunkKind{model.ChunkThinking, model.ChunkText, model.ChunkCall, model.ChunkCallInput, model.ChunkUsage, model.ChunkStop}
 	if d := cmp.Diff(want, kinds); d != "" {
 		t.Errorf("order of pieces -want +got:\n%s", d)
 	}
-	if said[braid.ChunkText] != text || said[braid.ChunkThinking] != "Hm. 考え中です。" || said[braid.ChunkCallInput] != `{"a":3,"b":"x長い文字列です"}` {
+	if said[model.ChunkText] != text || said[model.ChunkThinking] != "Hm. 考え中です。" || said[model.ChunkCallInput] != `{"a":3,"b":"x長い文字列です"}` {
 		t.Errorf("said %q", said)
 	}
 	if len(got) < 20 {
@@ -88,7 +88,7 @@ func TestCharactersSetsTheSizeOfPieces(t *testing.T) {
 	}
 	var pieces []string
 	for _, c := range got {
-		if c.Kind == braid.ChunkText {
+		if c.Kind == model.ChunkText {
 			pieces = append(pieces, c.Text)
 		}
 	}
@@ -103,7 +103,7 @@ func TestSeed2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := load(t, "seed2", demo.Realtime(1))
 		req := request(user("3と5を足して"))
-		req.Tools = []braid.ToolSpec{spec("add", twoNumbers)}
+		req.Tools = []model.ToolSpec{spec("add", twoNumbers)}
 		type measured struct {
 			Message      event.Message
 			Usage        event.Usage
@@ -146,14 +146,14 @@ func TestSeed2(t *testing.T) {
 
 // timer tells when the first piece comes.
 type timer struct {
-	braid.Model
+	model.Model
 	first func()
 }
 
-func (m timer) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m timer) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		begun := false
-		m.Model.Stream(ctx, req)(func(c braid.Chunk, err error) bool {
+		m.Model.Stream(ctx, req)(func(c model.Chunk, err error) bool {
 			if !begun {
 				begun = true
 				m.first()
@@ -198,7 +198,7 @@ func TestTiming(t *testing.T) {
 					if n == 0 {
 						first = time.Since(start)
 					}
-					if c.Kind != braid.ChunkUsage {
+					if c.Kind != model.ChunkUsage {
 						n++
 					}
 				}
@@ -324,7 +324,7 @@ func TestTheSameRequestGetsTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	m := load(t, "assistant")
 	req := request(user("12 * 7 and the time"))
-	req.Tools = []braid.ToolSpec{spec("calculator", `{}`)}
+	req.Tools = []model.ToolSpec{spec("calculator", `{}`)}
 	want, err := chunks(t.Context(), m, req)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +384,7 @@ func TestUsageIsEstimatedWhereTheScriptSaysNone(t *testing.T) {
 	}
 	big := request(user(strings.Repeat("日本", 100)))
 	big.Instructions = strings.Repeat("word", 100)
-	big.Tools = []braid.ToolSpec{spec("t", strings.Repeat(" ", 400))}
+	big.Tools = []model.ToolSpec{spec("t", strings.Repeat(" ", 400))}
 	_, b, _ := whole(t, m, big)
 	if b.Input < 380 || b.Input > 440 {
 		t.Errorf("200 characters, 100 words and a schema of 400 bytes are %d tokens", b.Input)
@@ -394,8 +394,8 @@ func TestUsageIsEstimatedWhereTheScriptSaysNone(t *testing.T) {
 	for range 500 {
 		long.Messages = append(long.Messages, user("four byte words here"), event.Message{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "yes"}}})
 	}
-	_, half, _ := whole(t, m, &braid.ModelRequest{Messages: long.Messages[:501]})
-	_, all, _ := whole(t, m, &braid.ModelRequest{Messages: long.Messages})
+	_, half, _ := whole(t, m, &model.Request{Messages: long.Messages[:501]})
+	_, all, _ := whole(t, m, &model.Request{Messages: long.Messages})
 	if ratio := float64(all.Input) / float64(half.Input); ratio < 1.8 || ratio > 2.2 {
 		t.Errorf("twice the conversation costs %.2f times as much", ratio)
 	}
@@ -404,7 +404,7 @@ func TestUsageIsEstimatedWhereTheScriptSaysNone(t *testing.T) {
 func TestTheRequestIsNeverChanged(t *testing.T) {
 	t.Parallel()
 	req := request(user("12 * 7"))
-	req.Tools = []braid.ToolSpec{spec("calculator", `{"type":"object"}`)}
+	req.Tools = []model.ToolSpec{spec("calculator", `{"type":"object"}`)}
 	before, err := json.Marshal(req.Tools)
 	if err != nil {
 		t.Fatal(err)
@@ -424,7 +424,7 @@ func TestTheRequestIsNeverChanged(t *testing.T) {
 func TestNilAndEmptyRequests(t *testing.T) {
 	t.Parallel()
 	m := load(t, "assistant")
-	for _, req := range []*braid.ModelRequest{nil, {}, request(event.Message{}), request(event.Message{Role: event.RoleUser, Content: []event.Block{nil}})} {
+	for _, req := range []*model.Request{nil, {}, request(event.Message{}), request(event.Message{Role: event.RoleUser, Content: []event.Block{nil}})} {
 		if _, _, _, err := collect(t.Context(), m, req); err != nil {
 			t.Error(err)
 		}

@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -68,7 +68,7 @@ func BenchmarkDelta(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
 			s := stream{in: strings.NewReader(body), end: func() {}}
-			s.yield = func(braid.Chunk, error) bool { return true }
+			s.yield = func(model.Chunk, error) bool { return true }
 			if err := s.run(); err != nil {
 				b.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func long() []event.Message {
 	return messages
 }
 
-var add = []braid.ToolSpec{{Name: "add", Description: "Adds.", Schema: []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
+var add = []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
 
 // typed is the same conversation in the SDK's types.
 func typed(messages []event.Message) []*genai.Content {
@@ -151,8 +151,8 @@ func typed(messages []event.Message) []*genai.Content {
 // its own types, which were made before. The last one also sends it, to memory.
 func BenchmarkRequest(b *testing.B) {
 	messages := long()
-	req := func(n int) *braid.ModelRequest {
-		return &braid.ModelRequest{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
+	req := func(n int) *model.Request {
+		return &model.Request{Instructions: "Be brief.", Tools: add, Messages: messages[:n]}
 	}
 	fresh := func() *Model { return &Model{name: Default, generation: levels} }
 	b.Run("afresh", func(b *testing.B) {
@@ -207,7 +207,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		for range 30 {
 			one := m()
 			begun := time.Now()
-			if _, _, err := one.body(&braid.ModelRequest{Tools: add, Messages: messages}); err != nil {
+			if _, _, err := one.body(&model.Request{Tools: add, Messages: messages}); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(begun))
@@ -218,7 +218,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 	afresh := best(func() *Model { return &Model{name: Default, generation: levels} })
 	warm := best(func() *Model {
 		// All but the last turn was sent before.
-		if _, _, err := kept.body(&braid.ModelRequest{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+		if _, _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
 			t.Fatal(err)
 		}
 		return kept
@@ -237,7 +237,7 @@ func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // AllocsPerRun cou
 		body := deltas(n)
 		return testing.AllocsPerRun(10, func() {
 			s := stream{in: strings.NewReader(body), end: func() {}}
-			s.yield = func(braid.Chunk, error) bool { return true }
+			s.yield = func(model.Chunk, error) bool { return true }
 			if err := s.run(); err != nil {
 				t.Error(err)
 			}

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // encoder writes messages as the API takes them. It never fails: what the API
@@ -20,7 +20,7 @@ import (
 // goes on here. Whether the newest input can be sent is asked before, of
 // [unsupported].
 type encoder struct {
-	head encoded.Head[[]byte]
+	head reqcache.Head[[]byte]
 
 	// sees is set for models that see images in results, signs for those that
 	// refuse calls without a signature.
@@ -37,7 +37,7 @@ type encoder struct {
 
 // callIDs are the ids and names of calls: a result says both.
 type callIDs struct {
-	wirename.IDs
+	toolname.IDs
 
 	// names maps the ids of the last answer's calls to the tools' names on the wire.
 	names map[string]string
@@ -46,21 +46,21 @@ type callIDs struct {
 	bare bool
 }
 
-// Mark implements [encoded.Encoder].
-func (e *encoder) Mark() encoded.Mark {
-	return encoded.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.parts}
+// Mark implements [reqcache.Encoder].
+func (e *encoder) Mark() reqcache.Mark {
+	return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.parts}
 }
 
-// Cut implements [encoded.Encoder].
-func (e *encoder) Cut(to encoded.Mark) {
+// Cut implements [reqcache.Encoder].
+func (e *encoder) Cut(to reqcache.Mark) {
 	e.dst = e.dst[:to.End]
 	e.ids.Cut(to.IDs)
 }
 
-// Size implements [encoded.Encoder].
+// Size implements [reqcache.Encoder].
 func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) }
 
-// Encode implements [encoded.Encoder]: it writes a message and a comma.
+// Encode implements [reqcache.Encoder]: it writes a message and a comma.
 func (e *encoder) Encode(m *event.Message) {
 	e.parts, e.signed, e.aside = 0, false, e.aside[:0]
 	if m.Role == event.RoleAssistant {
@@ -185,7 +185,7 @@ var imageKinds = []string{"image/png", "image/jpeg", "image/webp", "image/heic",
 // fetched reports whether the API can get a file from an address: from the web, or
 // from Google's own storage.
 func fetched(address string) bool {
-	return mediatype.Web(address) || mediatype.Scheme(address) == "gs"
+	return media.Web(address) || media.Scheme(address) == "gs"
 }
 
 // imageTaken reports whether the API reads the image, which is in its normal form.
@@ -198,7 +198,7 @@ func imageTaken(b *event.Image) bool {
 }
 
 func (e *encoder) image(b *event.Image) {
-	b = mediatype.Image(b)
+	b = media.Image(b)
 	switch {
 	case !imageTaken(b):
 		e.text("[an image that cannot be shown]")
@@ -229,7 +229,7 @@ func documentKind(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
-	b = mediatype.Document(b)
+	b = media.Document(b)
 	switch documentKind(b) {
 	case "text":
 		text := b.Text
@@ -251,8 +251,8 @@ func (e *encoder) document(b *event.Document) {
 
 // media writes sound and film: by address, or as data that stands in the address.
 func (e *encoder) media(b *event.Media) {
-	b = mediatype.Media(b)
-	_, data, ok := mediatype.Data(b.URL)
+	b = media.Media(b)
+	_, data, ok := media.Data(b.URL)
 	switch {
 	case !mediaTaken(b):
 		e.text(strings.TrimSpace("[" + b.Media + " that cannot be heard or seen]"))
@@ -267,7 +267,7 @@ func (e *encoder) media(b *event.Media) {
 // docs/video-understanding), which is in its normal form.
 func mediaTaken(b *event.Media) bool {
 	known := strings.HasPrefix(b.MIME, "audio/") || strings.HasPrefix(b.MIME, "video/")
-	if _, data, ok := mediatype.Data(b.URL); ok {
+	if _, data, ok := media.Data(b.URL); ok {
 		return known && len(data) > 0
 	}
 	return fetched(b.URL) && (known || b.MIME == "")
@@ -281,7 +281,7 @@ const placeholder = "skip_thought_signature_validator"
 // that nobody could read, are put into one. Of the calls of an answer the first
 // one has the signature.
 func (e *encoder) call(b *event.ToolCall) {
-	id, name := e.ids.Give(b.ID, wirename.IDRule{Max: 64, Visible: true}), toolNames.Wire(b.Name)
+	id, name := e.ids.Give(b.ID, toolname.IDRule{Max: 64, Visible: true}), toolNames.Wire(b.Name)
 	if e.ids.names == nil {
 		e.ids.names = make(map[string]string)
 	}
@@ -428,13 +428,13 @@ func inWords(b event.Block) (string, bool) {
 func inResult(b event.Block) (kind string, data []byte) {
 	switch b := b.(type) {
 	case *event.Image:
-		b = mediatype.Image(b)
+		b = media.Image(b)
 		switch b.MIME {
 		case "image/png", "image/jpeg", "image/webp":
 			return b.MIME, b.Data
 		}
 	case *event.Document:
-		if b = mediatype.Document(b); documentKind(b) == "pdf" {
+		if b = media.Document(b); documentKind(b) == "pdf" {
 			return b.MIME, b.Data
 		}
 	}
@@ -512,7 +512,7 @@ func unsupported(messages []event.Message) error {
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			switch n := mediatype.Image(b); {
+			switch n := media.Image(b); {
 			case len(n.Data) == 0 && n.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
 			case len(n.Data) == 0 && !fetched(n.URL):
@@ -522,11 +522,11 @@ func unsupported(messages []event.Message) error {
 				return notSent(event.ErrUnsupported, "Gemini does not read images of the kind %q.", "send PNG, JPEG, WebP, HEIC or HEIF", n.MIME)
 			}
 		case *event.Document:
-			if n := mediatype.Document(b); documentKind(n) == "" {
+			if n := media.Document(b); documentKind(n) == "" {
 				return notSent(event.ErrUnsupported, "Gemini does not read documents of the kind %q.", "send PDF or text", n.MIME)
 			}
 		case *event.Media:
-			if !mediaTaken(mediatype.Media(b)) {
+			if !mediaTaken(media.Media(b)) {
 				return notSent(event.ErrUnsupported, "Gemini cannot take this %s.",
 					"give sound or film, by an address of the web or as a data address", b.Media)
 			}

@@ -5,21 +5,21 @@ import (
 	"context"
 	"iter"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/cassette"
 )
 
 // taped says what the model says, from a recording of it: the contract holds for a
 // replay as it does for the model.
-type taped struct{ braid.Model }
+type taped struct{ model.Model }
 
-func (m taped) Unwrap() braid.Model { return m.Model }
+func (m taped) Unwrap() model.Model { return m.Model }
 
 // Cancellable is true of it as of the model: both the recording and the replay end with ctx.
-func (m taped) Cancellable() braid.Model { return m }
+func (m taped) Cancellable() model.Model { return m }
 
-func (m taped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (m taped) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		var tape bytes.Buffer
 		rec := cassette.Record(m.Model, &tape)
 		for _, err := range rec.Stream(ctx, req) {
@@ -28,12 +28,12 @@ func (m taped) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[br
 			}
 		}
 		if err := rec.Err(); err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		player, err := cassette.Replay(&tape)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		player.Stream(ctx, req)(yield)

@@ -5,12 +5,13 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/gemini"
 	"github.com/braidrun/braid/model/gemini/geminitest"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/test/wires"
 )
 
 // open makes a model that asks a server with these answers.
@@ -68,13 +69,13 @@ func TestContract(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Name: name, Unlisted: tc.taped, Own: "gemini.", Signature: func(given string) string { return "gemini." + given },
+				Name: name, Loop: wires.Loop, Unlisted: tc.taped, Own: "gemini.", Signature: func(given string) string { return "gemini." + given },
 				Without: append(tc.without, without...),
 				Stops: []event.StopReason{
 					event.StopEndTurn, event.StopToolUse, event.StopMaxTokens, event.StopContentFiltered, event.StopGuardrail,
 				},
 				Prompt: prompt, Table: "../../docs/guide/models.md",
-				Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+				Open: func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 					tb.Helper()
 					list := make([]geminitest.Answer, len(answers))
 					for i := range answers {

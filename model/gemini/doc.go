@@ -13,7 +13,7 @@
 // stream is taken out before the SDK reads it. The tests hold both against the
 // SDK's own types.
 //
-// The SDK never repeats a call ([braid.Model] forbids it): the loop does, where it
+// The SDK never repeats a call ([model.Model] forbids it): the loop does, where it
 // is counted and seen. It looks at the environment when a model is made, and
 // nothing of that counts: everything that it would take from there is given.
 //

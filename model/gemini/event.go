@@ -10,9 +10,9 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // decoder makes chunks of the events of an answer (api/generate-content). Each
@@ -22,7 +22,7 @@ import (
 type decoder struct {
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
-	yield func(braid.Chunk, error) bool
+	yield func(model.Chunk, error) bool
 	// serial leaves out the calls behind the first: the API cannot be told to.
 	serial bool
 	// left is set when nobody reads on.
@@ -34,7 +34,7 @@ type decoder struct {
 	// Each part is a block, but texts and thoughts that follow each other are one:
 	// open is the kind of the last one, which goes on unless it is signed.
 	blocks int
-	open   braid.ChunkKind
+	open   model.ChunkKind
 	sealed bool
 
 	calls     int
@@ -61,7 +61,7 @@ type answerEvent struct {
 
 // part is one part of the content.
 type part struct {
-	kind braid.ChunkKind
+	kind model.ChunkKind
 	text []byte
 	// signature belongs to the part, whatever it is.
 	signature []byte
@@ -77,7 +77,7 @@ const firstCitation = 1 << 20
 var errUnreadable = errors.New("an event of the answer cannot be read")
 
 // send hands a chunk over.
-func (d *decoder) send(c braid.Chunk) {
+func (d *decoder) send(c model.Chunk) {
 	if !d.left && !d.yield(c, nil) {
 		d.left = true
 	}
@@ -171,10 +171,10 @@ func (d *decoder) part() bool {
 	for o := r.Object(); o.Next(); {
 		switch string(o.Key) {
 		case "text":
-			p.kind, p.text = braid.ChunkText, r.Bytes()
+			p.kind, p.text = model.ChunkText, r.Bytes()
 			members++
 		case "functionCall":
-			p.kind = braid.ChunkCall
+			p.kind = model.ChunkCall
 			members++
 			for c := r.Object(); c.Next(); {
 				switch string(c.Key) {
@@ -199,11 +199,11 @@ func (d *decoder) part() bool {
 			return false
 		}
 	}
-	if r.Err() != nil || members != 1 || (thought && p.kind != braid.ChunkText) {
+	if r.Err() != nil || members != 1 || (thought && p.kind != model.ChunkText) {
 		return false
 	}
 	if thought {
-		p.kind = braid.ChunkThinking
+		p.kind = model.ChunkThinking
 	}
 	d.e.parts = append(d.e.parts, p)
 	return true
@@ -369,7 +369,7 @@ func readPart(raw json.RawMessage) (part, error) {
 	p := part{signature: []byte(w.Signature)}
 	switch {
 	case w.Call != nil:
-		p.kind, p.id, p.text = braid.ChunkCall, []byte(w.Call.ID), []byte(w.Call.Name)
+		p.kind, p.id, p.text = model.ChunkCall, []byte(w.Call.ID), []byte(w.Call.Name)
 		if string(w.Call.Args) == "null" {
 			break
 		}
@@ -378,21 +378,21 @@ func readPart(raw json.RawMessage) (part, error) {
 			p.args = w.Call.Args // whoever runs the call will say what is wrong with it
 		}
 	case w.Text != nil && w.Thought:
-		p.kind, p.text = braid.ChunkThinking, []byte(*w.Text)
+		p.kind, p.text = model.ChunkThinking, []byte(*w.Text)
 	case w.Text != nil:
-		p.kind, p.text = braid.ChunkText, []byte(*w.Text)
+		p.kind, p.text = model.ChunkText, []byte(*w.Text)
 	case w.Code != nil:
-		p.kind, p.block = braid.ChunkBlock, &event.Code{Language: strings.ToLower(w.Code.Language), Code: w.Code.Code}
+		p.kind, p.block = model.ChunkBlock, &event.Code{Language: strings.ToLower(w.Code.Language), Code: w.Code.Code}
 	case w.Result != nil:
-		p.kind, p.block = braid.ChunkBlock, &event.CodeResult{Outcome: outcome(w.Result.Outcome), Output: w.Result.Output}
+		p.kind, p.block = model.ChunkBlock, &event.CodeResult{Outcome: outcome(w.Result.Outcome), Output: w.Result.Output}
 	case w.Inline != nil && strings.HasPrefix(w.Inline.MIME, "image/"):
 		data, err := base64.StdEncoding.DecodeString(w.Inline.Data)
 		if err != nil {
 			return part{}, err
 		}
-		p.kind, p.block = braid.ChunkBlock, &event.Image{MIME: w.Inline.MIME, Data: data}
+		p.kind, p.block = model.ChunkBlock, &event.Image{MIME: w.Inline.MIME, Data: data}
 	default:
-		p.kind, p.block = braid.ChunkBlock, keep(raw)
+		p.kind, p.block = model.ChunkBlock, keep(raw)
 	}
 	return p, nil
 }
@@ -468,7 +468,7 @@ func (d *decoder) take(e *answerEvent) {
 	if string(e.id) != d.id || string(e.model) != d.model {
 		if d.id == "" && d.model == "" {
 			d.id, d.model = string(e.id), string(e.model)
-			d.send(braid.Chunk{Kind: braid.ChunkResponse, ID: d.id, Text: d.model})
+			d.send(model.Chunk{Kind: model.ChunkResponse, ID: d.id, Text: d.model})
 		}
 	}
 	for i := range e.parts {
@@ -480,7 +480,7 @@ func (d *decoder) take(e *answerEvent) {
 			continue
 		}
 		d.citations = append(d.citations, c)
-		d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: firstCitation + len(d.citations), Block: &c})
+		d.send(model.Chunk{Kind: model.ChunkBlock, Index: firstCitation + len(d.citations), Block: &c})
 	}
 	if e.counted {
 		d.usage, d.counted = e.usage, true
@@ -495,9 +495,9 @@ func (d *decoder) take(e *answerEvent) {
 
 func (d *decoder) takePart(p *part) {
 	switch p.kind {
-	case braid.ChunkText, braid.ChunkThinking:
+	case model.ChunkText, model.ChunkThinking:
 		d.piece(p)
-	case braid.ChunkCall:
+	case model.ChunkCall:
 		d.open = 0
 		if d.serial && d.calls > 0 {
 			return
@@ -509,15 +509,15 @@ func (d *decoder) takePart(p *part) {
 		index := d.blocks
 		d.blocks++
 		d.calls++
-		d.send(braid.Chunk{Kind: braid.ChunkCall, Index: index, ID: string(p.id), Text: name})
+		d.send(model.Chunk{Kind: model.ChunkCall, Index: index, ID: string(p.id), Text: name})
 		if len(p.args) > 2 { // more than {}
-			d.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: index, Text: string(p.args)})
+			d.send(model.Chunk{Kind: model.ChunkCallInput, Index: index, Text: string(p.args)})
 		}
 		d.signed(index, p)
 	default:
 		if p.block != nil {
 			d.open = 0
-			d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: d.blocks, Block: p.block})
+			d.send(model.Chunk{Kind: model.ChunkBlock, Index: d.blocks, Block: p.block})
 			d.blocks++
 		}
 	}
@@ -530,10 +530,10 @@ func (d *decoder) piece(p *part) {
 		return
 	}
 	if d.open != p.kind || d.sealed {
-		if len(p.text) == 0 && p.kind == braid.ChunkText {
+		if len(p.text) == 0 && p.kind == model.ChunkText {
 			// Nobody keeps an empty text, but one that is whole.
 			d.open = 0
-			d.send(braid.Chunk{Kind: braid.ChunkBlock, Index: d.blocks, Block: &event.Text{Signature: own + string(p.signature)}})
+			d.send(model.Chunk{Kind: model.ChunkBlock, Index: d.blocks, Block: &event.Text{Signature: own + string(p.signature)}})
 			d.blocks++
 			return
 		}
@@ -542,7 +542,7 @@ func (d *decoder) piece(p *part) {
 	}
 	index := d.blocks - 1
 	if len(p.text) > 0 {
-		d.send(braid.Chunk{Kind: p.kind, Index: index, Text: string(p.text)})
+		d.send(model.Chunk{Kind: p.kind, Index: index, Text: string(p.text)})
 	}
 	d.signed(index, p)
 }
@@ -551,7 +551,7 @@ func (d *decoder) piece(p *part) {
 func (d *decoder) signed(index int, p *part) {
 	if len(p.signature) > 0 {
 		d.sealed = true
-		d.send(braid.Chunk{Kind: braid.ChunkSignature, Index: index, Text: own + string(p.signature)})
+		d.send(model.Chunk{Kind: model.ChunkSignature, Index: index, Text: own + string(p.signature)})
 	}
 }
 
@@ -570,10 +570,10 @@ func (d *decoder) malformed() bool {
 func (d *decoder) finish(whole bool) {
 	if d.counted {
 		sent := d.usage
-		d.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &sent})
+		d.send(model.Chunk{Kind: model.ChunkUsage, Usage: &sent})
 	}
 	if whole {
-		d.send(braid.Chunk{Kind: braid.ChunkStop, Stop: d.stop()})
+		d.send(model.Chunk{Kind: model.ChunkStop, Stop: d.stop()})
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 )
 
@@ -165,10 +165,10 @@ func TestOneCallAtATime(t *testing.T) {
 	const body = `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"MQ=="},` +
 		`{"functionCall":{"name":"g"}}]}}]}` + "\n\n" + `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"h"}}]},"finishReason":"STOP"}]}` + "\n\n"
 	for serial, want := range map[bool]int{false: 3, true: 1} {
-		var chunks []braid.Chunk
+		var chunks []model.Chunk
 		s := stream{in: strings.NewReader(body), end: func() {}}
 		s.serial = serial
-		s.yield = func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+		s.yield = func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }
 		err := s.run()
 		got := modeltest.Put(chunks, err)
 		calls := event.CallsOf(got.Content)
@@ -226,14 +226,14 @@ func FuzzEvent(f *testing.F) {
 	f.Add(`{"candidates":[{"content":{"role":"model"},"finishReason":"STOP","safetyRatings":[{}]}],"createTime":"x"}`)
 	f.Add(`{"candidates":[{"index":1,"content":{"parts":[{"text":"a","thought":true}]}}]}`)
 	f.Fuzz(func(t *testing.T, data string) {
-		var short, long []braid.Chunk
-		a := decoder{yield: func(c braid.Chunk, _ error) bool { short = append(short, c); return true }}
+		var short, long []model.Chunk
+		a := decoder{yield: func(c model.Chunk, _ error) bool { short = append(short, c); return true }}
 		if !a.quick([]byte(data)) || otherCase(data) {
 			return
 		}
 		a.take(&a.e)
 		a.finish(a.ended())
-		b := decoder{yield: func(c braid.Chunk, _ error) bool { long = append(long, c); return true }}
+		b := decoder{yield: func(c model.Chunk, _ error) bool { long = append(long, c); return true }}
 		if err := b.whole([]byte(data)); err != nil {
 			t.Fatalf("the long way says %v", err)
 		}
@@ -241,7 +241,7 @@ func FuzzEvent(f *testing.F) {
 		b.finish(b.ended())
 		for i := range min(len(short), len(long)) {
 			// White space between the parts of arguments means nothing.
-			if short[i].Kind == braid.ChunkCallInput && long[i].Kind == braid.ChunkCallInput {
+			if short[i].Kind == model.ChunkCallInput && long[i].Kind == model.ChunkCallInput {
 				short[i].Text, long[i].Text = compact(t, short[i].Text), compact(t, long[i].Text)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/gemini"
 	"github.com/braidrun/braid/model/gemini/geminitest"
 	"github.com/braidrun/braid/secret"
@@ -20,13 +21,13 @@ type numbers struct {
 // key comes from the environment and the address is left out.
 func Example() {
 	server := geminitest.Start(
-		geminitest.Stream([]braid.Chunk{
-			{Kind: braid.ChunkText, Text: "I add 3 and 5."},
-			{Kind: braid.ChunkCall, Index: 1, ID: "8hd01vsf", Text: "add"},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a": 3,"b": 5}`},
-			{Kind: braid.ChunkSignature, Index: 1, Text: "c2lnbmF0dXJl"},
+		geminitest.Stream([]model.Chunk{
+			{Kind: model.ChunkText, Text: "I add 3 and 5."},
+			{Kind: model.ChunkCall, Index: 1, ID: "8hd01vsf", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `{"a": 3,"b": 5}`},
+			{Kind: model.ChunkSignature, Index: 1, Text: "c2lnbmF0dXJl"},
 		}, "STOP", event.Usage{Input: 40, Output: 20, Reasoning: 12}),
-		geminitest.Stream([]braid.Chunk{{Kind: braid.ChunkText, Text: "3 + 5 = 8."}}, "STOP", event.Usage{Input: 8, Output: 9, CacheRead: 1200}),
+		geminitest.Stream([]model.Chunk{{Kind: model.ChunkText, Text: "3 + 5 = 8."}}, "STOP", event.Usage{Input: 8, Output: 9, CacheRead: 1200}),
 	)
 	defer server.Close()
 

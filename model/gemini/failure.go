@@ -12,8 +12,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/stall"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // apiError is what the API said, for operators.
@@ -37,12 +37,12 @@ func (e *apiError) Error() string {
 }
 
 // failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *stall.Guard, x *exchange, err error) error {
+func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return upstream.Ended(op, g.Outer())
+		return provider.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -110,9 +110,9 @@ func (m *Model) refusal(said *genai.APIError, header http.Header) error {
 	a := unwrapped(said)
 	after := retryAfter(said, header, time.Now())
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: after, Err: a}
-	text := upstream.Line(a.message, m.key)
+	text := provider.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, text), hint
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, text), hint
 		return e
 	}
 	is := func(status int, kind string) bool { return a.kind == kind || a.status == status }
@@ -202,14 +202,14 @@ func retryAfter(said *genai.APIError, header http.Header, now time.Time) time.Du
 		}
 		if s, ok := d["retryDelay"].(string); ok {
 			if delay, err := time.ParseDuration(s); err == nil {
-				return upstream.Wait(delay.Seconds())
+				return provider.Wait(delay.Seconds())
 			}
 		}
 	}
-	return upstream.RetryAfter(header, now)
+	return provider.RetryAfter(header, now)
 }
 
 // notSent is the error of a request that the API would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return upstream.NotSent(op, kind, message, hint, args...)
+	return provider.NotSent(op, kind, message, hint, args...)
 }

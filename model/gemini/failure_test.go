@@ -15,8 +15,8 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/gemini"
 	"github.com/braidrun/braid/model/gemini/geminitest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -25,8 +25,8 @@ import (
 
 const flash = "gemini-3.6-flash"
 
-func hello() *braid.ModelRequest {
-	return &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
+func hello() *model.Request {
+	return &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
 }
 
 func failed(t *testing.T, r modeltest.Read) *event.Error {
@@ -407,7 +407,7 @@ func TestStall(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			var chunks []braid.Chunk
+			var chunks []model.Chunk
 			var failure error
 			for c, err := range m.Stream(t.Context(), hello()) {
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/gemini"
 	"github.com/braidrun/braid/model/gemini/geminitest"
 	"github.com/braidrun/braid/model/modeltest"
@@ -37,7 +38,7 @@ func TestTheLoopRepeats(t *testing.T) {
 		"a call that cannot be written, twice": {
 			[]geminitest.Answer{
 				{Body: geminitest.End("MALFORMED_FUNCTION_CALL", event.Usage{})},
-				{Body: geminitest.Begun([]braid.Chunk{{Kind: braid.ChunkText, Text: "I"}}, event.Usage{}) + geminitest.End("MALFORMED_FUNCTION_CALL", event.Usage{})},
+				{Body: geminitest.Begun([]model.Chunk{{Kind: model.ChunkText, Text: "I"}}, event.Usage{}) + geminitest.End("MALFORMED_FUNCTION_CALL", event.Usage{})},
 				whole,
 			}, 2, event.ErrModel,
 		},
@@ -69,18 +70,18 @@ func TestTheLoopRepeats(t *testing.T) {
 func TestARunOfManyTools(t *testing.T) {
 	t.Parallel()
 	calling := func(sig string, ids ...string) geminitest.Answer {
-		chunks := []braid.Chunk{{Kind: braid.ChunkThinking, Text: "Hm."}}
+		chunks := []model.Chunk{{Kind: model.ChunkThinking, Text: "Hm."}}
 		for i, id := range ids {
-			chunks = append(chunks, braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: id, Text: []string{"look_up", "fail"}[i%2]},
-				braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
+			chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: id, Text: []string{"look_up", "fail"}[i%2]},
+				model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
 			if i == 0 {
-				chunks = append(chunks, braid.Chunk{Kind: braid.ChunkSignature, Index: 1, Text: sig})
+				chunks = append(chunks, model.Chunk{Kind: model.ChunkSignature, Index: 1, Text: sig})
 			}
 		}
 		return geminitest.Stream(chunks, "STOP", event.Usage{Input: 1, Output: 1})
 	}
-	signed := geminitest.Stream([]braid.Chunk{
-		{Kind: braid.ChunkText, Text: "Done."}, {Kind: braid.ChunkSignature, Text: "c2lnNA=="},
+	signed := geminitest.Stream([]model.Chunk{
+		{Kind: model.ChunkText, Text: "Done."}, {Kind: model.ChunkSignature, Text: "c2lnNA=="},
 	}, "STOP", event.Usage{Input: 1, Output: 1})
 	for _, name := range []string{flash, "gemini-2.5-pro"} {
 		m, server := open(t, name, nil, calling("c2lnMQ==", "", "", ""), calling("c2lnMg==", "x", "x"), calling("c2lnMw==", ""), signed, geminitest.Text("Bye."))
@@ -138,7 +139,7 @@ func TestAHistoryOfOthersGoesOn(t *testing.T) {
 func TestAnAnswerWithASchema(t *testing.T) {
 	t.Parallel()
 	m, server := open(t, flash, nil,
-		geminitest.Stream([]braid.Chunk{{Kind: braid.ChunkCall, Text: "add"}, {Kind: braid.ChunkSignature, Text: "c2ln"}}, "STOP", event.Usage{Input: 1, Output: 1}),
+		geminitest.Stream([]model.Chunk{{Kind: model.ChunkCall, Text: "add"}, {Kind: model.ChunkSignature, Text: "c2ln"}}, "STOP", event.Usage{Input: 1, Output: 1}),
 		geminitest.Text(`{"a": 3,`, ` "b": 4}`))
 	agent := braid.New("a", m, braid.AnswerSchema([]byte(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}`)),
 		braid.Func("add", "Adds.", func(context.Context, struct{}) (int, error) { return 3, nil }))

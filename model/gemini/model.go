@@ -12,22 +12,22 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/schemaform"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/secret"
 )
 
 const op = "model gemini"
 
-// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// Model is a [model.Model]. It keeps the encodings of the conversations that it
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept  encoded.Histories[encoder, *encoder]
-	forms schemaform.Forms
+	kept  reqcache.Histories[encoder, *encoder]
+	forms schema.Forms
 
 	name       string
 	generation int
@@ -46,7 +46,7 @@ type Model struct {
 	token             TokenSource
 }
 
-var _ braid.ModelChecker = (*Model)(nil)
+var _ model.Checker = (*Model)(nil)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
 
@@ -143,18 +143,18 @@ func vertexURL(location string) string {
 	}
 }
 
-// Cancellable implements [braid.CancellableModel].
-func (m *Model) Cancellable() braid.Model { return m }
+// Cancellable implements [model.Cancellable].
+func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [braid.Model]: the name is "gemini:" and the vendor's. Models
+// Info implements [model.Model]: the name is "gemini:" and the vendor's. Models
 // before Gemini 3 take a schema for their answer too, but not beside tools, so
 // they are told of it in words.
-func (m *Model) Info() braid.ModelInfo {
-	return braid.ModelInfo{Name: "gemini:" + m.name, ContextWindow: window(m.name), Output: m.generation >= levels}
+func (m *Model) Info() model.Info {
+	return model.Info{Name: "gemini:" + m.name, ContextWindow: window(m.name), Output: m.generation >= levels}
 }
 
-// Check implements [braid.ModelChecker].
-func (m *Model) Check(req *braid.ModelRequest) error {
+// Check implements [model.Checker].
+func (m *Model) Check(req *model.Request) error {
 	if req == nil {
 		return notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a request")
 	}
@@ -165,31 +165,31 @@ func (m *Model) Check(req *braid.ModelRequest) error {
 	return err
 }
 
-// Stream implements [braid.Model].
-func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		body, back, err := m.body(req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
-		g := stall.New(ctx, m.stall)
+		g := idle.New(ctx, m.stall)
 		defer g.End()
 		x := exchange{body: body, attempt: req.Attempt}
 		if err := m.post(g, &x); err != nil {
-			yield(braid.Chunk{}, m.failure(g, &x, err))
+			yield(model.Chunk{}, m.failure(g, &x, err))
 			return
 		}
 		defer x.answer.Body.Close()
 		s := stream{decoder: decoder{names: back, yield: yield, serial: req.ToolChoice.Serial}, in: g.Reading(x.answer.Body), end: g.Cancel}
 		if err := s.run(); err != nil && !s.left {
-			yield(braid.Chunk{}, m.failure(g, &x, err))
+			yield(model.Chunk{}, m.failure(g, &x, err))
 		}
 	}
 }
 
 // post sends a request and gives the answer, once it has begun to come, to x.
-func (m *Model) post(g *stall.Guard, x *exchange) error {
+func (m *Model) post(g *idle.Guard, x *exchange) error {
 	if err := g.Context().Err(); err != nil {
 		return err
 	}

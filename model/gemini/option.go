@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -22,7 +22,7 @@ func BaseURL(address string) Option {
 		if address == "" {
 			return nil
 		}
-		if !upstream.Address(address) {
+		if !provider.Address(address) {
 			return wrong("The base URL of the Gemini API is no address.", "write it as https://host, without a user, and without /v1beta")
 		}
 		m.base = address

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/recordings"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/secret"
 )
@@ -150,9 +150,9 @@ func byUs(t *testing.T, r modeltest.Read) said {
 
 // decode reads a stream without a network.
 func decode(in io.Reader) (modeltest.Read, error) {
-	var chunks []braid.Chunk
+	var chunks []model.Chunk
 	s := stream{in: in, end: func() {}}
-	s.yield = func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+	s.yield = func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }
 	err := s.run()
 	return modeltest.Put(chunks, err), err
 }
@@ -348,7 +348,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 			if !strings.HasPrefix(event.TextOf(whole.Content), event.TextOf(got.Content)) {
 				t.Fatalf("%s cut at %d: %q", x.File, n, event.TextOf(got.Content))
 			}
-			g := stall.New(t.Context(), 0)
+			g := idle.New(t.Context(), 0)
 			g.Reading(nil)
 			if e := m.failure(g, &exchange{}, err); !errors.Is(e, event.ErrStreamCut) {
 				t.Fatalf("%s cut at %d: %v", x.File, n, e)
@@ -432,7 +432,7 @@ func normal(v any) any {
 }
 
 // fromWire is a recorded request in our words.
-func fromWire(t *testing.T, body string) *braid.ModelRequest {
+func fromWire(t *testing.T, body string) *model.Request {
 	t.Helper()
 	var sent struct {
 		Contents []struct {
@@ -457,10 +457,10 @@ func fromWire(t *testing.T, body string) *braid.ModelRequest {
 	if err := json.Unmarshal([]byte(body), &sent); err != nil {
 		t.Fatal(err)
 	}
-	req := &braid.ModelRequest{}
+	req := &model.Request{}
 	req.Options.MaxTokens = sent.Config.Most
 	if len(sent.Config.Schema) > 0 {
-		req.Output = &braid.OutputSchema{Name: "answer", Schema: sent.Config.Schema}
+		req.Output = &model.OutputSchema{Name: "answer", Schema: sent.Config.Schema}
 	}
 	for _, p := range sent.System.Parts {
 		req.Instructions += p.Text
@@ -469,7 +469,7 @@ func fromWire(t *testing.T, body string) *braid.ModelRequest {
 		for _, f := range x.Functions {
 			lower := bytes.NewBuffer(nil)
 			lower.WriteString(strings.NewReplacer(`"STRING"`, `"string"`, `"OBJECT"`, `"object"`, `"INTEGER"`, `"integer"`).Replace(string(f.Parameters)))
-			req.Tools = append(req.Tools, braid.ToolSpec{Name: f.Name, Description: f.Description, Schema: lower.Bytes()})
+			req.Tools = append(req.Tools, model.ToolSpec{Name: f.Name, Description: f.Description, Schema: lower.Bytes()})
 		}
 	}
 	for _, c := range sent.Contents {

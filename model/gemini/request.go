@@ -6,17 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/schema"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // toolNames is what the API takes as the name of a function
 // (api/caching#FunctionDeclaration). It takes dots and colons too, which are left
 // to it: it puts a space of names in front of them.
-var toolNames = wirename.Rule{Max: 64, Hyphen: true, Letter: true}
+var toolNames = toolname.Rule{Max: 64, Hyphen: true, Letter: true}
 
 // body gives a request's body, and the names of tools that were changed in it.
 //
@@ -25,7 +25,7 @@ var toolNames = wirename.Rule{Max: 64, Hyphen: true, Letter: true}
 // call to call. So the body of the next request begins with the bytes of this
 // one, up to the end of its messages, and so does the prompt, of which the vendor
 // caches the beginning.
-func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error) {
+func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
@@ -52,7 +52,7 @@ func (m *Model) body(req *braid.ModelRequest) ([]byte, map[string]string, error)
 }
 
 // appendHead writes what stands before the messages.
-func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	b = append(b, '{')
 	if m.cached != "" {
 		b = strictjson.AppendString(append(b, `"cachedContent":`...), m.cached)
@@ -77,14 +77,14 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 
 // appendTool writes what the model is told about a tool, and a comma. A tool
 // without parameters has no schema at all.
-func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	form, problems := m.forms.Form(t.Schema, toolSchemas)
-	if p, ok := schemaform.Worst(problems, schemaform.Fatal); ok {
+	if p, ok := schema.Worst(problems, schema.Fatal); ok {
 		return nil, notSent(event.ErrInvalid, "Gemini cannot take the parameters of the tool %q: %s",
 			"change the tool's schema at "+place(p.At), t.Name, p.Text)
 	}
 	b = strictjson.AppendString(append(b, `{"name":`...), toolNames.Wire(t.Name))
-	description := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n\n" + schemaform.Words(problems))
+	description := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n\n" + schema.Words(problems))
 	if description != "" {
 		b = strictjson.AppendString(append(b, `,"description":`...), description)
 	}
@@ -103,7 +103,7 @@ func place(at string) string {
 }
 
 // tail is what stands behind the messages, with the bracket that closes them.
-func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) tail(req *model.Request) ([]byte, error) {
 	b := append(make([]byte, 0, 192), ']')
 	b, err := m.appendChoice(b, req)
 	if err != nil {
@@ -131,7 +131,7 @@ func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
 }
 
 // appendConfig writes the members of the generation config, each with a comma.
-func (m *Model) appendConfig(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendConfig(b []byte, req *model.Request) ([]byte, error) {
 	o := &req.Options
 	if o.MaxTokens > 0 {
 		b = strconv.AppendInt(append(b, `"maxOutputTokens":`...), int64(o.MaxTokens), 10)
@@ -175,7 +175,7 @@ func appendStops(b []byte, words []string) ([]byte, error) {
 }
 
 // appendOutput writes the schema of the answer (docs/structured-output).
-func (m *Model) appendOutput(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendOutput(b []byte, req *model.Request) ([]byte, error) {
 	if req.Output == nil {
 		return b, nil
 	}
@@ -183,14 +183,14 @@ func (m *Model) appendOutput(b []byte, req *braid.ModelRequest) ([]byte, error) 
 		return nil, notSent(event.ErrUnsupported, "This model takes no schema for its answer beside tools.",
 			"take Gemini 3 or later, or leave one of the two out")
 	}
-	form, problems := m.forms.Form(req.Output.Schema, schemaform.GeminiJSON)
-	if p, ok := schemaform.Worst(problems, schemaform.Fatal); ok {
+	form, problems := m.forms.Form(req.Output.Schema, schema.GeminiJSON)
+	if p, ok := schema.Worst(problems, schema.Fatal); ok {
 		return nil, notSent(event.ErrInvalid, "Gemini cannot take the schema of the answer: %s",
 			"change the schema at "+place(p.At), p.Text)
 	}
 	b = append(b, `"responseMimeType":"application/json",`...)
 	if len(form) > 0 {
-		words := strings.Replace(schemaform.Words(problems), "The input must", "The answer must", 1)
+		words := strings.Replace(schema.Words(problems), "The input must", "The answer must", 1)
 		b = append(described(append(b, `"responseJsonSchema":`...), form, words), ',')
 	}
 	return b, nil
@@ -263,20 +263,20 @@ func levelOf(budget int) string {
 
 // appendChoice writes what the model must do about tools (docs/function-calling).
 // That it should call one alone cannot be said: see [decoder].
-func (m *Model) appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools) == 0 {
 		return b, nil
 	}
 	mode, only := "", ""
 	switch c.Mode {
-	case braid.ToolsFree:
-	case braid.ToolsAny:
+	case model.ToolsFree:
+	case model.ToolsAny:
 		mode = "ANY"
-	case braid.ToolsNone:
+	case model.ToolsNone:
 		mode = "NONE"
-	case braid.ToolsOne:
-		if !slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }) {
+	case model.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
 		mode, only = "ANY", toolNames.Wire(c.Tool)

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -32,67 +32,67 @@ func from(role event.Role, b ...event.Block) event.Message {
 	return event.Message{Role: role, Content: b}
 }
 
-func user(b ...event.Block) event.Message  { return from(event.RoleUser, b...) }
-func model(b ...event.Block) event.Message { return from(event.RoleAssistant, b...) }
-func text(s string) event.Block            { return &event.Text{Text: s} }
+func user(b ...event.Block) event.Message      { return from(event.RoleUser, b...) }
+func assistant(b ...event.Block) event.Message { return from(event.RoleAssistant, b...) }
+func text(s string) event.Block                { return &event.Text{Text: s} }
 
 // What stands around the messages, by model and options.
 func TestOptionsOnTheWire(t *testing.T) {
 	t.Parallel()
 	half, yes, no := 0.5, true, false
-	tools := []braid.ToolSpec{{Name: "f"}, {Name: "g h"}}
+	tools := []model.ToolSpec{{Name: "f"}, {Name: "g h"}}
 	const f = `{"name":"f","parametersJsonSchema":{"type":"object","properties":{}}}`
 	declared := `"tools":[{"functionDeclarations":[` + f + `,{"name":"` + toolNames.Wire("g h") + `","parametersJsonSchema":{"type":"object","properties":{}}}]}],`
-	output := &braid.OutputSchema{Name: "x", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"]}`)}
+	output := &model.OutputSchema{Name: "x", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"]}`)}
 	const schema = `"responseMimeType":"application/json","responseJsonSchema":{"type":"object","properties":{"a":{"type":["string","null"]}},"required":["a"]}`
 	for _, tc := range []struct {
 		m          *Model
-		req        braid.ModelRequest
+		req        model.Request
 		head, tail string
 	}{
-		{made(t, "gemini-3.6-flash"), braid.ModelRequest{}, ``, `}`},
-		{made(t, "gemini-3.6-flash"), braid.ModelRequest{Instructions: "Be \"brief\"."}, `"systemInstruction":{"parts":[{"text":"Be \"brief\"."}]},`, `}`},
-		{made(t, "gemini-3.6-flash"), braid.ModelRequest{Tools: tools}, declared, `}`},
+		{made(t, "gemini-3.6-flash"), model.Request{}, ``, `}`},
+		{made(t, "gemini-3.6-flash"), model.Request{Instructions: "Be \"brief\"."}, `"systemInstruction":{"parts":[{"text":"Be \"brief\"."}]},`, `}`},
+		{made(t, "gemini-3.6-flash"), model.Request{Tools: tools}, declared, `}`},
 		{
 			made(t, "gemini-3.6-flash"),
-			braid.ModelRequest{Options: braid.ModelOptions{MaxTokens: 9, Temperature: &half, StopWords: []string{"a", " ", "\""}, Thinking: 9}},
+			model.Request{Options: model.Options{MaxTokens: 9, Temperature: &half, StopWords: []string{"a", " ", "\""}, Thinking: 9}},
 			``, `,"generationConfig":{"maxOutputTokens":9,"temperature":0.5,"stopSequences":["a","\""],"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"LOW"}}}`,
 		},
-		{made(t, "gemini-3-pro-preview"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 2048}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"MEDIUM"}}}`},
-		{made(t, "gemini-flash-latest"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 99999}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"HIGH"}}}`},
-		{made(t, "gemini-3.6-flash", ThinkingLevel(genai.ThinkingLevelMinimal)), braid.ModelRequest{}, ``, `,"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`},
-		{made(t, "gemini-3.6-flash", ThinkingLevel(genai.ThinkingLevelMinimal), IncludeThoughts(no)), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 20000}}, ``, `,"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH"}}}`},
-		{made(t, "gemini-2.5-pro", IncludeThoughts(yes)), braid.ModelRequest{}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`},
-		{made(t, "gemini-2.5-pro"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 1}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":128}}}`},
-		{made(t, "gemini-2.5-flash-lite"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 1}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":512}}}`},
-		{made(t, "gemini-2.5-flash"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 30000}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":24576}}}`},
-		{made(t, "gemini-2.0-flash"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 30000}}, ``, `}`},
-		{made(t, "gemini-2.5-flash"), braid.ModelRequest{Output: output}, ``, `,"generationConfig":{` + schema + `}}`},
-		{made(t, "gemini-3.6-flash"), braid.ModelRequest{Output: output, Tools: tools}, declared, `,"generationConfig":{` + schema + `}}`},
+		{made(t, "gemini-3-pro-preview"), model.Request{Options: model.Options{Thinking: 2048}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"MEDIUM"}}}`},
+		{made(t, "gemini-flash-latest"), model.Request{Options: model.Options{Thinking: 99999}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"HIGH"}}}`},
+		{made(t, "gemini-3.6-flash", ThinkingLevel(genai.ThinkingLevelMinimal)), model.Request{}, ``, `,"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`},
+		{made(t, "gemini-3.6-flash", ThinkingLevel(genai.ThinkingLevelMinimal), IncludeThoughts(no)), model.Request{Options: model.Options{Thinking: 20000}}, ``, `,"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH"}}}`},
+		{made(t, "gemini-2.5-pro", IncludeThoughts(yes)), model.Request{}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`},
+		{made(t, "gemini-2.5-pro"), model.Request{Options: model.Options{Thinking: 1}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":128}}}`},
+		{made(t, "gemini-2.5-flash-lite"), model.Request{Options: model.Options{Thinking: 1}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":512}}}`},
+		{made(t, "gemini-2.5-flash"), model.Request{Options: model.Options{Thinking: 30000}}, ``, `,"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingBudget":24576}}}`},
+		{made(t, "gemini-2.0-flash"), model.Request{Options: model.Options{Thinking: 30000}}, ``, `}`},
+		{made(t, "gemini-2.5-flash"), model.Request{Output: output}, ``, `,"generationConfig":{` + schema + `}}`},
+		{made(t, "gemini-3.6-flash"), model.Request{Output: output, Tools: tools}, declared, `,"generationConfig":{` + schema + `}}`},
 		{
 			made(t, "gemini-3.6-flash"),
-			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}},
+			model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsAny}},
 			declared, `,"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`,
 		},
 		{
 			made(t, "gemini-3.6-flash"),
-			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "g h"}},
+			model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsOne, Tool: "g h"}},
 			declared, `,"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["` + toolNames.Wire("g h") + `"]}}}`,
 		},
 		{
 			made(t, "gemini-3.6-flash"),
-			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsNone, Serial: true}},
+			model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsNone, Serial: true}},
 			declared, `,"toolConfig":{"functionCallingConfig":{"mode":"NONE"}}}`,
 		},
-		{made(t, "gemini-3.6-flash"), braid.ModelRequest{ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}}, ``, `}`},
+		{made(t, "gemini-3.6-flash"), model.Request{ToolChoice: model.ToolChoice{Mode: model.ToolsAny}}, ``, `}`},
 		{
 			made(t, "gemini-3.6-flash", Safety(genai.SafetySetting{Category: genai.HarmCategoryHarassment, Threshold: genai.HarmBlockThresholdBlockOnlyHigh})),
-			braid.ModelRequest{Options: braid.ModelOptions{MaxTokens: 1}},
+			model.Request{Options: model.Options{MaxTokens: 1}},
 			``, `,"generationConfig":{"maxOutputTokens":1},"safetySettings":[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_ONLY_HIGH"}]}`,
 		},
 		{
 			made(t, "gemini-3.6-flash", CachedContent("cachedContents/abc")),
-			braid.ModelRequest{Instructions: "Be brief.", Tools: tools},
+			model.Request{Instructions: "Be brief.", Tools: tools},
 			`"cachedContent":"cachedContents/abc",`, `}`,
 		},
 	} {
@@ -112,9 +112,9 @@ func TestOptionsOnTheWire(t *testing.T) {
 func TestWhatSchemasCannotSay(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"type":"object","description":"A word.","properties":{"a":{"type":"string","pattern":"^[a-z]+$"}},"required":["a"]}`)
-	body, _, err := made(t, Default).body(&braid.ModelRequest{
-		Messages: []event.Message{user(text("q"))}, Tools: []braid.ToolSpec{{Name: "f", Description: "Does.", Schema: schema}},
-		Output: &braid.OutputSchema{Schema: schema},
+	body, _, err := made(t, Default).body(&model.Request{
+		Messages: []event.Message{user(text("q"))}, Tools: []model.ToolSpec{{Name: "f", Description: "Does.", Schema: schema}},
+		Output: &model.OutputSchema{Schema: schema},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -150,20 +150,20 @@ func TestWhatSchemasCannotSay(t *testing.T) {
 // What cannot be asked is told before anything is sent, also when an agent is made.
 func TestWhatCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	tools := []braid.ToolSpec{{Name: "f"}}
+	tools := []model.ToolSpec{{Name: "f"}}
 	cached := made(t, "gemini-3.6-flash", CachedContent("cachedContents/abc"))
 	for name, tc := range map[string]struct {
 		m    *Model
-		req  *braid.ModelRequest
+		req  *model.Request
 		want event.ErrorKind
 	}{
 		"nothing":                {made(t, Default), nil, event.ErrInvalid},
-		"too many words":         {made(t, Default), &braid.ModelRequest{Options: braid.ModelOptions{StopWords: strings.Split("123456", "")}}, event.ErrInvalid},
-		"a choice of a cache":    {cached, &braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}}, event.ErrUnsupported},
-		"no schema":              {made(t, Default), &braid.ModelRequest{Tools: []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}}, event.ErrInvalid},
-		"half a schema":          {made(t, Default), &braid.ModelRequest{Output: &braid.OutputSchema{Schema: json.RawMessage(`{"type":`)}}, event.ErrInvalid},
-		"a schema beside tools":  {made(t, "gemini-2.5-pro"), &braid.ModelRequest{Tools: tools, Output: &braid.OutputSchema{Schema: json.RawMessage(`{}`)}}, event.ErrUnsupported},
-		"a tool that is not one": {made(t, Default), &braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "g"}}, event.ErrInvalid},
+		"too many words":         {made(t, Default), &model.Request{Options: model.Options{StopWords: strings.Split("123456", "")}}, event.ErrInvalid},
+		"a choice of a cache":    {cached, &model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsAny}}, event.ErrUnsupported},
+		"no schema":              {made(t, Default), &model.Request{Tools: []model.ToolSpec{{Name: "f", Schema: json.RawMessage(`{"type":"string"}`)}}}, event.ErrInvalid},
+		"half a schema":          {made(t, Default), &model.Request{Output: &model.OutputSchema{Schema: json.RawMessage(`{"type":`)}}, event.ErrInvalid},
+		"a schema beside tools":  {made(t, "gemini-2.5-pro"), &model.Request{Tools: tools, Output: &model.OutputSchema{Schema: json.RawMessage(`{}`)}}, event.ErrUnsupported},
+		"a tool that is not one": {made(t, Default), &model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsOne, Tool: "g"}}, event.ErrInvalid},
 	} {
 		err := tc.m.Check(tc.req)
 		var e *event.Error
@@ -183,7 +183,7 @@ func TestWhatCannotBeAsked(t *testing.T) {
 		if i := m.Info(); i.Output != output || i.Name != "gemini:"+name || i.ContextWindow != 1_048_576 {
 			t.Errorf("%+v", i)
 		}
-		if err := m.Check(&braid.ModelRequest{Tools: tools, Instructions: "Be brief."}); err != nil {
+		if err := m.Check(&model.Request{Tools: tools, Instructions: "Be brief."}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -209,12 +209,12 @@ func TestInputThatIsNotTaken(t *testing.T) {
 		{&event.Media{Media: "audio", MIME: "text/plain", URL: "https://e.com/a"}, event.ErrUnsupported, "[audio that cannot be heard or seen]"},
 		{&event.Media{Media: "video", URL: "data:video/mp4;base64,"}, event.ErrUnsupported, "[video that cannot be heard or seen]"},
 	} {
-		_, _, err := m.body(&braid.ModelRequest{Messages: []event.Message{user(tc.in)}})
+		_, _, err := m.body(&model.Request{Messages: []event.Message{user(tc.in)}})
 		var e *event.Error
 		if !errors.As(err, &e) || e.Kind != tc.want || e.Hint == "" {
 			t.Errorf("%+v: %v", tc.in, err)
 		}
-		if got, want := sent(t, m, user(tc.in), model(text("Well.")), user(text("Go on."))), `{"text":"`+tc.old+`"}`; !strings.Contains(got, want) {
+		if got, want := sent(t, m, user(tc.in), assistant(text("Well.")), user(text("Go on."))), `{"text":"`+tc.old+`"}`; !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -223,7 +223,7 @@ func TestInputThatIsNotTaken(t *testing.T) {
 // sent are messages as they are sent, without the brackets around all.
 func sent(t *testing.T, m *Model, messages ...event.Message) string {
 	t.Helper()
-	body, _, err := m.body(&braid.ModelRequest{Messages: messages})
+	body, _, err := m.body(&model.Request{Messages: messages})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestSignaturesOfCalls(t *testing.T) {
 		"of the last one": {[]event.Block{call("a", ""), call("b", own+"Mg==")}, part("a", placeholder) + "," + part("b", "Mg=="), part("a", "") + "," + part("b", "Mg==")},
 	} {
 		for m, want := range map[string]string{"gemini-3.6-flash": tc.now, "gemini-pro-latest": tc.now, "gemini-2.5-pro": tc.by} {
-			got := sent(t, made(t, m), user(text("q")), model(tc.calls...), results)
+			got := sent(t, made(t, m), user(text("q")), assistant(tc.calls...), results)
 			if want := `{"role":"model","parts":[` + want + `]}`; !strings.Contains(got, want) {
 				t.Errorf("%s, %s:\n%s\nwant %s", name, m, got, want)
 			}
@@ -315,7 +315,7 @@ func TestBlocksOnTheWire(t *testing.T) {
 	} {
 		messages := []event.Message{user(tc.in...)}
 		if slices.ContainsFunc(tc.in, func(b event.Block) bool { _, ok := b.(*event.ToolResult); return ok }) {
-			messages = []event.Message{user(text("q")), model(call), messages[0]}
+			messages = []event.Message{user(text("q")), assistant(call), messages[0]}
 		}
 		if got, want := sent(t, tc.m, messages...), `{"role":"user","parts":[`+tc.want+`]}`; !strings.HasSuffix(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
@@ -340,7 +340,7 @@ func TestBlocksOnTheWire(t *testing.T) {
 		{&event.UnknownBlock{Name: "gemini.x", Raw: json.RawMessage(`{"kind":"gemini.x","x":{"y":1}}`)}, `{"x":{"y":1}}`},
 		{&event.UnknownBlock{Name: "anthropic.x", Raw: json.RawMessage(`{"kind":"anthropic.x","x":1}`)}, `{"text":"[nothing]"}`},
 	} {
-		messages := []event.Message{user(text("q")), model(tc.in)}
+		messages := []event.Message{user(text("q")), assistant(tc.in)}
 		if c, ok := tc.in.(*event.ToolCall); ok {
 			messages = append(messages, user(&event.ToolResult{Call: c.ID, Name: c.Name, Content: []event.Block{text("r")}}))
 		} else {
@@ -398,11 +398,11 @@ func TestTheSDKWouldSendTheSame(t *testing.T) {
 	}
 	temperature := 0.5
 	m := made(t, Default, Safety(genai.SafetySetting{Category: genai.HarmCategoryHarassment, Threshold: genai.HarmBlockThresholdOff}))
-	body, _, err := m.body(&braid.ModelRequest{
+	body, _, err := m.body(&model.Request{
 		Instructions: "Be brief.", Tools: add, Messages: messages,
-		ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "add"},
-		Output:     &braid.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)},
-		Options:    braid.ModelOptions{MaxTokens: 100, Temperature: &temperature, StopWords: []string{"END"}, Thinking: 1000},
+		ToolChoice: model.ToolChoice{Mode: model.ToolsOne, Tool: "add"},
+		Output:     &model.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)},
+		Options:    model.Options{MaxTokens: 100, Temperature: &temperature, StopWords: []string{"END"}, Thinking: 1000},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -433,15 +433,15 @@ func TestWarmIsAsCold(t *testing.T) {
 			case "turn":
 				messages = append(slices.Clip(messages), turn(rapid.SampledFrom([]string{"a", "b", "", fmt.Sprint(i)}).Draw(rt, "id"))...)
 			case "say":
-				messages = append(slices.Clip(messages), model(text("Yes."), &event.Thinking{Text: "x"}), question(fmt.Sprint("And ", i)))
+				messages = append(slices.Clip(messages), assistant(text("Yes."), &event.Thinking{Text: "x"}), question(fmt.Sprint("And ", i)))
 			case "compact":
 				messages = append([]event.Message{question("So far.")}, messages[max(1, len(messages)-2):]...)
 			case "rewind":
 				messages = messages[:1]
 			case "tools":
-				tools = append(slices.Clip(tools), braid.ToolSpec{Name: fmt.Sprint("tool", i)})
+				tools = append(slices.Clip(tools), model.ToolSpec{Name: fmt.Sprint("tool", i)})
 			}
-			req := &braid.ModelRequest{Instructions: "Be brief.", Tools: tools, Messages: messages}
+			req := &model.Request{Instructions: "Be brief.", Tools: tools, Messages: messages}
 			warm, _, err := kept.body(req)
 			if err != nil {
 				rt.Fatal(err)
@@ -450,9 +450,9 @@ func TestWarmIsAsCold(t *testing.T) {
 			if err != nil || string(warm) != string(cold) {
 				rt.Fatalf("%v\nwarm %s\ncold %s", err, warm, cold)
 			}
-			next, _, err := kept.body(&braid.ModelRequest{
+			next, _, err := kept.body(&model.Request{
 				Instructions: "Be brief.", Tools: tools, Messages: append(slices.Clip(messages), turn("next")...),
-				ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}, Options: braid.ModelOptions{MaxTokens: i + 1},
+				ToolChoice: model.ToolChoice{Mode: model.ToolsAny}, Options: model.Options{MaxTokens: i + 1},
 			})
 			if until := strings.TrimSuffix(string(warm), `]}`); err != nil || !strings.HasPrefix(string(next), until) {
 				rt.Fatalf("%v\n%s\nis no beginning of\n%s", err, until, next)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // unknownStop is a reason that no vendor gives yet.
@@ -21,26 +21,26 @@ func answers(t *testing.T, p *Provider) {
 	for _, tc := range []struct {
 		name   string
 		need   []Feature
-		chunks []braid.Chunk
+		chunks []model.Chunk
 		stop   event.StopReason
 		want   []event.Block
 	}{
 		{
 			"text",
 			[]Feature{texts},
-			pieces(braid.ChunkText, 0, "Hel", "lo", ", 世界 🙂\n\"q\" \\ \t"), event.StopEndTurn,
+			pieces(model.ChunkText, 0, "Hel", "lo", ", 世界 🙂\n\"q\" \\ \t"), event.StopEndTurn,
 			[]event.Block{text("Hello, 世界 🙂\n\"q\" \\ \t")},
 		},
-		{"a long text", []Feature{texts}, pieces(braid.ChunkText, 0, long, long), event.StopEndTurn, []event.Block{text(long + long)}},
+		{"a long text", []Feature{texts}, pieces(model.ChunkText, 0, long, long), event.StopEndTurn, []event.Block{text(long + long)}},
 		{
 			"two texts",
 			[]Feature{SeveralTexts},
-			join(pieces(braid.ChunkText, 0, "a"), pieces(braid.ChunkText, 1, "b")),
+			join(pieces(model.ChunkText, 0, "a"), pieces(model.ChunkText, 1, "b")),
 			event.StopEndTurn,
 			[]event.Block{text("a"), text("b")},
 		},
 		{"text before a call", []Feature{textThenCall}, join(
-			pieces(braid.ChunkText, 0, "I ", "add."), calling(1, "c1", "add", `{"a"`, `: 3}`),
+			pieces(model.ChunkText, 0, "I ", "add."), calling(1, "c1", "add", `{"a"`, `: 3}`),
 		), event.StopToolUse, []event.Block{
 			text("I add."), call("c1", "add", `{"a": 3}`),
 		}},
@@ -55,7 +55,7 @@ func answers(t *testing.T, p *Provider) {
 			"interleaved calls",
 			[]Feature{InterleavedCalls},
 			join(calling(0, "c1", "add", `{"a"`), calling(1, "c2", "mul", `{"a":`),
-				pieces(braid.ChunkCallInput, 0, `:1}`), pieces(braid.ChunkCallInput, 1, `2`, `}`)),
+				pieces(model.ChunkCallInput, 0, `:1}`), pieces(model.ChunkCallInput, 1, `2`, `}`)),
 			event.StopToolUse,
 			[]event.Block{call("c1", "add", `{"a":1}`), call("c2", "mul", `{"a":2}`)},
 		},
@@ -80,28 +80,28 @@ func answers(t *testing.T, p *Provider) {
 		{
 			"thinking without a signature",
 			[]Feature{Thinking},
-			join(pieces(braid.ChunkThinking, 0, "Hm", ", so."), pieces(braid.ChunkText, 1, "Yes.")),
+			join(pieces(model.ChunkThinking, 0, "Hm", ", so."), pieces(model.ChunkText, 1, "Yes.")),
 			event.StopEndTurn,
 			[]event.Block{&event.Thinking{Text: "Hm, so."}, text("Yes.")},
 		},
 		{
 			"thinking",
 			[]Feature{Thinking, SignedThinking},
-			join(pieces(braid.ChunkThinking, 0, "Hm", ", so."), pieces(braid.ChunkSignature, 0, "sig-1"), pieces(braid.ChunkText, 1, "Yes.")),
+			join(pieces(model.ChunkThinking, 0, "Hm", ", so."), pieces(model.ChunkSignature, 0, "sig-1"), pieces(model.ChunkText, 1, "Yes.")),
 			event.StopEndTurn,
 			[]event.Block{&event.Thinking{Text: "Hm, so.", Signature: p.signed("sig-1")}, text("Yes.")},
 		},
 		{
 			"thinking that is not shown",
 			[]Feature{Thinking, SignedThinking},
-			join(pieces(braid.ChunkSignature, 0, "sig-2"), pieces(braid.ChunkText, 1, "Yes.")),
+			join(pieces(model.ChunkSignature, 0, "sig-2"), pieces(model.ChunkText, 1, "Yes.")),
 			event.StopEndTurn,
 			[]event.Block{&event.Thinking{Signature: p.signed("sig-2")}, text("Yes.")},
 		},
 		{
 			"redacted thinking",
 			[]Feature{RedactedThinking},
-			join([]braid.Chunk{{Kind: braid.ChunkBlock, Block: &event.RedactedThinking{Data: "xxxx"}}}, pieces(braid.ChunkText, 1, "Yes.")),
+			join([]model.Chunk{{Kind: model.ChunkBlock, Block: &event.RedactedThinking{Data: "xxxx"}}}, pieces(model.ChunkText, 1, "Yes.")),
 			event.StopEndTurn,
 			[]event.Block{&event.RedactedThinking{Data: "xxxx"}, text("Yes.")},
 		},
@@ -116,7 +116,7 @@ func answers(t *testing.T, p *Provider) {
 			}
 			m, _ := p.Open(t, Answer{Chunks: tc.chunks, Stop: tc.stop, Usage: counted}, slow)
 			req := request()
-			req.Tools = []braid.ToolSpec{tool("add"), tool("mul"), tool("now")}
+			req.Tools = []model.ToolSpec{tool("add"), tool("mul"), tool("now")}
 			for _, speed := range []string{"at once", "one byte at a time"} {
 				r := mustAnswer(t, Call(t.Context(), m, req))
 				if got, want := p.raw(r.Content), p.raw(tc.want); got != want {
@@ -134,9 +134,9 @@ func answers(t *testing.T, p *Provider) {
 }
 
 // streamed counts the pieces that must come one by one.
-func (p *Provider) streamed(chunks []braid.Chunk) (n int) {
+func (p *Provider) streamed(chunks []model.Chunk) (n int) {
 	for _, c := range chunks {
-		if c.Text != "" && c.Kind != braid.ChunkCall && (p.has(ArgumentPieces) || c.Kind != braid.ChunkCallInput) {
+		if c.Text != "" && c.Kind != model.ChunkCall && (p.has(ArgumentPieces) || c.Kind != model.ChunkCallInput) {
 			n++
 		}
 	}
@@ -183,13 +183,13 @@ func stops(t *testing.T, p *Provider) {
 			case stop == unknownStop:
 				p.shows(t, UnknownStops)
 			}
-			chunks := pieces(braid.ChunkText, 0, "So ", "far.")
+			chunks := pieces(model.ChunkText, 0, "So ", "far.")
 			if stop == event.StopToolUse {
 				chunks = calling(0, "c1", "add", `{"a":1}`)
 			}
 			m, _ := p.Open(t, Answer{Chunks: chunks, Stop: stop, Usage: counted})
 			req := request()
-			req.Tools = []braid.ToolSpec{tool("add")}
+			req.Tools = []model.ToolSpec{tool("add")}
 			if r := mustAnswer(t, Call(t.Context(), m, req)); r.Stop != stop {
 				t.Errorf("stop %q, want %q", r.Stop, stop)
 			}
@@ -221,7 +221,7 @@ func usage(t *testing.T, p *Provider) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			p.shows(t, tc.need...)
-			m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: tc.want, LateUsage: tc.late})
+			m, _ := p.Open(t, Answer{Chunks: pieces(model.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: tc.want, LateUsage: tc.late})
 			r := mustAnswer(t, Call(t.Context(), m, request()))
 			if r.Usage != tc.want {
 				t.Errorf("usage %+v, want %+v", r.Usage, tc.want)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // maxPoints is how many cache points a vendor takes.
@@ -24,18 +24,18 @@ func promptCache(t *testing.T, p *Provider) {
 	const turns, compacted = 40, 25
 	list := make([]Answer, turns)
 	for i := range list {
-		var chunks []braid.Chunk
+		var chunks []model.Chunk
 		if p.has(SignedThinking) {
-			chunks = join(pieces(braid.ChunkThinking, 0, fmt.Sprint("Hm ", i)), pieces(braid.ChunkSignature, 0, fmt.Sprint("c2ln", i)))
+			chunks = join(pieces(model.ChunkThinking, 0, fmt.Sprint("Hm ", i)), pieces(model.ChunkSignature, 0, fmt.Sprint("c2ln", i)))
 		}
 		list[i] = Answer{
-			Chunks: join(chunks, pieces(braid.ChunkText, 1, "I look."), calling(2, fmt.Sprint("c", i), "add", fmt.Sprintf(`{"a":%d}`, i))),
+			Chunks: join(chunks, pieces(model.ChunkText, 1, "I look."), calling(2, fmt.Sprint("c", i), "add", fmt.Sprintf(`{"a":%d}`, i))),
 			Stop:   event.StopToolUse, Usage: counted,
 		}
 	}
 	m, peer := p.Open(t, list...)
 	req := request(user(text("Add all.")))
-	req.Tools = []braid.ToolSpec{tool("add"), tool("mul")}
+	req.Tools = []model.ToolSpec{tool("add"), tool("mul")}
 	var before []byte
 	first := 0 // where the point behind tools and instructions stands
 	for i := range turns {

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // soon is far more than anything here needs.
 const soon = 10 * time.Second
 
-var whole = Answer{Chunks: pieces(braid.ChunkText, 0, "one ", "two ", "three"), Stop: event.StopEndTurn, Usage: counted}
+var whole = Answer{Chunks: pieces(model.ChunkText, 0, "one ", "two ", "three"), Stop: event.StopEndTurn, Usage: counted}
 
 // faults are mapped to kinds, and happen once: nothing is repeated in secret.
 func faults(t *testing.T, p *Provider) {
@@ -72,12 +72,12 @@ func faults(t *testing.T, p *Provider) {
 // cuts break the stream behind each piece.
 func cuts(t *testing.T, p *Provider) {
 	p.shows(t, faultRow(Cut), faultRow(NoEnd))
-	all := join(pieces(braid.ChunkText, 0, "one ", "two"), calling(1, "c1", "add", `{"a"`, `:1}`))
+	all := join(pieces(model.ChunkText, 0, "one ", "two"), calling(1, "c1", "add", `{"a"`, `:1}`))
 	for n := range len(all) + 1 {
 		for _, fault := range []Fault{Cut, NoEnd} {
 			m, _ := p.Open(t, Answer{Chunks: all[:n], Stop: event.StopToolUse, Usage: counted, Fault: fault})
 			req := request()
-			req.Tools = []braid.ToolSpec{tool("add")}
+			req.Tools = []model.ToolSpec{tool("add")}
 			mustFail(t, Call(t.Context(), m, req), event.ErrStreamCut)
 		}
 	}
@@ -94,8 +94,8 @@ func cancels(t *testing.T, p *Provider) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, peer := p.Open(t, a, a)
-			if !braid.Cancellable(m) {
-				t.Error("the model does not promise what a braid.CancellableModel does")
+			if !model.IsCancellable(m) {
+				t.Error("the model does not promise what a model.Cancellable does")
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
@@ -146,7 +146,7 @@ func breaks(t *testing.T, p *Provider) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Kind == braid.ChunkText && c.Text != "" {
+		if c.Kind == model.ChunkText && c.Text != "" {
 			break
 		}
 	}
@@ -167,7 +167,7 @@ func readOnly(t *testing.T, p *Provider) {
 	for name, messages := range Histories() {
 		m, _ := p.Open(t, whole, whole)
 		req := request(messages...)
-		req.Tools = []braid.ToolSpec{tool("add"), tool("with.dots")}
+		req.Tools = []model.ToolSpec{tool("add"), tool("with.dots")}
 		show := func() string {
 			var s strings.Builder
 			for _, m := range req.Messages {
@@ -209,7 +209,7 @@ func many(t *testing.T, p *Provider) {
 				messages = Histories()["an id twice"]
 			}
 			req := request(append(append([]event.Message(nil), messages...), assistant(text("ok")), user(text(fmt.Sprint("go on ", i))))...)
-			req.Tools = []braid.ToolSpec{tool("add"), tool("mul")}
+			req.Tools = []model.ToolSpec{tool("add"), tool("mul")}
 			r := Call(t.Context(), m, req)
 			if r.Err != nil || blocks(r.Content) != blocks([]event.Block{text("one two three")}) {
 				errs <- errors.Join(errors.New(blocks(r.Content)), r.Err)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Pixel is a picture of one point, a PNG.
@@ -111,12 +111,12 @@ func Histories() map[string][]event.Message {
 
 // histories are conversations that must be sent as the vendor wants them.
 func histories(t *testing.T, p *Provider) {
-	try := func(t *testing.T, change func(*braid.ModelRequest), messages ...event.Message) {
+	try := func(t *testing.T, change func(*model.Request), messages ...event.Message) {
 		t.Helper()
-		m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "Well."), Stop: event.StopEndTurn, Usage: counted},
-			Answer{Chunks: pieces(braid.ChunkText, 0, "Again."), Stop: event.StopEndTurn, Usage: counted})
+		m, _ := p.Open(t, Answer{Chunks: pieces(model.ChunkText, 0, "Well."), Stop: event.StopEndTurn, Usage: counted},
+			Answer{Chunks: pieces(model.ChunkText, 0, "Again."), Stop: event.StopEndTurn, Usage: counted})
 		req := request(messages...)
-		req.Tools = []braid.ToolSpec{tool("add"), tool("mul")}
+		req.Tools = []model.ToolSpec{tool("add"), tool("mul")}
 		if change != nil {
 			change(req)
 		}
@@ -142,12 +142,12 @@ func histories(t *testing.T, p *Provider) {
 	}
 	t.Run("no instructions, no tools", func(t *testing.T) {
 		t.Parallel()
-		try(t, func(r *braid.ModelRequest) { r.Instructions, r.Tools = " \n", nil }, user(text("Hi.")))
+		try(t, func(r *model.Request) { r.Instructions, r.Tools = " \n", nil }, user(text("Hi.")))
 	})
 	t.Run("tools without parameters", func(t *testing.T) {
 		t.Parallel()
-		try(t, func(r *braid.ModelRequest) {
-			r.Tools = []braid.ToolSpec{
+		try(t, func(r *model.Request) {
+			r.Tools = []model.ToolSpec{
 				{Name: "a"},
 				{Name: "b", Schema: json.RawMessage(`{}`)},
 				{Name: "c", Schema: json.RawMessage(`{"properties":{}}`)},
@@ -170,10 +170,10 @@ func histories(t *testing.T, p *Provider) {
 			}
 			words = words[1:] // nobody means a blank one
 		}
-		try(t, func(r *braid.ModelRequest) {
-			r.Options = braid.ModelOptions{MaxTokens: 4000, StopWords: words, Thinking: 2000}
+		try(t, func(r *model.Request) {
+			r.Options = model.Options{MaxTokens: 4000, StopWords: words, Thinking: 2000}
 		}, user(text("Hi.")))
-		try(t, func(r *braid.ModelRequest) { r.Options = braid.ModelOptions{Thinking: 1} }, Histories()["a call"]...)
+		try(t, func(r *model.Request) { r.Options = model.Options{Thinking: 1} }, Histories()["a call"]...)
 	})
 	t.Run("input of files", func(t *testing.T) {
 		t.Parallel()
@@ -221,7 +221,7 @@ func toolNames(t *testing.T, p *Provider) {
 	p.shows(t, toolsNamed)
 	long := "a_very_long_name_that_goes_on_and_on_until_nobody_remembers_how_it_began_"
 	names := []string{"plain", "with.dots", "with dots", "日本", long + "1", long + "2"}
-	var specs []braid.ToolSpec
+	var specs []model.ToolSpec
 	for _, n := range names {
 		specs = append(specs, tool(n))
 	}
@@ -248,19 +248,19 @@ func toolNames(t *testing.T, p *Provider) {
 // later one.
 func thinkingBack(t *testing.T, p *Provider) {
 	p.shows(t, thinkingKept)
-	first := pieces(braid.ChunkThinking, 0, "Let me ", "see.")
+	first := pieces(model.ChunkThinking, 0, "Let me ", "see.")
 	if p.has(SignedThinking) {
-		first = append(first, braid.Chunk{Kind: braid.ChunkSignature, Text: "c2lnbmF0dXJl"})
+		first = append(first, model.Chunk{Kind: model.ChunkSignature, Text: "c2lnbmF0dXJl"})
 	}
 	if p.has(RedactedThinking) {
-		first = append(first, braid.Chunk{Kind: braid.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}})
+		first = append(first, model.Chunk{Kind: model.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}})
 	}
 	first = append(first, calling(2, "c1", "add", `{"a":1}`)...)
 	m, peer := p.Open(t, Answer{Chunks: first, Stop: event.StopToolUse, Usage: counted},
-		Answer{Chunks: pieces(braid.ChunkText, 0, "3."), Stop: event.StopEndTurn, Usage: counted},
-		Answer{Chunks: pieces(braid.ChunkText, 0, "4."), Stop: event.StopEndTurn, Usage: counted})
+		Answer{Chunks: pieces(model.ChunkText, 0, "3."), Stop: event.StopEndTurn, Usage: counted},
+		Answer{Chunks: pieces(model.ChunkText, 0, "4."), Stop: event.StopEndTurn, Usage: counted})
 	req := request(user(text("Add.")))
-	req.Tools, req.Options.Thinking = []braid.ToolSpec{tool("add")}, 2048
+	req.Tools, req.Options.Thinking = []model.ToolSpec{tool("add")}, 2048
 	a := mustAnswer(t, Call(t.Context(), m, req))
 	req.Messages = append(req.Messages, assistant(a.Content...), user(result("c1", "add", text("3"))))
 	b := mustAnswer(t, Call(t.Context(), m, req))
@@ -303,7 +303,7 @@ func unsupported(t *testing.T, p *Provider) {
 			t.Errorf("%s: no hint in %v", name, e)
 		}
 	}
-	for _, empty := range []*braid.ModelRequest{nil, {}} {
+	for _, empty := range []*model.Request{nil, {}} {
 		if r := Call(t.Context(), m, empty); !errors.Is(r.Err, event.ErrInvalid) {
 			t.Errorf("an empty request: %v", r.Err)
 		}
@@ -316,17 +316,17 @@ func unsupported(t *testing.T, p *Provider) {
 // toolChoice is what the model must do about tools.
 func toolChoice(t *testing.T, p *Provider) {
 	p.shows(t, ToolChoice)
-	for _, c := range []braid.ToolChoice{
+	for _, c := range []model.ToolChoice{
 		{},
 		{Serial: true},
-		{Mode: braid.ToolsAny},
-		{Mode: braid.ToolsNone},
-		{Mode: braid.ToolsOne, Tool: "add"},
-		{Mode: braid.ToolsOne, Tool: "add.more", Serial: true},
+		{Mode: model.ToolsAny},
+		{Mode: model.ToolsNone},
+		{Mode: model.ToolsOne, Tool: "add"},
+		{Mode: model.ToolsOne, Tool: "add.more", Serial: true},
 	} {
-		m, _ := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: counted})
+		m, _ := p.Open(t, Answer{Chunks: pieces(model.ChunkText, 0, "x"), Stop: event.StopEndTurn, Usage: counted})
 		req := request()
-		req.Tools, req.ToolChoice, req.Options.Thinking = []braid.ToolSpec{tool("add"), tool("add.more")}, c, 2000
+		req.Tools, req.ToolChoice, req.Options.Thinking = []model.ToolSpec{tool("add"), tool("add.more")}, c, 2000
 		r := Call(t.Context(), m, req)
 		if c.Serial && !p.has(SerialCalls) {
 			mustFail(t, r, event.ErrUnsupported)
@@ -339,9 +339,9 @@ func toolChoice(t *testing.T, p *Provider) {
 	}
 	m, peer := p.Open(t)
 	req := request()
-	req.Tools, req.ToolChoice = []braid.ToolSpec{tool("add")}, braid.ToolChoice{Mode: braid.ToolsOne, Tool: "sub"}
+	req.Tools, req.ToolChoice = []model.ToolSpec{tool("add")}, model.ToolChoice{Mode: model.ToolsOne, Tool: "sub"}
 	mustFail(t, Call(t.Context(), m, req), event.ErrInvalid)
-	req.ToolChoice = braid.ToolChoice{Mode: "perhaps"}
+	req.ToolChoice = model.ToolChoice{Mode: "perhaps"}
 	mustFail(t, Call(t.Context(), m, req), event.ErrUnsupported)
 	if peer.Asked() != 0 {
 		t.Error("it was sent nevertheless")

@@ -6,12 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
-
-// retries are those of the test's agents: quick, and the same each time.
-var retries = braid.Retries(braid.Retry{Attempts: 3, Base: time.Millisecond, Exact: true})
 
 // loops is the matrix of failures as an agent meets it: what may be repeated is
 // repeated by the loop and by nobody else, so the attempts stand in the events, and
@@ -28,14 +25,14 @@ func loops(t *testing.T, p *Provider) {
 			broken.Fault = fault
 			if !kind.Info().Retry {
 				m, peer := p.Open(t, broken, whole)
-				got := drive(t, m)
+				got := drive(t, p, m)
 				if !errors.Is(got.err, kind) || len(got.failed) != 1 || !got.failed[0].RetryAt.IsZero() || peer.Asked() != 1 {
 					t.Errorf("%v after %d requests, %d of them told as failed", got.err, peer.Asked(), len(got.failed))
 				}
 				return
 			}
 			m, peer := p.Open(t, broken, broken, whole)
-			got := drive(t, m)
+			got := drive(t, p, m)
 			if got.err != nil || got.text != "one two three" {
 				t.Fatalf("%q: %v", got.text, got.err)
 			}
@@ -56,7 +53,7 @@ func loops(t *testing.T, p *Provider) {
 			}
 			// For ever is until the last attempt.
 			m, peer = p.Open(t, broken, broken, broken, whole)
-			if got := drive(t, m); !errors.Is(got.err, kind) || peer.Asked() != 3 || !got.failed[2].RetryAt.IsZero() {
+			if got := drive(t, p, m); !errors.Is(got.err, kind) || peer.Asked() != 3 || !got.failed[2].RetryAt.IsZero() {
 				t.Errorf("%v after %d requests", got.err, peer.Asked())
 			}
 		})
@@ -68,8 +65,7 @@ func loops(t *testing.T, p *Provider) {
 		broken := whole
 		broken.Fault, broken.RetryAfter = Throttled, asked
 		m, _ := p.Open(t, broken, whole)
-		agent := braid.New("a", m, retries)
-		for e, err := range agent.Stream(t.Context(), "Hello.") {
+		for e, err := range p.Loop(t.Context(), m, "Hello.") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,10 +100,9 @@ type driven struct {
 }
 
 // drive runs an agent on the model.
-func drive(t *testing.T, m braid.Model) (d driven) {
+func drive(t *testing.T, p *Provider, m model.Model) (d driven) {
 	t.Helper()
-	agent := braid.New("a", m, retries)
-	for e, err := range agent.Stream(t.Context(), "Hello.") {
+	for e, err := range p.Loop(t.Context(), m, "Hello.") {
 		if err != nil {
 			d.err = err
 			break

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // oddFiles are pictures and documents as people send them: under an old name, in
@@ -36,7 +36,7 @@ func oddFiles(t *testing.T, p *Provider) {
 			continue
 		}
 		for _, b := range blocks {
-			m, peer := p.Open(t, Answer{Chunks: pieces(braid.ChunkText, 0, "Yes."), Stop: event.StopEndTurn, Usage: counted})
+			m, peer := p.Open(t, Answer{Chunks: pieces(model.ChunkText, 0, "Yes."), Stop: event.StopEndTurn, Usage: counted})
 			r := Call(t.Context(), m, request(user(text("See."), b)))
 			if r.Err != nil {
 				t.Errorf("%+v: %v", b, r.Err)

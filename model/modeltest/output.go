@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // structuredOutput is an answer that the vendor holds to a schema.
@@ -19,21 +19,21 @@ func structuredOutput(t *testing.T, p *Provider) {
 	}
 	p.shows(t, StructuredOutput)
 	const said = `{"city_of_birth":"Kyōto","age":null,"names":[{"first":"A"}]}`
-	answer := Answer{Chunks: pieces(braid.ChunkText, 0, said[:20], said[20:]), Stop: event.StopEndTurn, Usage: counted}
+	answer := Answer{Chunks: pieces(model.ChunkText, 0, said[:20], said[20:]), Stop: event.StopEndTurn, Usage: counted}
 	m, peer := p.Open(t, answer, answer, answer)
 	if !m.Info().Output {
 		t.Fatal("Info does not say that the model takes a schema")
 	}
 	req := request()
-	req.Output = &braid.OutputSchema{Name: "person", Schema: json.RawMessage(`{"type":"object","properties":{` +
+	req.Output = &model.OutputSchema{Name: "person", Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"city_of_birth":{"type":"string","description":"Where."},"age":{"type":["integer","null"],"minimum":0},` +
 		`"names":{"type":"array","items":{"$ref":"#/$defs/name"}}},"required":["city_of_birth"],` +
 		`"$defs":{"name":{"type":"object","properties":{"first":{"type":"string"}}}}}`)}
 	withTools := *req
-	withTools.Tools = []braid.ToolSpec{tool("add")}
+	withTools.Tools = []model.ToolSpec{tool("add")}
 	withTools.Messages = Histories()["a call"]
 	free := request()
-	for i, req := range []*braid.ModelRequest{req, &withTools, free} {
+	for i, req := range []*model.Request{req, &withTools, free} {
 		if err := check(m, req); err != nil {
 			t.Fatalf("request %d: the check refuses it: %v", i, err)
 		}
@@ -50,7 +50,7 @@ func structuredOutput(t *testing.T, p *Provider) {
 			t.Parallel()
 			m, _ := p.Open(t, whole)
 			req := request()
-			req.Output = &braid.OutputSchema{Name: "x", Schema: json.RawMessage(tc.schema)}
+			req.Output = &model.OutputSchema{Name: "x", Schema: json.RawMessage(tc.schema)}
 			// Schemas of answers are held more strictly than those of tools: any may be
 			// reported, none may be sent and refused.
 			taken(t, m, req, true)
@@ -61,16 +61,16 @@ func structuredOutput(t *testing.T, p *Provider) {
 // guardrails take input and output out.
 func guardrails(t *testing.T, p *Provider) {
 	p.shows(t, GuardrailRedaction)
-	said := pieces(braid.ChunkText, 0, "I cannot ", "say that.")
-	in := braid.Chunk{Kind: braid.ChunkRedactInput, Text: "[taken out]"}
-	out := braid.Chunk{Kind: braid.ChunkRedactOutput, Text: "[taken out]"}
+	said := pieces(model.ChunkText, 0, "I cannot ", "say that.")
+	in := model.Chunk{Kind: model.ChunkRedactInput, Text: "[taken out]"}
+	out := model.Chunk{Kind: model.ChunkRedactOutput, Text: "[taken out]"}
 	for name, tc := range map[string]struct {
-		chunks  []braid.Chunk
+		chunks  []model.Chunk
 		in, out bool
 	}{
-		"input":  {join(said, []braid.Chunk{in}), true, false},
-		"output": {join(said, []braid.Chunk{out}), false, true},
-		"both":   {join(said, []braid.Chunk{in, out}), true, true},
+		"input":  {join(said, []model.Chunk{in}), true, false},
+		"output": {join(said, []model.Chunk{out}), false, true},
+		"both":   {join(said, []model.Chunk{in, out}), true, true},
 		"none":   {said, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,14 +88,14 @@ func guardrails(t *testing.T, p *Provider) {
 }
 
 // check asks a model beforehand, where it can be asked.
-func check(m braid.Model, req *braid.ModelRequest) error {
+func check(m model.Model, req *model.Request) error {
 	ahead := *req
 	ahead.Messages = nil
 	for {
-		if c, ok := m.(braid.ModelChecker); ok {
+		if c, ok := m.(model.Checker); ok {
 			return c.Check(&ahead)
 		}
-		w, ok := m.(interface{ Unwrap() braid.Model })
+		w, ok := m.(interface{ Unwrap() model.Model })
 		if !ok {
 			return nil
 		}
@@ -105,7 +105,7 @@ func check(m braid.Model, req *braid.ModelRequest) error {
 
 // taken asks with a schema: the vendor takes it; or, where it may be reported, the
 // check says what to do, and nothing is sent.
-func taken(t *testing.T, m braid.Model, req *braid.ModelRequest, mayReport bool) {
+func taken(t *testing.T, m model.Model, req *model.Request, mayReport bool) {
 	t.Helper()
 	told := check(m, req)
 	r := Call(t.Context(), m, req)

@@ -17,10 +17,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/mediatype"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/media"
 	"github.com/braidrun/braid/model/modeltest"
+	"github.com/braidrun/braid/test/wires"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +41,7 @@ type paper struct {
 	bodies  [][]byte
 }
 
-func openPaper(_ testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+func openPaper(_ testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 	p := &paper{defect: os.Getenv(defectVariable), gone: make(chan struct{}, 64), answers: answers}
 	return p, p
 }
@@ -48,7 +49,7 @@ func openPaper(_ testing.TB, answers ...modeltest.Answer) (braid.Model, modeltes
 func TestPaper(t *testing.T) {
 	t.Parallel()
 	modeltest.Run(t, modeltest.Provider{
-		Open: openPaper, Name: "Paper", Own: "paper.", LargestImage: 1 << 10,
+		Open: openPaper, Loop: wires.Loop, Name: "Paper", Own: "paper.", LargestImage: 1 << 10,
 		Stops: []event.StopReason{
 			event.StopEndTurn, event.StopToolUse, event.StopSequence, event.StopMaxTokens, event.StopRefusal, event.StopContentFiltered,
 			event.StopGuardrail, event.StopPause, event.StopContextOverflow,
@@ -132,10 +133,10 @@ func (p *paper) Left(d time.Duration) bool {
 	}
 }
 
-func (p *paper) Info() braid.ModelInfo { return braid.ModelInfo{Name: "paper:1", Output: true} }
+func (p *paper) Info() model.Info { return model.Info{Name: "paper:1", Output: true} }
 
-// Cancellable implements [braid.CancellableModel].
-func (p *paper) Cancellable() braid.Model {
+// Cancellable implements [model.Cancellable].
+func (p *paper) Cancellable() model.Model {
 	if p.defect == "promises nothing" {
 		return nil
 	}
@@ -146,11 +147,11 @@ func wrong(kind event.ErrorKind, message string) *event.Error {
 	return &event.Error{Op: "model paper", Kind: kind, Message: message, Hint: "write it otherwise"}
 }
 
-// Check implements [braid.ModelChecker]: paper knows no schemas that hold themselves.
-func (p *paper) Check(req *braid.ModelRequest) error {
+// Check implements [model.Checker]: paper knows no schemas that hold themselves.
+func (p *paper) Check(req *model.Request) error {
 	list := slices.Clone(req.Tools)
 	if req.Output != nil {
-		list = append(list, braid.ToolSpec{Schema: req.Output.Schema})
+		list = append(list, model.ToolSpec{Schema: req.Output.Schema})
 	}
 	for _, tool := range list {
 		if len(tool.Schema) == 0 {
@@ -176,11 +177,11 @@ func (p *paper) Check(req *braid.ModelRequest) error {
 	return nil
 }
 
-func (p *paper) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+func (p *paper) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		a, err := p.ask(ctx, req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
 		p.answer(ctx, &a, yield)
@@ -188,7 +189,7 @@ func (p *paper) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 }
 
 // ask gives the vendor the request and takes its answer.
-func (p *paper) ask(ctx context.Context, req *braid.ModelRequest) (modeltest.Answer, error) {
+func (p *paper) ask(ctx context.Context, req *model.Request) (modeltest.Answer, error) {
 	if err := p.refuse(ctx, req); err != nil {
 		return modeltest.Answer{}, err
 	}
@@ -217,7 +218,7 @@ func (p *paper) ask(ctx context.Context, req *braid.ModelRequest) (modeltest.Ans
 }
 
 // refuse tells what needs no vendor to be told.
-func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
+func (p *paper) refuse(ctx context.Context, req *model.Request) error {
 	if req == nil || len(req.Messages) == 0 {
 		return wrong(event.ErrInvalid, "There is no message.")
 	}
@@ -228,9 +229,9 @@ func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
 		return err
 	}
 	switch c := req.ToolChoice; c.Mode {
-	case braid.ToolsFree, braid.ToolsAny, braid.ToolsNone:
-	case braid.ToolsOne:
-		if !slices.ContainsFunc(req.Tools, func(s braid.ToolSpec) bool { return s.Name == c.Tool }) {
+	case model.ToolsFree, model.ToolsAny, model.ToolsNone:
+	case model.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(s model.ToolSpec) bool { return s.Name == c.Tool }) {
 			return wrong(event.ErrInvalid, "There is no such tool.")
 		}
 	default:
@@ -239,7 +240,7 @@ func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
 	for _, b := range req.Messages[len(req.Messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			if b = mediatype.Image(b); len(b.Data) == 0 && !mediatype.Web(b.URL) && p.defect != "fetches any address" {
+			if b = media.Image(b); len(b.Data) == 0 && !media.Web(b.URL) && p.defect != "fetches any address" {
 				return wrong(event.ErrUnsupported, "Paper goes nowhere but to the web.")
 			}
 			if b.MIME == "image/tiff" {
@@ -249,7 +250,7 @@ func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
 				return wrong(event.ErrTooLarge, "The image does not fit on paper.")
 			}
 		case *event.Document:
-			if b = mediatype.Document(b); len(b.Data) == 0 && b.Text == "" && !mediatype.Web(b.URL) {
+			if b = media.Document(b); len(b.Data) == 0 && b.Text == "" && !media.Web(b.URL) {
 				return wrong(event.ErrUnsupported, "Paper goes nowhere but to the web.")
 			}
 			if b.MIME == "application/zip" {
@@ -261,7 +262,7 @@ func (p *paper) refuse(ctx context.Context, req *braid.ModelRequest) error {
 }
 
 // encode writes the request as the vendor takes it.
-func (p *paper) encode(req *braid.ModelRequest) ([]byte, error) {
+func (p *paper) encode(req *model.Request) ([]byte, error) {
 	b := []byte{'{'}
 	for _, tool := range req.Tools {
 		b = strconv.AppendQuote(append(b, "tool "...), tool.Name)
@@ -312,16 +313,16 @@ func (p *paper) own(b event.Block) event.Block {
 		return nil
 	case *event.Image:
 		if p.defect != "believes what is said of files" {
-			return mediatype.Image(b)
+			return media.Image(b)
 		}
 	case *event.Document:
-		return mediatype.Document(b)
+		return media.Document(b)
 	}
 	return b
 }
 
 // answer yields what the vendor says.
-func (p *paper) answer(ctx context.Context, a *modeltest.Answer, yield func(braid.Chunk, error) bool) {
+func (p *paper) answer(ctx context.Context, a *modeltest.Answer, yield func(model.Chunk, error) bool) {
 	fail := func(kind event.ErrorKind) {
 		e := wrong(kind, "It went wrong.")
 		if e.RetryAfter = a.RetryAfter; p.defect == "forgets the time to wait" {
@@ -333,7 +334,7 @@ func (p *paper) answer(ctx context.Context, a *modeltest.Answer, yield func(brai
 		if kind == event.ErrUnavailable && p.defect == "is unavailable, and no more" {
 			e.Kind = event.ErrModel
 		}
-		yield(braid.Chunk{}, e)
+		yield(model.Chunk{}, e)
 	}
 	kind, broken := modeltest.Faults()[a.Fault]
 	late := slices.Contains([]modeltest.Fault{modeltest.Cut, modeltest.NoEnd, modeltest.Stalled, modeltest.Overloads, modeltest.FailsLater}, a.Fault)
@@ -367,22 +368,22 @@ func (p *paper) answer(ctx context.Context, a *modeltest.Answer, yield func(brai
 }
 
 // say yields the pieces, and is false where the loop was left.
-func (p *paper) say(chunks []braid.Chunk, yield func(braid.Chunk, error) bool) bool {
-	if !yield(braid.Chunk{Kind: braid.ChunkResponse, ID: "1", Text: "paper-1"}, nil) {
+func (p *paper) say(chunks []model.Chunk, yield func(model.Chunk, error) bool) bool {
+	if !yield(model.Chunk{Kind: model.ChunkResponse, ID: "1", Text: "paper-1"}, nil) {
 		p.gone <- struct{}{}
 		return false
 	}
 	for i, c := range chunks {
 		switch {
-		case p.defect == "joins the pieces" && c.Kind == braid.ChunkText && i+1 < len(chunks):
+		case p.defect == "joins the pieces" && c.Kind == model.ChunkText && i+1 < len(chunks):
 			chunks[i+1].Text = c.Text + chunks[i+1].Text
 			continue
-		case p.defect == "loses the arguments" && c.Kind == braid.ChunkCallInput,
-			p.defect == "says nothing of redaction" && c.Kind == braid.ChunkRedactOutput:
+		case p.defect == "loses the arguments" && c.Kind == model.ChunkCallInput,
+			p.defect == "says nothing of redaction" && c.Kind == model.ChunkRedactOutput:
 			continue
-		case p.defect == "mistakes names" && c.Kind == braid.ChunkCall:
+		case p.defect == "mistakes names" && c.Kind == model.ChunkCall:
 			c.Text = strings.ReplaceAll(c.Text, ".", "_")
-		case c.Kind == braid.ChunkSignature:
+		case c.Kind == model.ChunkSignature:
 			c.Text = "paper." + c.Text
 		}
 		if !yield(c, nil) {
@@ -395,7 +396,7 @@ func (p *paper) say(chunks []braid.Chunk, yield func(braid.Chunk, error) bool) b
 	return true
 }
 
-func (p *paper) end(a *modeltest.Answer, yield func(braid.Chunk, error) bool) {
+func (p *paper) end(a *modeltest.Answer, yield func(model.Chunk, error) bool) {
 	u, stop := a.Usage, a.Stop
 	if p.defect == "forgets an hour" {
 		u.CacheWriteHour = 0
@@ -403,16 +404,16 @@ func (p *paper) end(a *modeltest.Answer, yield func(braid.Chunk, error) bool) {
 	if p.defect == "knows no new reason" && stop == "something_new" {
 		stop = event.StopEndTurn
 	}
-	if !a.LateUsage && !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &u}, nil) {
+	if !a.LateUsage && !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &u}, nil) {
 		return
 	}
-	if !yield(braid.Chunk{Kind: braid.ChunkStop, Stop: stop}, nil) {
+	if !yield(model.Chunk{Kind: model.ChunkStop, Stop: stop}, nil) {
 		return
 	}
-	if a.LateUsage && p.defect != "forgets late usage" && !yield(braid.Chunk{Kind: braid.ChunkUsage, Usage: &u}, nil) {
+	if a.LateUsage && p.defect != "forgets late usage" && !yield(model.Chunk{Kind: model.ChunkUsage, Usage: &u}, nil) {
 		return
 	}
 	if p.defect == "stops twice" {
-		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: stop}, nil)
+		yield(model.Chunk{Kind: model.ChunkStop, Stop: stop}, nil)
 	}
 }

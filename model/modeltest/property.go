@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // anyHistory sends conversations that nobody has thought of: the vendor takes each,
@@ -24,7 +24,7 @@ func anyHistory(t *testing.T, p *Provider) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := writer{p: p, t: rt}
 		req := request(g.conversation()...)
-		req.Tools = []braid.ToolSpec{tool("add"), tool("with.dots"), tool("日本")}[:rapid.IntRange(0, 3).Draw(rt, "tools")]
+		req.Tools = []model.ToolSpec{tool("add"), tool("with.dots"), tool("日本")}[:rapid.IntRange(0, 3).Draw(rt, "tools")]
 		req.Instructions = rapid.SampledFrom([]string{"", " ", "Be brief."}).Draw(rt, "instructions")
 		req.Options.Thinking = rapid.SampledFrom([]int{0, 1, 2000}).Draw(rt, "thinking")
 		if p.has(Thinking) || req.Options.Thinking == 0 {

@@ -1,11 +1,13 @@
 package modeltest
 
 import (
+	"context"
+	"iter"
 	"testing"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Provider is what is tested.
@@ -19,7 +21,12 @@ type Provider struct {
 	// Open makes a model and the stand-in that it calls, which gives these
 	// answers, one to each request that it takes, in their order. Both end with
 	// the test. A call to the model may be silent for at most [Silence].
-	Open func(tb testing.TB, answers ...Answer) (braid.Model, Peer)
+	Open func(tb testing.TB, answers ...Answer) (model.Model, Peer)
+	// Loop runs an agent on the model with one input and yields its events. The agent
+	// makes at most [Attempts] attempts at a call, and no others than the loop's: it waits
+	// a millisecond before the second, or as long as the model asks. Package test/wires
+	// has it, because this package does not import the loop.
+	Loop func(ctx context.Context, m model.Model, input string) iter.Seq2[event.Event, error]
 	// Without names the features that the vendor does not have.
 	Without []Feature
 	// Stops lists the reasons that the vendor can give for the end of an answer.
@@ -44,6 +51,9 @@ type Provider struct {
 
 	seen *sighting
 }
+
+// Attempts is how often the agents of [Provider].Loop make one call.
+const Attempts = 3
 
 // Silence is how long a provider under test lets its vendor say nothing.
 const Silence = 1500 * time.Millisecond
@@ -77,9 +87,9 @@ func (p *Provider) signed(given string) string {
 type Answer struct {
 	// Chunks are the answer's pieces, without usage and stop. The stand-in
 	// sends each as a piece of its own, in this order. What a guardrail redacts
-	// ([braid.ChunkRedactInput], [braid.ChunkRedactOutput]) it tells where its vendor
+	// ([model.ChunkRedactInput], [model.ChunkRedactOutput]) it tells where its vendor
 	// does; the words for it may be the model's own.
-	Chunks []braid.Chunk
+	Chunks []model.Chunk
 	Stop   event.StopReason
 	Usage  event.Usage
 	// Fault breaks the answer; Chunks come before it where it is one that can

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // Read is a call as it went.
@@ -27,8 +27,8 @@ type Read struct {
 }
 
 // Call calls the model and reads its answer to the end.
-func Call(ctx context.Context, m braid.Model, req *braid.ModelRequest) Read {
-	var chunks []braid.Chunk
+func Call(ctx context.Context, m model.Model, req *model.Request) Read {
+	var chunks []model.Chunk
 	var failed error
 	late := false
 	for c, err := range m.Stream(ctx, req) {
@@ -48,11 +48,11 @@ func Call(ctx context.Context, m braid.Model, req *braid.ModelRequest) Read {
 
 // Put puts chunks together. Chunks behind the end signal, which nobody may send
 // but for usage, count as a hundred end signals.
-func Put(chunks []braid.Chunk, err error) Read {
+func Put(chunks []model.Chunk, err error) Read {
 	r := Read{Err: err}
 	type place struct {
 		index int
-		kind  braid.ChunkKind
+		kind  model.ChunkKind
 	}
 	texts, thoughts, calls := map[int]*event.Text{}, map[int]*event.Thinking{}, map[int]*event.ToolCall{}
 	whole := map[place]bool{}
@@ -60,15 +60,15 @@ func Put(chunks []braid.Chunk, err error) Read {
 	called := func(i int) *event.ToolCall { return one(&r, calls, i, &event.ToolCall{}) }
 	for i := range chunks {
 		c := &chunks[i]
-		if r.Stops > 0 && c.Kind != braid.ChunkUsage {
+		if r.Stops > 0 && c.Kind != model.ChunkUsage {
 			r.Stops += 100
 		}
 		switch c.Kind {
-		case braid.ChunkText:
+		case model.ChunkText:
 			one(&r, texts, c.Index, &event.Text{}).Text += c.Text
-		case braid.ChunkThinking:
+		case model.ChunkThinking:
 			thought(c.Index).Text += c.Text
-		case braid.ChunkSignature:
+		case model.ChunkSignature:
 			// It belongs to the block that has come under this index.
 			if b, ok := texts[c.Index]; ok {
 				b.Signature += c.Text
@@ -77,29 +77,29 @@ func Put(chunks []braid.Chunk, err error) Read {
 			} else {
 				thought(c.Index).Signature += c.Text
 			}
-		case braid.ChunkCall:
+		case model.ChunkCall:
 			called(c.Index).ID, called(c.Index).Name = c.ID, c.Text
-		case braid.ChunkCallInput:
+		case model.ChunkCallInput:
 			called(c.Index).Args = append(called(c.Index).Args, c.Text...)
-		case braid.ChunkBlock:
+		case model.ChunkBlock:
 			if at := (place{c.Index, c.Kind}); !whole[at] {
 				whole[at] = true
 				r.Content = append(r.Content, c.Block)
 			}
-		case braid.ChunkUsage:
+		case model.ChunkUsage:
 			r.Usage = *c.Usage
 			continue
-		case braid.ChunkStop:
+		case model.ChunkStop:
 			r.Stop = c.Stop
 			r.Stops++
 			continue
-		case braid.ChunkRedactInput:
+		case model.ChunkRedactInput:
 			r.RedactedInput = c.Text
 			continue
-		case braid.ChunkRedactOutput:
+		case model.ChunkRedactOutput:
 			r.RedactedOutput = c.Text
 			continue
-		case braid.ChunkResponse:
+		case model.ChunkResponse:
 			r.ID, r.Model = c.ID, c.Text
 			continue
 		}
@@ -162,11 +162,11 @@ func blocks(b []event.Block) string {
 }
 
 // request is the smallest one.
-func request(messages ...event.Message) *braid.ModelRequest {
+func request(messages ...event.Message) *model.Request {
 	if len(messages) == 0 {
 		messages = []event.Message{user(text("Hello."))}
 	}
-	return &braid.ModelRequest{Run: "run", Cycle: 1, Attempt: 1, Instructions: "Be brief.", Messages: messages}
+	return &model.Request{Run: "run", Cycle: 1, Attempt: 1, Instructions: "Be brief.", Messages: messages}
 }
 
 func user(b ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: b} }
@@ -182,28 +182,28 @@ func result(id, name string, content ...event.Block) *event.ToolResult {
 	return &event.ToolResult{Call: id, Name: name, Content: content}
 }
 
-func tool(name string) braid.ToolSpec {
-	return braid.ToolSpec{
+func tool(name string) model.ToolSpec {
+	return model.ToolSpec{
 		Name: name, Description: "Does what " + name + " does.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":["string","null"]}},"required":["a"]}`),
 	}
 }
 
 // pieces cuts a text into chunks.
-func pieces(kind braid.ChunkKind, index int, texts ...string) []braid.Chunk {
-	out := make([]braid.Chunk, len(texts))
+func pieces(kind model.ChunkKind, index int, texts ...string) []model.Chunk {
+	out := make([]model.Chunk, len(texts))
 	for i, s := range texts {
-		out[i] = braid.Chunk{Kind: kind, Index: index, Text: s}
+		out[i] = model.Chunk{Kind: kind, Index: index, Text: s}
 	}
 	return out
 }
 
-func calling(index int, id, name string, input ...string) []braid.Chunk {
-	return append([]braid.Chunk{{Kind: braid.ChunkCall, Index: index, ID: id, Text: name}}, pieces(braid.ChunkCallInput, index, input...)...)
+func calling(index int, id, name string, input ...string) []model.Chunk {
+	return append([]model.Chunk{{Kind: model.ChunkCall, Index: index, ID: id, Text: name}}, pieces(model.ChunkCallInput, index, input...)...)
 }
 
-func join(all ...[]braid.Chunk) []braid.Chunk {
-	var out []braid.Chunk
+func join(all ...[]model.Chunk) []model.Chunk {
+	var out []model.Chunk
 	for _, c := range all {
 		out = append(out, c...)
 	}

@@ -11,6 +11,9 @@ func Run(t *testing.T, p Provider) {
 	if p.Name == "" {
 		t.Fatal("the provider needs a name")
 	}
+	if p.Loop == nil {
+		t.Fatal("the provider needs a loop: take that of test/wires")
+	}
 	for _, f := range p.Without {
 		if !slices.Contains(optional, f) {
 			t.Fatalf("%q is no feature that a vendor can be without", f)

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // keywords are tool schemas by the JSON-Schema keywords that they use. Those that
@@ -69,7 +69,7 @@ func toolSchemas(t *testing.T, p *Provider) {
 			t.Parallel()
 			m, peer := p.Open(t, Answer{Chunks: calling(0, "c1", "do", `{"a":1}`), Stop: event.StopToolUse, Usage: counted})
 			req := request()
-			req.Tools = []braid.ToolSpec{tool("add"), {Name: "do", Description: "Does.", Schema: json.RawMessage(tc.schema)}}
+			req.Tools = []model.ToolSpec{tool("add"), {Name: "do", Description: "Does.", Schema: json.RawMessage(tc.schema)}}
 			taken(t, m, req, tc.mayReport)
 			if check(m, req) != nil && peer.Asked() != 0 {
 				t.Error("it was sent nevertheless")
@@ -81,7 +81,7 @@ func toolSchemas(t *testing.T, p *Provider) {
 		for _, schema := range []string{`{"type":`, `[]`, `"x"`, `{"type":"string"}`} {
 			m, peer := p.Open(t, whole)
 			req := request()
-			req.Tools = []braid.ToolSpec{{Name: "do", Schema: json.RawMessage(schema)}}
+			req.Tools = []model.ToolSpec{{Name: "do", Schema: json.RawMessage(schema)}}
 			if r := Call(t.Context(), m, req); r.Err == nil {
 				t.Errorf("%s was taken", schema)
 			} else if k := event.KindOf(r.Err); k != event.ErrInvalid && k != event.ErrUnsupported {

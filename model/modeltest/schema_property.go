@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 )
 
 // anySchema gives tools, and answers where the vendor holds them to one, schemas that
@@ -26,9 +26,9 @@ func anySchema(t *testing.T, p *Provider) {
 		}
 		req := request()
 		if p.has(StructuredOutput) && rapid.Bool().Draw(rt, "of the answer") {
-			req.Output = &braid.OutputSchema{Name: "x", Schema: schema}
+			req.Output = &model.OutputSchema{Name: "x", Schema: schema}
 		} else {
-			req.Tools = []braid.ToolSpec{{Name: "do", Description: "Does.", Schema: schema}}
+			req.Tools = []model.ToolSpec{{Name: "do", Description: "Does.", Schema: schema}}
 		}
 		told := check(m, req)
 		r := Call(t.Context(), m, req)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/model"
 )
 
 // A strict schema must require every property; one that may be missing is null
@@ -237,10 +237,10 @@ func (f *filter) text(index int, piece string) string {
 }
 
 // end gives what is left of texts that broke off.
-func (f *filter) end(yield func(braid.Chunk)) {
+func (f *filter) end(yield func(model.Chunk)) {
 	for index, a := range f.texts {
 		if rest := a.rest(); len(rest) > 0 {
-			yield(braid.Chunk{Kind: braid.ChunkText, Index: index, Text: string(rest)})
+			yield(model.Chunk{Kind: model.ChunkText, Index: index, Text: string(rest)})
 		}
 	}
 	f.texts = nil

@@ -12,8 +12,8 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	sdkresponses "github.com/openai/openai-go/v3/responses"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
@@ -25,7 +25,7 @@ func BenchmarkDelta(b *testing.B) {
 		b.Run(string(api)+"/ours", func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				s := stream{in: strings.NewReader(body), events: (&Model{api: api}).decoder(back{}, func(braid.Chunk, error) bool { return true })}
+				s := stream{in: strings.NewReader(body), events: (&Model{api: api}).decoder(back{}, func(model.Chunk, error) bool { return true })}
 				if err := s.run(); err != nil {
 					b.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 			for range 30 {
 				one := m()
 				begun := time.Now()
-				if _, _, err := one.body(&braid.ModelRequest{Messages: messages}); err != nil {
+				if _, _, err := one.body(&model.Request{Messages: messages}); err != nil {
 					t.Fatal(err)
 				}
 				least = min(least, time.Since(begun))
@@ -96,7 +96,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		kept := &Model{name: Default, api: api}
 		warm := best(func() *Model {
 			// All but the last turn was sent before.
-			if _, _, err := kept.body(&braid.ModelRequest{Messages: messages[:len(messages)-2]}); err != nil {
+			if _, _, err := kept.body(&model.Request{Messages: messages[:len(messages)-2]}); err != nil {
 				t.Fatal(err)
 			}
 			return kept

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/mediatype"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // encoder writes messages as an API takes them. It never fails: what the API
@@ -24,9 +24,9 @@ type encoder struct {
 	vendors, thinks bool
 
 	dst []byte
-	ids wirename.IDs
+	ids toolname.IDs
 	// head is what stands before the messages.
-	head encoded.Head[[]byte]
+	head reqcache.Head[[]byte]
 	// output is how the last answer was held to a schema.
 	output output
 	// parts are those of the content that is being written, count how many they
@@ -38,10 +38,10 @@ type encoder struct {
 	aside []event.Block
 }
 
-// Mark, Cut and Size are those of [encoded.Encoder].
-func (e *encoder) Mark() encoded.Mark { return encoded.Mark{End: len(e.dst), IDs: e.ids.Len()} }
+// Mark, Cut and Size are those of [reqcache.Encoder].
+func (e *encoder) Mark() reqcache.Mark { return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len()} }
 
-func (e *encoder) Cut(to encoded.Mark) {
+func (e *encoder) Cut(to reqcache.Mark) {
 	e.ids.Cut(to.IDs)
 	e.dst = e.dst[:to.End]
 }
@@ -208,9 +208,9 @@ func (e *encoder) part(s string) {
 var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 func (e *encoder) image(b *event.Image) {
-	b = mediatype.Image(b)
+	b = media.Image(b)
 	kind := b.MIME
-	if (len(b.Data) == 0 && !mediatype.Web(b.URL)) || (len(b.Data) > 0 && !slices.Contains(imageKinds, kind)) {
+	if (len(b.Data) == 0 && !media.Web(b.URL)) || (len(b.Data) > 0 && !slices.Contains(imageKinds, kind)) {
 		e.text("[an image that cannot be shown]")
 		return
 	}
@@ -249,7 +249,7 @@ func (e *encoder) documentKind(b *event.Document) string {
 		return "pdf"
 	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
 		return "text"
-	case e.api == Responses && len(b.Data) == 0 && mediatype.Web(b.URL) && (kind == "" || kind == "application/pdf"):
+	case e.api == Responses && len(b.Data) == 0 && media.Web(b.URL) && (kind == "" || kind == "application/pdf"):
 		return "url"
 	default:
 		return ""
@@ -257,7 +257,7 @@ func (e *encoder) documentKind(b *event.Document) string {
 }
 
 func (e *encoder) document(b *event.Document) {
-	b = mediatype.Document(b)
+	b = media.Document(b)
 	name := b.Name
 	if name == "" {
 		name = "document.pdf"
@@ -325,18 +325,18 @@ func (m *Model) unsupported(messages []event.Message) error {
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
-			b = mediatype.Image(b)
+			b = media.Image(b)
 			switch {
 			case len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME):
 				return notSent(event.ErrUnsupported, "The model does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
 			case len(b.Data) == 0 && b.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
-			case len(b.Data) == 0 && !mediatype.Web(b.URL):
+			case len(b.Data) == 0 && !media.Web(b.URL):
 				return notSent(event.ErrUnsupported, "The model does not read images from such an address.",
 					"give an address of the web, or the bytes")
 			}
 		case *event.Document:
-			b = mediatype.Document(b)
+			b = media.Document(b)
 			if e.documentKind(b) != "" {
 				continue
 			}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // chatDecoder makes chunks of the events of Chat Completions
@@ -19,7 +19,7 @@ type chatDecoder struct {
 	r     strictjson.Reader
 	begun bool
 	next  int             // the number of the next block
-	kind  braid.ChunkKind // of the block that grows
+	kind  model.ChunkKind // of the block that grows
 	index int
 	calls []chatCall
 
@@ -79,11 +79,11 @@ func (d *chatDecoder) delta(data []byte) bool {
 	}
 	call := d.call(p.wire)
 	switch {
-	case p.kind == braid.ChunkCallInput && call < 0:
+	case p.kind == model.ChunkCallInput && call < 0:
 		return false
 	case len(p.text) == 0:
-	case p.kind == braid.ChunkCallInput:
-		d.to.send(braid.Chunk{Kind: p.kind, Index: d.calls[call].index, Text: string(p.text)})
+	case p.kind == model.ChunkCallInput:
+		d.to.send(model.Chunk{Kind: p.kind, Index: d.calls[call].index, Text: string(p.text)})
 	default:
 		d.say(p.kind, string(p.text))
 	}
@@ -92,13 +92,13 @@ func (d *chatDecoder) delta(data []byte) bool {
 
 // piece is what the short way finds in an event: one text.
 type piece struct {
-	kind braid.ChunkKind
+	kind model.ChunkKind
 	text []byte
 	wire int
 }
 
 // set takes a text that may be null; false where there is one already.
-func (p *piece) set(r *strictjson.Reader, kind braid.ChunkKind) bool {
+func (p *piece) set(r *strictjson.Reader, kind model.ChunkKind) bool {
 	if r.Null() {
 		return true
 	}
@@ -145,11 +145,11 @@ func (p *piece) delta(r *strictjson.Reader) bool {
 	for o := r.Object(); o.Next(); {
 		switch string(o.Key) {
 		case "content":
-			if !p.set(r, braid.ChunkText) {
+			if !p.set(r, model.ChunkText) {
 				return false
 			}
 		case "reasoning_content", "reasoning":
-			if !p.set(r, braid.ChunkThinking) {
+			if !p.set(r, model.ChunkThinking) {
 				return false
 			}
 		case "refusal":
@@ -179,7 +179,7 @@ func (p *piece) toolCall(r *strictjson.Reader) bool {
 				return false
 			case "function":
 				for f := r.Object(); f.Next(); {
-					if string(f.Key) != "arguments" || r.Peek() != '"' || !p.set(r, braid.ChunkCallInput) {
+					if string(f.Key) != "arguments" || r.Peek() != '"' || !p.set(r, model.ChunkCallInput) {
 						return false
 					}
 				}
@@ -189,7 +189,7 @@ func (p *piece) toolCall(r *strictjson.Reader) bool {
 		}
 	}
 	p.wire = wire
-	return n == 1 && wire >= 0 && p.kind == braid.ChunkCallInput
+	return n == 1 && wire >= 0 && p.kind == model.ChunkCallInput
 }
 
 // chatEvent is any event.
@@ -268,7 +268,7 @@ func (d *chatDecoder) whole(data []byte) error {
 	}
 	if !d.begun && e.Model != "" {
 		d.begun = true
-		d.to.send(braid.Chunk{Kind: braid.ChunkResponse, ID: e.ID, Text: e.Model})
+		d.to.send(model.Chunk{Kind: model.ChunkResponse, ID: e.ID, Text: e.Model})
 	}
 	for i := range e.Choices {
 		if c := &e.Choices[i]; c.Index == 0 {
@@ -277,7 +277,7 @@ func (d *chatDecoder) whole(data []byte) error {
 	}
 	if e.Usage != nil {
 		u := e.Usage.ours()
-		d.to.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &u})
+		d.to.send(model.Chunk{Kind: model.ChunkUsage, Usage: &u})
 	}
 	return nil
 }
@@ -287,11 +287,11 @@ func (d *chatDecoder) choice(c *chatChoice) {
 	if thought == "" { // some send both, the same
 		thought = c.Delta.Reasoning
 	}
-	d.say(braid.ChunkThinking, thought+c.Delta.Content.thought)
-	d.say(braid.ChunkText, c.Delta.Content.text)
+	d.say(model.ChunkThinking, thought+c.Delta.Content.thought)
+	d.say(model.ChunkText, c.Delta.Content.text)
 	if c.Delta.Refusal != "" {
 		d.refused = true
-		d.say(braid.ChunkText, c.Delta.Refusal)
+		d.say(model.ChunkText, c.Delta.Refusal)
 	}
 	for i := range c.Delta.Calls {
 		d.part(&c.Delta.Calls[i])
@@ -304,14 +304,14 @@ func (d *chatDecoder) choice(c *chatChoice) {
 	}
 }
 
-func (d *chatDecoder) say(kind braid.ChunkKind, text string) {
+func (d *chatDecoder) say(kind model.ChunkKind, text string) {
 	if text != "" {
-		d.to.send(braid.Chunk{Kind: kind, Index: d.block(kind), Text: text})
+		d.to.send(model.Chunk{Kind: kind, Index: d.block(kind), Text: text})
 	}
 }
 
 // block is the number of the block that a piece of this kind belongs to.
-func (d *chatDecoder) block(kind braid.ChunkKind) int {
+func (d *chatDecoder) block(kind model.ChunkKind) int {
 	if d.kind != kind {
 		d.kind, d.index = kind, d.next
 		d.next++
@@ -349,12 +349,12 @@ func (d *chatDecoder) part(p *chatCallPart) {
 		}
 		d.calls = append(d.calls, chatCall{wire: wire, index: d.next, id: p.ID})
 		at = len(d.calls) - 1
-		d.kind = braid.ChunkCall
+		d.kind = model.ChunkCall
 		d.next++
-		d.to.send(braid.Chunk{Kind: braid.ChunkCall, Index: d.calls[at].index, ID: p.ID, Text: d.to.tool(p.Function.Name)})
+		d.to.send(model.Chunk{Kind: model.ChunkCall, Index: d.calls[at].index, ID: p.ID, Text: d.to.tool(p.Function.Name)})
 	}
 	if text := argumentText(p.Function.Arguments); text != "" {
-		d.to.send(braid.Chunk{Kind: braid.ChunkCallInput, Index: d.calls[at].index, Text: text})
+		d.to.send(model.Chunk{Kind: model.ChunkCallInput, Index: d.calls[at].index, Text: text})
 	}
 }
 
@@ -381,7 +381,7 @@ func (d *chatDecoder) end() error {
 		return errCut // nobody said why it ended
 	}
 	d.to.done = true
-	d.to.send(braid.Chunk{Kind: braid.ChunkStop, Stop: d.reason()})
+	d.to.send(model.Chunk{Kind: model.ChunkStop, Stop: d.reason()})
 	return nil
 }
 

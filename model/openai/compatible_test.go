@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/model/openai/openaitest"
@@ -158,7 +159,7 @@ func TestOtherServers(t *testing.T) {
 		for _, slowly := range []bool{false, true} {
 			m, server := open(t, local, nil, openaitest.Answer{Body: tc.body, Slow: slowly})
 			req := hello()
-			req.Tools = []braid.ToolSpec{{Name: "add", Schema: json.RawMessage(`{}`)}}
+			req.Tools = []model.ToolSpec{{Name: "add", Schema: json.RawMessage(`{}`)}}
 			r := modeltest.Call(t.Context(), m, req)
 			if r.Err != nil {
 				t.Errorf("%s: %v", name, r.Err)
@@ -280,7 +281,7 @@ func TestAnswersThatAreHeld(t *testing.T) {
 		}
 		m, server := open(t, k, opts, openaitest.Text(k.api, `{"city":"Ky`, `ōto","z`, `ip":nu`, `ll,"age":null}`), openaitest.Text(k.api, `{"city":"Kyōto","zip":null}`))
 		req := hello()
-		req.Output = &braid.OutputSchema{Name: "place", Schema: schema}
+		req.Output = &model.OutputSchema{Name: "place", Schema: schema}
 		r := modeltest.Call(t.Context(), m, req)
 		if got := (event.Message{Content: r.Content}).Text(); r.Err != nil || got != `{"city":"Kyōto","age":null}` {
 			t.Errorf("%s: %s, %v", k.name, got, r.Err)

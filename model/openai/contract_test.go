@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/test/wires"
 )
 
 // kind is one way in which models are asked.
@@ -119,9 +120,9 @@ func TestContract(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			modeltest.Run(t, modeltest.Provider{
-				Name: name, Without: without, Stops: stops, Own: "openai.", Prompt: prompt, Table: "../../docs/guide/models.md",
+				Name: name, Loop: wires.Loop, Without: without, Stops: stops, Own: "openai.", Prompt: prompt, Table: "../../docs/guide/models.md",
 				Signature: func(given string) string { return "openai.rs_0." + given },
-				Open: func(tb testing.TB, answers ...modeltest.Answer) (braid.Model, modeltest.Peer) {
+				Open: func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 					tb.Helper()
 					list := make([]openaitest.Answer, len(answers))
 					for i := range answers {

@@ -16,7 +16,7 @@
 // earlier messages, which are kept; and the stream is read by a decoder that
 // needs one allocation a delta. The tests hold both against the SDK's own types.
 //
-// The SDK never repeats a call ([braid.Model] forbids it): the loop does, where
+// The SDK never repeats a call ([model.Model] forbids it): the loop does, where
 // it is counted and seen.
 //
 // What the package follows, pages of platform.openai.com/docs:

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/openai/openaitest"
 )
 
@@ -173,9 +173,9 @@ func FuzzDelta(f *testing.F) {
 	f.Add(`{"type":"response.reasoning_text.delta","output_index":7,"delta":"x"}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		for _, api := range []API{ChatCompletions, Responses} {
-			var short, long []braid.Chunk
-			to := func(list *[]braid.Chunk) func(braid.Chunk, error) bool {
-				return func(c braid.Chunk, _ error) bool { *list = append(*list, c); return true }
+			var short, long []model.Chunk
+			to := func(list *[]model.Chunk) func(model.Chunk, error) bool {
+				return func(c model.Chunk, _ error) bool { *list = append(*list, c); return true }
 			}
 			a, b := (&Model{api: api}).decoder(back{}, to(&short)), (&Model{api: api}).decoder(back{}, to(&long))
 			took := false
@@ -219,9 +219,9 @@ func FuzzStream(f *testing.F) {
 }
 
 func deltasOf(api openaitest.API, n int) string {
-	chunks := make([]braid.Chunk, n)
+	chunks := make([]model.Chunk, n)
 	for i := range chunks {
-		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: "a few words "}
+		chunks[i] = model.Chunk{Kind: model.ChunkText, Text: "a few words "}
 	}
 	return openaitest.Stream(api, chunks, event.StopEndTurn, event.Usage{Input: 1, Output: 1}).Body
 }

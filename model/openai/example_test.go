@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/secret"
@@ -21,13 +22,13 @@ type numbers struct {
 // environment.
 func Example() {
 	server := openaitest.Start(
-		openaitest.Stream(openaitest.Responses, []braid.Chunk{
-			{Kind: braid.ChunkText, Text: "I add 3 and 5."},
-			{Kind: braid.ChunkCall, Index: 1, ID: "call_1", Text: "add"},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `{"a": 3, `},
-			{Kind: braid.ChunkCallInput, Index: 1, Text: `"b": 5}`},
+		openaitest.Stream(openaitest.Responses, []model.Chunk{
+			{Kind: model.ChunkText, Text: "I add 3 and 5."},
+			{Kind: model.ChunkCall, Index: 1, ID: "call_1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `{"a": 3, `},
+			{Kind: model.ChunkCallInput, Index: 1, Text: `"b": 5}`},
 		}, event.StopToolUse, event.Usage{Input: 40, Output: 20, Total: 60}),
-		openaitest.Stream(openaitest.Responses, []braid.Chunk{{Kind: braid.ChunkText, Text: "3 + 5 = 8."}}, event.StopEndTurn,
+		openaitest.Stream(openaitest.Responses, []model.Chunk{{Kind: model.ChunkText, Text: "3 + 5 = 8."}}, event.StopEndTurn,
 			event.Usage{Input: 8, Output: 9, CacheRead: 52, Total: 69}),
 	)
 	defer server.Close()

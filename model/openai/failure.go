@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/stall"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 var errNoStream = errors.New("the answer is no stream of events")
@@ -64,7 +64,7 @@ func readError(answer *http.Response) error {
 		return e
 	}
 	e.status, e.requestID = answer.StatusCode, answer.Header.Get("X-Request-ID")
-	if after := upstream.RetryAfter(answer.Header, time.Now()); after > 0 {
+	if after := provider.RetryAfter(answer.Header, time.Now()); after > 0 {
 		e.after = after
 	}
 	return e
@@ -132,16 +132,16 @@ func asked(message string) time.Duration {
 	if found[2] == "ms" {
 		n /= 1000
 	}
-	return upstream.Wait(n)
+	return provider.Wait(n)
 }
 
 // failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *stall.Guard, err error) error {
+func (m *Model) failure(g *idle.Guard, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return upstream.Ended(op, g.Outer())
+		return provider.Ended(op, g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
@@ -191,9 +191,9 @@ var (
 // refusal maps what the server said (guides/error-codes).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.word(), RetryAfter: a.after, Err: a}
-	said := upstream.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
+	said := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, upstream.Tell(message, said), hint
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, said), hint
 		return e
 	}
 	is := func(words ...string) bool {
@@ -247,5 +247,5 @@ var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai)-[A-Za-z0-9_*-]{6,}`)
 
 // notSent is the error of a request that the server would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
-	return upstream.NotSent(op, kind, message, hint, args...)
+	return provider.NotSent(op, kind, message, hint, args...)
 }

@@ -11,16 +11,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/secret"
 )
 
-func hello() *braid.ModelRequest {
-	return &braid.ModelRequest{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
+func hello() *model.Request {
+	return &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hello."}}}}}
 }
 
 func failed(t *testing.T, r modeltest.Read) *event.Error {
@@ -143,7 +143,7 @@ func TestErrorsInTheStream(t *testing.T) {
 		{local, "data: {\"object\":\"error\"}\n\ndata: {\"choices\":{}}\n\n", event.ErrStreamCut, "", 0},
 		{local, "data: [\n\n", event.ErrStreamCut, "", 0},
 	} {
-		begun := openaitest.Begun(tc.k.api, []braid.Chunk{{Kind: braid.ChunkText, Text: "So"}}, event.StopEndTurn)
+		begun := openaitest.Begun(tc.k.api, []model.Chunk{{Kind: model.ChunkText, Text: "So"}}, event.StopEndTurn)
 		m, _ := open(t, tc.k, nil, openaitest.Answer{Body: begun + tc.event})
 		r := modeltest.Call(t.Context(), m, hello())
 		if e := failed(t, r); e.Kind != tc.want || e.Code != tc.code || e.RetryAfter != tc.after || r.Pieces != 1 {

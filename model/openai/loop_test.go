@@ -11,6 +11,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai"
 	"github.com/braidrun/braid/model/openai/openaitest"
@@ -62,10 +63,10 @@ func TestARunOfManyTools(t *testing.T) {
 	t.Parallel()
 	for _, k := range []kind{reasoner, local} {
 		calling := func(thought, sealed string, ids ...string) openaitest.Answer {
-			chunks := []braid.Chunk{{Kind: braid.ChunkThinking, Text: thought}, {Kind: braid.ChunkSignature, Text: sealed}}
+			chunks := []model.Chunk{{Kind: model.ChunkThinking, Text: thought}, {Kind: model.ChunkSignature, Text: sealed}}
 			for i, id := range ids {
-				chunks = append(chunks, braid.Chunk{Kind: braid.ChunkCall, Index: i + 1, ID: id, Text: []string{"look_up", "fail"}[i%2]},
-					braid.Chunk{Kind: braid.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
+				chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i + 1, ID: id, Text: []string{"look_up", "fail"}[i%2]},
+					model.Chunk{Kind: model.ChunkCallInput, Index: i + 1, Text: `{"a":1,"b":2}`})
 			}
 			return openaitest.Stream(k.api, chunks, event.StopToolUse, event.Usage{Input: 1, Output: 1, Total: 2})
 		}

@@ -14,23 +14,23 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	sdk "github.com/openai/openai-go/v3/responses"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/encoded"
-	"github.com/braidrun/braid/internal/schemaform"
-	"github.com/braidrun/braid/internal/stall"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
+	"github.com/braidrun/braid/model/internal/reqcache"
+	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/secret"
 )
 
 const op = "model openai"
 
-// Model is a [braid.Model]. It keeps the encodings of the conversations that it
+// Model is a [model.Model]. It keeps the encodings of the conversations that it
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept  encoded.Histories[encoder, *encoder]
-	forms schemaform.Forms
+	kept  reqcache.Histories[encoder, *encoder]
+	forms schema.Forms
 
 	name   string
 	prefix string
@@ -51,7 +51,7 @@ type Model struct {
 	sdk      sdk.ResponseService
 }
 
-var _ braid.ModelChecker = (*Model)(nil)
+var _ model.Checker = (*Model)(nil)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
@@ -66,7 +66,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	m := &Model{
 		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
-		stall: DefaultStall, client: upstream.Client(),
+		stall: DefaultStall, client: provider.Client(),
 	}
 	for _, o := range opts {
 		if err := o(m); err != nil {
@@ -133,22 +133,22 @@ func (m *Model) options() []option.RequestOption {
 	return opts
 }
 
-// Cancellable implements [braid.CancellableModel].
-func (m *Model) Cancellable() braid.Model { return m }
+// Cancellable implements [model.Cancellable].
+func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [braid.Model]: the name is "openai:", or what [Named] says,
+// Info implements [model.Model]: the name is "openai:", or what [Named] says,
 // and the server's own.
-func (m *Model) Info() braid.ModelInfo {
-	info := braid.ModelInfo{Name: m.prefix + ":" + m.name, Output: m.outputs}
+func (m *Model) Info() model.Info {
+	info := model.Info{Name: m.prefix + ":" + m.name, Output: m.outputs}
 	if m.vendors {
 		info.ContextWindow = window(m.name)
 	}
 	return info
 }
 
-// Check implements [braid.ModelChecker]: it puts a request together and throws it
+// Check implements [model.Checker]: it puts a request together and throws it
 // away.
-func (m *Model) Check(req *braid.ModelRequest) error {
+func (m *Model) Check(req *model.Request) error {
 	if req == nil {
 		return nil
 	}
@@ -156,19 +156,19 @@ func (m *Model) Check(req *braid.ModelRequest) error {
 	return err
 }
 
-// Stream implements [braid.Model].
-func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
-	return func(yield func(braid.Chunk, error) bool) {
+// Stream implements [model.Model].
+func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
+	return func(yield func(model.Chunk, error) bool) {
 		body, way, err := m.body(req)
 		if err != nil {
-			yield(braid.Chunk{}, err)
+			yield(model.Chunk{}, err)
 			return
 		}
-		g := stall.New(ctx, m.stall)
+		g := idle.New(ctx, m.stall)
 		defer g.End()
 		answer, err := m.post(g, body)
 		if err != nil {
-			yield(braid.Chunk{}, m.failure(g, err))
+			yield(model.Chunk{}, m.failure(g, err))
 			return
 		}
 		defer answer.Body.Close()
@@ -176,7 +176,7 @@ func (m *Model) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[b
 		switch err := s.run(); {
 		case s.sender().left:
 		case err != nil:
-			yield(braid.Chunk{}, m.failure(g, err))
+			yield(model.Chunk{}, m.failure(g, err))
 		default:
 			g.Drain(s.in)
 		}
@@ -192,7 +192,7 @@ type back struct {
 }
 
 // decoder makes the decoder of an answer.
-func (m *Model) decoder(way back, yield func(braid.Chunk, error) bool) events {
+func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
 	s := sender{names: way.names, yield: yield}
 	if len(way.absent) > 0 {
 		s.absent = &filter{names: way.absent}
@@ -204,7 +204,7 @@ func (m *Model) decoder(way back, yield func(braid.Chunk, error) bool) events {
 }
 
 // post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *stall.Guard, body []byte) (*http.Response, error) {
+func (m *Model) post(g *idle.Guard, body []byte) (*http.Response, error) {
 	if err := g.Context().Err(); err != nil {
 		return nil, err
 	}

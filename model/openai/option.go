@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/upstream"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 // Option changes how a model is called, not what it is asked.
@@ -23,7 +23,7 @@ func BaseURL(address string) Option {
 			return nil
 		}
 		u, err := url.Parse(address)
-		if err != nil || !upstream.Address(address) {
+		if err != nil || !provider.Address(address) {
 			return wrong("The base URL of the model's server is no address.", "write it as https://host/v1, without a user")
 		}
 		m.base, m.vendors = address, isVendors(u)
@@ -67,7 +67,7 @@ func Reasons(yes bool) Option {
 
 // Effort is how hard a model that reasons should try, in the vendor's words:
 // none, minimal, low, medium, high, xhigh. It replaces what follows from
-// [braid.ModelOptions.Thinking].
+// [model.Options.Thinking].
 func Effort(word string) Option {
 	return func(m *Model) error {
 		if !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"}, word) {

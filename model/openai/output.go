@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/schema"
 )
 
 // output is how an answer is held to a schema (guides/structured-outputs). It is
@@ -26,7 +26,7 @@ type output struct {
 }
 
 // update makes the output that of o, unless it is already.
-func (u *output) update(m *Model, o *braid.OutputSchema) error {
+func (u *output) update(m *Model, o *model.OutputSchema) error {
 	if !m.outputs {
 		return notSent(event.ErrUnsupported, "The model cannot be held to a schema.", "ask for it in words, or take another model")
 	}
@@ -34,15 +34,15 @@ func (u *output) update(m *Model, o *braid.OutputSchema) error {
 		return nil
 	}
 	*u = output{}
-	form, problems := m.forms.Form(o.Schema, schemaform.OpenAIOutput)
+	form, problems := m.forms.Form(o.Schema, schema.OpenAIOutput)
 	absent, known := missing(problems)
 	strict := form != nil && known
 	if !strict {
 		// What cannot be held strictly can still be asked for.
-		form, problems = m.forms.Form(o.Schema, schemaform.OpenAITools)
+		form, problems = m.forms.Form(o.Schema, schema.OpenAITools)
 		absent = nil
 	}
-	if p, none := schemaform.Worst(problems, schemaform.Fatal); none {
+	if p, none := schema.Worst(problems, schema.Fatal); none {
 		if !aside(o.Schema) {
 			return notSent(event.ErrInvalid, "The schema of the answer cannot be told to OpenAI's models. %s",
 				"give a JSON schema of an object", p.Text)
@@ -57,16 +57,16 @@ func (u *output) update(m *Model, o *braid.OutputSchema) error {
 }
 
 // answerWords is what an answer's schema does not say.
-func answerWords(problems []schemaform.Problem) string {
-	return strings.Replace(schemaform.Words(problems), "The input must", "The answer must", 1)
+func answerWords(problems []schema.Problem) string {
+	return strings.Replace(schema.Words(problems), "The input must", "The answer must", 1)
 }
 
 // missing are the names of members that are null where they are missing; known is
 // false where null under one of the names can mean something else.
-func missing(problems []schemaform.Problem) (names map[string]bool, known bool) {
+func missing(problems []schema.Problem) (names map[string]bool, known bool) {
 	for i := range problems {
 		p := &problems[i]
-		if p.Kind != schemaform.Nulled {
+		if p.Kind != schema.Nulled {
 			continue
 		}
 		if p.Name == "" {
@@ -82,10 +82,10 @@ func missing(problems []schemaform.Problem) (names map[string]bool, known bool) 
 
 // aside reports whether a schema is one of something else than an object, which
 // the API has no member for: it is told in words.
-func aside(schema json.RawMessage) bool {
-	rules := *schemaform.OpenAITools
+func aside(given json.RawMessage) bool {
+	rules := *schema.OpenAITools
 	rules.Object, rules.NotTop = false, nil
-	form, _ := schemaform.Form(schema, &rules)
+	form, _ := schema.Form(given, &rules)
 	return form != nil
 }
 

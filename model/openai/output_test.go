@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
-func held(schema string) *braid.ModelRequest {
-	return &braid.ModelRequest{
+func held(schema string) *model.Request {
+	return &model.Request{
 		Instructions: "Be brief.", Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})},
-		Output: &braid.OutputSchema{Name: "a b", Schema: json.RawMessage(schema)},
+		Output: &model.OutputSchema{Name: "a b", Schema: json.RawMessage(schema)},
 	}
 }
 
@@ -90,28 +90,28 @@ func TestOutputOnTheWire(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	half := 0.5
-	tool := func(schema string) []braid.ToolSpec {
-		return []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(schema)}}
+	tool := func(schema string) []model.ToolSpec {
+		return []model.ToolSpec{{Name: "f", Schema: json.RawMessage(schema)}}
 	}
 	for name, tc := range map[string]struct {
 		m    *Model
-		req  braid.ModelRequest
+		req  model.Request
 		kind event.ErrorKind
 		says string
 	}{
-		"fine":                {made(t, "gpt-5.4"), braid.ModelRequest{Tools: tool(`{}`)}, "", ""},
+		"fine":                {made(t, "gpt-5.4"), model.Request{Tools: tool(`{}`)}, "", ""},
 		"a model that cannot": {made(t, "gpt-4-turbo"), *held(`{"type":"object"}`), event.ErrUnsupported, "cannot be held"},
 		"a server that cannot": {
 			made(t, "qwen3", BaseURL("http://127.0.0.1/v1")), *held(`{"type":"object"}`), event.ErrUnsupported, "cannot be held",
 		},
 		"no schema":          {made(t, "gpt-5.4"), *held(`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`), event.ErrInvalid, "refers to something"},
 		"no JSON":            {made(t, "gpt-5.4"), *held(`{`), event.ErrInvalid, "no JSON"},
-		"a tool's schema":    {made(t, "gpt-5.4"), braid.ModelRequest{Tools: tool(`{"properties":{"a":{"type":"text"}}}`)}, event.ErrInvalid, `"f"`},
-		"where it stands":    {made(t, "gpt-5.4"), braid.ModelRequest{Tools: tool(`{"properties":{"a":{"type":"text"}}}`)}, event.ErrInvalid, "/properties/a"},
-		"a temperature":      {made(t, "gpt-5.4"), braid.ModelRequest{Options: braid.ModelOptions{Temperature: &half}}, event.ErrUnsupported, "temperature"},
-		"words in Responses": {made(t, "gpt-4o"), braid.ModelRequest{Options: braid.ModelOptions{StopWords: []string{"x"}}}, event.ErrUnsupported, "words"},
+		"a tool's schema":    {made(t, "gpt-5.4"), model.Request{Tools: tool(`{"properties":{"a":{"type":"text"}}}`)}, event.ErrInvalid, `"f"`},
+		"where it stands":    {made(t, "gpt-5.4"), model.Request{Tools: tool(`{"properties":{"a":{"type":"text"}}}`)}, event.ErrInvalid, "/properties/a"},
+		"a temperature":      {made(t, "gpt-5.4"), model.Request{Options: model.Options{Temperature: &half}}, event.ErrUnsupported, "temperature"},
+		"words in Responses": {made(t, "gpt-4o"), model.Request{Options: model.Options{StopWords: []string{"x"}}}, event.ErrUnsupported, "words"},
 		"a tool that there is not": {
-			made(t, "gpt-4o"), braid.ModelRequest{Tools: tool(``), ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "g"}}, event.ErrInvalid, `"g"`,
+			made(t, "gpt-4o"), model.Request{Tools: tool(``), ToolChoice: model.ToolChoice{Mode: model.ToolsOne, Tool: "g"}}, event.ErrInvalid, `"g"`,
 		},
 	} {
 		req := tc.req
@@ -162,7 +162,7 @@ func TestCacheKey(t *testing.T) {
 	t.Parallel()
 	for _, api := range []API{Responses, ChatCompletions} {
 		m := made(t, "gpt-4o", Use(api), CacheKey("tenant-7/agent"))
-		body, _, err := m.body(&braid.ModelRequest{Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}})
+		body, _, err := m.body(&model.Request{Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}})
 		if err != nil || !strings.Contains(string(body), `}],"prompt_cache_key":"tenant-7/agent",`) {
 			t.Errorf("%v: %s", err, body)
 		}
@@ -177,7 +177,7 @@ func TestCacheKey(t *testing.T) {
 // A request that is larger than the vendor takes is not sent.
 func TestARequestThatIsTooLarge(t *testing.T) {
 	t.Parallel()
-	req := &braid.ModelRequest{Messages: []event.Message{from(event.RoleUser, &event.Image{MIME: "image/png", Data: make([]byte, 40<<20)})}}
+	req := &model.Request{Messages: []event.Message{from(event.RoleUser, &event.Image{MIME: "image/png", Data: make([]byte, 40<<20)})}}
 	if _, _, err := made(t, "gpt-4o").body(req); !errors.Is(err, event.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}

@@ -14,10 +14,10 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	sdkresponses "github.com/openai/openai-go/v3/responses"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/recordings"
-	"github.com/braidrun/braid/internal/stall"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
 	"github.com/braidrun/braid/model/openai/openaitest"
 	"github.com/braidrun/braid/secret"
@@ -182,31 +182,31 @@ func (r *recording) body(t *testing.T) string {
 		return r.Answer
 	}
 	h := r.bySDK(t)
-	var chunks []braid.Chunk
+	var chunks []model.Chunk
 	n := 0
-	add := func(k braid.ChunkKind, id, text string) {
+	add := func(k model.ChunkKind, id, text string) {
 		if text != "" {
-			chunks = append(chunks, braid.Chunk{Kind: k, Index: n, ID: id, Text: text})
+			chunks = append(chunks, model.Chunk{Kind: k, Index: n, ID: id, Text: text})
 		}
 	}
-	add(braid.ChunkThinking, "", h.Thought)
+	add(model.ChunkThinking, "", h.Thought)
 	if h.Sealed > 0 {
-		add(braid.ChunkSignature, "", "sealed")
+		add(model.ChunkSignature, "", "sealed")
 	}
 	n++
-	add(braid.ChunkText, "", h.Text)
+	add(model.ChunkText, "", h.Text)
 	for _, c := range h.Calls {
 		n++
-		add(braid.ChunkCall, c.ID, c.Name)
-		add(braid.ChunkCallInput, "", c.Args)
+		add(model.ChunkCall, c.ID, c.Name)
+		add(model.ChunkCallInput, "", c.Args)
 	}
 	return openaitest.Stream(openaitest.API(r.api), chunks, h.Stop, h.Usage).Body
 }
 
 // decode reads a stream without a network.
 func decode(api API, in io.Reader) (modeltest.Read, error) {
-	var chunks []braid.Chunk
-	yield := func(c braid.Chunk, _ error) bool { chunks = append(chunks, c); return true }
+	var chunks []model.Chunk
+	yield := func(c model.Chunk, _ error) bool { chunks = append(chunks, c); return true }
 	s := stream{in: in, events: (&Model{api: api}).decoder(back{}, yield)}
 	err := s.run()
 	return modeltest.Put(chunks, err), err
@@ -390,7 +390,7 @@ func TestRecordingsCutAnywhereAreNoAnswers(t *testing.T) {
 			if err == nil || got.Stops != 0 {
 				t.Fatalf("%s cut at %d of %d is an answer", r.File, n, len(body))
 			}
-			g := stall.New(t.Context(), 0)
+			g := idle.New(t.Context(), 0)
 			g.Reading(nil)
 			if e := m.failure(g, err); !errors.Is(e, event.ErrStreamCut) {
 				t.Fatalf("%s cut at %d: %v", r.File, n, e)
@@ -427,18 +427,18 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Request), &sent); err != nil {
 			t.Fatal(err)
 		}
-		req := &braid.ModelRequest{}
+		req := &model.Request{}
 		fromWire(t, req, append(sent.Messages, sent.Input...))
 		for _, x := range sent.Tools {
 			f := x.Function
 			if r.api == Responses {
 				f.Name, f.Description, f.Parameters = x.Name, x.Description, x.Parameters
 			}
-			req.Tools = append(req.Tools, braid.ToolSpec{Name: f.Name, Description: f.Description, Schema: f.Parameters})
+			req.Tools = append(req.Tools, model.ToolSpec{Name: f.Name, Description: f.Description, Schema: f.Parameters})
 		}
 		if f := sent.Format.JSON; f != nil {
 			formats++
-			req.Output = &braid.OutputSchema{Name: f.Name, Schema: f.Schema}
+			req.Output = &model.OutputSchema{Name: f.Name, Schema: f.Schema}
 		}
 		opts := []Option{Use(r.api)}
 		if !r.vendors {
@@ -507,7 +507,7 @@ func plain(t *testing.T, body []byte) map[string]any {
 }
 
 // fromWire makes messages of what the recorder sent.
-func fromWire(t *testing.T, req *braid.ModelRequest, wire []json.RawMessage) {
+func fromWire(t *testing.T, req *model.Request, wire []json.RawMessage) {
 	t.Helper()
 	add := func(role event.Role, b event.Block) {
 		if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == role {

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/schemaform"
 	"github.com/braidrun/braid/internal/strictjson"
-	"github.com/braidrun/braid/internal/wirename"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/schema"
+	"github.com/braidrun/braid/model/internal/toolname"
 )
 
 // body gives a request's body, and what its answer needs to know of it.
@@ -19,7 +19,7 @@ import (
 // instructions and the messages first, in the order in which the vendor caches
 // them, and then what may change from call to call. So the body of the next
 // request begins with the bytes of this one, up to the end of its messages.
-func (m *Model) body(req *braid.ModelRequest) ([]byte, back, error) {
+func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return nil, back{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
@@ -56,7 +56,7 @@ type frame struct {
 }
 
 // around makes it, with what e has kept of the request before; nil keeps nothing.
-func (m *Model) around(req *braid.ModelRequest, e *encoder) (f frame, err error) {
+func (m *Model) around(req *model.Request, e *encoder) (f frame, err error) {
 	if e == nil {
 		e = &encoder{}
 	}
@@ -81,12 +81,12 @@ func (m *Model) around(req *braid.ModelRequest, e *encoder) (f frame, err error)
 }
 
 // toolNames are those that the APIs take: ^[a-zA-Z0-9_-]{1,64}$.
-var toolNames = wirename.Usual
+var toolNames = toolname.Usual
 
 // callIDs are the ids of calls: Chat Completions lets them be so long.
-var callIDs = wirename.IDRule{Max: 40, Visible: true}
+var callIDs = toolname.IDRule{Max: 40, Visible: true}
 
-func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
 	if len(req.Tools) > 0 {
 		b = append(b, `,"tools":[`...)
@@ -115,7 +115,7 @@ func (m *Model) appendHead(b []byte, req *braid.ModelRequest) ([]byte, error) {
 }
 
 // appendTool writes what the model is told about a tool, and a comma.
-func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
+func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	schema, words, err := m.toolSchema(t)
 	if err != nil {
 		return nil, err
@@ -144,9 +144,9 @@ func (m *Model) appendTool(b []byte, t *braid.ToolSpec) ([]byte, error) {
 
 // toolSchema is a tool's schema as the APIs take it, and what of it is told in
 // words; that it holds is checked by the tool anyway.
-func (m *Model) toolSchema(t *braid.ToolSpec) (schema json.RawMessage, words string, err error) {
-	schema, problems := m.forms.Form(t.Schema, schemaform.OpenAITools)
-	if p, none := schemaform.Worst(problems, schemaform.Fatal); none {
+func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words string, err error) {
+	form, problems := m.forms.Form(t.Schema, schema.OpenAITools)
+	if p, none := schema.Worst(problems, schema.Fatal); none {
 		where := ""
 		if p.At != "" {
 			where = " It stands at " + p.At + "."
@@ -154,11 +154,11 @@ func (m *Model) toolSchema(t *braid.ToolSpec) (schema json.RawMessage, words str
 		return nil, "", notSent(event.ErrInvalid, "The parameters of the tool %q cannot be told to OpenAI's models. %s%s",
 			"give the tool a JSON schema with \"type\": \"object\"", t.Name, p.Text, where)
 	}
-	return schema, schemaform.Words(problems), nil
+	return form, schema.Words(problems), nil
 }
 
 // tail is what stands behind the messages, with the bracket that closes them.
-func (m *Model) tail(req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) tail(req *model.Request) ([]byte, error) {
 	o := &req.Options
 	b := append(make([]byte, 0, 192), ']')
 	if o.Temperature != nil {
@@ -258,19 +258,19 @@ func (m *Model) appendStops(b []byte, words []string) ([]byte, error) {
 }
 
 // appendChoice writes what the model must do about tools.
-func (m *Model) appendChoice(b []byte, req *braid.ModelRequest) ([]byte, error) {
+func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	c := &req.ToolChoice
 	if len(req.Tools) == 0 {
 		return b, nil
 	}
 	switch c.Mode {
-	case braid.ToolsFree:
-	case braid.ToolsAny:
+	case model.ToolsFree:
+	case model.ToolsAny:
 		b = append(b, `,"tool_choice":"required"`...)
-	case braid.ToolsNone:
+	case model.ToolsNone:
 		return append(b, `,"tool_choice":"none"`...), nil
-	case braid.ToolsOne:
-		if !slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Name == c.Tool }) {
+	case model.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
 		if m.api == Responses {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -34,58 +34,58 @@ func TestOptionsOnTheWire(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	other := BaseURL("https://example.com/v1")
-	tools := []braid.ToolSpec{{Name: "f"}, {Name: "g.h"}}
+	tools := []model.ToolSpec{{Name: "f"}, {Name: "g.h"}}
 	const stream = `,"stream":true,"stream_options":{"include_usage":true}}`
 	for _, tc := range []struct {
 		m    *Model
-		req  braid.ModelRequest
+		req  model.Request
 		want string
 	}{
-		{made(t, "gpt-5.4"), braid.ModelRequest{}, `,"include":["reasoning.encrypted_content"],"store":false,"stream":true}`},
-		{made(t, "gpt-4o"), braid.ModelRequest{Options: braid.ModelOptions{Thinking: 9, Temperature: &half}}, `,"temperature":0.5,"store":false,"stream":true}`},
+		{made(t, "gpt-5.4"), model.Request{}, `,"include":["reasoning.encrypted_content"],"store":false,"stream":true}`},
+		{made(t, "gpt-4o"), model.Request{Options: model.Options{Thinking: 9, Temperature: &half}}, `,"temperature":0.5,"store":false,"stream":true}`},
 		{
 			made(t, "o3"),
-			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 20000, MaxTokens: 3}},
+			model.Request{Options: model.Options{Thinking: 20000, MaxTokens: 3}},
 			`,"max_output_tokens":16,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"store":false,"stream":true}`,
 		},
 		{
 			made(t, "gpt-5.4", Effort("minimal")),
-			braid.ModelRequest{},
+			model.Request{},
 			`,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"minimal"},"store":false,"stream":true}`,
 		},
-		{made(t, "my-model", Reasons(true)), braid.ModelRequest{}, `,"include":["reasoning.encrypted_content"],"store":false,"stream":true}`},
-		{made(t, "gpt-5-chat-latest"), braid.ModelRequest{}, `,"store":false,"stream":true}`},
+		{made(t, "my-model", Reasons(true)), model.Request{}, `,"include":["reasoning.encrypted_content"],"store":false,"stream":true}`},
+		{made(t, "gpt-5-chat-latest"), model.Request{}, `,"store":false,"stream":true}`},
 		{
 			made(t, "o4-mini", Use(ChatCompletions)),
-			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 5000, MaxTokens: 9}},
+			model.Request{Options: model.Options{Thinking: 5000, MaxTokens: 9}},
 			`,"max_completion_tokens":9,"reasoning_effort":"medium"` + stream,
 		},
 		{
 			made(t, "gpt-4o", Use(ChatCompletions)),
-			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 5000, StopWords: []string{"a", " ", "\""}}},
+			model.Request{Options: model.Options{Thinking: 5000, StopWords: []string{"a", " ", "\""}}},
 			`,"stop":["a","\""]` + stream,
 		},
 		{
 			made(t, "qwen3", other),
-			braid.ModelRequest{Options: braid.ModelOptions{Thinking: 1, MaxTokens: 9, Temperature: &half}},
+			model.Request{Options: model.Options{Thinking: 1, MaxTokens: 9, Temperature: &half}},
 			`,"temperature":0.5,"max_tokens":9,"reasoning_effort":"low"` + stream,
 		},
 		{
 			made(t, "qwen3", other),
-			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny, Serial: true}},
+			model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsAny, Serial: true}},
 			`,"tool_choice":"required","parallel_tool_calls":false` + stream,
 		},
 		{
 			made(t, "qwen3", other),
-			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "f"}},
+			model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsOne, Tool: "f"}},
 			`,"tool_choice":{"type":"function","function":{"name":"f"}}` + stream,
 		},
 		{
 			made(t, "gpt-4o"),
-			braid.ModelRequest{Tools: tools, ToolChoice: braid.ToolChoice{Mode: braid.ToolsOne, Tool: "f"}},
+			model.Request{Tools: tools, ToolChoice: model.ToolChoice{Mode: model.ToolsOne, Tool: "f"}},
 			`,"tool_choice":{"type":"function","name":"f"},"store":false,"stream":true}`,
 		},
-		{made(t, "gpt-4o"), braid.ModelRequest{ToolChoice: braid.ToolChoice{Mode: braid.ToolsAny}}, `,"store":false,"stream":true}`},
+		{made(t, "gpt-4o"), model.Request{ToolChoice: model.ToolChoice{Mode: model.ToolsAny}}, `,"store":false,"stream":true}`},
 	} {
 		tc.req.Messages = []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}
 		body, _, err := tc.m.body(&tc.req)
@@ -99,15 +99,15 @@ func TestOptionsOnTheWire(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		m    *Model
-		o    braid.ModelOptions
+		o    model.Options
 		want event.ErrorKind
 	}{
-		"a temperature for one that reasons": {made(t, "gpt-5.4"), braid.ModelOptions{Temperature: &half}, event.ErrUnsupported},
-		"words in Responses":                 {made(t, "gpt-4o"), braid.ModelOptions{StopWords: []string{"x"}}, event.ErrUnsupported},
-		"words for one that reasons":         {made(t, "o3", Use(ChatCompletions)), braid.ModelOptions{StopWords: []string{"x"}}, event.ErrUnsupported},
-		"too many words":                     {made(t, "gpt-4o", Use(ChatCompletions)), braid.ModelOptions{StopWords: strings.Split("12345", "")}, event.ErrInvalid},
+		"a temperature for one that reasons": {made(t, "gpt-5.4"), model.Options{Temperature: &half}, event.ErrUnsupported},
+		"words in Responses":                 {made(t, "gpt-4o"), model.Options{StopWords: []string{"x"}}, event.ErrUnsupported},
+		"words for one that reasons":         {made(t, "o3", Use(ChatCompletions)), model.Options{StopWords: []string{"x"}}, event.ErrUnsupported},
+		"too many words":                     {made(t, "gpt-4o", Use(ChatCompletions)), model.Options{StopWords: strings.Split("12345", "")}, event.ErrInvalid},
 	} {
-		if _, _, err := tc.m.body(&braid.ModelRequest{Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}, Options: tc.o}); !errors.Is(err, tc.want) {
+		if _, _, err := tc.m.body(&model.Request{Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}, Options: tc.o}); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -129,14 +129,14 @@ func TestSchemas(t *testing.T) {
 		},
 		`{"type":"object","properties":{"a":{"type":"array"},"b":true}}`: {`{"type":"object","properties":{"a":{"type":"array","items":{}},"b":{}}}`, ``},
 	} {
-		schema, rest, err := made(t, "gpt-4o").toolSchema(&braid.ToolSpec{Schema: json.RawMessage(given)})
+		schema, rest, err := made(t, "gpt-4o").toolSchema(&model.ToolSpec{Schema: json.RawMessage(given)})
 		if err != nil || string(schema) != want[0] || rest != want[1] {
 			t.Errorf("%s: %s, %s, %v", given, schema, rest, err)
 		}
 	}
 	for _, given := range []string{`{"type":"string"}`, `[]`, `{`, `{"type":["object","null"]}`, `false`} {
-		if _, _, err := made(t, "gpt-4o").body(&braid.ModelRequest{
-			Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}, Tools: []braid.ToolSpec{{Name: "f", Schema: json.RawMessage(given)}},
+		if _, _, err := made(t, "gpt-4o").body(&model.Request{
+			Messages: []event.Message{from(event.RoleUser, &event.Text{Text: "q"})}, Tools: []model.ToolSpec{{Name: "f", Schema: json.RawMessage(given)}},
 		}); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%s: %v", given, err)
 		}
@@ -193,7 +193,7 @@ func TestRequestsBeginAlike(t *testing.T) {
 		messages := []event.Message{from(event.RoleUser, &event.Text{Text: "Begin."})}
 		var before []byte
 		for i := range 20 {
-			body, _, err := m.body(&braid.ModelRequest{Instructions: "Be brief.", Tools: []braid.ToolSpec{{Name: "f"}}, Messages: messages})
+			body, _, err := m.body(&model.Request{Instructions: "Be brief.", Tools: []model.ToolSpec{{Name: "f"}}, Messages: messages})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestRequestsBeginAlike(t *testing.T) {
 
 func mustTail(t *testing.T, m *Model) []byte {
 	t.Helper()
-	tail, err := m.tail(&braid.ModelRequest{})
+	tail, err := m.tail(&model.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestWarmIsAsCold(t *testing.T) {
 				messages = append(append([]event.Message(nil), messages...), from(event.RoleAssistant, &event.ToolCall{ID: id, Name: "f"}),
 					from(event.RoleUser, &event.ToolResult{Call: id}))
 			}
-			req := &braid.ModelRequest{Messages: messages, Instructions: rapid.SampledFrom([]string{"", "x"}).Draw(t, "instructions")}
+			req := &model.Request{Messages: messages, Instructions: rapid.SampledFrom([]string{"", "x"}).Draw(t, "instructions")}
 			got, _, err := warm.body(req)
 			want, _, err2 := (&Model{name: "m", api: api}).body(req)
 			if err != nil || err2 != nil || !bytes.Equal(got, want) {
@@ -261,7 +261,7 @@ func TestFilesAreMadeSenseOf(t *testing.T) {
 		"a document by its name":       {&event.Document{Name: "a.md", Data: []byte("# A")}, `# A`, ""},
 		"a document of no use":         {&event.Document{Name: "a.zip", Data: []byte("PK\x03\x04")}, "", event.ErrUnsupported},
 	} {
-		body, _, err := made(t, "gpt-5.4").body(&braid.ModelRequest{Messages: []event.Message{from(event.RoleUser, tc.b)}})
+		body, _, err := made(t, "gpt-5.4").body(&model.Request{Messages: []event.Message{from(event.RoleUser, tc.b)}})
 		if tc.kind != "" {
 			if !errors.Is(err, tc.kind) {
 				t.Errorf("%s: %v, %s", name, err, body)

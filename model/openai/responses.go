@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // responsesDecoder makes chunks of the events of Responses
@@ -71,7 +71,7 @@ func (d *responsesDecoder) delta(data []byte) bool {
 	const nested = 16
 	r := &d.r
 	r.Reset(data, nested)
-	var kind braid.ChunkKind
+	var kind model.ChunkKind
 	item, content := -1, 0
 	var text []byte
 	has := false
@@ -102,30 +102,30 @@ func (d *responsesDecoder) delta(data []byte) bool {
 }
 
 // pieceOf is what the deltas of an event of this type are pieces of; 0 is none.
-func pieceOf(kind []byte) braid.ChunkKind {
+func pieceOf(kind []byte) model.ChunkKind {
 	switch string(kind) {
 	case "response.output_text.delta":
-		return braid.ChunkText
+		return model.ChunkText
 	case "response.function_call_arguments.delta":
-		return braid.ChunkCallInput
+		return model.ChunkCallInput
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return braid.ChunkThinking
+		return model.ChunkThinking
 	default:
 		return 0
 	}
 }
 
 // piece hands a piece of a block over.
-func (d *responsesDecoder) piece(kind braid.ChunkKind, item, content int, text string) {
+func (d *responsesDecoder) piece(kind model.ChunkKind, item, content int, text string) {
 	if text == "" {
 		return
 	}
-	if kind != braid.ChunkText {
+	if kind != model.ChunkText {
 		content = single
 	}
 	i := d.at(item, content)
 	d.parts[i].came = true
-	d.to.send(braid.Chunk{Kind: kind, Index: i, Text: text})
+	d.to.send(model.Chunk{Kind: kind, Index: i, Text: text})
 }
 
 // responsesEvent is any event.
@@ -197,15 +197,15 @@ func (d *responsesDecoder) whole(data []byte) error {
 		return d.finished(&e)
 	case "response.reasoning_summary_part.added":
 		if e.Summary > 0 && d.came(e.Output, single) {
-			d.piece(braid.ChunkThinking, e.Output, single, "\n\n")
+			d.piece(model.ChunkThinking, e.Output, single, "\n\n")
 		}
 	case "response.refusal.delta":
 		d.refused = true
-		d.piece(braid.ChunkText, e.Output, e.Content, argumentText(e.Delta))
+		d.piece(model.ChunkText, e.Output, e.Content, argumentText(e.Delta))
 	case "response.output_text.annotation.added":
 		if n := e.Note; n != nil && n.Type == "url_citation" {
-			d.to.send(braid.Chunk{
-				Kind: braid.ChunkBlock, Index: d.at(e.Output, firstNote+e.Number),
+			d.to.send(model.Chunk{
+				Kind: model.ChunkBlock, Index: d.at(e.Output, firstNote+e.Number),
 				Block: &event.Citation{Title: n.Title, URL: n.URL, Start: n.Start, End: n.End},
 			})
 		}
@@ -235,7 +235,7 @@ func (d *responsesDecoder) begin(r *response) {
 		return
 	}
 	d.begun = true
-	d.to.send(braid.Chunk{Kind: braid.ChunkResponse, ID: r.ID, Text: r.Model})
+	d.to.send(model.Chunk{Kind: model.ChunkResponse, ID: r.ID, Text: r.Model})
 }
 
 // added takes the beginning of an item.
@@ -252,7 +252,7 @@ func (d *responsesDecoder) added(e *responsesEvent) error {
 
 func (d *responsesDecoder) called(output int, i *item) {
 	d.calls = true
-	d.to.send(braid.Chunk{Kind: braid.ChunkCall, Index: d.at(output, single), ID: i.Call, Text: d.to.tool(i.Name)})
+	d.to.send(model.Chunk{Kind: model.ChunkCall, Index: d.at(output, single), ID: i.Call, Text: d.to.tool(i.Name)})
 }
 
 // finished takes a whole item: what has not come in pieces, and what comes at
@@ -270,28 +270,28 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 			d.called(e.Output, &i)
 		}
 		if !d.came(e.Output, single) {
-			d.piece(braid.ChunkCallInput, e.Output, single, i.Arguments)
+			d.piece(model.ChunkCallInput, e.Output, single, i.Arguments)
 		}
 	case "reasoning":
 		if !d.came(e.Output, single) {
 			for n, s := range i.Summary {
 				if n > 0 {
-					d.piece(braid.ChunkThinking, e.Output, single, "\n\n")
+					d.piece(model.ChunkThinking, e.Output, single, "\n\n")
 				}
-				d.piece(braid.ChunkThinking, e.Output, single, s.Text)
+				d.piece(model.ChunkThinking, e.Output, single, s.Text)
 			}
 		}
 		if i.Sealed != "" {
-			d.to.send(braid.Chunk{Kind: braid.ChunkSignature, Index: d.at(e.Output, single), Text: seal(i.ID, i.Sealed)})
+			d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: d.at(e.Output, single), Text: seal(i.ID, i.Sealed)})
 		}
 	case "message":
 		for n, c := range i.Content {
 			if !d.came(e.Output, n) {
 				d.refused = d.refused || c.Refusal != ""
-				d.piece(braid.ChunkText, e.Output, n, c.Text+c.Refusal)
+				d.piece(model.ChunkText, e.Output, n, c.Text+c.Refusal)
 			}
 			if i.Phase != "" && d.came(e.Output, n) {
-				d.to.send(braid.Chunk{Kind: braid.ChunkSignature, Index: d.at(e.Output, n), Text: phaseMark + i.Phase})
+				d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: d.at(e.Output, n), Text: phaseMark + i.Phase})
 			}
 		}
 	default:
@@ -316,8 +316,8 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 	if usable := strictjson.Check(raw, strictjson.DefaultDepth) == nil; !usable || kind == "" {
 		return nil // it cannot be kept, and nobody else needs it
 	}
-	d.to.send(braid.Chunk{
-		Kind: braid.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
+	d.to.send(model.Chunk{
+		Kind: model.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
 	})
 	return nil
 }
@@ -349,7 +349,7 @@ func (d *responsesDecoder) end(e *responsesEvent) error {
 		stop = event.StopRefusal
 	}
 	d.to.done = true
-	d.to.send(braid.Chunk{Kind: braid.ChunkStop, Stop: stop})
+	d.to.send(model.Chunk{Kind: model.ChunkStop, Stop: stop})
 	return nil
 }
 
@@ -358,7 +358,7 @@ func (d *responsesDecoder) used(r *response) {
 		return
 	}
 	u := counted(r.Usage.Input, r.Usage.In.Cached, r.Usage.In.Written, r.Usage.Output, r.Usage.Out.Reasoning, r.Usage.Total)
-	d.to.send(braid.Chunk{Kind: braid.ChunkUsage, Usage: &u})
+	d.to.send(model.Chunk{Kind: model.ChunkUsage, Usage: &u})
 }
 
 type responsesUsage struct {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/model"
 )
 
 var (
@@ -28,21 +28,21 @@ type events interface {
 type sender struct {
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
-	yield func(braid.Chunk, error) bool
+	yield func(model.Chunk, error) bool
 	// absent takes nulls out of texts that stand for what is missing; nil takes none.
 	absent *filter
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 }
 
-func (s *sender) send(c braid.Chunk) {
+func (s *sender) send(c model.Chunk) {
 	if s.absent != nil {
 		switch c.Kind {
-		case braid.ChunkText:
+		case model.ChunkText:
 			if c.Text = s.absent.text(c.Index, c.Text); c.Text == "" {
 				return
 			}
-		case braid.ChunkStop:
+		case model.ChunkStop:
 			s.absent.end(s.pass)
 		default:
 		}
@@ -50,7 +50,7 @@ func (s *sender) send(c braid.Chunk) {
 	s.pass(c)
 }
 
-func (s *sender) pass(c braid.Chunk) {
+func (s *sender) pass(c model.Chunk) {
 	if !s.left && !s.yield(c, nil) {
 		s.left = true
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/anthropic/anthropictest"
 )
 
 // city is what answers are to be.
@@ -23,13 +23,13 @@ const (
 )
 
 // formed reports whether a request holds the form of the answer.
-func formed(r *standin.Request) bool {
+func formed(r *anthropictest.Request) bool {
 	body := bytes.ReplaceAll(r.Body, []byte(`\"`), []byte(`"`)) // one vendor takes it as a text
 	return bytes.Contains(body, []byte(`"people":{"type":"integer"`))
 }
 
 // mended reports whether the last message of a request holds what was wrong with an answer.
-func mended(r *standin.Request) bool {
+func mended(r *anthropictest.Request) bool {
 	return bytes.Contains(r.Body, []byte("people: type")) || bytes.Contains(r.Body, []byte("calling the tool final_answer")) ||
 		bytes.Contains(r.Body, []byte("as JSON alone"))
 }
@@ -161,7 +161,7 @@ func TestAnAnswerThatNobodyCanForce(t *testing.T) {
 }
 
 // goesOn has the conversation take another turn, which the vendor takes.
-func goesOn(t *testing.T, v *vendor, server *standin.Server, agent *braid.Agent, conv *braid.Conversation, answer said) {
+func goesOn(t *testing.T, v *vendor, server standIn, agent *braid.Agent, conv *braid.Conversation, answer said) {
 	t.Helper()
 	v.add(server, answer)
 	r, err := agent.Run(t.Context(), "And now?", braid.In(conv))

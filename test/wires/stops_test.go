@@ -14,7 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/anthropic/anthropictest"
 )
 
 // modelStops are the reasons that a model's answer can have, and what a run says that ends so. The set
@@ -254,7 +254,7 @@ func TestEveryLimitLeavesAUsableConversation(t *testing.T) {
 				m, server := v.start(t, c.says...)
 				model := priced{m}
 				if c.fault {
-					server.Add(standin.Answer{Status: 400, Body: "no"})
+					server.Add(anthropictest.Answer{Status: 400, Body: "no"})
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

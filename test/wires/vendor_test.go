@@ -10,7 +10,6 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/standin"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/bedrock"
@@ -49,6 +48,12 @@ func calls(list ...string) said {
 	return s
 }
 
+// standIn is what the stand-ins of all vendors have.
+type standIn interface {
+	Add(answers ...anthropictest.Answer)
+	Asked() []anthropictest.Request
+}
+
 // vendor is one wire of one model.
 type vendor struct {
 	name string
@@ -59,8 +64,8 @@ type vendor struct {
 	stops map[event.StopReason]string
 	// forced is what a request says that must call one tool, serial that it may not call several.
 	forced string
-	open   func(tb testing.TB) (braid.Model, *standin.Server)
-	answer func(said, string) standin.Answer
+	open   func(tb testing.TB) (braid.Model, standIn)
+	answer func(said, string) anthropictest.Answer
 }
 
 // word is the vendor's word for a reason.
@@ -72,21 +77,21 @@ func (v *vendor) word(stop event.StopReason) string {
 }
 
 // start opens a model whose vendor says this, one after another.
-func (v *vendor) start(tb testing.TB, list ...said) (braid.Model, *standin.Server) {
+func (v *vendor) start(tb testing.TB, list ...said) (braid.Model, standIn) {
 	tb.Helper()
 	m, server := v.open(tb)
 	v.add(server, list...)
 	return m, server
 }
 
-func (v *vendor) add(server *standin.Server, list ...said) {
+func (v *vendor) add(server standIn, list ...said) {
 	for _, s := range list {
 		server.Add(v.answer(s, v.word(s.stop)))
 	}
 }
 
 // taken fails where the vendor has refused something.
-func taken(tb testing.TB, server *standin.Server) {
+func taken(tb testing.TB, server standIn) {
 	tb.Helper()
 	for i, r := range server.Asked() {
 		if r.Refused != "" {
@@ -103,14 +108,14 @@ func ofAnthropic(name, model string, held bool) vendor {
 			event.StopRefusal: "refusal", event.StopPause: "pause_turn", event.StopContextOverflow: "model_context_window_exceeded",
 			"something_new": "something_new",
 		},
-		open: func(tb testing.TB) (braid.Model, *standin.Server) {
+		open: func(tb testing.TB) (braid.Model, standIn) {
 			tb.Helper()
 			server := anthropictest.Start()
 			tb.Cleanup(server.Close)
 			m, err := anthropic.New(model, secret.New(anthropictest.Key), anthropic.BaseURL(server.URL), anthropic.HTTPClient(server.Client()))
 			return made(tb, m, err), server.Server
 		},
-		answer: func(s said, word string) standin.Answer { return anthropictest.Stream(s.chunks, word, counted) },
+		answer: func(s said, word string) anthropictest.Answer { return anthropictest.Stream(s.chunks, word, counted) },
 	}
 }
 
@@ -122,14 +127,14 @@ func ofBedrock(name, model string, held bool, forced string) vendor {
 			event.StopGuardrail: "guardrail_intervened", event.StopContentFiltered: "content_filtered",
 			event.StopContextOverflow: "model_context_window_exceeded", "something_new": "something_new",
 		},
-		open: func(tb testing.TB) (braid.Model, *standin.Server) {
+		open: func(tb testing.TB) (braid.Model, standIn) {
 			tb.Helper()
 			server := bedrocktest.Start()
 			tb.Cleanup(server.Close)
 			m, err := bedrock.New(model, bedrocktest.Config(), bedrock.BaseURL(server.URL), bedrock.HTTPClient(server.Client()))
 			return made(tb, m, err), server.Server
 		},
-		answer: func(s said, word string) standin.Answer { return bedrocktest.Stream(s.chunks, word, counted) },
+		answer: func(s said, word string) anthropictest.Answer { return bedrocktest.Stream(s.chunks, word, counted) },
 	}
 }
 
@@ -140,7 +145,7 @@ func ofOpenAI(name, model string, api openaitest.API, compatible, held bool, for
 			event.StopEndTurn: "end_turn", event.StopToolUse: "tool_use", event.StopMaxTokens: "max_tokens",
 			event.StopRefusal: "refusal", event.StopContentFiltered: "content_filtered", "something_new": "something_new",
 		},
-		open: func(tb testing.TB) (braid.Model, *standin.Server) {
+		open: func(tb testing.TB) (braid.Model, standIn) {
 			tb.Helper()
 			server := openaitest.Start()
 			server.Compatible = compatible
@@ -155,7 +160,7 @@ func ofOpenAI(name, model string, api openaitest.API, compatible, held bool, for
 			m, err := openai.New(model, key, append(opts, openai.HTTPClient(client))...)
 			return made(tb, m, err), server.Server
 		},
-		answer: func(s said, _ string) standin.Answer { return openaitest.Stream(api, s.chunks, s.stop, counted) },
+		answer: func(s said, _ string) anthropictest.Answer { return openaitest.Stream(api, s.chunks, s.stop, counted) },
 	}
 }
 
@@ -166,14 +171,14 @@ func ofGemini(name, model string, held bool) vendor {
 			event.StopEndTurn: "STOP", event.StopToolUse: "STOP", event.StopMaxTokens: "MAX_TOKENS", event.StopContentFiltered: "SAFETY",
 			event.StopGuardrail: "MODEL_ARMOR",
 		},
-		open: func(tb testing.TB) (braid.Model, *standin.Server) {
+		open: func(tb testing.TB) (braid.Model, standIn) {
 			tb.Helper()
 			server := geminitest.Start()
 			tb.Cleanup(server.Close)
 			m, err := gemini.New(model, secret.New(geminitest.Key), gemini.BaseURL(server.URL), gemini.HTTPClient(server.Client()))
 			return made(tb, m, err), server.Server
 		},
-		answer: func(s said, word string) standin.Answer { return geminitest.Stream(s.chunks, word, counted) },
+		answer: func(s said, word string) anthropictest.Answer { return geminitest.Stream(s.chunks, word, counted) },
 	}
 }
 

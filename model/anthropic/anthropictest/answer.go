@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // Error is an error of the API (api/errors), as it comes instead of a stream.
@@ -23,9 +23,9 @@ func errorBody(kind, message string) string {
 
 // Text is an answer of one text that ends the turn.
 func Text(pieces ...string) Answer {
-	chunks := make([]braid.Chunk, len(pieces))
+	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
-		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+		chunks[i] = model.Chunk{Kind: model.ChunkText, Text: p}
 	}
 	return Stream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
@@ -33,18 +33,18 @@ func Text(pieces ...string) Answer {
 // Stream is a whole answer. The chunks come as they would in a stream of the
 // API: a block of each index, which ends with its last chunk. The stop reason
 // is the API's word for it.
-func Stream(chunks []braid.Chunk, stop string, u event.Usage) Answer {
+func Stream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	return Answer{Body: Events(chunks, stop, u) + stopEvent}
 }
 
 const stopEvent = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
 // Events is the body of [Stream] without its end signal.
-func Events(chunks []braid.Chunk, stop string, u event.Usage) string {
+func Events(chunks []model.Chunk, stop string, u event.Usage) string {
 	return events(chunks, stop, u, fmt.Sprintf(`,"output_tokens_details":{"thinking_tokens":%d}`, u.Reasoning))
 }
 
-func events(chunks []braid.Chunk, stop string, u event.Usage, details string) string {
+func events(chunks []model.Chunk, stop string, u event.Usage, details string) string {
 	b := &strings.Builder{}
 	begin(b, u)
 	body(b, chunks)
@@ -56,7 +56,7 @@ func events(chunks []braid.Chunk, stop string, u event.Usage, details string) st
 }
 
 // Begun is the beginning of a stream, up to and with these chunks.
-func Begun(chunks []braid.Chunk, u event.Usage) string {
+func Begun(chunks []model.Chunk, u event.Usage) string {
 	b := &strings.Builder{}
 	begin(b, u)
 	body(b, chunks)
@@ -77,7 +77,7 @@ func begin(b *strings.Builder, u event.Usage) {
 		`"output_tokens":1,"service_tier":"standard"}}}`, u.Input, u.CacheWrite, u.CacheRead, u.CacheWrite-u.CacheWriteHour, u.CacheWriteHour))
 }
 
-func body(b *strings.Builder, chunks []braid.Chunk) {
+func body(b *strings.Builder, chunks []model.Chunk) {
 	last := map[int]int{}
 	for i, c := range chunks {
 		last[c.Index] = i
@@ -93,13 +93,13 @@ func body(b *strings.Builder, chunks []braid.Chunk) {
 		}
 		kind, member := "", ""
 		switch c.Kind {
-		case braid.ChunkText:
+		case model.ChunkText:
 			kind, member = "text_delta", "text"
-		case braid.ChunkThinking:
+		case model.ChunkThinking:
 			kind, member = "thinking_delta", "thinking"
-		case braid.ChunkSignature:
+		case model.ChunkSignature:
 			kind, member = "signature_delta", "signature"
-		case braid.ChunkCallInput:
+		case model.ChunkCallInput:
 			kind, member = "input_json_delta", "partial_json"
 		default:
 		}
@@ -114,13 +114,13 @@ func body(b *strings.Builder, chunks []braid.Chunk) {
 }
 
 // start is how the block of a chunk begins.
-func start(c braid.Chunk) string {
+func start(c model.Chunk) string {
 	switch c.Kind {
-	case braid.ChunkThinking, braid.ChunkSignature:
+	case model.ChunkThinking, model.ChunkSignature:
 		return `{"type":"thinking","thinking":"","signature":""}`
-	case braid.ChunkCall:
+	case model.ChunkCall:
 		return fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{},"caller":{"type":"direct"}}`, quote(c.ID), quote(c.Text))
-	case braid.ChunkBlock:
+	case model.ChunkBlock:
 		if r, ok := c.Block.(*event.RedactedThinking); ok {
 			return fmt.Sprintf(`{"type":"redacted_thinking","data":%s}`, quote(r.Data))
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/auth/bearer"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
 	"github.com/braidrun/braid/internal/sigv4"
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 // What the server of Bedrock takes: the API key, or requests that are signed with
@@ -52,7 +52,7 @@ func (s *Server) Signed() aws.Config {
 // [BedrockStream], [BedrockText] and [BedrockError].
 func StartBedrock(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, bedrock: true}
-	s.Server = standin.Start(standin.Rules{
+	s.Server = vendortest.Start(vendortest.Rules{
 		Type: "application/vnd.amazon.eventstream", ID: "X-Amzn-RequestId", Largest: largestBedrock, Check: s.deny, Learn: s.learn,
 		Unprepared: BedrockError(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
 	}, answers...)
@@ -71,16 +71,16 @@ func BedrockError(status int, kind, message string) Answer {
 
 // BedrockText is an answer of one text that ends the turn.
 func BedrockText(pieces ...string) Answer {
-	chunks := make([]braid.Chunk, len(pieces))
+	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
-		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+		chunks[i] = model.Chunk{Kind: model.ChunkText, Text: p}
 	}
 	return BedrockStream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
 
 // BedrockStream is a whole answer, as [Stream] is. Bedrock tells nothing of the
 // tokens of thinking, and something of its own at the end.
-func BedrockStream(chunks []braid.Chunk, stop string, u event.Usage) Answer {
+func BedrockStream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	end := fmt.Sprintf("data: "+`{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":%d,"outputTokenCount":%d,`+
 		`"invocationLatency":1200,"firstByteLatency":300}}`+"\n\n", u.Input, u.Output)
 	return Answer{Body: Frames(events(chunks, stop, u, "") + end)}
@@ -98,7 +98,7 @@ func Frames(events string) string {
 			continue
 		}
 		n = (n*31 + len(data)) % len(padding)
-		b = awsframes.Append(b, "event", "chunk", fmt.Appendf(nil, `{"bytes":"%s","p":"%s"}`,
+		b = awsframe.Append(b, "event", "chunk", fmt.Appendf(nil, `{"bytes":"%s","p":"%s"}`,
 			base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(data))), padding[:n]))
 	}
 	return string(b)
@@ -106,13 +106,13 @@ func Frames(events string) string {
 
 // Exception ends a stream of Bedrock with an error, such as "throttlingException".
 func Exception(name, message string) string {
-	return string(awsframes.Append(nil, "exception", name, fmt.Appendf(nil, `{"message":%s}`, quote(message))))
+	return string(awsframe.Append(nil, "exception", name, fmt.Appendf(nil, `{"message":%s}`, quote(message))))
 }
 
 // unframed are the server-sent events in a stream of Bedrock.
 func unframed(body string) []byte {
 	var out []byte
-	r := awsframes.NewReader(strings.NewReader(body))
+	r := awsframe.NewReader(strings.NewReader(body))
 	for {
 		f, err := r.Next()
 		if err != nil {
@@ -141,11 +141,11 @@ var (
 )
 
 // deny says what Bedrock would refuse a request for.
-func (s *Server) deny(r *http.Request, body []byte) *standin.Refusal {
-	no := func(status int, kind, message string) *standin.Refusal {
-		return &standin.Refusal{Why: message, Answer: BedrockError(status, kind, message)}
+func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
+	no := func(status int, kind, message string) *vendortest.Refusal {
+		return &vendortest.Refusal{Why: message, Answer: BedrockError(status, kind, message)}
 	}
-	invalid := func(format string, args ...any) *standin.Refusal {
+	invalid := func(format string, args ...any) *vendortest.Refusal {
 		return no(http.StatusBadRequest, "ValidationException", fmt.Sprintf(format, args...))
 	}
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 // Key is the only key that the server takes.
@@ -15,7 +15,7 @@ const Key = "sk-ant-test-0000000000000000"
 // Asked (the requests so far) and Left (whether a client went away from an answer
 // that had not ended). URL is what goes in ANTHROPIC_BASE_URL.
 type Server struct {
-	*standin.Server
+	*vendortest.Server
 
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
@@ -29,25 +29,25 @@ type Server struct {
 
 // Request is a request as it came, accepted or refused: its Path, Header, Body,
 // and Refused, what the server would not take.
-type Request = standin.Request
+type Request = vendortest.Request
 
 // Answer is what the server says to one request that it takes: Status, Header and
 // Body, all of it at once or Slow; Cut (the connection breaks after so many
 // bytes), Short (it ends there in good order), Stall (nothing more comes behind
 // Body) and Silent (nothing comes at all).
-type Answer = standin.Answer
+type Answer = vendortest.Answer
 
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = standin.Start(standin.Rules{
+	s.Server = vendortest.Start(vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "Request-Id", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "api_error", "The test has no answer to this request"),
 	}, answers...)
 	return s
 }
 
-func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
+func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	status, kind, message := http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"
 	if len(body) <= largest {
 		status, kind, message = s.check(r, body)
@@ -55,7 +55,7 @@ func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
 	if status == 0 {
 		return nil
 	}
-	return &standin.Refusal{Why: message, Answer: Error(status, kind, message)}
+	return &vendortest.Refusal{Why: message, Answer: Error(status, kind, message)}
 }
 
 // learn remembers the signatures in a stream, because no others are taken back.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/awsframes"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/awsframe"
 )
 
 const streamType = "application/vnd.amazon.eventstream"
@@ -29,9 +29,9 @@ func Error(status int, exception, message string) Answer {
 
 // Text is an answer of one text that ends the turn.
 func Text(pieces ...string) Answer {
-	chunks := make([]braid.Chunk, len(pieces))
+	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
-		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+		chunks[i] = model.Chunk{Kind: model.ChunkText, Text: p}
 	}
 	return Stream(chunks, "end_turn", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
@@ -39,12 +39,12 @@ func Text(pieces ...string) Answer {
 // Stream is a whole answer. The chunks come as they would in a stream of the API:
 // a block of each index, which ends with its last chunk. The stop reason is the
 // API's word for it. What a guardrail redacts stands in its trace.
-func Stream(chunks []braid.Chunk, stop string, u event.Usage) Answer {
+func Stream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	return Answer{Body: Begun(chunks) + Stopped(stop) + Metadata(chunks, u)}
 }
 
 // Begun is the beginning of a stream, up to and with these chunks.
-func Begun(chunks []braid.Chunk) string {
+func Begun(chunks []model.Chunk) string {
 	b := &strings.Builder{}
 	say(b, "messageStart", `{"p":"abcdefgh","role":"assistant"}`)
 	last := map[int]int{}
@@ -53,12 +53,12 @@ func Begun(chunks []braid.Chunk) string {
 	}
 	var open []int
 	for i, c := range chunks {
-		if c.Kind == braid.ChunkRedactInput || c.Kind == braid.ChunkRedactOutput {
+		if c.Kind == model.ChunkRedactInput || c.Kind == model.ChunkRedactOutput {
 			continue
 		}
 		if !slices.Contains(open, c.Index) {
 			open = append(open, c.Index)
-			if c.Kind == braid.ChunkCall {
+			if c.Kind == model.ChunkCall {
 				say(b, "contentBlockStart", fmt.Sprintf(`{"contentBlockIndex":%d,"p":"ab","start":{"toolUse":{"name":%s,"toolUseId":%s}}}`,
 					c.Index, quote(c.Text), quote(c.ID)))
 			}
@@ -74,17 +74,17 @@ func Begun(chunks []braid.Chunk) string {
 }
 
 // delta is a chunk as a piece of its block.
-func delta(c *braid.Chunk) string {
+func delta(c *model.Chunk) string {
 	switch c.Kind {
-	case braid.ChunkText:
+	case model.ChunkText:
 		return `{"text":` + quote(c.Text) + `}`
-	case braid.ChunkThinking:
+	case model.ChunkThinking:
 		return `{"reasoningContent":{"text":` + quote(c.Text) + `}}`
-	case braid.ChunkSignature:
+	case model.ChunkSignature:
 		return `{"reasoningContent":{"signature":` + quote(c.Text) + `}}`
-	case braid.ChunkCallInput:
+	case model.ChunkCallInput:
 		return `{"toolUse":{"input":` + quote(c.Text) + `}}`
-	case braid.ChunkBlock:
+	case model.ChunkBlock:
 		switch b := c.Block.(type) {
 		case *event.RedactedThinking:
 			return `{"reasoningContent":{"redactedContent":` + quote(b.Data) + `}}`
@@ -105,7 +105,7 @@ func Stopped(stop string) string {
 }
 
 // Metadata is what follows the end signal.
-func Metadata(chunks []braid.Chunk, u event.Usage) string {
+func Metadata(chunks []model.Chunk, u event.Usage) string {
 	b := &strings.Builder{}
 	say(b, "metadata", `{"metrics":{"latencyMs":551},"p":"abcdefghijk",`+counted(u)+trace(chunks)+`}`)
 	return b.String()
@@ -123,10 +123,10 @@ func counted(u event.Usage) string {
 
 // trace is what a guardrail saw, where it looked
 // (API_runtime_GuardrailTraceAssessment).
-func trace(chunks []braid.Chunk) string {
+func trace(chunks []model.Chunk) string {
 	const saw = `{"topicPolicy":{"topics":[{"name":"Heresy","type":"DENY","action":"BLOCKED"}]}}`
-	in := slices.ContainsFunc(chunks, func(c braid.Chunk) bool { return c.Kind == braid.ChunkRedactInput })
-	out := slices.ContainsFunc(chunks, func(c braid.Chunk) bool { return c.Kind == braid.ChunkRedactOutput })
+	in := slices.ContainsFunc(chunks, func(c model.Chunk) bool { return c.Kind == model.ChunkRedactInput })
+	out := slices.ContainsFunc(chunks, func(c model.Chunk) bool { return c.Kind == model.ChunkRedactOutput })
 	if !in && !out {
 		return ""
 	}
@@ -152,21 +152,21 @@ func Watched(u event.Usage) string {
 // Exception is an error in the middle of a stream, by the name that it has there,
 // which begins small.
 func Exception(name, message string) string {
-	return string(awsframes.Append(nil, "exception", name, []byte(`{"message":`+quote(message)+`}`)))
+	return string(awsframe.Append(nil, "exception", name, []byte(`{"message":`+quote(message)+`}`)))
 }
 
 // Event is any event of a stream.
 func Event(name, payload string) string {
-	return string(awsframes.Append(nil, "event", name, []byte(payload)))
+	return string(awsframe.Append(nil, "event", name, []byte(payload)))
 }
 
 // Whole is an answer that does not stream (API_runtime_Converse). Chunks of one
 // index make one block.
-func Whole(chunks []braid.Chunk, stop string, u event.Usage) Answer {
+func Whole(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	type block struct {
 		index     int
-		text      map[braid.ChunkKind]string
-		call      *braid.Chunk
+		text      map[model.ChunkKind]string
+		call      *model.Chunk
 		redacted  string
 		reasoning bool
 	}
@@ -176,18 +176,18 @@ func Whole(chunks []braid.Chunk, stop string, u event.Usage) Answer {
 		at := slices.IndexFunc(list, func(b *block) bool { return b.index == c.Index })
 		if at < 0 {
 			at = len(list)
-			list = append(list, &block{index: c.Index, text: map[braid.ChunkKind]string{}})
+			list = append(list, &block{index: c.Index, text: map[model.ChunkKind]string{}})
 		}
 		b := list[at]
 		switch c.Kind {
-		case braid.ChunkCall:
+		case model.ChunkCall:
 			b.call = c
-		case braid.ChunkBlock:
+		case model.ChunkBlock:
 			if r, ok := c.Block.(*event.RedactedThinking); ok {
 				b.redacted = r.Data
 			}
 		default:
-			b.reasoning = b.reasoning || c.Kind == braid.ChunkThinking || c.Kind == braid.ChunkSignature
+			b.reasoning = b.reasoning || c.Kind == model.ChunkThinking || c.Kind == model.ChunkSignature
 			b.text[c.Kind] += c.Text
 		}
 	}
@@ -195,7 +195,7 @@ func Whole(chunks []braid.Chunk, stop string, u event.Usage) Answer {
 	for _, b := range list {
 		switch {
 		case b.call != nil:
-			input := b.text[braid.ChunkCallInput]
+			input := b.text[model.ChunkCallInput]
 			if !json.Valid([]byte(input)) {
 				input = "{}"
 			}
@@ -203,10 +203,10 @@ func Whole(chunks []braid.Chunk, stop string, u event.Usage) Answer {
 		case b.redacted != "":
 			parts = append(parts, `{"reasoningContent":{"redactedContent":`+quote(b.redacted)+`}}`)
 		case b.reasoning:
-			parts = append(parts, `{"reasoningContent":{"reasoningText":{"text":`+quote(b.text[braid.ChunkThinking])+
-				`,"signature":`+quote(b.text[braid.ChunkSignature])+`}}}`)
-		case b.text[braid.ChunkText] != "":
-			parts = append(parts, `{"text":`+quote(b.text[braid.ChunkText])+`}`)
+			parts = append(parts, `{"reasoningContent":{"reasoningText":{"text":`+quote(b.text[model.ChunkThinking])+
+				`,"signature":`+quote(b.text[model.ChunkSignature])+`}}}`)
+		case b.text[model.ChunkText] != "":
+			parts = append(parts, `{"text":`+quote(b.text[model.ChunkText])+`}`)
 		}
 	}
 	return Answer{

@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 // check says what the API would refuse a request for.
-func (s *Server) check(r *http.Request, body []byte) *standin.Refusal {
+func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), "/model/")
 	id, operation, _ := strings.Cut(escaped, "/")
 	id, err := url.PathUnescape(id)
@@ -80,7 +80,7 @@ func shorten(body []byte) []byte {
 
 const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
-func invalid(message string) *standin.Refusal {
+func invalid(message string) *vendortest.Refusal {
 	return refusal(http.StatusBadRequest, "ValidationException", message)
 }
 

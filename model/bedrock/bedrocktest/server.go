@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/auth/bearer"
 
-	"github.com/braidrun/braid/internal/awsframes"
 	"github.com/braidrun/braid/internal/sigv4"
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 // What the server takes: one pair of keys with the token of a session, one key of
@@ -49,7 +49,7 @@ func KeyConfig() aws.Config {
 // Asked (the requests so far) and Left (whether a client went away from an answer
 // that had not ended). URL is what goes in [bedrock.BaseURL].
 type Server struct {
-	*standin.Server
+	*vendortest.Server
 
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
@@ -60,13 +60,13 @@ type Server struct {
 
 // Request is a request as it came, accepted or refused: its Path, Header, Body,
 // and Refused, what the server would not take.
-type Request = standin.Request
+type Request = vendortest.Request
 
 // Answer is what the server says to one request that it takes: Status, Header and
 // Body, all of it at once or Slow; Cut (the connection breaks after so many
 // bytes), Short (it ends there in good order), Stall (nothing more comes behind
 // Body) and Silent (nothing comes at all).
-type Answer = standin.Answer
+type Answer = vendortest.Answer
 
 // largest is how long a request may be: 25 MB (API_runtime_InvokeModel).
 const largest = 40 << 20
@@ -74,7 +74,7 @@ const largest = 40 << 20
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = standin.Start(standin.Rules{
+	s.Server = vendortest.Start(vendortest.Rules{
 		Type: streamType, ID: "X-Amzn-Requestid", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
 	}, answers...)
@@ -90,7 +90,7 @@ func (s *Server) Bodies() [][]byte {
 	return all
 }
 
-func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
+func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	if len(body) > largest {
 		return refusal(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "Request size limit exceeded")
 	}
@@ -100,8 +100,8 @@ func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
 	return s.check(r, body)
 }
 
-func refusal(status int, code, message string) *standin.Refusal {
-	return &standin.Refusal{Why: message, Answer: Error(status, code, message)}
+func refusal(status int, code, message string) *vendortest.Refusal {
+	return &vendortest.Refusal{Why: message, Answer: Error(status, code, message)}
 }
 
 // authorized verifies a signature, or a key.
@@ -120,7 +120,7 @@ func (s *Server) learn(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	thinking := map[int]string{}
-	r := awsframes.NewReader(strings.NewReader(a.Body))
+	r := awsframe.NewReader(strings.NewReader(a.Body))
 	for {
 		f, err := r.Next()
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // Error is an error of the API (docs/troubleshooting), as it comes instead of a
@@ -44,9 +44,9 @@ func Reason(reason string) string {
 
 // Text is an answer of one text that ends the turn.
 func Text(pieces ...string) Answer {
-	chunks := make([]braid.Chunk, len(pieces))
+	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
-		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+		chunks[i] = model.Chunk{Kind: model.ChunkText, Text: p}
 	}
 	return Stream(chunks, "STOP", event.Usage{Input: 12, Output: int64(3 * len(pieces))})
 }
@@ -55,7 +55,7 @@ func Text(pieces ...string) Answer {
 // each in an event of its own, but a call, which comes whole with its last chunk.
 // Signatures are without the mark that Braid puts on them. The reason is the API's
 // word for why the answer ended.
-func Stream(chunks []braid.Chunk, reason string, u event.Usage) Answer {
+func Stream(chunks []model.Chunk, reason string, u event.Usage) Answer {
 	return Answer{Body: Begun(chunks, u) + End(reason, u)}
 }
 
@@ -70,19 +70,19 @@ func Blocked(reason string, u event.Usage) string {
 }
 
 // Begun is the beginning of a stream, up to and with these chunks.
-func Begun(chunks []braid.Chunk, u event.Usage) string {
+func Begun(chunks []model.Chunk, u event.Usage) string {
 	b := &strings.Builder{}
 	last := map[int]int{}
 	calls := map[int]*called{}
-	kinds := map[int]braid.ChunkKind{}
+	kinds := map[int]model.ChunkKind{}
 	for i, c := range chunks {
 		last[c.Index] = i
 	}
 	for i, c := range chunks {
-		if k, ok := kinds[c.Index]; !ok || (k == braid.ChunkSignature && c.Kind != braid.ChunkSignature) {
+		if k, ok := kinds[c.Index]; !ok || (k == model.ChunkSignature && c.Kind != model.ChunkSignature) {
 			kinds[c.Index] = c.Kind
 		}
-		if call := calls[c.Index]; call != nil || c.Kind == braid.ChunkCall {
+		if call := calls[c.Index]; call != nil || c.Kind == model.ChunkCall {
 			if call == nil {
 				call = &called{}
 				calls[c.Index] = call
@@ -103,13 +103,13 @@ func Begun(chunks []braid.Chunk, u event.Usage) string {
 // called is a call as far as it has been told.
 type called struct{ id, name, args, signature string }
 
-func (c *called) take(k braid.Chunk) {
+func (c *called) take(k model.Chunk) {
 	switch k.Kind {
-	case braid.ChunkCall:
+	case model.ChunkCall:
 		c.id, c.name = k.ID, k.Text
-	case braid.ChunkCallInput:
+	case model.ChunkCallInput:
 		c.args += k.Text
-	case braid.ChunkSignature:
+	case model.ChunkSignature:
 		c.signature += k.Text
 	default:
 	}
@@ -135,18 +135,18 @@ func signature(s string) string {
 }
 
 // partOf is a chunk as a part; kind is that of its block.
-func partOf(c braid.Chunk, kind braid.ChunkKind) string {
+func partOf(c model.Chunk, kind model.ChunkKind) string {
 	switch c.Kind {
-	case braid.ChunkText:
+	case model.ChunkText:
 		return `{"text": ` + quote(c.Text) + `}`
-	case braid.ChunkThinking:
+	case model.ChunkThinking:
 		return `{"text": ` + quote(c.Text) + `,"thought": true}`
-	case braid.ChunkSignature:
-		if kind == braid.ChunkText {
+	case model.ChunkSignature:
+		if kind == model.ChunkText {
 			return `{"text": ""` + signature(c.Text) + `}`
 		}
 		return `{"text": "","thought": true` + signature(c.Text) + `}`
-	case braid.ChunkBlock:
+	case model.ChunkBlock:
 		switch k := c.Block.(type) {
 		case *event.Code:
 			return `{"executableCode": {"language": ` + quote(strings.ToUpper(k.Language)) + `,"code": ` + quote(k.Code) + `}}`

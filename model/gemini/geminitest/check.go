@@ -9,17 +9,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 var paths = regexp.MustCompile(`^/(?:v1beta|v1beta1/projects/[^/]+/locations/[^/]+/publishers/google)/models/([^/:]+):streamGenerateContent$`)
 
 // check says what the API would refuse a request for; nil is nothing.
-func (s *Server) check(r *http.Request, body []byte) *standin.Refusal {
-	no := func(status int, kind, message string, details ...string) *standin.Refusal {
-		return &standin.Refusal{Why: message, Answer: Error(status, kind, message, details...)}
+func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
+	no := func(status int, kind, message string, details ...string) *vendortest.Refusal {
+		return &vendortest.Refusal{Why: message, Answer: Error(status, kind, message, details...)}
 	}
-	bad := func(message string) *standin.Refusal { return no(http.StatusBadRequest, "INVALID_ARGUMENT", message) }
+	bad := func(message string) *vendortest.Refusal {
+		return no(http.StatusBadRequest, "INVALID_ARGUMENT", message)
+	}
 	most := s.Largest
 	if most == 0 {
 		most = largest
@@ -30,7 +32,7 @@ func (s *Server) check(r *http.Request, body []byte) *standin.Refusal {
 	case len(body) > most:
 		return bad(fmt.Sprintf("Request payload size exceeds the limit: %d bytes.", most))
 	case path == nil || r.Method != http.MethodPost:
-		return &standin.Refusal{Why: "Not Found", Answer: Answer{
+		return &vendortest.Refusal{Why: "Not Found", Answer: Answer{
 			Status: http.StatusNotFound, Header: map[string]string{"Content-Type": "text/html; charset=UTF-8"},
 			Body: "<!DOCTYPE html>\n<title>Error 404 (Not Found)!!1</title>\n",
 		}}

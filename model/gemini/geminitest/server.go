@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 // Key is the only key that the server takes, Token the only access token.
@@ -16,7 +16,7 @@ const (
 // Server is the API. Its methods are safe for concurrent use. Window and Largest
 // are set before the first request.
 type Server struct {
-	*standin.Server
+	*vendortest.Server
 
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
@@ -28,10 +28,10 @@ type Server struct {
 }
 
 // Answer is what the server says to one request that it takes.
-type Answer = standin.Answer
+type Answer = vendortest.Answer
 
 // Request is a request as it came, accepted or refused.
-type Request = standin.Request
+type Request = vendortest.Request
 
 // largest is how long a request may be (docs/file-input-methods).
 const largest = 100 << 20
@@ -39,7 +39,7 @@ const largest = 100 << 20
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = standin.Start(standin.Rules{
+	s.Server = vendortest.Start(vendortest.Rules{
 		Type: "text/event-stream", ID: "X-Test-Request", Largest: largest,
 		Check: s.check, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "INTERNAL", "The test has no answer to this request"),

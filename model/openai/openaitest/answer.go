@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 )
 
 // API says in which of the two an answer is.
@@ -34,9 +34,9 @@ func errorBody(kind, code, message string) string {
 
 // Text is an answer of one text that ends the turn.
 func Text(api API, pieces ...string) Answer {
-	chunks := make([]braid.Chunk, len(pieces))
+	chunks := make([]model.Chunk, len(pieces))
 	for i, p := range pieces {
-		chunks[i] = braid.Chunk{Kind: braid.ChunkText, Text: p}
+		chunks[i] = model.Chunk{Kind: model.ChunkText, Text: p}
 	}
 	return Stream(api, chunks, event.StopEndTurn, event.Usage{Input: 12, Output: int64(3 * len(pieces)), Total: 12 + int64(3*len(pieces))})
 }
@@ -44,12 +44,12 @@ func Text(api API, pieces ...string) Answer {
 // Stream is a whole answer: a block of each index, which ends with its last
 // chunk. A signature is the encrypted content of the reasoning. With the stop
 // reason refusal, texts are refusals.
-func Stream(api API, chunks []braid.Chunk, stop event.StopReason, u event.Usage) Answer {
+func Stream(api API, chunks []model.Chunk, stop event.StopReason, u event.Usage) Answer {
 	return Answer{Body: Events(api, chunks, stop, u) + End(api, stop, u)}
 }
 
 // Events is the body of [Stream] without its end signal.
-func Events(api API, chunks []braid.Chunk, stop event.StopReason, u event.Usage) string {
+func Events(api API, chunks []model.Chunk, stop event.StopReason, u event.Usage) string {
 	b := Begun(api, chunks, stop)
 	if api == Chat {
 		b += data(chatEvent(`"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":`+quote(finish(stop))+`}]`)) +
@@ -100,7 +100,7 @@ func finish(stop event.StopReason) string {
 }
 
 // Begun is the beginning of a stream, up to and with these chunks.
-func Begun(api API, chunks []braid.Chunk, stop event.StopReason) string {
+func Begun(api API, chunks []model.Chunk, stop event.StopReason) string {
 	b := &strings.Builder{}
 	if api == Chat {
 		beginChat(b, chunks, stop)
@@ -133,24 +133,24 @@ func delta(member string) string {
 	return chatEvent(`"usage":null,"choices":[{"index":0,"delta":{` + member + `},"logprobs":null,"finish_reason":null}]`)
 }
 
-func beginChat(b *strings.Builder, chunks []braid.Chunk, stop event.StopReason) {
+func beginChat(b *strings.Builder, chunks []model.Chunk, stop event.StopReason) {
 	b.WriteString(data(delta(`"role":"assistant","content":null,"refusal":null`)))
 	var calls []int
 	for _, c := range chunks {
 		switch c.Kind {
-		case braid.ChunkText:
+		case model.ChunkText:
 			member := "content"
 			if stop == event.StopRefusal {
 				member = "refusal"
 			}
 			b.WriteString(data(delta(quote(member) + `:` + quote(c.Text))))
-		case braid.ChunkThinking:
+		case model.ChunkThinking:
 			b.WriteString(data(delta(`"reasoning_content":` + quote(c.Text))))
-		case braid.ChunkCall:
+		case model.ChunkCall:
 			b.WriteString(data(delta(fmt.Sprintf(`"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]`,
 				len(calls), quote(c.ID), quote(c.Text)))))
 			calls = append(calls, c.Index)
-		case braid.ChunkCallInput:
+		case model.ChunkCallInput:
 			b.WriteString(data(delta(fmt.Sprintf(`"tool_calls":[{"index":%d,"function":{"arguments":%s}}]`,
 				slices.Index(calls, c.Index), quote(c.Text)))))
 		default:
@@ -172,7 +172,7 @@ func (s *script) say(kind, format string, args ...any) {
 	s.n++
 }
 
-func beginResponses(b *strings.Builder, chunks []braid.Chunk, stop event.StopReason) {
+func beginResponses(b *strings.Builder, chunks []model.Chunk, stop event.StopReason) {
 	s := &script{Builder: b, stop: stop}
 	for _, kind := range []string{"response.created", "response.in_progress"} {
 		s.say(kind, `"response":{"id":"resp_test","object":"response","status":"in_progress","error":null,"incomplete_details":null,`+
@@ -200,7 +200,7 @@ func beginResponses(b *strings.Builder, chunks []braid.Chunk, stop event.StopRea
 // said is an item as far as it has been said.
 type said struct {
 	output int
-	first  braid.Chunk
+	first  model.Chunk
 	text   string
 	sealed string
 	parts  bool
@@ -208,10 +208,10 @@ type said struct {
 
 func (s *script) begin(it *said) {
 	switch it.first.Kind {
-	case braid.ChunkThinking, braid.ChunkSignature:
+	case model.ChunkThinking, model.ChunkSignature:
 		s.say("response.output_item.added", `"item":{"id":"rs_%d","type":"reasoning","content":[],"summary":[]},"output_index":%d`,
 			it.output, it.output)
-	case braid.ChunkCall:
+	case model.ChunkCall:
 		s.say("response.output_item.added", `"item":{"id":"fc_%d","type":"function_call","status":"in_progress","arguments":"","call_id":%s,`+
 			`"name":%s},"output_index":%d`, it.output, quote(it.first.ID), quote(it.first.Text), it.output)
 	default:
@@ -228,9 +228,9 @@ func (s *script) part(text string) string {
 	return `{"type":"output_text","annotations":[],"logprobs":[],"text":` + quote(text) + `}`
 }
 
-func (s *script) more(it *said, c *braid.Chunk) {
+func (s *script) more(it *said, c *model.Chunk) {
 	switch c.Kind {
-	case braid.ChunkText:
+	case model.ChunkText:
 		it.text += c.Text
 		kind := "response.output_text.delta"
 		if s.stop == event.StopRefusal {
@@ -238,7 +238,7 @@ func (s *script) more(it *said, c *braid.Chunk) {
 		}
 		s.say(kind, `"content_index":0,"delta":%s,"item_id":"msg_%d","logprobs":[],"obfuscation":"xy","output_index":%d`,
 			quote(c.Text), it.output, it.output)
-	case braid.ChunkThinking:
+	case model.ChunkThinking:
 		if !it.parts {
 			it.parts = true
 			s.say("response.reasoning_summary_part.added", `"item_id":"rs_%d","output_index":%d,`+
@@ -248,9 +248,9 @@ func (s *script) more(it *said, c *braid.Chunk) {
 		it.text += c.Text
 		s.say("response.reasoning_summary_text.delta", `"delta":%s,"item_id":"rs_%d","output_index":%d,"summary_index":0`,
 			quote(c.Text), it.output, it.output)
-	case braid.ChunkSignature:
+	case model.ChunkSignature:
 		it.sealed += c.Text
-	case braid.ChunkCallInput:
+	case model.ChunkCallInput:
 		it.text += c.Text
 		s.say("response.function_call_arguments.delta", `"delta":%s,"item_id":"fc_%d","obfuscation":"z","output_index":%d`,
 			quote(c.Text), it.output, it.output)
@@ -260,7 +260,7 @@ func (s *script) more(it *said, c *braid.Chunk) {
 
 func (s *script) finish(it *said) {
 	switch it.first.Kind {
-	case braid.ChunkThinking, braid.ChunkSignature:
+	case model.ChunkThinking, model.ChunkSignature:
 		summary, sealed := "", ""
 		if it.text != "" {
 			summary = `{"type":"summary_text","text":` + quote(it.text) + `}`
@@ -272,7 +272,7 @@ func (s *script) finish(it *said) {
 		}
 		s.say("response.output_item.done", `"item":{"id":"rs_%d","type":"reasoning","content":[],"summary":[%s]%s},"output_index":%d`,
 			it.output, summary, sealed, it.output)
-	case braid.ChunkCall:
+	case model.ChunkCall:
 		s.say("response.function_call_arguments.done", `"arguments":%s,"item_id":"fc_%d","output_index":%d`, quote(it.text), it.output, it.output)
 		s.say("response.output_item.done", `"item":{"id":"fc_%d","type":"function_call","status":"completed","arguments":%s,"call_id":%s,`+
 			`"name":%s},"output_index":%d`, it.output, quote(it.text), quote(it.first.ID), quote(it.first.Text), it.output)

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/braidrun/braid/internal/standin"
+	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
 // Key is the only key that the server takes.
@@ -16,7 +16,7 @@ const Key = "sk-proj-test-0000000000000000"
 // Host, Asked (the requests so far) and Left (whether a client went away from an
 // answer that had not ended). URL is what goes in OPENAI_BASE_URL.
 type Server struct {
-	*standin.Server
+	*vendortest.Server
 
 	// Compatible is set before the first request where the server is not the
 	// vendor's.
@@ -30,18 +30,18 @@ type Server struct {
 
 // Request is a request as it came, accepted or refused: its Path, Header, Body,
 // and Refused, what the server would not take.
-type Request = standin.Request
+type Request = vendortest.Request
 
 // Answer is what the server says to one request that it takes: Status, Header and
 // Body, all of it at once or Slow; Cut (the connection breaks after so many
 // bytes), Short (it ends there in good order), Stall (nothing more comes behind
 // Body) and Silent (nothing comes at all).
-type Answer = standin.Answer
+type Answer = vendortest.Answer
 
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = standin.Start(standin.Rules{
+	s.Server = vendortest.Start(vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "X-Request-ID", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "server_error", "", "The test has no answer to this request"),
 	}, answers...)
@@ -49,7 +49,7 @@ func Start(answers ...Answer) *Server {
 	return s
 }
 
-func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
+func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	no := &refusal{status: http.StatusRequestEntityTooLarge, code: "request_too_large", message: "Request body too large"}
 	if len(body) <= largest {
 		no = s.check(r, body)
@@ -57,7 +57,7 @@ func (s *Server) refuse(r *http.Request, body []byte) *standin.Refusal {
 	if no == nil {
 		return nil
 	}
-	return &standin.Refusal{Why: no.message, Answer: Error(no.status, "invalid_request_error", no.code, no.message)}
+	return &vendortest.Refusal{Why: no.message, Answer: Error(no.status, "invalid_request_error", no.code, no.message)}
 }
 
 // learn remembers the reasoning in a stream, because no other is taken back.

@@ -1,0 +1,42 @@
+package reqcache
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/braidrun/braid/model"
+)
+
+// Head keeps what was made of instructions and tools, which seldom change in a
+// conversation. Its zero value is empty and ready.
+type Head[T any] struct {
+	made         T
+	full         bool
+	instructions string
+	tools        []model.ToolSpec
+}
+
+// Of gives what stands for the instructions and tools of req. It is made anew
+// where they are others than last time; build may use the memory of what was
+// there before. After an error nothing is kept.
+func (h *Head[T]) Of(req *model.Request, build func(before T) (T, error)) (T, error) {
+	if h.full && h.instructions == req.Instructions && slices.EqualFunc(h.tools, req.Tools, sameTool) {
+		return h.made, nil
+	}
+	before := h.made
+	var none T
+	h.made, h.full = none, false
+	made, err := build(before)
+	if err != nil {
+		return none, err
+	}
+	h.made, h.full, h.instructions, h.tools = made, true, req.Instructions, slices.Clone(req.Tools)
+	return made, nil
+}
+
+// Made is what is there, or the zero value.
+func (h *Head[T]) Made() T { return h.made }
+
+func sameTool(a, b model.ToolSpec) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
+}

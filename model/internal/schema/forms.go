@@ -1,0 +1,60 @@
+package schema
+
+import (
+	"encoding/json"
+	"sync"
+)
+
+// Forms keeps forms that were made, because a conversation that begins sends the
+// same tools as the one before. Its zero value is empty and ready; it is safe for
+// concurrent use, and holds 8 MiB at most.
+type Forms struct {
+	mu   sync.Mutex
+	made map[formed]outcome
+	held int
+}
+
+type formed struct {
+	rules  *Rules
+	schema string
+}
+
+type outcome struct {
+	form     json.RawMessage
+	problems []Problem
+}
+
+// What is kept at most: schemas, and bytes of them and their forms.
+const (
+	mostForms = 1024
+	mostHeld  = 8 << 20
+)
+
+// Form is [Form]. What it gives is kept: it is not to be changed.
+func (k *Forms) Form(schema json.RawMessage, rules *Rules) (form json.RawMessage, problems []Problem) {
+	k.mu.Lock()
+	o, ok := k.made[formed{rules, string(schema)}]
+	k.mu.Unlock()
+	if ok {
+		return o.form, o.problems
+	}
+	o.form, o.problems = Form(schema, rules)
+	size := len(schema) + len(o.form) + 256
+	for i := range o.problems {
+		size += 128 + len(o.problems[i].Schema)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.made) >= mostForms || k.held+size > mostHeld {
+		clear(k.made) // whoever is still there makes his own again
+		k.held = 0
+	}
+	if k.made == nil {
+		k.made = make(map[formed]outcome)
+	}
+	if size <= mostHeld {
+		k.made[formed{rules, string(schema)}] = o
+		k.held += size
+	}
+	return o.form, o.problems
+}
