@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,9 @@ import (
 // as a tool in that call. The next run begins with the first model. Another driver
 // that takes the run over goes on with the model that the log names; where the
 // agent has none of that name any more, with its first.
+//
+// A kind counts where errors.Is finds it: an error of a model that says less than its cause, such as one with plain words for
+// the users of a service, keeps the cause in [event.Error].Err, whose kind counts as well.
 //
 // An attempt on another model is no new cycle, and what the failed one had said is
 // void. The step's events tell of it: [event.StepEnded].Fallback, and [event.WhyFallback]
@@ -80,10 +84,10 @@ func (a *Agent) named(name string) Model {
 	return a.model
 }
 
-// instead is the model that is asked where the one of that name has failed with kind;
-// nil where it is the last one, or the kind does not count.
-func (a *Agent) instead(name string, kind event.ErrorKind) Model {
-	if len(a.fallbacks) == 0 || !slices.Contains(a.fallbackOn, kind) {
+// instead returns the model to ask after the one of that name has failed with err. It returns nil if that was the last
+// one, or if neither err nor a cause of it has one of the kinds.
+func (a *Agent) instead(name string, err *event.Error) Model {
+	if len(a.fallbacks) == 0 || !slices.ContainsFunc(a.fallbackOn, func(kind event.ErrorKind) bool { return errors.Is(err, kind) }) {
 		return nil
 	}
 	next := 0

@@ -306,10 +306,7 @@ func (s *sieve) fault(err error) error {
 		c.Message, c.Hint = s.text(e.Message), s.text(e.Hint)
 		changed := c.Message != e.Message || c.Hint != e.Hint
 		if e.Err != nil && s.text(e.Err.Error()) != e.Err.Error() {
-			c.Err, changed = nil, true
-			if !foreign(s.guards) { // the operator still learns what went wrong
-				c.Err = errors.New(s.text(e.Err.Error()))
-			}
+			c.Err, changed = s.cause(e.Err), true
 		}
 		if changed {
 			return &c
@@ -320,6 +317,24 @@ func (s *sieve) fault(err error) error {
 		return errors.New(words)
 	}
 	return err
+}
+
+// cause returns what is left of the cause of an error that guardrails have changed: its kind, by which fallbacks are
+// chosen, and its words where only secrets were hidden, so that the operator learns what went wrong.
+func (s *sieve) cause(err error) error {
+	e, known := errors.AsType[*event.Error](err)
+	words := ""
+	if !foreign(s.guards) {
+		words = s.text(err.Error())
+	}
+	switch {
+	case known:
+		return &event.Error{Kind: event.KindOf(e), Message: words}
+	case words != "":
+		return errors.New(words)
+	default:
+		return nil
+	}
 }
 
 func (s *sieve) result(r *event.ToolResult) *event.ToolResult {

@@ -173,7 +173,7 @@ func (d *driver) settleModel(w *work) {
 	failed.UsageUnknown, failed.Duration = !end.known, end.took
 	failed.Err = modelError(w.info.Name, end.err)
 	retry := w.agent.retry
-	next := w.agent.instead(w.info.Name, failed.Err.Kind)
+	next := w.agent.instead(w.info.Name, failed.Err)
 	switch {
 	case d.ctx.Err() != nil:
 		failed.Outcome = event.OutcomeCancelled

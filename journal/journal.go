@@ -24,7 +24,8 @@ type Store interface {
 	// conversation, is returned as it stands if its input is the same, and is
 	// refused with ErrConflict if not. A run of another conversation's tenant is
 	// refused with ErrNotFound. A new run that is to be Alone is refused with
-	// ErrLocked while another run of the conversation has not ended.
+	// ErrLocked while another run of the conversation has not ended. A new run that Follows another one is
+	// refused with ErrConflict and the code CodePassed if that one is not the conversation's newest.
 	//
 	// The input is what was asked for: Conversation, User, Agent, Key, Input (with or
 	// without the Past) and NewSession (without Since). Executor and Metadata are labels and are not compared. An id
@@ -129,6 +130,9 @@ type Store interface {
 	Due(ctx context.Context, limit int) ([]Run, error)
 }
 
+// CodePassed is the Code of the error for a run that follows one that is not its conversation's newest any more.
+const CodePassed = "RUN_PASSED"
+
 // Run is a run's row.
 type Run struct {
 	// ID names the run, Conversation its log. Both are the caller's choice;
@@ -154,6 +158,9 @@ type Run struct {
 	// Alone admits the run only where no other one of the conversation is open.
 	// It is neither kept nor compared.
 	Alone bool
+	// Follows is the turn that the conversation's newest run must have for this run to be admitted; 0 admits it
+	// after any. The transaction that gives the turn looks. It is neither kept nor compared.
+	Follows int
 	// Since, where it is above 0, has the store say what NewSession is: the run begins
 	// a session unless one from the turn Since on was admitted to begin one. Who has
 	// noted a turn from which the next run is to begin one need not know which that is.

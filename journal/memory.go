@@ -160,6 +160,12 @@ func (m *Memory) Admit(ctx context.Context, r Run) (Run, error) {
 			Hint: "wait for it, cancel it, or queue behind it",
 		}
 	}
+	if r.Follows > 0 && (c == nil || len(c.runs) != r.Follows) {
+		return Run{}, &event.Error{
+			Op: op, Kind: event.ErrConflict, Code: CodePassed, Message: "the run to follow is not the conversation's newest",
+			Hint: "read the conversation again",
+		}
+	}
 
 	if c == nil {
 		c = &conversation{id: r.Conversation, tenant: r.Tenant}
@@ -184,7 +190,7 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	r.Turn = len(c.runs) + 1
 	r.Status = event.RunQueued
 	r.WakeAt = time.Time{}
-	r.Cancelled, r.Alone = false, false
+	r.Cancelled, r.Alone, r.Follows = false, false, 0
 	r.Input = slices.Clip(slices.Clone(r.Input))
 	if r.Turn == 1 && len(r.Past) > 0 {
 		r.Input = slices.Concat(r.Past, r.Input)

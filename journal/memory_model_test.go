@@ -104,7 +104,10 @@ func (p *plain) admit(r journal.Run) (journal.Run, event.ErrorKind) {
 	if r.Alone && len(p.queue(r.Conversation)) > 0 {
 		return journal.Run{}, event.ErrLocked
 	}
-	r.Alone = false
+	if r.Follows > 0 && r.Follows != turn-1 {
+		return journal.Run{}, event.ErrConflict
+	}
+	r.Alone, r.Follows = false, 0
 	r.Turn, r.Status, r.Admitted, r.WakeAt, r.Cancelled = turn, event.RunQueued, p.now, time.Time{}, false
 	p.runs = append(p.runs, &plainRun{Run: r, read: map[string]bool{}})
 	return r, ""
@@ -530,7 +533,7 @@ func playBoth(t *rapid.T, seen map[string]int) {
 			r := journal.Run{
 				ID: runID(), Conversation: pick("conversation", "c1", "c2", "c3"), Tenant: "t1",
 				User: pick("user", "", "ann"), Key: pick("key", "", "", "k"), Agent: "x",
-				Alone: rapid.IntRange(0, 3).Draw(t, "alone") == 0,
+				Alone: rapid.IntRange(0, 3).Draw(t, "alone") == 0, Follows: max(0, rapid.IntRange(-6, 3).Draw(t, "follows")),
 			}
 			if r.Conversation == "c3" {
 				r.Tenant = "t2"

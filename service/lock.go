@@ -79,7 +79,7 @@ func (s *Service) accept(
 		s.tokens.drop(run.ID)
 	}
 	switch {
-	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err):
+	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err) && !isNotRetryable(err):
 		return Started{}, keyReused(op)
 	case err != nil:
 		return Started{}, err
@@ -148,8 +148,11 @@ func (s *Service) admitAlone(ctx context.Context, in *entry) (Started, error) {
 	submit := func(run journal.Run) (journal.Run, error) { return s.engine.Submit(ctx, run) }
 	run := in.run
 	row, err := s.pass(ctx, in, submit)
-	if errors.Is(err, event.ErrLocked) && run.Metadata[braid.ContinuesLabel] != "" {
+	if run.Follows > 0 && errors.Is(err, event.ErrLocked) {
 		return Started{}, notRetryable("a later run of the conversation is open") // whatever becomes of that one
+	}
+	if isPassed(err) {
+		return Started{}, notRetryable("the conversation went on: the run is not its newest")
 	}
 	if !errors.Is(err, event.ErrLocked) || s.options.LockWait < 0 {
 		return Started{Run: row}, s.locked(ctx, in, err)

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -74,6 +75,7 @@ func (s *Service) retried(ctx context.Context, row *Row, run *journal.Run, faile
 	}
 	inherit(run, &old)
 	run.Metadata[braid.ContinuesLabel] = failed
+	run.Follows = old.Turn // also when another server admits a run before this one
 	return Started{}, nil
 }
 
@@ -106,6 +108,17 @@ func inherit(run, old *journal.Run) {
 	}
 	maps.Copy(run.Metadata, own)
 	run.Executor = cmp.Or(run.Executor, old.Executor)
+}
+
+// isPassed reports whether the journal refused a run because the one that it continues is not the newest.
+func isPassed(err error) bool {
+	e, ok := errors.AsType[*event.Error](err)
+	return ok && e.Code == journal.CodePassed
+}
+
+func isNotRetryable(err error) bool {
+	e, ok := errors.AsType[*event.Error](err)
+	return ok && e.Code == codeNotRetryable
 }
 
 func notRetryable(why string) error {

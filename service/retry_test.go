@@ -13,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -323,6 +324,51 @@ func TestManyRetriesAtOnce(t *testing.T) {
 			t.Errorf("%d runs were begun, there are %d, %d pages were read: %v", len(ids), len(all), p.counted(), err)
 		}
 	})
+}
+
+// A retry that loses against a run which another server lets in is refused at once, and is no run: also where that
+// one has ended before the retry is written.
+func TestARetryThatAnotherServersRunOvertakes(t *testing.T) {
+	t.Parallel()
+	for _, ended := range []bool{false, true} {
+		for _, key := range []string{"", "again"} {
+			t.Run(fmt.Sprint("ended ", ended, " key ", key), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p, rows, j := &pages{fails: 1}, &service.MemoryRows{}, &hooked{wholeJournal: &journal.Memory{}}
+					with := func(o *service.Options) { o.Rows, o.Agent, o.Shared, o.Journal = rows, p.agent, true, j }
+					here := open(t, with)
+					there := open(t, func(o *service.Options) { with(o); o.Journal = j.wholeJournal })
+					conv := here.conversation(t)
+					s, err := here.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "read all"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					here.wait(t, conv, s)
+					var later service.Started
+					j.before = func() {
+						if later, err = there.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"}); err != nil {
+							t.Error(err)
+						}
+						if ended {
+							there.wait(t, conv, later)
+						}
+					}
+					_, err = here.RetryRun(t.Context(), ann, conv, s.Run.ID, service.RunRequest{Key: key})
+					if e, ok := errors.AsType[*event.Error](err); !ok || e.Kind != event.ErrConflict || e.Code != "RUN_NOT_RETRYABLE" {
+						t.Errorf("the retry: %v", err)
+					}
+					if !ended {
+						there.wait(t, conv, later)
+					}
+					time.Sleep(time.Minute)
+					if runs, err := here.ListRuns(t.Context(), ann, conv, 0, 0); err != nil || len(runs) != 2 || runs[1].Status != event.RunCompleted {
+						t.Errorf("the runs are %+v: %v", runs, err)
+					}
+				})
+			})
+		}
+	}
 }
 
 // A run that reached a limit is retried behind what it has done.

@@ -72,6 +72,55 @@ func aloneCases() []testCase {
 			_, err = p.Store.Admit(p.ctx, r)
 			p.refused("Admit of another tenant", err, event.ErrNotFound)
 		}},
+		{"one that follows another is admitted where that one is the newest", func(p *probe) {
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			p.take(first).end(event.RunFailed)
+			row := p.admit(journal.Run{ID: next, Conversation: talk, Follows: 1, Key: "k", Alone: true})
+			equal(p, "row", row, journal.Run{
+				ID: next, Conversation: talk, Turn: 2, Key: "k", Status: event.RunQueued, Admitted: row.Admitted,
+			})
+			again := journal.Run{ID: "run 3", Conversation: talk, Follows: 1, Key: "k", Alone: true}
+			equal(p, "the same key again", p.admit(again), row)
+			_, err := p.Store.Admit(p.ctx, journal.Run{ID: "run 3", Conversation: talk, Follows: 1, Alone: true})
+			p.refused("Admit behind the first, alone", err, event.ErrLocked)
+		}},
+		{"one that follows another is refused where that one is not the newest", func(p *probe) {
+			refused := func(what string, r journal.Run, kind event.ErrorKind, code string) {
+				p.Helper()
+				_, err := p.Store.Admit(p.ctx, r)
+				p.refused("Admit of one that follows "+what, err, kind)
+				if e, ok := errors.AsType[*event.Error](err); ok && e.Code != code {
+					p.Errorf("Admit of one that follows %s has the code %q, want %q", what, e.Code, code)
+				}
+			}
+			refused("a run of no conversation", journal.Run{ID: next, Conversation: talk, Follows: 1}, event.ErrConflict, journal.CodePassed)
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			refused("one that is to come", journal.Run{ID: next, Conversation: talk, Follows: 2}, event.ErrConflict, journal.CodePassed)
+			refused("another tenant's", journal.Run{ID: next, Conversation: talk, Follows: 1, Tenant: "acme"}, event.ErrNotFound, "")
+			p.take(first).end(event.RunFailed)
+			p.admit(journal.Run{ID: next, Conversation: talk})
+			p.take(next).end(event.RunCompleted)
+			refused("an earlier one", journal.Run{ID: "run 3", Conversation: talk, Follows: 1, Alone: true}, event.ErrConflict, journal.CodePassed)
+			equal(p, "turn of the next run", p.admit(journal.Run{ID: "run 3", Conversation: talk}).Turn, 3)
+		}},
+		{"of fifty who follow the same run one is admitted", func(p *probe) {
+			p.admit(journal.Run{ID: first, Conversation: talk})
+			p.take(first).end(event.RunFailed)
+			var admitted atomic.Int64
+			var wg sync.WaitGroup
+			for i := range 50 {
+				wg.Go(func() {
+					switch _, err := p.Store.Admit(p.ctx, journal.Run{ID: fmt.Sprint(i), Conversation: talk, Follows: 1}); {
+					case err == nil:
+						admitted.Add(1)
+					case !errors.Is(err, event.ErrConflict):
+						p.Errorf("Admit: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			equal(p, "runs admitted", admitted.Load(), int64(1))
+		}},
 		{"of fifty who want to be alone one is", func(p *probe) {
 			var admitted atomic.Int64
 			var wg sync.WaitGroup

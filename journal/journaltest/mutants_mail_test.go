@@ -521,6 +521,28 @@ func aloneMutants() []mutant {
 			}),
 		},
 		{
+			name: "Follows is not looked at", catcher: "alone/one that follows another is refused where that one is not the newest",
+			plant: func(b *bent) {
+				b.admit = func(ctx context.Context, r journal.Run) (journal.Run, error) {
+					r.Follows = 0
+					return b.Memory.Admit(ctx, r)
+				}
+			},
+		},
+		{
+			name: "the run that is followed need only be the newest at a look before", catcher: "alone/of fifty who follow the same run one is admitted",
+			plant: func(b *bent) {
+				b.admit = func(ctx context.Context, r journal.Run) (journal.Run, error) {
+					runs, _ := b.Memory.Runs(ctx, r.Conversation, 0, 0)
+					if len(runs) == r.Follows {
+						time.Sleep(time.Millisecond)
+						r.Follows = 0
+					}
+					return b.Memory.Admit(ctx, r)
+				}
+			},
+		},
+		{
 			name: "the row keeps Alone", catcher: "alone/one that is to be alone is admitted where none is open",
 			plant: func(b *bent) {
 				b.admit = func(ctx context.Context, r journal.Run) (journal.Run, error) {

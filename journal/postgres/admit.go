@@ -93,9 +93,9 @@ func (p *place) into() []any {
 
 const (
 	// One statement finds the conversation, locks it, and takes the next turn: that is what
-	// nearly every admission needs. It finds none where the run is to be alone and is not.
+	// nearly every admission needs. It finds none if the run is to be alone and is not, or follows a run that is not the newest.
 	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key')
-		WHERE id = $1 AND (turns = ended OR NOT $2::boolean)
+		WHERE id = $1 AND (turns = ended OR NOT $2::boolean) AND $4::bigint IN (0, turns)
 			AND NOT EXISTS (` + whereBuried + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
 		RETURNING ` + placeColumns
 
@@ -131,16 +131,20 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 			var p place
 			taken = false
 			take := func() question {
-				return ask(takeTurn, []any{a.run.Conversation, a.run.Alone, a.run.Life}, &taken, p.into()...)
+				return ask(takeTurn, []any{a.run.Conversation, a.run.Alone, a.run.Life, a.run.Follows}, &taken, p.into()...)
 			}
 			if err := x.begin(beginWrite, take()); err != nil {
 				return err
 			}
 			if !taken {
-				insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant}, &taken, p.into()...)
 				// It may have been buried while this waited for it.
 				var buried bool
-				if err := x.more(insert, a.buried(&buried)); err != nil {
+				questions := []question{a.buried(&buried)}
+				if a.run.Follows == 0 {
+					insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant}, &taken, p.into()...)
+					questions = []question{insert, questions[0]}
+				}
+				if err := x.more(questions...); err != nil {
 					return err
 				}
 				if buried {
@@ -166,7 +170,8 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 			return row, false, err
 		}
 		// There is a run with this id, or with this key in the conversation; or the
-		// conversation is another tenant's, or is not free for one that is to be alone.
+		// conversation is another tenant's, is not free for one that is to be alone, or has a later run than
+		// the one to follow.
 		row, known, err = s.known(ctx, a, taken)
 		if known || err != nil {
 			return row, known, err
@@ -194,7 +199,7 @@ func newRow(a *admission, p *place) runRow {
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
 	row.run.Life, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
-	row.run.Cancelled, row.run.Alone = false, false
+	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0
 	row.run.WakeAt = time.Time{}
 	return row
 }
@@ -206,10 +211,11 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 	r := &a.run
 	var byID, byKey, talk, some, elsewhere, conversation, buried bool
 	var other runRow
+	var turns, ended int
 	err = s.look(ctx, a.op, ofTenant(r.Tenant),
 		ask(selectRun, []any{r.ID}, &byID, row.into()...),
 		ask(selectRunByKey, []any{r.Conversation, r.Key}, &byKey, other.into()...),
-		ask(`SELECT 1 FROM conversation WHERE id = $1`, []any{r.Conversation}, &talk),
+		ask(`SELECT turns, ended FROM conversation WHERE id = $1`, []any{r.Conversation}, &talk, &turns, &ended),
 		ask(selectHolders, []any{r.ID, r.Conversation}, &some, &elsewhere, &conversation),
 		a.buried(&buried),
 	)
@@ -233,10 +239,15 @@ func (s *Store) known(ctx context.Context, a *admission, taken bool) (row runRow
 		return runRow{}, true, notFound(a.op, "there is no such conversation")
 	case elsewhere:
 		return runRow{}, true, notFound(a.op, "there is no such run")
-	case !taken && r.Alone && talk:
+	case !taken && r.Alone && talk && turns > ended:
 		return runRow{}, true, &event.Error{
 			Op: a.op, Kind: event.ErrLocked, Message: "another run of the conversation has not ended",
 			Hint: "wait for it, cancel it, or queue behind it",
+		}
+	case !taken && r.Follows > 0 && turns != r.Follows:
+		return runRow{}, true, &event.Error{
+			Op: a.op, Kind: event.ErrConflict, Code: journal.CodePassed, Message: "the run to follow is not the conversation's newest",
+			Hint: "read the conversation again",
 		}
 	}
 	return runRow{}, false, nil // what stood in the way is gone

@@ -105,9 +105,9 @@ const (
 	nextRun = `(SELECT ifnull(max(key), 0) + 1 FROM run)`
 
 	// One statement finds the conversation and takes the next turn: that is what
-	// nearly every admission needs. It finds none where the run is to be alone and is not.
+	// nearly every admission needs. It finds none if the run is to be alone and is not, or follows a run that is not the newest.
 	takeTurn = `UPDATE conversation SET turns = turns + 1, newest = ` + nextRun + `
-		WHERE id = ? AND tenant = ? AND (turns = ended OR NOT ?) RETURNING ` + placeColumns
+		WHERE id = ? AND tenant = ? AND (turns = ended OR NOT ?) AND ? IN (0, turns) RETURNING ` + placeColumns
 
 	giveTurnBack = `UPDATE conversation SET turns = turns - 1,
 		newest = (SELECT r.key FROM run r WHERE r.conversation = conversation.key ORDER BY r.turn DESC LIMIT 1) WHERE key = ?`
@@ -115,7 +115,7 @@ const (
 	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation, newest)
 		VALUES (?, ?, 1, ?, ` + nextRun + `) ON CONFLICT DO NOTHING`
 
-	selectConversation = `SELECT key FROM conversation WHERE id = ? AND tenant = ?`
+	selectConversation = `SELECT key, turns > ended FROM conversation WHERE id = ? AND tenant = ?`
 
 	insertRun = `INSERT INTO run (id, conversation, turn, tenant, user, agent, input, idem, executor, metadata,
 		new_session, status, admitted, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, 0) ON CONFLICT DO NOTHING`
@@ -140,7 +140,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		}
 	}
 	var p place
-	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant, r.Alone}, p.into()...)
+	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant, r.Alone, r.Follows}, p.into()...)
 	if err != nil {
 		return runRow{}, nil, err
 	}
@@ -151,6 +151,13 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		}
 		if p.key == 0 {
 			row, err := a.busy(x)
+			return row, nil, err
+		}
+		if r.Follows > 0 { // in a conversation that was made just now, which is undone
+			row, known, err := a.known(x, p.key)
+			if err == nil && !known {
+				err = passed(a.op)
+			}
 			return row, nil, err
 		}
 	}
@@ -169,7 +176,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	row.run.Turn, row.run.Session, row.run.Since = p.turns, 0, 0
 	row.run.Life, row.run.Lost = "", 0
 	row.run.Status = event.RunQueued
-	row.run.Cancelled, row.run.Alone = false, false
+	row.run.Cancelled, row.run.Alone, row.run.Follows = false, false, 0
 	row.run.WakeAt = time.Time{}
 	row.key, err = x.insert(insertRun, r.ID, p.key, p.turns, r.Tenant, r.User, r.Agent, blob(row.input), r.Key,
 		r.Executor, text(a.metadata), row.run.NewSession, row.admitted)
@@ -192,11 +199,12 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	return row, nil, err
 }
 
-// busy answers for a run whose conversation is another tenant's, or is not free for
-// one that is to be alone.
+// busy answers for a run whose conversation is another tenant's, is not free for
+// one that is to be alone, or has a later run than the one to follow.
 func (a *admission) busy(x *tx) (runRow, error) {
 	var conversation int64
-	there, err := x.row(selectConversation, []any{a.run.Conversation, a.run.Tenant}, &conversation)
+	var open bool
+	there, err := x.row(selectConversation, []any{a.run.Conversation, a.run.Tenant}, &conversation, &open)
 	if err != nil {
 		return runRow{}, err
 	}
@@ -204,13 +212,25 @@ func (a *admission) busy(x *tx) (runRow, error) {
 		return runRow{}, notFound(a.op, "there is no such conversation")
 	}
 	row, known, err := a.known(x, conversation)
-	if err == nil && !known {
+	switch {
+	case err != nil || known:
+	case a.run.Alone && open:
 		err = &event.Error{
 			Op: a.op, Kind: event.ErrLocked, Message: "another run of the conversation has not ended",
 			Hint: "wait for it, cancel it, or queue behind it",
 		}
+	default:
+		err = passed(a.op)
 	}
 	return row, err
+}
+
+// passed refuses a run that follows one which is not the newest.
+func passed(op string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrConflict, Code: journal.CodePassed, Message: "the run to follow is not the conversation's newest",
+		Hint: "read the conversation again",
+	}
 }
 
 // known finds the run that was admitted before with this id, or this key. Where it

@@ -338,7 +338,7 @@ func (p *pair) run() journal.Run {
 	r := journal.Run{
 		ID: p.runID(), Conversation: rapid.SampledFrom(conversations).Draw(p.T, "conversation"), Tenant: "t1",
 		User: p.pick("user", "", "ann"), Key: p.pick("key", "", "", "k"), Agent: "x",
-		Alone: p.n("alone", 0, 3) == 0,
+		Alone: p.n("alone", 0, 3) == 0, Follows: max(0, p.n("follows", -6, 3)),
 	}
 	if r.Conversation == conversations[2] {
 		r.Tenant = "t2"
