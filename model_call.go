@@ -66,9 +66,9 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 	if d.mask == nil {
 		runModel(ctx, w, a, d.work.Models, send)
 	} else {
-		v := veil{mask: d.mask, send: send}
+		v := newVeil(d.mask, send)
 		runModel(ctx, w, a, d.work.Models, v.pass)
-		w.lift(&v, a)
+		w.lift(v, a)
 	}
 	d.siftAnswer(ctx, w, guards)
 	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {

@@ -58,74 +58,77 @@ func maskGuard(m *secret.Mask) []guard {
 	return []guard{{name: "secrets", mask: m, places: []GuardPlace{GuardOutput, GuardResult}}}
 }
 
-// veil hides the run's secrets in the live pieces of one answer. Of a block that goes on after another one has
-// begun nothing more is shown: the whole answer comes with its end.
+// veil hides the run's secrets in the live pieces of one answer, also where a secret begins in one block and ends in
+// another. Of a block that goes on after another one has begun nothing more is shown: the whole answer comes with its end.
 type veil struct {
 	mask *secret.Mask
 	send func(event.Body) bool
-	// text is the block under way, at its place, and over are those that have ended.
-	text *secret.MaskedText
-	at   veiledBlock
-	over []veiledBlock
-	// last makes the body for what was held back, and left says that the reader wants no more.
-	last func(text string) event.Body
+	text *secret.MaskedParts
+	// blocks are those that have begun, in order. The last one is under way.
+	blocks []veiledBlock
+	// left says that the reader wants no more.
 	left bool
 }
 
 type veiledBlock struct {
 	kind  ChunkKind
 	block int
+	// call and tool are those of a tool's input.
+	call, tool string
 }
 
-// pass sends a piece without secrets. It changes the piece.
+// body makes the body for a text of the block.
+func (b *veiledBlock) body(text string) event.Body {
+	switch b.kind {
+	case ChunkText:
+		return &event.TextDelta{Text: text, Block: b.block}
+	case ChunkThinking:
+		return &event.ThinkingDelta{Text: text, Block: b.block}
+	default:
+		return &event.ToolInputDelta{Call: b.call, Tool: b.tool, JSON: text, Block: b.block}
+	}
+}
+
+// newVeil makes the veil of one answer.
+func newVeil(mask *secret.Mask, send func(event.Body) bool) *veil {
+	v := &veil{mask: mask, send: send}
+	v.text = mask.Parts(func(block int, text string) bool { return v.sent(v.blocks[block].body(text)) })
+	return v
+}
+
+// pass sends a piece without secrets.
 func (v *veil) pass(b event.Body) bool {
 	switch b := b.(type) {
 	case *event.TextDelta:
-		return v.piece(veiledBlock{ChunkText, b.Block}, b, &b.Text, func(text string) event.Body {
-			return &event.TextDelta{Text: text, Block: b.Block}
-		})
+		return v.piece(veiledBlock{kind: ChunkText, block: b.Block}, b.Text)
 	case *event.ThinkingDelta:
-		return v.piece(veiledBlock{ChunkThinking, b.Block}, b, &b.Text, func(text string) event.Body {
-			return &event.ThinkingDelta{Text: text, Block: b.Block}
-		})
+		return v.piece(veiledBlock{kind: ChunkThinking, block: b.Block}, b.Text)
 	case *event.ToolInputDelta:
-		b.Call, b.Tool = v.mask.Hide(b.Call), v.mask.Hide(b.Tool)
+		kind := ChunkCallInput
 		if b.JSON == "" {
-			return v.end() && v.sent(b)
+			kind = ChunkCall // the call begins
 		}
-		return v.piece(veiledBlock{ChunkCallInput, b.Block}, b, &b.JSON, func(text string) event.Body {
-			return &event.ToolInputDelta{Call: b.Call, Tool: b.Tool, JSON: text, Block: b.Block}
-		})
+		return v.piece(veiledBlock{kind: kind, block: b.Block, call: v.mask.Hide(b.Call), tool: v.mask.Hide(b.Tool)}, b.JSON)
 	case *event.AnswerReplaced:
 		b.Text = v.mask.Hide(b.Text)
-		v.text, v.over = nil, nil
+		v.text.Drop()
+		v.blocks = v.blocks[:0]
 	}
 	return v.sent(b)
 }
 
-func (v *veil) piece(at veiledBlock, b event.Body, text *string, rest func(string) event.Body) bool {
-	if v.text == nil || v.at != at {
-		if slices.Contains(v.over, at) {
-			return true
-		}
-		if !v.end() {
-			return false
-		}
-		v.text, v.at = v.mask.Text(), at
-	}
-	v.last = rest
-	*text = v.text.Next(*text)
-	return *text == "" || v.sent(b)
-}
-
-// end sends what was held back of the block under way.
-func (v *veil) end() bool {
-	if v.text == nil {
+func (v *veil) piece(of veiledBlock, text string) bool {
+	n := len(v.blocks)
+	i := slices.IndexFunc(v.blocks, func(b veiledBlock) bool { return b.kind == of.kind && b.block == of.block })
+	switch {
+	case i < 0:
+		v.blocks = append(v.blocks, of)
+		n++
+	case i < n-1:
 		return true
 	}
-	text := v.text.End()
-	v.text, v.over = nil, append(v.over, v.at)
-	return text == "" || v.sent(v.last(text))
+	v.text.Next(n-1, int(of.kind), text)
+	return !v.left
 }
 
 func (v *veil) sent(b event.Body) bool {
@@ -145,7 +148,7 @@ func (w *work) lift(v *veil, a *assembler) {
 		defer t.release(a)
 	}
 	a.sending = true
-	v.end()
+	v.text.End()
 	a.sending = false
 }
 
@@ -191,48 +194,67 @@ func (c *Call) maskedWrites(m *secret.Mask) map[string]json.RawMessage {
 	return c.writes
 }
 
-// goesOn hides in a text of progress the rest of a secret that the one before it has begun.
+// goesOn hides in a text of progress the rest of a secret that those before it have begun.
 func (c *Call) goesOn(guards []guard, text string) string {
-	if text == "" {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.more == nil || len(c.more.secrets) == 0 {
 		return text
 	}
-	c.mu.Lock()
-	before := c.rare().progress
-	if c.more != nil && len(c.more.secrets) > 0 {
-		c.more.progress = text
-	}
-	c.mu.Unlock()
 	for i := range guards {
-		for _, p := range guards[i].mask.Find(before + text) {
-			if p[0] < len(before) && p[1] > len(before) {
-				return secret.Redacted + text[p[1]-len(before):]
-			}
+		if m := guards[i].mask; m != nil {
+			text, c.more.progress = m.Behind(c.more.progress, text)
 		}
 	}
 	return text
 }
 
-// maskedAcross hides secrets that begin in one block of text and end in another. The blocks that were given stay as they are.
+// maskedAcross hides secrets that begin in one block and end in another: in text, in thinking, and from one to the other.
+// Thinking that has a part of one is left out. The blocks that were given stay as they are.
 func (s *sieve) maskedAcross(in []event.Block) []event.Block {
+	if len(in) < 2 {
+		return in
+	}
 	for i := range s.guards {
-		m := s.guards[i].mask
-		if m == nil {
+		if m := s.guards[i].mask; m != nil {
+			text := func(b event.Block) bool { _, ok := b.(*event.Text); return ok }
+			thinking := func(b event.Block) bool { _, ok := b.(*event.Thinking); return ok }
+			in = across(m, in, func(b event.Block) bool { return text(b) || thinking(b) })
+			in = across(m, in, text)
+			in = across(m, in, thinking)
+		}
+	}
+	return in
+}
+
+// across hides secrets in blocks of text and thinking that are read one after another, without those between them.
+func across(m *secret.Mask, in []event.Block, read func(event.Block) bool) []event.Block {
+	var at []int
+	var texts []string
+	for k, b := range in {
+		if !read(b) {
 			continue
 		}
-		var at []int
-		var texts []string
-		for k, b := range in {
-			if b, ok := b.(*event.Text); ok {
-				at, texts = append(at, k), append(texts, b.Text)
-			}
+		switch b := b.(type) {
+		case *event.Text:
+			at, texts = append(at, k), append(texts, b.Text)
+		case *event.Thinking:
+			at, texts = append(at, k), append(texts, b.Text)
 		}
-		if !m.Across(texts) {
-			continue
-		}
-		in = slices.Clone(in)
-		for n, k := range at {
-			if b, ok := in[k].(*event.Text); ok && b.Text != texts[n] {
+	}
+	if !m.Across(texts) {
+		return in
+	}
+	in = slices.Clone(in)
+	for n, k := range at {
+		switch b := in[k].(type) {
+		case *event.Text:
+			if b.Text != texts[n] {
 				in[k] = &event.Text{Text: texts[n], Signature: b.Signature}
+			}
+		case *event.Thinking:
+			if b.Text != texts[n] {
+				in[k] = taken
 			}
 		}
 	}

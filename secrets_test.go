@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
@@ -68,6 +70,9 @@ func TestTheSecretsOfARunAreNowhere(t *testing.T) {
 					given = braid.SecretOf(ctx, "github")
 					braid.Progress(ctx, "looking for "+runToken[:6])
 					braid.Progress(ctx, runToken[6:]+" is it")
+					for _, c := range "again " + runToken + "." {
+						braid.Progress(ctx, string(c))
+					}
 					braid.ProgressData(ctx, map[string]string{"card": runToken})
 					if err := braid.SetState(ctx, "kept", "it is "+runToken); err != nil {
 						return nil, err
@@ -157,6 +162,67 @@ func TestSecretsInInterruptedBlocks(t *testing.T) {
 	if strings.Contains(live, runToken) || blocks == 0 || r.Text() != "a [redacted]b" {
 		t.Errorf("%q is shown, the answer is %q", live, r.Text())
 	}
+}
+
+// However a model cuts a token into pieces and blocks of text and thinking, and whatever stands between them, it is neither in
+// what a reader puts together from the live pieces nor in the answer.
+func TestSecretsCutIntoBlocks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		said := rapid.SampledFrom([]string{
+			runToken, hex.EncodeToString([]byte(runToken)), base64.RawStdEncoding.EncodeToString([]byte(runToken)), "ghp_Q7n2vTz9%2FLmX4wK8",
+			`ghp_Q7n2vTz9\u002fLmX4wK8`, strings.ToUpper(runToken), strings.ToLower(runToken),
+		}).Draw(rt, "said")
+		var list []braid.Chunk
+		index, kind := 0, rapid.SampledFrom([]braid.ChunkKind{braid.ChunkText, braid.ChunkThinking}).Draw(rt, "first")
+		for rest := "it is " + said; rest != ""; {
+			n := rapid.IntRange(1, min(len(rest), 12)).Draw(rt, "piece")
+			list, rest = append(list, braid.Chunk{Kind: kind, Index: index, Text: rest[:n]}), rest[n:]
+			switch rapid.IntRange(0, 4).Draw(rt, "then") {
+			case 0:
+				index++
+			case 1:
+				index, kind = index+1, braid.ChunkText+braid.ChunkThinking-kind
+			case 2:
+				list = append(list, braid.Chunk{Kind: braid.ChunkThinking + braid.ChunkText - kind, Index: index + 1, Text: "hm"})
+				index += 2
+			}
+		}
+		list = append(list, braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn})
+		var r braid.Result
+		shown := map[string]string{}
+		for e, err := range braid.New("a", answers(list)).Stream(t.Context(), "go", braid.Into(&r), braid.WithSecrets(map[string]secret.Secret{"t": secret.New(runToken)})) {
+			if err != nil {
+				rt.Fatal(err)
+			}
+			add := func(kind, text string) {
+				shown["the live "+kind] += text
+				shown["all that is live"] += text
+			}
+			switch b := e.Body.(type) {
+			case *event.TextDelta:
+				add("text", b.Text)
+			case *event.ThinkingDelta:
+				add("thinking", b.Text)
+			case *event.AssistantMessage:
+				for _, block := range b.Content {
+					switch block := block.(type) {
+					case *event.Text:
+						shown["the text"] += block.Text
+						shown["the answer"] += block.Text
+					case *event.Thinking:
+						shown["the thinking"] += block.Text
+						shown["the answer"] += block.Text
+					}
+				}
+			}
+		}
+		for what, text := range shown {
+			if strings.Contains(text, said) {
+				rt.Errorf("%s says %q", what, text)
+			}
+		}
+	})
 }
 
 // What a model says of a conversation when it sums it up passes the mask and the guardrails, too.

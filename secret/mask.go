@@ -18,10 +18,11 @@ const MaskFrom = 8
 // in which values are usually repeated:
 //
 //   - escaped for JSON, also with \u escapes and more than once, and percent-encoded
-//   - in hexadecimal, in either case
+//   - in hexadecimal
 //   - in base64, standard or for addresses, at any place in what was encoded
 //   - backwards
 //   - with white space in between
+//   - each of these in letters of any case, as headers are echoed (ASCII only)
 //
 // Of a value of two words, such as "Bearer …", the second one counts by itself, too. At the end of a text the
 // beginning of a value is found as well, from [MaskFrom] characters on: the rest may have been cut off.
@@ -58,7 +59,6 @@ func NewMask(secrets ...Secret) *Mask {
 		}
 		m.add(form{value: folded(backwards(value))})
 		m.add(form{value: value, in: inHex})
-		m.add(form{value: value, in: inUpperHex})
 		for offset := range 3 {
 			m.add(form{value: value, in: inBase64, offset: offset})
 			m.add(form{value: value, in: inURLBase64, offset: offset})
@@ -133,43 +133,17 @@ func (m *Mask) Find(text string) [][2]int {
 	if m == nil || len(text) < MaskFrom {
 		return nil
 	}
-	f := fold(text, true)
+	f := fold(text, false)
 	places, open := m.look(&f)
 	if open >= 0 && len(f.bytes)-open >= MaskFrom {
 		places = append(places, [2]int{int(f.from[open]), len(text)})
-	}
-	return joined(places)
-}
-
-// Across hides in texts that are read one after another, such as the blocks of an answer, what begins in one of them and
-// ends in another. [Redacted] stands for each part. It reports whether it has changed any.
-func (m *Mask) Across(texts []string) (changed bool) {
-	if m == nil || len(texts) < 2 {
-		return false
-	}
-	whole := strings.Join(texts, "")
-	f := fold(whole, true)
-	places, _ := m.look(&f)
-	at := 0
-	for i, text := range texts {
-		from, to := at, at+len(text)
-		at = to
-		for _, p := range slices.Backward(joined(places)) {
-			begins, ends := p[0] >= from && p[0] < to, p[1] > from && p[1] <= to
-			switch {
-			case begins && !ends:
-				texts[i] = texts[i][:p[0]-from] + Redacted
-			case ends && !begins:
-				texts[i] = Redacted + texts[i][p[1]-from:]
-			case p[0] < from && p[1] > to:
-				texts[i] = Redacted
-			default:
-				continue
-			}
-			changed = true
+	} else if f.end < len(text) { // what begins an escape may be none
+		f = fold(text, true)
+		if places, open = m.look(&f); open >= 0 && len(f.bytes)-open >= MaskFrom {
+			places = append(places, [2]int{int(f.from[open]), len(text)})
 		}
 	}
-	return changed
+	return joined(places)
 }
 
 // joined makes one of places that overlap. They are in order. Those that only touch stay apart, as they do in a
@@ -214,42 +188,6 @@ func (m *Mask) look(f *foldedText) (places [][2]int, open int) {
 	return places, open
 }
 
-// MaskedText hides in a text that comes in pieces: see [Mask.Text].
-type MaskedText struct {
-	mask *Mask
-	held string
-}
-
-// Text begins a text that comes in pieces. The mask must not be nil.
-func (m *Mask) Text() *MaskedText { return &MaskedText{mask: m} }
-
-// Next takes a piece and returns what of the text can be shown now. What may be the beginning of a secret is held back
-// until it is known.
-func (t *MaskedText) Next(piece string) string {
-	text := t.held + piece
-	t.held = ""
-	f := fold(text, false)
-	places, open := t.mask.look(&f)
-	end := f.end
-	if open >= 0 {
-		end = min(end, int(f.from[open]))
-	}
-	places = joined(places)
-	if n := len(places); n > 0 && places[n-1][1] > end {
-		end = min(end, places[n-1][0])
-		places = places[:n-1]
-	}
-	t.held = strings.Clone(text[end:])
-	return replaced(text[:end], places)
-}
-
-// End returns what was held back: the text is over. Another one may begin.
-func (t *MaskedText) End() string {
-	held := t.held
-	t.held = ""
-	return t.mask.Hide(held)
-}
-
 // form is a secret as it is written in one way. What is not plain is made as it is compared.
 type form struct {
 	value  string
@@ -262,21 +200,20 @@ type encoding uint8
 const (
 	asItIs encoding = iota
 	inHex
-	inUpperHex
 	inBase64
 	inURLBase64
 )
 
 const (
-	lowerHex  = "0123456789abcdef"
-	upperHex  = "0123456789ABCDEF"
-	base64Set = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	hexSet = "0123456789abcdef"
+	// base64Set is folded, too.
+	base64Set = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
 // size is how many characters the form has. In base64 those are left out that other bytes have a part in.
 func (f *form) size() int {
 	switch f.in {
-	case inHex, inUpperHex:
+	case inHex:
 		return 2 * len(f.value)
 	case inBase64, inURLBase64:
 		return (f.offset+len(f.value))*8/6 - f.skipped()
@@ -290,15 +227,12 @@ func (f *form) skipped() int { return (f.offset*8 + 5) / 6 }
 // at is one character of the form.
 func (f *form) at(i int) byte {
 	switch f.in {
-	case inHex, inUpperHex:
+	case inHex:
 		c := f.value[i/2]
 		if i%2 == 0 {
 			c >>= 4
 		}
-		if f.in == inHex {
-			return lowerHex[c&15]
-		}
-		return upperHex[c&15]
+		return hexSet[c&15]
 	case inBase64, inURLBase64:
 		bit := (i+f.skipped())*6 - f.offset*8 // of the value
 		two := uint(f.value[bit/8]) << 8
@@ -352,7 +286,7 @@ func backwards(s string) string {
 	return string(r)
 }
 
-// foldedText is a text without white space and escapes. from and to are the places in the text that each byte
+// foldedText is a text without white space and escapes, in small letters. from and to are the places in the text that each byte
 // stands for.
 type foldedText struct {
 	bytes    []byte
@@ -366,12 +300,15 @@ func folded(s string) string {
 	return string(f.bytes)
 }
 
-// fold takes white space and backslashes out of a text and resolves the escapes of JSON and of addresses. A value and
+// fold takes white space and backslashes out of a text, makes its ASCII letters small, and resolves the escapes of JSON and of addresses. A value and
 // whatever repeats it are folded to the same. whole says that the text does not go on.
 func fold(text string, whole bool) foldedText {
 	f := foldedText{bytes: make([]byte, 0, len(text)), from: make([]int32, 0, len(text)), to: make([]int32, 0, len(text)), end: len(text)}
 	put := func(c byte, from, to int) {
 		if c > ' ' && c != 0x7f {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
 			f.bytes = append(f.bytes, c)
 			f.from, f.to = append(f.from, int32(from)), append(f.to, int32(to))
 		}

@@ -36,6 +36,7 @@ func spellings(value string) map[string]string {
 		"as it is": value, "JSON": string(quoted), "JSON in JSON": string(twice), `all as \u`: u.String(), "spaced": spaced.String(),
 		"query": url.QueryEscape(value), "path": url.PathEscape(value), "all as %": percent.String(), "backwards": string(letters),
 		"hex": hex.EncodeToString([]byte(value)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(value))),
+		"upper case": small(value, 'a', 'z'), "lower case": small(value, 'A', 'Z'),
 	}
 	for _, before := range []string{"", "u", "us"} {
 		m["base64 behind "+before] = base64.StdEncoding.EncodeToString([]byte(before + value + " and more"))
@@ -44,6 +45,16 @@ func spellings(value string) map[string]string {
 	wrapped := base64.StdEncoding.EncodeToString([]byte(value + " and more"))
 	m["base64 in lines"] = wrapped[:7] + "\r\n" + wrapped[7:]
 	return m
+}
+
+// small changes the case of the ASCII letters between two.
+func small(s string, from, to rune) string {
+	return strings.Map(func(r rune) rune {
+		if r >= from && r <= to {
+			return r ^ 0x20
+		}
+		return r
+	}, s)
 }
 
 // What is left of a spelling once the mask has been over it: at most what base64 shares with its neighbours.
@@ -79,21 +90,22 @@ func TestMaskInPieces(t *testing.T) {
 	said = append(said, "plain words", "tok/", "to", `\`, `\u00`, "%2", "100% sure", "日本", "8chars", value[:len(value)-1])
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(said), 1, 5).Draw(rt, "parts"), rapid.SampledFrom([]string{"", " ", "-"}).Draw(rt, "between"))
-		in := mask.Text()
 		var shown strings.Builder
+		in := mask.Parts(func(_ int, text string) bool { shown.WriteString(text); return true })
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, min(len(rest), 9)).Draw(rt, "piece")
-			shown.WriteString(in.Next(rest[:n]))
+			in.Next(0, 0, rest[:n])
 			rest = rest[n:]
 		}
-		shown.WriteString(in.End())
+		in.End()
 		if got, want := shown.String(), mask.Hide(text); got != want {
 			rt.Fatalf("%q in pieces is %q, whole %q", text, got, want)
 		}
 	})
-	in, shown := mask.Text(), ""
+	shown := ""
+	in := mask.Parts(func(_ int, text string) bool { shown += text; return true })
 	for _, piece := range []string{"the ", "weather is ", "fine today"} {
-		shown += in.Next(piece)
+		in.Next(0, 0, piece)
 	}
 	if whole := "the weather is fine today"; !strings.HasPrefix(whole, shown) || len(shown) < len("the weather is fine") {
 		t.Errorf("too much is held back: %q is shown", shown)
