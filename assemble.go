@@ -30,6 +30,10 @@ type assembler struct {
 	faults   []string
 	response string
 	model    string
+	// dropped counts the thinking blocks that the request left out; refused says that the
+	// provider had refused them.
+	dropped int
+	refused bool
 	// taken stands for the person's newest message where a guardrail took it back.
 	taken string
 	// fault is what is wrong with a block that the model gave whole.
@@ -49,6 +53,7 @@ type building struct {
 	kind      ChunkKind
 	text      []byte
 	signature string
+	prefix    string
 	id, name  string
 	// over counts the bytes of arguments that were too many to keep.
 	over  int
@@ -62,6 +67,7 @@ func (a *assembler) begin(now time.Time, argBytes int) {
 	a.stop, a.usage, a.hasUsage, a.response, a.model, a.taken = "", event.Usage{}, false, "", "", ""
 	a.fault = nil
 	a.faults = nil
+	a.dropped, a.refused = 0, false
 }
 
 // take adds a chunk. It gives the live body to send, or nil.
@@ -95,10 +101,14 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		for i := range a.blocks {
 			if a.blocks[i].index == c.Index {
 				a.blocks[i].signature += c.Text
+				if c.ID != "" {
+					a.blocks[i].prefix = c.ID
+				}
 				return nil
 			}
 		}
-		a.at(c.Index, ChunkThinking).signature = c.Text
+		b := a.at(c.Index, ChunkThinking)
+		b.signature, b.prefix = c.Text, c.ID
 	case ChunkCall:
 		b := a.at(c.Index, ChunkCall)
 		b.id, b.name = c.ID, c.Text
@@ -137,6 +147,8 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 		}
 	case ChunkResponse:
 		a.response, a.model = c.ID, c.Text
+	case ChunkThinkingDropped:
+		a.dropped, a.refused = max(c.Index, 0), c.Text != ""
 	case ChunkRedactInput:
 		a.taken = orRedacted(c.Text)
 	case ChunkRedactOutput:
@@ -209,7 +221,7 @@ func (a *assembler) content(w *work) []event.Block {
 				blocks = append(blocks, &event.Text{Text: t, Signature: b.signature})
 			}
 		case ChunkThinking:
-			blocks = append(blocks, &event.Thinking{Text: validText(string(b.text)), Signature: b.signature})
+			blocks = append(blocks, &event.Thinking{Text: validText(string(b.text)), Signature: b.signature, Prefix: b.prefix})
 		case ChunkCall:
 			if !runsCalls(a.stop) {
 				blocks = append(blocks, &event.Text{Text: "[The call of " + strconv.Quote(b.name) +

@@ -66,4 +66,6 @@ const (
 	ChunkResponse     = model.ChunkResponse
 	ChunkRedactInput  = model.ChunkRedactInput
 	ChunkRedactOutput = model.ChunkRedactOutput
+
+	ChunkThinkingDropped = model.ChunkThinkingDropped
 )

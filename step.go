@@ -383,6 +383,7 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 	m := &modelAnswer{}
 	m.Content = a.content(w)
 	m.Stop, m.Usage, m.Response, m.Model = a.stop, end.usage, a.response, a.model
+	m.ThinkingDropped, m.ThinkingRefused = a.dropped, a.refused
 	if m.Model == "" {
 		m.Model = w.info.Name
 	}

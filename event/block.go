@@ -40,11 +40,17 @@ type Text struct {
 type Thinking struct {
 	Text      string `json:"text"`
 	Signature string `json:"signature,omitempty"`
+	// Prefix is the provider's fingerprint of the request that was answered, where
+	// the model accepts its thinking only behind the same instructions, tools and
+	// messages. The provider leaves the block out of a request once these differ.
+	Prefix string `json:"prefix,omitempty"`
 }
 
 // RedactedThinking is reasoning that the provider shows to nobody but itself.
 type RedactedThinking struct {
 	Data string `json:"data"`
+	// Prefix is as in [Thinking].
+	Prefix string `json:"prefix,omitempty"`
 }
 
 // Image is a picture, held in Data or found at URL.

@@ -194,6 +194,11 @@ type AssistantMessage struct {
 	LongRunning []string `json:"long_running,omitempty"`
 	// Hook says that no model was asked: a hook answered in its place.
 	Hook bool `json:"hook,omitempty"`
+	// ThinkingDropped counts the thinking blocks of the history that the request for
+	// this answer left out, because the model accepts none behind a request that has
+	// changed since. ThinkingRefused says that the provider had refused them first.
+	ThinkingDropped int  `json:"thinking_dropped,omitempty"`
+	ThinkingRefused bool `json:"thinking_refused,omitempty"`
 	// Latency is the whole call; TimeToFirstByte ends with the first piece
 	// of content.
 	Latency         time.Duration `json:"latency_ns,omitempty"`

@@ -152,6 +152,7 @@ func (w *encoder) thinking(b *Thinking) {
 	}
 	w.str(`"text":`, b.Text)
 	w.strOpt(`"signature":`, b.Signature)
+	w.strOpt(`"prefix":`, b.Prefix)
 	w.end()
 }
 
@@ -163,6 +164,8 @@ func (r *decoder) thinking(o *strictjson.Object) *Thinking {
 			b.Text = r.String()
 		case "signature":
 			b.Signature = r.String()
+		case "prefix":
+			b.Prefix = r.String()
 		default:
 			o.Unknown()
 		}
@@ -175,6 +178,7 @@ func (w *encoder) redactedThinking(b *RedactedThinking) {
 		return
 	}
 	w.str(`"data":`, b.Data)
+	w.strOpt(`"prefix":`, b.Prefix)
 	w.end()
 }
 
@@ -184,6 +188,8 @@ func (r *decoder) redactedThinking(o *strictjson.Object) *RedactedThinking {
 		switch string(o.Key) {
 		case "data":
 			b.Data = r.String()
+		case "prefix":
+			b.Prefix = r.String()
 		default:
 			o.Unknown()
 		}

@@ -132,6 +132,8 @@ func (w *encoder) assistantMessage(b *AssistantMessage) {
 	w.boolOpt(`"piece":`, b.Piece)
 	w.strsOpt(`"long_running":`, b.LongRunning)
 	w.boolOpt(`"hook":`, b.Hook)
+	w.intOpt(`"thinking_dropped":`, int64(b.ThinkingDropped))
+	w.boolOpt(`"thinking_refused":`, b.ThinkingRefused)
 	w.intOpt(`"latency_ns":`, int64(b.Latency))
 	w.intOpt(`"time_to_first_byte_ns":`, int64(b.TimeToFirstByte))
 	w.end()
@@ -161,6 +163,10 @@ func (r *decoder) assistantMessage() *AssistantMessage {
 			b.LongRunning = r.strings()
 		case "hook":
 			b.Hook = r.Bool()
+		case "thinking_dropped":
+			b.ThinkingDropped = r.Int()
+		case "thinking_refused":
+			b.ThinkingRefused = r.Bool()
 		case "latency_ns":
 			b.Latency = r.duration()
 		case "time_to_first_byte_ns":

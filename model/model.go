@@ -162,7 +162,8 @@ const (
 	ChunkText ChunkKind = iota + 1
 	// ChunkThinking adds Text to a thinking block.
 	ChunkThinking
-	// ChunkSignature adds Text to the signature of the block at Index.
+	// ChunkSignature adds Text to the signature of the block at Index. ID, unless it is
+	// empty, is the block's Prefix ([event.Thinking]).
 	ChunkSignature
 	// ChunkCall begins a tool call: ID and Text, the tool's name.
 	ChunkCall
@@ -181,6 +182,9 @@ const (
 	ChunkRedactInput
 	// ChunkRedactOutput reports the same for the answer so far.
 	ChunkRedactOutput
+	// ChunkThinkingDropped reports that the request left out Index thinking blocks of
+	// the history. Text is "refused" if the provider had refused them, or empty.
+	ChunkThinkingDropped
 )
 
 // Chunk is a piece of a model's answer, passed by value.

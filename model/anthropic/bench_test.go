@@ -77,7 +77,7 @@ func BenchmarkRequest(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
 			m := Model{name: Default, cache: CacheAuto}
-			if _, _, err := m.body(req(len(messages))); err != nil {
+			if _, err := m.request(req(len(messages)), false); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -86,7 +86,7 @@ func BenchmarkRequest(b *testing.B) {
 		b.ReportAllocs()
 		m := Model{name: Default, cache: CacheAuto}
 		for i := range b.N {
-			if _, _, err := m.body(req(len(messages) - 2*(i%2))); err != nil {
+			if _, err := m.request(req(len(messages)-2*(i%2)), false); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		for range 30 {
 			one := m()
 			begun := time.Now()
-			if _, _, err := one.body(&model.Request{Tools: add, Messages: messages}); err != nil {
+			if _, err := one.request(&model.Request{Tools: add, Messages: messages}, false); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(begun))
@@ -112,7 +112,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 	afresh := best(func() *Model { return &Model{name: Default, cache: CacheAuto} })
 	warm := best(func() *Model {
 		// All but the last turn was sent before.
-		if _, _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+		if _, err := kept.request(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}, false); err != nil {
 			t.Fatal(err)
 		}
 		return kept

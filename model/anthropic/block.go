@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/media"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/toolname"
@@ -28,6 +29,8 @@ type encoder struct {
 	// results that failed.
 	blocks int
 	aside  []event.Block
+	// chain knows the thinking in dst.
+	chain bound.Chain
 	// files says that pictures and documents must be sent, and not their addresses.
 	files bool
 }
@@ -40,16 +43,19 @@ func (e *encoder) Mark() reqcache.Mark {
 func (e *encoder) Cut(to reqcache.Mark) {
 	e.ids.Cut(to.IDs)
 	e.dst = e.dst[:to.End]
+	e.chain.Cut(to.End)
 }
 
-func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) }
+func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) + e.chain.Size() }
 
 // Encode writes a message and a comma.
 func (e *encoder) Encode(m *event.Message) {
 	e.blocks, e.aside = 0, e.aside[:0]
 	if m.Role == event.RoleAssistant {
-		e.dst = append(e.dst, `{"role":"assistant","content":[`...)
+		e.open()
 		e.answer(m.Content)
+		end, blocks := e.chain.Trailing(len(e.dst))
+		e.dst, e.blocks = e.dst[:end], e.blocks-blocks
 	} else {
 		e.dst = append(e.dst, `{"role":"user","content":[`...)
 		e.input(m.Content)
@@ -59,11 +65,17 @@ func (e *encoder) Encode(m *event.Message) {
 		e.text("[nothing]")
 	}
 	e.dst = append(e.dst[:len(e.dst)-1], `]},`...)
+	e.chain.Close(e.dst)
+}
+
+// open begins a message of the model's.
+func (e *encoder) open() {
+	e.ids.Answer()
+	e.dst = append(e.dst, `{"role":"assistant","content":[`...)
 }
 
 // answer writes what the model said.
 func (e *encoder) answer(content []event.Block) {
-	e.ids.Answer()
 	for _, b := range content {
 		switch b := b.(type) {
 		case *event.Text:
@@ -71,17 +83,21 @@ func (e *encoder) answer(content []event.Block) {
 		case *event.Thinking:
 			// Without its signature it is not the model's any more, and is refused.
 			if ours(b.Signature) {
+				from := len(e.dst)
 				e.begin(`{"type":"thinking","thinking":`)
 				e.str(b.Text)
 				e.key(`,"signature":`)
 				e.str(b.Signature)
 				e.end()
+				e.chain.Think(from, len(e.dst), b.Signature, b.Prefix)
 			}
 		case *event.RedactedThinking:
 			if ours(b.Data) {
+				from := len(e.dst)
 				e.begin(`{"type":"redacted_thinking","data":`)
 				e.str(b.Data)
 				e.end()
+				e.chain.Think(from, len(e.dst), b.Data, b.Prefix)
 			}
 		case *event.ToolCall:
 			e.call(b)

@@ -168,7 +168,7 @@ func TestOutput(t *testing.T) {
 		}
 		full := *req
 		full.Messages = []event.Message{question("q")}
-		if _, _, err := m.body(&full); !isEvent(err, &e) {
+		if _, err := m.request(&full, false); !isEvent(err, &e) {
 			t.Errorf("%s: it is sent: %v", name, err)
 		}
 	}

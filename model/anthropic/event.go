@@ -19,6 +19,9 @@ type decoder struct {
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 
+	// bind stamps the thinking; nil where the model does not bind it.
+	bind *binding
+
 	r       strictjson.Reader
 	open    []openBlock
 	cited   int
@@ -125,6 +128,9 @@ func (d *decoder) piece(index int, kind, text string) bool {
 		c.Kind = model.ChunkThinking
 	case "signature_delta":
 		c.Kind = model.ChunkSignature
+		if d.bind != nil {
+			c.ID = d.bind.stamp
+		}
 	case "input_json_delta":
 		c.Kind = model.ChunkCallInput
 		for i := range d.open {
@@ -142,6 +148,9 @@ func (d *decoder) piece(index int, kind, text string) bool {
 		return false
 	}
 	if text != "" {
+		if d.bind != nil {
+			d.bind.piece(index, kind, text)
+		}
 		d.send(c)
 	}
 	return true
@@ -255,6 +264,9 @@ func (d *decoder) begin(e *wireEvent) error {
 	if err := json.Unmarshal(e.Block, &b); err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
+	if d.bind != nil {
+		d.bind.begin(e.Index, b.Type)
+	}
 	switch b.Type {
 	case "text":
 		d.piece(e.Index, "text_delta", b.Text)
@@ -262,10 +274,18 @@ func (d *decoder) begin(e *wireEvent) error {
 		d.piece(e.Index, "thinking_delta", b.Thinking)
 		d.piece(e.Index, "signature_delta", b.Signature)
 	case "redacted_thinking":
-		d.send(model.Chunk{Kind: model.ChunkBlock, Index: e.Index, Block: &event.RedactedThinking{Data: b.Data}})
+		redacted := &event.RedactedThinking{Data: b.Data}
+		if d.bind != nil {
+			redacted.Prefix = d.bind.stamp
+			d.bind.piece(e.Index, "signature_delta", b.Data)
+		}
+		d.send(model.Chunk{Kind: model.ChunkBlock, Index: e.Index, Block: redacted})
 	case "tool_use":
 		if own, ok := d.names[b.Name]; ok {
 			b.Name = own
+		}
+		if d.bind != nil {
+			d.bind.call(b.ID, b.Name)
 		}
 		d.open = append(d.open, openBlock{index: e.Index, call: true, input: b.Input})
 		d.send(model.Chunk{Kind: model.ChunkCall, Index: e.Index, ID: b.ID, Text: b.Name})
@@ -286,6 +306,9 @@ func (d *decoder) more(e *wireEvent) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if p.Type == "citations_delta" && p.Citation != nil {
+		if d.bind != nil {
+			d.bind.lossy = true // a citation is not sent back
+		}
 		c := p.Citation
 		if c.Title == "" {
 			c.Title = c.Document
@@ -319,12 +342,30 @@ func (d *decoder) close(index int) {
 		switch {
 		case b.call && !b.came && len(b.input) > 2: // more than {}
 			d.send(model.Chunk{Kind: model.ChunkCallInput, Index: index, Text: string(b.input)})
+			if d.bind != nil {
+				d.bind.piece(index, "input_json_delta", string(b.input))
+			}
 		case b.other != nil:
 			d.keep(b)
 		}
 		d.open = append(d.open[:i], d.open[i+1:]...)
+		break
+	}
+	if d.bind != nil {
+		d.bind.end(index)
+	}
+}
+
+// dropped tells how many thinking blocks the request left out.
+func (d *decoder) dropped(n int, refused bool) {
+	if n == 0 {
 		return
 	}
+	c := model.Chunk{Kind: model.ChunkThinkingDropped, Index: n}
+	if refused {
+		c.Text = "refused"
+	}
+	d.send(c)
 }
 
 // own is how the names of kinds begin that only the vendor knows. Blocks of
@@ -346,7 +387,11 @@ func (d *decoder) keep(b *openBlock) {
 	if err != nil || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
 		return
 	}
-	d.send(model.Chunk{Kind: model.ChunkBlock, Index: b.index, Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw}})
+	block := &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw}
+	if d.bind != nil {
+		d.bind.other = block
+	}
+	d.send(model.Chunk{Kind: model.ChunkBlock, Index: b.index, Block: block})
 }
 
 // usage is what has been counted so far.

@@ -46,6 +46,21 @@ func answerTokens(model string) int {
 	}
 }
 
+// binds reports whether the model accepts its thinking only behind the request that
+// it was made for (build-with-claude/preserved-thinking/prefix-checks): Claude 5.5,
+// Fable 5.1 and Mythos 5.1 on. Mythos 5.1 does not check, says the vendor's page of
+// Fable 5.1; leaving thinking out costs it little. A name that tells nothing may be a
+// gateway's for any of them.
+func binds(model string) bool {
+	g := generation(model)
+	return g == 0 || g > 500
+}
+
+// forcible reports whether the model can be made to call a tool. Fable 5.1, Mythos 5.1
+// and Claude 5.5 on refuse tool_choice any and tool
+// (models/fable-5-1/whats-new-fable-5-1#forced-tool-use-is-not-supported).
+func forcible(model string) bool { return generation(model) <= 500 }
+
 // window is the context window in tokens; 0 is unknown. From Claude 4.6 on it is a
 // million without a beta header (about-claude/models/overview, and the page of each
 // model under docs/en/models).

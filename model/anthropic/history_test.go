@@ -32,10 +32,11 @@ func made(tb testing.TB, opts ...Option) *Model {
 
 func ask(tb testing.TB, m *Model, req *model.Request) []byte {
 	tb.Helper()
-	body, _, err := m.body(req)
+	a, err := m.request(req, false)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	body := a.body
 	if !json.Valid(body) {
 		tb.Fatalf("no JSON: %s", body)
 	}
@@ -177,17 +178,17 @@ func TestWarmIsAsCold(t *testing.T) {
 			}
 			branches[k] = b
 			req := &model.Request{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
-			got, _, err := warm.body(req)
+			got, err := warm.request(req, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			cold, _ := New(Default, secret.New("k"), Cache(warm.cache))
-			want, _, err := cold.body(req)
+			want, err := cold.request(req, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(got, want) {
-				t.Fatalf("warm\n%s\ncold\n%s", got, want)
+			if !bytes.Equal(got.body, want.body) {
+				t.Fatalf("warm\n%s\ncold\n%s", got.body, want.body)
 			}
 		}
 	})
@@ -310,9 +311,9 @@ func TestOptionsOfACall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := m.body(&model.Request{
+		if _, err := m.request(&model.Request{
 			Messages: []event.Message{question("q")}, Options: o,
-		}); err == nil || !strings.Contains(err.Error(), "(") {
+		}, false); err == nil || !strings.Contains(err.Error(), "(") {
 			t.Errorf("%s %+v: %v", name, o, err)
 		}
 	}
@@ -329,7 +330,8 @@ func TestSchemas(t *testing.T) {
 		`{"type":["object","null"]}`: ``, `{"type":"string"}`: ``, `[]`: ``, `{"type":`: ``, `{"a":1,"a":2}`: ``, `false`: ``,
 	} {
 		tool := model.ToolSpec{Name: "f", Schema: json.RawMessage(in)}
-		body, _, err := made(t).body(&model.Request{Messages: []event.Message{question("q")}, Tools: []model.ToolSpec{tool}})
+		a, err := made(t).request(&model.Request{Messages: []event.Message{question("q")}, Tools: []model.ToolSpec{tool}}, false)
+		body := a.body
 		if want == "" {
 			if err == nil || !strings.Contains(err.Error(), `"f"`) {
 				t.Errorf("%s: %v", in, err)

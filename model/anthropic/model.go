@@ -121,21 +121,31 @@ func (m *Model) Info() model.Info {
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
-		body, back, err := m.body(req)
+		a, err := m.request(req, false)
 		if err != nil {
 			yield(model.Chunk{}, err)
 			return
 		}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		answer, err := m.post(g, body)
+		answer, err := m.post(g, a.body)
+		refused := a.kept.Sent > 0 && refusesThinking(err)
+		if refused {
+			if a, err = m.request(req, true); err == nil {
+				answer, err = m.post(g, a.body)
+			}
+		}
 		if err != nil {
 			yield(model.Chunk{}, m.failure(g, err))
 			return
 		}
 		defer answer.Body.Close()
 		in := g.Reading(answer.Body)
-		d := decoder{names: back, yield: yield}
+		d := decoder{names: a.names, yield: yield}
+		if binds(m.name) {
+			d.bind = newBinding(a.kept)
+		}
+		d.dropped(len(a.kept.Drop), refused)
 		events := m.events(in)
 		switch err := d.run(events); {
 		case d.left:

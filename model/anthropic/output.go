@@ -12,7 +12,7 @@ func (m *Model) Check(req *model.Request) error {
 	if _, err := m.appendHead(nil, req); err != nil {
 		return err
 	}
-	_, err := m.tail(req)
+	_, err := m.tail(req, false)
 	return err
 }
 

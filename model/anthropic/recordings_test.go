@@ -355,10 +355,11 @@ func TestRecordedRequestsAreSentLikeThat(t *testing.T) {
 		if !r.bedrock {
 			m.name = sent.Model
 		}
-		body, _, err := m.body(req)
+		a, err := m.request(req, false)
 		if err != nil {
 			t.Fatal(err)
 		}
+		body := a.body
 		var want, got map[string]any
 		if json.Unmarshal([]byte(r.Request), &want) != nil || json.Unmarshal(body, &got) != nil {
 			t.Fatalf("%s: no JSON: %s", r.File, body)

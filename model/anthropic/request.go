@@ -8,53 +8,87 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/model/internal/toolname"
 )
 
-// body gives a request's body, and the names of tools that were changed in it.
+// asked is a request as it is sent.
+type asked struct {
+	body []byte
+	// names maps names of tools that were changed for the wire back.
+	names map[string]string
+	// kept says which thinking of the history is in the body.
+	kept bound.Kept
+}
+
+// request gives a request as it is sent; without leaves out all thinking of the
+// history, because the vendor has refused it.
 //
 // Members stand in an order of their own: the model, the tools, the
 // instructions and the messages first, in the order in which the API caches
 // them, and then what may change from call to call. So the body of the next
 // request begins with the bytes of this one, up to the end of its messages.
-func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
+func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return nil, nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return asked{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
 	if err := m.unsupported(req.Messages); err != nil {
-		return nil, nil, err
+		return asked{}, err
 	}
-	tail, err := m.tail(req)
+	tail, err := m.tail(req, without)
 	if err != nil {
-		return nil, nil, err
+		return asked{}, err
 	}
 	h := m.kept.Take(req)
 	defer m.kept.Put(h)
 	head, err := h.Encoder.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
 	if err != nil {
-		return nil, nil, err
+		return asked{}, err
 	}
 	h.Encoder.files = m.aws != nil
+	if binds(m.name) {
+		h.Encoder.chain.Bind()
+	}
 	h.Update(req.Messages)
-	dst := h.Encoder.dst
+	if without {
+		h.Encoder.chain.Refuse()
+	}
+	kept := h.Encoder.chain.Keep([]byte(m.whom()), head)
+	dst, drop := h.Encoder.dst, kept.Drop
 	points := m.points(h)
 	point := m.cachePoint()
 	body := make([]byte, 0, len(head)+len(dst)+len(tail)+len(points)*(len(point)+1)+8)
 	body = append(body, head...)
 	from := 0
+	upTo := func(end int) {
+		for len(drop) > 0 && drop[0].From < end {
+			body = append(body, dst[from:drop[0].From]...)
+			from, drop = drop[0].To, drop[1:]
+		}
+		body = append(body, dst[from:end]...)
+		from = end
+	}
 	for _, at := range points {
 		// A message ends with its last block's brace, and "]},".
-		last := at - len("}]},")
-		body = append(body, dst[from:last]...)
+		upTo(at - len("}]},"))
 		body = append(body, ',')
 		body = append(body, point...)
-		from = last
 	}
-	body = append(body, dst[from:len(dst)-1]...)
+	upTo(len(dst) - 1)
 	body = append(body, ']')
-	return append(body, tail...), toolNames.Back(req.Tools), nil
+	return asked{body: append(body, tail...), names: toolNames.Back(req.Tools), kept: kept}, nil
+}
+
+// whom says who thinks, beside the model's name: the thinking of Sonnet 5.5 and Haiku
+// 5.5 stays with the account that it was made for
+// (build-with-claude/preserved-thinking#account-bound-thinking).
+func (m *Model) whom() string {
+	if m.aws != nil {
+		return "bedrock:" + m.name
+	}
+	return "anthropic:" + m.name
 }
 
 // toolNames are those that the API takes: ^[a-zA-Z0-9_-]{1,64}$.
@@ -172,7 +206,7 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form []byte, words string, err er
 }
 
 // tail is what stands behind the messages, without the bracket that closes them.
-func (m *Model) tail(req *model.Request) ([]byte, error) {
+func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	o := &req.Options
 	b := make([]byte, 0, 192)
 	most := o.MaxTokens
@@ -180,6 +214,10 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		most = answerTokens(m.name)
 	}
 	forced := req.ToolChoice.Mode == model.ToolsAny || req.ToolChoice.Mode == model.ToolsOne
+	if forced && len(req.Tools) > 0 && !forcible(m.name) {
+		return nil, notSent(event.ErrUnsupported, "The model cannot be made to call a tool.",
+			"leave the choice to it and say in the instructions when to call the tool")
+	}
 	// A tool that must be called leaves no room for thinking, says the API.
 	if o.Thinking > 0 && !forced {
 		const least = 1024 // says the API
@@ -187,7 +225,7 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		switch {
 		case !budgeted(m.name):
 			b = m.appendAdaptive(b)
-		case midTurnWithoutThinking(req.Messages):
+		case midTurnWithoutThinking(req.Messages, without):
 		case o.MaxTokens <= 0:
 			most = max(most, budget+answerTokens(m.name)/4)
 			b = appendBudget(b, budget)
@@ -253,8 +291,8 @@ func appendBudget(b []byte, n int) []byte {
 
 // midTurnWithoutThinking reports whether the model is in the middle of a turn
 // that it, or another, began without thinking. The models with a budget refuse
-// to begin with it there.
-func midTurnWithoutThinking(messages []event.Message) bool {
+// to begin with it there. without says that no thinking of the history is sent.
+func midTurnWithoutThinking(messages []event.Message, without bool) bool {
 	n := len(messages)
 	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
 		return false
@@ -262,9 +300,9 @@ func midTurnWithoutThinking(messages []event.Message) bool {
 	for _, b := range messages[n-2].Content {
 		switch b := b.(type) {
 		case *event.Thinking:
-			return !ours(b.Signature)
+			return without || !ours(b.Signature)
 		case *event.RedactedThinking:
-			return !ours(b.Data)
+			return without || !ours(b.Data)
 		}
 	}
 	return true

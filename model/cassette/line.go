@@ -160,6 +160,8 @@ var chunkNames = [...]string{
 	model.ChunkResponse:     "response",
 	model.ChunkRedactInput:  "redact_input",
 	model.ChunkRedactOutput: "redact_output",
+
+	model.ChunkThinkingDropped: "thinking_dropped",
 }
 
 // appendLine writes v as a line.

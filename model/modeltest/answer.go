@@ -148,6 +148,14 @@ func (p *Provider) streamed(chunks []model.Chunk) (n int) {
 func (p *Provider) raw(content []event.Block) string {
 	var b strings.Builder
 	for _, c := range content {
+		// What a provider needs to send thinking back is its own.
+		switch t := c.(type) {
+		case *event.Thinking:
+			c = &event.Thinking{Text: t.Text, Signature: t.Signature}
+		case *event.RedactedThinking:
+			c = &event.RedactedThinking{Data: t.Data}
+		default:
+		}
 		if k, ok := c.(*event.ToolCall); ok {
 			args := string(k.Args)
 			if !p.has(ArgumentPieces) {

@@ -315,7 +315,9 @@ func unsupported(t *testing.T, p *Provider) {
 
 // toolChoice is what the model must do about tools.
 func toolChoice(t *testing.T, p *Provider) {
-	p.shows(t, ToolChoice)
+	if p.has(ToolChoice) {
+		p.shows(t, ToolChoice)
+	}
 	for _, c := range []model.ToolChoice{
 		{},
 		{Serial: true},
@@ -328,7 +330,8 @@ func toolChoice(t *testing.T, p *Provider) {
 		req := request()
 		req.Tools, req.ToolChoice, req.Options.Thinking = []model.ToolSpec{tool("add"), tool("add.more")}, c, 2000
 		r := Call(t.Context(), m, req)
-		if c.Serial && !p.has(SerialCalls) {
+		forced := c.Mode == model.ToolsAny || c.Mode == model.ToolsOne
+		if (c.Serial && !p.has(SerialCalls)) || (forced && !p.has(ToolChoice)) {
 			mustFail(t, r, event.ErrUnsupported)
 			continue
 		}
@@ -340,7 +343,9 @@ func toolChoice(t *testing.T, p *Provider) {
 	m, peer := p.Open(t)
 	req := request()
 	req.Tools, req.ToolChoice = []model.ToolSpec{tool("add")}, model.ToolChoice{Mode: model.ToolsOne, Tool: "sub"}
-	mustFail(t, Call(t.Context(), m, req), event.ErrInvalid)
+	if p.has(ToolChoice) {
+		mustFail(t, Call(t.Context(), m, req), event.ErrInvalid)
+	}
 	req.ToolChoice = model.ToolChoice{Mode: "perhaps"}
 	mustFail(t, Call(t.Context(), m, req), event.ErrUnsupported)
 	if peer.Asked() != 0 {

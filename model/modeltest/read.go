@@ -76,6 +76,9 @@ func Put(chunks []model.Chunk, err error) Read {
 				b.Signature += c.Text
 			} else {
 				thought(c.Index).Signature += c.Text
+				if c.ID != "" {
+					thought(c.Index).Prefix = c.ID
+				}
 			}
 		case model.ChunkCall:
 			called(c.Index).ID, called(c.Index).Name = c.ID, c.Text
@@ -92,6 +95,8 @@ func Put(chunks []model.Chunk, err error) Read {
 		case model.ChunkStop:
 			r.Stop = c.Stop
 			r.Stops++
+			continue
+		case model.ChunkThinkingDropped:
 			continue
 		case model.ChunkRedactInput:
 			r.RedactedInput = c.Text

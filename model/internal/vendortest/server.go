@@ -61,6 +61,9 @@ type Rules struct {
 	// Learn, unless it is nil, is shown each answer once, in their order, when [Server.Recall]
 	// asks for it.
 	Learn func(Answer)
+	// Answer, unless it is nil, makes the answer to a request for which none is
+	// prepared. Several goroutines call it at once.
+	Answer func(r *http.Request, body []byte) Answer
 	// Unprepared is said where no answer is left.
 	Unprepared Answer
 }
@@ -157,16 +160,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	no := s.rules.Check(r, body)
 	s.mu.Lock()
 	asked := Request{Path: r.URL.EscapedPath(), Header: r.Header.Clone(), Body: body}
-	a := s.rules.Unprepared
+	a, improvise := s.rules.Unprepared, false
 	switch {
 	case no != nil:
 		asked.Refused, a = no.Why, no.Answer
 	case len(s.answers) > 0:
 		a, s.answers = s.answers[0], s.answers[1:]
+	case s.rules.Answer != nil:
+		improvise = true
 	}
 	s.asked = append(s.asked, asked)
 	n := len(s.asked)
 	s.mu.Unlock()
+	if improvise {
+		a = s.rules.Answer(r, body)
+	}
 	s.say(w, r, a, n)
 }
 
