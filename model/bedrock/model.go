@@ -191,7 +191,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 			late.Stop()
 		}
 	}()
-	for !d.left && !d.told {
+	for !d.left && (!d.told || !d.stopped) {
 		m, err := f.Next()
 		switch {
 		case err == nil:

@@ -121,8 +121,9 @@ func (d *decoder) tagged(b *openBlock, text string, thinking bool) {
 
 // more takes a piece of a block that went the long way.
 func (d *decoder) more(wire int, delta map[string]json.RawMessage) error {
-	for key, raw := range delta {
+	for _, key := range members(delta, deltaKinds) {
 		var err error
+		raw := delta[key]
 		switch key {
 		case "text":
 			err = d.string(raw, func(s string) { d.piece(wire, textBlock, s) })
@@ -221,7 +222,8 @@ func (d *decoder) cite(raw []byte) error {
 	for _, s := range c.Content {
 		b.Quote += s.Text
 	}
-	for kind, at := range c.Location {
+	for _, kind := range members(c.Location, locationKinds)[:min(len(c.Location), 1)] {
+		at := c.Location[kind]
 		if at.URL != "" {
 			b.URL = at.URL
 		}
@@ -255,36 +257,35 @@ func (d *decoder) picture(wire int, raw []byte) error {
 
 // begin opens a block.
 func (d *decoder) begin(wire int, start map[string]json.RawMessage) error {
-	for kind, raw := range start {
-		if kind == "image" {
-			return d.picture(wire, raw)
-		}
-		members := map[string]json.RawMessage{}
-		if kind != "toolUse" {
-			if json.Unmarshal(raw, &members) == nil {
-				d.close(wire)
-				b := d.add(wire, otherBlock)
-				b.name, b.other = kind, members
-			}
-			return nil
-		}
-		var call struct {
-			ID   string `json:"toolUseId"`
-			Name string `json:"name"`
-			Type string `json:"type"`
-		}
-		if err := read(raw, &call); err != nil {
-			return err
-		}
-		d.close(wire)
-		if call.Type != "" {
-			// The vendor calls a tool of its own, and answers it.
-			b := d.add(wire, otherBlock)
-			b.name, b.other = kind, members
-			return read(raw, &b.other)
-		}
-		d.call(wire, call.ID, call.Name)
+	kinds := members(start, startKinds)
+	if len(kinds) == 0 {
+		return nil
 	}
+	kind := kinds[0]
+	raw := start[kind]
+	if kind == "image" {
+		return d.picture(wire, raw)
+	}
+	other := map[string]json.RawMessage{}
+	if kind != "toolUse" {
+		if json.Unmarshal(raw, &other) == nil {
+			d.close(wire)
+			b := d.add(wire, otherBlock)
+			b.name, b.other = kind, other
+		}
+		return nil
+	}
+	var call calledTool
+	if err := read(raw, &call); err != nil {
+		return err
+	}
+	d.close(wire)
+	if serverTool(call.Type) {
+		b := d.add(wire, otherBlock)
+		b.name, b.other = kind, other
+		return read(raw, &b.other)
+	}
+	d.call(wire, call.ID, call.Name)
 	return nil
 }
 

@@ -29,8 +29,8 @@ func (d *decoder) answer(data []byte) error {
 		return errUnreadable
 	}
 	for i, b := range a.Output.Message.Content {
-		for kind, raw := range b {
-			if err := d.content(i, kind, raw); err != nil {
+		for _, kind := range members(b, contentKinds) {
+			if err := d.content(i, kind, b[kind]); err != nil {
 				return err
 			}
 		}
@@ -48,16 +48,11 @@ func (d *decoder) content(i int, kind string, raw json.RawMessage) error {
 	case "text":
 		return d.string(raw, func(s string) { d.piece(i, textBlock, s) })
 	case "toolUse":
-		var call struct {
-			ID    string          `json:"toolUseId"`
-			Name  string          `json:"name"`
-			Type  string          `json:"type"`
-			Input json.RawMessage `json:"input"`
-		}
+		var call calledTool
 		if err := read(raw, &call); err != nil {
 			return err
 		}
-		if call.Type != "" {
+		if serverTool(call.Type) {
 			d.keepRaw(d.add(i, droppedBlock).index, kind, raw)
 			return nil
 		}

@@ -160,7 +160,8 @@ func Event(name, payload string) string {
 	return string(awsframe.Append(nil, "event", name, []byte(payload)))
 }
 
-// Whole is an answer that does not stream (API_runtime_Converse). Chunks of one
+// Whole is an answer that does not stream (API_runtime_Converse). Its calls have the "type" that
+// recorded answers of Claude 4.5 and later have. Chunks of one
 // index make one block.
 func Whole(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	type block struct {
@@ -199,7 +200,7 @@ func Whole(chunks []model.Chunk, stop string, u event.Usage) Answer {
 			if !json.Valid([]byte(input)) {
 				input = "{}"
 			}
-			parts = append(parts, `{"toolUse":{"toolUseId":`+quote(b.call.ID)+`,"name":`+quote(b.call.Text)+`,"input":`+input+`}}`)
+			parts = append(parts, `{"toolUse":{"toolUseId":`+quote(b.call.ID)+`,"name":`+quote(b.call.Text)+`,"input":`+input+`,"type":"tool_use"}}`)
 		case b.redacted != "":
 			parts = append(parts, `{"reasoningContent":{"redactedContent":`+quote(b.redacted)+`}}`)
 		case b.reasoning:
