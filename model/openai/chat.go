@@ -44,7 +44,7 @@ func (d *chatDecoder) event(data []byte) error {
 		return nil
 	}
 	if bytes.Equal(bytes.TrimSpace(data), doneMark) {
-		return d.end()
+		return d.marked()
 	}
 	return d.whole(data)
 }
@@ -374,15 +374,30 @@ func argumentText(raw json.RawMessage) string {
 	}
 }
 
-// end takes the end signal. Usage and other metadata come before it, and behind
-// the reason: so the reason alone is no end.
-func (d *chatDecoder) end() error {
-	if d.stop == "" {
-		return errCut // nobody said why it ended
+// marked takes the mark [DONE]. Snowflake sends it without a reason (recorded by pydantic-ai):
+// then it ends what has come. Without any content it is the end of a call that gave no answer.
+func (d *chatDecoder) marked() error {
+	if d.stop == "" && d.next == 0 {
+		return errCut
 	}
+	d.end()
+	return nil
+}
+
+// ended takes the proper end of the body. It ends an answer that has its reason: Perplexity and
+// GPUStack send no mark (recorded by ruby_llm). Usage comes between the two, so the reason alone
+// does not end the answer.
+func (d *chatDecoder) ended() error {
+	if d.stop == "" {
+		return errCut
+	}
+	d.end()
+	return nil
+}
+
+func (d *chatDecoder) end() {
 	d.to.done = true
 	d.to.send(model.Chunk{Kind: model.ChunkStop, Stop: d.reason()})
-	return nil
 }
 
 // reason is the API's word for the end in ours; one that nobody has heard of
@@ -390,7 +405,7 @@ func (d *chatDecoder) end() error {
 func (d *chatDecoder) reason() event.StopReason {
 	word := d.stop
 	switch word { // the same in the words of servers that pass their engine's on
-	case "eos", "eos_token", "end_turn":
+	case "eos", "eos_token", "end_turn", "":
 		word = "stop"
 	case "stop_sequence":
 		return event.StopSequence

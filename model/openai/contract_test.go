@@ -196,6 +196,9 @@ func onWire(api openaitest.API, a *modeltest.Answer) openaitest.Answer {
 		s.Cut = len(begun)
 	case modeltest.NoEnd:
 		s.Body = openaitest.Events(api, a.Chunks, a.Stop, a.Usage)
+		if api == openaitest.Chat {
+			s.Body = begun // with a reason, the end of the body is an end
+		}
 	case modeltest.Stalled:
 		s.Body, s.Stall = begun, true
 	case modeltest.Overloads:

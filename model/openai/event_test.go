@@ -3,8 +3,11 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -149,11 +152,148 @@ func TestOddAnswersOfOtherServers(t *testing.T) {
 			t.Errorf("%s: %s\n%s", name, got.Stop, d)
 		}
 	}
-	for name, body := range map[string]string{
-		"no reason": lines(begin, delta(`"content":"x"`), "[DONE]"), "no end": lines(begin, finish("stop")),
+}
+
+// Perplexity and GPUStack send no [DONE] (recorded by ruby_llm), Snowflake no finish_reason
+// (recorded by pydantic-ai). Either of the two ends an answer; the reason does so together with
+// the proper end of the body.
+func TestWhatEndsAChatStream(t *testing.T) {
+	t.Parallel()
+	const (
+		begin = `{"id":"i","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
+		text  = `{"id":"i","model":"m","choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":null}]}`
+		call  = `{"id":"i","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}]}}]}`
+		no    = `{"id":"i","model":"m","choices":[{"index":0,"delta":{"refusal":"No."}}]}`
+		stop  = `{"id":"i","model":"m","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}`
+		long  = `{"id":"i","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+		usage = `{"id":"i","model":"m","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`
+		done  = "[DONE]"
+	)
+	for name, tc := range map[string]struct {
+		events []string
+		stop   event.StopReason // "" is a stream that was cut
+		total  int64
+	}{
+		"both":                         {[]string{begin, text, stop, usage, done}, event.StopEndTurn, 5},
+		"a reason and usage":           {[]string{begin, text, stop, usage}, event.StopEndTurn, 5},
+		"a reason alone":               {[]string{begin, text, stop}, event.StopEndTurn, 0},
+		"a reason and a call":          {[]string{begin, call, stop}, event.StopToolUse, 0},
+		"the reason of a limit":        {[]string{begin, text, long}, event.StopMaxTokens, 0},
+		"a mark alone":                 {[]string{begin, text, done}, event.StopEndTurn, 0},
+		"a mark behind usage":          {[]string{begin, text, usage, done}, event.StopEndTurn, 5},
+		"a mark behind a call":         {[]string{begin, text, call, done}, event.StopToolUse, 0},
+		"a mark behind a refusal":      {[]string{begin, no, done}, event.StopRefusal, 0},
+		"neither":                      {[]string{begin, text}, "", 0},
+		"neither, but usage":           {[]string{begin, text, usage}, "", 5},
+		"neither, behind a whole call": {[]string{begin, call}, "", 0},
+		"a mark behind nothing":        {[]string{begin, done}, "", 0},
+		"nothing but a mark":           {[]string{done}, "", 0},
+		"nothing":                      {nil, "", 0},
 	} {
-		if got, err := decode(ChatCompletions, strings.NewReader(body)); !errors.Is(err, errCut) || got.Stops != 0 {
+		for way, in := range map[string]func(string) io.Reader{
+			"a proper end": func(s string) io.Reader { return strings.NewReader(s) },
+			"a broken connection": func(s string) io.Reader {
+				return io.MultiReader(strings.NewReader(s), iotest.ErrReader(io.ErrUnexpectedEOF))
+			},
+		} {
+			got, err := decode(ChatCompletions, in(lines(tc.events...)))
+			whole := tc.stop != "" && (way == "a proper end" || tc.events[len(tc.events)-1] == done)
+			if whole != (err == nil) || whole != (got.Stops == 1) || whole && got.Stop != tc.stop || got.Usage.Total != tc.total {
+				t.Errorf("%s, %s: %v, %d end signals, %s, %+v", name, way, err, got.Stops, got.Stop, got.Usage)
+			}
+		}
+	}
+}
+
+// A message's texts stand once in the answer, wherever their pieces were said to belong: Bedrock's
+// gpt-oss sends them at content_index 1 of a message with one text (recorded by ruby_llm).
+func TestATextOfResponsesStandsOnce(t *testing.T) {
+	t.Parallel()
+	piece := func(content int, text string) string {
+		return fmt.Sprintf(`{"type":"response.output_text.delta","output_index":0,"content_index":%d,"delta":%q}`, content, text)
+	}
+	message := func(texts ...string) string {
+		parts := make([]string, len(texts))
+		for i, s := range texts {
+			parts[i] = fmt.Sprintf(`{"type":"output_text","text":%q}`, s)
+		}
+		return `{"type":"response.output_item.done","output_index":0,"item":{"id":"m","type":"message","phase":"final_answer","content":[` + strings.Join(parts, ",") + `]}}`
+	}
+	for name, tc := range map[string]struct {
+		events, want []string
+	}{
+		"at its place":                  {[]string{piece(0, "He"), piece(0, "llo."), message("Hello.")}, []string{"Hello."}},
+		"at another place":              {[]string{piece(1, "He"), piece(1, "llo."), message("Hello.")}, []string{"Hello."}},
+		"at another place, less space":  {[]string{piece(1, "Hello. "), message("Hello.")}, []string{"Hello. "}},
+		"two, both at other places":     {[]string{piece(1, "A."), piece(2, "B."), message("A.", "B.")}, []string{"A.", "B."}},
+		"two alike":                     {[]string{piece(0, "A."), piece(1, "A."), message("A.", "A.")}, []string{"A.", "A."}},
+		"one in pieces, one whole":      {[]string{piece(0, "A."), message("A.", "B.")}, []string{"A.", "B."}},
+		"the second in pieces":          {[]string{piece(1, "B."), message("A.", "B.")}, []string{"B.", "A."}},
+		"the first at the second place": {[]string{piece(1, "A."), message("A.", "B.")}, []string{"A.", "B."}},
+		"whole":                         {[]string{message("A.", "", "B.")}, []string{"A.", "B."}},
+		"shortened at the end":          {[]string{piece(0, "A long text."), message("A …")}, []string{"A long text."}},
+	} {
+		end := `{"type":"response.completed","response":{"id":"r","model":"m"}}`
+		got, err := decode(Responses, strings.NewReader(lines(append(tc.events, end)...)))
+		if err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		var texts []string
+		for _, b := range got.Content {
+			text, ok := b.(*event.Text)
+			if !ok || text.Signature != "openai.phase.final_answer" {
+				t.Errorf("%s: %#v", name, b)
+				continue
+			}
+			texts = append(texts, text.Text)
+		}
+		if d := cmp.Diff(tc.want, texts); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// Items of the vendor's own have members of other types (recorded by pydantic-ai and vercel/ai
+// with tool_search). Some servers send arguments as an object. What Braid must understand and
+// cannot is no answer.
+func TestItemsWithMembersOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	end := `{"type":"response.completed","response":{"id":"r","model":"m"}}`
+	item := func(members string) []string {
+		return []string{
+			`{"type":"response.output_item.added","output_index":0,"item":{` + members + `}}`,
+			`{"type":"response.output_item.done","output_index":0,"item":{` + members + `}}`, end,
+		}
+	}
+	for name, tc := range map[string]struct {
+		members string
+		want    event.Block
+	}{
+		"a search for tools": {
+			`"arguments":{"query":"x"},"id":"ts_1","type":"tool_search_call"`,
+			&event.UnknownBlock{Name: "openai.tool_search_call", Raw: json.RawMessage(`{"arguments":{"query":"x"},"id":"ts_1","kind":"openai.tool_search_call","type":"tool_search_call"}`)},
+		},
+		"names that are lists": {
+			`"id":"x_1","name":["a"],"summary":1,"type":"brand_new"`,
+			&event.UnknownBlock{Name: "openai.brand_new", Raw: json.RawMessage(`{"id":"x_1","kind":"openai.brand_new","name":["a"],"summary":1,"type":"brand_new"}`)},
+		},
+		"a call with an object": {
+			`"type":"function_call","call_id":"c","name":"f","arguments":{"a":1}`,
+			&event.ToolCall{ID: "c", Name: "f", Args: json.RawMessage(`{"a":1}`)},
+		},
+		"a call of no name":    {`"type":"function_call","call_id":"c","name":["f"],"arguments":"{}"`, nil},
+		"a message of nothing": {`"type":"message","content":"Hello."`, nil},
+		"an item of no type":   {`"name":["f"]`, nil},
+	} {
+		got, err := decode(Responses, strings.NewReader(lines(item(tc.members)...)))
+		if tc.want == nil {
+			if !errors.Is(err, errUnreadable) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if d := cmp.Diff([]event.Block{tc.want}, got.Content); err != nil || d != "" {
+			t.Errorf("%s: %v %s", name, err, d)
 		}
 	}
 }

@@ -29,6 +29,21 @@ type part struct {
 	// block of an item that has one only.
 	item, content int
 	came          bool
+	// sum and size are a checksum and the length of the text that came.
+	sum  uint64
+	size int
+}
+
+// hash is FNV-1a, continued from sum; 0 begins.
+func hash(sum uint64, text string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	if sum == 0 {
+		sum = offset
+	}
+	for i := range len(text) {
+		sum = (sum ^ uint64(text[i])) * prime
+	}
+	return sum
 }
 
 // single is the content of an item that is one block.
@@ -124,7 +139,8 @@ func (d *responsesDecoder) piece(kind model.ChunkKind, item, content int, text s
 		content = single
 	}
 	i := d.at(item, content)
-	d.parts[i].came = true
+	p := &d.parts[i]
+	p.came, p.sum, p.size = true, hash(p.sum, text), p.size+len(text)
 	d.to.send(model.Chunk{Kind: kind, Index: i, Text: text})
 }
 
@@ -162,13 +178,14 @@ type annotation struct {
 
 // item is one of an answer's items.
 type item struct {
-	Type      string `json:"type"`
-	ID        string `json:"id"`
-	Call      string `json:"call_id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-	Sealed    string `json:"encrypted_content"`
-	Phase     string `json:"phase"`
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Call string `json:"call_id"`
+	Name string `json:"name"`
+	// Arguments are a text; an object in calls of the vendor's own, and of some servers.
+	Arguments json.RawMessage `json:"arguments"`
+	Sealed    string          `json:"encrypted_content"`
+	Phase     string          `json:"phase"`
 	Summary   []struct {
 		Text string `json:"text"`
 	} `json:"summary"`
@@ -227,8 +244,12 @@ func (d *responsesDecoder) whole(data []byte) error {
 	return nil
 }
 
-// firstNote is above the number of any part of a message.
-const firstNote = 1 << 20
+// firstNote is above the number of any part of a message, displaced above those of parts that
+// came in pieces: it numbers whole texts whose place another text has.
+const (
+	firstNote = 1 << 20
+	displaced = 1 << 19
+)
 
 func (d *responsesDecoder) begin(r *response) {
 	if r == nil || d.begun {
@@ -242,12 +263,24 @@ func (d *responsesDecoder) begin(r *response) {
 func (d *responsesDecoder) added(e *responsesEvent) error {
 	var i item
 	if err := json.Unmarshal(e.Item, &i); err != nil {
-		return fmt.Errorf("%w: %w", errUnreadable, err)
+		return foreign(e.Item, err)
 	}
 	if i.Type == "function_call" {
 		d.called(e.Output, &i)
 	}
 	return nil
+}
+
+// foreign returns nil for an item of the vendor's own, whose members may have any types, and the
+// error of reading it for an item that Braid must understand.
+func foreign(raw json.RawMessage, err error) error {
+	var i struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &i) == nil && i.Type != "" && i.Type != "function_call" && i.Type != "reasoning" && i.Type != "message" {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errUnreadable, err)
 }
 
 func (d *responsesDecoder) called(output int, i *item) {
@@ -260,7 +293,9 @@ func (d *responsesDecoder) called(output int, i *item) {
 func (d *responsesDecoder) finished(e *responsesEvent) error {
 	var i item
 	if err := json.Unmarshal(e.Item, &i); err != nil {
-		// An item of the vendor's own may have members of other types.
+		if err := foreign(e.Item, err); err != nil {
+			return err
+		}
 		return d.keep(e)
 	}
 	switch i.Type {
@@ -270,7 +305,7 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 			d.called(e.Output, &i)
 		}
 		if !d.came(e.Output, single) {
-			d.piece(model.ChunkCallInput, e.Output, single, i.Arguments)
+			d.piece(model.ChunkCallInput, e.Output, single, argumentText(i.Arguments))
 		}
 	case "reasoning":
 		if !d.came(e.Output, single) {
@@ -285,19 +320,68 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 			d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: d.at(e.Output, single), Text: seal(i.ID, i.Sealed)})
 		}
 	case "message":
-		for n, c := range i.Content {
-			if !d.came(e.Output, n) {
-				d.refused = d.refused || c.Refusal != ""
-				d.piece(model.ChunkText, e.Output, n, c.Text+c.Refusal)
-			}
-			if i.Phase != "" && d.came(e.Output, n) {
-				d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: d.at(e.Output, n), Text: phaseMark + i.Phase})
-			}
-		}
+		d.message(e.Output, &i)
 	default:
 		return d.keep(e)
 	}
 	return nil
+}
+
+// message takes a whole message: the texts that have not come in pieces.
+func (d *responsesDecoder) message(output int, i *item) {
+	taken := make([]bool, len(d.parts))
+	for n, c := range i.Content {
+		text := c.Text + c.Refusal
+		at := d.streamed(output, n, len(i.Content), text, taken)
+		if at < 0 {
+			if text == "" {
+				continue
+			}
+			d.refused = d.refused || c.Refusal != ""
+			place := n
+			if d.came(output, n) {
+				place = displaced + n
+			}
+			d.piece(model.ChunkText, output, place, text)
+			at = d.at(output, place)
+		} else if at < len(taken) {
+			taken[at] = true
+		}
+		if i.Phase != "" {
+			d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: at, Text: phaseMark + i.Phase})
+		}
+	}
+}
+
+// streamed finds the block in which text number n of an item's count texts came in pieces; -1
+// is none. content_index of the pieces is not always the text's place in the item: Bedrock's
+// gpt-oss sends pieces at 1 of an item with one text (recorded by ruby_llm). So the same text
+// at another place counts, and so does a place that the item does not have.
+func (d *responsesDecoder) streamed(output, n, count int, text string, taken []bool) int {
+	same, here, beyond := -1, -1, -1
+	sum := hash(0, text)
+	for i := range taken {
+		p := &d.parts[i]
+		switch {
+		case !p.came || p.item != output || p.content == single || taken[i]:
+		case p.content == n && p.size == len(text) && p.sum == sum:
+			return i
+		case same < 0 && p.size == len(text) && p.sum == sum:
+			same = i
+		case p.content == n:
+			here = i
+		case beyond < 0 && p.content >= count:
+			beyond = i
+		}
+	}
+	switch {
+	case same >= 0:
+		return same
+	case here >= 0:
+		return here
+	default:
+		return beyond
+	}
 }
 
 // keep hands over an item of a kind that is the vendor's own, such as a search
@@ -352,6 +436,9 @@ func (d *responsesDecoder) end(e *responsesEvent) error {
 	d.to.send(model.Chunk{Kind: model.ChunkStop, Stop: stop})
 	return nil
 }
+
+// ended takes the end of the body, which does not end an answer of this API.
+func (d *responsesDecoder) ended() error { return errCut }
 
 func (d *responsesDecoder) used(r *response) {
 	if r.Usage == nil {

@@ -21,6 +21,8 @@ const longest = 32 << 20
 type events interface {
 	// event takes the data of one event.
 	event(data []byte) error
+	// ended takes the proper end of the body. The answer is whole or the error is [errCut].
+	ended() error
 	sender() *sender
 }
 
@@ -83,7 +85,7 @@ func (s *stream) run() error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return errCut
+			return s.ended()
 		case err != nil:
 			return err
 		case len(e.Data) == 0:
