@@ -327,11 +327,17 @@ func (a Admin) in(tenant string, names ...string) (string, error) {
 
 // ask calls an operation.
 func (a Admin) ask(ctx context.Context, method string, header http.Header, in, out any, tenant string, names ...string) error {
+	return a.askWith(ctx, method, nil, header, in, out, tenant, names...)
+}
+
+func (a Admin) askWith(
+	ctx context.Context, method string, query url.Values, header http.Header, in, out any, tenant string, names ...string,
+) error {
 	at, err := a.in(tenant, names...)
 	if err != nil {
 		return err
 	}
-	return a.client.callWith(ctx, method, at, nil, header, in, out)
+	return a.client.callWith(ctx, method, at, query, header, in, out)
 }
 
 // once has a request that makes something be one, also where the connection has to send it again.
@@ -481,14 +487,32 @@ func (a Admin) Model(ctx context.Context, tenant, id string) (out TenantModel, e
 }
 
 // UpdateModel changes a model, as [Admin.UpdateTenant] does. A "credential" in the patch is
-// {"env": …}, {"secret": …} or nil, and takes the place of the one before.
-func (a Admin) UpdateModel(ctx context.Context, tenant, id string, revision int64, patch Patch) (out TenantModel, err error) {
-	return out, a.ask(ctx, http.MethodPatch, ifAt(revision), patch, &out, tenant, "models", id)
+// {"env": …}, {"secret": …} or nil, and takes the place of the one before. An alias that something refers to
+// goes only with [Force].
+func (a Admin) UpdateModel(
+	ctx context.Context, tenant, id string, revision int64, patch Patch, options ...WriteOption,
+) (out TenantModel, err error) {
+	return out, a.askWith(ctx, http.MethodPatch, queryOf(options), ifAt(revision), patch, &out, tenant, "models", id)
 }
 
-// DeleteModel removes a model, with its key.
-func (a Admin) DeleteModel(ctx context.Context, tenant, id string, revision int64) error {
-	return a.ask(ctx, http.MethodDelete, ifAt(revision), nil, nil, tenant, "models", id)
+// DeleteModel removes a model, with its key. A model that something refers to goes only with [Force]: otherwise
+// the error is [event.ErrConflict] and says what refers to it.
+func (a Admin) DeleteModel(ctx context.Context, tenant, id string, revision int64, options ...WriteOption) error {
+	return a.askWith(ctx, http.MethodDelete, queryOf(options), ifAt(revision), nil, nil, tenant, "models", id)
+}
+
+// WriteOption changes how something is written.
+type WriteOption func(url.Values)
+
+// Force lets a model, or an alias of one, go although something refers to it.
+func Force() WriteOption { return func(q url.Values) { q.Set("force", "true") } }
+
+func queryOf(options []WriteOption) url.Values {
+	q := url.Values{}
+	for _, set := range options {
+		set(q)
+	}
+	return q
 }
 
 // CreateKey makes a key of a tenant's, or of the operator's own. The token is told this once.

@@ -105,9 +105,13 @@ func (s *Server) updateModel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	force, err := forced(r)
+	if err != nil {
+		return err
+	}
 	m, err := s.options.Directory.UpdateModel(r.Context(), by(r), tenantOf(r), r.PathValue("model"), read, func(m *directory.Model) error {
 		return new(modelFields).patch(m, patch)
-	})
+	}, force...)
 	if err != nil {
 		return err
 	}
@@ -119,9 +123,25 @@ func (s *Server) deleteModel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.options.Directory.DeleteModel(r.Context(), by(r), tenantOf(r), r.PathValue("model"), read); err != nil {
+	force, err := forced(r)
+	if err != nil {
+		return err
+	}
+	if err := s.options.Directory.DeleteModel(r.Context(), by(r), tenantOf(r), r.PathValue("model"), read, force...); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// forced reads whether names may go that something refers to.
+func forced(r *http.Request) ([]directory.WriteOption, error) {
+	values, err := query(r, "force")
+	if err != nil {
+		return nil, err
+	}
+	if force, err := yesNo(values, "force"); err != nil || !force {
+		return nil, err
+	}
+	return []directory.WriteOption{directory.Force()}, nil
 }

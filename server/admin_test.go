@@ -40,12 +40,12 @@ func TestAdministration(t *testing.T) {
 			t.Errorf("%s shows the key: %s", path, raw)
 		}
 	}
-	agent := s.json(201, "POST", here+"/agents", `{"id":"helper","instructions":"Be brief.","tools":[],"model":"haiku","sub_agents":{"look_up":{"instructions":"Look it up."}}}`, acme...)
+	agent := s.json(201, "POST", here+"/agents", `{"id":"helper","instructions":"Be brief.","tools":[],"sub_agents":{"look_up":{"instructions":"Look it up."}}}`, acme...)
 	if agent["version"] != 1.0 || agent["status"] != "active" || agent["tenant"] != "acme" {
 		t.Errorf("the agent is %v", agent)
 	}
 	agent = s.json(200, "PATCH", here+"/agents/helper", `{"instructions":"Be kind.","sub_agents":null,"limits":{"max_turns":3}}`, append(acme, "If-Match", `"1"`)...)
-	if agent["version"] != 2.0 || agent["sub_agents"] != nil || agent["model"] != "haiku" || len(agent["tools"].([]any)) != 0 {
+	if agent["version"] != 2.0 || agent["sub_agents"] != nil || len(agent["tools"].([]any)) != 0 {
 		t.Errorf("the agent is %v", agent)
 	}
 	s.json(409, "PATCH", here+"/agents/helper", `{"instructions":"Be late."}`, append(acme, "If-Match", `"1"`)...)

@@ -149,11 +149,13 @@ func adminOperations() map[string]operation {
 			},
 			"PATCH " + w.at + "/models/{model}": {
 				id: "updateModel", summary: "Changes one of the " + models + ", by a JSON merge patch; the credential as a whole.",
+				query:   map[string]string{"force": "true takes aliases away that something refers to."},
 				headers: readHeaders, body: typeOf[modelFields](), example: `{"region": "eu-central-1"}`,
 				answers: map[int]answered{200: {"The model.", typeOf[directory.Model](), ""}, 409: conflict},
 			},
 			"DELETE " + w.at + "/models/{model}": {
-				id: "deleteModel", summary: "Removes one of the " + models + ", with its secret.", headers: readHeaders,
+				id: "deleteModel", summary: "Removes one of the " + models + ", with its secret. One that something refers to is MODEL_IN_USE.",
+				query: map[string]string{"force": "true removes it although something refers to it."}, headers: readHeaders,
 				answers: map[int]answered{204: {about: "It is gone."}, 409: conflict},
 			},
 			"POST " + w.at + "/keys": {

@@ -62,7 +62,7 @@ func TestRefusedRequestsAreInTheAudit(t *testing.T) {
 	}
 	sleeping, sleepingID := keyOf(t, dir, "idle", service.ScopeRead)
 	setTenant(t, dir, "idle", func(t *directory.Tenant) { t.Status = directory.Inactive })
-	setTenant(t, dir, "evil", func(t *directory.Tenant) { t.Policy.Models = []string{"own:none"} })
+	setTenant(t, dir, "evil", func(t *directory.Tenant) { t.Policy.Models = []string{"own:*"} })
 	conv := s.json(201, "POST", "/v1/conversations", "", "Authorization", "Bearer "+ann)["id"].(string)
 	evils := s.json(201, "POST", "/v1/conversations", "", "Authorization", "Bearer "+evil)["id"].(string)
 	const one, runs = "GET /v1/conversations/{id}", "POST /v1/conversations/{id}/runs"

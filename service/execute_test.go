@@ -273,10 +273,6 @@ func TestOptionsOfATenant(t *testing.T) {
 			Tenant: "acme", ID: "own", Provider: "bedrock", Name: "claude-own", Region: "eu-west-1", Aliases: []string{"haiku"},
 			Credential: directory.Credential{Env: "KEY"},
 		})
-		setTenant(t, d, func(of *directory.Tenant) {
-			of.SystemPrompt, of.Agent, of.Limits = "Acme's.", "clerk", directory.Limits{Cycles: 9, Seconds: 60, TotalTokens: 500}
-			of.Policy.Permissions.Deny = []string{"delete_*"}
-		})
 		addAgent(t, d, "reader", directory.AgentSpec{Description: "Reads.", Instructions: "Read.", Tools: []string{"read_*"}, Limits: directory.Limits{Cycles: 2}})
 		addAgent(t, d, "clerk", directory.AgentSpec{
 			Instructions: "Answer.", Model: "sonnet", Tools: []string{"get_*"}, Limits: directory.Limits{Cycles: 20, ToolCalls: 4},
@@ -285,6 +281,10 @@ func TestOptionsOfATenant(t *testing.T) {
 				"scout":  {Agent: "reader", Model: "haiku"},
 				"critic": {Description: "Judges.", Instructions: "Judge."},
 			},
+		})
+		setTenant(t, d, func(of *directory.Tenant) {
+			of.SystemPrompt, of.Agent, of.Limits = "Acme's.", "clerk", directory.Limits{Cycles: 9, Seconds: 60, TotalTokens: 500}
+			of.Policy.Permissions.Deny = []string{"delete_*"}
 		})
 		var mu sync.Mutex
 		var got service.AgentRequest

@@ -323,7 +323,7 @@ func (a *admin) patchModel(ctx context.Context, id string, patch client.Patch) e
 	if err != nil {
 		return err
 	}
-	m, err := a.client.UpdateModel(ctx, a.tenant, id, read, patch)
+	m, err := a.client.UpdateModel(ctx, a.tenant, id, read, patch, a.force()...)
 	if err != nil {
 		return err
 	}
@@ -343,7 +343,15 @@ func (a *admin) deleteModel(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return a.client.DeleteModel(ctx, a.tenant, id, read)
+	return a.client.DeleteModel(ctx, a.tenant, id, read, a.force()...)
+}
+
+// force is --force: names may go that something refers to.
+func (a *admin) force() []client.WriteOption {
+	if !a.in.on("force") {
+		return nil
+	}
+	return []client.WriteOption{client.Force()}
 }
 
 func (a *admin) createKey(ctx context.Context, _ string) error {

@@ -143,8 +143,9 @@ func TestPoliciesBindModels(t *testing.T) {
 	s := serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{
 		"OPENAI_BASE_URL": v.URL + "/v1", "OPENAI_API_KEY": "sk-operators-own", "GIVEN": "sk-operators-given",
 	}, "--model", "demo", "--tools", "none")
-	s.must("", "POST", "/v1/admin/tenants", `{"id":"a","default_model":"allowed"}`)
+	s.must("", "POST", "/v1/admin/tenants", `{"id":"a"}`)
 	s.must("", "POST", "/v1/admin/models", `{"id":"allowed","provider":"openai","name":"shared-allowed","aliases":["haiku","sonnet"]}`)
+	s.must("", "PATCH", "/v1/admin/tenants/a", `{"default_model":"allowed"}`)
 	s.must("", "POST", "/v1/admin/models", `{"id":"other","provider":"openai","name":"shared-other"}`)
 	admin := s.key("a", "", "read", "write", "admin:read", "admin:write")
 	at := "/v1/admin/tenants/a/models"
@@ -155,6 +156,10 @@ func TestPoliciesBindModels(t *testing.T) {
 	own("allowed", `"haiku"`)
 	own("mine", "")
 	s.must("", "POST", at, `{"id":"given","provider":"openai","name":"given","credential":{"env":"GIVEN"}}`)
+	// Without "own:" an entry means an operator's model, and there is none of that id.
+	if status, answer := s.ask("", "PATCH", "/v1/admin/tenants/a", `{"policy":{"models":["mine"]}}`); status != 422 || !strings.Contains(answer, "own:mine") {
+		t.Errorf("a policy for no model: %d %s", status, answer)
+	}
 	const shared, mine = "sk-operators-own shared-allowed", "sk-of-the-tenant-itself own-allowed"
 	for _, c := range []struct {
 		policy, name string
@@ -169,7 +174,6 @@ func TestPoliciesBindModels(t *testing.T) {
 		{`["allowed"]`, "other", "", nil},
 		{`["allowed"]`, "given", "", nil},
 		{`["given"]`, "given", "sk-operators-given given", []string{"given"}},
-		{`["mine"]`, "mine", "", nil},
 		{`["own:mine"]`, "mine", "sk-of-the-tenant-itself own-mine", []string{"mine"}},
 		{`["own:allowed"]`, "allowed", mine, []string{"allowed", "haiku"}},
 		{`["own:allowed"]`, "sonnet", "", nil},

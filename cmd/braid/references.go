@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,10 @@ func (h *house) references(p *process) directory.References {
 			return nil
 		},
 		Agent: func(a *directory.AgentSpec) error { return h.agents.checkSpec(a) },
+		Name: func(name string) error {
+			_, err := models.Named(name)
+			return err
+		},
 	}
 }
 
@@ -33,9 +38,9 @@ func (a *agents) checkSpec(spec *directory.AgentSpec) error {
 	for _, s := range a.skills.Skills() {
 		skills = append(skills, s.Name)
 	}
-	for _, name := range spec.Skills {
+	for i, name := range spec.Skills {
 		if !slices.Contains(skills, name) {
-			return invalid(known("skills", skills), "there is no skill %q", fit(name, 64))
+			return invalid(known("skills", skills), "skills[%d]: there is no skill %q", i, fit(name, 64))
 		}
 	}
 	// The tools of a server that is not there now are not known.
@@ -43,13 +48,20 @@ func (a *agents) checkSpec(spec *directory.AgentSpec) error {
 		return nil
 	}
 	tools := slices.Concat(a.tools, a.mcp.tools(), a.skills.Tools())
-	patterns := slices.Clone(spec.Tools)
-	for _, sub := range spec.SubAgents {
-		patterns = append(patterns, sub.Tools...)
+	fits := func(path string, patterns []string) error {
+		for i, pattern := range patterns {
+			if len(chosen(tools, []string{pattern})) == 0 {
+				return invalid(known("tools", namesOf(tools)), "%s[%d]: no tool fits %q", path, i, fit(pattern, 64))
+			}
+		}
+		return nil
 	}
-	for _, pattern := range patterns {
-		if len(chosen(tools, []string{pattern})) == 0 {
-			return invalid(known("tools", namesOf(tools)), "no tool fits %q", fit(pattern, 64))
+	if err := fits("tools", spec.Tools); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.SubAgents)) {
+		if err := fits("sub_agents."+name+".tools", spec.SubAgents[name].Tools); err != nil {
+			return err
 		}
 	}
 	return nil

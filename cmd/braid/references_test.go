@@ -25,10 +25,14 @@ func TestReferencesAreChecked(t *testing.T) {
 		{"region", admin, "POST", "/models", `{"id":"x","provider":"bedrock","name":"us.anthropic.claude-x","region":"eu-west-1","credential":{"secret":"bedrock-api-key-x"}}`, "not served in eu-west-1"},
 		{"region, later", admin, "PATCH", "/models/own", `{"region":"eu-west-1"}`, "not served in eu-west-1"},
 		{"no region", admin, "PATCH", "/models/own", `{"region":"nowhere"}`, "no name of one"},
-		{"skill", admin, "POST", "/agents", `{"id":"x","skills":["gone"]}`, "this server has no skills"},
+		{"skill", admin, "POST", "/agents", `{"id":"x","skills":["gone"]}`, "skills[0]: "},
 		{"tool", admin, "POST", "/agents", `{"id":"x","tools":["calculator","nosuch_*"]}`, "calculator, clock, delete_file, list_files, read_file, write_file"},
 		{"tool, later", admin, "PATCH", "/agents/good", `{"tools":["nosuch"]}`, "no tool fits"},
-		{"tool of a sub-agent", admin, "POST", "/agents", `{"id":"x","tools":[],"sub_agents":{"y":{"instructions":"z","tools":["nosuch"]}}}`, "no tool fits"},
+		{"model of an agent", admin, "POST", "/agents", `{"id":"x","model":"nosuch"}`, "model: there is no model"},
+		{"default model", admin, "PATCH", "", `{"default_model":"anthropic:claude-sonnet-5-5"}`, "default_model: there is no model"},
+		{"default agent", admin, "PATCH", "", `{"default_agent":"nosuch"}`, "the agents are good"},
+		{"sub-agent", admin, "POST", "/agents", `{"id":"x","sub_agents":{"y":{"agent":"nosuch"}}}`, "sub_agents.y.agent: "},
+		{"tool of a sub-agent", admin, "POST", "/agents", `{"id":"x","tools":[],"sub_agents":{"y":{"instructions":"z","tools":["nosuch"]}}}`, "sub_agents.y.tools[0]: no tool fits"},
 	} {
 		status, answer := s.ask(c.token, c.method, at+c.path, c.body)
 		if status != 422 || !strings.Contains(answer, "REFERENCE_UNKNOWN") || !strings.Contains(answer, c.says) || strings.Contains(answer, "UNSET") {
@@ -39,6 +43,25 @@ func TestReferencesAreChecked(t *testing.T) {
 				t.Errorf("%s: it is kept: %d", c.why, status)
 			}
 		}
+	}
+	status, answer := s.ask("", "POST", "/v1/admin/tenants", `{"id":"x","default_agent":"good"}`)
+	if status != 422 || !strings.Contains(answer, "default_agent: ") {
+		t.Errorf("default agent of a new tenant: %d %s", status, answer)
+	}
+	// In the tenant default a provider's own name of a model is one, and what no provider has is none.
+	s.must("", "PATCH", "/v1/admin/tenants/default", `{"default_model":"anthropic:claude-sonnet-5-5"}`)
+	if status, answer := s.ask("", "PATCH", "/v1/admin/tenants/default", `{"default_model":"nosuch:x"}`); status != 422 || !strings.Contains(answer, "REFERENCE_UNKNOWN") {
+		t.Errorf("the default tenant's model: %d %s", status, answer)
+	}
+	// What something refers to goes only by force.
+	s.must(admin, "POST", at+"/agents", `{"id":"user","model":"own"}`)
+	for _, how := range []string{"", "?force=false"} {
+		if status, answer := s.ask(admin, "DELETE", at+"/models/own"+how, ""); status != 409 || !strings.Contains(answer, "MODEL_IN_USE") || !strings.Contains(answer, "agent user") {
+			t.Errorf("a model in use: %d %s", status, answer)
+		}
+	}
+	if status, answer := s.ask(admin, "DELETE", at+"/models/own?force=true", ""); status != 204 {
+		t.Errorf("a model in use, by force: %d %s", status, answer)
 	}
 	// What was written before and is gone by now can still be changed otherwise.
 	s.must(admin, "PATCH", at+"/agents/good", `{"status":"inactive"}`)

@@ -47,7 +47,7 @@ func TestAgentsOfTenants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	try(d.CreateTenant(t.Context(), by, directory.Tenant{ID: "acme", SystemPrompt: "You work for Acme.", Agent: "clerk"}, ""))
+	try(d.CreateTenant(t.Context(), by, directory.Tenant{ID: "acme", SystemPrompt: "You work for Acme."}, ""))
 	try(d.CreateModel(t.Context(), by, directory.Model{
 		Tenant: "acme", ID: "writer", Provider: "openai", Name: "gpt-5.4", Aliases: []string{"haiku"}, Credential: directory.Credential{Env: "ACME"},
 	}, ""))
@@ -55,6 +55,7 @@ func TestAgentsOfTenants(t *testing.T) {
 		Instructions: "You write letters.", Model: "writer", Tools: []string{"calculator", "read_*", "skill*", "list_files"}, Skills: []string{"letter", "gone"},
 		SubAgents: map[string]directory.SubAgent{"critic": {Description: "Judges a letter.", Instructions: "Be kind.", Model: "haiku", Tools: []string{}}},
 	}}, ""))
+	try(d.UpdateTenant(t.Context(), by, "acme", 0, func(x *directory.Tenant) error { x.Agent = "clerk"; return nil }))
 
 	scratch := t.TempDir()
 	cfg := &config{settings: settings{Model: "demo", Tools: "calculator,clock,files", Scratch: scratch, Skills: []string{skillsFolder(t)}, Instructions: "the server's"}}

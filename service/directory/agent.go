@@ -135,6 +135,9 @@ func (d *Directory) CreateAgent(ctx context.Context, by By, a Agent, idem string
 		if err := checkNested(tx, op, &a); err != nil {
 			return err
 		}
+		if err := d.referrer(tx, op, &t).checkAgent(&a.AgentSpec, &AgentSpec{}); err != nil {
+			return err
+		}
 		if err := addVersion(tx, &a); err != nil {
 			return err
 		}
@@ -261,6 +264,13 @@ func (d *Directory) UpdateAgent(
 				return err
 			}
 			if err := checkNested(tx, op, &a); err != nil {
+				return err
+			}
+			t, err := getTenant(tx, op, tenant)
+			if err != nil {
+				return err
+			}
+			if err := d.referrer(tx, op, &t).checkAgent(&a.AgentSpec, &old.AgentSpec); err != nil {
 				return err
 			}
 		}

@@ -188,7 +188,7 @@ func nameModel(tx *database.Tx, op string, m *Model) error {
 	if _, err := tx.Exec(`DELETE FROM model_name WHERE tenant = ? AND model = ?`, m.Tenant, m.ID); err != nil {
 		return err
 	}
-	for _, name := range append([]string{m.ID}, m.Aliases...) {
+	for _, name := range namesOf(m) {
 		n, err := tx.Exec(`INSERT INTO model_name (tenant, name, model) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.Tenant, name, m.ID)
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func nameModel(tx *database.Tx, op string, m *Model) error {
 		if n == 0 {
 			return &event.Error{
 				Op: op, Kind: event.ErrConflict, Code: "MODEL_NAME_TAKEN", Message: "another model is called " + name,
-				Hint: "take the name from it first, or use another one",
+				Hint: "take the name from it first (force=true if something refers to it), or use another one",
 			}
 		}
 	}
@@ -264,12 +264,18 @@ func (d *Directory) ListModels(ctx context.Context, tenant string, q Query) (lis
 
 // UpdateModel calls change with the model and keeps what it leaves, as [Directory.UpdateTenant]
 // does. A Credential.Secret that change sets takes the place of what was kept; one without Env,
-// Secret and Ends forgets it.
+// Secret and Ends forgets it. A name that change takes away and something refers to is [event.ErrConflict]
+// with the code MODEL_IN_USE, unless [Force] is given.
 func (d *Directory) UpdateModel(
-	ctx context.Context, by By, tenant, id string, revision int64, change func(m *Model) error,
+	ctx context.Context, by By, tenant, id string, revision int64, change func(m *Model) error, options ...WriteOption,
 ) (m Model, err error) {
 	const op = "update model"
 	if err := by.mayTenant(op, tenant); err != nil {
+		return Model{}, err
+	}
+	force := optionsOf(options).force
+	everybody, err := d.sharers(ctx, op, tenant, force)
+	if err != nil {
 		return Model{}, err
 	}
 	err = d.write(ctx, op, tenant, func(tx *database.Tx) error {
@@ -295,6 +301,11 @@ func (d *Directory) UpdateModel(
 		}
 		if err := d.refs.model(op, &m, &old); err != nil {
 			return err
+		}
+		if lost := lostNames(&m, &old); len(lost) > 0 && !force {
+			if err := checkUnused(tx, op, &old, lost, false, everybody); err != nil {
+				return err
+			}
 		}
 		fresh := !m.Credential.Secret.Empty()
 		sealed, err := d.seal(op, &m)
@@ -343,10 +354,24 @@ func (d *Directory) UpdateModel(
 	return m, nil
 }
 
-// DeleteModel removes a model, with its key. revision is as [Directory.UpdateTenant] has it.
-func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, revision int64) error {
+// sharers gives the ids of the tenants that may refer to a model: all of them for a shared one, whose tenant is "".
+func (d *Directory) sharers(ctx context.Context, op, tenant string, force bool) ([]string, error) {
+	if tenant != "" || force {
+		return nil, nil
+	}
+	return d.everyTenant(ctx, op)
+}
+
+// DeleteModel removes a model, with its key. revision is as [Directory.UpdateTenant] has it. A model that something
+// refers to is [event.ErrConflict] with the code MODEL_IN_USE, unless [Force] is given.
+func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, revision int64, options ...WriteOption) error {
 	const op = "delete model"
 	if err := by.mayTenant(op, tenant); err != nil {
+		return err
+	}
+	force := optionsOf(options).force
+	everybody, err := d.sharers(ctx, op, tenant, force)
+	if err != nil {
 		return err
 	}
 	return d.write(ctx, op, tenant, func(tx *database.Tx) error {
@@ -359,6 +384,11 @@ func (d *Directory) DeleteModel(ctx context.Context, by By, tenant, id string, r
 		}
 		if err := d.mayModel(op, by, &old, &old); err != nil {
 			return err
+		}
+		if !force {
+			if err := checkUnused(tx, op, &old, namesOf(&old), true, everybody); err != nil {
+				return err
+			}
 		}
 		for _, statement := range []string{`DELETE FROM model_name WHERE tenant = ? AND model = ?`, `DELETE FROM model WHERE tenant = ? AND id = ?`} {
 			if _, err := tx.Exec(statement, tenant, id); err != nil {

@@ -19,8 +19,8 @@ func lockAgents(tx *database.Tx, tenant string) error {
 }
 
 // checkNested refuses an agent that could not run with those that are to be below it, and one with which another
-// one of the tenant's, that has it below itself, could not any more. Those that are not there yet are taken for
-// agents with none below them. Versions that are pinned count as they are, older ones that are not do not.
+// one of the tenant's, that has it below itself, could not any more. Those that are not there, which
+// [referrer] refuses, are taken for agents with none below them. Versions that are pinned count as they are, older ones that are not do not.
 func checkNested(tx *database.Tx, op string, a *Agent) error {
 	now, before := &nesting{tx: tx, op: op, with: a}, &nesting{tx: tx, op: op, tenant: a.Tenant}
 	now.tenant = a.Tenant

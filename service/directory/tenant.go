@@ -132,6 +132,9 @@ func (d *Directory) CreateTenant(ctx context.Context, by By, t Tenant, idem stri
 			t, err = getTenant(tx, op, t.ID)
 			return err
 		}
+		if err := d.referrer(tx, op, &t).checkTenant(&Tenant{}); err != nil {
+			return err
+		}
 		doc, err := encode(t)
 		if err != nil {
 			return err
@@ -280,6 +283,9 @@ func (d *Directory) UpdateTenant(ctx context.Context, by By, id string, revision
 		}
 		t.Revision, t.Updated = old.Revision+1, database.Now()
 		if err := t.check(op); err != nil {
+			return err
+		}
+		if err := d.referrer(tx, op, &t).checkTenant(&old); err != nil {
 			return err
 		}
 		doc, err := encode(t)

@@ -171,10 +171,13 @@ func TestTenantsInAStory(t *testing.T) {
 			people := map[string]*client.Client{}
 			keys := map[string]client.APIKey{}
 			for _, id := range []string{"acme", "zeta"} {
-				if _, err := admin.CreateTenant(ctx, id, client.TenantSpec{DefaultModel: "haiku", DefaultAgent: "helper"}); err != nil {
+				if _, err := admin.CreateTenant(ctx, id, client.TenantSpec{DefaultModel: "haiku"}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := admin.CreateAgent(ctx, id, "helper", client.AgentSpec{Instructions: "You are of " + id}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := admin.UpdateTenant(ctx, id, 0, client.Patch{"default_agent": "helper"}); err != nil {
 					t.Fatal(err)
 				}
 				key, token, err := admin.CreateKey(ctx, id, client.NewKey{Scopes: []string{"read", "write", "admin:read"}})

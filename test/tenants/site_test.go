@@ -131,7 +131,7 @@ func (s *site) settle(n int) {
 	s.t.Helper()
 	ctx, id := s.t.Context(), tenantID(n)
 	m := mark(id)
-	_, err := s.people.CreateTenant(ctx, operator, directory.Tenant{ID: id, SystemPrompt: "prompt" + m, Agent: "helper", Model: "sonnet"}, "")
+	_, err := s.people.CreateTenant(ctx, operator, directory.Tenant{ID: id, SystemPrompt: "prompt" + m}, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -146,7 +146,11 @@ func (s *site) settle(n int) {
 	_, key, keyErr := s.people.CreateKey(ctx, operator, directory.Key{
 		Tenant: id, User: "user" + m, Scopes: []directory.Scope{service.ScopeRead, service.ScopeWrite},
 	}, "")
-	if err := errors.Join(modelErr, agentErr, keyErr); err != nil {
+	_, choiceErr := s.people.UpdateTenant(ctx, operator, id, 0, func(x *directory.Tenant) error {
+		x.Agent, x.Model = "helper", "sonnet"
+		return nil
+	})
+	if err := errors.Join(modelErr, agentErr, keyErr, choiceErr); err != nil {
 		s.t.Fatal(err)
 	}
 	s.keys = append(s.keys, key)

@@ -64,6 +64,7 @@ const (
 	CodeQuotaCost          = "QUOTA_COST"
 	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
 	CodeReferenceUnknown   = "REFERENCE_UNKNOWN"
+	CodeModelInUse         = "MODEL_IN_USE"
 
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeServerBusy           = "SERVER_BUSY"
@@ -111,6 +112,7 @@ var codes = [...]CodeInfo{
 	{CodeQuotaCost, event.ErrQuota, 429},
 	{CodeRunNotRetryable, event.ErrConflict, 409},
 	{CodeReferenceUnknown, event.ErrInvalid, 422},
+	{CodeModelInUse, event.ErrConflict, 409},
 	{CodeTooManyBytes, event.ErrQuota, 429},
 	{CodeServerBusy, event.ErrUnavailable, 503},
 	{CodeConversationTooLarge, event.ErrTooLarge, 413},

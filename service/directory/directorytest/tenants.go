@@ -13,8 +13,12 @@ import (
 
 func tenants(t *testing.T, h Harness) {
 	d, ctx := h.Directory, t.Context()
+	big := model("", "big")
+	big.Aliases = []string{"sonnet"}
+	must[directory.Model](t)(d.CreateModel(ctx, Operator(), big, ""))
+	must[directory.Model](t)(d.CreateModel(ctx, Operator(), model("", "small"), ""))
 	asked := directory.Tenant{
-		ID: "acme", Name: "Acme & Söhne", SystemPrompt: "Be kind.", Agent: "helper", Model: "sonnet",
+		ID: "acme", Name: "Acme & Söhne", SystemPrompt: "Be kind.", Model: "sonnet",
 		Limits:    directory.Limits{Cycles: 3, Seconds: 60},
 		Policy:    directory.Policy{Permissions: directory.Permissions{Deny: []string{"shell_*"}}, Models: []string{"big"}},
 		Retention: directory.Retention{Conversations: 30},
