@@ -416,6 +416,9 @@ type Erased struct {
 	Models        int64 `json:"models"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
+	// AuditKept is how many of the entries the owner of a PostgreSQL database can still read, and remove with
+	// braid audits.
+	AuditKept int64 `json:"audit_kept,omitempty"`
 	// AuditHead is the hash of the audit's last entry; empty where there was none.
 	AuditHead []byte `json:"audit_head,omitempty"`
 }

@@ -65,7 +65,7 @@ func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 func commands() []command {
 	return []command{
 		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), permissionsCommand(),
-		adminCommand(), agentcoreCommand(), migrateCommand(), backupCommand(), secretsCommand(), modelsCommand(), doctorCommand(),
+		adminCommand(), agentcoreCommand(), migrateCommand(), auditsCommand(), backupCommand(), secretsCommand(), modelsCommand(), doctorCommand(),
 		configCommand(), versionCommand(), helpCommand(),
 	}
 }

@@ -220,7 +220,8 @@ func (x *Tx) EraseSpend(tenant string) error {
 
 // EraseAudit removes the audit of the transaction's tenant, which must not be active, together with the
 // tenant's row. It returns how many entries there were, and the hash of the last one. On PostgreSQL this is
-// the one way in which entries go. It leaves a row in audit_erasure that no server can change or remove.
+// the one way in which entries leave an audit. It moves them to where only the owner of the tables reaches them ([Owner]),
+// and leaves a row in audit_erasure that no server can change or remove.
 func (x *Tx) EraseAudit(tenant string) (entries int64, head []byte, err error) {
 	if _, err = x.Get(`SELECT hash FROM audit WHERE tenant = ? ORDER BY seq DESC LIMIT 1`, []any{tenant}, &head); err != nil {
 		return 0, nil, err

@@ -138,8 +138,18 @@ func up(ctx context.Context, config *pgx.ConnConfig) (err error) {
 }
 
 // grant gives what a server needs. Entries of an audit and versions of an agent are added, and
-// never changed; entries go by a function alone.
+// never changed; entries go by a function alone. Rights that would let the role erase an audit are taken from it.
 func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
+	for _, r := range []string{
+		`UPDATE, DELETE, TRUNCATE, TRIGGER ON audit`,
+		`INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER ON audit_erasure`,
+		`ALL ON audit_kept`,
+		`CREATE ON SCHEMA ` + schema,
+	} {
+		if _, err := conn.Exec(ctx, fmt.Sprintf(`REVOKE %s FROM %s`, r, role)); err != nil {
+			return err
+		}
+	}
 	for _, g := range []string{
 		`USAGE ON SCHEMA ` + schema,
 		`SELECT ON ` + versionTable,

@@ -91,7 +91,7 @@ func PoolOf(address string, byDefault int) int {
 //
 // Errors are of these kinds: ErrInvalid for an address that cannot be read, ErrUnavailable where
 // nobody answers there, ErrPermission where the role may not log in, lacks rights, or has so many
-// that row-level security does not bind it, ErrUnsupported where the tables are not there or
+// that row-level security does not bind it or that it could erase an audit, ErrUnsupported where the tables are not there or
 // older, ErrNewer where a newer version of Braid made them.
 func OpenPostgres(ctx context.Context, o PostgresOptions) (*DB, error) {
 	const op = "open the service's database"
@@ -195,5 +195,5 @@ func inspect(ctx context.Context, op string, db *sql.DB, schema string) error {
 			Hint: "somebody has turned it off: force it again on all of them",
 		}
 	}
-	return nil
+	return checkEraser(ctx, op, db, schema)
 }

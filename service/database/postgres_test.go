@@ -312,6 +312,48 @@ func TestTheRoleHasNoMoreRightsThanItNeeds(t *testing.T) {
 	}
 }
 
+// A database is not opened with a role that could erase the audit, and the error says by which right.
+func TestARoleThatCouldEraseTheAudit(t *testing.T) {
+	t.Parallel()
+	for grant, says := range map[string]string{
+		`GRANT DELETE ON audit TO ` + databasetest.Guest:                        "rows of the table audit",
+		`GRANT UPDATE (detail) ON audit TO ` + databasetest.Guest:               "rows of the table audit",
+		`GRANT TRUNCATE ON audit TO PUBLIC`:                                     "rows of the table audit",
+		`GRANT TRIGGER ON audit TO ` + databasetest.Guest:                       "rows of the table audit",
+		`GRANT INSERT ON audit_erasure TO ` + databasetest.Guest:                "audit_erasure",
+		`GRANT ALL ON audit_kept TO ` + databasetest.Guest:                      "audit_kept",
+		`GRANT CREATE ON SCHEMA SCHEMANAME TO ` + databasetest.Guest:            "create objects in the schema",
+		`GRANT ALL ON ALL TABLES IN SCHEMA SCHEMANAME TO ` + databasetest.Guest: "rows of the table audit",
+	} {
+		t.Run(grant, func(t *testing.T) {
+			t.Parallel()
+			o := databases.Postgres(t)
+			db, err := database.OpenPostgres(t.Context(), o)
+			done(t, err)
+			done(t, db.Close())
+			done(t, as(t, databasetest.Owner, o, strings.ReplaceAll(grant, "SCHEMANAME", pgx.Identifier{o.Schema}.Sanitize())))
+			db, err = database.OpenPostgres(t.Context(), o)
+			if err == nil {
+				_ = db.Close()
+			}
+			refused(t, grant, err, event.ErrPermission)
+			if e, ok := errors.AsType[*event.Error](err); !ok || !strings.Contains(e.Message, says) || e.Hint == "" {
+				t.Errorf("%v does not say %q", err, says)
+			}
+			if strings.HasSuffix(grant, "PUBLIC") {
+				return
+			}
+			// Migrating takes the right away.
+			in := o
+			in.URL = databases.Server(t).URL(databasetest.Owner, "postgres")
+			done(t, database.MigratePostgres(t.Context(), in, databasetest.Guest))
+			db, err = database.OpenPostgres(t.Context(), o)
+			done(t, err)
+			done(t, db.Close())
+		})
+	}
+}
+
 // Every table keeps tenants apart, also one that is added later.
 func TestEveryTableIsForced(t *testing.T) {
 	t.Parallel()
@@ -321,7 +363,7 @@ func TestEveryTableIsForced(t *testing.T) {
 	done(t, err)
 	forced, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	done(t, err)
-	want := []string{"audit_erasure", "change"} // the second is a number, which is nobody's
+	want := []string{"audit_erasure", "audit_kept", "change"} // the last is a number, which is nobody's
 	for table := range tables {
 		want = append(want, table)
 	}

@@ -15,6 +15,9 @@ type Erased struct {
 	Models        int64 `json:"models"`
 	Keys          int64 `json:"keys"`
 	AuditEntries  int64 `json:"audit_entries"`
+	// AuditKept is how many of the entries are kept, where no server reaches them, until the owner of the tables
+	// removes them ([RemoveKeptAudits]). Only PostgreSQL keeps them.
+	AuditKept int64 `json:"audit_kept,omitempty"`
 	// AuditHead is the hash of the last entry of the audit; empty where there was none.
 	AuditHead []byte `json:"audit_head,omitempty"`
 }
@@ -67,6 +70,9 @@ func (d *Directory) EraseTenant(ctx context.Context, by By, id string) (e Erased
 		}
 		if e.AuditEntries, e.AuditHead, err = tx.EraseAudit(id); err != nil {
 			return err
+		}
+		if d.db.Shared() {
+			e.AuditKept = e.AuditEntries
 		}
 		if err := tx.For(""); err != nil {
 			return err

@@ -150,7 +150,8 @@ func (r *referrer) model(path, name string) error {
 	case allowed:
 		return nil
 	case there:
-		return r.refuse(path, "the tenant's policy does not allow the model "+quoted(name), "name one that policy.models allows, or change the policy")
+		return r.refuse(path, "the tenant's policy does not allow the model "+quoted(name),
+			"name one that policy.models allows, or change the policy")
 	case free && r.tenant.ID == DefaultTenant && r.names == nil:
 		return nil
 	case free && r.tenant.ID == DefaultTenant && r.names(name) == nil:

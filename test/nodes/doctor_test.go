@@ -37,6 +37,10 @@ func TestDoctorLooksAtPostgres(t *testing.T) { //nolint:paralleltest // its proc
 			name: "row-level security that is off", spoil: `ALTER TABLE braid.run NO FORCE ROW LEVEL SECURITY`,
 			level: "broken", text: "row-level security is not in force",
 		},
+		{
+			name: "a role that could erase the audit", spoil: `GRANT DELETE ON braid_service.audit TO ` + server,
+			level: "broken", text: "could erase the audit",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := database(t, pg)

@@ -44,7 +44,10 @@ func (w writer) agent(t *testing.T, id string, spec directory.AgentSpec) error {
 	t.Helper()
 	_, err := w.h.Directory.CreateAgent(t.Context(), of(w.tenant), directory.Agent{Tenant: w.tenant, ID: id, AgentSpec: spec}, "")
 	if errors.Is(err, event.ErrConflict) {
-		_, err = w.h.Directory.UpdateAgent(t.Context(), of(w.tenant), w.tenant, id, 0, func(a *directory.Agent) error { a.AgentSpec = spec; return nil })
+		_, err = w.h.Directory.UpdateAgent(t.Context(), of(w.tenant), w.tenant, id, 0, func(a *directory.Agent) error {
+			a.AgentSpec = spec
+			return nil
+		})
 	}
 	return err
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/directory"
+)
+
+func auditsCommand() command {
+	return command{
+		name: "audits", args: "list|export|remove [ID]", short: "read and remove the audits of erased tenants in PostgreSQL",
+		about: `The role that servers log in as cannot erase an audit. When a tenant is erased, its
+audit is moved to where only the owner of the tables reaches it. The address is the
+owner's, as for braid migrate.
+
+list shows these audits. export writes the entries of one of them as JSON, one a line.
+remove deletes the entries of tenants that were erased longer ago than --older-than; that
+there was an erasure stays on record. Only then is everything of an erased tenant gone.
+The rows are dead then: PostgreSQL overwrites them when it vacuums.`,
+		examples: []example{
+			{`braid audits list --postgres postgres://owner@db/braid`, "what is kept of erased tenants"},
+			{`braid audits export 3 --postgres postgres://owner@db/braid > acme.jsonl`, "the entries of one of them"},
+			{`braid audits remove --older-than 30d --postgres postgres://owner@db/braid`, "remove what is older"},
+		},
+		flags: append(postgresFlags(), flagSpec{name: "older-than", value: "TIME", help: "remove audits of tenants that were erased longer ago: 30d or 12h"}),
+		run:   audits,
+	}
+}
+
+func audits(ctx context.Context, p *process, in *invocation) error {
+	verb := ""
+	if len(in.args) > 0 {
+		verb = in.args[0]
+	}
+	if wanted := map[string]int{"list": 1, "export": 2, "remove": 1}[verb]; wanted == 0 || len(in.args) != wanted {
+		return invalid("braid audits list, braid audits export ID, or braid audits remove --older-than 30d", "braid audits takes what to do")
+	}
+	before, err := removedBefore(p.now(), verb, in.flags["older-than"])
+	if err != nil {
+		return err
+	}
+	address, err := p.postgresAddress(in, true)
+	if err != nil {
+		return err
+	}
+	if address.Empty() {
+		return invalid("give the owner's address: --postgres postgres://owner@host/database, or "+postgresEnv, "only PostgreSQL keeps audits of erased tenants")
+	}
+	owner, err := database.OpenOwner(ctx, database.PostgresOptions{URL: address.Reveal()})
+	if err != nil {
+		return postgresError(err)
+	}
+	defer owner.Close(context.WithoutCancel(ctx))
+	switch verb {
+	case "list":
+		return listAudits(ctx, p, owner)
+	case "export":
+		return exportAudit(ctx, p, owner, in.args[1])
+	}
+	n, err := directory.RemoveKeptAudits(ctx, owner, before)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%d entries were removed.\n", n)
+	return outputError(err)
+}
+
+// removedBefore reads --older-than, which belongs to remove.
+func removedBefore(now time.Time, verb, text string) (time.Time, error) {
+	if verb != "remove" {
+		if text != "" {
+			return time.Time{}, invalid("leave it out", "--older-than belongs to braid audits remove")
+		}
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, invalid("write it as 30d or 12h", "--older-than: %q is no time", fit(text, 40))
+}
+
+func listAudits(ctx context.Context, p *process, owner *database.Owner) error {
+	list, err := directory.KeptAudits(ctx, owner)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		k := &list[i]
+		_, err := fmt.Fprintf(p.stdout, "%d\t%s\t%s\t%d of %d entries kept\n", k.ID, cleanLine(k.Tenant), k.Erased.Format(time.RFC3339), k.Kept, k.Entries)
+		if err != nil {
+			return outputError(err)
+		}
+	}
+	return nil
+}
+
+func exportAudit(ctx context.Context, p *process, owner *database.Owner, text string) error {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return invalid("take it from braid audits list", "%q is no number of an audit", fit(text, 40))
+	}
+	out := json.NewEncoder(p.stdout)
+	n := 0
+	err = directory.KeptEntries(ctx, owner, id, func(e directory.Entry) error {
+		n++
+		return outputError(out.Encode(e))
+	})
+	if err == nil && n == 0 {
+		err = invalid("take it from braid audits list", "no entries are kept of the audit %d", id)
+	}
+	return err
+}
