@@ -239,7 +239,7 @@ func (s *sieve) block(b event.Block) event.Block {
 			return &event.Text{Text: text, Signature: b.Signature}
 		}
 	case *event.Thinking:
-		if s.text(b.Text) != b.Text {
+		if s.text(b.Text) != b.Text || s.masked(b.Signature) != b.Signature {
 			return taken // a provider refuses thinking that it has not signed
 		}
 	case *event.ToolCall:

@@ -58,8 +58,11 @@ func Detect(env func(string) string, ref string) Detection {
 				continue
 			}
 			missing := ""
-			if p.needs != nil {
+			switch {
+			case p.needs != nil:
 				missing = p.needs(env)
+			case p.model == "":
+				missing = "no model of " + p.title + " is named: write " + p.name + ":NAME"
 			}
 			d.Keys, found = append(d.Keys, key), append(found, missing)
 			if d.Source == FromNothing && missing == "" {

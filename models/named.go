@@ -20,10 +20,12 @@ var namedModel = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
 // spelling, without surrounding blanks. Everything that opens such a reference must open what Named
 // returns. A reference with settings, with a path on this machine, or with letters that no provider
 // uses is ErrModelNotFound.
-func Named(ref string) (string, error) {
+func Named(ref string) (string, error) { return named(providers(), ref) }
+
+func named(list []provider, ref string) (string, error) {
 	name := strings.TrimFunc(ref, unicode.IsSpace)
 	provider, rest, colon := strings.Cut(name, ":")
-	p, known := providerOf(provider)
+	p, known := providerIn(list, provider)
 	switch {
 	case len(name) > maxNamed, strings.Contains(rest, "?"), p.name == "demo" && isPath(rest):
 		return "", &event.Error{

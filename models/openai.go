@@ -67,14 +67,28 @@ func openOllama(g *opening) (model.Model, error) {
 // chatSettings are those of every server that speaks OpenAI's protocols.
 type chatSettings struct {
 	base, key, api, effort, reasons string
-	stall                           *time.Duration
+	// thinking and usage go before what is known of the server.
+	thinking, usage string
+	stall           *time.Duration
 }
 
 func (s *chatSettings) known() map[string]setting {
 	return map[string]setting{
 		"base": address(&s.base), "key": keyIn(&s.key), "stall": patience(&s.stall),
 		"api": word(&s.api, "responses", "chat"), "reasons": word(&s.reasons, "yes", "no"),
-		"effort": word(&s.effort, "none", "minimal", "low", "medium", "high", "xhigh"),
+		"effort":   word(&s.effort, "none", "minimal", "low", "medium", "high", "xhigh"),
+		"thinking": word(&s.thinking, "reasoning_content", "reasoning", "parts", "details", "none"),
+		"usage":    word(&s.usage, "yes", "no"),
+	}
+}
+
+// over lays the settings over what is known of the server.
+func (s *chatSettings) over(d *openai.Dialect) {
+	if s.thinking != "" {
+		d.Thinking = openai.ThinkingPlace(s.thinking)
+	}
+	if s.usage != "" {
+		d.NoUsage = s.usage == "no"
 	}
 }
 
@@ -94,6 +108,11 @@ func (s *chatSettings) options() []openai.Option {
 	}
 	if s.stall != nil {
 		opts = append(opts, openai.Stall(*s.stall))
+	}
+	if s.thinking != "" || s.usage != "" {
+		var d openai.Dialect
+		s.over(&d)
+		opts = append(opts, openai.Speaks(d))
 	}
 	return opts
 }

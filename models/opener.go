@@ -23,6 +23,9 @@ type Options struct {
 	// Prices give models their costs; nil is pricing.Default(). A table of one's
 	// own is laid over that with its With.
 	Prices *pricing.Table
+	// Vendors are the servers that speak OpenAI's Chat Completions and have a name; nil is
+	// DefaultVendors(). ParseVendors reads more.
+	Vendors *Vendors
 	// Limits are for each provider's key.
 	Limits Limits
 	// Warn is told, once for each model, what is not known of one that [Opener.Open]
@@ -33,10 +36,11 @@ type Options struct {
 // Opener opens models that share what belongs together: the prices, and the
 // limits of each key. It is safe for concurrent use.
 type Opener struct {
-	env    func(string) string
-	prices *pricing.Table
-	limits Limits
-	warn   func(Warning)
+	env       func(string) string
+	prices    *pricing.Table
+	limits    Limits
+	warn      func(Warning)
+	providers []provider
 
 	mu       sync.Mutex
 	limiters map[string]*Limiter
@@ -56,6 +60,11 @@ func NewOpener(o Options) (*Opener, error) {
 	if opener.prices == nil {
 		opener.prices = pricing.Default()
 	}
+	vendors := o.Vendors
+	if vendors == nil {
+		vendors = DefaultVendors()
+	}
+	opener.providers = append(ownProviders(), vendors.providers()...)
 	return opener, nil
 }
 
@@ -74,12 +83,15 @@ func (o *Opener) Open(ref string) (model.Model, error) {
 // OpenNamed is Open for a reference that comes from a user of the program: a
 // provider and a model, without settings and without a file. [Named] checks it.
 func (o *Opener) OpenNamed(ref string) (model.Model, error) {
-	name, err := Named(ref)
+	name, err := o.Named(ref)
 	if err != nil {
 		return nil, err
 	}
 	return o.open(name, false)
 }
+
+// Named is the function [Named] with the opener's vendors.
+func (o *Opener) Named(ref string) (string, error) { return named(o.providers, ref) }
 
 // Detect is [Detect] in the opener's environment.
 func (o *Opener) Detect(ref string) Detection { return Detect(o.env, ref) }
@@ -89,7 +101,7 @@ func (o *Opener) open(ref string, trusted bool) (model.Model, error) {
 	if i := strings.IndexAny(ref, ":?"); i >= 0 {
 		name, rest = ref[:i], strings.TrimPrefix(ref[i:], ":")
 	}
-	p, known := providerOf(name)
+	p, known := providerIn(o.providers, name)
 	if !known {
 		return nil, unknown(ref)
 	}

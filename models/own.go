@@ -26,19 +26,19 @@ type Own struct {
 // OpenOwn opens a model with a key, a region and a price of its own. Its errors are those of
 // [Opener.OpenNamed]; a key for a provider that takes none is of kind ErrInvalid.
 func (o *Opener) OpenOwn(own Own) (model.Model, error) {
-	ref, err := Named(own.Ref)
+	ref, err := o.Named(own.Ref)
 	if err != nil {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(ref, ":")
 	opener := o
 	if !own.Key.Empty() || own.Region != "" {
-		p, _ := providerOf(name) // Named knows it
+		p, _ := providerIn(o.providers, name) // Named knows it
 		if !own.Key.Empty() && len(p.keys) == 0 {
 			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: p.title + " takes no key", Hint: "leave the key out"}
 		}
 		// A limiter of its own: what another key is asked too often is none of its business.
-		opener = &Opener{env: own.over(o.env, p), prices: o.prices, limits: o.limits, limiters: map[string]*Limiter{}}
+		opener = &Opener{env: own.over(o.env, p), prices: o.prices, limits: o.limits, providers: o.providers, limiters: map[string]*Limiter{}}
 	}
 	m, err := opener.OpenNamed(ref)
 	if err != nil || own.Price == nil || m.Info().Simulated {

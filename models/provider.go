@@ -27,6 +27,8 @@ type provider struct {
 	// needs says what else is missing before a key is enough to be chosen by; nil
 	// is nothing. AWS's credentials are there for other things too.
 	needs func(env func(string) string) string
+	// vendor is the row of a vendor without an API of its own; nil for the others.
+	vendor *vendorRow
 }
 
 func anySet(env func(string) string, names ...string) bool {
@@ -38,8 +40,16 @@ func anySet(env func(string) string, names ...string) bool {
 	return false
 }
 
-// providers in the order in which a key is looked for.
-func providers() []provider {
+// providers in the order in which a key is looked for: those with an API of their own,
+// and then the vendors.
+func providers() []provider { return append(ownProviders(), DefaultVendors().providers()...) }
+
+// ownNames are the names of ownProviders; a test holds that.
+func ownNames() []string {
+	return []string{"anthropic", "openai", "gemini", "bedrock", "ollama", "demo"}
+}
+
+func ownProviders() []provider {
 	return []provider{
 		{
 			name: "anthropic", title: "Anthropic", keys: []string{anthropic.KeyVariable},
@@ -75,8 +85,10 @@ func providers() []provider {
 	}
 }
 
-func providerOf(name string) (provider, bool) {
-	for _, p := range providers() {
+func providerOf(name string) (provider, bool) { return providerIn(providers(), name) }
+
+func providerIn(list []provider, name string) (provider, bool) {
+	for _, p := range list {
 		if p.name == name {
 			return p, true
 		}
@@ -95,5 +107,11 @@ func Names() []string {
 }
 
 func have() string {
-	return "this build has " + strings.Join(Names(), ", ") + ", and ollama:NAME for a model of this machine's Ollama"
+	vendors := DefaultVendors().rows
+	named := make([]string, len(vendors))
+	for i := range vendors {
+		named[i] = vendors[i].Name
+	}
+	return "this build has " + strings.Join(Names(), ", ") + "; ollama:NAME for a model of this machine's Ollama; and NAMEs of models at " +
+		strings.Join(named, ", ")
 }

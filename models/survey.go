@@ -20,6 +20,8 @@ import (
 type Standing struct {
 	// Provider stands before the colon of a reference.
 	Provider string
+	// Vendor says that it is one of [Vendors], without an API of its own.
+	Vendor bool
 	// Ready says that its models can be called, as far as that can be told without
 	// calling one: whether a key is good, only a call tells.
 	Ready bool
@@ -55,21 +57,44 @@ type Known struct {
 // is that of detection, the simulated models last.
 func (o *Opener) Survey(servers []Server) []Standing {
 	var list []Standing
-	for _, p := range providers() {
-		switch p.name {
-		case "demo":
-			s := Standing{Provider: p.name, Ready: true, Why: "simulated: its words follow a script, nothing is charged"}
-			for _, name := range demo.Scripts() {
-				s.Models = append(s.Models, o.known("demo:"+name, name == "assistant"))
-			}
-			list = append(list, s)
-		case "ollama":
+	for _, p := range o.providers {
+		switch {
+		case p.name == "demo": // stands last
+		case p.name == "ollama":
 			list = append(list, o.local(p, servers)...)
+		case p.vendor != nil:
+			list = append(list, o.vendorStanding(p))
 		default:
 			list = append(list, o.standing(p))
 		}
 	}
-	return list
+	s := Standing{Provider: "demo", Ready: true, Why: "simulated: its words follow a script, nothing is charged"}
+	for _, name := range demo.Scripts() {
+		s.Models = append(s.Models, o.known("demo:"+name, name == "assistant"))
+	}
+	return append(list, s)
+}
+
+// vendorStanding looks at a vendor. One without a key runs on somebody's own machine: whether
+// it does, nobody asks.
+func (o *Opener) vendorStanding(p provider) Standing {
+	s := Standing{Provider: p.name, Vendor: true}
+	row := p.vendor
+	switch {
+	case row.Key == "":
+		s.Why, s.Next = "nobody has looked whether "+row.Title+" answers at "+row.Address, "name a model of it: "+row.Name+":NAME"
+		return s
+	case strings.TrimSpace(o.env(row.Key)) == "":
+		s.Why, s.Next = "there is no key for "+row.Title, "set "+row.Key
+		return s
+	}
+	s.Ready, s.Key, s.Why = true, row.Key, row.Key+" is set; any model of "+row.Title+" can be named"
+	for _, ref := range o.prices.Models() {
+		if strings.HasPrefix(ref, p.name+":") {
+			s.Models = append(s.Models, o.known(ref, false))
+		}
+	}
+	return s
 }
 
 // standing looks at a provider that has a key.

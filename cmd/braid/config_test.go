@@ -98,7 +98,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"max_cycles": "3", "max_tool_calls": "4", "max_total_tokens": "5", "sequential": "on", "max_tokens": "6",
 		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0", "tool_search": "50",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
-		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml",
+		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml", "vendors": "vendors.yaml",
 		"allow": "get_*", "ask": "*, weather___*", "deny": "delete_file",
 		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
 		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",

@@ -26,7 +26,11 @@ func (p *process) opener(s *settings) (*models.Opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := models.NewOpener(models.Options{Env: p.getenv, Prices: prices, Limits: s.Limits, Warn: p.warnOf})
+	vendors, err := readVendors(s.Vendors)
+	if err != nil {
+		return nil, err
+	}
+	o, err := models.NewOpener(models.Options{Env: p.getenv, Prices: prices, Vendors: vendors, Limits: s.Limits, Warn: p.warnOf})
 	if err == nil {
 		p.opened = o
 	}
@@ -66,31 +70,65 @@ func (p *process) openNamed(s *settings, name string) (braid.Model, error) {
 	return o.OpenNamed(name)
 }
 
+// named checks the name of a model that somebody else than the operator gives.
+func (p *process) named(s *settings, ref string) (string, error) {
+	if p.openRef != nil {
+		return models.Named(ref)
+	}
+	o, err := p.opener(s)
+	if err != nil {
+		return "", err
+	}
+	return o.Named(ref)
+}
+
 // readPrices lays a person's table of prices over the one that is built in.
 func readPrices(file string) (*pricing.Table, error) {
 	if file == "" {
 		return pricing.Default(), nil
 	}
-	data, err := readLimited(file, pricing.MaxTable)
-	if err != nil && !errors.Is(err, errTooLarge) {
-		e := &event.Error{
-			Kind: event.ErrInvalid, Message: "the table of prices cannot be read", Hint: "name a file with --prices, such as prices.yaml", Err: err,
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			e.Kind, e.Message = event.ErrNotFound, "there is no such table of prices"
-		}
-		return nil, e
-	}
+	data, err := readTable(file, pricing.MaxTable, "the table of prices", "--prices", "1 MiB")
 	if err != nil {
-		return nil, &event.Error{
-			Kind: event.ErrTooLarge, Message: "the table of prices is larger than 1 MiB", Hint: "check that --prices names the right file", Err: err,
-		}
+		return nil, err
 	}
 	table, err := pricing.Parse(data)
 	if err != nil {
 		return nil, err
 	}
 	return pricing.Default().With(table), nil
+}
+
+// readVendors lays a person's vendors over those that are built in.
+func readVendors(file string) (*models.Vendors, error) {
+	if file == "" {
+		return models.DefaultVendors(), nil
+	}
+	data, err := readTable(file, models.MaxVendors, "the file of vendors", "--vendors", "256 KiB")
+	if err != nil {
+		return nil, err
+	}
+	return models.ParseVendors(data)
+}
+
+// readTable reads a file that an option names; what is it in a sentence.
+func readTable(file string, most int64, what, option, size string) ([]byte, error) {
+	data, err := readLimited(file, most)
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(err, errTooLarge):
+		return nil, &event.Error{
+			Kind: event.ErrTooLarge, Message: what + " is larger than " + size, Hint: "check that " + option + " names the right file", Err: err,
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &event.Error{
+			Kind: event.ErrNotFound, Message: strings.Replace(what, "the ", "there is no such ", 1),
+			Hint: "check that " + option + " names the right file", Err: err,
+		}
+	}
+	return nil, &event.Error{
+		Kind: event.ErrInvalid, Message: what + " cannot be read", Hint: "name a file with " + option + ", in YAML", Err: err,
+	}
 }
 
 // fallbacks opens the models that are asked where the first one fails. At a replay
@@ -167,7 +205,7 @@ func (p *process) nameable(s *settings, own string, simulated bool) ([]service.M
 	}
 	for _, standing := range o.Survey(nil) {
 		for _, m := range standing.Models {
-			if _, err := models.Named(m.Ref); !m.Simulated && err == nil {
+			if _, err := o.Named(m.Ref); !m.Simulated && err == nil {
 				add(service.Model{Name: m.Ref})
 			}
 		}

@@ -240,11 +240,15 @@ and any name of a provider behind its colon:
   bedrock:ID       Amazon Bedrock by AWS's id, such as bedrock:us.amazon.nova-pro-v1:0;
                    AWS_BEARER_TOKEN_BEDROCK, or AWS's usual credentials, and a region
   ollama:NAME      this machine's Ollama; no key
+  groq:NAME …      vendors whose servers speak OpenAI's protocol: groq, openrouter,
+                   mistral, xai, deepseek, cerebras, perplexity, together, fireworks;
+                   the key is GROQ_API_KEY and so on. lmstudio, vllm and llamacpp are
+                   programs on this machine; no key. --vendors FILE adds more
 braid models lists what can be used now, with prices, and why the rest cannot.
 
 Settings stand behind a "?", each as name=value, joined by "&":
-  openai:Qwen/Qwen3-8B?base=http://127.0.0.1:8000/v1     vLLM, LM Studio, llama.cpp
-  openai:NAME?base=https://openrouter.ai/api/v1&key=OPENROUTER_API_KEY
+  openai:NAME?base=https://llm.example/v1&key=MY_KEY     another server
+  vllm:Qwen/Qwen3-8B?base=http://192.168.1.5:8000/v1     vLLM on another machine
   bedrock:amazon.nova-pro-v1:0?region=eu-west-1          or AWS_REGION, or a profile's
   anthropic:claude-sonnet-5-5?stall=5m                   how long it may be silent
 A key goes to the address that it is for: with base, key names the variable that

@@ -28,7 +28,7 @@ how a model is named, and what settings it takes.`,
 			{"braid models --json | jq -r '.providers[]|select(.ready).models[].ref'", "for programs"},
 		},
 		options: true,
-		some:    []string{"model", "prices", "color"},
+		some:    []string{"model", "prices", "vendors", "color"},
 		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
 		run:     listModels,
 	}
@@ -87,12 +87,20 @@ func (p *process) modelsText(cfg *config, chosen models.Detection, list []models
 	wide = min(wide, 60)
 	var b []byte
 	b = fmt.Appendf(b, "%-*s  %7s  %7s  %8s  %8s\n", wide+2, "model", "context", "input", "output", "cached")
+	var others []string
 	for _, ready := range []bool{true, false} {
 		for i := range list {
-			if list[i].Ready == ready {
-				b = appendStanding(b, s, &list[i], wide, narrow)
+			switch st := &list[i]; {
+			case st.Ready != ready:
+			case st.Vendor && !ready && !narrow:
+				others = append(others, st.Provider)
+			default:
+				b = appendStanding(b, s, st, wide, narrow)
 			}
 		}
+	}
+	if len(others) > 0 {
+		b = fmt.Appendf(b, "\n%s\n  next: braid models NAME says what each of them needs\n", cleanLine(strings.Join(others, "  ")))
 	}
 	date := pricing.Default().Date()
 	b = fmt.Appendf(b, "\nUSD for a million tokens, list prices as this build's table of %s has them; - is unknown\n", date)

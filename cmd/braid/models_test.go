@@ -77,7 +77,7 @@ func TestModelsOfOneProvider(t *testing.T) {
 		t.Errorf("not narrowed:\n%s", out)
 	}
 	for args, want := range map[string]string{
-		"antropic": "did you mean braid models anthropic?", "xyzzy": "there are anthropic, openai, gemini, bedrock, ollama, demo", "anthropic openai": "one provider at most",
+		"antropic": "did you mean braid models anthropic?", "xyzzy": "there are anthropic, openai, gemini, bedrock, ollama, groq", "anthropic openai": "one provider at most",
 	} {
 		p, _, errs := real(t, map[string]string{}, append([]string{"models"}, strings.Fields(args)...)...)
 		if code := p.run(t.Context()); code == 0 || !strings.Contains(errs.String(), want) {
@@ -257,5 +257,32 @@ func TestModelsThatClientsMayName(t *testing.T) {
 	}
 	if list[0].Name != "anthropic:claude-sonnet-5-5" || names["openai:gpt-6.1-sol"] == "" || names["demo:tour"] != "" || len(names) < 10 {
 		t.Errorf("%v", names)
+	}
+}
+
+func TestVendorsOfAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "vendors.yaml")
+	if err := os.WriteFile(file, []byte("vendors:\n- {name: acme, title: Acme, address: 'https://llm.example/v1', key: ACME_API_KEY}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, out, errs := real(t, map[string]string{"ACME_API_KEY": "k"}, "models", "--vendors", file)
+	if code := p.run(t.Context()); code != 0 {
+		t.Fatalf("%d: %s", code, errs)
+	}
+	for _, want := range []string{"\nacme  ACME_API_KEY is set", "\ngroq  openrouter  mistral", "braid models NAME says"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	p, out, errs = real(t, map[string]string{}, "models", "groq")
+	if code := p.run(t.Context()); code != 0 || !strings.Contains(out.String(), "set GROQ_API_KEY") {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	for path, want := range map[string]string{filepath.Join(t.TempDir(), "none.yaml"): "no such file of vendors", os.DevNull: "it is empty"} {
+		p, _, errs = real(t, map[string]string{"BRAID_VENDORS": path}, "models")
+		if code := p.run(t.Context()); code == 0 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: %d, %s", path, code, errs)
+		}
 	}
 }

@@ -25,6 +25,7 @@ type settings struct {
 	Fallback     []string
 	FallbackOn   []event.ErrorKind
 	Prices       string
+	Vendors      string
 	Limits       models.Limits
 	Instructions string
 	Tools        string
@@ -125,6 +126,10 @@ var options = []option{
 	{
 		name: "prices", value: "FILE", help: "table of prices that goes before the built-in one (braid help models); empty is none",
 		set: func(s *settings, v string) error { s.Prices = v; return nil },
+	},
+	{
+		name: "vendors", value: "FILE", help: "more servers that speak OpenAI's protocol, by name (braid help models); empty is none",
+		set: func(s *settings, v string) error { s.Vendors = v; return nil },
 	},
 	{
 		name: "model_requests", value: "N", def: "0", help: "most model calls a minute with one provider's key; 0 is no limit",

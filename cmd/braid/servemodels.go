@@ -26,7 +26,7 @@ const mostNamedModels = 64
 // openNamed opens a model that a run names, once: it holds connections. The name is the run's own text,
 // so it is checked here, and never opened as the operator's references are.
 func (a *agents) openNamed(ref string) (braid.Model, error) {
-	name, err := models.Named(ref)
+	name, err := a.p.named(&a.cfg.settings, ref)
 	if err != nil {
 		return nil, &event.Error{
 			Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",

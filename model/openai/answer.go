@@ -9,7 +9,8 @@ import (
 
 // answerMessage writes what the model said as a message of Chat Completions.
 func (e *encoder) answerMessage(content []event.Block) {
-	var text, thought strings.Builder
+	var text strings.Builder
+	var thought thoughts
 	calls := 0
 	add := func(s string) {
 		if strings.TrimSpace(s) == "" {
@@ -23,9 +24,7 @@ func (e *encoder) answerMessage(content []event.Block) {
 	for _, b := range content {
 		switch b := b.(type) {
 		case *event.Thinking:
-			if b.Signature == "" {
-				thought.WriteString(b.Text)
-			}
+			thought.add(b, e.host)
 		case *event.ToolCall:
 			calls++
 		default:
@@ -35,36 +34,74 @@ func (e *encoder) answerMessage(content []event.Block) {
 	if text.Len() == 0 && calls == 0 {
 		return
 	}
+	// Those whose models think while they use tools want it back with the calls, and
+	// only there; OpenAI neither gives it nor takes it.
+	where := ThinkingNowhere
+	if calls > 0 && !e.vendors {
+		where = thought.where(e.dialect)
+	}
 	e.raw(`{"role":"assistant","content":`)
-	if text.Len() == 0 {
+	switch {
+	case where == ThinkingParts:
+		e.raw(`[{"type":"thinking","thinking":[{"type":"text","text":`)
+		e.str(thought.text.String())
+		e.raw(`}]}`)
+		if text.Len() > 0 {
+			e.raw(`,{"type":"text","text":`)
+			e.str(text.String())
+			e.raw(`}`)
+		}
+		e.raw(`]`)
+	case text.Len() == 0:
 		e.raw(`null`)
-	} else {
+	default:
 		e.str(text.String())
 	}
+	switch where {
+	case ThinkingContent:
+		e.raw(`,"reasoning_content":`)
+		e.str(thought.text.String())
+	case ThinkingMember:
+		e.raw(`,"reasoning":`)
+		e.str(thought.text.String())
+	case ThinkingDetails:
+		e.raw(`,"reasoning_details":`)
+		e.raw(thought.details)
+	default:
+	}
 	if calls > 0 {
-		// Those whose models think while they use tools want it back with the
-		// calls, and only there; OpenAI neither gives it nor takes it.
-		if thought.Len() > 0 && !e.vendors {
-			e.raw(`,"reasoning_content":`)
-			e.str(thought.String())
-		}
-		e.raw(`,"tool_calls":[`)
-		for _, b := range content {
-			c, ok := b.(*event.ToolCall)
-			if !ok {
-				continue
-			}
-			e.raw(`{"id":`)
-			e.str(e.ids.Give(c.ID, callIDs))
-			e.raw(`,"type":"function","function":{"name":`)
-			e.str(toolNames.Wire(c.Name))
-			e.raw(`,"arguments":`)
-			e.arguments(c)
-			e.raw(`}},`)
-		}
-		e.dst[len(e.dst)-1] = ']'
+		e.calls(content)
 	}
 	e.raw(`},`)
+}
+
+// calls writes the calls of a message.
+func (e *encoder) calls(content []event.Block) {
+	rule := callIDs
+	if e.dialect != nil {
+		rule.Exact = e.dialect.IDs
+	}
+	e.raw(`,"tool_calls":[`)
+	for _, b := range content {
+		c, ok := b.(*event.ToolCall)
+		if !ok {
+			continue
+		}
+		e.raw(`{"id":`)
+		e.str(e.ids.Give(c.ID, rule))
+		e.raw(`,"type":"function","function":{"name":`)
+		e.str(toolNames.Wire(c.Name))
+		e.raw(`,"arguments":`)
+		e.arguments(c)
+		e.raw(`}`)
+		if signature := opaqueOf(c.Signature, markGoogle, e.host); signature != "" {
+			e.raw(`,"extra_content":{"google":{"thought_signature":`)
+			e.str(signature)
+			e.raw(`}}`)
+		}
+		e.raw(`},`)
+	}
+	e.dst[len(e.dst)-1] = ']'
 }
 
 // answerItems writes what the model said as items of Responses.

@@ -19,9 +19,11 @@ import (
 // goes on here. Whether the newest input can be sent is asked before, of
 // [Model.unsupported].
 type encoder struct {
-	// api, vendors and thinks are the model's.
+	// These are the model's.
 	api             API
 	vendors, thinks bool
+	dialect         *Dialect
+	host            string
 
 	dst []byte
 	ids toolname.IDs
@@ -241,7 +243,7 @@ func (e *encoder) data(kind string, b []byte) {
 // (guides/pdf-files). Other servers than the vendor's know no files.
 func (e *encoder) documentKind(b *event.Document) string {
 	kind := b.MIME
-	files := e.vendors || e.api == Responses
+	files := e.vendors || e.api == Responses || e.dialect != nil && e.dialect.Files
 	switch {
 	case b.Text != "":
 		return "text"
@@ -321,7 +323,7 @@ func (m *Model) unsupported(messages []event.Message) error {
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil
 	}
-	e := encoder{api: m.api, vendors: m.vendors}
+	e := encoder{api: m.api, vendors: m.vendors, dialect: &m.dialect}
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
@@ -342,7 +344,7 @@ func (m *Model) unsupported(messages []event.Message) error {
 			}
 			hint := "send PDF or text"
 			switch {
-			case !m.vendors && m.api == ChatCompletions:
+			case !m.vendors && m.api == ChatCompletions && !m.dialect.Files:
 				hint = "send text: only OpenAI's own address takes other files by Chat Completions"
 			case m.api == ChatCompletions:
 				hint = "send PDF, as data, or text"

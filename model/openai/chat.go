@@ -23,6 +23,10 @@ type chatDecoder struct {
 	index int
 	calls []chatCall
 
+	// host is where the answer comes from, and seen what was seen of its thoughts.
+	host string
+	seen seen
+
 	stop    string
 	word    bool // a word to stop at was met; few servers say so
 	refused bool
@@ -85,6 +89,9 @@ func (d *chatDecoder) delta(data []byte) bool {
 	case p.kind == model.ChunkCallInput:
 		d.to.send(model.Chunk{Kind: p.kind, Index: d.calls[call].index, Text: string(p.text)})
 	default:
+		if p.kind == model.ChunkThinking {
+			d.seen.content, d.seen.member = d.seen.content || p.content, d.seen.member || p.member
+		}
 		d.say(p.kind, string(p.text))
 	}
 	return true
@@ -95,6 +102,8 @@ type piece struct {
 	kind model.ChunkKind
 	text []byte
 	wire int
+	// content and member say in which member a thought stood; both may.
+	content, member bool
 }
 
 // set takes a text that may be null; false where there is one already.
@@ -149,8 +158,16 @@ func (p *piece) delta(r *strictjson.Reader) bool {
 				return false
 			}
 		case "reasoning_content", "reasoning":
+			member := len(o.Key) == len("reasoning")
+			p.content, p.member = p.content || !member, p.member || member
 			if !p.set(r, model.ChunkThinking) {
 				return false
+			}
+		case "reasoning_details":
+			if !r.Null() {
+				for a := r.Array(); a.Next(); {
+					return false
+				}
 			}
 		case "refusal":
 			if !r.Null() {
@@ -211,6 +228,7 @@ type chatChoice struct {
 		Refusal   string         `json:"refusal"`
 		Thought   string         `json:"reasoning_content"`
 		Reasoning string         `json:"reasoning"`
+		Details   []detail       `json:"reasoning_details"`
 		Calls     []chatCallPart `json:"tool_calls"`
 	} `json:"delta"`
 	Finish *string         `json:"finish_reason"`
@@ -255,6 +273,12 @@ type chatCallPart struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	// Extra is what Google's compatible address sends with a call.
+	Extra struct {
+		Google struct {
+			Signature string `json:"thought_signature"`
+		} `json:"google"`
+	} `json:"extra_content"`
 }
 
 // whole takes an event of any kind.
@@ -284,6 +308,7 @@ func (d *chatDecoder) whole(data []byte) error {
 
 func (d *chatDecoder) choice(c *chatChoice) {
 	thought := c.Delta.Thought
+	d.seen.note(&c.Delta.Thought, &c.Delta.Reasoning, &c.Delta.Content.thought, c.Delta.Details)
 	if thought == "" { // some send both, the same
 		thought = c.Delta.Reasoning
 	}
@@ -315,6 +340,9 @@ func (d *chatDecoder) block(kind model.ChunkKind) int {
 	if d.kind != kind {
 		d.kind, d.index = kind, d.next
 		d.next++
+		if kind == model.ChunkThinking {
+			d.seen.blocks = append(d.seen.blocks, d.index)
+		}
 	}
 	return d.index
 }
@@ -352,6 +380,9 @@ func (d *chatDecoder) part(p *chatCallPart) {
 		d.kind = model.ChunkCall
 		d.next++
 		d.to.send(model.Chunk{Kind: model.ChunkCall, Index: d.calls[at].index, ID: p.ID, Text: d.to.tool(p.Function.Name)})
+	}
+	if sign := p.Extra.Google.Signature; sign != "" {
+		d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: d.calls[at].index, Text: opaque(markGoogle, d.host, sign)})
 	}
 	if text := argumentText(p.Function.Arguments); text != "" {
 		d.to.send(model.Chunk{Kind: model.ChunkCallInput, Index: d.calls[at].index, Text: text})
@@ -397,6 +428,7 @@ func (d *chatDecoder) ended() error {
 
 func (d *chatDecoder) end() {
 	d.to.done = true
+	d.sign()
 	d.to.send(model.Chunk{Kind: model.ChunkStop, Stop: d.reason()})
 }
 

@@ -101,7 +101,7 @@ func TestOtherServers(t *testing.T) {
 				ollama(`"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":9,"total_tokens":39}`),
 				"[DONE]",
 			),
-			want: []event.Block{&event.Thinking{Text: "Hm."}, ask("add", `{"a":1}`)},
+			want: []event.Block{&event.Thinking{Text: "Hm.", Signature: "chat.reasoning"}, ask("add", `{"a":1}`)},
 			stop: event.StopToolUse, usage: event.Usage{Input: 30, Output: 9, Total: 39},
 		},
 		"Ollama of last year, which counts nothing": {
@@ -117,7 +117,7 @@ func TestOtherServers(t *testing.T) {
 				studio(`"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9,"completion_tokens_details":{"reasoning_tokens":1}}`),
 				"[DONE]",
 			),
-			want: []event.Block{&event.Thinking{Text: "Hm."}, ask("add", `{"a":1}`)},
+			want: []event.Block{&event.Thinking{Text: "Hm.", Signature: "chat.reasoning"}, ask("add", `{"a":1}`)},
 			stop: event.StopToolUse, usage: event.Usage{Input: 7, Output: 2, Total: 9, Reasoning: 1},
 		},
 		"OpenRouter": {

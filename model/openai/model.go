@@ -46,9 +46,13 @@ type Model struct {
 	outputs  bool
 	schemas  *bool
 	cacheKey string
-	stall    time.Duration
-	client   *http.Client
-	sdk      sdk.ResponseService
+	// dialect is what the server does otherwise than OpenAI's; host is where it is, and
+	// variable the one with its key, for errors.
+	dialect        Dialect
+	host, variable string
+	stall          time.Duration
+	client         *http.Client
+	sdk            sdk.ResponseService
 }
 
 var _ model.Checker = (*Model)(nil)
@@ -66,7 +70,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	m := &Model{
 		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
-		stall: DefaultStall, client: provider.Client(),
+		variable: KeyVariable, stall: DefaultStall, client: provider.Client(),
 	}
 	for _, o := range opts {
 		if err := o(m); err != nil {
@@ -74,9 +78,12 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 		}
 	}
 	if m.schemas == nil {
-		m.outputs = m.vendors && holds(name)
+		m.outputs = m.vendors && holds(name) || m.dialect.Schemas
 	} else {
 		m.outputs = *m.schemas
+	}
+	if u, err := url.Parse(m.base); err == nil {
+		m.host = strings.ToLower(u.Host)
 	}
 	if m.vendors && m.key.Empty() {
 		return nil, &event.Error{
@@ -200,7 +207,7 @@ func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
 	if m.api == Responses {
 		return &responsesDecoder{to: s}
 	}
-	return &chatDecoder{to: s}
+	return &chatDecoder{to: s, host: m.host}
 }
 
 // post sends a request and gives the answer once it has begun to come.

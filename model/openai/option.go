@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -115,6 +116,18 @@ func Named(prefix string) Option {
 			return wrong("The name of a model's server is made of small letters.", "write ollama, or vllm")
 		}
 		m.prefix = prefix
+		return nil
+	}
+}
+
+// Titled sets how errors call the server, such as "Groq", and the variable with its key
+// that they name; "" names none.
+func Titled(title, variable string) Option {
+	return func(m *Model) error {
+		if title == "" || len(title) > 60 || strings.ContainsFunc(title, func(c rune) bool { return c < ' ' }) {
+			return wrong("The title of a model's server is empty, too long, or has control characters.", "write its name, such as Groq")
+		}
+		m.title, m.variable = title, variable
 		return nil
 	}
 }

@@ -223,7 +223,7 @@ func of(r *modeltest.Read) heard {
 			h.Text += b.Text
 		case *event.Thinking:
 			h.Thought += b.Text
-			if b.Signature != "" {
+			if strings.HasPrefix(b.Signature, "openai.") {
 				h.Sealed++
 			}
 		case *event.ToolCall:

@@ -33,7 +33,7 @@ func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	if err != nil {
 		return nil, back{}, err
 	}
-	e.api, e.vendors, e.thinks = m.api, m.vendors, m.thinks
+	e.api, e.vendors, e.thinks, e.dialect, e.host = m.api, m.vendors, m.thinks, &m.dialect, m.host
 	h.Update(req.Messages)
 	body := make([]byte, 0, len(frame.head)+len(e.dst)+len(frame.tail))
 	body = append(body, frame.head...)
@@ -88,6 +88,9 @@ var callIDs = toolname.IDRule{Max: 40, Visible: true}
 
 func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
+	if len(req.Tools) > 0 && m.dialect.NoTools {
+		return nil, notSent(event.ErrUnsupported, "The models of %s take no tools.", "take the tools from the agent, or another model", m.title)
+	}
 	if len(req.Tools) > 0 {
 		b = append(b, `,"tools":[`...)
 		for i := range req.Tools {
@@ -198,13 +201,16 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		// The vendor renamed it, and its models that reason take the new name
 		// alone; other servers know the old one.
 		name := `,"max_tokens":`
-		if m.vendors {
+		if m.vendors || m.dialect.LongName {
 			name = `,"max_completion_tokens":`
 		}
 		b = strconv.AppendInt(append(b, name...), int64(o.MaxTokens), 10)
 	}
 	if effort != "" {
 		b = append(append(append(b, `,"reasoning_effort":"`...), effort...), '"')
+	}
+	if m.dialect.NoUsage {
+		return append(b, `,"stream":true}`...), nil
 	}
 	return append(b, `,"stream":true,"stream_options":{"include_usage":true}}`...), nil
 }
@@ -266,7 +272,11 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	switch c.Mode {
 	case model.ToolsFree:
 	case model.ToolsAny:
-		b = append(b, `,"tool_choice":"required"`...)
+		word := m.dialect.Forced
+		if word == "" {
+			word = "required"
+		}
+		b = strictjson.AppendString(append(b, `,"tool_choice":`...), word)
 	case model.ToolsNone:
 		return append(b, `,"tool_choice":"none"`...), nil
 	case model.ToolsOne:
@@ -283,7 +293,7 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	default:
 		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
 	}
-	if c.Serial {
+	if c.Serial && !m.dialect.NoSerial {
 		b = append(b, `,"parallel_tool_calls":false`...)
 	}
 	return b, nil

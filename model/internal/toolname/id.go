@@ -1,6 +1,9 @@
 package toolname
 
-import "strconv"
+import (
+	"crypto/sha256"
+	"strconv"
+)
 
 // IDRule is what a provider lets the id of a call be.
 type IDRule struct {
@@ -10,6 +13,9 @@ type IDRule struct {
 	// There are models that read the ids of their calls: the less is changed, the
 	// better.
 	Visible bool
+	// Exact is how many letters and digits an id has where it must have so many; 0 is
+	// any number. Max and Visible then say nothing.
+	Exact int
 }
 
 func (r IDRule) letter(c byte) bool { return letter(c) || r.Visible && ' ' < c && c <= '~' }
@@ -40,6 +46,9 @@ func (i *IDs) Answer() {
 // otherwise. It depends on what stands before alone, so that every request says
 // the same.
 func (i *IDs) Give(id string, rule IDRule) string {
+	if rule.Exact > 0 {
+		return i.exact(id, rule.Exact)
+	}
 	own := id
 	if id == "" {
 		id = "call"
@@ -64,13 +73,51 @@ func (i *IDs) Give(id string, rule IDRule) string {
 			free = id[:min(len(id), rule.Max-len(mark))] + mark
 		}
 	}
+	i.take(own, free)
+	return free
+}
+
+// exact is the id of n letters and digits for one that has another form. It is made of
+// a hash, so that ids which begin alike stay apart.
+func (i *IDs) exact(id string, n int) string {
+	free := id
+	for try := 0; ; try++ {
+		if _, taken := i.taken[free]; !taken && len(free) == n && plain(free) {
+			break
+		}
+		free = hashed(id, try, n)
+	}
+	i.take(id, free)
+	return free
+}
+
+func plain(id string) bool {
+	for n := range len(id) {
+		if c := id[n]; !letter(c) || c == '_' || c == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// hashed is n letters and digits of a hash.
+func hashed(id string, try, n int) string {
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	sum := sha256.Sum256([]byte(strconv.Itoa(try) + " " + id))
+	b := make([]byte, n)
+	for k := range b {
+		b[k] = digits[int(sum[k%len(sum)])%len(digits)]
+	}
+	return string(b)
+}
+
+func (i *IDs) take(own, wire string) {
 	if i.taken == nil {
 		i.taken, i.calls = make(map[string]struct{}), make(map[string]string)
 	}
-	i.taken[free] = struct{}{}
-	i.given = append(i.given, given{own, free})
-	i.calls[own] = free
-	return free
+	i.taken[wire] = struct{}{}
+	i.given = append(i.given, given{own, wire})
+	i.calls[own] = wire
 }
 
 func replaced(id string, rule IDRule) string {

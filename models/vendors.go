@@ -1,0 +1,192 @@
+package models
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/openai"
+)
+
+//go:embed vendors.yaml
+var builtinVendors []byte
+
+// DefaultVendors are those that are part of the program. They are the same ones always.
+var DefaultVendors = sync.OnceValue(func() *Vendors {
+	v, _ := parseVendors(builtinVendors, nil) // a test holds that it can be read
+	return v
+})
+
+// Vendors are servers that speak OpenAI's Chat Completions, by the name that stands
+// before the colon of a reference. They do not change; the nil Vendors are none.
+type Vendors struct{ rows []vendorRow }
+
+// vendorRow is a vendor as the file has it.
+type vendorRow struct {
+	Name    string `yaml:"name"`
+	Title   string `yaml:"title"`
+	Address string `yaml:"address"`
+	// Key is the variable with the key; "" is a server without one.
+	Key      string               `yaml:"key"`
+	Thinking openai.ThinkingPlace `yaml:"thinking"`
+	Usage    *bool                `yaml:"usage"`
+	Serial   *bool                `yaml:"serial"`
+	Tools    *bool                `yaml:"tools"`
+	Forced   string               `yaml:"forced"`
+	LongName bool                 `yaml:"max_completion_tokens"`
+	Files    bool                 `yaml:"files"`
+	Schemas  bool                 `yaml:"schemas"`
+	IDs      int                  `yaml:"ids"`
+	Page     string               `yaml:"page"`
+	Read     string               `yaml:"read"`
+}
+
+// MaxVendors is how many bytes a file of vendors may have.
+const MaxVendors = 256 << 10
+
+const (
+	mostVendors = 500
+	longestID   = 40
+)
+
+var vendorNames = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+
+// ParseVendors reads a file of vendors and lays it over [DefaultVendors]: a row replaces
+// the one of the same name. The file is strict: an unknown member, a row without an
+// address and a name that another provider has are errors of kind ErrInvalid. More than
+// [MaxVendors] bytes are ErrTooLarge.
+//
+//	vendors:
+//	  - name: acme                    # before the colon: acme:NAME
+//	    address: https://llm.acme.example/v1
+//	    key: ACME_API_KEY             # the variable; left out, the server needs no key
+//	    title: Acme                   # in sentences; left out, the name
+//	    thinking: reasoning_content   # where thoughts go back: reasoning_content, reasoning,
+//	                                  # parts, details, none; left out, where they came
+//	    usage: false                  # leave stream_options out
+//	    serial: false                 # leave parallel_tool_calls out
+//	    tools: false                  # the models take no tools
+//	    forced: any                   # tool_choice for "some tool"; left out, required
+//	    max_completion_tokens: true   # instead of max_tokens
+//	    files: true                   # PDF can be sent
+//	    schemas: true                 # answers can be held to a schema
+//	    ids: 9                        # letters and digits of a call's id; left out, any
+func ParseVendors(data []byte) (*Vendors, error) { return parseVendors(data, DefaultVendors()) }
+
+func parseVendors(data []byte, below *Vendors) (*Vendors, error) {
+	if len(data) > MaxVendors {
+		return nil, &event.Error{
+			Op: vendorsOp, Kind: event.ErrTooLarge, Message: "The file of vendors is larger than 256 KiB.", Hint: "leave out what is not used",
+		}
+	}
+	var file struct {
+		Date    string      `yaml:"date"`
+		Vendors []vendorRow `yaml:"vendors"`
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&file); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, wrongVendors("it is empty")
+		}
+		return nil, wrongVendors(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, wrongVendors("it holds more than one YAML document")
+	}
+	if len(file.Vendors) > mostVendors {
+		return nil, wrongVendors(fmt.Sprintf("it has more than %d vendors", mostVendors))
+	}
+	v := &Vendors{}
+	if below != nil {
+		v.rows = slices.Clone(below.rows)
+	}
+	var seen []string
+	for i := range file.Vendors {
+		row := &file.Vendors[i]
+		if problem := row.problem(); problem != "" {
+			return nil, wrongVendors(fmt.Sprintf("vendor %d: %s", i+1, problem))
+		}
+		if slices.Contains(seen, row.Name) {
+			return nil, wrongVendors(fmt.Sprintf("vendor %d: %s stands twice", i+1, row.Name))
+		}
+		seen = append(seen, row.Name)
+		if row.Title == "" {
+			row.Title = row.Name
+		}
+		if at := slices.IndexFunc(v.rows, func(o vendorRow) bool { return o.Name == row.Name }); at >= 0 {
+			v.rows[at] = *row
+		} else {
+			v.rows = append(v.rows, *row)
+		}
+	}
+	return v, nil
+}
+
+// problem says what is wrong with a row; "" is nothing.
+func (r *vendorRow) problem() string {
+	u, err := url.Parse(r.Address)
+	switch {
+	case !vendorNames.MatchString(r.Name):
+		return "its name is not made of small letters and digits, at most 32"
+	case slices.Contains(ownNames(), r.Name):
+		return r.Name + " is a provider with an API of its own"
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
+		return "its address is no https://host/v1"
+	case r.Key != "" && !variableNames.MatchString(r.Key):
+		return "key names the variable that holds the key, such as ACME_API_KEY"
+	case r.Thinking != "" && !slices.Contains(openai.ThinkingPlaces(), r.Thinking):
+		return "thinking is one of reasoning_content, reasoning, parts, details and none"
+	case r.Forced != "" && r.Forced != "any" && r.Forced != "required":
+		return "forced is required or any"
+	case r.IDs < 0 || r.IDs > longestID || r.IDs > 0 && r.IDs < 6:
+		return "ids is a number from 6 to 40"
+	case len(r.Title) > 60 || strings.ContainsFunc(r.Title, func(c rune) bool { return c < ' ' }):
+		return "its title is too long, or has control characters"
+	}
+	return ""
+}
+
+// dialect is what the row says of the server's protocol.
+func (r *vendorRow) dialect() openai.Dialect {
+	no := func(b *bool) bool { return b != nil && !*b }
+	return openai.Dialect{
+		Thinking: r.Thinking, NoUsage: no(r.Usage), NoSerial: no(r.Serial), NoTools: no(r.Tools), Forced: r.Forced,
+		LongName: r.LongName, Files: r.Files, Schemas: r.Schemas, IDs: r.IDs,
+	}
+}
+
+// providers makes a provider of each row.
+func (v *Vendors) providers() []provider {
+	if v == nil {
+		return nil
+	}
+	list := make([]provider, len(v.rows))
+	for i := range v.rows {
+		row := &v.rows[i]
+		list[i] = provider{name: row.Name, title: row.Title, vendor: row, open: openVendor}
+		if row.Key != "" {
+			list[i].keys = []string{row.Key}
+		}
+	}
+	return list
+}
+
+const vendorsOp = "vendors"
+
+func wrongVendors(what string) error {
+	return &event.Error{
+		Op: vendorsOp, Kind: event.ErrInvalid, Message: "The file of vendors cannot be read: " + what + ".",
+		Hint: "the guide to models shows a row; each needs a name and an address",
+	}
+}
