@@ -113,7 +113,7 @@ func (s *Served) settle(ctx context.Context, people *directory.Directory) error 
 	var keys []string
 	for i := range Tenants + 1 {
 		id := fmt.Sprintf("tenant-%02d", i)
-		tenant := directory.Tenant{ID: id, SystemPrompt: "You answer for " + id + ".", Agent: "assistant", Model: "sonnet"}
+		tenant := directory.Tenant{ID: id, SystemPrompt: "You answer for " + id + ".", Model: "sonnet"}
 		if _, err := people.CreateTenant(ctx, by, tenant, ""); err != nil {
 			return err
 		}
@@ -127,11 +127,11 @@ func (s *Served) settle(ctx context.Context, people *directory.Directory) error 
 			return err
 		}
 		keys = append(keys, key.Reveal())
-		if i < Tenants {
-			continue
-		}
 		if _, err := people.UpdateTenant(ctx, by, id, 0, func(t *directory.Tenant) error {
-			t.Status = directory.Inactive
+			t.Agent = "assistant"
+			if i == Tenants {
+				t.Status = directory.Inactive
+			}
 			return nil
 		}); err != nil {
 			return err
