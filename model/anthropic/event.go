@@ -356,18 +356,6 @@ func (d *decoder) close(index int) {
 	}
 }
 
-// dropped tells how many thinking blocks the request left out.
-func (d *decoder) dropped(n int, refused bool) {
-	if n == 0 {
-		return
-	}
-	c := model.Chunk{Kind: model.ChunkThinkingDropped, Index: n}
-	if refused {
-		c.Text = "refused"
-	}
-	d.send(c)
-}
-
 // own is how the names of kinds begin that only the vendor knows. Blocks of
 // them go back to it as they came.
 const own = "anthropic."

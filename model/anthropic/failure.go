@@ -12,6 +12,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/awserr"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -130,17 +131,10 @@ var spent = regexp.MustCompile(`(?i)credit balance is too low|usage limits?\. yo
 // imageTooLarge is how it says that of an image.
 var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions exceed`)
 
-// thoughtless is how the API refuses thinking of the history: it belongs to another
-// request or account, or somebody changed it
-// (build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation). The
-// names of blocks and members stand in backquotes there, and did not always.
-var thoughtless = regexp.MustCompile(`(?i)invalid .{0,4}(signature|data).{0,8} in .{0,4}(redacted_)?thinking|block is bound to a different|` +
-	`thinking.{0,24} blocks in the latest assistant message cannot be modified`)
-
 // refusesThinking reports whether the API refused a request for the thinking in it.
 func refusesThinking(err error) bool {
 	e, ok := errors.AsType[*sdk.Error](err)
-	return ok && e.StatusCode == http.StatusBadRequest && thoughtless.MatchString(e.RawJSON())
+	return ok && e.StatusCode == http.StatusBadRequest && bound.Refused(e.RawJSON())
 }
 
 // refusal maps what the API said (api/errors).

@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/reqcache"
@@ -145,7 +146,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		if binds(m.name) {
 			d.bind = newBinding(a.kept)
 		}
-		d.dropped(len(a.kept.Drop), refused)
+		if n := len(a.kept.Drop); n > 0 {
+			d.send(bound.Report(n, refused))
+		}
 		events := m.events(in)
 		switch err := d.run(events); {
 		case d.left:

@@ -150,7 +150,7 @@ func BenchmarkRequest(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
 			m := Model{name: claude, family: familyOf(claude), cache: CacheAuto}
-			if _, err := m.body(req(len(messages))); err != nil {
+			if _, err := m.request(req(len(messages)), false); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -159,7 +159,7 @@ func BenchmarkRequest(b *testing.B) {
 		b.ReportAllocs()
 		m := made(b, claude)
 		for i := range b.N {
-			if _, err := m.body(req(len(messages) - 2*(i%2))); err != nil {
+			if _, err := m.request(req(len(messages)-2*(i%2)), false); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/toolname"
 )
@@ -25,6 +26,8 @@ type encoder struct {
 	names []docName
 	// head is what stands in front of the messages.
 	head reqcache.Head[head]
+	// chain knows the thinking in dst.
+	chain bound.Chain
 
 	// Of the message that is being written: blocks and texts count what was
 	// written, aside holds the files of results that cannot stand in them, last is
@@ -63,6 +66,8 @@ func (e *encoder) Encode(m *event.Message) {
 		e.ids.Answer()
 		e.open("assistant")
 		e.answer(m.Content)
+		end, blocks := e.chain.Trailing(len(e.dst))
+		e.dst, e.blocks = e.dst[:end], e.blocks-blocks
 		e.shut()
 	} else {
 		results := e.input(m.Content)
@@ -78,6 +83,7 @@ func (e *encoder) Encode(m *event.Message) {
 	}
 	s.end = len(e.dst)
 	e.said = append(e.said, s)
+	e.chain.Close(e.dst)
 }
 
 // Mark implements [reqcache.Encoder].
@@ -88,6 +94,7 @@ func (e *encoder) Mark() reqcache.Mark {
 // Cut implements [reqcache.Encoder].
 func (e *encoder) Cut(to reqcache.Mark) {
 	e.dst = e.dst[:to.End]
+	e.chain.Cut(to.End)
 	e.ids.Cut(to.IDs)
 	for len(e.said) > 0 && e.said[len(e.said)-1].end > to.End {
 		e.said = e.said[:len(e.said)-1]
@@ -100,12 +107,13 @@ func (e *encoder) Cut(to reqcache.Mark) {
 // Size implements [reqcache.Encoder].
 func (e *encoder) Size() int {
 	h := e.head.Made()
-	return cap(e.dst) + cap(h.tools) + cap(h.system) + 48*cap(e.said)
+	return cap(e.dst) + cap(h.tools) + cap(h.system) + 48*cap(e.said) + e.chain.Size()
 }
 
 const (
-	userOpen = `{"role":"user","content":[`
-	shut     = `]},`
+	userOpen   = `{"role":"user","content":[`
+	answerOpen = `{"role":"assistant","content":[`
+	shut       = `]},`
 )
 
 func (e *encoder) open(role string) {
@@ -131,9 +139,11 @@ func (e *encoder) answer(content []event.Block) {
 			e.thinking(b)
 		case *event.RedactedThinking:
 			if data, mine := e.mine(b.Data); mine {
+				from := len(e.dst)
 				e.begin(`{"reasoningContent":{"redactedContent":`)
 				e.str(data)
 				e.key(`}},`)
+				e.chain.Think(from, len(e.dst), b.Data, b.Prefix)
 			}
 		case *event.ToolCall:
 			e.call(b)
@@ -158,11 +168,13 @@ func (e *encoder) thinking(b *event.Thinking) {
 	if !mine {
 		return
 	}
+	from := len(e.dst)
 	e.begin(`{"reasoningContent":{"reasoningText":{"text":`)
 	e.str(b.Text)
 	e.key(`,"signature":`)
 	e.str(signature)
 	e.key(`}}},`)
+	e.chain.Think(from, len(e.dst), b.Signature, b.Prefix)
 }
 
 // mine takes the mark off what only its maker reads. Claude's bears none, and has

@@ -53,6 +53,7 @@ func TestContract(t *testing.T) {
 	}{
 		{sonnet, "Bedrock Converse", "", 3_932_160, nil},
 		{opus, "Bedrock Converse", "", 3_932_160, nil},
+		{latest, "Bedrock Converse", "", 3_932_160, []modeltest.Feature{modeltest.ToolChoice}}, // it cannot be made to call a tool
 		{pro, "Nova", "bedrock.", 25_000_000, []modeltest.Feature{
 			modeltest.SignedThinking, modeltest.RedactedThinking, modeltest.StructuredOutput, modeltest.PromptCache, modeltest.ImageLimit,
 		}},

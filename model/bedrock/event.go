@@ -7,6 +7,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/bound"
 )
 
 // decoder makes chunks of the events of an answer
@@ -29,6 +30,15 @@ type decoder struct {
 	open []openBlock
 	// blocks counts those that were begun, cited the citations, calls the calls.
 	blocks, cited, calls int
+
+	// stamper stamps the thinking with which an answer begins; nil where the model does
+	// not bind it. Thinking behind something else gets no stamp, so it never goes back:
+	// the vendor allows that (…/preserved-thinking/prefix-checks).
+	stamper *bound.Stamper
+	// begun says that the answer has begun with thinking, and that its signature is
+	// opaque; spoke that something else has come.
+	begun, spoke bool
+	opaque       string
 
 	stop          string
 	stopped, told bool // a stop reason has come, and what follows it

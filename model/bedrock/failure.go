@@ -2,6 +2,7 @@ package bedrock
 
 import (
 	"errors"
+	"net/http"
 	"regexp"
 	"strconv"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/secret"
@@ -52,6 +54,12 @@ func (m *Model) failure(g *idle.Guard, x *exchange, req *model.Request, err erro
 		return broken(event.ErrUnavailable, "Amazon Bedrock cannot be reached.",
 			"look at the network, a proxy, and whether the region "+strconv.Quote(m.region)+" has Amazon Bedrock")
 	}
+}
+
+// refusesThinking reports whether the API refused a request for the thinking in it.
+func refusesThinking(err error) bool {
+	said, ok := errors.AsType[*awserr.Said](err)
+	return ok && said.Status == http.StatusBadRequest && bound.Refused(said.Message)
 }
 
 // invalidCall is how Nova says that it could not write a call

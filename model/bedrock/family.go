@@ -51,6 +51,10 @@ type family struct {
 	// signatures that it takes back.
 	thinks thinking
 	claude bool
+	// binds says that the model accepts its thinking only behind the request that it
+	// was made for (claude-messages-thinking-block-binding), and that it cannot be made
+	// to call a tool: Claude 5.5, Fable 5.1 and Mythos 5.1 on.
+	binds bool
 	// nova says that the model writes its thinking into its text and takes none
 	// back, decodes greedily where there are tools, and may fail to write a call.
 	nova bool
@@ -157,6 +161,7 @@ func familyOf(id string) family {
 	}
 	if f.claude {
 		g := generation(id)
+		f.binds = g > 500
 		if g > 0 && g < 406 {
 			f.thinks = claudeBudget
 			f.window = 200_000

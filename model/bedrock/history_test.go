@@ -56,7 +56,8 @@ func made(tb testing.TB, name string, opts ...Option) *Model {
 
 func ask(tb testing.TB, m *Model, req *model.Request) []byte {
 	tb.Helper()
-	body, err := m.body(req)
+	a, err := m.request(req, false)
+	body := a.body
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -206,11 +207,13 @@ func TestWarmIsAsCold(t *testing.T) {
 			}
 			branches[k] = b
 			req := &model.Request{Instructions: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "instructions"), Tools: add, Messages: b}
-			got, err := warm.body(req)
+			gotten, err := warm.request(req, false)
+			got := gotten.body
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := fresh().body(req)
+			wanted, err := fresh().request(req, false)
+			want := wanted.body
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +306,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		for range 30 {
 			one := m()
 			begun := time.Now()
-			if _, err := one.body(&model.Request{Tools: add, Messages: messages}); err != nil {
+			if _, err := one.request(&model.Request{Tools: add, Messages: messages}, false); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(begun))
@@ -314,7 +317,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 	afresh := best(func() *Model { return made(t, claude) })
 	warm := best(func() *Model {
 		// All but the last turn was sent before.
-		if _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
+		if _, err := kept.request(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}, false); err != nil {
 			t.Fatal(err)
 		}
 		return kept

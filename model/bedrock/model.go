@@ -18,6 +18,7 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/schema"
@@ -137,17 +138,24 @@ func called(messages []event.Message) bool {
 // Stream implements [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Chunk, error] {
 	return func(yield func(model.Chunk, error) bool) {
-		body, err := m.body(req)
+		a, err := m.request(req, false)
 		if err != nil {
 			yield(model.Chunk{}, err)
 			return
 		}
-		x := &exchange{body: body}
+		x := &exchange{body: a.body}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
 		whole := m.whole(req)
 		g.Arm()
 		err = m.post(g.Context(), x, whole)
+		refused := a.kept.Sent > 0 && refusesThinking(err)
+		if refused {
+			if a, err = m.request(req, true); err == nil {
+				x = &exchange{body: a.body}
+				err = m.post(g.Context(), x, whole)
+			}
+		}
 		g.Rest()
 		if err != nil {
 			yield(model.Chunk{}, m.failure(g, x, req, err))
@@ -157,7 +165,13 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			family: &m.family, guard: m.guard, id: x.resp.Header.Get("X-Amzn-Requestid"),
 			names: m.family.names.Back(req.Tools), serial: req.ToolChoice.Serial, yield: yield,
 		}
+		if m.family.binds {
+			d.stamper = a.kept.Stamper()
+		}
 		d.send(model.Chunk{Kind: model.ChunkResponse, ID: d.id, Text: m.name})
+		if n := len(a.kept.Drop); n > 0 {
+			d.send(bound.Report(n, refused))
+		}
 		if whole {
 			err = d.answer(x.whole)
 		} else {

@@ -29,6 +29,8 @@ type openBlock struct {
 	kind        blockKind
 	// signed is set once a piece of its signature has come.
 	signed bool
+	// stamp is the Prefix of thinking.
+	stamp string
 	// tags takes a text of Nova's apart; aside says that its last piece was thinking.
 	tags  *splitter
 	aside bool
@@ -69,10 +71,25 @@ func (d *decoder) add(wire int, kind blockKind) *openBlock {
 	d.open = append(d.open, openBlock{wire: wire, index: d.blocks, kind: kind})
 	d.blocks++
 	b := &d.open[len(d.open)-1]
+	b.stamp = d.stamp(kind)
 	if kind == textBlock && d.family.nova {
 		b.tags = &splitter{}
 	}
 	return b
+}
+
+// stamp is that of a block that begins now, or empty.
+func (d *decoder) stamp(kind blockKind) string {
+	thinks := kind == thinkingBlock || kind == redactedBlock
+	d.spoke = d.spoke || !thinks || d.begun && d.opaque == ""
+	if d.stamper == nil || d.spoke {
+		return ""
+	}
+	if d.begun {
+		d.stamper.Made(d.opaque)
+	}
+	d.begun, d.opaque = true, ""
+	return d.stamper.Stamp([]byte(answerOpen))
 }
 
 // piece hands a piece of a block over.
@@ -196,7 +213,8 @@ func (d *decoder) sign(b *openBlock, signature string) {
 		signature = own + signature
 	}
 	b.signed = true
-	d.send(model.Chunk{Kind: model.ChunkSignature, Index: b.index, Text: signature})
+	d.opaque += signature
+	d.send(model.Chunk{Kind: model.ChunkSignature, Index: b.index, ID: b.stamp, Text: signature})
 }
 
 type wireCitation struct {
@@ -320,7 +338,8 @@ func (d *decoder) close(wire int) {
 			if !d.family.claude {
 				data = own + data
 			}
-			d.whole(b.index, &event.RedactedThinking{Data: data})
+			d.opaque = data
+			d.whole(b.index, &event.RedactedThinking{Data: data, Prefix: b.stamp})
 		case imageBlock:
 			if len(b.data) > 0 {
 				d.whole(b.index, &event.Image{MIME: "image/" + b.format, Data: b.data})

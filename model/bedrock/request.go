@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/reqcache"
 )
 
@@ -19,43 +20,76 @@ type history = reqcache.History[encoder, *encoder]
 // and the instructions.
 type head struct{ tools, system []byte }
 
-// body gives a request's body.
+// edit puts other bytes in the place of some that were written.
+type edit struct {
+	span
+
+	in string
+}
+
+// asked is a request as it is sent.
+type asked struct {
+	body []byte
+	// kept says which thinking of the history is in the body.
+	kept bound.Kept
+}
+
+// request gives a request as it is sent; without leaves out all thinking of the
+// history, because the vendor has refused it.
 //
 // Members stand in an order of their own: the tools, the instructions and the
 // messages first, in the order in which models cache them, and then what may
 // change from call to call. So the body of the next request begins with the bytes
 // of this one, but for the cache points that have moved.
-func (m *Model) body(req *model.Request) ([]byte, error) {
+func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
-		return nil, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
+		return asked{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
 	if err := m.unsupported(req.Messages); err != nil {
-		return nil, err
+		return asked{}, err
 	}
 	if err := m.possible(req); err != nil {
-		return nil, err
+		return asked{}, err
 	}
 	h := m.histories.Take(req)
 	defer m.histories.Put(h)
 	h.Encoder.family = &m.family
-	h.Update(req.Messages)
-	asked, choose := m.choice(req, h.Encoder.ids.Any())
-	top, err := h.Encoder.head.Of(&asked, func(head) (head, error) { return m.newHead(&asked) })
-	if err != nil {
-		return nil, err
+	if m.family.binds {
+		h.Encoder.chain.Bind()
 	}
-	tail, err := m.tail(req, len(asked.Tools) > 0)
+	h.Update(req.Messages)
+	if without {
+		h.Encoder.chain.Refuse()
+	}
+	shown, choose := m.choice(req, h.Encoder.ids.Any())
+	top, err := h.Encoder.head.Of(&shown, func(head) (head, error) { return m.newHead(&shown) })
 	if err != nil {
-		return nil, err
+		return asked{}, err
+	}
+	tail, err := m.tail(req, len(shown.Tools) > 0, without)
+	if err != nil {
+		return asked{}, err
 	}
 	system := top.system
 	var front []byte
 	if m.family.noSystem && strings.TrimSpace(req.Instructions) != "" {
 		front = append(strictjson.AppendString([]byte(`{"text":`), req.Instructions), `},`...)
 	}
-	points, latest := m.points(h), m.latest(h)
 	e := &h.Encoder
-	b := make([]byte, 0, len(top.tools)+len(choose)+len(system)+len(front)+len(e.dst)+len(tail)+len(points)*48+len(latest)*32+64)
+	kept := e.chain.Keep([]byte("converse:"+m.name), top.tools, system, front)
+	var edits []edit
+	for _, s := range kept.Drop {
+		edits = append(edits, edit{span: span{s.From, s.To}})
+	}
+	for _, s := range m.latest(h) {
+		edits = append(edits, edit{span: s, in: `{"guardContent":{"text":` + string(e.dst[s.from:s.to]) + `}}`})
+	}
+	for _, at := range m.points(h) {
+		at -= len(shut)
+		edits = append(edits, edit{span: span{at, at}, in: "," + m.point()})
+	}
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
+	b := make([]byte, 0, len(top.tools)+len(choose)+len(system)+len(front)+len(e.dst)+len(tail)+len(edits)*48+64)
 	b = append(b, '{')
 	if len(top.tools) > 0 {
 		b = append(append(append(append(b, `"toolConfig":{`...), top.tools...), choose...), `},`...)
@@ -67,23 +101,13 @@ func (m *Model) body(req *model.Request) ([]byte, error) {
 		b = append(append(b, userOpen...), front...)
 		from = len(userOpen)
 	}
-	for len(points) > 0 || len(latest) > 0 {
-		if len(latest) > 0 && (len(points) == 0 || latest[0].to < points[0]) {
-			s := latest[0]
-			latest = latest[1:]
-			b = append(b, e.dst[from:s.from]...)
-			b = append(append(append(b, `{"guardContent":{"text":`...), e.dst[s.from:s.to]...), `}}`...)
-			from = s.to
-			continue
-		}
-		at := points[0] - len(shut)
-		points = points[1:]
-		b = append(append(append(b, e.dst[from:at]...), ','), m.point()...)
-		from = at
+	for _, x := range edits {
+		b = append(append(b, e.dst[from:x.from]...), x.in...)
+		from = x.to
 	}
 	b = append(b, e.dst[from:len(e.dst)-1]...)
 	b = append(b, ']')
-	return append(b, tail...), nil
+	return asked{body: append(b, tail...), kept: kept}, nil
 }
 
 // point is a cache point (API_runtime_CachePointBlock).
@@ -139,25 +163,25 @@ var placeholder = []model.ToolSpec{{Name: noTool, Description: "There is no tool
 // choice gives the request with the tools that the model is to know, and says what
 // it must do about them (API_runtime_ToolChoice). What cannot be said is done with
 // the list of tools.
-func (m *Model) choice(req *model.Request, called bool) (asked model.Request, choose string) {
-	asked = *req
-	asked.Messages = nil
+func (m *Model) choice(req *model.Request, called bool) (shown model.Request, choose string) {
+	shown = *req
+	shown.Messages = nil
 	if m.family.noSystem {
-		asked.Instructions = ""
+		shown.Instructions = ""
 	}
 	c := &req.ToolChoice
 	switch {
 	case len(req.Tools) == 0 || c.Mode == model.ToolsNone:
-		asked.Tools = nil
+		shown.Tools = nil
 		if called && !m.family.noTools {
-			asked.Tools = placeholder
+			shown.Tools = placeholder
 		}
 	case c.Mode == model.ToolsAny:
 		choose = `,"toolChoice":{"any":{}}`
 	case c.Mode == model.ToolsOne && m.family.choice == someChoice:
 		for _, t := range req.Tools {
 			if t.Name == c.Tool {
-				asked.Tools = []model.ToolSpec{t}
+				shown.Tools = []model.ToolSpec{t}
 			}
 		}
 		choose = `,"toolChoice":{"any":{}}`
@@ -165,7 +189,7 @@ func (m *Model) choice(req *model.Request, called bool) (asked model.Request, ch
 		b := strictjson.AppendString([]byte(`,"toolChoice":{"tool":{"name":`), m.family.names.Wire(c.Tool))
 		choose = string(append(b, `}}`...))
 	}
-	return asked, choose
+	return shown, choose
 }
 
 // forced reports whether the model must call a tool.
@@ -202,10 +226,10 @@ func (m *Model) newHead(req *model.Request) (head, error) {
 }
 
 // tail is what follows the messages; tools says that there are some before them.
-func (m *Model) tail(req *model.Request, tools bool) ([]byte, error) {
+func (m *Model) tail(req *model.Request, tools, without bool) ([]byte, error) {
 	b := make([]byte, 0, 256)
 	greedy := m.greedy(req, tools)
-	fields, most, err := m.additional(req, greedy)
+	fields, most, err := m.additional(req, greedy, without)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +311,7 @@ func (m *Model) greedy(req *model.Request, tools bool) bool {
 
 // additional gives the parameters of the model's own, and the bound of the answer,
 // of which thinking is a part.
-func (m *Model) additional(req *model.Request, greedy bool) (fields map[string]json.RawMessage, most int, err error) {
+func (m *Model) additional(req *model.Request, greedy, without bool) (fields map[string]json.RawMessage, most int, err error) {
 	o := &req.Options
 	most = o.MaxTokens
 	set := func(key, value string) {
@@ -306,7 +330,7 @@ func (m *Model) additional(req *model.Request, greedy bool) (fields map[string]j
 			const least = 1024 // says the API
 			budget := max(o.Thinking, least)
 			switch {
-			case m.midTurnWithoutThinking(req.Messages):
+			case m.midTurnWithoutThinking(req.Messages, without):
 			case most > 0 && budget >= most:
 				return nil, 0, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
 					"allow more tokens for the answer: thinking counts as part of it", budget, most)
@@ -353,12 +377,15 @@ func effort(budget int) string {
 
 // midTurnWithoutThinking reports whether the model is in the middle of a turn that
 // it, or another, began without thinking. Those with a budget refuse to begin with
-// it there.
-func (m *Model) midTurnWithoutThinking(messages []event.Message) bool {
+// it there. without says that no thinking of the history is sent.
+func (m *Model) midTurnWithoutThinking(messages []event.Message, without bool) bool {
 	n := len(messages)
 	isResult := func(b event.Block) bool { _, ok := b.(*event.ToolResult); return ok }
 	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
 		return false
+	}
+	if without {
+		return true
 	}
 	e := encoder{family: &m.family}
 	for _, b := range messages[n-2].Content {

@@ -241,7 +241,7 @@ func TestToolChoice(t *testing.T) {
 	refused := func(name string, want event.ErrorKind) {
 		t.Helper()
 		m := made(t, name)
-		_, err := m.body(req)
+		_, err := m.request(req, false)
 		for _, err := range []error{err, m.Check(req)} {
 			var e *event.Error
 			if !errors.As(err, &e) || e.Kind != want || e.Hint == "" {
@@ -309,7 +309,7 @@ func TestInputThatCannotBeRead(t *testing.T) {
 		{claude, &event.Document{Data: pdf}, ""},
 		{claude, &event.Document{Name: "a.DOCX", Data: []byte("PK")}, ""},
 	} {
-		_, err := made(t, tc.model).body(&model.Request{Messages: []event.Message{msg(event.RoleUser, tc.block)}})
+		_, err := made(t, tc.model).request(&model.Request{Messages: []event.Message{msg(event.RoleUser, tc.block)}}, false)
 		var e *event.Error
 		if event.KindOf(err) != tc.want || errors.As(err, &e) && e.Hint == "" {
 			t.Errorf("%s %T: %v", tc.model, tc.block, err)

@@ -24,7 +24,7 @@ func (m *Model) Check(req *model.Request) error {
 			return err
 		}
 	}
-	_, _, err := m.additional(req, false)
+	_, _, err := m.additional(req, false, false)
 	return err
 }
 
@@ -39,7 +39,7 @@ func (m *Model) possible(req *model.Request) error {
 	switch {
 	case len(req.Tools) > 0 && m.family.noTools:
 		return notSent(event.ErrUnsupported, "The model %q has no tools on Amazon Bedrock.", "take another model, or no tools", m.name)
-	case forced(req) && m.family.choice == noChoice:
+	case forced(req) && (m.family.choice == noChoice || m.family.binds):
 		return notSent(event.ErrUnsupported, "The model %q cannot be made to call a tool.",
 			"leave the choice to the model, or take another one", m.name)
 	case len(req.Tools) > 0 && c.Mode == model.ToolsOne &&
