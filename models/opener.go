@@ -208,6 +208,9 @@ type priced struct {
 // withCost gives a model its costs.
 func withCost(m model.Model, prices *pricing.Table, place string) *priced {
 	p := &priced{m, m.Info(), prices, place}
+	if p.info.ContextWindow == 0 {
+		p.info.ContextWindow = prices.Context(p.info.Name)
+	}
 	p.info.Cost = func(u event.Usage) (int64, bool) { return prices.Cost(p.info.Name, place, time.Now(), u) }
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -299,6 +300,10 @@ func TestVendorsByName(t *testing.T) {
 			t.Errorf("%s: %v", tc.ref, err)
 		}
 	}
+	m, err := openIn(env("GROQ_API_KEY", "k"), "groq:openai/gpt-oss-120b")
+	if err != nil || m.Info().ContextWindow != 131072 || PriceOf(m) == nil {
+		t.Errorf("%v, %+v", err, m)
+	}
 	// The vendor's key is for the vendor's address alone.
 	v := &refusing{asked: 1}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -308,7 +313,7 @@ func TestVendorsByName(t *testing.T) {
 		v.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	m, err := openIn(env("GROQ_API_KEY", "secret"), "groq:x?base="+server.URL)
+	m, err = openIn(env("GROQ_API_KEY", "secret"), "groq:x?base="+server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,6 +386,21 @@ func TestAFileOfVendors(t *testing.T) {
 	}
 	if !slices.Contains(seen, "acme") || seen[len(seen)-1] != "demo" {
 		t.Errorf("%v", seen)
+	}
+}
+
+// The file that the guide shows is one.
+func TestTheGuidesVendors(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/guide/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, found := strings.Cut(string(guide), "```yaml\nvendors:")
+	shown, _, _ = strings.Cut(shown, "```")
+	vendors, err := ParseVendors([]byte("vendors:" + shown))
+	if err != nil || !found || len(vendors.rows) != len(DefaultVendors().rows)+1 {
+		t.Errorf("%v: %v", found, err)
 	}
 }
 

@@ -28,6 +28,7 @@ const MaxTable = 1 << 20
 //	prices:
 //	  - model: anthropic:claude-haiku-5-5   # as users write it
 //	    also: [anthropic:our-haiku]         # other names of the same
+//	    context: 1000000                    # its context window in tokens; may be left out
 //	    input: 0.10                         # dollars for a million tokens
 //	    output: 0.50
 //	    cache_read: 0.01                    # what is left out is not known
@@ -210,6 +211,7 @@ func (r *reader) row(n *yaml.Node) error {
 		}
 		return nil
 	}}
+	known["context"] = field{read: count(&row.context)}
 	known["from"] = field{read: day(&row.from)}
 	known["until"] = field{read: day(&row.until)}
 	known["long"] = field{read: func(n *yaml.Node) error { long = n; return nil }}

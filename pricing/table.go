@@ -35,6 +35,8 @@ type row struct {
 	// regions is what the price is multiplied by, in thousandths; nil is
 	// everywhere, "*" any region that is not named.
 	regions map[string]int64
+	// context is the model's context window in tokens; 0 is not known.
+	context int64
 }
 
 // anywhere stands in a row's regions for those that are not named.
@@ -111,6 +113,20 @@ func (t *Table) Find(model, region string, at time.Time) (*Price, bool) {
 	old.RanOut = last.until.Format(time.DateOnly)
 	return &old, true
 }
+
+// Context gives the context window of a model in tokens; 0 is not known.
+func (t *Table) Context(model string) int {
+	rows, _ := t.find(model)
+	for i := range rows {
+		if n := rows[i].context; n > 0 {
+			return int(min(n, mostContext))
+		}
+	}
+	return 0
+}
+
+// mostContext bounds a context window, so that sums of tokens stay numbers.
+const mostContext = 1 << 30
 
 // find gives the rows of a model, and the region that its name says.
 func (t *Table) find(model string) ([]row, string) {

@@ -135,6 +135,29 @@ func TestTheTableIsWhole(t *testing.T) {
 	}
 }
 
+// A row may say the context window, for models of which nothing else tells it.
+func TestContextWindows(t *testing.T) {
+	t.Parallel()
+	own, err := Parse([]byte("prices:\n- {model: 'acme:big', context: 64000, input: 1, output: 2}\n- {model: 'acme:small', input: 1, output: 2}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := Default().With(own)
+	for model, want := range map[string]int{"acme:big": 64000, "acme:small": 0, "groq:openai/gpt-oss-120b": 131072, "xai:grok-4.3": 1_000_000, "nobody:x": 0} {
+		if got := both.Context(model); got != want {
+			t.Errorf("%s: %d, want %d", model, got, want)
+		}
+	}
+	if (*Table)(nil).Context("acme:big") != 0 {
+		t.Error("no table knows a window")
+	}
+	for _, wrong := range []string{"0", "-1", "1.5", "many", "99999999999"} {
+		if _, err := Parse([]byte("prices:\n- {model: 'acme:big', context: " + wrong + ", input: 1, output: 2}\n")); err == nil {
+			t.Errorf("a window of %s tokens is taken", wrong)
+		}
+	}
+}
+
 func TestATableOverAnother(t *testing.T) {
 	t.Parallel()
 	own, err := Parse([]byte("prices:\n- {model: 'openai:gpt-5.4', input: 1, output: 2}\n- {model: 'openai:Qwen/Qwen3-8B', also: ['ollama:qwen3:8b'], input: 0, output: 0}\n"))
