@@ -224,13 +224,13 @@ func (x *answer) next(way answerWay) answerWay {
 // The error is why there is none.
 func (x *answer) suits(c ModelChecker, info *ModelInfo, req ModelRequest) error {
 	if x == nil {
-		return c.Check(&req)
+		return sound(c.Check(&req))
 	}
 	way := x.best(info)
 	for {
 		own := req
 		x.put(&own, way, true)
-		err := c.Check(&own)
+		err := sound(c.Check(&own))
 		if way == answerTold || !errors.Is(err, event.ErrUnsupported) {
 			x.mu.Lock()
 			defer x.mu.Unlock()

@@ -1,6 +1,8 @@
 package braid
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -50,7 +52,7 @@ func shielded(op, what string, f func() error) (err error) {
 			err = panicked(op, what, v)
 		}
 	}()
-	return f()
+	return sound(f())
 }
 
 // apart is shielded on a goroutine of its own, which f may end. What it gives comes once f is over.
@@ -64,14 +66,73 @@ func apart(op, what string, f func() error) <-chan error {
 	return done
 }
 
-// sound gives a usable error for one of foreign code: a nil pointer in it would panic where its text is asked for.
-func sound(err error) error {
-	if err != nil && isNil(err) {
+// sound gives a usable error for one of foreign code. Braid asks each error for its text and for what it
+// wraps, so one whose methods panic, or that wraps a nil pointer or itself, is replaced here.
+func sound(err error) (safe error) {
+	if err == nil {
+		return nil
+	}
+	odd := func(what string) *event.Error {
 		return &event.Error{
-			Kind: event.ErrInternal, Message: fmt.Sprintf("the error is a nil %T", err), Hint: "return a nil of type error",
+			Kind: event.ErrInternal, Message: fmt.Sprintf("the error%s %T", what, err),
+			Hint: "return a nil of type error, or an error that can be read",
 		}
 	}
+	if isNil(err) {
+		return odd(" is a nil")
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			e := odd(" panicked; it is a")
+			e.Err = &PanicError{Value: v, Stack: debug.Stack()}
+			safe = e
+		}
+	}()
+	switch readable(err) {
+	case errNilInside:
+		return odd(" wraps a nil; it is a")
+	case errEndless:
+		return odd(" wraps too many others; it is a")
+	}
+	_ = err.Error()
+	_, _ = errors.AsType[*event.Error](err) // methods named Is and As are foreign, too
+	_ = errors.Is(err, context.Canceled)
 	return err
+}
+
+// How the tree of an error may be unusable.
+const (
+	errReadable = iota
+	errNilInside
+	errEndless
+)
+
+// readable walks all that an error wraps, as errors.Is does, but not for ever.
+func readable(err error) int {
+	const most = 1000
+	open := []error{err}
+	for n := 0; len(open) > 0; n++ {
+		if n == most {
+			return errEndless
+		}
+		one := open[len(open)-1]
+		open = open[:len(open)-1]
+		if one == nil {
+			continue
+		}
+		if isNil(one) {
+			return errNilInside
+		}
+		switch w := one.(type) { //nolint:errorlint // each error of the tree comes here
+		case interface{ Unwrap() error }:
+			open = append(open, w.Unwrap())
+		case interface{ Unwrap() []error }:
+			if open = append(open, w.Unwrap()...); len(open) > most {
+				return errEndless
+			}
+		}
+	}
+	return errReadable
 }
 
 // isNil reports whether an interface is nil or holds a nil pointer.

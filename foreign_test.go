@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -108,6 +109,58 @@ func TestAModelsPlainErrorIsTheCause(t *testing.T) {
 		}
 		if text, _ := json.Marshal(e); strings.Contains(string(text), "sk-123") {
 			t.Errorf("the log says %s", text)
+		}
+	}
+}
+
+// loop wraps itself, so that errors.Is would look at it for ever.
+type loop struct{}
+
+func (loop) Error() string   { return "loop" }
+func (l loop) Unwrap() error { return l }
+
+// unreadable is an error that cannot say anything.
+type unreadable struct{}
+
+func (unreadable) Error() string { panic(panicText) }
+func (unreadable) Is(error) bool { panic(panicText) }
+
+// An error of a tool that cannot be read is the result of its call, as any other error: the run goes on.
+func TestErrorsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]error{
+		"a nil":        (*event.Error)(nil),
+		"wraps a nil":  fmt.Errorf("calling: %w", (*event.Error)(nil)),
+		"joins a nil":  errors.Join(errors.New("calling"), (*event.Error)(nil)),
+		"wraps itself": fmt.Errorf("calling: %w", loop{}),
+		"has no text":  unreadable{},
+		"wraps such":   &event.Error{Kind: event.ErrInvalid, Message: "calling", Err: unreadable{}},
+	} {
+		fn := func(context.Context, struct{}) (string, error) { return "", bad }
+		for kind, tool := range map[string]braid.Tool{
+			"tool":     odd{func() (braid.Output, error) { return braid.Output{}, bad }},
+			"function": braid.Func("odd", "Odd.", fn),
+			"stream": braid.StreamFunc("odd", "Odd.", func(context.Context, struct{}) iter.Seq2[string, error] {
+				return func(yield func(string, error) bool) { yield("", bad) }
+			}),
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				var shown string
+				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+					if req.Cycle == 1 {
+						return chunks(asksFor("odd", `{}`))
+					}
+					for _, r := range lastResults(req) {
+						shown = event.TextOf(r.Content)
+					}
+					return chunks(says("done"))
+				}}
+				r, err := braid.New("a", model, braid.Tools(tool)).Run(t.Context(), "go")
+				if err != nil || r.Text() != "done" || !strings.HasPrefix(shown, "Error: the error") || strings.Contains(shown, panicText) {
+					t.Errorf("%v, and the model was shown %q", err, shown)
+				}
+			})
 		}
 	}
 }

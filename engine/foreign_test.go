@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,6 +47,44 @@ type misdeed struct {
 	name   string
 	blocks []event.Block
 	do     func()
+	err    error
+}
+
+// endless wraps itself, so that errors.Is would look at it for ever.
+type endless struct{}
+
+func (endless) Error() string   { return "endless" }
+func (e endless) Unwrap() error { return e }
+
+// branching does so twice at each level.
+type branching struct{}
+
+func (branching) Error() string     { return "branching" }
+func (e branching) Unwrap() []error { return []error{e, e} }
+
+// untold panics when it is asked what it says, unasked when it is asked what it is.
+type untold struct{}
+
+func (untold) Error() string { panic(panicText) }
+
+type unasked struct{}
+
+func (unasked) Error() string { return "unasked" }
+func (unasked) Is(error) bool { panic(panicText) }
+func (unasked) As(any) bool   { panic(panicText) }
+func (unasked) Unwrap() error { return nil }
+
+// badErrors are errors that cannot be read.
+func badErrors() map[string]error {
+	return map[string]error{
+		"a nil":        (*event.Error)(nil),
+		"wraps a nil":  fmt.Errorf("calling: %w", (*event.Error)(nil)),
+		"joins a nil":  errors.Join(errors.New("calling"), (*event.Error)(nil)),
+		"wraps itself": fmt.Errorf("calling: %w", endless{}),
+		"branches":     branching{},
+		"has no text":  untold{},
+		"cannot be Is": &event.Error{Kind: event.ErrInvalid, Message: "calling", Err: unasked{}},
+	}
 }
 
 func misdeeds() []misdeed {
@@ -54,6 +93,9 @@ func misdeeds() []misdeed {
 		{name: "panics with an error", do: func() { panic(errors.New(panicText)) }},
 		{name: "nil map", do: func() { count(nil) }},
 		{name: "ends its goroutine", do: runtime.Goexit},
+	}
+	for name, err := range badErrors() {
+		list = append(list, misdeed{name: "error: " + name, err: err})
 	}
 	for name, blocks := range badBlocks() {
 		list = append(list, misdeed{name: "nil block: " + name, blocks: blocks})
@@ -78,7 +120,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 			if m.do != nil {
 				m.do()
 			}
-			return braid.Output{Content: m.blocks}, nil
+			return braid.Output{Content: m.blocks}, m.err
 		}}))
 	},
 	"two tools at once": func(m misdeed, ran *atomic.Int64) *braid.Agent {
@@ -87,7 +129,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 			if m.do != nil {
 				m.do()
 			}
-			return braid.Output{Content: m.blocks}, nil
+			return braid.Output{Content: m.blocks}, m.err
 		}}))
 	},
 	"function": func(m misdeed, ran *atomic.Int64) *braid.Agent {
@@ -97,7 +139,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 				if m.do != nil {
 					m.do()
 				}
-				return m.blocks, nil
+				return m.blocks, m.err
 			}, braid.Pure()))
 	},
 	"streaming tool": func(m misdeed, ran *atomic.Int64) *braid.Agent {
@@ -108,7 +150,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 					if m.do != nil {
 						m.do()
 					}
-					yield(m.blocks, nil)
+					yield(m.blocks, m.err)
 				}
 			}, braid.Pure()))
 	},
@@ -118,7 +160,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 			if m.do != nil {
 				m.do()
 			}
-			return braid.Output{Content: m.blocks}, nil
+			return braid.Output{Content: m.blocks}, m.err
 		}}))
 		return braid.New("a", answers(asksFor("child", `{"input":"go"}`), says("done")), braid.AsTool(child, ""))
 	},
@@ -132,28 +174,28 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeRun) error {
 			misbehave(m, ran)
 			e.Input = append(e.Input, event.Message{Role: event.RoleUser, Content: m.blocks})
-			return nil
+			return m.err
 		}))
 	},
 	"after run": func(m misdeed, ran *atomic.Int64) *braid.Agent {
 		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterRun) error {
 			misbehave(m, ran)
 			e.GoOn = m.blocks
-			return nil
+			return m.err
 		}))
 	},
 	"before model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
 		return hooked(ran, braid.On(func(_ context.Context, e *braid.BeforeModel) error {
 			misbehave(m, ran)
 			e.Request.Messages = append(e.Request.Messages, event.Message{Role: event.RoleUser, Content: m.blocks})
-			return nil
+			return m.err
 		}))
 	},
 	"after model": func(m misdeed, ran *atomic.Int64) *braid.Agent {
 		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterModel) error {
 			misbehave(m, ran)
 			e.Message.Content = m.blocks
-			return nil
+			return m.err
 		}))
 	},
 	"before tools": func(m misdeed, ran *atomic.Int64) *braid.Agent {
@@ -170,7 +212,7 @@ var entries = map[string]func(m misdeed, ran *atomic.Int64) *braid.Agent{
 		return hooked(ran, braid.On(func(_ context.Context, e *braid.AfterTool) error {
 			misbehave(m, ran)
 			e.Result.Content = m.blocks
-			return nil
+			return m.err
 		}))
 	},
 	"after tools": func(m misdeed, ran *atomic.Int64) *braid.Agent {
@@ -206,6 +248,9 @@ func misbehave(m misdeed, ran *atomic.Int64) {
 
 // bad is the error of what can give no blocks.
 func bad(m misdeed) error {
+	if m.err != nil {
+		return m.err
+	}
 	if m.blocks != nil {
 		return (*event.Error)(nil)
 	}
@@ -213,7 +258,10 @@ func bad(m misdeed) error {
 }
 
 func guardThat(m misdeed, ran *atomic.Int64, place braid.GuardPlace) braid.Part {
-	return braid.Guard("g", func(context.Context, string) (string, error) { misbehave(m, ran); return "", errors.New("no") }, place)
+	return braid.Guard("g", func(context.Context, string) (string, error) {
+		misbehave(m, ran)
+		return "", cmp.Or(m.err, errors.New("no"))
+	}, place)
 }
 
 func badModel(m misdeed, ran *atomic.Int64) braid.Model {
@@ -231,7 +279,7 @@ func badModel(m misdeed, ran *atomic.Int64) braid.Model {
 					return
 				}
 			}
-			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+			yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, m.err)
 		}
 	}}
 }
@@ -250,7 +298,7 @@ type badGrants struct {
 
 func (g badGrants) Granted(context.Context, braid.Grant) (bool, error) {
 	misbehave(g.m, g.ran)
-	return false, errors.New("no")
+	return false, cmp.Or(g.m.err, errors.New("no"))
 }
 
 func (g badGrants) Grant(context.Context, braid.Grant) error { return nil }
