@@ -148,6 +148,8 @@ type changes struct {
 	mu    sync.Mutex
 	known int64
 	asked time.Time
+	// doubts counts the writes that failed.
+	doubts int
 	// asking is closed when whoever asks now has the answer; nil while nobody does.
 	asking chan struct{}
 }
@@ -173,6 +175,7 @@ func (c *changes) generation(ctx context.Context) (int64, error) {
 			}
 		}
 		c.asking = make(chan struct{})
+		doubts := c.doubts
 		c.mu.Unlock()
 		begin := time.Now()
 		n, err := c.ask(ctx)
@@ -180,7 +183,10 @@ func (c *changes) generation(ctx context.Context) (int64, error) {
 		close(c.asking)
 		c.asking = nil
 		if err == nil {
-			c.known, c.asked = max(c.known, n), begin
+			c.known = max(c.known, n)
+		}
+		if err == nil && doubts == c.doubts {
+			c.asked = begin
 		}
 		n = c.known
 		c.mu.Unlock()
@@ -209,4 +215,18 @@ func (c *changes) moved(n int64) {
 		n = c.known + 1
 	}
 	c.known = max(c.known, n)
+}
+
+// doubt takes note of a write that failed, which may have been done all the same. Where others write the database
+// too, the count is asked for anew and never guessed: one ahead of the database's would hide all changes until the
+// database has caught up.
+func (c *changes) doubt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ask == nil {
+		c.known++
+		return
+	}
+	c.doubts++
+	c.asked = time.Time{}
 }

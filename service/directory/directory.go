@@ -90,8 +90,11 @@ func (d *Directory) write(ctx context.Context, op, tenant string, body func(tx *
 		n, err = tx.Changed()
 		return err
 	})
-	// Also after an error: it may have been done all the same.
-	d.changes.moved(n)
+	if err == nil {
+		d.changes.moved(n)
+	} else {
+		d.changes.doubt()
+	}
 	d.watches.changed()
 	return err
 }

@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		"erasure":                  erasure,
 		"expiries":                 expiries,
 		"another process's change": elsewhere,
+		"refused writes":           refusedWrites,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package directorytest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -182,4 +183,43 @@ func elsewhere(t *testing.T, h Harness) {
 	must[directory.Tenant](t)(here.Tenant(ctx, "acme"))
 	idle(t, there, "acme")
 	eventually("that the tenant is not active", func() bool { _, err := here.Tenant(ctx, "acme"); return err != nil })
+}
+
+// A write that is refused changes nothing, and hides nothing that is changed later: not the changes of the
+// process that was refused, and not those of others.
+func refusedWrites(t *testing.T, h Harness) {
+	here, ctx := h.Directory, t.Context()
+	tenant(t, here, "acme")
+	var keys []directory.Key
+	var tokens []string
+	for range 2 {
+		k, token, err := here.CreateKey(ctx, of("acme"), reading("acme"), "")
+		done(t, err)
+		keys, tokens = append(keys, k), append(tokens, token.Reveal())
+	}
+	for range 20 {
+		if _, err := here.CreateTenant(ctx, Operator(), directory.Tenant{ID: "acme"}, ""); !errors.Is(err, event.ErrConflict) {
+			t.Fatalf("a tenant of the same id: %v", err)
+		}
+	}
+	for _, token := range tokens {
+		_, err := here.Authenticate(ctx, token)
+		done(t, err)
+	}
+	must[directory.Key](t)(here.RevokeKey(ctx, of("acme"), "acme", keys[0].ID))
+	if _, err := here.Authenticate(ctx, tokens[0]); !errors.Is(err, event.ErrUnauthenticated) {
+		t.Errorf("a key that was revoked here: %v", err)
+	}
+	if h.Another == nil {
+		return
+	}
+	must[directory.Key](t)(h.Another().RevokeKey(ctx, of("acme"), "acme", keys[1].ID))
+	for begin := time.Now(); ; <-time.After(20 * time.Millisecond) {
+		if _, err := here.Authenticate(ctx, tokens[1]); errors.Is(err, event.ErrUnauthenticated) {
+			return
+		}
+		if time.Since(begin) > soonEnough {
+			t.Fatal("that another process has revoked a key is not known here")
+		}
+	}
 }
