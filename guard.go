@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
@@ -30,7 +31,7 @@ const (
 
 // Guard adds a guardrail: check is given each text that passes at these places, at all of them where
 // none is named, and gives what may stand in its place, which is the text itself where nothing is wrong
-// with it. Texts in JSON (arguments, structured results) are checked one by one.
+// with it. Texts in JSON (arguments, structured results) are checked one by one, and so are the addresses of files.
 //
 // What was taken out never reaches the log, a stream, a model or a hook behind it, except [BeforeRun],
 // which sees the input first. What a hook changes passes the guardrails again; what [BeforeModel] puts into
@@ -254,17 +255,17 @@ func (s *sieve) block(b event.Block) event.Block {
 	case *event.ToolResult:
 		return s.result(b)
 	case *event.Image:
-		data, url := s.masked(string(b.Data)), s.masked(b.URL)
+		data, url := s.masked(string(b.Data)), s.address(b.URL)
 		if data != string(b.Data) || url != b.URL {
 			return &event.Image{MIME: b.MIME, Data: []byte(data), URL: url}
 		}
 	case *event.Media:
-		if url := s.masked(b.URL); url != b.URL {
+		if url := s.address(b.URL); url != b.URL {
 			return &event.Media{Media: b.Media, MIME: b.MIME, URL: url}
 		}
 	case *event.Document:
 		name, text := s.text(b.Name), s.text(b.Text)
-		data, url := s.masked(string(b.Data)), s.masked(b.URL)
+		data, url := s.masked(string(b.Data)), s.address(b.URL)
 		if name != b.Name || text != b.Text || data != string(b.Data) || url != b.URL {
 			c := *b
 			c.Name, c.Text, c.Data, c.URL = name, text, []byte(data), url
@@ -293,6 +294,14 @@ func (s *sieve) block(b event.Block) event.Block {
 		}
 	}
 	return b
+}
+
+// address lets an address through: the model reads it, or its provider fetches it. One that is the data itself is no text.
+func (s *sieve) address(url string) string {
+	if strings.HasPrefix(url, "data:") {
+		return s.masked(url)
+	}
+	return s.text(url)
 }
 
 // fault lets the words of an error through: a provider's may repeat what was said. An error that says
@@ -338,7 +347,17 @@ func (s *sieve) cause(err error) error {
 }
 
 func (s *sieve) result(r *event.ToolResult) *event.ToolResult {
-	content, raw := s.blocks(r.Content), s.json(r.Structured)
+	given, raw := r.Content, s.json(r.Structured)
+	if string(raw) != string(r.Structured) {
+		given = slices.Clone(given)
+		for i, b := range given {
+			// The same JSON as text: escapes in it would hide from a guardrail what a model reads.
+			if text, ok := b.(*event.Text); ok && text.Text == string(r.Structured) {
+				given[i] = &event.Text{Text: string(raw), Signature: text.Signature}
+			}
+		}
+	}
+	content := s.blocks(given)
 	if len(content) == len(r.Content) && slices.Equal(content, r.Content) && string(raw) == string(r.Structured) {
 		return r
 	}

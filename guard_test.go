@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -266,5 +267,53 @@ func TestSummariesPassGuardrails(t *testing.T) {
 		if messages, err := conv.Messages(t.Context()); err != nil || !strings.Contains(brief(messages), "[hidden]") {
 			t.Errorf("hook %v: the model sees %s: %v", hook, brief(messages), err)
 		}
+	}
+}
+
+// The forms in which a tool's result may hold a text that is not written plainly, or not in a text block.
+func TestGuardrailsSeeEveryFormOfAResult(t *testing.T) {
+	t.Parallel()
+	escaped := strings.ReplaceAll(canary, "-", `\u002d`)
+	address := "https://files.example/" + canary
+	for name, out := range map[string]braid.Output{
+		"escapes":                {Structured: json.RawMessage(`{"card":"` + escaped + `"}`)},
+		"escapes in a name":      {Structured: json.RawMessage(`{"` + escaped + `":1}`)},
+		"escapes, also as text":  {Structured: json.RawMessage(`["` + escaped + `"]`), Content: []event.Block{&event.Text{Text: `["` + escaped + `"]`}}},
+		"an image's address":     {Content: []event.Block{&event.Image{URL: address}}},
+		"a document's address":   {Content: []event.Block{&event.Document{URL: address}}},
+		"a recording's address":  {Content: []event.Block{&event.Media{Media: "audio", URL: address}}},
+		"a result in the result": {Content: []event.Block{&event.ToolResult{Call: "x", Content: []event.Block{&event.Image{URL: address}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv, model := braid.NewConversation(), answers(asksFor("odd", `{}`), says("done"))
+			var sent []event.Message
+			next := model.next
+			model.next = func(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				sent = append(sent, req.Messages...)
+				return next(ctx, req)
+			}
+			agent := braid.New("a", model, braid.Guard("cards", noCards), braid.Tools(odd{func() (braid.Output, error) { return out, nil }}))
+			if _, err := agent.Run(t.Context(), "go", braid.In(conv)); err != nil {
+				t.Fatal(err)
+			}
+			see := func(where string, v any) {
+				text, err := json.Marshal(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Escapes of escapes are read once more, as a model reads them.
+				if plain := strings.ReplaceAll(string(text), `\\u002d`, "-"); strings.Contains(plain, canary) {
+					t.Errorf("%s: %s", where, text)
+				}
+			}
+			see("the request", sent)
+			for e, err := range conv.Events(t.Context(), 0) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				see("the log", e)
+			}
+		})
 	}
 }
