@@ -50,6 +50,7 @@ type Quota struct {
 	QueuedRuns        *int64 `json:"queued_runs,omitempty"`
 	Conversations     *int64 `json:"conversations,omitempty"`
 	Agents            *int64 `json:"agents,omitempty"`
+	StoredBytes       *int64 `json:"stored_bytes,omitempty"`
 	// TokensPerDay and CostPerDayUSD are of a day in UTC; the latter is a decimal of dollars, such as "2.50".
 	TokensPerDay  *int64  `json:"tokens_per_day,omitempty"`
 	CostPerDayUSD *string `json:"cost_per_day_usd,omitempty"`
@@ -59,6 +60,7 @@ type Quota struct {
 type Use struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
+	StoredBytes   int64 `json:"stored_bytes"`
 	// TokensToday and CostTodayUSD are of the day that it is in UTC.
 	TokensToday  int64  `json:"tokens_today"`
 	CostTodayUSD string `json:"cost_today_usd"`

@@ -41,6 +41,7 @@ type Memory struct {
 	ledgerKey int64
 	// buried says when.
 	buried map[grave]time.Time
+	tally  tally
 }
 
 var _ Store = (*Memory)(nil)
@@ -81,6 +82,7 @@ type conversation struct {
 	until  time.Time
 	// stretches says which epoch wrote what, in the order of the log.
 	stretches []stretch
+	weight    weight
 }
 
 // stretch is a part of the log that one lease wrote; it goes on to the next one.
@@ -206,6 +208,7 @@ func (m *Memory) admit(c *conversation, r Run) *run {
 	c.runs = append(c.runs, n)
 	m.runs[r.ID] = n
 	m.enqueue(n)
+	m.tally.touch(c)
 	return n
 }
 
@@ -320,6 +323,7 @@ func (m *Memory) Post(ctx context.Context, mail Mail) error {
 	mail.Value = slices.Clone(mail.Value)
 	mail.Message = slices.Clone(mail.Message)
 	r.inbox.add(mail, digest)
+	m.tally.touch(r.conversation)
 	if mail.Kind == MailCancel {
 		r.row.Cancelled = true
 	}

@@ -59,6 +59,7 @@ func (m *Memory) Commit(ctx context.Context, l Lease, b Batch) error {
 	}
 
 	// From here on nothing fails.
+	m.tally.touch(c)
 	r.open = append(r.open[:0], open...)
 	m.write(r, &b) // before what the batch erases
 	if len(b.Events) > 0 {
@@ -177,6 +178,7 @@ func (m *Memory) erase(c *conversation, b *event.Redacted) {
 	if left != target {
 		c.events = slices.Clone(c.events)
 		c.events[b.Target-1] = left
+		c.weight.log, c.weight.events = 0, 0 // counted anew
 	}
 	r := m.runs[target.Run]
 	if r != nil && !b.Clean {

@@ -35,6 +35,7 @@ func (m *Memory) KeepMessages(ctx context.Context, id string, list []MessageEntr
 		e.Content, e.Time = slices.Clone(e.Content), ledgerTime(e.Time)
 		r.messages[i] = e
 	}
+	m.tally.touch(r.conversation)
 	slices.SortFunc(r.messages, func(a, b MessageEntry) int { return a.compare(b.MessagePlace) })
 	return nil
 }

@@ -75,6 +75,7 @@ func (m *Memory) remove(op, tenant, id string) error {
 	}
 	maps.DeleteFunc(m.runs, func(_ string, r *run) bool { return r.conversation == c })
 	delete(m.conversations, id)
+	m.tally.forget(c)
 	return nil
 }
 
@@ -103,5 +104,6 @@ func (m *Memory) RemoveTenant(ctx context.Context, tenant string) error {
 	maps.DeleteFunc(m.shared, func(o owner, _ map[string]json.RawMessage) bool { return o.tenant == tenant })
 	maps.DeleteFunc(m.buried, func(g grave, _ time.Time) bool { return g.tenant == tenant })
 	delete(m.usage, tenant)
+	m.tally.forgetTenant(tenant)
 	return nil
 }

@@ -40,6 +40,9 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 	if err := s.affords(ctx, in); err != nil {
 		return Started{}, err
 	}
+	if err := s.holds(ctx, in); err != nil {
+		return Started{}, err
+	}
 	var follower *live.Follower
 	if r.Watch {
 		// Before the run is there, so that nothing of it must be read back.

@@ -106,11 +106,15 @@ type metered struct {
 	tenant  string
 }
 
-// Stream implements [braid.Model]. A call that the tenant cannot pay for ends with [event.ErrQuota] before it begins.
+// Stream implements [braid.Model]. A call that the tenant cannot pay for, or whose answer it cannot keep, ends with [event.ErrQuota] before it begins.
 func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {
 		c := call{info: m.Info(), prompt: req.Tokens()}
-		settle, err := m.reserve(ctx, &c, req)
+		settle := func() {}
+		err := m.service.full(ctx, m.tenant)
+		if err == nil {
+			settle, err = m.reserve(ctx, &c, req)
+		}
 		if err != nil {
 			yield(braid.Chunk{}, err)
 			return

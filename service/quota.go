@@ -20,6 +20,9 @@ func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err 
 	if u.Conversations, err = s.options.Rows.Count(ctx, tenant); err != nil {
 		return directory.Use{}, err
 	}
+	if u.Storage, err = s.stored(ctx, tenant); err != nil {
+		return directory.Use{}, err
+	}
 	if s.options.Directory == nil {
 		return u, nil
 	}
@@ -35,10 +38,13 @@ func (s *Service) Use(ctx context.Context, tenant string) (u directory.Use, err 
 	return u, err
 }
 
-// keep adds the row of a new conversation, where its tenant may have one more.
+// keep adds the row of a new conversation, where its tenant may have one more and may store it.
 func (s *Service) keep(ctx context.Context, row Row) error {
 	q, _, err := s.Quota(ctx, row.Tenant)
 	if err != nil {
+		return err
+	}
+	if err := s.stores(ctx, row.Tenant, row.size()); err != nil {
 		return err
 	}
 	return s.options.Rows.Create(ctx, row, directory.Bound(q.Conversations))

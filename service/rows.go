@@ -18,6 +18,9 @@ type Rows interface {
 	Create(ctx context.Context, row Row, most int64) error
 	// Count says how many rows the tenant has, archived ones too. It reads a counter and no rows.
 	Count(ctx context.Context, tenant string) (int64, error)
+	// Bytes returns how many bytes the titles, metadata and histories of the tenant's rows take. It reads a counter and no
+	// rows.
+	Bytes(ctx context.Context, tenant string) (int64, error)
 	// Get gives a row as it stands; [event.ErrGone] for one that was expired.
 	Get(ctx context.Context, tenant, id string) (Row, error)
 	// Find is Get for one user of the tenant: a row of another user, or of none, is [event.ErrNotFound],

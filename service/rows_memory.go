@@ -18,6 +18,8 @@ type MemoryRows struct {
 	rows map[rowKey]Row
 	// count is how many rows each tenant has.
 	count map[string]int64
+	// bytes is what the rows of each tenant take.
+	bytes map[string]int64
 	// expired says when, and whose it was.
 	expired map[rowKey]expiredRow
 }
@@ -43,10 +45,11 @@ func (m *MemoryRows) Create(_ context.Context, row Row, most int64) error {
 		return tooMany(most)
 	}
 	if m.rows == nil {
-		m.rows, m.count = make(map[rowKey]Row), make(map[string]int64)
+		m.rows, m.count, m.bytes = make(map[rowKey]Row), make(map[string]int64), make(map[string]int64)
 	}
 	m.rows[k] = row.copied()
 	m.count[row.Tenant]++
+	m.bytes[row.Tenant] += row.size()
 	return nil
 }
 
@@ -55,6 +58,25 @@ func (m *MemoryRows) Count(_ context.Context, tenant string) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.count[tenant], nil
+}
+
+// Bytes implements [Rows].
+func (m *MemoryRows) Bytes(_ context.Context, tenant string) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bytes[tenant], nil
+}
+
+// size returns the bytes of the row that the caller chooses.
+func (r *Row) size() int64 {
+	n := len(r.Title)
+	for k, v := range r.Metadata {
+		n += len(k) + len(v)
+	}
+	for i := range r.History {
+		n += int(sizeOfBlocks(r.History[i].Content))
+	}
+	return int64(n)
 }
 
 // Get implements [Rows].
@@ -124,6 +146,7 @@ func (m *MemoryRows) Change(_ context.Context, tenant, id string, change func(*R
 	}
 	row.Tenant, row.ID, row.Created = old.Tenant, old.ID, old.Created
 	m.rows[k] = row
+	m.bytes[tenant] += row.size() - old.size()
 	return row.copied(), nil
 }
 
@@ -132,12 +155,15 @@ func (m *MemoryRows) Delete(_ context.Context, tenant, id string, made time.Time
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := rowKey{tenant, id}
-	if row, ok := m.rows[k]; !ok || !row.Created.Equal(made) {
+	row, ok := m.rows[k]
+	if !ok || !row.Created.Equal(made) {
 		return notFound("conversation", "conversation")
 	}
 	delete(m.rows, k)
+	m.bytes[tenant] -= row.size()
 	if m.count[tenant]--; m.count[tenant] == 0 {
 		delete(m.count, tenant)
+		delete(m.bytes, tenant)
 	}
 	delete(m.expired, k)
 	return nil

@@ -67,6 +67,14 @@ func (s *SQLRows) Count(ctx context.Context, tenant string) (n int64, err error)
 	return n, err
 }
 
+// Bytes implements [Rows].
+func (s *SQLRows) Bytes(ctx context.Context, tenant string) (n int64, err error) {
+	err = s.db.Look(ctx, "conversations", tenant, selectBytes, []any{tenant}, func(scan func(into ...any) error) error { return scan(&n) })
+	return n, err
+}
+
+const selectBytes = `SELECT bytes FROM conversation_count WHERE tenant = ?`
+
 const (
 	selectRow     = `SELECT ` + rowColumns + ` FROM conversation WHERE tenant = ? AND id = ?`
 	selectExpired = `SELECT at FROM expired WHERE tenant = ? AND id = ?`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -361,5 +362,49 @@ func TestRowsOfUsers(t *testing.T) {
 		find("acme", "ann", "conv_0", event.ErrGone)
 		find("acme", "", "conv_0", event.ErrGone)
 		find("acme", "bob", "conv_0", event.ErrNotFound)
+	})
+}
+
+// What rows take is counted while they are there.
+func TestBytesOfRows(t *testing.T) {
+	t.Parallel()
+	bothRows(t, func(t *testing.T, rows service.Rows) {
+		ctx := t.Context()
+		at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		is := func(what, tenant string, least, most int64) {
+			t.Helper()
+			if n, err := rows.Bytes(ctx, tenant); err != nil || n < least || n > most {
+				t.Errorf("%s: %s takes %d bytes, want %d to %d: %v", what, tenant, n, least, most, err)
+			}
+		}
+		text := func(n int) string { return strings.Repeat("x", n) }
+		said := []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text(100_000)}}}}
+		is("nothing", "acme", 0, 0)
+		for _, row := range []service.Row{
+			{Tenant: "acme", ID: "conv_1", Created: at, Updated: at, Title: "title", Metadata: map[string]string{"k": text(1000)}},
+			{Tenant: "acme", ID: "conv_2", Created: at, Updated: at, History: said},
+			{Tenant: "zeta", ID: "conv_3", Created: at, Updated: at},
+		} {
+			if err := rows.Create(ctx, row, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := rows.Create(ctx, service.Row{Tenant: "acme", ID: "conv_2", Created: at, Updated: at, History: said}, 0); err == nil {
+			t.Error("a row is made twice")
+		}
+		is("a fork and another", "acme", 101_000, 102_000)
+		is("without anything", "zeta", 0, 0)
+		if _, err := rows.Change(ctx, "acme", "conv_2", func(row *service.Row) error { row.History, row.Title = nil, text(100); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		is("a changed row", "acme", 1100, 1200)
+		if err := rows.Delete(ctx, "acme", "conv_1", at); err != nil {
+			t.Fatal(err)
+		}
+		is("a deleted row", "acme", 100, 100)
+		if err := rows.Expire(ctx, "acme", "conv_2", at, at); err != nil {
+			t.Fatal(err)
+		}
+		is("an expired row", "acme", 0, 0)
 	})
 }

@@ -108,6 +108,7 @@ type Service struct {
 	// builder makes the options of agents, titles the titles of conversations.
 	builder OptionsBuilder
 	purse   purse
+	storage storage
 	titles  *TitleGenerator
 	mends   *mender
 	// changes counts what was done to conversations that a run on its way in must know

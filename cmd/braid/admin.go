@@ -67,7 +67,7 @@ its columns are separated by tabs.`,
 			{name: "approvals", value: "WHO", help: "who answers what a user's run asks: own is that user, any is every user who reaches it (own)"},
 			{
 				name: "quota", value: "LIST",
-				help: "bounds of a tenant, as requests=600,cost=2.50; also running, queued, conversations, agents and tokens; " +
+				help: "bounds of a tenant, as requests=600,storage=5GiB,cost=2.50; also running, queued, conversations, agents and tokens; " +
 					"0 is none, default is the server's",
 			},
 			{name: "failed-runs", value: "HOW", help: "whether later runs keep or forget the messages of runs that failed (as the server does)"},

@@ -22,7 +22,7 @@ var tenantFlags = map[string]string{
 // quotaFields are the words of --quota, and what the API calls them.
 var quotaFields = map[string]string{ //nolint:gosec // they are no credentials
 	"requests": "requests_per_minute", "running": "running_runs", "queued": "queued_runs", "conversations": "conversations", "agents": "agents",
-	"tokens": "tokens_per_day", "cost": "cost_per_day_usd",
+	"storage": "stored_bytes", "tokens": "tokens_per_day", "cost": "cost_per_day_usd",
 }
 
 // tenantFields are a tenant's fields by file and flags.
@@ -37,16 +37,18 @@ func (a *admin) tenantFields() (client.Patch, error) {
 		name, value, _ := strings.Cut(word, "=")
 		field, known := quotaFields[name]
 		n, err := strconv.ParseInt(value, 10, 64)
-		var nano int64
+		var nano, size int64
 		switch {
 		case name == "cost" && parseDollars(&nano, value) == nil:
 			quota[field] = pricing.NanoUSD(nano)
+		case name == "storage" && parseStorage(&size, value) == nil:
+			quota[field] = size
 		case known && value == "default":
 			quota[field] = nil
 		case known && err == nil && n >= 0:
 			quota[field] = n
 		default:
-			return nil, invalid("write bounds as requests=600,cost=2.50: numbers from 0, or default",
+			return nil, invalid("write bounds as requests=600,storage=5GiB,cost=2.50: numbers from 0, or default",
 				"--quota: %q is no bound", fit(word, 40))
 		}
 	}

@@ -73,7 +73,7 @@ func TestConfigLayers(t *testing.T) {
 		Trace: true, Thinking: true, Color: "never", Data: c.Data,
 		FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
 		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
-		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000,
+		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000, TenantStorage: 10 << 30,
 		RefusedEvery: 5 * time.Minute, MetricTenants: 100, Lease: 10 * time.Second,
 		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000,
 	}
@@ -103,7 +103,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
 		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",
 		"running": "5000", "tenant_running": "5000", "queued": "6000", "tenant_queued": "6000", "lost_drivers": "0", "failed_runs": "keep", "memory": "2GiB",
-		"tenant_requests": "60", "tenant_conversations": "5", "tenant_agents": "0", "tenant_tokens": "9", "tenant_cost": "2.50",
+		"tenant_requests": "60", "tenant_conversations": "5", "tenant_agents": "0", "tenant_storage": "5 GiB", "tenant_tokens": "9", "tenant_cost": "2.50",
 		"refused_every": "90s", "metric_tenants": "0", "lease": "30s",
 	}
 	bad := map[string]string{
@@ -115,7 +115,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
 		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
 		"running": "0", "tenant_running": "-1", "queued": "many", "tenant_queued": "1.5", "lost_drivers": "-1", "failed_runs": "drop", "memory": "31MiB",
-		"tenant_requests": "-1", "tenant_conversations": "many", "tenant_agents": "1.5", "tenant_tokens": "-1", "tenant_cost": "NaN",
+		"tenant_requests": "-1", "tenant_conversations": "many", "tenant_agents": "1.5", "tenant_storage": "-1GiB", "tenant_tokens": "-1", "tenant_cost": "NaN",
 		"refused_every": "0", "metric_tenants": "many", "lease": "1s",
 	}
 	for i := range options {

@@ -50,6 +50,7 @@ type settings struct {
 	TenantRequests      int64
 	TenantConversations int64
 	TenantAgents        int64
+	TenantStorage       int64
 	TenantTokens        int64
 	TenantCost          int64
 
@@ -218,6 +219,11 @@ var options = []option{
 	{
 		name: "tenant_agents", value: "N", def: strconv.Itoa(directory.DefaultAgents), help: "most agents of one tenant; 0 is no limit",
 		set: func(s *settings, v string) error { return parseCount(&s.TenantAgents, v) },
+	},
+	{
+		name: "tenant_storage", value: "SIZE", def: "10GiB",
+		help: "most bytes that the conversations of one tenant take; 0 is no limit",
+		set:  func(s *settings, v string) error { return parseStorage(&s.TenantStorage, v) },
 	},
 	{
 		name: "lease", value: "TIME", def: journal.DefaultTerm.String(),
@@ -463,23 +469,41 @@ func parsePositive(n *int, v string) error {
 // leastMemory is the least that a server can plan with: below it hardly a request would fit.
 const leastMemory = 32 << 20
 
-// parseMemory reads a number of bytes, such as 512MiB; 1 KB is 1000 bytes.
+// parseMemory reads a number of bytes of at least [leastMemory].
 func parseMemory(to *int64, v string) error {
-	wrong := errors.New("is not a size of at least 32MiB: use a whole number with KiB, MiB or GiB")
+	n, ok := parseSize(v)
+	if !ok || n < leastMemory {
+		return errors.New("is not a size of at least 32MiB: use a whole number with KiB, MiB or GiB")
+	}
+	*to = n
+	return nil
+}
+
+// parseStorage reads a number of bytes, which may be 0.
+func parseStorage(to *int64, v string) error {
+	n, ok := parseSize(v)
+	if !ok {
+		return errors.New("is not a size: use a whole number with KiB, MiB or GiB")
+	}
+	*to = n
+	return nil
+}
+
+// parseSize reads a size such as 512MiB; 1 KB is 1000 bytes.
+func parseSize(v string) (n int64, ok bool) {
 	digits := strings.TrimRight(v, "BGKMTibgkmt ")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 {
-		return wrong
+		return 0, false
 	}
 	units := map[string]int64{
 		"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
 	}
 	unit, known := units[strings.ToLower(strings.TrimSpace(v[len(digits):]))]
-	if !known || n > math.MaxInt64/unit || n*unit < leastMemory {
-		return wrong
+	if !known || n > math.MaxInt64/unit {
+		return 0, false
 	}
-	*to = n * unit
-	return nil
+	return n * unit, true
 }
 
 func parseSwitch(b *bool, v string) error {

@@ -79,7 +79,7 @@ GET /openapi.json describes the API.`,
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 			"skills",
 			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
-			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
+			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_storage", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
 			{name: "token-file", value: "FILE", help: "file with the operator's token, for several servers; else the data folder keeps one"},
@@ -336,7 +336,7 @@ func (s *settings) quota() directory.Quota {
 	running, queued, cost := int64(s.TenantRunning), int64(s.TenantQueued), pricing.NanoUSD(s.TenantCost)
 	return directory.Quota{
 		Requests: &s.TenantRequests, Running: &running, Queued: &queued, Conversations: &s.TenantConversations, Agents: &s.TenantAgents,
-		Tokens: &s.TenantTokens, Cost: &cost,
+		Storage: &s.TenantStorage, Tokens: &s.TenantTokens, Cost: &cost,
 	}
 }
 

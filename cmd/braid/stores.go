@@ -22,6 +22,7 @@ const serviceFile = "service.db"
 type stores struct {
 	journal interface {
 		journal.Store
+		journal.StorageCounter
 		Close() error
 	}
 	database *database.DB

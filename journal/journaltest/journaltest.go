@@ -2,7 +2,7 @@
 // store's own tests call [Run]; what passes can stand under the loop.
 //
 // The cases ask through the seven methods, and through [journal.Lister],
-// [journal.Queuer], [journal.Teller], [journal.Weigher], [journal.Remover], [journal.Ledger] and
+// [journal.Queuer], [journal.Teller], [journal.Weigher], [journal.StorageCounter], [journal.Remover], [journal.Ledger] and
 // [journal.MessageKeeper] where the store has these, and compare values, never
 // pointers, so a store may encode what it keeps. They are proven against
 // stores with planted bugs: each bug is caught by the case that is about it.
@@ -74,6 +74,7 @@ func groups() []group {
 		{"alone", aloneCases()},
 		{"session", sessionCases()},
 		{"weigh", weighCases()},
+		{"storage", storageCases()},
 		{"acquire", acquireCases()},
 		{"commit", commitCases()},
 		{"steps", stepCases()},

@@ -39,7 +39,7 @@ func TestTheSuiteCatchesPlantedBugs(t *testing.T) {
 		first := mutants()
 		for i, m := range slices.Concat(
 			first, mailMutants(), aloneMutants(), sessionMutants(), listMutants(), tellMutants(), removeMutants(), eraseMutants(),
-			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(),
+			ledgerMutants(), messageMutants(), lostMutants(), weighMutants(), storageMutants(),
 		) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
@@ -128,6 +128,9 @@ type bent struct {
 
 	// weight changes what a log of so many events and bytes weighs.
 	weight func(events int, bytes int64) int64
+	// counts changes how many bytes a tenant holds; blind does so also where the question was refused.
+	counts func(tenant string, bytes int64) int64
+	blind  bool
 
 	// What the planted bugs need to know of what went before.
 	mu      sync.Mutex

@@ -94,7 +94,8 @@ func (p *place) into() []any {
 const (
 	// One statement finds the conversation, locks it, and takes the next turn: that is what
 	// nearly every admission needs. It finds none if the run is to be alone and is not, or follows a run that is not the newest.
-	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key')
+	takeTurn = `UPDATE conversation c SET turns = turns + 1, newest = nextval('run_key'),
+			bytes = bytes + CASE WHEN turns = 0 THEN $5::bigint ELSE $6 END, counted = counted
 		WHERE id = $1 AND (turns = ended OR NOT $2::boolean) AND $4::bigint IN (0, turns)
 			AND NOT EXISTS (` + whereBuried + ` b.tenant = c.tenant AND b.conversation = c.id AND b.life = $3)
 		RETURNING ` + placeColumns
@@ -102,7 +103,7 @@ const (
 	whereBuried  = `SELECT 1 FROM buried b WHERE`
 	selectBuried = whereBuried + ` b.tenant = $1 AND b.conversation = $2 AND b.life = $3`
 
-	insertConversation = `INSERT INTO conversation AS c (id, tenant, turns, newest) VALUES ($1, $2, 1, nextval('run_key'))
+	insertConversation = `INSERT INTO conversation AS c (id, tenant, turns, newest, bytes) VALUES ($1, $2, 1, nextval('run_key'), $3)
 		ON CONFLICT (id) DO NOTHING RETURNING ` + placeColumns
 
 	insertRun = `INSERT INTO run (key, id, conversation, tenant, turn, person, agent, input, idem, executor, metadata,
@@ -131,7 +132,9 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 			var p place
 			taken = false
 			take := func() question {
-				return ask(takeTurn, []any{a.run.Conversation, a.run.Alone, a.run.Life, a.run.Follows}, &taken, p.into()...)
+				return ask(takeTurn, []any{
+					a.run.Conversation, a.run.Alone, a.run.Life, a.run.Follows, len(a.first), len(a.input),
+				}, &taken, p.into()...)
 			}
 			if err := x.begin(beginWrite, take()); err != nil {
 				return err
@@ -141,7 +144,7 @@ func (s *Store) admit(ctx context.Context, a *admission, then func(*tx, *runRow,
 				var buried bool
 				questions := []question{a.buried(&buried)}
 				if a.run.Follows == 0 {
-					insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant}, &taken, p.into()...)
+					insert := ask(insertConversation, []any{a.run.Conversation, a.run.Tenant, len(a.first)}, &taken, p.into()...)
 					questions = []question{insert, questions[0]}
 				}
 				if err := x.more(questions...); err != nil {

@@ -111,8 +111,8 @@ func (f *fence) heldBy(l journal.Lease) bool { return f.held && f.current(l) }
 const (
 	insertLog = `INSERT INTO log (conversation, tenant, first, last, epoch, events) VALUES ($1, $2, $3, $4, $5, $6)`
 
-	moveFence = `UPDATE conversation SET last = $2, until = CASE WHEN $3 THEN NULL ELSE until END, ended = ended + $4, steps = $5
-		WHERE key = $1`
+	moveFence = `UPDATE conversation SET last = $2, until = CASE WHEN $3 THEN NULL ELSE until END, ended = ended + $4, steps = $5,
+		bytes = bytes + $6, counted = counted WHERE key = $1`
 
 	setStatus = `UPDATE run SET status = $2, wake = $3, due = $4, failure = $5 WHERE key = $1`
 
@@ -163,7 +163,7 @@ func (f *fence) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 			return err
 		}
 	}
-	writes = append(writes, do(moveFence, f.key, last, b.GivesBack(), over, open))
+	writes = append(writes, do(moveFence, f.key, last, b.GivesBack(), over, open, len(packed)))
 	writes = append(writes, f.setStatus(b)...)
 	if b.Status.Ended() && f.letters {
 		if err := x.more(writes...); err != nil {

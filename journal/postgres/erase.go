@@ -27,6 +27,7 @@ func (f *fence) erase(x *tx, op string, b *event.Redacted) ([]question, error) {
 		return nil, err
 	}
 	run, asked := "", ""
+	before := len(packed)
 	packed, err := logrow.Rewrite(first, b.Target, packed, func(e *event.Event) *event.Event {
 		left, input := journal.Erase(b, e)
 		asked = e.Run
@@ -38,7 +39,9 @@ func (f *fence) erase(x *tx, op string, b *event.Redacted) ([]question, error) {
 	if err != nil {
 		return nil, damaged(op, "a conversation's log cannot be read", err)
 	}
-	writes := []question{do(removeRow, f.key, last), do(insertLog, f.key, f.tenant, first, last, epoch, packed)}
+	writes := []question{
+		do(removeRow, f.key, last), do(insertLog, f.key, f.tenant, first, last, epoch, packed), do(countBytes, f.key, len(packed)-before),
+	}
 	if !b.Clean {
 		writes = append(writes, f.eraseRepeats(asked, b)...)
 	}

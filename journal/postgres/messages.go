@@ -31,7 +31,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 	n := len(list)
 	seqs, parts, times := make([]int64, n), make([]int32, n), make([]int64, n)
 	types, subtypes, calls, parents := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	contents := make([][]byte, n)
+	contents, size := make([][]byte, n), 0
 	clean := journal.LedgerText
 	for i := range list {
 		m := &list[i]
@@ -39,6 +39,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		types[i], subtypes[i], calls[i], parents[i] = clean(m.Type), clean(m.Subtype), clean(m.Call), clean(m.Parent)
 		if m.Content != nil {
 			contents[i] = []byte(clean(string(m.Content)))
+			size += len(contents[i])
 		}
 	}
 	return s.transact(ctx, op, ofRun(run), func(x *tx) error {
@@ -54,6 +55,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		// What is lost in a crash of the database is made anew when somebody asks for it.
 		return x.commitLazily(
 			do(lockConversation, conversation),
+			do(countMessages, run, size),
 			do(`DELETE FROM message_logs m USING run r WHERE r.id = $1 AND m.conversation = r.conversation AND m.run = r.key`, run),
 			do(insertMessages, run, seqs, parts, types, subtypes, calls, parents, contents, times),
 		)

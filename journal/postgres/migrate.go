@@ -153,7 +153,7 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		`SELECT ON ` + versionTable,
 		`SELECT, INSERT, UPDATE, DELETE ON conversation, run, mail, state`,
 		`SELECT, INSERT, DELETE ON log, compaction, usage_logs, buried`,
-		`SELECT, DELETE ON usage_days`,
+		`SELECT, DELETE ON usage_days, storage`,
 		`SELECT, INSERT, UPDATE, DELETE ON tool_execution_logs, message_logs`,
 		`UPDATE (run_status) ON usage_logs`,
 		`USAGE ON SEQUENCE run_key`,

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -93,6 +94,7 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	const usage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope, tool_use_id, subagent_type,
 		model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_nano_usd, status, at)
 		VALUES ('acme', 'talk', 'run', 1, '', 'm1', 1, 1, 'model', '', '', '', 'opus', 10, -5, 3, 9223372036854775807, 7, 'done', 1728000000000000)`
+	as(t, server, owner, o, unstored...)
 	as(t, server, owner, o, `DROP TRIGGER usage_days_add ON usage_logs`, `DROP FUNCTION usage_days_add`, `DROP TABLE usage_days`,
 		`DROP INDEX usage_logs_call, tool_execution_logs_call, run_tenant, run_open`, `ALTER TABLE usage_logs DROP COLUMN estimated`,
 		`DROP FUNCTION edge_of_runs, find_runs`,
@@ -108,6 +110,51 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	}
 	if err != nil || len(days) != 1 || days[0] != want {
 		t.Errorf("%+v, %v", days, err)
+	}
+}
+
+// unstored takes the journal back to the version that did not count bytes.
+var unstored = []string{
+	`DROP TRIGGER storage_of_mail ON mail`, `DROP TRIGGER storage_of_tool ON tool_execution_logs`, `DROP TRIGGER storage_of_input ON run`,
+	`DROP TRIGGER storage_of_message ON message_logs`, `DROP TRIGGER storage_counted ON conversation`, `DROP TRIGGER storage_made ON conversation`,
+	`DROP TRIGGER storage_freed ON conversation`, `DROP FUNCTION storage_of_mail, storage_of_tool, storage_of_input, storage_of_message`,
+	`DROP FUNCTION storage_counted, storage_made, storage_freed`, `DROP TABLE storage`,
+	`ALTER TABLE conversation DROP COLUMN bytes, DROP COLUMN counted`, `DELETE FROM journal_version WHERE version_id >= 10`,
+}
+
+// What was stored before bytes were counted is counted by the migration, although the owner of the tables is bound by row-level security.
+func TestBytesOfEarlierVersionsAreCounted(t *testing.T) {
+	t.Parallel()
+	server := server(t)
+	o := migrated(t, server)
+	const thousand = `decode(repeat('78', 1000), 'hex')`
+	as(t, server, owner, o, append(slices.Clone(unstored), `SET braid.tenant = '=acme'`,
+		`INSERT INTO conversation (id, tenant, turns, ended, newest) VALUES ('talk', 'acme', 1, 1, 1), ('more', 'acme', 1, 1, 2)`,
+		`INSERT INTO run (key, id, conversation, turn, tenant, person, agent, input, idem, executor, new_session, status, admitted)
+			SELECT 1, 'run', key, 1, 'acme', 'ann', 'calc', `+thousand+`, '', '', false, 'completed', 5 FROM conversation WHERE id = 'talk'`,
+		`INSERT INTO log (conversation, tenant, first, last, epoch, events) SELECT key, 'acme', 1, 2, 1, `+thousand+` FROM conversation`,
+		`INSERT INTO mail (run, tenant, id, kind, token, value, sender, message, posted, digest)
+			VALUES (1, 'acme', 'm', 'answer', '', `+thousand+`, '', `+thousand+`, 1, '')`,
+		`INSERT INTO tool_execution_logs (tenant, run, step, attempt, asked, ended, tool_use_id, parent_tool_use_id, scope, subagent_type, tool_name,
+			source, input, output, is_error, status, began_at) VALUES ('acme', 1, 't', 1, 1, 2, '', '', '', '', '', '', `+thousand+`, `+thousand+`, false, 'done', 1)`,
+		`INSERT INTO message_logs (tenant, conversation, seq, part, run, type, subtype, tool_use_id, parent_tool_use_id, content, at)
+			SELECT 'acme', key, 1, 0, 1, '', '', '', '', `+thousand+`, 1 FROM conversation WHERE id = 'talk'`)...)
+	old := o
+	old.URL = server.URL(owner, "postgres")
+	if err := postgres.Migrate(t.Context(), old, guest); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, o)
+	for tenant, want := range map[string]int64{"acme": 8000, "else": 0} {
+		if n, err := s.StoredBytes(t.Context(), tenant); err != nil || n != want {
+			t.Errorf("%s stores %d bytes, want %d: %v", tenant, n, want, err)
+		}
+	}
+	if err := s.Remove(t.Context(), "acme", "talk"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.StoredBytes(t.Context(), "acme"); err != nil || n != 1000 {
+		t.Errorf("after a removal acme stores %d bytes: %v", n, err)
 	}
 }
 

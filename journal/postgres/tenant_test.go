@@ -16,7 +16,7 @@ import (
 
 // tables hold tenants' rows.
 var tables = []string{
-	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried",
+	"conversation", "run", "log", "compaction", "mail", "state", "usage_logs", "usage_days", "tool_execution_logs", "message_logs", "buried", "storage",
 }
 
 // fill writes something into every table, for a tenant.

@@ -103,7 +103,8 @@ const (
 
 	markRead = `UPDATE mail SET read = 1, value = NULL, message = NULL WHERE run = ? AND id = ? AND read = 0`
 
-	moveFence = `UPDATE conversation SET last = ?, until = iif(?, NULL, until), ended = ended + ?, steps = ? WHERE key = ?`
+	moveFence = `UPDATE conversation SET last = ?, until = iif(?, NULL, until), ended = ended + ?, steps = ?, bytes = bytes + ?
+		WHERE key = ?`
 
 	setStatus = `UPDATE run SET status = ?, wake = ?, due = ?, failure = ? WHERE key = ?`
 
@@ -171,7 +172,7 @@ func (s *Store) commit(x *tx, op string, l journal.Lease, b journal.Batch, packe
 			return err
 		}
 	}
-	if _, err := x.exec(moveFence, next.last, !next.held, over, text(open), f.key); err != nil {
+	if _, err := x.exec(moveFence, next.last, !next.held, over, text(open), len(packed), f.key); err != nil {
 		return err
 	}
 	if err := next.setStatus(x, b); err != nil {

@@ -16,6 +16,11 @@ const insertMessages = `INSERT INTO message_logs (conversation, run, seq, part, 
 	SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, CAST(value ->> 6 AS BLOB), value ->> 7
 	FROM json_each(?3)`
 
+// countMessages counts the messages of a run that take the place of those that are there.
+const countMessages = `UPDATE conversation SET bytes = bytes + ?1
+		- (SELECT ifnull(sum(length(content)), 0) FROM message_logs WHERE conversation = ?2 AND run = ?3)
+	WHERE key = ?2`
+
 // longMessage is from where on a message is long.
 const longMessage = 64 << 10
 
@@ -30,7 +35,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 	if run == "" {
 		return noID(op, "a run needs an id")
 	}
-	rows := make([][8]any, len(list))
+	rows, size := make([][8]any, len(list)), 0
 	long := map[int]string{} // what is long is written by itself: in a list it would be copied four times
 	clean := journal.LedgerText
 	for i := range list {
@@ -38,6 +43,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		var content any
 		if m.Content != nil {
 			text := clean(string(m.Content))
+			size += len(text)
 			if content = text; len(text) > longMessage {
 				content, long[i] = "", text
 			}
@@ -59,6 +65,9 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 		}
 		if !there {
 			return notFound(op, "there is no such run")
+		}
+		if _, err := x.exec(countMessages, size, conversation, key); err != nil {
+			return err
 		}
 		if _, err := x.exec(`DELETE FROM message_logs WHERE conversation = ? AND run = ?`, conversation, key); err != nil {
 			return err

@@ -106,6 +106,39 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	shut(t, s)
 }
 
+// What was stored before bytes were counted is counted when the file is opened.
+func TestBytesOfEarlierVersionsAreCounted(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := sqlite.Prepare(filepath.Join(folder, "journal.db"), sqlite.Migrations()[:9]); err != nil {
+		t.Fatal(err)
+	}
+	const thousand = `CAST(printf('%.1000c', 'x') AS BLOB)`
+	execute(t, folder, `INSERT INTO conversation (key, id, tenant, turns, ended) VALUES (1, 'talk', 'acme', 1, 1), (2, 'more', 'acme', 1, 1), (3, 'none', 'else', 0, 0)`,
+		`INSERT INTO run (key, id, conversation, turn, tenant, user, agent, input, idem, executor, new_session, status, admitted) VALUES
+			(1, 'run', 1, 1, 'acme', 'ann', 'calc', `+thousand+`, '', '', 0, 'completed', 5),
+			(2, 'its run', 2, 1, 'acme', 'ann', 'calc', NULL, '', '', 0, 'completed', 5)`,
+		`INSERT INTO log (conversation, first, last, epoch, events) VALUES (1, 1, 2, 1, `+thousand+`), (2, 1, 1, 1, `+thousand+`)`,
+		`INSERT INTO mail (run, id, kind, token, value, sender, message, posted) VALUES (1, 'm', 'answer', '', `+thousand+`, '', printf('%.1000c', 'x'), 1)`,
+		`INSERT INTO tool_execution_logs (tenant, run, step, attempt, asked, ended, tool_use_id, parent_tool_use_id, scope, subagent_type, tool_name,
+			source, input, output, is_error, status, began_at) VALUES ('acme', 1, 't', 1, 1, 2, '', '', '', '', '', '', `+thousand+`, `+thousand+`, 0, 'done', 1)`,
+		`INSERT INTO message_logs (conversation, seq, part, run, type, subtype, tool_use_id, parent_tool_use_id, content, at)
+			VALUES (1, 1, 0, 1, '', '', '', '', `+thousand+`, 1), (1, 2, 0, 1, '', '', '', '', NULL, 1)`)
+	s := open(t, folder, sqlite.Options{})
+	for tenant, want := range map[string]int64{"acme": 8000, "else": 0} {
+		if n, err := s.StoredBytes(t.Context(), tenant); err != nil || n != want {
+			t.Errorf("%s stores %d bytes, want %d: %v", tenant, n, want, err)
+		}
+	}
+	if err := s.Remove(t.Context(), "acme", "talk"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.StoredBytes(t.Context(), "acme"); err != nil || n != 1000 {
+		t.Errorf("after a removal acme stores %d bytes: %v", n, err)
+	}
+	shut(t, s)
+}
+
 // A step that fails leaves the file at the version before it.
 func TestMigrationFails(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,8 @@ type Quota struct {
 	Conversations *int64 `json:"conversations,omitempty"`
 	// Agents bounds the agents, inactive ones too.
 	Agents *int64 `json:"agents,omitempty"`
+	// Storage bounds the bytes that the tenant's conversations take.
+	Storage *int64 `json:"stored_bytes,omitempty"`
 	// Tokens bounds what the models read and write in a day, in UTC.
 	Tokens *int64 `json:"tokens_per_day,omitempty"`
 	// Cost bounds what model calls cost in a day, in UTC. A call whose price is not known costs nothing here.
@@ -34,6 +36,7 @@ const (
 	DefaultRequests      = 6_000
 	DefaultConversations = 1_000_000
 	DefaultAgents        = 1_000
+	DefaultStorage       = 10 << 30 // bytes
 	DefaultTokens        = 500_000_000
 	DefaultCost          = 1_000 // US dollars
 )
@@ -45,6 +48,7 @@ func (q Quota) Or(defaults Quota) Quota {
 	orElse(&q.Queued, defaults.Queued)
 	orElse(&q.Conversations, defaults.Conversations)
 	orElse(&q.Agents, defaults.Agents)
+	orElse(&q.Storage, defaults.Storage)
 	orElse(&q.Tokens, defaults.Tokens)
 	orElse(&q.Cost, defaults.Cost)
 	return q
@@ -66,7 +70,7 @@ func Bound[N int64 | pricing.NanoUSD](field *N) N {
 
 // check refuses bounds that nobody can mean.
 func (q Quota) check(c *checker) {
-	for _, field := range []*int64{q.Requests, q.Running, q.Queued, q.Conversations, q.Agents, q.Tokens} {
+	for _, field := range []*int64{q.Requests, q.Running, q.Queued, q.Conversations, q.Agents, q.Storage, q.Tokens} {
 		c.want(Bound(field) >= 0, "a quota is less than nothing", "use 0 for no bound, and null for the server's default")
 	}
 	c.want(Bound(q.Cost) >= 0, "a quota is less than nothing", "use 0 for no bound, and null for the server's default")
@@ -98,6 +102,7 @@ const mostRuns = 1 << 30
 type Use struct {
 	Conversations int64 `json:"conversations"`
 	Agents        int64 `json:"agents"`
+	Storage       int64 `json:"stored_bytes"`
 	// Tokens and Cost are of today, in UTC.
 	Tokens int64           `json:"tokens_today"`
 	Cost   pricing.NanoUSD `json:"cost_today_usd"`

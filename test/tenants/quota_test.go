@@ -389,6 +389,82 @@ func TestQuotaOfConversations(t *testing.T) {
 	})
 }
 
+// Each door bounds what a tenant stores, and of that tenant alone. Deleting gives it back at once.
+func TestQuotaOfStorage(t *testing.T) {
+	t.Parallel()
+	const most, prompt = 2_000_000, 400_000
+	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+		s := openShop(t, logs, rows, db, directory.Quota{Storage: new(int64(most))})
+		stored := func(tenant string) (bytes, bound int64) {
+			t.Helper()
+			var v struct {
+				InForce directory.Quota `json:"quota_in_force"`
+				Use     directory.Use   `json:"use"`
+			}
+			r := s.ask("", "GET", "/v1/admin/tenants/"+tenant, "")
+			if err := json.Unmarshal([]byte(r.body), &v); err != nil || r.code != 200 {
+				t.Fatalf("%v: %d %s", err, r.code, r.body)
+			}
+			return v.Use.Storage, *v.InForce.Storage
+		}
+		if bytes, bound := stored("acme"); bytes != 0 || bound != most {
+			t.Errorf("a new tenant stores %d of %d bytes", bytes, bound)
+		}
+		large := strings.Repeat("x", prompt)
+		// A prompt is stored as the input, in the log and in the messages.
+		var full answered
+		var talks []string
+		for n := 0; n < 6 && full.code != 429; n++ {
+			talks = append(talks, s.talk("acme"))
+			full = quotaDoors["native"](s, "acme", talks[n], large)
+		}
+		if !strings.Contains(full.body, "QUOTA_STORAGE") {
+			t.Fatalf("after %d large prompts: %d %.300s", len(talks), full.code, full.body)
+		}
+		for what, r := range map[string]answered{
+			"a large prompt":  quotaDoors["native"](s, "acme", talks[0], strings.Repeat("y", most)),
+			"another session": quotaDoors["agentcore"](s, "acme", "", strings.Repeat("y", most)),
+		} {
+			r.over(t, what, "storage", "delete conversations")
+		}
+		s.measured("storage", 2)
+		if r := s.ask("acme", "GET", "/v1/conversations/"+talks[0]+"/events?limit=1", ""); r.code != 200 {
+			t.Errorf("reading: %d %s", r.code, r.body)
+		}
+		if r := quotaDoors["native"](s, "zeta", "", large); r.code != 200 {
+			t.Errorf("another tenant: %d %.300s", r.code, r.body)
+		}
+
+		if r := s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"stored_bytes":100}}`); r.code != 200 {
+			t.Fatalf("the operator: %d %s", r.code, r.body)
+		}
+		s.ask("acme", "POST", "/v1/conversations", "").over(t, "a conversation", "storage", "delete conversations")
+		for _, id := range talks {
+			if r := s.ask("acme", "DELETE", "/v1/conversations/"+id, ""); r.code != 204 {
+				t.Fatalf("deleting: %d %s", r.code, r.body)
+			}
+		}
+		if bytes, bound := stored("acme"); bytes != 0 || bound != 100 {
+			t.Errorf("after deleting %d of %d bytes are stored", bytes, bound)
+		}
+		s.talk("acme")
+
+		// Another tenant of the same id begins with nothing.
+		if bytes, _ := stored("zeta"); bytes < prompt {
+			t.Errorf("the other tenant stores %d bytes", bytes)
+		}
+		for _, step := range []struct{ method, body string }{{"PATCH", `{"status":"inactive"}`}, {"DELETE", ""}} {
+			if r := s.ask("", step.method, "/v1/admin/tenants/zeta", step.body); r.code != 200 {
+				t.Fatalf("%s: %d %s", step.method, r.code, r.body)
+			}
+		}
+		s.settle("zeta")
+		if bytes, _ := stored("zeta"); bytes != 0 {
+			t.Errorf("made anew the tenant stores %d bytes", bytes)
+		}
+	})
+}
+
 // Of many that are made at once no more are kept than may be.
 func TestQuotaAtOnce(t *testing.T) {
 	t.Parallel()
@@ -572,7 +648,7 @@ func TestQuotasThatAreRefused(t *testing.T) {
 	s := openShop(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
 	for _, quota := range []string{
 		`{"requests_per_minute":-1}`, `{"conversations":1.5}`, `{"agents":"many"}`, `{"conversation":1}`, `{"running_runs":0}`, `{"queued_runs":-3}`,
-		`{"agents":99999999999999999999}`, `[]`, `7`,
+		`{"agents":99999999999999999999}`, `{"stored_bytes":-1}`, `[]`, `7`,
 	} {
 		r := s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":`+quota+`}`)
 		if r.code != 400 || !strings.Contains(r.body, "hint") {

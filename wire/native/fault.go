@@ -60,6 +60,7 @@ const (
 	CodeQuotaRequests      = "QUOTA_REQUESTS"
 	CodeQuotaConversations = "QUOTA_CONVERSATIONS"
 	CodeQuotaAgents        = "QUOTA_AGENTS"
+	CodeQuotaStorage       = "QUOTA_STORAGE"
 	CodeQuotaTokens        = "QUOTA_TOKENS"
 	CodeQuotaCost          = "QUOTA_COST"
 	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
@@ -108,6 +109,7 @@ var codes = [...]CodeInfo{
 	{CodeQuotaRequests, event.ErrQuota, 429},
 	{CodeQuotaConversations, event.ErrQuota, 429},
 	{CodeQuotaAgents, event.ErrQuota, 429},
+	{CodeQuotaStorage, event.ErrQuota, 429},
 	{CodeQuotaTokens, event.ErrQuota, 429},
 	{CodeQuotaCost, event.ErrQuota, 429},
 	{CodeRunNotRetryable, event.ErrConflict, 409},

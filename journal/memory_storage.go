@@ -1,0 +1,114 @@
+package journal
+
+import (
+	"context"
+
+	"github.com/braidrun/braid/event"
+)
+
+var _ StorageCounter = (*Memory)(nil)
+
+// tally is how many bytes tenants' conversations take up. Nothing is counted before the first question.
+type tally struct {
+	asked bool
+	bytes map[string]int64
+	// changed are the conversations that have changed since they were counted.
+	changed map[*conversation]struct{}
+	scratch []byte
+}
+
+// weight is what a conversation was counted with.
+type weight struct {
+	bytes int64
+	// log is the part of bytes that the first events take, and events how many these are.
+	log    int64
+	events int
+}
+
+// touch notes that the conversation has changed.
+func (t *tally) touch(c *conversation) {
+	if t.asked {
+		t.changed[c] = struct{}{}
+	}
+}
+
+// forget takes a removed conversation out.
+func (t *tally) forget(c *conversation) {
+	if t.asked {
+		delete(t.changed, c)
+		t.bytes[c.tenant] -= c.weight.bytes
+	}
+}
+
+// forgetTenant takes a removed tenant out.
+func (t *tally) forgetTenant(tenant string) {
+	for c := range t.changed {
+		if c.tenant == tenant {
+			delete(t.changed, c)
+		}
+	}
+	delete(t.bytes, tenant)
+}
+
+// StoredBytes implements [StorageCounter].
+func (m *Memory) StoredBytes(ctx context.Context, tenant string) (int64, error) {
+	const op = "journal stored bytes"
+	if err := alive(ctx, op); err != nil {
+		return 0, err
+	}
+	if err := names(op, tenant); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := &m.tally
+	if !t.asked {
+		t.asked, t.bytes, t.changed = true, make(map[string]int64), make(map[*conversation]struct{})
+		for _, c := range m.conversations {
+			t.touch(c)
+		}
+	}
+	for c := range t.changed {
+		if c.tenant == tenant {
+			delete(t.changed, c)
+			before := c.weight.bytes
+			t.weigh(c)
+			t.bytes[tenant] += c.weight.bytes - before
+		}
+	}
+	return t.bytes[tenant], nil
+}
+
+// weigh counts a conversation. Of its log it counts what has come since the last time.
+func (t *tally) weigh(c *conversation) {
+	w := &c.weight
+	for _, e := range c.events[w.events:] {
+		t.scratch, _ = event.AppendJSON(t.scratch[:0], e) // what cannot be written takes nothing
+		w.log += int64(len(t.scratch))
+	}
+	w.events = len(c.events)
+	w.bytes = w.log
+	for _, r := range c.runs {
+		for i := range r.row.Input {
+			t.scratch, _ = event.AppendMessage(t.scratch[:0], r.row.Input[i])
+			w.bytes += int64(len(t.scratch))
+		}
+		for i := range r.inbox.unread {
+			w.bytes += int64(len(r.inbox.unread[i].Value)) + t.blocks(r.inbox.unread[i].Message)
+		}
+		for _, tool := range r.tools {
+			w.bytes += int64(len(tool.Input)) + t.blocks(tool.Output)
+		}
+		for i := range r.messages {
+			w.bytes += int64(len(r.messages[i].Content))
+		}
+	}
+}
+
+func (t *tally) blocks(list []event.Block) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	t.scratch, _ = event.AppendBlocks(t.scratch[:0], list)
+	return int64(len(t.scratch))
+}
