@@ -243,7 +243,7 @@ func (s *Server) serve(rt route) http.Handler {
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, scope service.Scope) (door.Caller, error) {
 	const realm = `Bearer realm="braid"`
 	given := strings.HasPrefix(r.Header.Get("Authorization"), bearerPrefix)
-	c, err := s.door.Open(r.Context(), bearer(r))
+	c, err := s.door.OpenFor(r, bearer(r))
 	switch {
 	case err != nil && event.KindOf(err) != event.ErrUnauthenticated: // it cannot be found out now
 		return c, err

@@ -35,6 +35,8 @@ type Options struct {
 	// Origins are the sites whose pages may ask, such as "https://chat.example";
 	// none by default. Browsers are told so (CORS), and not of any other.
 	Origins []string
+	// Attempts bounds the wrong credentials of an address.
+	Attempts door.Attempts
 	// BodyBytes bounds a request's body; 0 means [DefaultBodyBytes].
 	BodyBytes int64
 	// BodyTime is how long a body may take to arrive; 0 means [DefaultBodyTime].
@@ -148,10 +150,13 @@ func New(o Options, metrics *Metrics) (*Server, error) {
 }
 
 func doorOf(o *Options) *door.Door {
-	if o.Directory == nil {
-		return door.New(o.Token, o.Tenant, nil)
+	var keys door.Keys
+	if o.Directory != nil {
+		keys = o.Directory
 	}
-	return door.New(o.Token, o.Tenant, o.Directory)
+	d := door.New(o.Token, o.Tenant, keys)
+	d.Bound(o.Attempts)
+	return d
 }
 
 // routes is the whole API.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -46,6 +48,9 @@ type settings struct {
 	RefusedEvery  time.Duration
 	MetricTenants int
 	Lease         time.Duration
+
+	WrongCredentials int
+	TrustedProxies   []netip.Prefix
 
 	TenantRequests      int64
 	TenantConversations int64
@@ -244,6 +249,15 @@ var options = []option{
 		name: "tenant_cost", value: "USD", def: strconv.Itoa(directory.DefaultCost),
 		help: "most that the model calls of one tenant cost in a day (UTC), where prices are known; 0 is no limit",
 		set:  func(s *settings, v string) error { return parseDollars(&s.TenantCost, v) },
+	},
+	{
+		name: "wrong_credentials", value: "N", def: strconv.Itoa(door.DefaultAttempts),
+		help: "most wrong credentials that one address may show in a minute; 0 is no limit",
+		set:  func(s *settings, v string) error { return parseCount(&s.WrongCredentials, v) },
+	},
+	{
+		name: "trusted_proxies", value: "LIST", help: "addresses and networks of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8",
+		set: parseProxies,
 	},
 	{
 		name: "lost_drivers", value: "N", def: "3",
@@ -447,6 +461,23 @@ func parseLease(s *settings, v string) error {
 		return errors.New("is no time from 3s to 10m")
 	}
 	s.Lease = d
+	return nil
+}
+
+// parseProxies reads addresses and networks.
+func parseProxies(s *settings, v string) error {
+	s.TrustedProxies = nil
+	for _, word := range words(v) {
+		network, err := netip.ParsePrefix(word)
+		if err != nil {
+			addr, wrong := netip.ParseAddr(word)
+			if wrong != nil || addr.Zone() != "" {
+				return fmt.Errorf("%q is no address and no network: write 192.0.2.7 or 10.0.0.0/8", fit(word, 60))
+			}
+			network = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+		}
+		s.TrustedProxies = append(s.TrustedProxies, network.Masked())
+	}
 	return nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -78,7 +79,7 @@ GET /openapi.json describes the API.`,
 			"max_output_tokens", "max_cost", "budget", "sequential",
 			"memory", "context", "window", "context_tokens", "offload_over", "tool_search", "max_tokens", "temperature", "thinking_budget", "mcp",
 			"skills",
-			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every",
+			"running", "tenant_running", "queued", "tenant_queued", "lost_drivers", "failed_runs", "refused_every", "wrong_credentials", "trusted_proxies",
 			"tenant_requests", "tenant_conversations", "tenant_agents", "tenant_storage", "tenant_tokens", "tenant_cost", "metric_tenants", "lease",
 		},
 		flags: append(append(append(postgresFlags(), connectionFlag), []flagSpec{
@@ -309,7 +310,8 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	metrics.Load(server.Load{Runs: h.service.Load, Tenants: h.service.Tenants, Counts: h.service.Counts, Pools: h.stores.pools()})
 	room := &space{folder: cfg.Data}
 	h.server, err = server.New(server.Options{
-		Service: h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
+		Attempts: door.Attempts{Most: orNever(cfg.WrongCredentials), Proxies: cfg.TrustedProxies},
+		Service:  h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
 		Base: in.flags["base-path"], Version: readBuild().Version, Log: log,
 		Ready: func() error {
 			if !h.ready.Load() {

@@ -88,7 +88,7 @@ func (x *exchange) token(given string) error {
 	if !ok {
 		token = x.subprotocolToken()
 	}
-	c, err := x.h.entry.Open(x.r.Context(), secret.New(token))
+	c, err := x.h.entry.OpenFor(x.r, secret.New(token))
 	switch {
 	case err == nil:
 		x.who = c

@@ -39,13 +39,17 @@ type Door struct {
 	tenant string
 	keys   Keys
 	rates  rates
+
+	attempts attempts
 }
 
 // New makes a door. Who shows token is the operator, and at the same time of the tenant,
 // with every scope; an empty token is nobody's. keys may be nil: then there are none. If keys are [Quotas], too,
 // the requests of each tenant are bounded.
 func New(token secret.Secret, tenant string, keys Keys) *Door {
-	return &Door{token: token, tenant: tenant, keys: keys}
+	d := &Door{token: token, tenant: tenant, keys: keys}
+	d.Bound(Attempts{})
+	return d
 }
 
 // Open says whose token it is. The error is [event.ErrUnauthenticated] where it is
@@ -110,7 +114,7 @@ func (c *Caller) Named() directory.By {
 }
 
 // Refused counts a request that was refused for the audit, if it is about authority: what asks without a
-// valid credential (401) or beyond it (403), for what is not there for the caller (404), or for what a policy
+// valid credential (401, or 429 for too many wrong ones) or beyond it (403), for what is not there for the caller (404), or for what a policy
 // forbids (422). Other refusals are mistakes, and only in the log. r.By is set here.
 func (d *Door) Refused(c *Caller, err error, r directory.Refused) {
 	if d.keys == nil {
@@ -122,7 +126,7 @@ func (d *Door) Refused(c *Caller, err error, r directory.Refused) {
 	}
 	known := r.By.Tenant != "" || r.By.Key != ""
 	switch {
-	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
+	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden, r.Code == codeWrongCredentials:
 	case known && (r.Status == http.StatusNotFound || event.KindOf(err) == event.ErrModelNotFound || event.KindOf(err) == event.ErrPermission):
 	default:
 		return

@@ -74,6 +74,9 @@ func QuotaOf(err error) (name string, ok bool) {
 	if !is || e.Kind != event.ErrQuota {
 		return "", false
 	}
+	if e.Code == codeWrongCredentials {
+		return "credentials", true
+	}
 	code, ok := strings.CutPrefix(e.Code, "QUOTA_")
 	return strings.ToLower(code), ok
 }

@@ -62,10 +62,10 @@ func (r *route) at(ids map[string]string) string {
 
 var allScopes = []string{"read", "write", "admin:read", "admin:write"}
 
-// attackedServer starts braid serve as it comes, with two tenants.
+// attackedServer starts braid serve with two tenants, and lets one address show any number of wrong credentials.
 func attackedServer(t *testing.T, args ...string) *target {
 	t.Helper()
-	s := &target{site: startServer(t, filepath.Join(t.TempDir(), "data"), append([]string{"--log", "json"}, args...)...)}
+	s := &target{site: startServer(t, filepath.Join(t.TempDir(), "data"), append([]string{"--log", "json", "--wrong-credentials", "0"}, args...)...)}
 	s.routes = s.served()
 	s.attacker, s.victim = s.tenant("attacker"), s.tenant("victim")
 	s.theirs = s.belongings("victim", s.victim)

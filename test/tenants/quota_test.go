@@ -389,6 +389,40 @@ func TestQuotaOfConversations(t *testing.T) {
 	})
 }
 
+// An address that shows too many wrong credentials is told to wait at each door, and the audit counts them. Keys that are right
+// keep working from there.
+func TestWrongCredentials(t *testing.T) {
+	t.Parallel()
+	for door, path := range map[string]string{"native": "/v1/conversations", "agentcore": "/invocations"} {
+		t.Run(door, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, &journal.Memory{}, &service.MemoryRows{}, databasetest.OpenMemory(t), directory.Quota{})
+			s.keys["nobody"], s.keys["somebody"] = directory.KeyPrefix+"wrong", "wrong"
+			s.talk("acme")
+			var refused answered
+			for n := 0; n < 1000 && refused.code != http.StatusTooManyRequests; n++ {
+				refused = s.ask([]string{"nobody", "somebody"}[n%2], "POST", path, `{"prompt":"hello"}`)
+				if n < 100 && refused.code != http.StatusUnauthorized {
+					t.Fatalf("wrong credential %d: %d %s", n, refused.code, refused.body)
+				}
+			}
+			refused.over(t, "one more", "credentials", "check the API key")
+			s.talk("acme")
+			s.talk("zeta") // whose key is shown for the first time
+			if r := s.ask("", "GET", "/v1/admin/tenants/acme", ""); r.code != 200 {
+				t.Errorf("the operator: %d %s", r.code, r.body)
+			}
+			s.measured("credentials", 1)
+			if err := s.people.WriteRefused(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r := s.ask("", "GET", "/v1/admin/audit", ""); !strings.Contains(r.body, "WRONG_CREDENTIALS") {
+				t.Errorf("the audit: %d %s", r.code, r.body)
+			}
+		})
+	}
+}
+
 // Each door bounds what a tenant stores, and of that tenant alone. Deleting gives it back at once.
 func TestQuotaOfStorage(t *testing.T) {
 	t.Parallel()

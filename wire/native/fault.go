@@ -68,6 +68,7 @@ const (
 	CodeModelInUse         = "MODEL_IN_USE"
 
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
+	CodeWrongCredentials     = "WRONG_CREDENTIALS"
 	CodeServerBusy           = "SERVER_BUSY"
 	CodeConversationTooLarge = "CONVERSATION_TOO_LARGE"
 	CodeStorageDamaged       = "STORAGE_DAMAGED"
@@ -115,6 +116,7 @@ var codes = [...]CodeInfo{
 	{CodeRunNotRetryable, event.ErrConflict, 409},
 	{CodeReferenceUnknown, event.ErrInvalid, 422},
 	{CodeModelInUse, event.ErrConflict, 409},
+	{CodeWrongCredentials, event.ErrQuota, 429},
 	{CodeTooManyBytes, event.ErrQuota, 429},
 	{CodeServerBusy, event.ErrUnavailable, 503},
 	{CodeConversationTooLarge, event.ErrTooLarge, 413},
