@@ -401,10 +401,10 @@ func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMess
 
 // Events reads the log after seq, in order. Nothing in it is to be changed.
 func (c *Conversation) Events(ctx context.Context, after int64) iter.Seq2[*event.Event, error] {
-	const page = 256
+	const page, bytes = 256, 4 << 20
 	return func(yield func(*event.Event, error) bool) {
 		for {
-			events, err := c.store.Read(ctx, c.id, after, page)
+			events, more, err := journal.ReadPage(ctx, c.store, c.id, after, page, bytes)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -415,7 +415,7 @@ func (c *Conversation) Events(ctx context.Context, after int64) iter.Seq2[*event
 				}
 				after = e.Seq
 			}
-			if len(events) < page {
+			if !more {
 				return
 			}
 		}

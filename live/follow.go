@@ -34,6 +34,9 @@ type FollowOptions struct {
 	// Page is how many events are read from the journal at a time; 0 or less
 	// means [DefaultPage].
 	Page int
+	// More says whether the log goes on behind the page that was read last: for a log whose pages may be shorter than Page.
+	// Without it a page that is shorter is the last.
+	More func() bool
 }
 
 // What [Follow] does where nothing else was said.
@@ -50,6 +53,7 @@ type Follower struct {
 	poll    time.Duration
 	beyond  func(after int64) bool
 	page    int
+	more    func() bool
 
 	// have is the Seq of the last durable event that was given.
 	have int64
@@ -117,7 +121,7 @@ func Follow(ctx context.Context, bus Bus, key Key, log Log, options FollowOption
 		return nil, err
 	}
 	f := &Follower{
-		watcher: w, log: log, poll: options.Poll, beyond: options.Beyond, page: options.Page,
+		watcher: w, log: log, poll: options.Poll, beyond: options.Beyond, page: options.Page, more: options.More,
 		have: options.After, before: options.After, behind: !options.Current, room: make([]Item, roomItems),
 	}
 	if f.poll == 0 {
@@ -284,7 +288,7 @@ func (f *Follower) fetch(ctx context.Context, by time.Time) (late bool, err erro
 		if err != nil {
 			return false, err
 		}
-		f.read, f.behind = page, len(page) >= f.page
+		f.read, f.behind = page, len(page) >= f.page || f.goesOn()
 		return false, nil
 	}
 	looks := f.poll > 0 && !planted.Is("no look at the journal")
@@ -343,17 +347,26 @@ func (f *Follower) wait(ctx context.Context, due time.Time) (int, error) {
 	return n, err
 }
 
+// goesOn reports whether the log goes on behind the page that was read last, although that was shorter than it may be.
+func (f *Follower) goesOn() bool { return f.more != nil && f.more() }
+
 // look reads again what the reader had before and the bus has not told of yet.
 func (f *Follower) look(ctx context.Context) error {
-	from := max(f.heard, f.before-mostNews)
-	page, err := f.log(ctx, from, int(f.before-from))
-	if err != nil {
-		return err
-	}
 	later := f.news
 	f.news = nil
-	for _, e := range page {
-		f.ahead(e)
+	for from := max(f.heard, f.before-mostNews); from < f.before; {
+		page, err := f.log(ctx, from, int(f.before-from))
+		if err != nil {
+			f.news = later
+			return err
+		}
+		for _, e := range page {
+			f.ahead(e)
+			from = e.Seq
+		}
+		if len(page) == 0 || !f.goesOn() {
+			break
+		}
 	}
 	f.news = append(f.news, later...)
 	f.before, f.review = 0, false

@@ -269,3 +269,31 @@ func TestFollowTellsStepsFromWhatIsNone(t *testing.T) {
 		}
 	})
 }
+
+// A log whose pages end early, because its events are large, is read to its end all the same.
+func TestFollowAShortPage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &paper{}
+		for n := range int64(20) {
+			p.write(event.Event{Header: event.Header{Seq: n + 1, Conversation: "talk"}, Body: &event.Notice{}})
+		}
+		more := false
+		short := func(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
+			events, err := p.read(ctx, after, limit)
+			more = len(events) > 3
+			return events[:min(len(events), 3)], err
+		}
+		hub := new(live.Hub)
+		f, err := live.Follow(t.Context(), hub, here, short, live.FollowOptions{Poll: -1, More: func() bool { return more }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i, seq := range seqs(t, f, 20) {
+			if seq != int64(i)+1 {
+				t.Fatalf("event %d has the seq %d", i, seq)
+			}
+		}
+	})
+}

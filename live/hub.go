@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
 )
@@ -16,9 +17,14 @@ import (
 // is cut off, holds nothing of the line any more, and gets a [Sync] with its
 // next Read, made then and there. What a conversation takes is bounded by that
 // line and by the text of its steps in flight; one that nobody publishes
-// to or watches takes nothing.
+// to or watches takes nothing. The lines of all conversations together are bounded, too.
 type Hub struct {
 	options HubOptions
+
+	// total is about how many bytes the lines of all topics take.
+	total atomic.Int64
+	// relieving is held by the one who makes room in the lines.
+	relieving sync.Mutex
 
 	mu     sync.Mutex
 	closed bool
@@ -34,6 +40,9 @@ type HubOptions struct {
 	// that comes at once is not cut off before its reader had a turn. One event may always wait, however large.
 	Events int
 	Bytes  int
+	// Total is how many bytes all watchers of all conversations may leave unread together; 0 or less means [DefaultTotal].
+	// Beyond it those of the conversation with the most unread bytes are cut off, and so on.
+	Total int64
 	// StepBytes is how much text of one step in flight is kept for snapshots; 0 or
 	// less means [DefaultStepBytes].
 	StepBytes int
@@ -43,6 +52,7 @@ type HubOptions struct {
 const (
 	DefaultEvents    = 1024
 	DefaultBytes     = 1 << 20
+	DefaultTotal     = 64 << 20
 	DefaultStepBytes = 4 << 20
 )
 
@@ -102,7 +112,7 @@ func (h *Hub) hold(key Key) *topic {
 	}
 	t := h.topics[key]
 	if t == nil {
-		t = &topic{key: key, limits: h.options.limits()}
+		t = &topic{hub: h, key: key, limits: h.options.limits()}
 		if h.topics == nil {
 			h.topics = make(map[Key]*topic)
 		}
@@ -141,6 +151,7 @@ func (t *topic) close() []*watcher {
 	defer t.mu.Unlock()
 	t.closed = true
 	t.flights, t.waiting, t.line = nil, nil, line{}
+	t.settle()
 	for _, w := range t.watchers {
 		w.ring()
 	}
@@ -176,6 +187,7 @@ func (p *publisher) Publish(e event.Event) {
 	}
 	clear(woken)
 	p.spare = woken
+	p.hub.relieve()
 }
 
 // Close implements [Publisher].

@@ -3,8 +3,10 @@ package live_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"weak"
@@ -226,5 +228,143 @@ func read(t *testing.T, w live.Watcher) {
 	t.Helper()
 	if _, err := w.Read(context.Background(), make([]live.Item, 1000)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What all slow watchers leave unread together is bounded. Those that are cut off get a snapshot with all that was said, and go on;
+// nobody who publishes waits, and a watcher that keeps up gets every piece.
+func TestHubBoundsAllWatchersTogether(t *testing.T) {
+	t.Parallel()
+	const total, conversations, pieces, size = 4 << 20, 200, 20, 8 << 10
+	hub := live.NewHub(live.HubOptions{Total: total})
+	type talk struct {
+		p       live.Publisher
+		s       livetest.Script
+		w       live.Watcher
+		said    int
+		heard   int
+		synced  bool
+		stopped bool
+	}
+	begin := func(n int) *talk {
+		key := live.Key{Conversation: fmt.Sprint("talk ", n)}
+		w, err := hub.Watch(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &talk{p: hub.Publisher(key), w: w, s: livetest.Script{Conversation: key.Conversation, Run: "r", Epoch: 1}}
+		t.Cleanup(a.w.Close)
+		t.Cleanup(a.p.Close)
+		if len(first(t, w).Steps) != 0 {
+			t.Fatal("there are steps before the first")
+		}
+		a.p.Publish(a.s.Begin("m1", 1))
+		return a
+	}
+	say := func(a *talk) {
+		a.p.Publish(a.s.Text("m1", 1, strings.Repeat("x", size)))
+		a.said += size
+		if n := hub.Buffered(); n > total+size {
+			t.Fatalf("%d bytes wait, want at most %d", n, total)
+		}
+	}
+	// hear reads all that is there; it may wait where want is not reached.
+	hear := func(a *talk, want int) {
+		items := make([]live.Item, 64)
+		for a.heard < want || !a.stopped && want == 0 {
+			n, err := a.w.Read(t.Context(), items)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range items[:n] {
+				if s := item.Sync; s != nil {
+					a.synced, a.heard = true, 0
+					for _, step := range s.Steps {
+						for _, b := range step.Blocks {
+							a.heard += len(b.Text)
+						}
+					}
+				} else if d, ok := item.Event.Body.(*event.TextDelta); ok {
+					a.heard += len(d.Text)
+				}
+			}
+			if want == 0 {
+				return
+			}
+		}
+	}
+	slow, fast := make([]*talk, conversations), begin(conversations)
+	hear(fast, 0)
+	for n := range slow {
+		slow[n] = begin(n)
+	}
+	for range pieces {
+		for _, a := range slow {
+			say(a)
+		}
+		say(fast)
+		hear(fast, fast.said)
+	}
+	if fast.synced {
+		t.Error("the watcher that keeps up was cut off")
+	}
+	cut := 0
+	for n, a := range slow {
+		hear(a, a.said)
+		if a.synced {
+			cut++
+		}
+		say(a)
+		hear(a, a.said)
+		if a.heard != a.said {
+			t.Errorf("conversation %d has said %d bytes, and %d were heard", n, a.said, a.heard)
+		}
+	}
+	if cut < conversations/2 {
+		t.Errorf("%d of %d slow watchers were cut off", cut, conversations)
+	}
+	if n := hub.Buffered(); n > conversations*4<<10 {
+		t.Errorf("%d bytes wait when everything was read", n)
+	}
+	for _, a := range append(slow, fast) {
+		a.w.Close()
+	}
+	if n := hub.Buffered(); n != 0 {
+		t.Errorf("%d bytes wait for nobody", n)
+	}
+}
+
+// Many publish and read at once while the bound of all watchers is met.
+func TestHubBoundsAllWatchersAtOnce(t *testing.T) {
+	t.Parallel()
+	hub := live.NewHub(live.HubOptions{Total: 1 << 20})
+	var all sync.WaitGroup
+	for n := range 16 {
+		key := live.Key{Conversation: fmt.Sprint("talk ", n)}
+		all.Go(func() {
+			w, err := hub.Watch(t.Context(), key)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p := hub.Publisher(key)
+			s := livetest.Script{Conversation: key.Conversation, Run: "r", Epoch: 1}
+			items := make([]live.Item, 64)
+			p.Publish(s.Begin("m1", 1))
+			for i := range 200 {
+				p.Publish(s.Text("m1", 1, strings.Repeat("x", 4<<10)))
+				if n%2 == 0 || i == 199 {
+					if _, err := w.Read(t.Context(), items); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			p.Close()
+			w.Close()
+		})
+	}
+	all.Wait()
+	if n := hub.Buffered(); n != 0 {
+		t.Errorf("%d bytes wait for nobody", n)
 	}
 }

@@ -3,12 +3,17 @@ package live
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/braidrun/braid/event"
 )
 
 // topic is one conversation that somebody publishes to or watches.
 type topic struct {
+	hub *Hub
+	// counted is what the hub's total has of the line.
+	counted atomic.Int64
+
 	key    Key
 	limits limits
 	// refs counts the publishers and watchers; it is the hub's to guard.
@@ -57,6 +62,7 @@ func (t *topic) publish(p *publisher, e *event.Event, spare []*watcher) []*watch
 	} else {
 		t.push(e)
 	}
+	t.settle()
 	// Who waits has read everything, and was cut off only by a hole.
 	woken := t.waiting
 	for _, w := range woken {

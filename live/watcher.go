@@ -134,6 +134,7 @@ func (w *watcher) take(items []Item) (int, error) {
 		items[i] = Item{Event: &w.given[i]}
 	}
 	t.line.leave(w.place, w.place+int64(n))
+	t.settle()
 	w.place += int64(n)
 	return n, nil
 }
@@ -147,6 +148,7 @@ func (w *watcher) Close() {
 	if first && !t.closed {
 		if !w.cut {
 			t.leaveLine(w)
+			t.settle()
 		}
 		last := len(t.watchers) - 1
 		t.watchers[w.index] = t.watchers[last]

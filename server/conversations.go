@@ -284,12 +284,12 @@ func (s *Server) listEvents(w http.ResponseWriter, r *http.Request) error {
 	if limit == 0 {
 		limit = 100
 	}
-	events, err := s.service.Events(r.Context(), who(r), r.PathValue("id"), after, int(limit)+1)
+	events, more, err := s.service.EventPage(r.Context(), who(r), r.PathValue("id"), after, int(limit))
 	if err != nil {
 		return err
 	}
-	out := eventPage{Data: []json.RawMessage{}, Last: after, HasMore: len(events) > int(limit)}
-	for _, e := range events[:min(len(events), int(limit))] {
+	out := eventPage{Data: []json.RawMessage{}, Last: after, HasMore: more}
+	for _, e := range events {
 		out.Last = e.Seq
 		if !shownTo(e) {
 			continue

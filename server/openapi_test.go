@@ -90,7 +90,7 @@ var ownOperations = map[string]operation{
 	"GET /v1/conversations/{id}/export": {id: "exportConversation", summary: "Gives the whole log, one event a line.", answers: map[int]answered{200: {"The events.", nil, "application/x-ndjson"}}},
 	"GET /v1/conversations/{id}/events": {
 		id: "listEvents", summary: "Reads the log.",
-		query:   map[string]string{"after": "The seq of the last event that the reader has.", "limit": "How many, at most 1000; 100 where it is left out."},
+		query:   map[string]string{"after": "The seq of the last event that the reader has.", "limit": "How many, at most 1000; 100 where it is left out. A page of large events ends earlier, after about 4 MiB, with has_more."},
 		answers: map[int]answered{200: {"A page.", typeOf[eventPage](), ""}},
 	},
 	"GET /v1/conversations/{id}/stream": {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -442,6 +443,11 @@ type past struct {
 // Read implements [journal.Store].
 func (p *past) Read(ctx context.Context, _ string, after int64, limit int) ([]*event.Event, error) {
 	events, err := p.view.read(ctx, after, limit)
+	for err == nil && p.view.more && len(events) < limit { // a page that ended because its events are large
+		var more []*event.Event
+		more, err = p.view.read(ctx, events[len(events)-1].Seq, limit-len(events))
+		events = append(slices.Clip(events), more...)
+	}
 	for i, e := range events {
 		if p.at > 0 && e.Seq > p.at {
 			events = events[:i:i]
@@ -453,12 +459,21 @@ func (p *past) Read(ctx context.Context, _ string, after int64, limit int) ([]*e
 }
 
 // Events reads the log after seq, with what stands in place of what was redacted. What is
-// internal is the caller's to hide.
+// internal is the caller's to hide. It returns at most limit events; fewer if these are large, and none at the end. A limit of 0
+// is all.
 func (s *Service) Events(ctx context.Context, p Principal, id string, after int64, limit int) ([]*event.Event, error) {
+	events, _, err := s.EventPage(ctx, p, id, after, limit)
+	return events, err
+}
+
+// EventPage is [Service.Events], and says whether there are more events behind the page.
+func (s *Service) EventPage(ctx context.Context, p Principal, id string, after int64, limit int) (events []*event.Event, more bool, err error) {
 	if _, err := s.row(ctx, p, "events", id); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return s.view(id).read(ctx, after, limit)
+	v := s.view(id)
+	events, err = v.read(ctx, after, limit)
+	return events, v.more, err
 }
 
 // Export gives the whole log, with what stands in place of what was redacted.

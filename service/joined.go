@@ -35,7 +35,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 	}
 	step := ""
 	for at := after; ; {
-		events, err := s.options.Journal.Read(ctx, run.Conversation, at, joinedPage)
+		events, more, err := journal.ReadPage(ctx, s.options.Journal, run.Conversation, at, joinedPage, pageBytes)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 				}
 			}
 		}
-		if len(events) < joinedPage {
+		if !more {
 			started.After = after
 			return nil
 		}

@@ -40,6 +40,8 @@ type Memory struct {
 	most, share int64
 	// warm bounds what is kept of conversations that nobody uses.
 	warm int64
+	// unread bounds what the readers of all streams leave unread together.
+	unread int64
 
 	mu      sync.Mutex
 	held    int64
@@ -79,7 +81,7 @@ func NewMemory(bytes int64) *Memory {
 	}
 	most := bytes / bodyCopies
 	return &Memory{
-		planned: bytes, most: most, share: max(most/memoryShares, 1), warm: bytes / 16, tenants: make(map[string]int64),
+		planned: bytes, most: most, share: max(most/memoryShares, 1), warm: bytes / 16, unread: bytes / 16, tenants: make(map[string]int64),
 		over: make(chan struct{}, 1),
 	}
 }

@@ -8,8 +8,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// redactedPage is how many events are read at a time to find what is redacted.
-const redactedPage = 256
+const (
+	// redactedPage is how many events are read at a time to find what is redacted.
+	redactedPage = 256
+	// pageBytes is how many bytes of a log are read at a time, and with them the commit that reaches this.
+	pageBytes = 4 << 20
+)
 
 // view reads a conversation's log as it may be shown: an event that a later one redacts shows its
 // replacement. A guardrail redacts messages, sub-agents' tasks and tool results of its own run only. So a view
@@ -21,11 +25,19 @@ type view struct {
 	hidden       map[int64]*event.Redacted
 	// seen is the last event that was looked at.
 	seen int64
+	// more says that the log may go on behind what was read last.
+	more bool
 }
 
-// read gives the events after one, at most limit; 0 means all.
+// read gives the events after one, at most limit and about [pageBytes]; 0 means all. more then says whether there are others.
 func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
-	events, err := v.store.Read(ctx, v.conversation, after, limit)
+	var events []*event.Event
+	var err error
+	if v.more = false; limit > 0 {
+		events, v.more, err = journal.ReadPage(ctx, v.store, v.conversation, after, limit, pageBytes)
+	} else {
+		events, err = v.store.Read(ctx, v.conversation, after, 0)
+	}
 	if err != nil || len(events) == 0 {
 		return events, err
 	}
@@ -39,7 +51,7 @@ func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event
 			open = false
 		}
 	}
-	if open && limit > 0 && len(events) == limit {
+	if open && v.more {
 		if err := v.ahead(ctx); err != nil {
 			return nil, err
 		}
@@ -59,7 +71,7 @@ func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event
 // ahead looks on to the end of the run.
 func (v *view) ahead(ctx context.Context) error {
 	for {
-		events, err := v.store.Read(ctx, v.conversation, v.seen, redactedPage)
+		events, more, err := journal.ReadPage(ctx, v.store, v.conversation, v.seen, redactedPage, pageBytes)
 		if err != nil {
 			return err
 		}
@@ -69,7 +81,7 @@ func (v *view) ahead(ctx context.Context) error {
 				return nil
 			}
 		}
-		if len(events) < redactedPage {
+		if !more {
 			return nil
 		}
 	}
@@ -100,7 +112,7 @@ func (v *view) all(ctx context.Context) iter.Seq2[*event.Event, error] {
 				}
 				after = e.Seq
 			}
-			if len(events) < redactedPage {
+			if !v.more {
 				return
 			}
 		}

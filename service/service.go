@@ -149,7 +149,7 @@ func New(o Options) (*Service, error) {
 	}
 	alone := o.Bus == nil && !o.Shared
 	if o.Bus == nil {
-		o.Bus = live.NewHub(live.HubOptions{})
+		o.Bus = live.NewHub(live.HubOptions{Total: o.Memory.unread})
 	}
 	if o.Engine.Log == nil {
 		o.Engine.Log = o.Log

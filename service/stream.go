@@ -81,6 +81,7 @@ func (s *Service) follow(ctx context.Context, key ConversationKey, o live.Follow
 		}
 		return events, nil
 	}
+	o.More = func() bool { return view.more }
 	return live.Follow(ctx, s.bus, key.topic(), log, o)
 }
 

@@ -128,6 +128,8 @@ type bent struct {
 
 	// weight changes what a log of so many events and bytes weighs.
 	weight func(events int, bytes int64) int64
+	// paged changes how a page is bounded.
+	paged func(limit int, most int64) (int, int64)
 	// counts changes how many bytes a tenant holds; blind does so also where the question was refused.
 	counts func(tenant string, bytes int64) int64
 	blind  bool

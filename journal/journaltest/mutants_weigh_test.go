@@ -23,10 +23,25 @@ func (b *bent) Weigh(ctx context.Context, conversation string) (int64, error) {
 	return bytes, err
 }
 
+// ReadPage is what a memory store reads; a bent one bounds something else.
+func (b *bent) ReadPage(ctx context.Context, conversation string, after int64, limit int, most int64) ([]*event.Event, bool, error) {
+	if b.paged != nil {
+		limit, most = b.paged(limit, most)
+	}
+	return b.Memory.ReadPage(ctx, conversation, after, limit, most)
+}
+
 func weighMutants() []mutant {
 	const weighs = "weigh/a conversation weighs what its events take"
 	bends := func(f func(events int, bytes int64) int64) func(b *bent) { return func(b *bent) { b.weight = f } }
+	const pages = "read/pages end where their bytes do"
 	return []mutant{
+		{name: "pages have no bound of bytes", catcher: pages, plant: func(b *bent) {
+			b.paged = func(limit int, _ int64) (int, int64) { return limit, 0 }
+		}},
+		{name: "pages have no bound of events", catcher: pages, plant: func(b *bent) {
+			b.paged = func(_ int, most int64) (int, int64) { return 0, most }
+		}},
 		{name: "every conversation weighs nothing", catcher: weighs, plant: bends(func(int, int64) int64 { return 0 })},
 		{name: "events are counted, not their bytes", catcher: weighs, plant: bends(func(n int, _ int64) int64 { return int64(n) })},
 		{name: "an unknown conversation weighs something", catcher: weighs, plant: bends(func(_ int, bytes int64) int64 { return bytes + 1 })},

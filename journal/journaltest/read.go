@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 func readCases() []testCase {
@@ -91,6 +92,50 @@ func readCases() []testCase {
 			w.release()
 			o := p.acquire(first, total-3)
 			equal(p, "seqs of the tail", seqs(o.Events), []int64{total - 2, total - 1, total})
+		}},
+		{"pages end where their bytes do", func(p *probe) {
+			pager, ok := p.Store.(journal.Pager)
+			if !ok {
+				p.Skip("the store is no journal.Pager")
+			}
+			w := p.start()
+			const size = 100_000
+			said := event.Event{Body: &event.UserMessage{Content: words(strings.Repeat("x", size))}}
+			for range 4 {
+				w.write(said)
+			}
+			w.write(note("small"), said, note("small"))
+			for _, r := range []struct {
+				after int64
+				limit int
+				most  int64
+				want  []int64
+				more  bool
+			}{
+				{0, 0, 0, []int64{1, 2, 3, 4, 5, 6, 7}, false},
+				{0, 0, 100 * size, []int64{1, 2, 3, 4, 5, 6, 7}, false},
+				{0, 7, 0, []int64{1, 2, 3, 4, 5, 6, 7}, false},
+				{0, 6, 0, []int64{1, 2, 3, 4, 5, 6}, true},
+				{0, 0, size, []int64{1}, true},
+				{0, 0, 1, []int64{1}, true},
+				{0, 100, size + size/2, []int64{1, 2}, true},
+				{0, 1, 100 * size, []int64{1}, true},
+				{2, 100, size + size/2, []int64{3, 4}, true},
+				{6, 0, 100 * size, []int64{7}, false},
+				{7, 0, 1, nil, false},
+				{-3, 2, 1 << 40, []int64{1, 2}, true},
+			} {
+				events, more, err := pager.ReadPage(p.ctx, talk, r.after, r.limit, r.most)
+				p.ok("ReadPage", err)
+				what := fmt.Sprintf("at most %d events and %d bytes after %d", r.limit, r.most, r.after)
+				equal(p, what, seqs(events), r.want)
+				equal(p, what+": more", more, r.more)
+			}
+			_, more, err := pager.ReadPage(p.ctx, other, 0, 0, 1)
+			p.ok("ReadPage of an unknown conversation", err)
+			equal(p, "more of an unknown conversation", more, false)
+			_, _, err = pager.ReadPage(p.ctx, "", 0, 0, 1)
+			p.refused("ReadPage without an id", err, event.ErrInvalid)
 		}},
 		{"events of a megabyte", func(p *probe) {
 			w := p.start()

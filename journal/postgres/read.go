@@ -18,6 +18,14 @@ const (
 	// Each row holds one event at least, and those with the wanted ones are in front.
 	selectSomeLog = selectLog + ` LIMIT $3`
 
+	// Rows up to the one with which they have so many bytes. The length of a value stands beside it: of the others no value is
+	// read.
+	selectLogPage = `SELECT p.first, p.last, p.epoch, p.events FROM (
+			SELECT l.*, sum(octet_length(l.events)) OVER (ORDER BY l.last) - octet_length(l.events) AS before FROM (` + selectSomeLog + `) l
+		) p WHERE p.before < $4 ORDER BY p.last`
+
+	selectEnd = `SELECT last FROM conversation WHERE id = $1`
+
 	selectQueue = `SELECT ` + runColumns + ` FROM conversation c JOIN run r ON r.conversation = c.key
 		WHERE c.id = $1 AND r.turn > c.ended ORDER BY r.turn`
 )
@@ -35,19 +43,56 @@ func (s *Store) Read(ctx context.Context, conversation string, after int64, limi
 		return nil, err
 	}
 	after = max(after, 0)
-	many := int64(math.MaxInt64)
-	if limit > 0 {
-		many = int64(limit)
-	}
 	var rows []logRow
 	err := s.transact(ctx, op, ofConversation(conversation), func(x *tx) error {
 		rows = nil
-		return x.begin(beginRead, list(selectSomeLog, []any{conversation, after, many}, logInto(&rows)), do(`COMMIT`))
+		return x.begin(beginRead, list(selectSomeLog, []any{conversation, after, upTo(limit)}, logInto(&rows)), do(`COMMIT`))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return readLog(op, conversation, after, limit, rows)
+}
+
+var _ journal.Pager = (*Store)(nil)
+
+// ReadPage implements [journal.Pager].
+func (s *Store) ReadPage(
+	ctx context.Context, conversation string, after int64, limit int, most int64,
+) (events []*event.Event, more bool, err error) {
+	const op = "journal read"
+	if err := alive(ctx, op); err != nil {
+		return nil, false, err
+	}
+	if conversation == "" {
+		return nil, false, noID(op, "a conversation needs an id")
+	}
+	if err := names(op, conversation); err != nil {
+		return nil, false, err
+	}
+	if most <= 0 {
+		most = math.MaxInt64
+	}
+	after = max(after, 0)
+	var rows []logRow
+	var end int64
+	var there bool
+	err = s.transact(ctx, op, ofConversation(conversation), func(x *tx) error {
+		rows = nil
+		return x.begin(beginRead,
+			list(selectLogPage, []any{conversation, after, upTo(limit), most}, logInto(&rows)),
+			ask(selectEnd, []any{conversation}, &there, &end), do(`COMMIT`))
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if events, err = readLog(op, conversation, after, limit, rows); err != nil {
+		return nil, false, err
+	}
+	if n := len(events); n > 0 {
+		more = events[n-1].Seq < end
+	}
+	return events, more, nil
 }
 
 // readLog gives at most limit of the events in rows, after seq after; 0 is all.

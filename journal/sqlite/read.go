@@ -9,52 +9,82 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
+var _ journal.Pager = (*Store)(nil)
+
 // Read implements [journal.Store].
 func (s *Store) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
 	return s.reader.log(ctx, conversation, after, limit)
 }
 
-// log gives at most limit events after seq.
-func (r *reader) log(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
-	const op = "journal read"
-	if err := alive(ctx, op); err != nil {
-		return nil, err
-	}
-	if conversation == "" {
-		return nil, noID(op, "a conversation needs an id")
-	}
-	return r.read(ctx, op, conversation, max(after, 0), limit)
+// ReadPage implements [journal.Pager].
+func (s *Store) ReadPage(
+	ctx context.Context, conversation string, after int64, limit int, most int64,
+) (events []*event.Event, more bool, err error) {
+	return s.reader.page(ctx, conversation, after, limit, most)
 }
 
-const selectLog = `SELECT l.first, l.last, l.events FROM log l JOIN conversation c ON c.key = l.conversation
+// log gives at most limit events after seq.
+func (r *reader) log(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
+	events, _, err := r.page(ctx, conversation, after, limit, 0)
+	return events, err
+}
+
+// page gives at most limit events after seq, and no more rows once they have so many bytes.
+func (r *reader) page(
+	ctx context.Context, conversation string, after int64, limit int, most int64,
+) (events []*event.Event, more bool, err error) {
+	const op = "journal read"
+	if err := alive(ctx, op); err != nil {
+		return nil, false, err
+	}
+	if conversation == "" {
+		return nil, false, noID(op, "a conversation needs an id")
+	}
+	return r.readPage(ctx, op, conversation, max(after, 0), limit, most)
+}
+
+const selectLog = `SELECT l.first, l.last, l.events, c.last FROM log l JOIN conversation c ON c.key = l.conversation
 	WHERE c.id = ? AND l.last > ? ORDER BY l.last`
 
 // read gives at most limit events after seq, which is at least 0.
 func (r *reader) read(ctx context.Context, op, conversation string, after int64, limit int) ([]*event.Event, error) {
+	events, _, err := r.readPage(ctx, op, conversation, after, limit, 0)
+	return events, err
+}
+
+// readPage is read with a bound of bytes. It says whether the log goes on.
+func (r *reader) readPage(
+	ctx context.Context, op, conversation string, after int64, limit int, most int64,
+) (events []*event.Event, more bool, err error) {
 	if !r.enter() {
-		return nil, isClosed(op)
+		return nil, false, isClosed(op)
 	}
 	defer r.leave()
 	rows, err := r.query(ctx, selectLog, conversation, after)
 	if err != nil {
-		return nil, fault(op, err)
+		return nil, false, fault(op, err)
 	}
 	defer rows.Close()
 	u := logrow.Reader{Conversation: conversation, After: after, Max: limit}
-	for !u.Full() && rows.Next() {
+	var bytes, end int64
+	for !u.Full() && (most <= 0 || bytes < most) && rows.Next() {
 		var first, last int64
 		var packed sql.RawBytes
-		if err := rows.Scan(&first, &last, &packed); err != nil {
-			return nil, fault(op, err)
+		if err := rows.Scan(&first, &last, &packed, &end); err != nil {
+			return nil, false, fault(op, err)
 		}
 		if u.Next == 0 && first > after+1 {
-			return nil, damaged(op, "a conversation's log has a gap", nil)
+			return nil, false, damaged(op, "a conversation's log has a gap", nil)
 		}
 		if err := u.Row(first, last, packed); err != nil {
-			return nil, damaged(op, "a conversation's log cannot be read", err)
+			return nil, false, damaged(op, "a conversation's log cannot be read", err)
 		}
+		bytes += int64(len(packed))
 	}
-	return u.Events, fault(op, rows.Err())
+	if n := len(u.Events); n > 0 {
+		more = u.Events[n-1].Seq < end
+	}
+	return u.Events, more, fault(op, rows.Err())
 }
 
 // Due implements [journal.Store].
