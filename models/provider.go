@@ -46,7 +46,7 @@ func providers() []provider { return append(ownProviders(), DefaultVendors().pro
 
 // ownNames are the names of ownProviders; a test holds that.
 func ownNames() []string {
-	return []string{"anthropic", "openai", "gemini", "bedrock", "ollama", "demo"}
+	return []string{"anthropic", "openai", "gemini", "bedrock", "azure", "ollama", "demo"}
 }
 
 func ownProviders() []provider {
@@ -74,6 +74,9 @@ func ownProviders() []provider {
 				}
 				return "no AWS region is named: set " + awsRegion
 			},
+		},
+		{
+			name: "azure", title: "Azure OpenAI", names: "its deployment is called", keys: []string{azureKey, azureOtherKey}, open: openAzure,
 		},
 		{
 			name: "ollama", title: "Ollama", names: "\"ollama list\" does",

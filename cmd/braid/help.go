@@ -239,6 +239,7 @@ and any name of a provider behind its colon:
   gemini:NAME      Gemini; GEMINI_API_KEY or GOOGLE_API_KEY
   bedrock:ID       Amazon Bedrock by AWS's id, such as bedrock:us.amazon.nova-pro-v1:0;
                    AWS_BEARER_TOKEN_BEDROCK, or AWS's usual credentials, and a region
+  azure:NAME       a deployment at Azure OpenAI; AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY
   ollama:NAME      this machine's Ollama; no key
   groq:NAME …      vendors whose servers speak OpenAI's protocol: groq, openrouter,
                    mistral, xai, deepseek, cerebras, perplexity, together, fireworks;

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -46,6 +47,11 @@ type Model struct {
 	outputs  bool
 	schemas  *bool
 	cacheKey string
+	// family is the vendor's name for what is behind a deployment's; "" is name.
+	family string
+	// azure says that the address is Azure's, in one version of its API.
+	azure   bool
+	version string
 	// dialect is what the server does otherwise than OpenAI's; host is where it is, and
 	// variable the one with its key, for errors.
 	dialect        Dialect
@@ -78,7 +84,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 		}
 	}
 	if m.schemas == nil {
-		m.outputs = m.vendors && holds(name) || m.dialect.Schemas
+		m.outputs = m.vendors && holds(cmp.Or(m.family, name)) || m.dialect.Schemas
 	} else {
 		m.outputs = *m.schemas
 	}
@@ -87,7 +93,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	if m.vendors && m.key.Empty() {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for OpenAI's API.", Hint: "set " + KeyVariable + ", or give a key",
+			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + m.title + ".", Hint: "set " + m.variable + ", or give a key",
 		}
 	}
 	if m.api == "" {
@@ -128,8 +134,15 @@ func (m *Model) options() []option.RequestOption {
 		option.WithHeader("User-Agent", "braid"),
 		option.WithHeader("Accept", "text/event-stream"),
 	}
-	if !m.key.Empty() {
+	switch {
+	case m.key.Empty():
+	case m.azure:
+		opts = append(opts, option.WithHeader("api-key", m.key.Reveal()))
+	default:
 		opts = append(opts, option.WithAPIKey(m.key.Reveal()))
+	}
+	if m.version != "" {
+		opts = append(opts, option.WithQuery("api-version", m.version))
 	}
 	if m.api == ChatCompletions {
 		opts = append(opts, option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
@@ -148,7 +161,7 @@ func (m *Model) Cancellable() model.Model { return m }
 func (m *Model) Info() model.Info {
 	info := model.Info{Name: m.prefix + ":" + m.name, Output: m.outputs}
 	if m.vendors {
-		info.ContextWindow = window(m.name)
+		info.ContextWindow = window(cmp.Or(m.family, m.name))
 	}
 	return info
 }

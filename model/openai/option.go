@@ -120,6 +120,37 @@ func Named(prefix string) Option {
 	}
 }
 
+// Azure asks a deployment at Azure, which serves OpenAI's own models: the key goes in the
+// header api-key. With a version, such as "2024-10-21", the address is that of one
+// deployment and has only Chat Completions; "" is the API that Azure calls v1. Put it behind
+// [BaseURL]. (Microsoft Learn, azure/ai-foundry/openai/api-version-lifecycle.)
+func Azure(version string) Option {
+	return func(m *Model) error {
+		if version != "" && !azureVersions.MatchString(version) {
+			return wrong("Azure has no such version of its API.", "write one such as 2024-10-21, or none")
+		}
+		m.azure, m.version, m.vendors, m.title = true, version, true, "Azure OpenAI"
+		if version != "" {
+			m.api = ChatCompletions
+		}
+		return nil
+	}
+}
+
+var azureVersions = regexp.MustCompile(`^20\d\d-\d\d-\d\d(-preview)?$`)
+
+// As says which of OpenAI's models is behind a name that does not tell, such as a
+// deployment's at Azure.
+func As(name string) Option {
+	return func(m *Model) error {
+		if !names.MatchString(name) {
+			return wrong("There can be no model of such a name.", "name one of OpenAI's, such as "+Default)
+		}
+		m.family, m.thinks = name, reasons(name)
+		return nil
+	}
+}
+
 // Titled sets how errors call the server, such as "Groq", and the variable with its key
 // that they name; "" names none.
 func Titled(title, variable string) Option {
