@@ -400,16 +400,30 @@ func (d *driver) commit() error {
 func (d *driver) write(b journal.Batch) error {
 	failpoint.Hit("drive/commit")
 	wait := 10 * time.Millisecond
-	for {
+	for stalled := false; ; {
 		if err := d.keeper.err(); err != nil {
 			return err
 		}
 		err := d.store.Commit(d.base, d.lease, b)
+		if stalled && err == nil {
+			d.stalled(nil)
+		}
 		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
 			return err
 		}
+		if !stalled {
+			stalled = true
+			d.stalled(err)
+		}
 		<-time.After(wait)
 		wait = min(2*wait, time.Second)
+	}
+}
+
+// stalled reports that the store refuses to write, or, with nil, that it writes again.
+func (d *driver) stalled(err error) {
+	if d.work.Stalled != nil {
+		d.work.Stalled(err)
 	}
 }
 

@@ -136,6 +136,7 @@ func (d *driver) giveBackLate() {
 		if !errors.Is(err, event.ErrUnavailable) && !errors.Is(err, event.ErrStorageFull) {
 			return
 		}
+		d.stalled(err)
 		select {
 		case <-time.After(pause):
 		case <-d.work.Draining:

@@ -31,6 +31,9 @@ type Work struct {
 	// sub-agents and for summaries, too. Nothing but Stream of what it gives is called, which must keep the promises of
 	// the model's own. nil changes nothing.
 	Models func(Model) Model
+	// Stalled, if set, is called with the store's error when the drive begins to wait because the store refuses to write, and
+	// with nil when it goes on. A drive that ends need not call it again.
+	Stalled func(error)
 }
 
 // Drive drives a run that was admitted, in whatever state it is, under a lease of its

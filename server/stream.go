@@ -30,16 +30,15 @@ type stream struct {
 	complete bool
 
 	follower *live.Follower
-	encoder  *native.Encoder
+	// early is what was read of the follower before the stream began.
+	early   []live.Item
+	encoder *native.Encoder
 	// titled says that the conversation has a title; untitled is until when a stream of all runs looks for
 	// one that is being made.
 	titled   bool
 	untitled time.Time
-	// lookAt is when the run is looked at that nothing comes of, looks how often it was, and told what its reader
-	// was told of it last.
-	lookAt time.Time
-	looks  int
-	told   string
+	// notices says why nothing comes of the run.
+	notices service.RunNotices
 	// over is set once the run's terminal frame was sent, and where the server itself ends
 	// the stream: then its reader did not leave.
 	over bool
@@ -109,9 +108,20 @@ func (st *stream) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = st.skip(ctx); err != nil {
+	if err = st.skip(ctx); err == nil {
+		err = st.ahead(ctx)
+	}
+	if err != nil {
 		st.follower.Close()
 	}
+	return err
+}
+
+// ahead reads what is there, so that a conversation that cannot be read is refused before the stream begins.
+func (st *stream) ahead(ctx context.Context) error {
+	items := make([]live.Item, streamPage)
+	n, err := st.follower.ReadBy(ctx, items, time.Now())
+	st.early = items[:n]
 	return err
 }
 
@@ -156,7 +166,6 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 	defer s.metrics.streams.Dec()
 	st.encoder.RequestID = idOf(r)
 	st.encoder.Complete = st.complete
-	st.lookAt = time.Now() // a run that is queued says so at once
 
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -218,17 +227,25 @@ func (st *stream) send(w http.ResponseWriter, r *http.Request) error {
 
 // read waits for items, and says that the stream is alive while there are none.
 func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int, error) {
+	if n := copy(items, st.early); n > 0 {
+		st.early = nil
+		st.notices.Came()
+		return n, nil
+	}
 	beat := out.last.Add(st.server.options.Heartbeat)
 	by := beat
-	if st.run != "" && st.lookAt.Before(by) {
-		by = st.lookAt
+	if due := st.notices.Due(); st.run != "" && due.Before(by) {
+		by = due
+		if due.IsZero() {
+			by = time.Now() // a run that is queued says so at once
+		}
 	}
 	if look := time.Now().Add(titleLook); !st.untitled.IsZero() && look.Before(by) {
 		by = look
 	}
 	n, err := st.follower.ReadBy(ctx, items, by)
 	if n > 0 || err != nil {
-		st.lookAt, st.looks = time.Now().Add(firstLook), 0
+		st.notices.Came()
 		return n, err
 	}
 	if !st.untitled.IsZero() {
@@ -241,9 +258,9 @@ func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int
 	}
 	var buf []byte
 	if by != beat {
-		buf = st.held(buf)
-		st.lookAt = time.Now().Add(firstLook << min(st.looks, mostLooks))
-		st.looks++
+		if code, says := st.notices.Look(st.server.service, st.run); code != "" {
+			buf = native.AppendFrame(buf, &native.Notice{Code: code, Message: says})
+		}
 	} else {
 		buf = sse.AppendComment(buf, "keep-alive")
 	}
@@ -251,35 +268,6 @@ func (st *stream) read(ctx context.Context, out *writer, items []live.Item) (int
 		return 0, nil
 	}
 	return 0, out.write(buf)
-}
-
-// A run that nothing comes of is looked at after a second, and then after twice as long each time.
-const (
-	firstLook = time.Second
-	mostLooks = 4
-)
-
-// held tells the reader why nothing comes of the run, once for each reason.
-func (st *stream) held(buf []byte) []byte {
-	why := st.server.service.Waits(st.run)
-	code, says := "", ""
-	switch kind := event.KindOf(why); kind {
-	case "":
-	case event.ErrBacklogFull:
-		code, says = "QUEUED", "the run waits for its turn: this server drives as many runs as it may"
-	case event.ErrStorageFull:
-		code, says = kind.Info().Code, "the run waits: there is no space left to write, and it goes on by itself once there is some"
-	default:
-		code, says = event.ErrUnavailable.Info().Code, "the run waits: it could not be driven just now, and is tried again"
-	}
-	if code == st.told {
-		return buf
-	}
-	st.told = code
-	if code == "" {
-		return buf
-	}
-	return native.AppendFrame(buf, &native.Notice{Code: code, Message: says})
 }
 
 // append makes the bytes of one item.
@@ -432,9 +420,12 @@ func (st *stream) terminal(ctx context.Context) (native.Frame, error) {
 	defer st.follower.Close()
 	var items [streamPage]live.Item
 	for {
-		n, err := st.follower.Read(ctx, items[:])
-		if err != nil {
-			return nil, err
+		n := copy(items[:], st.early)
+		if st.early = nil; n == 0 {
+			var err error
+			if n, err = st.follower.Read(ctx, items[:]); err != nil {
+				return nil, err
+			}
 		}
 		for i := range items[:n] {
 			e := items[i].Event

@@ -159,9 +159,17 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 	ctx = withConversation(ctx, x.Key())
 	messages := s.messages(x, h)
 	defer messages.close()
+	defer s.stalled.Delete(row.ID)
 	r, err := agent.Drive(ctx, h.conv, row.ID, braid.Work{
 		Sink: messages.take, Mail: w.Mail, Draining: w.Draining, ForgetFailed: s.forgetsFailed(&x.Tenant),
 		Secrets: x.Tokens, Shown: x.Shown, Models: s.meter(x.Principal.Tenant),
+		Stalled: func(err error) {
+			if err == nil {
+				s.stalled.Delete(row.ID)
+			} else {
+				s.stalled.Store(row.ID, err)
+			}
+		},
 	})
 	if err != nil {
 		s.counts.drove(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -99,6 +100,8 @@ type Service struct {
 	warm  warm
 	// memory is what the doors count their bodies in, too.
 	memory *Memory
+	// stalled has the error of the store for each run that is driven here and waits because the store refuses to write.
+	stalled sync.Map
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
 	doors  doors
@@ -192,8 +195,18 @@ type TenantLoad = engine.TenantLoad
 // Tenants says how much each tenant has in this process that has runs here.
 func (s *Service) Tenants() map[string]TenantLoad { return s.engine.Tenants() }
 
-// Waits says why a run is not being driven now by this process, which was to drive it; see [engine.Local.Waits].
-func (s *Service) Waits(run string) error { return s.engine.Waits(run) }
+// Waits returns why a run that this process was to drive does not go on: why it is not being driven (see
+// [engine.Local.Waits]), or the error with which the journal refuses to write its events. It returns nil if the run goes on,
+// waits for a person or behind another run, or is not known here.
+func (s *Service) Waits(run string) error {
+	if err := s.engine.Waits(run); err != nil {
+		return err
+	}
+	if err, ok := s.stalled.Load(run); ok {
+		return err.(error) //nolint:forcetypeassert // nothing else is stored
+	}
+	return nil
+}
 
 // Drain ends the driving: runs are handed back where they stand and go on when the
 // service starts again. Watchers are told last, so that they see what was committed.

@@ -63,6 +63,8 @@ func (h *heard) take(it *agentcore.Item) error {
 		})
 		e.Time, e.Attempt = now, 1
 		return h.story.event(e)
+	case agentcore.KindNotice:
+		return h.note(string(it.Text))
 	case agentcore.KindToolStream:
 		if len(it.Tools) > 0 && len(it.Text) > 0 {
 			return h.story.event(h.event(&event.ToolProgress{Call: h.call(it.Tools[0]), Tool: it.Tools[0].Name, Text: string(it.Text)}))

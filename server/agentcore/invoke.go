@@ -106,7 +106,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 		if err := t.takeOver(ctx); err != nil {
 			return nil, err
 		}
-		t.follower, err = x.h.service.Follow(ctx, x.who.Principal, conv.ID, 0)
+		err = t.follow(ctx, 0)
 	}
 	if err != nil {
 		return nil, err

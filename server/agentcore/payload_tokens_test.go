@@ -1,9 +1,77 @@
 package agentcore_test
 
 import (
+	"context"
+	"iter"
 	"strings"
 	"testing"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/agentcore"
+	"github.com/braidrun/braid/service"
+	wire "github.com/braidrun/braid/wire/agentcore"
 )
+
+// cuts is a model that says what it is given, a chunk for each.
+type cuts []braid.Chunk
+
+func (cuts) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:cuts"} }
+
+func (c cuts) Stream(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		for i := range c {
+			if !yield(c[i], nil) {
+				return
+			}
+		}
+		yield(braid.Chunk{Kind: braid.ChunkStop, Stop: event.StopEndTurn}, nil)
+	}
+}
+
+// A token that the model cuts over blocks is not in the stream, and nothing of the answer is said twice for it.
+func TestTokensThatAreCutIntoBlocks(t *testing.T) {
+	t.Parallel()
+	const token = "ghp_0123456789abcdef"
+	text, thinking := braid.ChunkText, braid.ChunkThinking
+	for _, c := range []struct {
+		name string
+		says cuts
+		want string
+	}{
+		{"two blocks of text", cuts{{Kind: text, Text: "it is " + token[:5]}, {Kind: text, Index: 1, Text: token[5:] + " here"}}, "it is [redacted][redacted] here"},
+		{"thinking, then text", cuts{{Kind: thinking, Text: "it is " + token[:5]}, {Kind: text, Index: 1, Text: token[5:] + " here"}}, "[redacted] here"},
+		{"thinking, and again", cuts{{Kind: thinking, Text: "it is " + token}, {Kind: text, Index: 1, Text: "they have the token " + token + " here"}}, "they have the token [redacted] here"},
+		{
+			"thinking between", cuts{{Kind: text, Text: "it is " + token[:5]}, {Kind: thinking, Index: 1, Text: "hm"}, {Kind: text, Index: 2, Text: token[5:] + " here"}},
+			"it is " + token[:5] + "[redacted] here",
+		},
+	} {
+		s := open(t, func(o *service.Options, _ *agentcore.Options) {
+			o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+				return braid.New("guide", c.says), nil
+			}
+		})
+		got := s.say("hello", "X-Amzn-Bedrock-AgentCore-Runtime-Custom-Github-Token", token, "Accept", "text/event-stream")
+		all, said := "", ""
+		for r := wire.NewReader(strings.NewReader(got.body), 0); ; {
+			it, err := r.Next()
+			if err != nil {
+				break
+			}
+			if it.Repeats || it.Kind != wire.KindText && it.Kind != wire.KindThinking {
+				continue
+			}
+			all += string(it.Text)
+			if it.Kind == wire.KindText {
+				said += string(it.Text)
+			}
+		}
+		if got.code != 200 || said != c.want || strings.Contains(all, token) || strings.Contains(got.body, token) {
+			t.Errorf("%s: %d, it says %q, want %q, all is %q", c.name, got.code, said, c.want, all)
+		}
+	}
+}
 
 // Headers that bring a secret are hidden where the agent repeats them, and headers that bring something else are not.
 func TestHeadersThatAreSecret(t *testing.T) {

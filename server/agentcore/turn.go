@@ -9,6 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/live"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/service"
 	wire "github.com/braidrun/braid/wire/agentcore"
 )
 
@@ -24,11 +25,15 @@ type turn struct {
 	follower  *live.Follower
 	encoder   wire.Encoder
 	items     [turnPage]live.Item
+	// early is how many of the items were read before the stream began.
+	early int
 
 	// asked says that the run may wait for answers, awaited are those that were just
 	// given and have not been taken in.
 	asked   bool
 	awaited map[string]bool
+	// notices says why nothing comes of the run.
+	notices service.RunNotices
 	// last is the Seq of the last durable event that was told.
 	last int64
 	// resumed says that the stream is the second of its run, or a later one.
@@ -68,6 +73,18 @@ func newTurn(x *exchange, conv, run string, in *asked) *turn {
 // primePage is how many events are read at a time to find out what a reader has.
 const primePage = 512
 
+// follow reads the session from a place on. What is there is read at once, so that a session that cannot be read is refused
+// before the stream begins.
+func (t *turn) follow(ctx context.Context, after int64) (err error) {
+	if t.follower, err = t.x.h.service.Follow(ctx, t.x.who.Principal, t.conv, after); err != nil {
+		return err
+	}
+	if t.early, err = t.follower.ReadBy(ctx, t.items[:], time.Now()); err != nil {
+		t.follower.Close()
+	}
+	return err
+}
+
 // prime gives the encoder what the reader has of the run that waits: all events before the first of the
 // answers that were just given. It returns the place in the log up to which that is.
 func (t *turn) prime(ctx context.Context) (at int64, err error) {
@@ -95,15 +112,26 @@ func (t *turn) next(ctx context.Context, buf []byte) ([]byte, error) {
 		t.resumed = false
 		return t.encoder.AppendResumed(buf), nil
 	}
-	var n int
-	var err error
-	if t.asked {
-		n, err = t.follower.ReadBy(ctx, t.items[:], time.Now().Add(waitPoll))
-	} else {
-		n, err = t.follower.Read(ctx, t.items[:])
+	by := time.Now()
+	if due := t.notices.Due(); due.After(by) {
+		by = due
+	}
+	if poll := time.Now().Add(waitPoll); t.asked && poll.Before(by) {
+		by = poll
+	}
+	n, err := t.early, error(nil)
+	if t.early = 0; n == 0 {
+		n, err = t.follower.ReadBy(ctx, t.items[:], by)
 	}
 	if err != nil {
 		return buf, err
+	}
+	if n > 0 {
+		t.notices.Came()
+	} else if !time.Now().Before(t.notices.Due()) {
+		if code, says := t.notices.Look(t.x.h.service, t.run); code != "" {
+			buf = t.encoder.AppendNotice(buf, code, says)
+		}
 	}
 	for page := 1; n > 0; page++ {
 		for i := range t.items[:n] {

@@ -115,6 +115,7 @@ func (r *Reader) fail(it *Item) {
 // fields are what of an object's values decides what it is.
 type fields struct {
 	message, debug, result, toolStream, cancel, interrupt, output []byte
+	notice                                                        []byte
 	data, delta, errorText, kind, tool, errorType                 []byte
 	thinking, reason, use, plain                                  []byte
 	hasData, hasError, hasThinking, hasOutput, hasPlain           bool
@@ -178,6 +179,8 @@ func (r *Reader) dict(s *scanner, it *Item) {
 			f.interrupt = s.skip()
 		case "structured_output":
 			f.output, f.hasOutput = s.skip(), true
+		case "notice":
+			f.notice = s.skip()
 		case "event_loop_throttled_delay":
 			f.throttled = s.number()
 		case "result":
@@ -225,6 +228,8 @@ func (r *Reader) sort(it *Item, f *fields) {
 		it.Kind, r.state.loop = KindStart, true
 	case f.throttled > 0:
 		it.Kind, it.Delay = KindThrottled, time.Duration(f.throttled*float64(time.Second))
+	case isObject(f.notice):
+		r.notice(it, f.notice)
 	case f.toolStream != nil:
 		it.Kind = KindToolStream
 		r.toolEvent(it, f.toolStream, "data")
@@ -248,6 +253,22 @@ func (r *Reader) sort(it *Item, f *fields) {
 	case f.hasPlain:
 		it.Kind, it.Text, r.state.plain = KindText, f.plain, true
 	}
+}
+
+func (r *Reader) notice(it *Item, raw []byte) {
+	it.Kind = KindNotice
+	s := scanner{b: raw}
+	each(&s, func(key string) bool {
+		switch key {
+		case "code":
+			it.Code = string(s.text(&r.scratch))
+		case "message":
+			it.Text = bytes.Clone(s.text(&r.scratch))
+		default:
+			return false
+		}
+		return true
+	})
 }
 
 func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }

@@ -39,6 +39,8 @@ type scope struct {
 	opened bool
 	block  int
 	sent   map[int]*sent
+	// left counts the blocks that were streamed and are not in the whole answer.
+	left int
 	// pieces are the blocks of an answer that comes block by block.
 	pieces  []event.Block
 	last    []event.Block
@@ -48,9 +50,41 @@ type scope struct {
 
 // sent is what has been sent of a block.
 type sent struct {
-	n     int
+	kind blockKind
+	n    int
+	// sum is the FNV-1a hash of the n bytes of text.
+	sum   uint32
 	begun bool
 	input []byte
+}
+
+// blockKind is what a block that is streamed holds.
+type blockKind uint8
+
+const (
+	textBlock blockKind = iota + 1
+	thinkingBlock
+	callBlock
+)
+
+// add counts a piece of text.
+func (b *sent) add(kind blockKind, text string) {
+	b.kind, b.n, b.sum = kind, b.n+len(text), sumOf(b.sum, text)
+}
+
+func sumOf(sum uint32, text string) uint32 {
+	if sum == 0 {
+		sum = 2166136261
+	}
+	for i := range len(text) {
+		sum = (sum ^ uint32(text[i])) * 16777619
+	}
+	return sum
+}
+
+// goesOn reports whether a whole text begins with what was sent, and is longer.
+func (b *sent) goesOn(text string) bool {
+	return b == nil || b.n == 0 || b.n < len(text) && sumOf(0, text[:b.n]) == b.sum
 }
 
 // Append appends what an event gives: any number of frames, each closed.
@@ -85,7 +119,9 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 		enc.begin(s, `{"event": {"redactContent": {"redactAssistantContentMessage": `)
 		enc.str(b.Text)
 		enc.end(s, `}}}`)
-		s.sent = map[int]*sent{b.Block: {n: len(b.Text)}}
+		instead := &sent{}
+		instead.add(textBlock, b.Text)
+		s.sent = map[int]*sent{b.Block: instead}
 		s.block = b.Block
 	case *event.AssistantMessage:
 		enc.message(s, b)
@@ -195,7 +231,7 @@ func (enc *Encoder) stepBegun(s *scope, e *event.Event, b *event.StepBegun) {
 
 // fresh makes a scope ready for a message.
 func (s *scope) fresh() {
-	s.opened, s.block, s.pieces, s.lost = false, -1, nil, false
+	s.opened, s.block, s.pieces, s.lost, s.left = false, -1, nil, false, 0
 	clear(s.sent)
 }
 
@@ -243,7 +279,7 @@ func (enc *Encoder) delta(s *scope, block int, before, text, after string) {
 }
 
 func (enc *Encoder) text(s *scope, block int, text string) {
-	enc.at(s, block).n += len(text)
+	enc.at(s, block).add(textBlock, text)
 	enc.delta(s, block, `"text": `, text, ``)
 	if enc.Copies {
 		enc.begin(s, `{"data": `)
@@ -255,7 +291,7 @@ func (enc *Encoder) text(s *scope, block int, text string) {
 }
 
 func (enc *Encoder) thinking(s *scope, block int, text string) {
-	enc.at(s, block).n += len(text)
+	enc.at(s, block).add(thinkingBlock, text)
 	enc.delta(s, block, `"reasoningContent": {"text": `, text, `}`)
 	enc.begin(s, `{"reasoningText": `)
 	enc.str(text)
@@ -266,6 +302,7 @@ func (enc *Encoder) thinking(s *scope, block int, text string) {
 
 func (enc *Encoder) input(s *scope, b *event.ToolInputDelta) {
 	have := enc.at(s, b.Block)
+	have.kind = callBlock
 	if !have.begun {
 		have.begun = true
 		enc.begin(s, `{"event": {"contentBlockStart": {"start": {"toolUse": {"toolUseId": `)
@@ -295,19 +332,21 @@ func (enc *Encoder) input(s *scope, b *event.ToolInputDelta) {
 	}
 }
 
-// rest sends what of a block was not streamed.
+// rest sends what of a block was not streamed. Of a block that is not as it was streamed, because a secret in it or a hook
+// has changed it, nothing more is sent: the whole message has it.
 func (enc *Encoder) rest(s *scope, i int, b event.Block) {
+	i, have := s.streamed(i+s.left, b)
 	n := 0
-	if have := s.sent[i]; have != nil {
+	if have != nil {
 		n = have.n
 	}
 	switch b := b.(type) {
 	case *event.Text:
-		if n < len(b.Text) {
+		if n < len(b.Text) && have.goesOn(b.Text) {
 			enc.text(s, i, b.Text[n:])
 		}
 	case *event.Thinking:
-		if n < len(b.Text) {
+		if n < len(b.Text) && have.goesOn(b.Text) {
 			enc.thinking(s, i, b.Text[n:])
 		}
 		if b.Signature != "" {
@@ -317,6 +356,30 @@ func (enc *Encoder) rest(s *scope, i int, b event.Block) {
 	case *event.ToolCall:
 		if n == 0 {
 			enc.input(s, &event.ToolInputDelta{Call: b.ID, Tool: b.Name, JSON: string(b.Args), Block: i})
+		}
+	}
+}
+
+// streamed finds what was sent of a block of the whole answer that has this number at least. Blocks that were streamed and
+// left out afterwards, such as thinking with a secret in it, are passed over.
+func (s *scope) streamed(i int, b event.Block) (number int, have *sent) {
+	var kind blockKind
+	switch b.(type) {
+	case *event.Text:
+		kind = textBlock
+	case *event.Thinking:
+		kind = thinkingBlock
+	case *event.ToolCall:
+		kind = callBlock
+	}
+	if have = s.sent[i]; have == nil || have.kind == kind || kind == 0 {
+		return i, have
+	}
+	for later := i + 1; ; later++ {
+		switch have = s.sent[later]; {
+		case have == nil, have.kind == kind:
+			s.left += later - i
+			return later, have
 		}
 	}
 }

@@ -37,6 +37,8 @@ const (
 	KindToolCancel Kind = "tool_cancel"
 	KindInterrupt  Kind = "interrupt"
 	KindThrottled  Kind = "throttled"
+	// KindNotice says why nothing comes of the run for now: Text, and in Code a word for programs.
+	KindNotice     Kind = "notice"
 	KindStructured Kind = "structured_output"
 	KindForceStop  Kind = "force_stop"
 	KindResult     Kind = "result"
@@ -97,6 +99,8 @@ type Item struct {
 	Latency, FirstByte time.Duration
 	// Delay is how long a throttled call waits.
 	Delay time.Duration
+	// Code is a word for a notice, such as QUEUED.
+	Code string
 	// ErrorType is the class of an error, as the other side calls it.
 	ErrorType string
 	// Data is the JSON of what a tool streams, an interrupt, or a structured output.

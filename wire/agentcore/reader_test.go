@@ -61,6 +61,7 @@ func show(it *agentcore.Item) string {
 		add("delay", it.Delay.String())
 	}
 	add("class", it.ErrorType)
+	add("code", it.Code)
 	add("data", string(it.Data))
 	add("anomaly", string(it.Anomaly))
 	return s
@@ -173,6 +174,8 @@ func TestItems(t *testing.T) {
 		{"interrupt", `{"tool_interrupt_event": {"tool_use": {"toolUseId": "t1", "name": "add", "input": {}}, "interrupts": [{"id": "q", "name": "ok", "reason": null, "response": null}]}}`, []string{`interrupt tool=0:t1:add:{} data=[{"id":"q","name":"ok","reason":null,"response":null}]`}},
 		{"structured", `{"structured_output": {"n": 8}}`, []string{`structured_output data={"n":8}`}},
 		{"throttled", `{"event_loop_throttled_delay": 4}`, []string{"throttled delay=4s"}},
+		{"notice", `{"notice": {"code": "QUEUED", "message": "it waits", "new": {}}}`, []string{"notice text=it waits code=QUEUED"}},
+		{"notice that is none", `{"notice": "it waits"}`, []string{"other"}},
 		{"redacted", `{"event": {"redactContent": {"redactAssistantContentMessage": "no"}}}`, []string{"replaced text=no"}},
 		{"usage", `{"event": {"metadata": {"usage": {"inputTokens": 5, "outputTokens": 2, "totalTokens": 7, "cacheReadInputTokens": 3, "cacheWriteInputTokens": 4, "new": 1}, "metrics": {"latencyMs": 9.5, "timeToFirstByteMs": 4}, "trace": {}}}}`, []string{"metadata tokens=5/2/7/3/4 in 9.5ms, 4ms"}},
 		{"error", `data: {"error": "Read timed out", "error_type": "ReadTimeoutError", "message": "An error occurred during streaming"}`, []string{"error text=Read timed out class=ReadTimeoutError"}},

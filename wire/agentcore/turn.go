@@ -27,6 +27,20 @@ func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
 	return dst
 }
 
+// AppendNotice says why nothing comes of the run for now: {"notice": {"code", "message"}}. Strands has no such event, and
+// its clients pass over keys that they do not know.
+func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
+	enc.dst = dst
+	s := enc.scope("")
+	enc.begin(s, `{"notice": {"code": `)
+	enc.str(code)
+	enc.raw(`, "message": `)
+	enc.str(message)
+	enc.end(s, `}}`)
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
 // AppendBroken ends a stream that breaks off although its run may not have: the error
 // that the Python program sends when it fails itself.
 func (enc *Encoder) AppendBroken(dst []byte, err *event.Error) []byte {
