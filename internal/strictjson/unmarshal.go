@@ -25,7 +25,7 @@ func Unmarshal(data []byte, v any) error {
 	if err := r.End(); err != nil {
 		return err
 	}
-	return explain(json.Unmarshal(data, v))
+	return explain(json.Unmarshal(data, v), reflect.TypeOf(v))
 }
 
 // skipAs is Skip with keys held against a type.
@@ -75,21 +75,44 @@ func (o *Object) refuse(s *shape) {
 
 // explain turns what encoding/json says into this package's words: its own
 // name Go types, which mean nothing to whoever sent the text.
-func explain(err error) error {
+func explain(err error, t reflect.Type) error {
 	if err == nil {
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		text := wanted(wrong.Type) + " is needed, not " + found(wrong.Value)
-		if wrong.Field != "" {
-			text = quoteKey(wrong.Field) + ": " + text
+		text, key := wanted(wrong.Type)+" is needed, not "+found(wrong.Value), keysOnly(wrong.Field, t)
+		if key != "" {
+			text = quoteKey(key) + ": " + text
 		}
-		return &Error{Reason: WrongType, Offset: int(wrong.Offset), Key: wrong.Field, Text: text}
+		return &Error{Reason: WrongType, Offset: int(wrong.Offset), Key: key, Text: text}
 	}
 	if _, ok := errors.AsType[*json.InvalidUnmarshalError](err); ok {
 		return err
 	}
 	return &Error{Reason: BadValue, Offset: -1, Text: "refused value: " + err.Error(), Err: err}
+}
+
+// keysOnly leaves the names of embedded structs out of a path of encoding/json's: the text has no such keys.
+func keysOnly(path string, t reflect.Type) string {
+	if path == "" {
+		return ""
+	}
+	var keys []string
+	names := strings.Split(path, ".")
+	for i, name := range names {
+		for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map) {
+			t = t.Elem()
+		}
+		if t != nil && t.Kind() == reflect.Struct {
+			if f, ok := t.FieldByName(name); ok && f.Anonymous && i < len(names)-1 {
+				t = f.Type
+				continue
+			}
+			t = keysOf(t)[name]
+		}
+		keys = append(keys, name)
+	}
+	return strings.Join(keys, ".")
 }
 
 func wanted(t reflect.Type) string {

@@ -146,6 +146,14 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{"array for an object", `[]`, new(point), WrongType, `an object is needed, not an array at byte 1`},
 		{"object for a list", `{"list":{}}`, new(everything), WrongType, `"list": an array is needed, not an object at byte 9`},
 		{"path", `{"list":[{"x":1},{"x":{}}]}`, new(everything), WrongType, `"list.x": an integer that fits is needed, not an object at byte 23`},
+		{"in an embedded struct", `{"z":"x"}`, new(everything), WrongType, `"z": an integer that fits is needed, not a string at byte 8`},
+		{"two structs down", `{"third":"x"}`, new(everything), WrongType, `"third": an integer that fits is needed, not a string at byte 12`},
+		{"in an embedded struct of a list", `{"list":[{"z":"x"}]}`, &struct {
+			List []everything `json:"list"`
+		}{}, WrongType, `"list.z": an integer that fits is needed, not a string at byte 17`},
+		{"in an embedded struct of a map", `{"map":{"Second":{"z":"x"}}}`, &struct {
+			Map map[string]*everything `json:"map"`
+		}{}, WrongType, ``},
 		{"bad date", `{"time":"yesterday"}`, new(everything), BadValue, ``},
 	}
 	for _, tt := range tests {

@@ -42,6 +42,7 @@ func Schemas() []Schema {
 		doubling("doubling 40 by not and if", 40, `{"not":%s,"if":%s}`),
 		object("nested deep", `"properties":{"n":`+strings.Repeat(`{"not":`, 400)+`{}`+strings.Repeat("}", 400)+"}"),
 		object("a large regular expression", `"properties":{"n":{"pattern":"(abcdefghijklmnopqrstuvwxyz){999}"}}`),
+		object("URIs that multiply", `"$id":"http://h.test/`+strings.Repeat("x", 20_000)+`/","allOf":[{}`+strings.Repeat(`,{"$id":"a"}`, 1000)+`]`),
 		object("a number without end", `"properties":{"n":{"multipleOf":1e999999999}}`),
 	}
 }
