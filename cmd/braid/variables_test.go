@@ -2,56 +2,92 @@ package main
 
 import (
 	"go/ast"
+	gobuild "go/build"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// `braid doctor` knows each variable that the command declares as envPrefix + "NAME".
+// `braid doctor` knows each variable that begins as the options' do and that a package of the command names: in a string of its own,
+// or as envPrefix + "NAME".
 func TestDoctorKnowsEveryVariable(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.go")
+	named := map[string]string{}
+	linked := map[string]bool{}
+	variablesOf(t, ".", linked, named)
+	known := append(optionNames((*option).env), otherVariables...)
+	for name, where := range named {
+		if !slices.Contains(known, name) {
+			t.Errorf("%s names %s, and doctor says that it is no option", where, name)
+		}
+	}
+	for _, name := range otherVariables {
+		if named[name] == "" {
+			t.Errorf("doctor knows %s, which nothing names", name)
+		}
+	}
+	if len(linked) < 30 || named["BRAID_MODEL"] == "" {
+		t.Errorf("not all packages of the command are read: %v", slices.Sorted(maps.Keys(linked)))
+	}
+}
+
+const modulePath = "github.com/braidrun/braid"
+
+var aVariable = regexp.MustCompile(`^` + envPrefix + `[A-Z][A-Z0-9_]*$`)
+
+// variablesOf reads the package of a folder, and those of this module that it imports, as they are built for the command.
+func variablesOf(t *testing.T, dir string, seen map[string]bool, named map[string]string) {
+	t.Helper()
+	if seen[dir] {
+		return
+	}
+	seen[dir] = true
+	pkg, err := gobuild.ImportDir(dir, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+	for _, name := range pkg.GoFiles {
+		path := filepath.Join(dir, name)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			sum, ok := n.(*ast.BinaryExpr)
-			if !ok {
-				return true
-			}
-			prefix, isName := sum.X.(*ast.Ident)
-			rest, isText := sum.Y.(*ast.BasicLit)
-			if !isName || !isText || prefix.Name != "envPrefix" {
-				return true
-			}
-			word, err := strconv.Unquote(rest.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if word == "" || word[0] < 'A' || word[0] > 'Z' {
-				return true // words for people
-			}
-			found++
-			if !slices.Contains(otherVariables, envPrefix+word) {
-				t.Errorf("%s reads %s%s, and doctor says that it is no option", name, envPrefix, word)
+			if word := variable(n); word != "" {
+				named[word] = path
 			}
 			return true
 		})
 	}
-	if found < 6 {
-		t.Errorf("only %d variables are found", found)
+	for _, path := range pkg.Imports {
+		if rest, ok := strings.CutPrefix(path+"/", modulePath+"/"); ok {
+			variablesOf(t, filepath.Join("..", "..", filepath.FromSlash(rest)), seen, named)
+		}
 	}
+}
+
+// variable is the name of a variable that a node of a program is, or "".
+func variable(n ast.Node) string {
+	prefix := ""
+	if sum, ok := n.(*ast.BinaryExpr); ok {
+		if name, ok := sum.X.(*ast.Ident); !ok || name.Name != "envPrefix" {
+			return ""
+		}
+		n, prefix = sum.Y, envPrefix
+	}
+	text, ok := n.(*ast.BasicLit)
+	if !ok || text.Kind != token.STRING {
+		return ""
+	}
+	word, err := strconv.Unquote(text.Value)
+	if err != nil || !aVariable.MatchString(prefix+word) {
+		return ""
+	}
+	return prefix + word
 }
