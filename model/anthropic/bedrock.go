@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -87,12 +88,20 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if m.cache == CacheAuto {
 		m.cache = CacheExplicit
 	}
+	if u, err := url.Parse(m.base); err == nil && u.Path != "" { // BaseURL has checked the address
+		c.path = strings.TrimRight(u.EscapedPath(), "/")
+		m.base = u.Scheme + "://" + u.Host
+	}
 	m.sdk = sdk.NewClient(m.options()...)
 	return m, nil
 }
 
 // cloud is who asks Bedrock, and where.
-type cloud struct{ cfg aws.Config }
+type cloud struct {
+	cfg aws.Config
+	// path begins the path of each request, escaped: that of a gateway. The SDK takes no base URL that has one.
+	path string
+}
 
 func (c *cloud) options() []option.RequestOption {
 	return []option.RequestOption{
@@ -115,6 +124,14 @@ const (
 // place.
 func (c *cloud) send(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	ctx := r.Context()
+	if c.path != "" {
+		r.URL.RawPath = c.path + r.URL.EscapedPath()
+		path, err := url.PathUnescape(r.URL.RawPath)
+		if err != nil {
+			return nil, err
+		}
+		r.URL.Path = path
+	}
 	switch given := r.Header.Get("Authorization"); {
 	case c.cfg.BearerAuthTokenProvider != nil:
 		token, err := c.cfg.BearerAuthTokenProvider.RetrieveBearerToken(ctx)
@@ -122,7 +139,7 @@ func (c *cloud) send(r *http.Request, next option.MiddlewareNext) (*http.Respons
 			return nil, err
 		}
 		r.Header.Set("Authorization", "Bearer "+token.Value)
-	case !strings.HasPrefix(given, "AWS4-"):
+	case c.path != "" || !strings.HasPrefix(given, "AWS4-"): // the SDK has signed another path
 		r.Header.Del("Authorization")
 		if err := c.sign(ctx, r); err != nil {
 			return nil, err

@@ -1,15 +1,20 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	agents "github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
 	"github.com/braidrun/braid/model/bedrock/bedrocktest"
 	"github.com/braidrun/braid/model/gemini/geminitest"
@@ -104,22 +109,87 @@ func TestOneStringForEveryProvider(t *testing.T) {
 			s := anthropictest.StartBedrock(anthropictest.BedrockText("Hello."))
 			return s.URL, s.Close
 		}, []string{"AWS_BEARER_TOKEN_BEDROCK=" + anthropictest.BedrockKey}, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
+		{"bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0?region=us-east-1", func() (string, func()) {
+			s := anthropictest.StartBedrock(anthropictest.BedrockText("Hello."))
+			return s.URL, s.Close
+		}, signedByClaude(t), "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
 		{"bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0?api=converse", func() (string, func()) {
 			s := bedrocktest.Start(bedrocktest.Text("Hello."))
 			return s.URL, s.Close
 		}, []string{"AWS_BEARER_TOKEN_BEDROCK=" + bedrocktest.Key}, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
 	} {
-		t.Run(tc.model, func(t *testing.T) {
-			t.Parallel()
-			url, end := tc.start()
-			defer end()
-			env := environment(t, append([]string{tc.base + "=" + url}, tc.env...)...)
-			out, errs, code := shell(t, env, t.TempDir(), "run", "-q", "-m", tc.model, "Hi.")
-			if code != 0 || out != "Hello.\n" || errs != "" {
-				t.Errorf("%d: %q, %s", code, out, errs)
-			}
-		})
+		for _, path := range []string{"", "/gate/way", "/gate/way/"} {
+			t.Run(tc.model+path, func(t *testing.T) {
+				t.Parallel()
+				address, end := tc.start()
+				defer end()
+				if path != "" {
+					address = gateway(t, address, strings.TrimSuffix(path, "/"), tc.env) + path
+				}
+				env := environment(t, append([]string{tc.base + "=" + address}, tc.env...)...)
+				out, errs, code := shell(t, env, t.TempDir(), "run", "-q", "-m", tc.model, "Hi.")
+				if code != 0 || out != "Hello.\n" || errs != "" {
+					t.Errorf("%d: %q, %s", code, out, errs)
+				}
+			})
+		}
 	}
+}
+
+// signedByClaude are the variables with which the stand-in of Claude on Bedrock takes signatures.
+func signedByClaude(t *testing.T) []string {
+	t.Helper()
+	s := anthropictest.StartBedrock()
+	defer s.Close()
+	keys, err := s.Signed().Credentials.Retrieve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"AWS_ACCESS_KEY_ID=" + keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + keys.SecretAccessKey, "AWS_SESSION_TOKEN=" + keys.SessionToken}
+}
+
+// gateway stands before a provider, below a path. It verifies signatures of AWS, which are of the whole path, and asks with a key of
+// its own.
+func gateway(t *testing.T, provider, path string, env []string) string {
+	t.Helper()
+	var keys sigv4.Keys
+	for _, pair := range env {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "AWS_ACCESS_KEY_ID":
+			keys.ID = value
+		case "AWS_SECRET_ACCESS_KEY":
+			keys.Secret = value
+		case "AWS_SESSION_TOKEN":
+			keys.Token = value
+		}
+	}
+	to, err := url.Parse(provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := http.StripPrefix(path, httputil.NewSingleHostReverseProxy(to))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-") {
+			if code, message := sigv4.Check(r, body, keys, bedrocktest.Region, "bedrock", time.Now()); code != "" {
+				http.Error(w, code+": "+message, http.StatusForbidden)
+				return
+			}
+			key := bedrocktest.Key
+			if strings.Contains(r.URL.Path, "/invoke") {
+				key = anthropictest.BedrockKey
+			}
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // A cost is a whole number of nano-dollars, from the table or from one's own.
