@@ -147,7 +147,7 @@ func (m *metered) reserve(ctx context.Context, c *call, req *braid.ModelRequest)
 	id := newID("res_")
 	asking, stop := context.WithTimeout(ctx, purseTime)
 	defer stop()
-	err = s.purse.ReserveSpend(asking, of, id, want, most, now, now.Add(reservedTime))
+	err = s.purse.ReserveSpend(asking, of, id, want, most, now, reservedTime)
 	switch {
 	case errors.Is(err, event.ErrQuota):
 		return nil, err
@@ -183,9 +183,9 @@ func (s *Service) renewing(ctx context.Context, of directory.SpendOf, id string)
 			select {
 			case <-ctx.Done():
 				return
-			case now := <-tick.C:
+			case <-tick.C:
 				asking, stop := context.WithTimeout(ctx, purseTime)
-				_ = s.purse.RenewSpend(asking, of, id, now.Add(reservedTime)) // it is tried again before it ends
+				_ = s.purse.RenewSpend(asking, of, id, reservedTime) // it is tried again before it ends
 				stop()
 			}
 		}

@@ -14,10 +14,11 @@ import (
 // purse knows what tenants have spent on models today, and what calls under way may spend at most.
 // All methods are safe for concurrent use.
 type purse interface {
-	// ReserveSpend reserves an amount, unless less than it is left of most; a most of 0 is no bound.
-	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now, until time.Time) error
-	// RenewSpend has a reservation last until a later time.
-	RenewSpend(ctx context.Context, of directory.SpendOf, id string, until time.Time) error
+	// ReserveSpend reserves an amount, unless less than it is left of most; a most of 0 is no bound. The reservation ends after
+	// lasts; now is the caller's clock, and decides nothing.
+	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now time.Time, lasts time.Duration) error
+	// RenewSpend has a reservation end after lasts from now.
+	RenewSpend(ctx context.Context, of directory.SpendOf, id string, lasts time.Duration) error
 	// SettleSpend puts what was used in place of a reservation.
 	SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error
 	// Spent says what was spent, without reservations.
@@ -101,7 +102,9 @@ func (p *ownPurse) sweep(today int64) {
 	}
 }
 
-func (p *ownPurse) ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now, _ time.Time) error {
+func (p *ownPurse) ReserveSpend(
+	ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now time.Time, _ time.Duration,
+) error {
 	k, err := p.pocket(ctx, of)
 	defer p.mu.Unlock()
 	if err != nil {
@@ -124,7 +127,7 @@ func sumOf(a, b directory.Spend) directory.Spend {
 	}
 }
 
-func (p *ownPurse) RenewSpend(context.Context, directory.SpendOf, string, time.Time) error {
+func (p *ownPurse) RenewSpend(context.Context, directory.SpendOf, string, time.Duration) error {
 	return nil
 }
 

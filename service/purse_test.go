@@ -20,20 +20,20 @@ import (
 
 // purse is what the service holds tenants to their day with.
 type purse interface {
-	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now, until time.Time) error
-	RenewSpend(ctx context.Context, of directory.SpendOf, id string, until time.Time) error
+	ReserveSpend(ctx context.Context, of directory.SpendOf, id string, want, most directory.Spend, now time.Time, lasts time.Duration) error
+	RenewSpend(ctx context.Context, of directory.SpendOf, id string, lasts time.Duration) error
 	SettleSpend(ctx context.Context, of directory.SpendOf, id string, used directory.Spend) error
 	Spent(ctx context.Context, of directory.SpendOf) (directory.Spend, error)
 }
 
-// purses runs a test with the purse of one process, and with three servers on one PostgreSQL. lives gives the life of a
-// tenant that is there.
-func purses(t *testing.T, test func(t *testing.T, servers []purse, life func(tenant string) string)) {
+// purses runs a test with the purse of one process, and with three servers on one PostgreSQL. life gives the life of a
+// tenant that is there, clock sets the database's clock.
+func purses(t *testing.T, test func(t *testing.T, servers []purse, life func(tenant string) string, clock func(time.Time))) {
 	t.Helper()
 	t.Run("own", func(t *testing.T) {
 		t.Parallel()
 		p := service.NewOwnPurse()
-		test(t, []purse{p, p, p}, func(tenant string) string { return "life of " + tenant })
+		test(t, []purse{p, p, p}, func(tenant string) string { return "life of " + tenant }, func(time.Time) {})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -54,15 +54,15 @@ func purses(t *testing.T, test func(t *testing.T, servers []purse, life func(ten
 				t.Fatal(err)
 			}
 			return made.Life
-		})
+		}, databases.Clock(t, o))
 	})
 }
 
 // Whatever several servers reserve, settle, renew and leave behind when they die, a reservation is given exactly where
-// it fits, and no tenant spends more than it may.
+// it fits, and no tenant spends more than it may. The clocks of the servers are an hour apart: the database's decides.
 func TestPurseKeepsItsBounds(t *testing.T) {
 	t.Parallel()
-	purses(t, func(t *testing.T, servers []purse, life func(string) string) {
+	purses(t, func(t *testing.T, servers []purse, life func(string) string, clock func(time.Time)) {
 		_, own := servers[0].(*directory.Directory)
 		own = !own
 		tenants := 0
@@ -72,6 +72,7 @@ func TestPurseKeepsItsBounds(t *testing.T) {
 			of := directory.SpendOf{Tenant: tenant, Life: life(tenant), Day: 20_000}
 			most := directory.Spend{Tokens: 1000, Cost: 500}
 			now := time.Unix(20_000*24*60*60, 0)
+			clock(now)
 			type held struct {
 				id      string
 				want    directory.Spend
@@ -89,14 +90,16 @@ func TestPurseKeepsItsBounds(t *testing.T) {
 			}
 			steps := rapid.IntRange(1, 25).Draw(r, "steps")
 			for n := range steps {
-				p := servers[rapid.IntRange(0, len(servers)-1).Draw(r, "server")]
+				number := rapid.IntRange(0, len(servers)-1).Draw(r, "server")
+				p := servers[number]
 				switch what := rapid.SampledFrom([]string{"reserve", "reserve", "settle", "renew", "wait", "crash"}).Draw(r, "step"); {
 				case what == "reserve":
 					want := directory.Spend{
 						Tokens: rapid.Int64Range(0, 600).Draw(r, "tokens"), Cost: pricing.NanoUSD(rapid.Int64Range(0, 300).Draw(r, "cost")),
 					}
 					h, sum := held{fmt.Sprintf("res_%d", n), want, now.Add(time.Minute)}, live()
-					err := p.ReserveSpend(t.Context(), of, h.id, want, most, now, h.expires)
+					its := now.Add(time.Duration(number-1) * time.Hour)
+					err := p.ReserveSpend(t.Context(), of, h.id, want, most, its, time.Minute)
 					tokens, cost := spent.Tokens+sum.Tokens+want.Tokens <= most.Tokens, spent.Cost+sum.Cost+want.Cost <= most.Cost
 					e, _ := errors.AsType[*event.Error](err)
 					switch {
@@ -126,14 +129,16 @@ func TestPurseKeepsItsBounds(t *testing.T) {
 							continue // it may be gone
 						}
 						open[i].expires = now.Add(time.Minute)
-						if err := p.RenewSpend(t.Context(), of, open[i].id, open[i].expires); err != nil {
+						if err := p.RenewSpend(t.Context(), of, open[i].id, time.Minute); err != nil {
 							r.Fatal(err)
 						}
 					}
 				case what == "wait":
 					now = now.Add(40 * time.Second)
+					clock(now)
 				case what == "crash": // nobody renews what was under way, nor settles it
 					now = now.Add(time.Minute + time.Second)
+					clock(now)
 					open = nil
 				}
 				if got, err := p.Spent(t.Context(), of); err != nil || got != spent {
@@ -147,7 +152,7 @@ func TestPurseKeepsItsBounds(t *testing.T) {
 // Many who reserve at the same time on three servers get no more than there is, and other tenants and days are others.
 func TestPurseAtOnce(t *testing.T) {
 	t.Parallel()
-	purses(t, func(t *testing.T, servers []purse, life func(string) string) {
+	purses(t, func(t *testing.T, servers []purse, life func(string) string, _ func(time.Time)) {
 		ctx, now := t.Context(), time.Now()
 		most, want := directory.Spend{Tokens: 1000}, directory.Spend{Tokens: 90}
 		acme := directory.SpendOf{Tenant: "acme", Life: life("acme"), Day: 20_000}
@@ -157,7 +162,7 @@ func TestPurseAtOnce(t *testing.T) {
 		for n := range 36 {
 			wg.Go(func() {
 				p, id := servers[n%3], fmt.Sprint(n)
-				if err := p.ReserveSpend(ctx, acme, id, want, most, now, now.Add(time.Minute)); errors.Is(err, event.ErrQuota) {
+				if err := p.ReserveSpend(ctx, acme, id, want, most, now, time.Minute); errors.Is(err, event.ErrQuota) {
 					return
 				} else if err != nil {
 					t.Error(err)
@@ -176,7 +181,7 @@ func TestPurseAtOnce(t *testing.T) {
 		tomorrow := acme
 		tomorrow.Day++
 		for _, of := range []directory.SpendOf{zeta, tomorrow} {
-			if err := servers[1].ReserveSpend(ctx, of, "x", want, most, now, now.Add(time.Minute)); err != nil {
+			if err := servers[1].ReserveSpend(ctx, of, "x", want, most, now, time.Minute); err != nil {
 				t.Errorf("%v: %v", of, err)
 			}
 		}

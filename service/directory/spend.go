@@ -25,14 +25,15 @@ type SpendOf struct {
 // Shared says that other processes use the same database.
 func (d *Directory) Shared() bool { return d.db.Shared() }
 
-// ReserveSpend reserves an amount until a time, unless less than it is left of most; a most of 0 is no bound. It then
-// gives [NoTokensLeft] or [NoMoneyLeft]. It is for a database that is [Directory.Shared], and holds for all processes.
-func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, want, most Spend, now, until time.Time) error {
+// ReserveSpend reserves an amount, unless less than it is left of most; a most of 0 is no bound. It then gives [NoTokensLeft]
+// or [NoMoneyLeft]. The reservation ends after lasts, by the database's clock. It is for a database that is [Directory.Shared],
+// and holds for all processes.
+func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, want, most Spend, now time.Time, lasts time.Duration) error {
 	const op = "reserve"
 	full := 0
 	err := d.db.Write(ctx, op, of.Tenant, func(tx *database.Tx) error {
 		_, err := tx.Get(`SELECT reserve_spend(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, []any{
-			of.Tenant, of.Life, of.Day, id, want.Tokens, int64(want.Cost), most.Tokens, int64(most.Cost), now.UnixMicro(), until.UnixMicro(),
+			of.Tenant, of.Life, of.Day, id, want.Tokens, int64(want.Cost), most.Tokens, int64(most.Cost), now.UnixMicro(), now.Add(lasts).UnixMicro(),
 		}, &full)
 		return err
 	})
@@ -47,10 +48,10 @@ func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, wan
 	return nil
 }
 
-// RenewSpend has a reservation last until a later time.
-func (d *Directory) RenewSpend(ctx context.Context, of SpendOf, id string, until time.Time) error {
+// RenewSpend has a reservation end after lasts from now, by the database's clock.
+func (d *Directory) RenewSpend(ctx context.Context, of SpendOf, id string, lasts time.Duration) error {
 	return d.db.Write(ctx, "renew", of.Tenant, func(tx *database.Tx) error {
-		_, err := tx.Exec(`UPDATE reservation SET expires = ? WHERE tenant = ? AND id = ?`, until.UnixMicro(), of.Tenant, id)
+		_, err := tx.Exec(`UPDATE reservation SET expires = service_clock() + ? WHERE tenant = ? AND id = ?`, lasts.Microseconds(), of.Tenant, id)
 		return err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
@@ -117,6 +118,27 @@ func (d *Databases) On(tb testing.TB, server *postgrestest.Server) database.Post
 	}
 	d.server = server
 	return d.Postgres(tb)
+}
+
+// Clock gives what sets the clock of a database that [Databases.Postgres] has made. The clock stands still from then on.
+func (d *Databases) Clock(tb testing.TB, o database.PostgresOptions) (set func(time.Time)) {
+	tb.Helper()
+	owner, err := pgx.Connect(tb.Context(), d.server.URL(Owner, "postgres"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := owner.Close(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Error(err)
+		}
+	})
+	return func(now time.Time) {
+		_, err := owner.Exec(tb.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION %s.service_clock() RETURNS bigint LANGUAGE sql VOLATILE
+			AS 'SELECT %d::bigint'`, pgx.Identifier{o.Schema}.Sanitize(), now.UnixMicro()))
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // OpenPostgres opens a database for the test's life.
