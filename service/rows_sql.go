@@ -24,6 +24,9 @@ func NewRows(db *database.DB) *SQLRows {
 	return &SQLRows{db: db, close: func() error { return nil }}
 }
 
+// Check returns nil if the database takes writes, as far as is known: see [database.DB.Check].
+func (s *SQLRows) Check(ctx context.Context) error { return s.db.Check(ctx) }
+
 // OpenRows opens a file with nothing but conversations in it, or makes it.
 func OpenRows(file string) (*SQLRows, error) {
 	db, err := database.OpenSQLite(file)

@@ -222,7 +222,8 @@ func (s *Service) Drain(ctx context.Context) error {
 	return err
 }
 
-// Ready says why the service cannot do its work: it is not started, or its stores do not answer. nil is that they do.
+// Ready returns nil if the service can do its work. Otherwise the error says why: it is not started, its stores do not answer, or
+// one of them is a [journal.Checker] that takes no commits.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.begun("ready"); err != nil {
 		return err
@@ -230,8 +231,17 @@ func (s *Service) Ready(ctx context.Context) error {
 	if _, err := s.options.Rows.List(ctx, "", Query{Limit: 1}); err != nil {
 		return err
 	}
-	_, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1)
-	return err
+	if _, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1); err != nil {
+		return err
+	}
+	for _, store := range []any{s.options.Journal, s.options.Rows} {
+		if c, ok := store.(journal.Checker); ok {
+			if err := c.Check(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // begun refuses to work before [Service.Start]: a run that nothing drives would be queued for ever.

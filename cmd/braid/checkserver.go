@@ -98,6 +98,10 @@ func (d *diagnosis) lookAtPostgres(ctx context.Context, url string) {
 		d.brokenBy(postgresError(err), "")
 		return
 	}
+	if err := journal.Check(ctx); err != nil {
+		d.brokenBy(postgresError(err), "see that the database takes writes")
+		return
+	}
 	d.ok("PostgreSQL %s answers; both schemas are up to date, and row-level security binds the role", server.Version)
 	d.lookAtConnections(&server, forJournal+forService)
 	// The server read its clock between the two moments.

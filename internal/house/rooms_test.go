@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
-	"internal/schemacheck",
+	"internal/schemacheck", "internal/lowspace",
 }
 
 // testLibraries lists what any test may import.
@@ -172,6 +172,7 @@ var rooms = []room{
 	{dir: "internal/failpoint"},
 	{dir: "internal/planted"},
 	{dir: "internal/gate"},
+	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},
 	{dir: "internal/ownhost"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},

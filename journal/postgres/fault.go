@@ -75,7 +75,9 @@ func fault(op string, err error) error {
 	case errors.As(err, &e):
 		return e
 	case c != "":
-		return &event.Error{Op: op, Kind: words(c).kind, Err: err, Message: words(c).message, Hint: words(c).hint}
+		said := sayOf(c)
+		said.Op, said.Err = op, err
+		return said
 	case errors.As(err, &connecting):
 		// Before the time-out, which may be the connection's own.
 	case errors.Is(err, context.Canceled):
@@ -113,6 +115,12 @@ type saying struct {
 	kind    event.ErrorKind
 	message string
 	hint    string
+}
+
+// sayOf is what is said about a code, as an error.
+func sayOf(code string) *event.Error {
+	said := words(code)
+	return &event.Error{Kind: said.kind, Message: said.message, Hint: said.hint}
 }
 
 func words(code string) saying {

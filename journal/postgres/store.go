@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lowspace"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -65,6 +66,7 @@ type Store struct {
 	patience time.Duration
 	closed   atomic.Bool
 	lost     lostLeases
+	space    lowspace.Watch
 }
 
 var (

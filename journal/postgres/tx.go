@@ -139,6 +139,9 @@ func (s *Store) transact(ctx context.Context, op string, who scope, body func(x 
 		if err != nil && s.closed.Load() {
 			return isClosed(op)
 		}
+		if code(err) == codeDiskFull {
+			s.space.Failed()
+		}
 		if err == nil || !again || n == attempts || ctx.Err() != nil {
 			return atWork(fault(op, err))
 		}

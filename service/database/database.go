@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lowspace"
 )
 
 // DB is the service's own database. Its methods are safe for concurrent use and answer
@@ -18,6 +19,7 @@ type DB struct {
 	sql     *sql.DB
 	shared  bool
 	numbers sync.Map // from a statement with "?" to one with "$1"
+	space   lowspace.Watch
 }
 
 // Shared says that other processes may write here too.
@@ -90,6 +92,9 @@ func (db *DB) transact(ctx context.Context, op string, who scope, look bool, bod
 		})
 		if err == nil {
 			return nil
+		}
+		if code(err) == pgDiskFull {
+			db.space.Failed()
 		}
 		if n == attempts || ctx.Err() != nil || !again(err, committing) {
 			return atWork(fault(op, err))

@@ -41,6 +41,10 @@ func TestDoctorLooksAtPostgres(t *testing.T) { //nolint:paralleltest // its proc
 			name: "a role that could erase the audit", spoil: `GRANT DELETE ON braid_service.audit TO ` + server,
 			level: "broken", text: "could erase the audit",
 		},
+		{
+			name: "read only", level: "broken", text: "can only be read",
+			spoil: `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := database(t, pg)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid/client"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/wire/native"
 )
 
@@ -200,4 +201,115 @@ func TestAKeyIsRevokedOnAnotherNode(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 	t.Logf("it was cut after %v", took)
+}
+
+// A server whose database takes no writes says that it is not ready, and that it is once the database takes them again. It lives
+// all the time.
+func TestReadyOfADatabaseThatTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	const full = `CREATE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`
+	for name, c := range map[string]struct {
+		// breaks and mends are what the superuser does; write is what a client does between them.
+		breaks, mends []string
+		write         func(ctx context.Context, c *client.Client, conversation string) error
+		kind          event.ErrorKind
+	}{
+		"read only": {
+			breaks: []string{
+				`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`,
+				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND usename = '` + server + `'`,
+			},
+			mends: []string{
+				`BEGIN READ WRITE`,
+				`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET default_transaction_read_only', current_database()); END $$`,
+				`COMMIT`,
+				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND usename = '` + server + `'`,
+			},
+			write: createOne, kind: event.ErrUnavailable,
+		},
+		"no space for conversations": {
+			breaks: []string{
+				full, `CREATE TRIGGER full_disk BEFORE INSERT ON braid_service.conversation EXECUTE FUNCTION public.full_disk()`,
+				`CREATE TRIGGER full_disk BEFORE INSERT ON braid_service.reservation EXECUTE FUNCTION public.full_disk()`,
+			},
+			mends: []string{`DROP FUNCTION public.full_disk CASCADE`},
+			write: createOne, kind: event.ErrStorageFull,
+		},
+		"no space for runs": {
+			breaks: []string{
+				full, `CREATE TRIGGER full_disk BEFORE INSERT ON braid.run EXECUTE FUNCTION public.full_disk()`,
+				`CREATE TRIGGER full_disk BEFORE INSERT ON braid.state EXECUTE FUNCTION public.full_disk()`,
+			},
+			mends: []string{`DROP FUNCTION public.full_disk CASCADE`},
+			write: startOne, kind: event.ErrStorageFull,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := migrated(t, needed(t))
+			n := serve(t, []string{"BRAID_POSTGRES_URL=" + b.server}, "--token-file", tokenFile(t))
+			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer stop()
+			conv, err := n.client().Create(ctx, client.NewConversation{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, said := ready(t, n); status != http.StatusOK {
+				t.Fatalf("before: %d %s", status, said)
+			}
+			if err := sql(ctx, b.pg, b.name, c.breaks...); err != nil {
+				t.Fatal(err)
+			}
+			once, err := client.New(n.url, secret.New(plantedToken), client.Options{Tries: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.write(ctx, once, conv.ID); !errors.Is(err, c.kind) {
+				t.Errorf("a write is answered with %v, want %s", err, c.kind)
+			}
+			for range 3 {
+				status, said := ready(t, n)
+				if status != http.StatusServiceUnavailable || strings.Contains(said, "SQL") || strings.Contains(said, "braid.") {
+					t.Errorf("it says %d %s", status, said)
+				}
+			}
+			if err := sql(ctx, b.pg, b.name, c.mends...); err != nil {
+				t.Fatal(err)
+			}
+			soon(t, "the server is not ready", func() bool { status, _ := ready(t, n); return status == http.StatusOK })
+			if r, err := n.client().Run(ctx, conv.ID, "hello", client.RunOptions{}); err != nil || r.Status != event.RunCompleted {
+				t.Errorf("afterwards: %+v, %v", r, err)
+			}
+		})
+	}
+}
+
+func createOne(ctx context.Context, c *client.Client, _ string) error {
+	_, err := c.Create(ctx, client.NewConversation{})
+	return err
+}
+
+func startOne(ctx context.Context, c *client.Client, conversation string) error {
+	_, err := c.Start(ctx, conversation, "hello", client.RunOptions{})
+	return err
+}
+
+// ready asks a node whether it is ready.
+func ready(t *testing.T, n *node) (status int, said string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+"/readyz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
 }

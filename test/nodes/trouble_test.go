@@ -97,17 +97,8 @@ func TestTheRoleLosesItsRights(t *testing.T) { //nolint:paralleltest // it needs
 // refused wants that a run is refused with one of the statuses, in words that tell nothing.
 func refused(t *testing.T, n *node, statuses ...int) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+"/readyz", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close()
-	if res.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("readyz says %s", res.Status)
+	if status, said := ready(t, n); status != http.StatusServiceUnavailable {
+		t.Errorf("readyz says %d %s", status, said)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()

@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/braidrun/braid/internal/lowspace"
+	"github.com/braidrun/braid/journal"
+)
+
+var _ journal.Checker = (*Store)(nil)
+
+const (
+	// A server that follows another one, and one without space at some providers, can only be read.
+	selectReadOnly = `SELECT current_setting('transaction_read_only')::bool`
+
+	// It is taken back, and nobody else ever sees it. No owner of state has this name.
+	insertProbe = `INSERT INTO state (tenant, owner, name, value) VALUES ('', 'probe', $1, $2)`
+)
+
+// Check implements [journal.Checker]. It is one short question. Once a write has found no space, it also writes, at most once a
+// second and until that succeeds.
+func (s *Store) Check(ctx context.Context) error {
+	const op = "journal check"
+	if err := alive(ctx, op); err != nil {
+		return err
+	}
+	var readOnly bool
+	if err := s.pool.QueryRow(ctx, selectReadOnly).Scan(&readOnly); err != nil {
+		return atWork(fault(op, err))
+	}
+	if readOnly {
+		e := sayOf(codeReadOnly)
+		e.Op = op
+		return e
+	}
+	return s.space.Check(ctx, s.probe)
+}
+
+// probe writes what compresses to nothing smaller, and takes it back.
+func (s *Store) probe(ctx context.Context) error {
+	name, value := make([]byte, 16), make([]byte, lowspace.Bytes)
+	_, _ = rand.Read(name) // it never fails
+	_, _ = rand.Read(value)
+	return s.transact(ctx, "journal check", ofTenant(""), func(x *tx) error {
+		return x.begin(beginWrite, do(insertProbe, name, value), do(`ROLLBACK`))
+	})
+}
