@@ -110,6 +110,9 @@ func (p *ownPurse) ReserveSpend(
 	if err != nil {
 		return err
 	}
+	if _, again := k.reserved[id]; again {
+		return nil
+	}
 	all := sumOf(sumOf(k.spent, k.held), want)
 	switch {
 	case most.Tokens > 0 && all.Tokens > most.Tokens:

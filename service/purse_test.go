@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -191,4 +192,52 @@ func TestPurseAtOnce(t *testing.T) {
 			t.Errorf("another tenant has spent %v: %v", spent, err)
 		}
 	})
+}
+
+// A reservation is made once, also where its answer was lost and the server asks again.
+func TestAReservationIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	purses(t, func(t *testing.T, servers []purse, life func(string) string, _ func(time.Time)) {
+		ctx, most, want := t.Context(), directory.Spend{Tokens: 100}, directory.Spend{Tokens: 60}
+		of := directory.SpendOf{Tenant: "acme", Life: life("acme"), Day: 20_000}
+		for range 3 {
+			if err := servers[0].ReserveSpend(ctx, of, "res_1", want, most, time.Now(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := servers[1].ReserveSpend(ctx, of, "res_2", want, most, time.Now(), time.Minute); !errors.Is(err, event.ErrQuota) {
+			t.Errorf("more than there is: %v", err)
+		}
+		if err := servers[2].ReserveSpend(ctx, of, "res_3", directory.Spend{Tokens: 40}, most, time.Now(), time.Minute); err != nil {
+			t.Errorf("what is left: %v", err)
+		}
+	})
+}
+
+// What the purse costs a model call: a reservation and a settlement.
+func BenchmarkPurse(b *testing.B) {
+	if os.Getenv("BRAID_POSTGRES") == "" {
+		b.Skip("it needs PostgreSQL")
+	}
+	people := directory.New(directory.Options{Database: databasetest.OpenPostgres(b, databases.Postgres(b))})
+	if err := people.EnsureTenant(b.Context(), directory.By{Operator: true}, directory.Tenant{ID: "acme"}); err != nil {
+		b.Fatal(err)
+	}
+	made, err := people.GetTenant(b.Context(), "acme")
+	if err != nil {
+		b.Fatal(err)
+	}
+	of := directory.SpendOf{Tenant: "acme", Life: made.Life, Day: 20_000}
+	want, most := directory.Spend{Tokens: 10, Cost: 10}, directory.Spend{Tokens: 1 << 60, Cost: 1 << 60}
+	n := 0
+	for b.Loop() {
+		n++
+		id := fmt.Sprint("res_", n)
+		if err := people.ReserveSpend(b.Context(), of, id, want, most, time.Now(), time.Minute); err != nil {
+			b.Fatal(err)
+		}
+		if err := people.SettleSpend(b.Context(), of, id, want); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

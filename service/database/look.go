@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -21,6 +22,31 @@ func (db *DB) Look(ctx context.Context, op, tenant, statement string, args []any
 			return nil
 		}
 		if n == attempts || ctx.Err() != nil || !again(err, false) {
+			return atWork(fault(op, err))
+		}
+	}
+}
+
+// Call is [DB.Write] for one statement that calls a function, and puts the one row of its answer into into. On PostgreSQL that is one
+// round trip where Write's are four. repeats says that the function may be called again with the same arguments, where nobody knows
+// whether it was: without it, such a call fails.
+func (db *DB) Call(ctx context.Context, op, tenant, statement string, args []any, repeats bool, into ...any) error {
+	if !db.shared {
+		return db.Write(ctx, op, tenant, func(tx *Tx) error {
+			_, err := tx.Get(statement, args, into...)
+			return err
+		})
+	}
+	row := func(scan func(into ...any) error) error { return scan(into...) }
+	for n := 1; ; n++ {
+		err := withRoom(ctx, func() error { return db.ask(ctx, scope{ofTenant, tenant}, db.marks(statement), args, row) })
+		if err == nil {
+			return nil
+		}
+		if code(err) == pgDiskFull {
+			db.space.Failed()
+		}
+		if n == attempts || ctx.Err() != nil || !again(err, !repeats) && !pgconn.SafeToRetry(err) {
 			return atWork(fault(op, err))
 		}
 	}

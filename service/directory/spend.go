@@ -31,12 +31,9 @@ func (d *Directory) Shared() bool { return d.db.Shared() }
 func (d *Directory) ReserveSpend(ctx context.Context, of SpendOf, id string, want, most Spend, now time.Time, lasts time.Duration) error {
 	const op = "reserve"
 	full := 0
-	err := d.db.Write(ctx, op, of.Tenant, func(tx *database.Tx) error {
-		_, err := tx.Get(`SELECT reserve_spend(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, []any{
-			of.Tenant, of.Life, of.Day, id, want.Tokens, int64(want.Cost), most.Tokens, int64(most.Cost), now.UnixMicro(), now.Add(lasts).UnixMicro(),
-		}, &full)
-		return err
-	})
+	err := d.db.Call(ctx, op, of.Tenant, `SELECT reserve_spend(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, []any{
+		of.Tenant, of.Life, of.Day, id, want.Tokens, int64(want.Cost), most.Tokens, int64(most.Cost), now.UnixMicro(), now.Add(lasts).UnixMicro(),
+	}, true, &full)
 	switch {
 	case err != nil:
 		return err
@@ -58,11 +55,9 @@ func (d *Directory) RenewSpend(ctx context.Context, of SpendOf, id string, lasts
 
 // SettleSpend puts what was used in place of a reservation.
 func (d *Directory) SettleSpend(ctx context.Context, of SpendOf, id string, used Spend) error {
-	return d.db.Write(ctx, "settle", of.Tenant, func(tx *database.Tx) error {
-		var done int
-		_, err := tx.Get(`SELECT settle_spend(?, ?, ?, ?, ?, ?)`, []any{of.Tenant, of.Life, of.Day, id, used.Tokens, int64(used.Cost)}, &done)
-		return err
-	})
+	var done int
+	return d.db.Call(ctx, "settle", of.Tenant, `SELECT settle_spend(?, ?, ?, ?, ?, ?)`,
+		[]any{of.Tenant, of.Life, of.Day, id, used.Tokens, int64(used.Cost)}, false, &done)
 }
 
 // Spent says what was spent, without reservations.

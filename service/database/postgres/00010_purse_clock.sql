@@ -14,7 +14,7 @@ CREATE FUNCTION service_clock() RETURNS bigint LANGUAGE sql VOLATILE AS
 -- Only the time between now_us and until_us counts: both are by the server's clock.
 -- +goose StatementBegin
 CREATE OR REPLACE FUNCTION reserve_spend(t text, l text, d bigint, i text, want_tokens bigint, want_nano bigint, most_tokens bigint, most_nano bigint,
-	now_us bigint, until_us bigint) RETURNS integer LANGUAGE plpgsql AS $$
+	now_us bigint, until_us bigint) RETURNS integer LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
 	spent spend%ROWTYPE;
 	held  record;
@@ -41,3 +41,5 @@ BEGIN
 	RETURN 0;
 END $$;
 -- +goose StatementEnd
+
+ALTER FUNCTION settle_spend(text, text, bigint, text, bigint, bigint) SET plan_cache_mode = force_generic_plan;
