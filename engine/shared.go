@@ -80,7 +80,7 @@ func (l *Local) listen(ctx context.Context, teller journal.Teller) error {
 }
 
 // claim gives those of the runs that are due which this engine is to look at: the ones that
-// it knows, and of the others some that lay there already when it looked last. What has
+// it knows, and of the others some that have lost their driver, or lay there already when it looked last. What has
 // just been admitted is its own process's first: there its reader waits.
 func (l *Local) claim(rows []journal.Run) []journal.Run {
 	lying := make(map[string]struct{}, len(rows))
@@ -92,7 +92,7 @@ func (l *Local) claim(rows []journal.Run) []journal.Run {
 			continue
 		}
 		lying[id] = struct{}{}
-		if _, before := l.lying[id]; before {
+		if _, before := l.lying[id]; before || rows[i].Status == event.RunRunning {
 			strange = append(strange, rows[i])
 		}
 	}

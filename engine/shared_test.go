@@ -125,6 +125,46 @@ func (n *node) count() (driven, refused int) {
 	return len(n.driven), n.refused
 }
 
+// slowDue is a store that takes its time to say what is due.
+type slowDue struct {
+	*journal.Memory
+
+	took time.Duration
+}
+
+func (s slowDue) Due(ctx context.Context, limit int) ([]journal.Run, error) {
+	time.Sleep(s.took)
+	return s.Memory.Due(ctx, limit)
+}
+
+// The runs of a process that died go on within 12 seconds, also where the journal is slow to say which they are.
+func TestASlowJournalDelaysNoTakeover(t *testing.T) {
+	t.Parallel()
+	for _, took := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			store := journal.NewMemory(journal.MemoryOptions{})
+			if _, err := store.Admit(t.Context(), run("a", "a")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Acquire(t.Context(), "a", 0); err != nil {
+				t.Fatal(err)
+			}
+			died := time.Now()
+			one := &node{store: store, driven: map[string]time.Time{}}
+			one.local = engine.NewLocal(slowDue{store, took}, one.drive, engine.Options{Shared: true})
+			if err := one.local.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			if late := one.ends()["a"].Sub(died); late < journal.DefaultTerm || late > 12*time.Second {
+				t.Errorf("with a journal that takes %v it went on after %v", took, late)
+			}
+			drainAll(t, []*node{one})
+		})
+	}
+}
+
 // Who accepts a run drives it: its reader sits there. The others leave it alone.
 func TestWhoAcceptsARunDrivesIt(t *testing.T) {
 	t.Parallel()

@@ -15,13 +15,19 @@ const (
 	// mostPause: one answer that was slow must not leave a dead driver's runs lying.
 	sweepShare = 50
 	mostPause  = 10 * time.Second
+	// mostSharedPause is mostPause beside other processes, whose runs go on here within two seconds after their leases.
+	mostSharedPause = 1300 * time.Millisecond
 )
 
 // keepSweeping asks the journal now and then what is due. It is one of the
 // engine's two goroutines. took is how long the last sweep was.
 func (l *Local) keepSweeping(took time.Duration) {
 	for {
-		wait := max(l.options.Sweep, min(sweepShare*took, mostPause))
+		most := mostPause
+		if l.options.Shared {
+			most = mostSharedPause
+		}
+		wait := max(l.options.Sweep, min(sweepShare*took, most))
 		if l.options.Shared {
 			wait = around(wait)
 		}
