@@ -101,7 +101,7 @@ var rooms = []room{
 	{dir: "model/internal/media", own: []string{"event"}},
 	{dir: "model/internal/schema", tests: []string{"github.com/google/jsonschema-go"}},
 	{dir: "model/internal/idle"},
-	{dir: "model/internal/bound", own: []string{"model"}},
+	{dir: "model/internal/bound", own: []string{"model", "event"}},
 	{dir: "model/internal/awsframe", tests: []string{"model/internal/recordings"}},
 	{dir: "model/internal/vendortest"},
 	{dir: "model/internal/recordings", from: []string{"go.yaml.in/yaml"}},

@@ -213,3 +213,36 @@ func retryAfter(said *genai.APIError, header http.Header, now time.Time) time.Du
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
 }
+
+// unsound is how the API refuses thought signatures that it cannot read, such as those of
+// another project or model ("Thought signature is not valid", "Corrupted thought
+// signature"). It does not compare what stands before a signature (docs/thought-signatures).
+var unsound = regexp.MustCompile(`(?i)(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
+
+// refusesSignature reports whether the API refused a request for the signatures in it.
+func refusesSignature(err error) bool {
+	e, ok := errors.AsType[genai.APIError](err)
+	return ok && e.Code == http.StatusBadRequest && unsound.MatchString(e.Message)
+}
+
+// unsigned leaves out what the model thought, and the signatures of the rest. The encoder
+// gives calls a placeholder.
+func unsigned(b event.Block) event.Block {
+	switch b := b.(type) {
+	case *event.Thinking:
+		if mine(b.Signature) != "" {
+			return nil
+		}
+	case *event.Text:
+		if mine(b.Signature) != "" {
+			return &event.Text{Text: b.Text}
+		}
+	case *event.ToolCall:
+		if mine(b.Signature) != "" {
+			bare := *b
+			bare.Signature = ""
+			return &bare
+		}
+	}
+	return b
+}

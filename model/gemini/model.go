@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/schema"
@@ -176,11 +177,25 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		g := idle.New(ctx, m.stall)
 		defer g.End()
 		x := exchange{body: body, attempt: req.Attempt}
-		if err := m.post(g, &x); err != nil {
+		err = m.post(g, &x)
+		left := 0
+		if refusesSignature(err) {
+			var bare *model.Request
+			if bare, left = bound.Without(req, unsigned); left > 0 {
+				if body, back, err = m.body(bare); err == nil {
+					x = exchange{body: body, attempt: req.Attempt}
+					err = m.post(g, &x)
+				}
+			}
+		}
+		if err != nil {
 			yield(model.Chunk{}, m.failure(g, &x, err))
 			return
 		}
 		defer x.answer.Body.Close()
+		if left > 0 && !yield(bound.Report(left, true), nil) {
+			return
+		}
 		s := stream{decoder: decoder{names: back, yield: yield, serial: req.ToolChoice.Serial}, in: g.Reading(x.answer.Body), end: g.Cancel}
 		if err := s.run(); err != nil && !s.left {
 			yield(model.Chunk{}, m.failure(g, &x, err))

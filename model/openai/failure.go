@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -26,6 +27,8 @@ type apiError struct {
 	message   string
 	requestID string
 	after     time.Duration
+	// raw is what the server behind a router said.
+	raw string
 }
 
 // Error implements error, for operators.
@@ -78,6 +81,15 @@ func errorOf(data []byte) *apiError {
 		Type    string          `json:"type"`
 		Code    json.RawMessage `json:"code"`
 		Message string          `json:"message"`
+		// Metadata is OpenRouter's.
+		Metadata struct {
+			Raw json.RawMessage `json:"raw"`
+		} `json:"metadata"`
+	}
+	// Google's compatible address puts the object into a list.
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
+		data = list[0]
 	}
 	var all struct {
 		fields
@@ -103,7 +115,7 @@ func errorOf(data []byte) *apiError {
 	if f.Message == "" {
 		f.Message = all.Detail
 	}
-	e := &apiError{kind: f.Type, message: f.Message}
+	e := &apiError{kind: f.Type, message: f.Message, raw: string(f.Metadata.Raw)}
 	if code := bytes.Trim(f.Code, `"`); string(code) != "null" {
 		e.code = string(code)
 	}
@@ -248,4 +260,47 @@ var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai)-[A-Za-z0-9_*-]{6,}`)
 // notSent is the error of a request that the server would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {
 	return provider.NotSent(op, kind, message, hint, args...)
+}
+
+// unverified is how OpenAI refuses encrypted reasoning that it cannot read, such as that
+// of another organization; reasoning behind a changed history it only ignores
+// (guides/keep-prefix-unchanged). Google's compatible address refuses signatures of
+// another project so.
+var unverified = regexp.MustCompile(`(?i)encrypted content .{0,80}could not be (verified|decrypted)|` +
+	`(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
+
+// refusesReasoning reports whether the server refused a request for the reasoning in it.
+// Behind OpenRouter it may be Claude's API that does.
+func refusesReasoning(err error) bool {
+	e, ok := errors.AsType[*apiError](err)
+	if !ok || e.status != http.StatusBadRequest {
+		return false
+	}
+	for _, said := range []string{e.message, e.raw} {
+		if unverified.MatchString(said) || bound.Refused(said) {
+			return true
+		}
+	}
+	return e.code == "invalid_encrypted_content"
+}
+
+// placeholder is what Google takes in the place of a thought signature that there is none
+// of (docs/thought-signatures, FAQ).
+const placeholder = "skip_thought_signature_validator"
+
+// unsealed leaves out reasoning that is encrypted or signed.
+func (m *Model) unsealed(b event.Block) event.Block {
+	switch b := b.(type) {
+	case *event.Thinking:
+		if _, _, mine := readSeal(b.Signature); mine || strings.HasPrefix(b.Signature, markDetails) {
+			return nil
+		}
+	case *event.ToolCall:
+		if signature := opaqueOf(b.Signature, markGoogle, m.host); signature != "" && signature != placeholder {
+			bare := *b
+			bare.Signature = opaque(markGoogle, m.host, placeholder)
+			return &bare
+		}
+	}
+	return b
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/reqcache"
@@ -187,11 +188,23 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		g := idle.New(ctx, m.stall)
 		defer g.End()
 		answer, err := m.post(g, body)
+		left := 0
+		if refusesReasoning(err) {
+			var bare *model.Request
+			if bare, left = bound.Without(req, m.unsealed); left > 0 {
+				if body, way, err = m.body(bare); err == nil {
+					answer, err = m.post(g, body)
+				}
+			}
+		}
 		if err != nil {
 			yield(model.Chunk{}, m.failure(g, err))
 			return
 		}
 		defer answer.Body.Close()
+		if left > 0 && !yield(bound.Report(left, true), nil) {
+			return
+		}
 		s := stream{in: g.Reading(answer.Body), events: m.decoder(way, yield)}
 		switch err := s.run(); {
 		case s.sender().left:
