@@ -98,7 +98,7 @@ endif
 .PHONY: test-long
 test-long: ## Kill the command 10,000 times and simulate 100,000 seeds: half an hour
 	@scripts/need go
-	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run 'TestKill$$' ./test/kill
+	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run '^(TestKill|TestDeadlyTools)$$' ./test/kill
 	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim
 
 .PHONY: test-peers

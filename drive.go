@@ -130,7 +130,7 @@ type driver struct {
 // driver's view is given back by the caller only when err is nil.
 func (d *driver) drive(letters []journal.Mail) (err error) {
 	done := false
-	if !d.alone {
+	if !d.alone && d.keeper == nil {
 		d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
 	}
 	d.hooked, d.policed = d.agent.hooks.inside(), d.agent.permits != nil
@@ -156,7 +156,7 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
 		if !d.patient && d.keeper.outLived() && (err == nil || errors.Is(err, d.keeper.err())) {
-			d.giveBackLate()
+			giveBackLate(d.base, d.store, d.lease, &d.work)
 		}
 	}()
 	d.simulated = d.agent.simulated(d.team)
@@ -406,14 +406,14 @@ func (d *driver) write(b journal.Batch) error {
 		}
 		err := d.store.Commit(d.base, d.lease, b)
 		if stalled && err == nil {
-			d.stalled(nil)
+			d.work.stalled(nil)
 		}
 		if err == nil || !errors.Is(err, event.ErrUnavailable) || wait > d.keeper.left() {
 			return err
 		}
 		if !stalled {
 			stalled = true
-			d.stalled(err)
+			d.work.stalled(err)
 		}
 		<-time.After(wait)
 		wait = min(2*wait, time.Second)
@@ -421,9 +421,9 @@ func (d *driver) write(b journal.Batch) error {
 }
 
 // stalled reports that the store refuses to write, or, with nil, that it writes again.
-func (d *driver) stalled(err error) {
-	if d.work.Stalled != nil {
-		d.work.Stalled(err)
+func (w *Work) stalled(err error) {
+	if w.Stalled != nil {
+		w.Stalled(err)
 	}
 }
 

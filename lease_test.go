@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,5 +236,66 @@ func TestAQuestionIsAnsweredOnceByMail(t *testing.T) {
 	}
 	if !slices.Equal(given, []string{`"first"`}) {
 		t.Errorf("the answers in the log are %v", given)
+	}
+}
+
+// mortal is a store as one process has it, until that dies.
+type mortal struct {
+	*journal.Memory
+	dead atomic.Bool
+}
+
+func (s *mortal) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	if s.dead.Load() {
+		return errDead
+	}
+	return s.Memory.Commit(ctx, l, b)
+}
+
+func (s *mortal) Renew(ctx context.Context, l journal.Lease) (journal.News, error) {
+	if s.dead.Load() {
+		return journal.News{}, errDead
+	}
+	return s.Memory.Renew(ctx, l)
+}
+
+// The clocks of a store and of those who drive its runs need not agree: a driver keeps its lease for as long as it works, and
+// a dead one's run is taken after the lease's term, however far its clock is off.
+func TestLeasesWithClocksThatDisagree(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{
+		"the same": 0, "the store a day ahead": 24 * time.Hour, "the store a day behind": -24 * time.Hour, "an hour": time.Hour,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &mortal{Memory: journal.NewMemory(journal.MemoryOptions{Now: func() time.Time { return time.Now().Add(off) }})}
+				agent := sleeper(5 * time.Minute)
+				if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("sleep")}); err != nil {
+					t.Fatal(err)
+				}
+				var wg sync.WaitGroup
+				wg.Go(func() { // its process dies after a minute
+					_, err := agent.Drive(t.Context(), braid.Open(store, "c"), "r", braid.Work{})
+					if !errors.Is(err, event.ErrLeaseLost) {
+						t.Errorf("the driver that died got %v", err)
+					}
+				})
+				other := braid.Open(store.Memory, "c")
+				for range 5 {
+					time.Sleep(11 * time.Second)
+					if _, err := agent.Drive(t.Context(), other, "r", braid.Work{}); !errors.Is(err, event.ErrLocked) {
+						t.Errorf("another driver got %v", err)
+					}
+				}
+				store.dead.Store(true)
+				wg.Wait()
+				time.Sleep(journal.DefaultTerm)
+				r, err := agent.Drive(t.Context(), other, "r", braid.Work{})
+				if err != nil || r.Status != event.RunCompleted {
+					t.Errorf("taken over: %+v, %v", r, err)
+				}
+			})
+		})
 	}
 }

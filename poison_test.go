@@ -291,3 +291,65 @@ func (s *away) Renew(ctx context.Context, l journal.Lease) (journal.News, error)
 func userSays(text string) []event.Message {
 	return []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: text}}}}
 }
+
+// A harmless call beside a deadly one is progress, once: its result is kept and it is not made again. A model that asks
+// for a new harmless call with every deadly one is bounded by the limits of its run.
+func TestAHarmlessCallBesideADeadlyOne(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		effect event.Effect
+		// deaths is how often the process dies, harmless how often the harmless tools are called.
+		deaths, harmless int
+		status           event.RunStatus
+		why              event.Why
+	}{
+		{"one deadly call", event.EffectPure, 3, 2, event.RunFailed, event.WhyFailed},
+		{"a new one in each answer", event.EffectUnsafe, 6, 12, event.RunCompleted, event.WhyLimit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := &mortal{Memory: journal.NewMemory(journal.MemoryOptions{})}
+				deaths := 0
+				var harmless atomic.Int64
+				model := &script{next: func(_ context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+					args := fmt.Sprintf(`{"n":%d}`, req.Cycle)
+					return chunks(asksFor("quick", args, "slow", args, "deadly", args))
+				}}
+				tool := func(name string, effect event.Effect, do func()) braid.Part {
+					return braid.Func(name, "", func(context.Context, struct {
+						N int `json:"n"`
+					},
+					) (string, error) {
+						do()
+						return name, nil
+					}, func(tr *braid.Traits) { tr.Effect = effect })
+				}
+				agent := braid.New("a", model, braid.Limit(braid.Limits{Cycles: 6}),
+					tool("quick", event.EffectPure, func() { harmless.Add(1) }),
+					tool("slow", event.EffectPure, func() { time.Sleep(time.Second); harmless.Add(1) }),
+					tool("deadly", c.effect, func() {
+						time.Sleep(2 * time.Second) // the others are over, and written down
+						deaths++
+						store.dead.Store(true)
+					}))
+				if _, err := store.Admit(t.Context(), journal.Run{ID: "r", Conversation: "c", Agent: "a", Input: userSays("go")}); err != nil {
+					t.Fatal(err)
+				}
+				for range 20 {
+					r, err := agent.Drive(t.Context(), braid.Open(store, "c"), "r", braid.Work{})
+					if store.dead.Swap(false) {
+						time.Sleep(2 * journal.DefaultTerm)
+						continue
+					}
+					if err != nil || r.Status != c.status || r.Why != c.why || deaths != c.deaths || int(harmless.Load()) != c.harmless {
+						t.Errorf("after %d deaths and %d harmless calls the run is %s (%s): %v", deaths, harmless.Load(), r.Status, r.Why, err)
+					}
+					return
+				}
+				t.Error("the run does not end")
+			})
+		})
+	}
+}

@@ -92,6 +92,8 @@ type runOptions struct {
 	work  *Work
 	// private says that nobody else has the run's conversation.
 	private bool
+	// keeper renews the lease of a run whose log was read after it was taken; nil for none.
+	keeper *keeper
 }
 
 // In runs in a conversation. Without it a run has one of its own; find it in
@@ -259,8 +261,11 @@ func (a *Agent) through(
 	if o.work != nil && !errors.Is(context.Cause(ctx), event.ErrUnavailable) {
 		taking = context.WithoutCancel(ctx)
 	}
-	v := kept
-	if v == nil {
+	v, unread := kept, kept == nil && o.work != nil
+	switch {
+	case unread:
+		v = unreadView()
+	case v == nil:
 		var err error
 		if v, err = conv.coldView(taking); err != nil {
 			return err
@@ -277,12 +282,22 @@ func (a *Agent) through(
 	// all went well.
 	kept = nil
 	conv.drives(opened.Run.ID)
+	if unread && a.behindUnread(taking, conv, &opened) {
+		_, err = a.endUnread(taking, o, &opened, lostReading(&opened.Run), r, sink)
+		return err
+	}
 	if why := a.limits.poisoned(&opened.Run); why != nil {
-		ended, err := a.giveUp(ctx, o, opened.Lease, opened.Run, opened.Mail, why, r, sink)
+		ended, err := a.giveUp(ctx, o, &opened, why, r, sink)
 		if err == nil && ended != nil && o.work == nil {
 			return ended
 		}
 		return err
+	}
+	if unread {
+		defer func() { o.keeper.close() }()
+		if v, err = a.takeUnread(taking, stop, o, &opened, r, sink); v == nil {
+			return err
+		}
 	}
 	for _, e := range opened.Events {
 		v.fold(e)
@@ -324,7 +339,7 @@ func (a *Agent) take(
 	d.store, d.lease, d.row, d.agent, d.team = conv.store, opened.Lease, opened.Run, a, team
 	d.view, d.sink, d.alone, d.now = v, sink, conv.own, time.Now()
 	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
-	d.private = private
+	d.private, d.keeper = private, o.keeper
 	d.model = &modelWork{} // not from another run: a model that keeps its request must not see that one's
 	d.secrets = o.secrets
 	if o.work != nil {

@@ -262,9 +262,10 @@ func inboxCases() []testCase {
 			p.take(next).park(time.Time{})
 			for _, run := range []string{first, next} {
 				p.post(journal.Mail{ID: "c", Run: run, Kind: journal.MailCancel})
+				p.post(journal.Mail{ID: "b", Run: run, Kind: journal.MailAnswer, Token: "t", Value: []byte("true")})
 				o := p.acquire(run, 0)
-				equal(p, "cancelled", o.Run.Cancelled, true)
-				equal(p, "mail", mailIDs(o.Mail), []string{"c"})
+				equal(p, "cancelled before an answer", o.Run.Cancelled, true)
+				equal(p, "mail", mailIDs(o.Mail), []string{"c", "b"})
 			}
 		}},
 	}

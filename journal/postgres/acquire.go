@@ -137,6 +137,8 @@ func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.O
 // take decides whether the run can be taken, and gives the statements that take it.
 func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 	r, p := &o.row.run, &o.place
+	// A lease of this store of which nobody has heard had no driver that could be lost.
+	unheard := p.until != nil && s.lost.has(r.ID, p.epoch, *p.until)
 	switch {
 	case r.Status.Ended():
 		return nil, ended(op)
@@ -146,7 +148,7 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 			Message: "an earlier run of the conversation has not ended",
 			Hint:    "wait for it to end, or cancel it",
 		}
-	case p.until != nil && p.now < *p.until && !s.lost.has(r.ID, p.epoch, *p.until):
+	case p.until != nil && p.now < *p.until && !unheard:
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrLocked,
 			Message:    "another driver holds the conversation",
@@ -155,7 +157,7 @@ func (s *Store) take(op string, o *opening, have int64) ([]question, error) {
 		}
 	}
 	epoch, until := p.epoch+1, p.now+s.term.Microseconds()
-	if p.until != nil {
+	if p.until != nil && !unheard {
 		r.Lost++
 	}
 	r.Status, o.row.wake = event.RunRunning, nil

@@ -110,6 +110,9 @@ func TestAnAcquireWhoseAnswerIsLost(t *testing.T) {
 		if err != nil || opened.Lease.Epoch != 2 {
 			t.Fatalf("%s: the same store may not take it again: %+v, %v", name, opened.Lease, err)
 		}
+		if opened.Run.Lost != 0 {
+			t.Errorf("%s: the run is said to have lost %d drivers, and had none", name, opened.Run.Lost)
+		}
 		if _, err := s.Acquire(ctx, name, 0); !errors.Is(err, event.ErrLocked) {
 			t.Errorf("%s: it takes a run that it drives: %v", name, err)
 		}

@@ -23,6 +23,10 @@ import (
 // holds, what people asked for and were told, what watchers saw, and who
 // lived when.
 type record struct {
+	// deadly says that runs may fail, and that what failed is continued.
+	deadly bool
+	// partial says that the story was broken off.
+	partial bool
 	entries []ledger.Entry
 	talks   []talk
 	orders  []order
@@ -42,7 +46,7 @@ type talk struct {
 func (w *world) record() (*record, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &record{entries: w.ledger.Entries(), sights: w.sights, watched: w.watched, lives: w.lives}
+	r := &record{deadly: w.deadly, partial: w.lie != "", entries: w.ledger.Entries(), sights: w.sights, watched: w.watched, lives: w.lives}
 	for _, o := range w.orders {
 		r.orders = append(r.orders, *o)
 	}
@@ -81,6 +85,8 @@ const (
 	ends     promise = "P7: every run comes to an end"
 	billed   promise = "P10: usage once per model call"
 	answered promise = "P11: an answer is accepted once"
+	poison   promise = "poison: a run that ends its processes is ended, and no other one is"
+	retried  promise = "P16: a failed run goes on where it failed, and repeats no finished step"
 	paired   promise = "a model is never shown a history that no provider takes"
 )
 
@@ -99,6 +105,7 @@ type figures struct {
 	joined, refused, unknownUsage       int
 	repeats, seen, later                int
 	compactions, summed                 int
+	deadly                              deadlyFigures
 }
 
 func (f *figures) add(g figures) {
@@ -211,6 +218,9 @@ func (r *record) check() ([]finding, figures) {
 	for i := range c.talks {
 		c.checkCompactions(&c.talks[i])
 	}
+	if c.deadly {
+		c.checkDeadly()
+	}
 	c.checkOrders()
 	c.checkSights()
 	c.checkClients()
@@ -272,7 +282,7 @@ func (c *checker) readTalk(t *talk) {
 			c.find(ends, "%s: run %s is %s, and its end is in the log: %t", t.id, run.ID, run.Status, end != nil)
 		case begun[run.ID] != 1:
 			c.find(ends, "%s: run %s began %d times", t.id, run.ID, begun[run.ID])
-		case end.Status != run.Status || run.Status == event.RunFailed:
+		case end.Status != run.Status || run.Status == event.RunFailed && !c.deadly:
 			c.find(ends, "%s: run %s is %s and ended as %s: %v", t.id, run.ID, run.Status, end.Status, end.Err)
 		case end.Usage != usage[run.ID]:
 			c.find(billed, "%s: run %s sums its usage up as %+v, its steps give %+v", t.id, run.ID, end.Usage, usage[run.ID])
@@ -597,6 +607,11 @@ func (c *checker) checkOrders() {
 			c.checkAnswer(o)
 			continue
 		case worker.DoLook:
+			continue
+		case worker.DoRetry:
+			if o.told.Error != "" {
+				c.find(retried, "a run of %s cannot be continued: %s", o.Conversation, o.told.Says)
+			}
 			continue
 		}
 		if o.again {

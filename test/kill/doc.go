@@ -4,6 +4,8 @@
 // start it again on the same folder each time, and at the end hold the ledger
 // against the journal: see [check].
 //
+// In a world of its own, tools and logs end their process by themselves, some always, and runs that failed are continued.
+//
 //	go test ./test/kill                                  1,000 kills
 //	BRAID_KILLS=10000 go test -timeout 30m ./test/kill   10,000 kills
 //	BRAID_KILL_SEED=7 go test ./test/kill                the same plans again

@@ -33,6 +33,8 @@ type world struct {
 	folder string
 	socket string
 	lie    worker.Lie
+	// deadly has the workers drive the agent whose tools end their process.
+	deadly bool
 	ledger *ledger.Ledger
 
 	mu      sync.Mutex
@@ -96,6 +98,10 @@ type process struct {
 	began  time.Time
 	ready  bool
 	errors bytes.Buffer
+	// drives are the runs that it drives, and whether they have got on since they were taken.
+	drives map[string]bool
+	// doomed are those whose call is about to end it.
+	doomed []string
 	// dead is closed when the process has gone and all that it said is known.
 	dead chan struct{}
 }
@@ -139,10 +145,13 @@ const lease = 30 * time.Second
 // if one is given.
 func (w *world) start(point string, term time.Duration) *process {
 	w.mu.Lock()
-	p := &process{number: len(w.lives) + 1, dead: make(chan struct{})}
+	p := &process{number: len(w.lives) + 1, drives: map[string]bool{}, dead: make(chan struct{})}
 	w.mu.Unlock()
 	p.cmd = exec.Command(w.binary, worker.Command, "--data", w.folder, "--ledger", w.socket,
 		"--process", strconv.Itoa(p.number), "--lie", string(w.lie), "--term", term.String())
+	if w.deadly {
+		p.cmd.Args = append(p.cmd.Args, "--deadly")
+	}
 	p.cmd.Env = append(os.Environ(), "BRAID_FAILPOINT="+point, "GOTRACEBACK=all")
 	p.cmd.Stderr = &p.errors
 	out, err := p.cmd.StdoutPipe()
@@ -221,6 +230,9 @@ func (w *world) take(p *process, told *worker.Told) {
 		e := told.Event
 		w.sights = append(w.sights, sight{Sight: *e, process: p.number})
 		w.seen[e.Conversation]++
+		if _, driven := p.drives[e.Run]; driven && e.Progress {
+			p.drives[e.Run] = true
+		}
 		switch e.Kind {
 		case event.KindRunStarted:
 			w.open[e.Run], w.talkOf[e.Run] = e.Conversation, e.Conversation
@@ -235,6 +247,10 @@ func (w *world) take(p *process, told *worker.Told) {
 		case event.KindAsked:
 			w.asked[e.Token] = e.Conversation
 		}
+	case told.Takes != nil:
+		p.drives[told.Takes.Run] = false
+	case told.Leaves != nil:
+		delete(p.drives, told.Leaves.Run)
 	case told.Seen != nil:
 		w.watched[told.Seen.Conversation] = append(w.watched[told.Seen.Conversation], *told.Seen)
 	case told.Trouble != "":

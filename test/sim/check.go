@@ -40,6 +40,8 @@ func (w *world) check() {
 	w.checkAnswers()
 	w.checkMessages(stalled)
 	w.checkDrain()
+	w.checkPoison()
+	w.checkDeadly()
 }
 
 // checkDrain: a drain fails no run and repeats no step (P14).

@@ -20,7 +20,8 @@
 //
 // BRAID_SIM_SEEDS=100000 plays more of them than the ordinary test does, -short fewer.
 //
-// The promises are P1 to P11, P14 to P16 of the failure model, and "messages": each
+// The promises are P1 to P11, P14 to P16 of the failure model, "poison": a run whose calls end
+// their processes is ended, and no run that gets on is, and "messages": each
 // message that was accepted is shown to the model from one call on, once and in
 // order. That the checker finds what breaks them is shown by bugs that are planted in
 // the rooms behind a build tag, each with the promise that it must be called by:

@@ -67,6 +67,8 @@ type reply struct {
 	errs []*event.Error
 	// slow is how long the provider takes before its first piece.
 	slow time.Duration
+	// fails is how many runs fail here for good.
+	fails int
 }
 
 type want struct {
@@ -128,6 +130,9 @@ func (m *model) stream(ctx context.Context, req *braid.ModelRequest, yield func(
 		say = reply{text: "in short"}
 	case req.Cycle <= len(m.script):
 		say = m.script[req.Cycle-1]
+	}
+	if say.fails > 0 && w.failsNow(req.Cycle, say.fails) {
+		return m.end(c, &event.Error{Op: "model", Kind: event.ErrModelAuth, Message: "no such account"})
 	}
 	if req.Attempt <= len(say.errs) {
 		return m.end(c, say.errs[req.Attempt-1])
@@ -224,6 +229,8 @@ type tool struct {
 	// ask is a question before the effect; takes is how long the effect takes.
 	ask   string
 	takes time.Duration
+	// kills is how often a call of it ends its process.
+	kills int
 }
 
 // Spec implements [braid.Tool].
@@ -279,8 +286,14 @@ func (t *tool) Call(ctx context.Context, _ json.RawMessage) (braid.Output, error
 			return braid.Output{}, ctx.Err()
 		}
 	}
+	if t.dies(ctx, c, false) {
+		return braid.Output{}, gone(ToolEffect)
+	}
 	if err := t.pass(ctx, ToolEffect, c, func() { w.affects(c.proc, c) }); err != nil {
 		return braid.Output{}, err
+	}
+	if t.dies(ctx, c, true) {
+		return braid.Output{}, gone(ToolEffect)
 	}
 	if err := t.pass(ctx, ToolEnd, c, func() { w.leaves(c) }); err != nil {
 		return braid.Output{}, err

@@ -31,6 +31,8 @@ var bugs = []struct{ name, promise string }{
 	{"answer accepted twice", "P11"},
 	{"handed back in the middle of a step", "P14"},
 	{"a lease without an end", "P15"},
+	{"deadly run driven for ever", "poison"},
+	{"continued from the beginning", "P16"},
 	{"message lost", "messages"},
 	{"message twice", "messages"},
 }

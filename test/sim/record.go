@@ -36,6 +36,11 @@ type record struct {
 	// connections counts those of watchers, cuts how often one was cut back to a
 	// snapshot.
 	connections, cuts int
+	// deaths counts the processes that calls have ended, by key, and refused the runs that a model has failed, by cycle;
+	// died and poisoned are counted in the end.
+	deaths         map[string]int
+	refused        map[int]int
+	died, poisoned int
 }
 
 type leaseKey struct {
@@ -108,6 +113,7 @@ type mailRecord struct {
 func (r *record) init() {
 	r.logs, r.runs = map[string]*log{}, map[string]*runRecord{}
 	r.lost, r.sure = map[leaseKey]int{}, map[leaseKey]time.Time{}
+	r.deaths, r.refused = map[string]int{}, map[int]int{}
 }
 
 func (r *record) tick() int {

@@ -43,6 +43,7 @@ func (s *scenario) crashAfter(w *world, generation int) int64 {
 // scenarios are all of them by name.
 var scenarios = index(
 	text(), tools(), waits(), cancels(), steers(), policies(), nested(), compacted(), summed(), loop(), retries(), falls(), late(), drains(), mixed(),
+	deadly(),
 )
 
 func index(list ...*scenario) map[string]*scenario {

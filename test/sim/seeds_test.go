@@ -196,7 +196,7 @@ func seeds(t *testing.T, byDefault, short int) int {
 }
 
 // TestMemory strikes every call of every seam with every fault, and goes on with
-// cases that are drawn until there are 15,000 in all. Where the race detector watches it plays a
+// cases that are drawn until there are 16,500 in all. Where the race detector watches it plays a
 // tenth of the table, which is another one each time: make test plays all of it without.
 func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy by itself
 	counts := map[string]map[Seam]int{}
@@ -218,7 +218,7 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it keeps all cores busy
 		cases = tenth
 	}
 	systematic := len(cases)
-	for n := uint64(1); len(cases) < seeds(t, 15_000, 1000); n++ {
+	for n := uint64(1); len(cases) < seeds(t, 16_500, 1000); n++ {
 		cases = append(cases, drawn(n, "memory", counts))
 	}
 	var b battery

@@ -31,6 +31,8 @@ const (
 	// call when the model has said its last word, with what it cost.
 	Shown  Op = "shown"
 	Billed Op = "billed"
+	// Fate is a call that asks whether it is to end its process now, or fail its run.
+	Fate Op = "fate"
 )
 
 // Entry is one line of the ledger.
@@ -50,6 +52,11 @@ type Entry struct {
 	Key   string       `json:"key,omitempty"`
 	Tool  string       `json:"tool,omitempty"`
 	Class event.Effect `json:"class,omitempty"`
+	// Request is what a plan calls a call, whichever run makes it, and Most how often it is to end its process.
+	Request string `json:"request,omitempty"`
+	Most    int    `json:"most,omitempty"`
+	// Dies is the ledger's own: it has told the call of Fate that it is to.
+	Dies bool `json:"-"`
 	// Kind goes with models: what kind of step called it.
 	Kind event.StepKind `json:"kind,omitempty"`
 	// Answer is what a person answered before the effect.
@@ -69,6 +76,8 @@ type Entry struct {
 type Reply struct {
 	// Known says that the key's effect has happened.
 	Known bool `json:"known,omitempty"`
+	// Dies says that the process is to end.
+	Dies bool `json:"dies,omitempty"`
 }
 
 // Ledger is the world's side. Make it with [Listen].
@@ -80,8 +89,9 @@ type Ledger struct {
 	changed *sync.Cond
 	open    map[net.Conn]bool
 	entries []Entry
-	// applied counts effects by key.
+	// applied counts effects by key, deaths those of a request.
 	applied map[string]int
+	deaths  map[string]int
 	hook    Hook
 }
 
@@ -101,7 +111,7 @@ func Listen(ctx context.Context, path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{listener: listener, applied: map[string]int{}, open: map[net.Conn]bool{}}
+	l := &Ledger{listener: listener, applied: map[string]int{}, deaths: map[string]int{}, open: map[net.Conn]bool{}}
 	l.changed = sync.NewCond(&l.mu)
 	l.work.Go(l.accept)
 	return l, nil
@@ -205,6 +215,11 @@ func (l *Ledger) enter(e Entry) (Reply, bool) {
 		reply.Known = true
 	case Reconcile:
 		reply.Known = l.applied[e.Key] > 0
+	case Fate:
+		if reply.Dies = l.deaths[e.Request] < e.Most; reply.Dies {
+			l.deaths[e.Request]++
+			l.entries[len(l.entries)-1].Dies = true
+		}
 	case Shown, Billed:
 	}
 	l.mu.Unlock()

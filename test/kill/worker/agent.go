@@ -29,6 +29,8 @@ var Tools = map[string]event.Effect{
 	"permit": event.EffectUnsafe,
 	"wait":   event.EffectPure,
 	"dump":   event.EffectPure,
+	FallName: event.EffectIdempotent,
+	BurnName: event.EffectUnsafe,
 }
 
 // Dump is how many bytes the tool of that name gives.

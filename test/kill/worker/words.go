@@ -3,6 +3,7 @@ package worker
 import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
 )
 
 // Lie is something that a worker does wrong on purpose, so that the checker can
@@ -39,6 +40,8 @@ const (
 	DoSend   Do = "send"
 	// DoAnswer answers a question.
 	DoAnswer Do = "answer"
+	// DoRetry continues the conversation's newest run, if that failed, with a run whose id is the Key.
+	DoRetry Do = "retry"
 	// DoLook asks what is open.
 	DoLook Do = "look"
 	// DoWatch begins to tell what a client sees of a conversation after a place in
@@ -63,6 +66,9 @@ type Order struct {
 type Told struct {
 	Begun *Begun `json:"begun,omitempty"`
 	Done  *Done  `json:"done,omitempty"`
+	// Takes and Leaves are runs that a driver begins to drive, and that it drives no more.
+	Takes  *Place `json:"takes,omitempty"`
+	Leaves *Place `json:"leaves,omitempty"`
 	// Event is what a driver sent, Seen what came to a client that watches.
 	Event *Sight `json:"event,omitempty"`
 	Seen  *Sight `json:"seen,omitempty"`
@@ -109,11 +115,14 @@ type Sight struct {
 	Attempt      int        `json:"attempt,omitempty"`
 	// Token is a question's.
 	Token string `json:"token,omitempty"`
+	// Progress says that the run got on with it.
+	Progress bool `json:"progress,omitempty"`
 }
 
 func sightOf(e *event.Event) *Sight {
 	s := &Sight{
 		Conversation: e.Conversation, Run: e.Run, Seq: e.Seq, Kind: e.Body.Kind(), Step: e.Step, Attempt: e.Attempt,
+		Progress: journal.Progresses([]*event.Event{e}),
 	}
 	if asked, ok := e.Body.(*event.Asked); ok {
 		s.Token = asked.Token

@@ -44,6 +44,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	socket := flags.String("ledger", "", "the socket of the ledger")
 	process := flags.Int("process", 1, "which process of the test this is")
 	term := flags.Duration("term", 3*time.Second, "how long a lease lasts")
+	deadly := flags.Bool("deadly", false, "drive the agent whose tools end the process")
 	lie := flags.String("lie", "", "what the worker does wrong on purpose")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -55,6 +56,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		out: out, lie: Lie(*lie), ledger: ledger.Dial(*socket, *process),
 		talks: map[string]*braid.Conversation{},
 		log:   slog.New(slog.NewTextHandler(errOut, nil)),
+	}
+	w.agent = newAgent(w.ledger, w.lie)
+	if *deadly {
+		w.agent, w.deadly = newDeadlyAgent(w.ledger), true
 	}
 	if err := w.serve(*data, *term, in); err != nil {
 		fmt.Fprintln(errOut, err)
@@ -70,6 +75,7 @@ type worker struct {
 	engine *engine.Local
 	agent  *braid.Agent
 	lie    Lie
+	deadly bool
 	log    *slog.Logger
 
 	mu  sync.Mutex
@@ -86,7 +92,6 @@ func (w *worker) serve(folder string, term time.Duration, in io.Reader) (err err
 		return err
 	}
 	w.hub = live.NewHub(live.HubOptions{})
-	w.agent = newAgent(w.ledger, w.lie)
 	if err := w.agent.Err(); err != nil {
 		return err
 	}
@@ -190,7 +195,14 @@ func (w *worker) drive(ctx context.Context, work engine.Work) (engine.Outcome, e
 			w.tell(&Told{Event: sightOf(&e)})
 		}
 	}
-	r, err := w.agent.Drive(ctx, w.talk(work.Run.Conversation), work.Run.ID,
+	talk := w.talk(work.Run.Conversation)
+	if w.deadly {
+		talk = braid.Open(&curse{w.store, w.ledger}, work.Run.Conversation)
+		at := &Place{Conversation: work.Run.Conversation, Run: work.Run.ID}
+		w.tell(&Told{Takes: at})
+		defer w.tell(&Told{Leaves: at})
+	}
+	r, err := w.agent.Drive(ctx, talk, work.Run.ID,
 		braid.Work{Sink: sink, Mail: work.Mail, Draining: work.Draining})
 	if err != nil {
 		return engine.Outcome{}, err
@@ -215,6 +227,8 @@ func (w *worker) obey(ctx context.Context, o *Order) {
 		if err = w.talk(o.Conversation).Answer(ctx, o.Token, o.Text); err == nil {
 			err = w.wake(ctx, o.Conversation)
 		}
+	case DoRetry:
+		err = w.retry(ctx, o, done)
 	case DoLook:
 		done.Open, err = w.open(ctx)
 	default:
@@ -233,6 +247,30 @@ func (w *worker) submit(ctx context.Context, o *Order, done *Done) error {
 	row, err := w.engine.Submit(ctx, journal.Run{
 		ID: o.Key, Conversation: o.Conversation, Tenant: Tenant, User: User, Agent: w.agent.Name(),
 		Input: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: o.Text}}}},
+	})
+	done.Run = row.ID
+	return err
+}
+
+// retry continues a failed run. A repeated order finds the run that it began.
+func (w *worker) retry(ctx context.Context, o *Order, done *Done) error {
+	runs, err := w.store.Runs(ctx, o.Conversation, 0, 0)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		if runs[i].ID == o.Key {
+			done.Run = o.Key
+			return nil
+		}
+	}
+	failed, err := w.talk(o.Conversation).Retryable(ctx)
+	if err != nil || failed == "" {
+		return err
+	}
+	row, err := w.engine.Submit(ctx, journal.Run{
+		ID: o.Key, Conversation: o.Conversation, Tenant: Tenant, User: User, Agent: w.agent.Name(),
+		Metadata: map[string]string{braid.ContinuesLabel: failed},
 	})
 	done.Run = row.ID
 	return err
