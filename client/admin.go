@@ -633,6 +633,8 @@ func (a Admin) CancelRun(ctx context.Context, id string) error {
 // LogOptions say which rows of a tenant's logs are wanted; what is empty does not narrow.
 type LogOptions struct {
 	Conversation, Run, Executor string
+	// User is the user whose run it was; it is for usage alone.
+	User string
 	// Model is for usage, Tool for tools.
 	Model, Tool string
 	// From is the first moment, To the one after the last.
@@ -646,6 +648,7 @@ func (o *LogOptions) query() url.Values {
 	set(q, "conversation", o.Conversation)
 	set(q, "run", o.Run)
 	set(q, "executor", o.Executor)
+	set(q, "user", o.User)
 	set(q, "model", o.Model)
 	set(q, "tool", o.Tool)
 	for name, at := range map[string]time.Time{"from": o.From, "to": o.To} {
@@ -673,6 +676,8 @@ type Usage struct {
 	Run          string `json:"run_id"`
 	Turn         int    `json:"turn"`
 	Executor     string `json:"executor,omitempty"`
+	// User is the user whose run it was; empty where the run has none, and of rows that an earlier version wrote.
+	User string `json:"user,omitempty"`
 	// Kind is model, compaction or title.
 	Kind string `json:"kind"`
 	// ToolUseID and SubagentType are of a sub-agent; without them it is the main agent.

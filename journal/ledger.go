@@ -40,6 +40,8 @@ type LedgerQuery struct {
 	Conversation string
 	Run          string
 	Executor     string
+	// User is the user whose run it was. It is not asked for of tool calls.
+	User string
 	// Model is that of a model call, Tool the name of a tool.
 	Model string
 	Tool  string
@@ -128,6 +130,8 @@ type UsageEntry struct {
 	Run          string
 	Turn         int
 	Executor     string
+	// User is the run's; empty where it has none, and of entries that an earlier version wrote.
+	User string
 	// RunStatus is how the run stands now; of a conversation that was removed, how it ended.
 	RunStatus event.RunStatus
 }
@@ -149,6 +153,8 @@ const (
 	// UsageByAgent groups by subagent_type; empty is the main agent.
 	UsageByAgent UsageBy = "agent"
 	UsageByKind  UsageBy = "kind"
+	// UsageByUser groups by the user of the run; empty is none, or not known.
+	UsageByUser UsageBy = "user"
 )
 
 // UsageSum is a group of entries.

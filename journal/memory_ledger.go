@@ -31,7 +31,7 @@ func (m *Memory) write(r *run, b *Batch) {
 func (m *Memory) addUsage(r *run, u UsageEntry) {
 	m.ledgerKey++
 	u.Key, u.Tenant, u.Conversation, u.Run, u.Turn = m.ledgerKey, r.row.Tenant, r.row.Conversation, r.row.ID, r.row.Turn
-	u.Executor, u.RunStatus = r.row.Executor, ""
+	u.Executor, u.User, u.RunStatus = r.row.Executor, r.row.User, ""
 	u.Time = ledgerTime(u.Time)
 	for _, s := range []*string{&u.Step, (*string)(&u.Kind), &u.Scope, &u.Call, &u.Agent, &u.Model, (*string)(&u.Status)} {
 		*s = LedgerText(*s)
@@ -127,7 +127,7 @@ func (m *Memory) UsageLog(ctx context.Context, q LedgerQuery) ([]UsageEntry, err
 func (m *Memory) usageOf(q *LedgerQuery) []UsageEntry {
 	var found []UsageEntry
 	for _, u := range m.usage[q.Tenant] {
-		if q.Model != "" && q.Model != u.Model || !q.wants(u.Conversation, u.Run, u.Executor, u.Time, u.Key) {
+		if q.Model != "" && q.Model != u.Model || q.User != "" && q.User != u.User || !q.wants(u.Conversation, u.Run, u.Executor, u.Time, u.Key) {
 			continue
 		}
 		one := u.UsageEntry
@@ -159,6 +159,8 @@ func (m *Memory) UsageSums(ctx context.Context, q LedgerQuery, by UsageBy, after
 		key = func(u *UsageEntry) string { return u.Executor }
 	case UsageByAgent:
 		key = func(u *UsageEntry) string { return u.Agent }
+	case UsageByUser:
+		key = func(u *UsageEntry) string { return u.User }
 	case UsageByKind:
 		key = func(u *UsageEntry) string { return string(u.Kind) }
 	default:

@@ -78,11 +78,14 @@ type tokensBody struct {
 type usageBody struct {
 	tokensBody
 
-	Conversation string            `json:"conversation_id"`
-	Run          string            `json:"run_id"`
-	Turn         int               `json:"turn"`
-	Executor     string            `json:"executor,omitempty"`
-	Kind         journal.UsageKind `json:"kind"`
+	Conversation string `json:"conversation_id"`
+	Run          string `json:"run_id"`
+	Turn         int    `json:"turn"`
+	Executor     string `json:"executor,omitempty"`
+	// User is the user whose run it was; it is left out where the run has none, and of rows that an
+	// earlier version wrote.
+	User string            `json:"user,omitempty"`
+	Kind journal.UsageKind `json:"kind"`
 	// ToolUseID and SubagentType are of a sub-agent; without them it is the main agent.
 	ToolUseID    string `json:"tool_use_id,omitempty"`
 	SubagentType string `json:"subagent_type,omitempty"`
@@ -159,7 +162,7 @@ func logQuery(r *http.Request, names ...string) (q service.LogQuery, values map[
 		return q, nil, err
 	}
 	q = service.LogQuery{
-		Conversation: values["conversation"], Run: values["run"], Executor: values["executor"], Model: values["model"], Tool: values["tool"],
+		Conversation: values["conversation"], Run: values["run"], Executor: values["executor"], User: values["user"], Model: values["model"], Tool: values["tool"],
 		Cursor: values["cursor"], Limit: int(limit),
 	}
 	for name, into := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
@@ -186,7 +189,7 @@ func moment(name, text string) (time.Time, error) {
 func ofTenant(r *http.Request) service.Principal { return service.Principal{Tenant: tenantOf(r)} }
 
 func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
-	q, _, err := logQuery(r, "conversation", "run", "executor", "model", "from", "to")
+	q, _, err := logQuery(r, "conversation", "run", "executor", "user", "model", "from", "to")
 	if err != nil {
 		return err
 	}
@@ -198,7 +201,7 @@ func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
 	for i := range rows {
 		u := &rows[i]
 		out[i] = usageBody{
-			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, Kind: u.Kind,
+			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, User: u.User, Kind: u.Kind,
 			ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Estimated: u.Estimated,
 			Attempt: u.Attempt,
 			Status:  u.Status, RunStatus: u.RunStatus, Time: u.Time,
@@ -208,7 +211,7 @@ func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) sumUsage(w http.ResponseWriter, r *http.Request) error {
-	q, values, err := logQuery(r, "by", "conversation", "run", "executor", "model", "from", "to")
+	q, values, err := logQuery(r, "by", "conversation", "run", "executor", "user", "model", "from", "to")
 	if err != nil {
 		return err
 	}
@@ -217,9 +220,9 @@ func (s *Server) sumUsage(w http.ResponseWriter, r *http.Request) error {
 	case "":
 		by = journal.UsageByModel
 	case journal.UsageByModel, journal.UsageByConversation, journal.UsageByRun, journal.UsageByDay, journal.UsageByExecutor,
-		journal.UsageByAgent, journal.UsageByKind:
+		journal.UsageByAgent, journal.UsageByKind, journal.UsageByUser:
 	default:
-		return bad("usage cannot be added up by that", "send by as model, day, conversation, run, executor, agent or kind")
+		return bad("usage cannot be added up by that", "send by as model, day, conversation, run, executor, user, agent or kind")
 	}
 	sums, next, err := s.service.UsageSums(r.Context(), ofTenant(r), q, by)
 	if err != nil {

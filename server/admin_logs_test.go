@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -216,5 +217,45 @@ func TestBadAdministration(t *testing.T) {
 	}
 	for _, version := range []string{"0", "-1", "2", "x", "9999999999999999999"} {
 		s.json(404, "GET", here+"/agents/helper/versions/"+version, "")
+	}
+}
+
+// Usage can be told apart by the users whose runs it was.
+func TestUsageOfUsers(t *testing.T) {
+	t.Parallel()
+	dir, with := withUsers(t, "acme", "default")
+	s := open(t, with)
+	for _, user := range []string{"ann", "bob", "ann", ""} {
+		key := []string{"Authorization", "Bearer " + userKey(t, dir, "acme", user), "Accept", "application/json"}
+		conv := s.json(201, "POST", "/v1/conversations", "", key...)["id"].(string)
+		s.json(200, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"use clock"}`, key...)
+	}
+	at := tenants + "/acme/usage"
+	for query, want := range map[string]string{
+		"": "- - ann ann bob bob ann ann", "?user=ann": "ann ann ann ann", "?user=bob": "bob bob", "?user=nobody": "", "?user=": "- - ann ann bob bob ann ann",
+	} {
+		var got []string
+		for _, row := range s.json(200, "GET", at+query, "")["data"].([]any) {
+			user, _ := row.(map[string]any)["user"].(string)
+			if user == "" {
+				user = "-"
+			}
+			got = append(got, user)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("usage%s is of %q, want %q", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"?by=user": ":2 ann:4 bob:2", "?by=user&user=bob": "bob:2", "?by=kind&user=ann": "model:4",
+	} {
+		var got []string
+		for _, sum := range s.json(200, "GET", at+"/sums"+query, "")["data"].([]any) {
+			m := sum.(map[string]any)
+			got = append(got, fmt.Sprint(m["key"], ":", m["calls"]))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("sums%s are %q, want %q", query, got, want)
+		}
 	}
 }

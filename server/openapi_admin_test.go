@@ -105,13 +105,14 @@ func adminOperations() map[string]operation {
 	}
 	ops["GET "+tenant+"/usage"] = operation{
 		id: "listUsage", summary: "Lists what models were used for, newest first: one row for each attempt of a call.",
-		query:   also(also(pageQuery, span), map[string]string{"model": "Of this model."}),
+		query:   also(also(pageQuery, span), map[string]string{"model": "Of this model.", "user": "Of runs of this user."}),
 		answers: map[int]answered{200: {"A page.", typeOf[page[usageBody]](), ""}},
 	}
 	ops["GET "+tenant+"/usage/sums"] = operation{
 		id: "sumUsage", summary: "Adds up what models were used for.",
 		query: also(also(pageQuery, span), map[string]string{
-			"model": "Of this model.", "by": "model (where it is left out), day, conversation, run, executor, agent or kind.",
+			"model": "Of this model.", "user": "Of runs of this user.",
+			"by": "model (where it is left out), day, conversation, run, executor, user, agent or kind.",
 		}),
 		answers: map[int]answered{200: {"A page.", typeOf[page[sumBody]](), ""}},
 	}

@@ -16,6 +16,8 @@ type LogQuery struct {
 	Conversation string
 	Run          string
 	Executor     string
+	// User is the user whose run it was; it is for usage alone.
+	User string
 	// Model is for usage alone, Tool for the tool log.
 	Model string
 	Tool  string
@@ -156,7 +158,7 @@ func (s *Service) ledger(p Principal, op string, q *LogQuery) (journal.Ledger, j
 		return nil, journal.LedgerQuery{}, noLogs(op)
 	}
 	return ledger, journal.LedgerQuery{
-		Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Executor: q.Executor, Model: q.Model, Tool: q.Tool,
+		Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Executor: q.Executor, User: q.User, Model: q.Model, Tool: q.Tool,
 		From: q.From, To: q.To, Limit: q.Limit + 1,
 	}, nil
 }
@@ -164,7 +166,7 @@ func (s *Service) ledger(p Principal, op string, q *LogQuery) (journal.Ledger, j
 // list names the list that a cursor belongs to.
 func (q *LogQuery) list(op string, p Principal) string {
 	parts := []string{
-		op, p.Tenant, q.Conversation, q.Run, q.Executor, q.Model, q.Tool, stamp(q.From), stamp(q.To),
+		op, p.Tenant, q.Conversation, q.Run, q.Executor, q.User, q.Model, q.Tool, stamp(q.From), stamp(q.To),
 	}
 	for i, part := range parts {
 		parts[i] = strconv.Quote(part)

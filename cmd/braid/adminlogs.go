@@ -15,7 +15,7 @@ import (
 func (a *admin) logged() (o client.LogOptions, err error) {
 	f := a.in.flags
 	o = client.LogOptions{
-		Conversation: f["conversation"], Run: f["run"], Executor: f["executor"], Model: f["model"], Tool: f["tool"], Page: a.listed().Page,
+		Conversation: f["conversation"], Run: f["run"], Executor: f["executor"], User: f["user"], Model: f["model"], Tool: f["tool"], Page: a.listed().Page,
 	}
 	for flag, into := range map[string]*time.Time{"from": &o.From, "to": &o.To} {
 		text, given := f[flag]
@@ -37,13 +37,13 @@ func (a *admin) listUsage(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	head := []string{"TIME", "CONVERSATION", "TURN", "WHO", "KIND", "MODEL", "INPUT", "OUTPUT", "CACHED", "USD", "STATUS"}
+	head := []string{"TIME", "CONVERSATION", "TURN", "USER", "AGENT", "KIND", "MODEL", "INPUT", "OUTPUT", "CACHED", "USD", "STATUS"}
 	return showList(a, a.client.Usage(ctx, a.tenant, o), head, func(u *client.Usage) []string {
 		who := "main"
 		if u.SubagentType != "" {
 			who = u.SubagentType
 		}
-		row := []string{when(u.Time), u.Conversation, strconv.Itoa(u.Turn), who, u.Kind, u.Model}
+		row := []string{when(u.Time), u.Conversation, strconv.Itoa(u.Turn), orDash(u.User), who, u.Kind, u.Model}
 		return append(append(row, tokens(&u.Tokens)...), decimalCost(u.CostUSD), u.Status)
 	})
 }

@@ -78,7 +78,7 @@ func (d Dialect) usage(q *journal.LedgerQuery) *where {
 	w := &where{Dialect: d}
 	w.and("u.tenant = #", q.Tenant)
 	for _, c := range []struct{ column, value string }{
-		{"u.conversation", q.Conversation}, {"u.run", q.Run}, {"u.executor", q.Executor}, {"u.model", q.Model},
+		{"u.conversation", q.Conversation}, {"u.run", q.Run}, {"u.executor", q.Executor}, {"u.model", q.Model}, {"u.person", q.User},
 	} {
 		if c.value != "" {
 			w.and(c.column+" = #", c.value)
@@ -94,7 +94,7 @@ func (d Dialect) Usage(q *journal.LedgerQuery) (text string, args []any) {
 	w.during(q, "u.at", "u.key")
 	text = `SELECT u.key, u.tenant, u.conversation, u.run, u.turn, u.executor, u.step, u.attempt, u.seq, u.kind, u.scope,
 		u.tool_use_id, u.subagent_type, u.model, u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens,
-		u.cost_nano_usd, u.estimated, u.status, u.at,
+		u.cost_nano_usd, u.estimated, u.status, u.at, coalesce(u.person, ''),
 		coalesce(u.run_status, (SELECT r.status FROM run r WHERE r.id = u.run AND r.tenant || '' = u.tenant), '')
 		FROM usage_logs u` +
 		w.text.String() + " ORDER BY u.at DESC, u.key DESC" + w.limit(q.Limit)
@@ -143,7 +143,7 @@ func (r *UsageRow) Into() []any {
 	return []any{
 		&u.Key, &u.Tenant, &u.Conversation, &u.Run, &u.Turn, &u.Executor, &u.Step, &u.Attempt, &u.Seq, &u.Kind, &u.Scope,
 		&u.Call, &u.Agent, &u.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
-		&u.CostNanoUSD, &u.Estimated, &u.Status, &r.at, &u.RunStatus,
+		&u.CostNanoUSD, &u.Estimated, &u.Status, &r.at, &u.User, &u.RunStatus,
 	}
 }
 

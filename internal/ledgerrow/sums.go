@@ -14,17 +14,18 @@ const dayLength = int64(24 * time.Hour / time.Microsecond)
 // Sums asks for sums as [SumRow] takes them; false for a group that there is not.
 //
 // Whole days come from usage_days, which has few rows. Parts of a day, and sums that tell
-// conversations or runs apart, come from usage_logs, which has a row for each call.
+// conversations, runs or users apart, come from usage_logs, which has a row for each call.
 func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string) (text string, args []any, known bool) {
 	key, known := map[journal.UsageBy]string{
 		journal.UsageByModel: "s.model", journal.UsageByConversation: "s.conversation", journal.UsageByRun: "s.run", journal.UsageByDay: d.Day,
-		journal.UsageByExecutor: "s.executor", journal.UsageByAgent: "s.subagent_type", journal.UsageByKind: "s.kind",
+		journal.UsageByExecutor: "s.executor", journal.UsageByAgent: "s.subagent_type", journal.UsageByKind: "s.kind", journal.UsageByUser: "s.person",
 	}[by]
 	if !known {
 		return "", nil, false
 	}
 	w := &where{Dialect: d}
-	fine := q.Conversation != "" || q.Run != "" || by == journal.UsageByConversation || by == journal.UsageByRun
+	fine := q.Conversation != "" || q.Run != "" || q.User != "" ||
+		by == journal.UsageByConversation || by == journal.UsageByRun || by == journal.UsageByUser
 	from, to, first, last := span(q)
 	var sources []string
 	if fine || first >= last {
@@ -91,7 +92,7 @@ func (w *where) days(q *journal.LedgerQuery, first, last int64) string {
 	if last < math.MaxInt64 {
 		c.and("d.day < #", last)
 	}
-	return `SELECT d.model, '' AS conversation, '' AS run, d.executor, d.subagent_type, d.kind, d.day, d.calls, d.input_tokens,
+	return `SELECT d.model, '' AS conversation, '' AS run, '' AS person, d.executor, d.subagent_type, d.kind, d.day, d.calls, d.input_tokens,
 		d.output_tokens, d.cache_read_tokens, d.cache_write_tokens, d.known_nano_usd, d.unpriced, d.estimated FROM usage_days d` + c.end(w)
 }
 
@@ -103,13 +104,14 @@ func (w *where) calls(q *journal.LedgerQuery, from, to int64) string {
 	c.match("u.run", q.Run)
 	c.match("u.executor", q.Executor)
 	c.match("u.model", q.Model)
+	c.match("u.person", q.User)
 	if from != math.MinInt64 {
 		c.and("u.at >= #", from)
 	}
 	if to != math.MaxInt64 {
 		c.and("u.at < #", to)
 	}
-	return `SELECT u.model, u.conversation, u.run, u.executor, u.subagent_type, u.kind, u.at / 86400000000 AS day, 1 AS calls,
+	return `SELECT u.model, u.conversation, u.run, coalesce(u.person, '') AS person, u.executor, u.subagent_type, u.kind, u.at / 86400000000 AS day, 1 AS calls,
 		u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, coalesce(u.cost_nano_usd, 0) AS known_nano_usd,
 		CASE WHEN u.cost_nano_usd IS NULL THEN 1 ELSE 0 END AS unpriced, CASE WHEN u.estimated THEN 1 ELSE 0 END AS estimated
 		FROM usage_logs u` + c.end(w)

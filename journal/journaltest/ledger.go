@@ -95,7 +95,7 @@ func ledgerCases() []testCase {
 	of := journal.LedgerQuery{Tenant: "acme"}
 	// whose adds what the store knows of the run.
 	whose := func(u journal.UsageEntry, r journal.Run, status event.RunStatus) journal.UsageEntry {
-		u.Tenant, u.Conversation, u.Run, u.Turn, u.Executor, u.RunStatus = r.Tenant, r.Conversation, r.ID, 1, r.Executor, status
+		u.Tenant, u.Conversation, u.Run, u.Turn, u.Executor, u.User, u.RunStatus = r.Tenant, r.Conversation, r.ID, 1, r.Executor, r.User, status
 		return u
 	}
 	owns := func(t journal.ToolEntry, r journal.Run) journal.ToolEntry {
@@ -172,7 +172,7 @@ func ledgerCases() []testCase {
 		{"rows are found by what they are of", func(p *probe) {
 			p.ledger()
 			p.admit(acme)
-			hers := journal.Run{ID: next, Conversation: other, Tenant: "acme", Executor: "web"}
+			hers := journal.Run{ID: next, Conversation: other, Tenant: "acme", User: "eve", Executor: "web"}
 			p.admit(hers)
 			w, v := p.take(first), p.take(next)
 			w.commit(with(w.batch(note("a")), one(used(1, "opus", nil), used(3, "haiku", nil)), runs("t1")))
@@ -189,6 +189,9 @@ func ledgerCases() []testCase {
 				{journal.LedgerQuery{Run: next}, "m4 m2 find"},
 				{journal.LedgerQuery{Executor: "web"}, "m4 m2 find"},
 				{journal.LedgerQuery{Model: "opus", Tool: "look"}, "m2 m1 look"},
+				{journal.LedgerQuery{User: "eve"}, "m4 m2 find look"},
+				{journal.LedgerQuery{User: "ann", Model: "opus"}, "m1 find look"},
+				{journal.LedgerQuery{User: "nobody"}, "find look"},
 				{journal.LedgerQuery{Conversation: "none"}, ""},
 				{journal.LedgerQuery{From: noon.Add(time.Hour), To: noon.Add(3 * time.Hour)}, "m2 m1 find"},
 				{journal.LedgerQuery{From: noon.Add(time.Nanosecond), To: noon.Add(time.Hour + time.Nanosecond)}, "m1 find"},
@@ -257,6 +260,7 @@ func ledgerCases() []testCase {
 				journal.UsageByDay:          `"2026-11-20" 2: 3 20 200 2000 12; "2026-11-21" 1: 14 10 100 1000 ?; `,
 				journal.UsageByExecutor:     `"" 1: 2 10 100 1000 5; "cron" 2: 15 20 200 2000 ?; `,
 				journal.UsageByAgent:        `"" 2: 3 20 200 2000 12; "scout" 1: 14 10 100 1000 ?; `,
+				journal.UsageByUser:         `"" 1: 2 10 100 1000 5; "ann" 2: 15 20 200 2000 ?; `,
 				journal.UsageByKind:         `"compaction" 1: 14 10 100 1000 ?; "model" 2: 3 20 200 2000 12; `,
 			} {
 				equal(p, "by "+string(by), p.sums(of, by), want)
@@ -276,6 +280,9 @@ func ledgerCases() []testCase {
 			narrow := of
 			narrow.Model, narrow.To, narrow.Before = "opus", noon.Add(2*time.Hour), journal.LedgerPlace{Time: noon, Key: 1}
 			equal(p, "of some", p.sums(narrow, journal.UsageByModel), `"opus" 1: 1 10 100 1000 7; `)
+			hers := of
+			hers.User = "ann"
+			equal(p, "of a user", p.sums(hers, journal.UsageByModel), `"haiku" 1: 14 10 100 1000 ?; "opus" 1: 1 10 100 1000 7; `)
 			equal(p, "of nothing", p.sums(journal.LedgerQuery{}, journal.UsageByModel), "")
 			_, err := l.UsageSums(p.ctx, of, "colour", nil)
 			p.refused("sums by what there is not", err, event.ErrInvalid)

@@ -19,8 +19,8 @@ const (
 	// The tenant and the rest of what is the run's come from its row.
 	insertUsage = `INSERT INTO usage_logs (tenant, conversation, run, turn, executor, step, attempt, seq, kind, scope,
 			tool_use_id, subagent_type, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
-			cost_nano_usd, status, at, estimated)
-		SELECT r.tenant, c.id, r.id, r.turn, r.executor, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17
+			cost_nano_usd, status, at, estimated, person)
+		SELECT r.tenant, c.id, r.id, r.turn, r.executor, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, nullif(r.user, '')
 		FROM run r JOIN conversation c ON c.key = r.conversation WHERE r.key = ?1`
 
 	// An earlier row of the call keeps what only its beginning says.
