@@ -69,6 +69,9 @@ type NewConversation struct {
 type Filter struct {
 	// Archived lists those that were put away instead.
 	Archived bool
+	// Status lists those whose oldest open run, else newest run, is open, queued, running, waiting, completed, failed
+	// or cancelled; the one whose run was admitted last comes first.
+	Status string
 	// User and Agent list only that user's, and only those that keep to that agent.
 	User, Agent string
 }
@@ -80,6 +83,7 @@ func (f Filter) query() url.Values {
 	}
 	set(q, "user", f.User)
 	set(q, "agent", f.Agent)
+	set(q, "status", f.Status)
 	return q
 }
 

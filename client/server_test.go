@@ -359,6 +359,16 @@ func TestAgainstAServer(t *testing.T) {
 	if strings.Count(names, "\n") != 2 || !strings.Contains(names, fork.ID+" Counting") {
 		t.Errorf("the list is\n%s", names)
 	}
+	for status, want := range map[string]string{"completed": conv.ID, "failed": ""} {
+		found := ""
+		for conv, err := range c.List(ctx, client.Filter{Status: status}) {
+			ok(err)
+			found += conv.ID
+		}
+		if found != want {
+			t.Errorf("%s conversations are %q, want %q", status, found, want)
+		}
+	}
 	models, err := c.Models(ctx)
 	ok(err)
 	if len(models) != 1 || !models[0].Available {

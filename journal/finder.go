@@ -57,6 +57,16 @@ func (q *RunQuery) Open() bool {
 	return len(q.Status) > 0
 }
 
+// Unsuccessful reports whether the query wants only runs that failed or were cancelled.
+func (q *RunQuery) Unsuccessful() bool {
+	for _, s := range q.Status {
+		if s != event.RunFailed && s != event.RunCancelled {
+			return false
+		}
+	}
+	return len(q.Status) > 0
+}
+
 // Page makes a page of the runs that a store has found. last is the place of the last of them, edge how far the
 // store has looked: 0 means to the end.
 func (q *RunQuery) Page(found []Run, last, edge int64) RunPage {

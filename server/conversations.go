@@ -151,7 +151,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request) error
 
 // conversationsOf reads the page that a request asks for.
 func (s *Server) conversationsOf(r *http.Request, p service.Principal) (page []conversationBody, next string, err error) {
-	values, err := query(r, "limit", "cursor", "archived", "user", "agent")
+	values, err := query(r, "limit", "cursor", "archived", "user", "agent", "status")
 	if err != nil {
 		return nil, "", err
 	}
@@ -163,7 +163,7 @@ func (s *Server) conversationsOf(r *http.Request, p service.Principal) (page []c
 	if err != nil {
 		return nil, "", err
 	}
-	wanted := service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived, Agent: values["agent"]}
+	wanted := service.Page{Cursor: values["cursor"], Limit: int(limit), Archived: archived, Agent: values["agent"], Status: values["status"]}
 	if user, ok := values["user"]; ok {
 		wanted.User = &user
 	}

@@ -18,6 +18,10 @@ var (
 	readHeaders = map[string]string{"If-Match": "The ETag of what was read: 409 where somebody was faster."}
 )
 
+// standing says what the parameter status of a list of conversations means.
+const standing = "Whose oldest open run, else newest run, is open, queued, running, waiting, completed, failed or cancelled. " +
+	"The list is then by that run, newest first, and a page may have fewer than limit."
+
 func also(query map[string]string, more map[string]string) map[string]string {
 	all := maps.Clone(query)
 	maps.Copy(all, more)
@@ -95,6 +99,7 @@ func adminOperations() map[string]operation {
 			id: "listTenantConversations", summary: "Lists a tenant's conversations, newest first. The audit notes who reads it.",
 			query: also(pageQuery, map[string]string{
 				"archived": "true lists the archived ones instead.", "user": "Of this user; empty lists those of no user.", "agent": "Of this agent.",
+				"status": standing,
 			}),
 			answers: map[int]answered{200: {"A page.", typeOf[page[conversationBody]](), ""}},
 		},

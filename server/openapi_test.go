@@ -70,7 +70,7 @@ var ownOperations = map[string]operation{
 	},
 	"GET /v1/conversations": {
 		id: "listConversations", summary: "Lists conversations, newest first.",
-		query:   map[string]string{"limit": "How many, at most 100; 20 where it is left out.", "cursor": "next_cursor of the page before.", "archived": "true lists the archived ones instead.", "user": "Of this user; empty lists those of no user.", "agent": "Of this agent."},
+		query:   map[string]string{"limit": "How many, at most 100; 20 where it is left out.", "cursor": "next_cursor of the page before.", "archived": "true lists the archived ones instead.", "user": "Of this user; empty lists those of no user.", "agent": "Of this agent.", "status": standing},
 		answers: map[int]answered{200: {"A page.", typeOf[page[conversationBody]](), ""}},
 	},
 	"GET /v1/conversations/{id}": {id: "getConversation", summary: "Gives a conversation as it stands.", answers: map[int]answered{200: {"The conversation.", typeOf[conversationState](), ""}}},

@@ -170,6 +170,10 @@ type Page struct {
 	User *string
 	// Agent lists only the conversations that keep to that agent; "" lists all.
 	Agent string
+	// Status lists only the conversations whose oldest open run, or else newest run, has the status: open, queued,
+	// running, waiting, completed, failed or cancelled. "" lists all. The list then follows the runs, the one that
+	// was admitted last first, and a page may have fewer conversations than the limit while there are more.
+	Status string
 }
 
 // The sizes of pages.
@@ -178,7 +182,7 @@ const (
 	MostPage    = 100
 )
 
-// ListConversations lists the conversations that the principal reaches, newest first. next is the
+// ListConversations lists the conversations that the principal reaches, newest first unless the page has a status. next is the
 // cursor of the page after this one; empty means that there is none.
 func (s *Service) ListConversations(ctx context.Context, p Principal, page Page) (list []Row, next string, err error) {
 	const op = "list conversations"
@@ -206,6 +210,9 @@ func (s *Service) ListConversations(ctx context.Context, p Principal, page Page)
 			return nil, "", nil // nothing of another user is there for this one
 		}
 		q.User = &user
+	}
+	if page.Status != "" {
+		return s.listStanding(ctx, op, p, page, q)
 	}
 	name := page.name(op, p, q.User)
 	if page.Cursor != "" {

@@ -433,7 +433,7 @@ func (a *admin) revokeKey(ctx context.Context, id string) error {
 
 func (a *admin) listConversations(ctx context.Context, _ string) error {
 	return showList(a, a.client.Conversations(ctx, a.tenant, client.Filter{
-		Archived: a.in.on("archived"), User: a.in.flags["user"], Agent: a.in.flags["agent"],
+		Archived: a.in.on("archived"), User: a.in.flags["user"], Agent: a.in.flags["agent"], Status: a.in.flags["status"],
 	}), []string{"ID", "UPDATED", "USER", "TITLE"},
 		func(c *client.Conversation) []string {
 			return []string{c.ID, when(c.UpdatedAt), orDash(c.User), c.Title}

@@ -24,6 +24,7 @@ type Whole interface {
 	journal.Tailer
 	journal.Lister
 	journal.Queuer
+	journal.Finder
 	journal.Placer
 	journal.Remover
 	journal.TenantRemover
@@ -130,6 +131,22 @@ func Calls() []Call {
 		}},
 		{"add usage", func(ctx context.Context, s Whole, talk string, n int) error {
 			return s.AddUsage(ctx, journal.UsageEntry{Run: talk + " 0", Step: fmt.Sprint("title ", n), Kind: journal.UsageTitle, Time: time.Now()})
+		}},
+		{"a tenant's open runs", func(ctx context.Context, s Whole, _ string, _ int) error {
+			_, err := s.FindRuns(ctx, journal.RunQuery{Tenant: "acme", Status: []event.RunStatus{event.RunRunning}, Limit: 5})
+			return err
+		}},
+		{"a tenant's failed runs", func(ctx context.Context, s Whole, _ string, _ int) error {
+			_, err := s.FindRuns(ctx, journal.RunQuery{Tenant: "acme", Status: []event.RunStatus{event.RunFailed}, Limit: 5})
+			return err
+		}},
+		{"usage of a user", func(ctx context.Context, s Whole, _ string, _ int) error {
+			_, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", User: "ann", Limit: 5})
+			return err
+		}},
+		{"sums of a user", func(ctx context.Context, s Whole, _ string, _ int) error {
+			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", User: "ann"}, journal.UsageByModel, nil)
+			return err
 		}},
 		{"usage", func(ctx context.Context, s Whole, _ string, _ int) error {
 			page, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5})

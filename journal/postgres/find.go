@@ -10,7 +10,8 @@ import (
 var _ journal.Finder = (*Store)(nil)
 
 const (
-	selectEdge = `SELECT key, admitted FROM edge_of_runs($1, $2, $3, $4)`
+	selectEdge             = `SELECT key, admitted FROM edge_of_runs($1, $2, $3, $4)`
+	selectUnsuccessfulEdge = `SELECT key, admitted FROM edge_of_unsuccessful_runs($1, $2, $3)`
 
 	selectFound = `SELECT key, id, conversation, tenant, person, agent, NULL::bytea, idem, executor, NULL::bytea, new_session,
 		turn, status, wake, cancelled, admitted, session, lost, failure FROM find_runs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
@@ -46,7 +47,11 @@ func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.
 		if q.ID == "" {
 			var there bool
 			var admitted int64
-			if err := x.more(ask(selectEdge, []any{before, orNull(q.Tenant), q.Open(), journal.FindAtOnce}, &there, &edge, &admitted)); err != nil {
+			question := ask(selectEdge, []any{before, orNull(q.Tenant), q.Open(), journal.FindAtOnce}, &there, &edge, &admitted)
+			if q.Unsuccessful() && q.Tenant != "" {
+				question = ask(selectUnsuccessfulEdge, []any{before, q.Tenant, journal.FindAtOnce}, &there, &edge, &admitted)
+			}
+			if err := x.more(question); err != nil {
 				return err
 			}
 			if !there || admitted < since { // what is behind it is too old

@@ -111,10 +111,16 @@ func TestUsageOfEarlierVersionsIsSummed(t *testing.T) {
 	if err != nil || len(days) != 1 || days[0] != want {
 		t.Errorf("%+v, %v", days, err)
 	}
+	// Whose run it was is not known of them.
+	users, err := open(t, o).UsageSums(t.Context(), journal.LedgerQuery{Tenant: "acme"}, journal.UsageByUser, nil)
+	if err != nil || len(users) != 1 || users[0].Key != "" || users[0].Calls != 2 {
+		t.Errorf("by user: %+v, %v", users, err)
+	}
 }
 
 // unstored takes the journal back to the version that did not count bytes.
 var unstored = []string{
+	`DROP INDEX run_tenant_open, run_tenant_unsuccessful`, `DROP FUNCTION edge_of_unsuccessful_runs`, `ALTER TABLE usage_logs DROP COLUMN person`,
 	`DROP TRIGGER storage_of_mail ON mail`, `DROP TRIGGER storage_of_tool ON tool_execution_logs`, `DROP TRIGGER storage_of_input ON run`,
 	`DROP TRIGGER storage_of_message ON message_logs`, `DROP TRIGGER storage_counted ON conversation`, `DROP TRIGGER storage_made ON conversation`,
 	`DROP TRIGGER storage_freed ON conversation`, `DROP FUNCTION storage_of_mail, storage_of_tool, storage_of_input, storage_of_message`,

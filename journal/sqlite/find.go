@@ -15,6 +15,9 @@ var _ journal.Finder = (*Store)(nil)
 // stillOpen is the condition of the index run_open.
 const stillOpen = ` AND r.status IN ('queued', 'running', 'waiting')`
 
+// unsuccessful is the condition of the index run_tenant_unsuccessful.
+const unsuccessful = ` AND r.status IN ('failed', 'cancelled')`
+
 // FindRuns implements [journal.Finder].
 func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.RunPage, err error) {
 	const op = "journal find runs"
@@ -45,6 +48,10 @@ func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.
 		switch {
 		case q.ID != "":
 			where, args, from = where+` AND r.id = ?`, append(args, q.ID), `run r`
+		case q.Open() && q.Tenant != "":
+			where, args, from = where+stillOpen+` AND r.tenant = ?`, append(args, q.Tenant), `run r INDEXED BY run_tenant_open`
+		case q.Unsuccessful() && q.Tenant != "":
+			where, args, from = where+unsuccessful+` AND r.tenant = ?`, append(args, q.Tenant), `run r INDEXED BY run_tenant_unsuccessful`
 		case q.Open():
 			where, from = where+stillOpen, `run r INDEXED BY run_open`
 		case q.Tenant != "":

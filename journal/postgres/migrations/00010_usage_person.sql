@@ -1,7 +1,0 @@
--- The search path of whoever runs this is the journal's schema and nothing else.
-
--- +goose Up
-
--- The user whose run it was: NULL for none, and in rows that were written before.
-ALTER TABLE usage_logs ADD COLUMN IF NOT EXISTS person text COLLATE "C";
-CREATE INDEX usage_logs_person ON usage_logs (tenant, person, at, key) WHERE person IS NOT NULL;
