@@ -162,7 +162,8 @@ func logQuery(r *http.Request, names ...string) (q service.LogQuery, values map[
 		return q, nil, err
 	}
 	q = service.LogQuery{
-		Conversation: values["conversation"], Run: values["run"], Executor: values["executor"], User: values["user"], Model: values["model"], Tool: values["tool"],
+		Conversation: values["conversation"], Run: values["run"], Executor: values["executor"], User: values["user"],
+		Model: values["model"], Tool: values["tool"],
 		Cursor: values["cursor"], Limit: int(limit),
 	}
 	for name, into := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
@@ -201,8 +202,8 @@ func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
 	for i := range rows {
 		u := &rows[i]
 		out[i] = usageBody{
-			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, User: u.User, Kind: u.Kind,
-			ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Estimated: u.Estimated,
+			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, User: u.User,
+			Kind: u.Kind, ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Estimated: u.Estimated,
 			Attempt: u.Attempt,
 			Status:  u.Status, RunStatus: u.RunStatus, Time: u.Time,
 		}

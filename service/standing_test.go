@@ -19,7 +19,9 @@ import (
 func TestConversationsByStatus(t *testing.T) {
 	t.Parallel()
 	store, rows := &journal.Memory{}, &service.MemoryRows{}
-	nobody := func(context.Context, service.AgentRequest) (*braid.Agent, error) { return nil, errors.New("nobody answers") }
+	nobody := func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+		return nil, errors.New("nobody answers")
+	}
 	s, err := service.New(service.Options{Journal: store, Rows: rows, Agent: nobody})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 func (a *admin) logged() (o client.LogOptions, err error) {
 	f := a.in.flags
 	o = client.LogOptions{
-		Conversation: f["conversation"], Run: f["run"], Executor: f["executor"], User: f["user"], Model: f["model"], Tool: f["tool"], Page: a.listed().Page,
+		Conversation: f["conversation"], Run: f["run"], Executor: f["executor"], User: f["user"],
+		Model: f["model"], Tool: f["tool"], Page: a.listed().Page,
 	}
 	for flag, into := range map[string]*time.Time{"from": &o.From, "to": &o.To} {
 		text, given := f[flag]

@@ -28,8 +28,10 @@ The rows are dead then: PostgreSQL overwrites them when it vacuums.`,
 			{`braid audits export 3 --postgres postgres://owner@db/braid > acme.jsonl`, "the entries of one of them"},
 			{`braid audits remove --older-than 30d --postgres postgres://owner@db/braid`, "remove what is older"},
 		},
-		flags: append(postgresFlags(), flagSpec{name: "older-than", value: "TIME", help: "remove audits of tenants that were erased longer ago: 30d or 12h"}),
-		run:   audits,
+		flags: append(postgresFlags(), flagSpec{
+			name: "older-than", value: "TIME", help: "remove audits of tenants that were erased longer ago: 30d or 12h",
+		}),
+		run: audits,
 	}
 }
 
@@ -50,7 +52,8 @@ func audits(ctx context.Context, p *process, in *invocation) error {
 		return err
 	}
 	if address.Empty() {
-		return invalid("give the owner's address: --postgres postgres://owner@host/database, or "+postgresEnv, "only PostgreSQL keeps audits of erased tenants")
+		return invalid("give the owner's address: --postgres postgres://owner@host/database, or "+postgresEnv,
+			"only PostgreSQL keeps audits of erased tenants")
 	}
 	owner, err := database.OpenOwner(ctx, database.PostgresOptions{URL: address.Reveal()})
 	if err != nil {
@@ -97,7 +100,8 @@ func listAudits(ctx context.Context, p *process, owner *database.Owner) error {
 	}
 	for i := range list {
 		k := &list[i]
-		_, err := fmt.Fprintf(p.stdout, "%d\t%s\t%s\t%d of %d entries kept\n", k.ID, cleanLine(k.Tenant), k.Erased.Format(time.RFC3339), k.Kept, k.Entries)
+		_, err := fmt.Fprintf(p.stdout, "%d\t%s\t%s\t%d of %d entries kept\n",
+			k.ID, cleanLine(k.Tenant), k.Erased.Format(time.RFC3339), k.Kept, k.Entries)
 		if err != nil {
 			return outputError(err)
 		}
