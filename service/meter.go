@@ -106,7 +106,8 @@ type metered struct {
 	tenant  string
 }
 
-// Stream implements [braid.Model]. A call that the tenant cannot pay for, or whose answer it cannot keep, ends with [event.ErrQuota] before it begins.
+// Stream implements [braid.Model]. A call that the tenant cannot pay for, or whose answer it cannot keep, ends with
+// [event.ErrQuota] before it begins.
 func (m *metered) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
 	return func(yield func(braid.Chunk, error) bool) {
 		c := call{info: m.Info(), prompt: req.Tokens()}

@@ -106,14 +106,14 @@ const (
 
 	// One statement finds the conversation and takes the next turn: that is what
 	// nearly every admission needs. It finds none if the run is to be alone and is not, or follows a run that is not the newest.
-	takeTurn = `UPDATE conversation SET turns = turns + 1, newest = ` + nextRun + `
-		WHERE id = ? AND tenant = ? AND (turns = ended OR NOT ?) AND ? IN (0, turns) RETURNING ` + placeColumns
+	takeTurn = `UPDATE conversation SET turns = turns + 1, newest = ` + nextRun + `, bytes = bytes + iif(turns = 0, ?5, ?6)
+		WHERE id = ?1 AND tenant = ?2 AND (turns = ended OR NOT ?3) AND ?4 IN (0, turns) RETURNING ` + placeColumns
 
-	giveTurnBack = `UPDATE conversation SET turns = turns - 1,
-		newest = (SELECT r.key FROM run r WHERE r.conversation = conversation.key ORDER BY r.turn DESC LIMIT 1) WHERE key = ?`
+	giveTurnBack = `UPDATE conversation SET turns = turns - 1, bytes = bytes - iif(turns = 1, ?2, ?3),
+		newest = (SELECT r.key FROM run r WHERE r.conversation = conversation.key ORDER BY r.turn DESC LIMIT 1) WHERE key = ?1`
 
-	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation, newest)
-		VALUES (?, ?, 1, ?, ` + nextRun + `) ON CONFLICT DO NOTHING`
+	insertConversation = `INSERT INTO conversation (id, tenant, turns, generation, bytes, newest)
+		VALUES (?, ?, 1, ?, ?, ` + nextRun + `) ON CONFLICT DO NOTHING`
 
 	selectConversation = `SELECT key, turns > ended FROM conversation WHERE id = ? AND tenant = ?`
 
@@ -140,13 +140,13 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 		}
 	}
 	var p place
-	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant, r.Alone, r.Follows}, p.into()...)
+	there, err := x.change(takeTurn, []any{r.Conversation, r.Tenant, r.Alone, r.Follows, len(a.first), len(a.input)}, p.into()...)
 	if err != nil {
 		return runRow{}, nil, err
 	}
 	if !there {
 		p = place{turns: 1, generation: s.generation}
-		if p.key, err = x.insert(insertConversation, r.Conversation, r.Tenant, s.generation); err != nil {
+		if p.key, err = x.insert(insertConversation, r.Conversation, r.Tenant, s.generation, len(a.first)); err != nil {
 			return runRow{}, nil, err
 		}
 		if p.key == 0 {
@@ -188,7 +188,7 @@ func (s *Store) admit(x *tx, a *admission) (runRow, *place, error) {
 	// conversation is new the run is another one's: that is refused below, and
 	// everything above was for nothing.
 	if there {
-		if _, err := x.exec(giveTurnBack, p.key); err != nil {
+		if _, err := x.exec(giveTurnBack, p.key, len(a.first), len(a.input)); err != nil {
 			return runRow{}, nil, err
 		}
 	}

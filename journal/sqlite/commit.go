@@ -103,8 +103,9 @@ const (
 
 	markRead = `UPDATE mail SET read = 1, value = NULL, message = NULL WHERE run = ? AND id = ? AND read = 0`
 
-	moveFence = `UPDATE conversation SET last = ?, until = iif(?, NULL, until), ended = ended + ?, steps = ?, bytes = bytes + ?
-		WHERE key = ?`
+	// The sum of the tenant's bytes follows when the lease is given back, and when many have come together.
+	moveFence = `UPDATE conversation SET last = ?1, until = iif(?2, NULL, until), ended = ended + ?3, steps = ?4, bytes = bytes + ?5,
+		counted = iif(?2 OR abs(bytes + ?5 - counted) >= 65536, bytes + ?5, counted) WHERE key = ?6`
 
 	setStatus = `UPDATE run SET status = ?, wake = ?, due = ?, failure = ? WHERE key = ?`
 

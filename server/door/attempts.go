@@ -218,4 +218,4 @@ func (a *attempts) tooMany(from netip.Prefix) error {
 }
 
 // codeWrongCredentials is the Code of the error for an address that has shown too many wrong credentials.
-const codeWrongCredentials = "WRONG_CREDENTIALS"
+const codeWrongCredentials = "WRONG_CREDENTIALS" //nolint:gosec // it is no credential
