@@ -447,9 +447,11 @@ func TestQuotaOfStorage(t *testing.T) {
 		large := strings.Repeat("x", prompt)
 		// A prompt is stored as the input, in the log and in the messages.
 		var full answered
-		var talks []string
-		for n := 0; n < 6 && full.code != 429; n++ {
-			talks = append(talks, s.talk("acme"))
+		talks := make([]string, 6)
+		for n := range talks {
+			talks[n] = s.talk("acme")
+		}
+		for n := 0; n < len(talks) && full.code != 429; n++ {
 			full = quotaDoors["native"](s, "acme", talks[n], large)
 		}
 		if !strings.Contains(full.body, "QUOTA_STORAGE") {
