@@ -45,7 +45,9 @@ func TestARunThatWaitsSaysSo(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer busy.Body.Close()
-				for lines := bufio.NewScanner(busy.Body); lines.Scan() && !strings.Contains(lines.Text(), "toolUse"); {
+				lines := bufio.NewScanner(busy.Body)
+				for begun := false; !begun && lines.Scan(); {
+					begun = strings.Contains(lines.Text(), "toolUse")
 				}
 				goOn = func() { close(s.gate) }
 			} else {

@@ -43,7 +43,8 @@ func TestTokensThatAreCutIntoBlocks(t *testing.T) {
 		{"thinking, then text", cuts{{Kind: thinking, Text: "it is " + token[:5]}, {Kind: text, Index: 1, Text: token[5:] + " here"}}, "[redacted] here"},
 		{"thinking, and again", cuts{{Kind: thinking, Text: "it is " + token}, {Kind: text, Index: 1, Text: "they have the token " + token + " here"}}, "they have the token [redacted] here"},
 		{
-			"thinking between", cuts{{Kind: text, Text: "it is " + token[:5]}, {Kind: thinking, Index: 1, Text: "hm"}, {Kind: text, Index: 2, Text: token[5:] + " here"}},
+			"thinking between",
+			cuts{{Kind: text, Text: "it is " + token[:5]}, {Kind: thinking, Index: 1, Text: "hm"}, {Kind: text, Index: 2, Text: token[5:] + " here"}},
 			"it is " + token[:5] + "[redacted] here",
 		},
 	} {
