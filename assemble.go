@@ -38,6 +38,9 @@ type assembler struct {
 	taken string
 	// fault is what is wrong with a block that the model gave whole.
 	fault error
+	// room is how many bytes the answer may still have; bounded says that this is looked at.
+	room    int
+	bounded bool
 	// sending is set while the reader has a piece of the answer.
 	sending bool
 
@@ -60,9 +63,16 @@ type building struct {
 	block event.Block
 }
 
+// blockCost is what a block counts beside its bytes: it becomes events, and a tool call a goroutine.
+const blockCost = 4 << 10
+
+// full reports whether the answer is larger than it may be.
+func (a *assembler) full() bool { return a.bounded && a.room < 0 }
+
 // begin makes the assembler ready for a call, keeping its slabs.
-func (a *assembler) begin(now time.Time, argBytes int) {
-	a.begun, a.first, a.argBytes, a.sending = now, 0, argBytes, false
+func (a *assembler) begin(now time.Time, l *Limits) {
+	a.begun, a.first, a.argBytes, a.sending = now, 0, l.ArgBytes, false
+	a.room, a.bounded = l.AnswerBytes, l.AnswerBytes > 0
 	a.blocks = a.blocks[:0]
 	a.stop, a.usage, a.hasUsage, a.response, a.model, a.taken = "", event.Usage{}, false, "", "", ""
 	a.fault = nil
@@ -72,6 +82,7 @@ func (a *assembler) begin(now time.Time, argBytes int) {
 
 // take adds a chunk. It gives the live body to send, or nil.
 func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
+	a.room -= len(c.Text) + len(c.ID)
 	switch c.Kind {
 	case ChunkText, ChunkThinking, ChunkCall, ChunkCallInput, ChunkBlock:
 		if a.first == 0 {
@@ -133,6 +144,7 @@ func (a *assembler) take(c *Chunk, now func() time.Time) event.Body {
 			a.fault = err
 			return nil
 		}
+		a.room -= bytesOf([]event.Block{c.Block})
 		a.at(c.Index, ChunkBlock).block = c.Block
 	case ChunkUsage:
 		if c.Usage != nil {
@@ -186,6 +198,7 @@ func (a *assembler) at(index int, kind ChunkKind) *building {
 		}
 	}
 	n := len(a.blocks)
+	a.room -= blockCost
 	if n < cap(a.blocks) {
 		a.blocks = a.blocks[:n+1]
 	} else {

@@ -319,3 +319,39 @@ func TestAFailedRunLeavesOnlyANoteOfItsEffects(t *testing.T) {
 		t.Errorf("the next run sees %s", raw(messages))
 	}
 }
+
+// An answer without end is cut where it is larger than it may be: it neither fills the memory nor waits for
+// the run's time to be over.
+func TestAnAnswerWithoutEndIsCut(t *testing.T) {
+	t.Parallel()
+	piece := strings.Repeat("x", 1<<10)
+	for name, next := range map[string]func(i int) braid.Chunk{
+		"text":      func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkText, Text: piece} },
+		"thinking":  func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkThinking, Text: piece} },
+		"signature": func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkSignature, Text: piece} },
+		"arguments": func(int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkCallInput, Text: piece} },
+		"calls":     func(i int) braid.Chunk { return braid.Chunk{Kind: braid.ChunkCall, Index: i, ID: "c", Text: "f"} },
+		"blocks": func(i int) braid.Chunk {
+			return braid.Chunk{Kind: braid.ChunkBlock, Index: i, Block: &event.Image{MIME: "image/png", Data: []byte(piece)}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			given := 0
+			m := &script{next: func(context.Context, *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+				return func(yield func(braid.Chunk, error) bool) {
+					for given < 10_000 && yield(next(given), nil) {
+						given++
+					}
+				}
+			}}
+			r, err := braid.New("a", m, braid.Limit(braid.Limits{AnswerBytes: 1 << 20})).Run(t.Context(), "go")
+			if !errors.Is(err, event.ErrModel) || !strings.Contains(err.Error(), "larger than 1048576 bytes") || r.Status != event.RunFailed {
+				t.Errorf("the run is %s: %v", r.Status, err)
+			}
+			if given > 1100 || m.calls.Load() != 1 || len(r.Partial) > 0 {
+				t.Errorf("after %d pieces and %d calls, %d blocks are kept", given, m.calls.Load(), len(r.Partial))
+			}
+		})
+	}
+}

@@ -51,6 +51,9 @@ type Limits struct {
 	// call; default 1 MiB and 8 MiB. What is over becomes an error result.
 	ArgBytes    int
 	ResultBytes int
+	// AnswerBytes bounds one answer of the model: its text, thinking, tool calls and other blocks, and 4 KiB for
+	// each block; default 32 MiB. A call with a larger answer is cut and fails with [event.ErrModel].
+	AnswerBytes int
 	// ToolTime bounds a tool that has no time-out of its own; default 10 minutes.
 	ToolTime time.Duration
 	// Grace is how long a cancelled tool or model may take to stop before it is left
@@ -89,7 +92,7 @@ type Budget struct {
 
 var defaultLimits = Limits{
 	Cycles: 500, Repeats: 5, RepeatNote: 3, Depth: 8, Scopes: 256, Parallel: 64, Answers: 3,
-	ArgBytes: 1 << 20, ResultBytes: 8 << 20,
+	ArgBytes: 1 << 20, ResultBytes: 8 << 20, AnswerBytes: 32 << 20,
 	ToolTime: 10 * time.Minute, Grace: 2 * time.Second, LostDrivers: 3,
 }
 
@@ -106,6 +109,7 @@ func Limit(l Limits) Part {
 		l.Answers = or(l.Answers, defaultLimits.Answers)
 		l.ArgBytes = or(l.ArgBytes, defaultLimits.ArgBytes)
 		l.ResultBytes = or(l.ResultBytes, defaultLimits.ResultBytes)
+		l.AnswerBytes = or(l.AnswerBytes, defaultLimits.AnswerBytes)
 		l.ToolTime = or(l.ToolTime, defaultLimits.ToolTime)
 		l.Grace = or(l.Grace, defaultLimits.Grace)
 		l.LostDrivers = or(l.LostDrivers, defaultLimits.LostDrivers)

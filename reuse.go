@@ -46,5 +46,5 @@ func (a *assembler) empty() {
 		blocks[i] = building{text: text}
 	}
 	a.blocks = blocks
-	a.begin(time.Time{}, 0)
+	a.begin(time.Time{}, &Limits{})
 }

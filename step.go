@@ -329,7 +329,7 @@ func (w *work) callID(i int) string {
 // end; one of send is the reader's, and goes on. instead is [Work.Models].
 func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Model, send func(event.Body) bool) {
 	end := w.answer
-	a.begin(w.begun, w.agent.limits.ArgBytes)
+	a.begin(w.begun, &w.agent.limits)
 	defer func() {
 		if a.sending {
 			return
@@ -352,6 +352,15 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 		failpoint.Hit("model/streaming")
 		if !w.take(a, &chunk, send) {
 			stopped = true
+			break
+		}
+		if a.full() {
+			a.blocks = a.blocks[:0] // so large a part of an answer is of no use to anybody
+			end.err = &event.Error{
+				Op: "model " + w.info.Name, Kind: event.ErrModel,
+				Message: fmt.Sprintf("the model's answer is larger than %d bytes", w.agent.limits.AnswerBytes),
+				Hint:    "ask for less at once, or raise Limits.AnswerBytes",
+			}
 			break
 		}
 	}
