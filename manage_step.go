@@ -19,6 +19,9 @@ type compacting struct {
 	step    string
 	attempt int
 	tries   int
+	// unreached counts the newest tries that reached no server.
+	unreached int
+
 	name    string
 	why     event.Why
 	err     *event.Error
@@ -84,15 +87,19 @@ func (s *Scope) tooLong() bool {
 }
 
 func (c *compacting) begin(e *event.Event, b *event.StepBegun) {
-	tries := 1
+	tries, unreached := 1, 0
 	if c.step == e.Step {
 		tries += c.tries
+		unreached = c.unreached
 	}
-	*c = compacting{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, name: b.Model, why: b.Why, tried: c.tried}
+	*c = compacting{
+		state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, unreached: unreached, name: b.Model, why: b.Why, tried: c.tried,
+	}
 }
 
 func (c *compacting) end(e *event.Event, b *event.StepEnded) {
 	c.err, c.retryAt = b.Err, b.RetryAt
+	c.unreached = countUnreached(c.unreached, b.Err)
 	switch b.Outcome {
 	case event.OutcomeDone:
 		c.state = modelIdle
@@ -371,8 +378,10 @@ func (d *driver) settleSummary(w *work) {
 	case sum.broke != nil:
 	case kind == event.ErrContextOverflow && s.squeezed().tries < defaultEasings:
 		ended.RetryAt = d.now // with less to read
-	case kind.Info().Retry && kind != event.ErrTimeout && s.squeezed().tries < retry.Attempts:
-		ended.RetryAt = d.now.Add(retry.wait(s.squeezed().tries, ended.Err.RetryAfter))
+	case kind.Info().Retry && kind != event.ErrTimeout:
+		if after, again := retry.after(s.squeezed().tries, s.squeezed().unreached, ended.Err); again {
+			ended.RetryAt = d.now.Add(after)
+		}
 	}
 	d.addAt(s, cycle, w.step, w.attempt, ended)
 	d.reportUsage(w)

@@ -98,8 +98,10 @@ type modelStep struct {
 	state   modelState
 	step    string
 	attempt int
-	// tries counts the attempts on the model called name.
-	tries   int
+	// tries counts the attempts on the model called name, unreached the newest of them that reached no server.
+	tries     int
+	unreached int
+
 	name    string
 	err     *event.Error
 	retryAt time.Time

@@ -10,6 +10,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/internal/planted"
+	"github.com/braidrun/braid/model"
 )
 
 // perform runs what has begun and takes in what has ended.
@@ -180,14 +181,32 @@ func (d *driver) settleModel(w *work) {
 	case next != nil:
 		failed.RetryAt, failed.Fallback = d.now, next.Info().Name
 	case failed.Err.Kind == event.ErrTimeout, failed.Err.Kind == event.ErrQuota: // it would be so again
-	case failed.Err.Kind.Info().Retry && w.scope.model.tries < retry.Attempts:
-		failed.RetryAt = d.now.Add(retry.wait(w.scope.model.tries, failed.Err.RetryAfter))
+	case failed.Err.Kind.Info().Retry:
+		if after, again := retry.after(w.scope.model.tries, w.scope.model.unreached, failed.Err); again {
+			failed.RetryAt = d.now.Add(after)
+		}
 	}
 	if w.scope.depth == 0 {
 		d.partial = end.partial
 	}
 	d.add(w.scope, w.step, w.attempt, failed)
 	d.reportUsage(w)
+}
+
+// quickly is the longest wait before a call that reached no server is made again.
+const quickly = time.Second
+
+// after returns how long to wait before the next attempt, and whether there is one. A call that
+// reached no server is made again once: unreached counts those just before.
+func (r *Retry) after(tries, unreached int, err *event.Error) (time.Duration, bool) {
+	switch {
+	case tries >= r.Attempts:
+		return 0, false
+	case model.Unreached(err):
+		return min(r.wait(1, 0), quickly), unreached == 0
+	default:
+		return r.wait(tries, err.RetryAfter), true
+	}
 }
 
 // wait is how long to wait after attempt number n has failed.

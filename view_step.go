@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // How the fold takes steps and questions in: what begins, what ends, what a person is asked.
@@ -50,12 +51,13 @@ func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 		}
 	}
 	s.pieces = nil
-	tries, easings, name := 1, 0, b.Model
+	tries, unreached, easings, name := 1, 0, 0, b.Model
 	if b.Runs != "" {
 		name = b.Runs
 	}
 	if s.model.step == e.Step && s.model.name == name {
 		tries += s.model.tries
+		unreached = s.model.unreached
 	}
 	if s.model.step == e.Step {
 		easings = s.model.easings
@@ -65,10 +67,20 @@ func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 			s.asked++
 		}
 	}
-	s.model = modelStep{state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, easings: easings, name: name}
+	s.model = modelStep{
+		state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, unreached: unreached, easings: easings, name: name,
+	}
 	s.asks = b.Model
 	s.modelCalls++
 	r.metrics.ModelCalls++
+}
+
+// countUnreached counts attempts in a row that reached no server.
+func countUnreached(n int, err *event.Error) int {
+	if model.Unreached(err) {
+		return n + 1
+	}
+	return 0
 }
 
 func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
@@ -90,6 +102,7 @@ func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
 			s.model.state = modelLost
 		}
 		s.model.err = b.Err
+		s.model.unreached = countUnreached(s.model.unreached, b.Err)
 		s.model.retryAt = b.RetryAt
 		s.model.fallback = b.Fallback
 		s.model.attempt = e.Attempt

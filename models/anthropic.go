@@ -42,7 +42,7 @@ func openAnthropic(g *opening) (model.Model, error) {
 	if secret.Empty() {
 		return nil, g.noKey(anthropic.KeyVariable, asked)
 	}
-	m, err := anthropic.New(name, secret, opts...)
+	m, err := anthropic.New(name, secret, append(opts, anthropic.Sources(g.sources(asked)))...)
 	if err != nil {
 		if asked {
 			return nil, err

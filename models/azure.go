@@ -67,7 +67,8 @@ func openAzure(g *opening) (model.Model, error) {
 		return nil, g.noKey(azureKey, asked)
 	}
 	s.base = azureBase(address, g.name, version)
-	opts := append(s.options(), openai.Named("azure"), openai.Azure(version))
+	keyFrom, baseFrom := g.sources(asked)
+	opts := append(s.options(), openai.Named("azure"), openai.Azure(version), openai.Sources(keyFrom, cmp.Or(baseFrom, azureEndpoint)))
 	if as != "" {
 		opts = append(opts, openai.As(as))
 		if s.reasons != "" {

@@ -41,7 +41,7 @@ func openGemini(g *opening) (model.Model, error) {
 	if secret.Empty() {
 		return nil, g.noKey(gemini.KeyVariable, asked)
 	}
-	m, err := gemini.New(name, secret, opts...)
+	m, err := gemini.New(name, secret, append(opts, gemini.Sources(g.sources(asked)))...)
 	if err != nil {
 		if asked {
 			return nil, err

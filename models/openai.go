@@ -30,7 +30,7 @@ func openOpenAI(g *opening) (model.Model, error) {
 	if s.key != "" && key.Empty() || key.Empty() && g.place == "" {
 		return nil, g.noKey(openai.KeyVariable, asked)
 	}
-	m, err := openai.New(name, key, s.options()...)
+	m, err := openai.New(name, key, append(s.options(), openai.Sources(g.sources(asked)))...)
 	if err != nil {
 		if asked {
 			return nil, err
@@ -57,7 +57,7 @@ func openOllama(g *opening) (model.Model, error) {
 			return nil, g.noKey("", true)
 		}
 	}
-	m, err := openai.New(g.name, key, append(s.options(), openai.Named("ollama"))...)
+	m, err := openai.New(g.name, key, append(s.options(), openai.Named("ollama"), openai.Sources(g.sources(true)))...)
 	if err != nil {
 		return nil, err
 	}

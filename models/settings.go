@@ -86,6 +86,15 @@ func keyIn(to *string) setting {
 	}
 }
 
+// sources say for the hints of errors where key and address come from. asked says that the
+// reference has the address.
+func (g *opening) sources(asked bool) (key, base string) {
+	if asked {
+		base = "base="
+	}
+	return g.key, base
+}
+
 // secretOf reads the key. One that is meant for the vendor goes nowhere else: an
 // address that a reference names gets the key that the reference names, or none.
 func (g *opening) secretOf(named, usual string, elsewhere bool) secret.Secret {

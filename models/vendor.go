@@ -36,7 +36,8 @@ func openVendor(g *opening) (model.Model, error) {
 	}
 	dialect := row.dialect()
 	s.over(&dialect)
-	m, err := openai.New(g.name, key, append(s.options(), openai.Named(row.Name), openai.Titled(row.Title, row.Key), openai.Speaks(dialect))...)
+	m, err := openai.New(g.name, key, append(s.options(), openai.Named(row.Name), openai.Titled(row.Title, row.Key), openai.Speaks(dialect),
+		openai.Sources(g.sources(true)))...)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	parts := []braid.Part{
 		braid.Limit(s.limits()),
 		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+		braid.Retries(braid.Retry{Attempts: s.Attempts}),
 	}
 	parts = append(parts, fallbackParts(s, others)...)
 	if err := checkText("the option instructions", s.Instructions); s.Instructions != "" && err != nil {

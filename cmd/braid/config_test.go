@@ -69,7 +69,7 @@ func TestConfigLayers(t *testing.T) {
 	}
 	want := settings{
 		Context: "summary", Window: 40, OffloadOver: 10_000, ToolSearch: 20,
-		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Tools: "clock,calculator",
+		MaxCycles: 30, Timeout: 20 * time.Second, MaxTokens: 10, Attempts: 6, Tools: "clock,calculator",
 		Trace: true, Thinking: true, Color: "never", Data: c.Data,
 		FallbackOn: []event.ErrorKind{event.ErrThrottled, event.ErrOverloaded, event.ErrUnavailable},
 		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
@@ -99,7 +99,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"context": "Window", "window": "0", "context_tokens": "32000", "offload_over": "0", "tool_search": "50",
 		"temperature": "0.5", "thinking_budget": "7", "color": "ALWAYS", "thinking": "false", "trace": "1",
 		"fallback": "demo, demo:tour", "fallback_on": "Throttled,timeout", "prices": "prices.yaml", "vendors": "vendors.yaml",
-		"allow": "get_*", "ask": "*, weather___*", "deny": "delete_file",
+		"attempts": "1", "allow": "get_*", "ask": "*, weather___*", "deny": "delete_file",
 		"model_requests": "50", "model_tokens": "30000", "model_concurrency": "4",
 		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",
 		"running": "5000", "tenant_running": "5000", "queued": "6000", "tenant_queued": "6000", "lost_drivers": "0", "failed_runs": "keep", "memory": "2GiB",
@@ -111,7 +111,7 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"sequential": "maybe", "max_tokens": "99999999999999999999", "temperature": "NaN", "thinking_budget": "0x1",
 		"context": "forget", "window": "-1", "context_tokens": "big", "offload_over": "1k", "tool_search": "few",
 		"color": "sometimes", "thinking": "2", "trace": "si", "ephemeral": "never",
-		"allow": "a b", "ask": "mcp:x", "deny": "[",
+		"attempts": "0", "allow": "a b", "ask": "mcp:x", "deny": "[",
 		"fallback_on": "throtled", "model_requests": "many", "model_tokens": "-5", "model_concurrency": "1.5",
 		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
 		"running": "0", "tenant_running": "-1", "queued": "many", "tenant_queued": "1.5", "lost_drivers": "-1", "failed_runs": "drop", "memory": "31MiB",

@@ -80,6 +80,9 @@ type settings struct {
 	// Memory is the memory that a server plans with, in bytes.
 	Memory int64
 
+	// Attempts is how often one model call is made; 0 is the library's default.
+	Attempts int
+
 	MaxTokens      int
 	Temperature    *float64
 	ThinkingBudget int
@@ -128,6 +131,11 @@ var options = []option{
 		name: "fallback_on", value: "LIST", list: true, def: "throttled,overloaded,unavailable",
 		help: "kinds of errors (braid help exit-codes) on which the next model is asked at once",
 		set:  func(s *settings, v string) (err error) { s.FallbackOn, err = parseKinds(v); return err },
+	},
+	{
+		name: "attempts", value: "N", def: "6",
+		help: "how often one model call is made in all, when the provider is throttling, overloaded or cuts the answer off",
+		set:  func(s *settings, v string) error { return parsePositive(&s.Attempts, v) },
 	},
 	{
 		name: "prices", value: "FILE", help: "table of prices that goes before the built-in one (braid help models); empty is none",

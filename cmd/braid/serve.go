@@ -73,7 +73,7 @@ GET /openapi.json describes the API.`,
 		},
 		options: true,
 		some: []string{
-			"model", "fallback", "fallback_on", "prices", "vendors", "model_requests", "model_tokens", "model_concurrency",
+			"model", "fallback", "fallback_on", "attempts", "prices", "vendors", "model_requests", "model_tokens", "model_concurrency",
 			"instructions", "tools", "allow", "ask", "deny", "scratch", "data", "max_cycles", "max_tool_calls", "max_total_tokens",
 			"max_input_tokens",
 			"max_output_tokens", "max_cost", "budget", "sequential",

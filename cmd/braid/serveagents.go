@@ -186,7 +186,7 @@ func (a *agents) make(ctx context.Context, name, life string, o *service.AgentOp
 	}
 	parts = append(parts,
 		braid.Limit(o.Limits), braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
-		braid.Instructions(o.SystemPrompt),
+		braid.Retries(braid.Retry{Attempts: s.Attempts}), braid.Instructions(o.SystemPrompt),
 	)
 	if s.Sequential {
 		parts = append(parts, braid.Sequential())

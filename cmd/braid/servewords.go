@@ -8,13 +8,14 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 )
 
 // plainModel is a model whose errors name nothing of the server's environment: they reach tenants.
 type plainModel struct{ braid.Model }
 
-// variableName finds names of variables, such as OPENAI_API_KEY.
-var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+// variableName finds names of variables, such as OPENAI_API_KEY, and of the setting base= of a reference.
+var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bbase=`)
 
 // Stream implements [braid.Model].
 func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
@@ -46,6 +47,12 @@ func plainError(err error) error {
 	e, ok := errors.AsType[*event.Error](err)
 	if !ok {
 		return err
+	}
+	if model.NoAnswer(e) { // its message has the server's address
+		return &event.Error{
+			Kind: e.Kind, Code: e.Code, RetryAfter: e.RetryAfter, Message: "the model's server cannot be reached",
+			Hint: "try again later, or ask the operator of this service", Err: err,
+		}
 	}
 	refused := e.Kind == event.ErrInvalid && e.Err != nil
 	if !refused && !variableName.MatchString(e.Hint) && !variableName.MatchString(e.Message) && !variableName.MatchString(e.Op) {

@@ -94,7 +94,7 @@ var rooms = []room{
 			"go.yaml.in/yaml", // the tests' recordings are written in it
 		},
 	},
-	{dir: "model/internal/provider", own: []string{"event", "secret"}},
+	{dir: "model/internal/provider", own: []string{"event", "model", "secret"}},
 	{dir: "model/internal/awserr", own: []string{"event", "secret", "model/internal/provider"}},
 	{dir: "model/internal/toolname", own: []string{"model"}},
 	{dir: "model/internal/reqcache", own: []string{"model", "event"}, tests: []string{"model/internal/toolname"}},

@@ -89,11 +89,11 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
-		hint := "look at the network, a proxy, and " + m.where()
+		next := "check the network, a proxy, and " + m.where()
 		if m.aws != nil {
-			hint += "; is there Bedrock in the region " + m.aws.cfg.Region + "?"
+			next += "; is there Bedrock in the region " + m.aws.cfg.Region + "?"
 		}
-		return broken(event.ErrUnavailable, m.title()+" cannot be reached.", hint)
+		return provider.Unreached(op, m.title(), m.place(), next, err)
 	}
 }
 
@@ -117,7 +117,19 @@ func (m *Model) where() string {
 	if m.aws != nil {
 		return BedrockBaseVariable
 	}
-	return BaseVariable
+	return m.baseFrom
+}
+
+// place is the address, or the region, that is asked.
+func (m *Model) place() string {
+	switch {
+	case m.base != "":
+		return m.base
+	case m.aws != nil:
+		return "the region " + m.aws.cfg.Region
+	default:
+		return "api.anthropic.com"
+	}
 }
 
 // overflow is how the API says that a conversation is too long; its page of
@@ -158,12 +170,12 @@ func (m *Model) refusal(a *apiError) error {
 			"look at plan, credit and spend limits in the vendor's console",
 		)
 	case a.kind == "authentication_error" || (a.kind == "" && a.status == http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, "Anthropic's API refused the key.", "look at "+KeyVariable)
+		return tell(event.ErrModelAuth, "Anthropic's API refused the key.", "look at "+m.keyFrom)
 	case a.kind == "permission_error" || (a.kind == "" && a.status == http.StatusForbidden):
 		return tell(event.ErrModelAuth, "Anthropic's API does not allow this to the key.", "look at the key's workspace and what it may use")
 	case a.kind == "not_found_error" || (a.kind == "" && a.status == http.StatusNotFound):
 		return tell(event.ErrModelNotFound, "Anthropic's API has no model "+strconv.Quote(m.name)+".",
-			"look at the vendor's list of models, or at "+BaseVariable)
+			"look at the vendor's list of models, or at "+m.baseFrom)
 	case a.kind == "request_too_large" || a.status == http.StatusRequestEntityTooLarge:
 		return tell(event.ErrTooLarge, "The request is too large for Anthropic's API.", "send smaller or fewer files and images")
 	case a.kind == "rate_limit_error" || a.status == http.StatusTooManyRequests:

@@ -33,15 +33,17 @@ type Model struct {
 
 	name string
 	// key is for Anthropic's API, aws for Amazon Bedrock: one of them is there.
-	key     secret.Secret
-	aws     *cloud
-	base    string
-	version string
-	stall   time.Duration
-	cache   CachePoints
-	hour    bool
-	client  *http.Client
-	sdk     sdk.Client
+	key  secret.Secret
+	aws  *cloud
+	base string
+	// keyFrom and baseFrom say where key and address come from.
+	keyFrom, baseFrom string
+	version           string
+	stall             time.Duration
+	cache             CachePoints
+	hour              bool
+	client            *http.Client
+	sdk               sdk.Client
 }
 
 var _ model.Checker = (*Model)(nil)
@@ -62,7 +64,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
-	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: provider.Client()}
+	m := &Model{name: name, key: key, stall: DefaultStall, cache: CacheAuto, client: provider.Client(), keyFrom: KeyVariable, baseFrom: BaseVariable}
 	for _, o := range opts {
 		if err := o(m); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -22,6 +23,15 @@ func BaseURL(address string) Option {
 			return wrong("The base URL of Anthropic's API is no address.", "write it as https://host, without a user, and without /v1")
 		}
 		m.base = address
+		return nil
+	}
+}
+
+// Sources say where the caller has key and address from, for the hints of errors: the name of a
+// variable, or a setting such as "base=". "" leaves the usual variable.
+func Sources(key, base string) Option {
+	return func(m *Model) error {
+		m.keyFrom, m.baseFrom = cmp.Or(key, m.keyFrom), cmp.Or(base, m.baseFrom)
 		return nil
 	}
 }

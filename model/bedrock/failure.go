@@ -51,8 +51,12 @@ func (m *Model) failure(g *idle.Guard, x *exchange, req *model.Request, err erro
 		return broken(event.ErrModelAuth, "There are no credentials for Amazon Bedrock, or they cannot be had.",
 			"set "+KeyVariable+", or look at the AWS credentials of this environment: they may have expired")
 	default:
-		return broken(event.ErrUnavailable, "Amazon Bedrock cannot be reached.",
-			"look at the network, a proxy, and whether the region "+strconv.Quote(m.region)+" has Amazon Bedrock")
+		place := m.base
+		if place == "" {
+			place = "the region " + m.region
+		}
+		return provider.Unreached(op, "Amazon Bedrock", place,
+			"check the network, a proxy, and whether the region "+strconv.Quote(m.region)+" has Amazon Bedrock", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -63,7 +64,7 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at the credentials of Google Cloud")
 	case errors.Is(err, errNoStream):
 		return broken(event.ErrModel, "What answered is not the Gemini API: its answer is no stream of events.",
-			"look at the base URL, "+BaseVariable)
+			"look at the base URL, "+m.baseFrom)
 	case errors.Is(err, errMalformed):
 		e := &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "MALFORMED_FUNCTION_CALL", Err: err,
@@ -79,7 +80,8 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
-		return broken(event.ErrUnavailable, "The Gemini API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)
+		place := cmp.Or(m.base, m.config().HTTPOptions.BaseURL)
+		return provider.Unreached(op, "The Gemini API", place, "check the network, a proxy, and "+m.baseFrom, err)
 	}
 }
 
@@ -121,14 +123,14 @@ func (m *Model) refusal(said *genai.APIError, header http.Header) error {
 		e.RetryAfter = 0
 		return tell(event.ErrModel, "The Gemini API does not serve this account now.", "look at plan, credit and billing in Google AI Studio")
 	case a.reason == "API_KEY_INVALID" || badKey.MatchString(a.message) || is(http.StatusUnauthorized, "UNAUTHENTICATED"):
-		return tell(event.ErrModelAuth, "The Gemini API refused the key.", "look at "+KeyVariable)
+		return tell(event.ErrModelAuth, "The Gemini API refused the key.", "look at "+m.keyFrom)
 	case is(http.StatusForbidden, "PERMISSION_DENIED"):
 		return tell(event.ErrModelAuth, "The Gemini API does not allow this to the key.", "look at what the key's project may use")
 	case placed.MatchString(a.message):
 		return tell(event.ErrModel, "The Gemini API does not serve this place.", "see the vendor's list of regions, or use Vertex AI")
 	case is(http.StatusNotFound, "NOT_FOUND"):
 		return tell(event.ErrModelNotFound, "The Gemini API has no model "+strconv.Quote(m.name)+".",
-			"look at the vendor's list of models, or at "+BaseVariable)
+			"look at the vendor's list of models, or at "+m.baseFrom)
 	case overflow.MatchString(a.message):
 		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
 	case a.status == http.StatusRequestEntityTooLarge || tooBig.MatchString(a.message):
@@ -144,7 +146,7 @@ func (m *Model) refusal(said *genai.APIError, header http.Header) error {
 		(a.status > http.StatusBadRequest && a.status < http.StatusInternalServerError):
 		return tell(event.ErrInvalid, "The Gemini API refused the request.", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, "The Gemini API gave an error.", "look at the base URL, "+BaseVariable)
+		return tell(event.ErrModel, "The Gemini API gave an error.", "look at the base URL, "+m.baseFrom)
 	}
 }
 

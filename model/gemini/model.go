@@ -34,9 +34,11 @@ type Model struct {
 	generation int
 	key        secret.Secret
 	base       string
-	stall      time.Duration
-	client     *http.Client
-	sdk        *genai.Client
+	// keyFrom and baseFrom say where key and address come from.
+	keyFrom, baseFrom string
+	stall             time.Duration
+	client            *http.Client
+	sdk               *genai.Client
 
 	level    genai.ThinkingLevel
 	thoughts *bool
@@ -60,7 +62,10 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) || strings.Contains(name, "..") {
 		return nil, wrong("Google has no model of such a name.", "name one as the vendor does, such as "+Default)
 	}
-	m := &Model{name: name, generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{}}
+	m := &Model{
+		name: name, generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{},
+		keyFrom: KeyVariable, baseFrom: BaseVariable,
+	}
 	for _, o := range opts {
 		if err := o(m); err != nil {
 			return nil, err

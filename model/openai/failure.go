@@ -2,10 +2,13 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -80,7 +83,7 @@ func errorOf(data []byte) *apiError {
 	type fields struct {
 		Type    string          `json:"type"`
 		Code    json.RawMessage `json:"code"`
-		Message string          `json:"message"`
+		Message words           `json:"message"`
 		// Metadata is OpenRouter's.
 		Metadata struct {
 			Raw json.RawMessage `json:"raw"`
@@ -95,7 +98,7 @@ func errorOf(data []byte) *apiError {
 		fields
 
 		Error  json.RawMessage `json:"error"`
-		Detail string          `json:"detail"`
+		Detail words           `json:"detail"`
 	}
 	if json.Unmarshal(data, &all) != nil {
 		return &apiError{}
@@ -105,9 +108,10 @@ func errorOf(data []byte) *apiError {
 		f.Type = ""
 	}
 	if len(all.Error) > 0 && string(all.Error) != "null" {
+		code := f.Code
 		f = fields{}
 		if all.Error[0] == '"' {
-			f.Message = argumentText(all.Error)
+			f.Code, f.Message = code, words(argumentText(all.Error)) // xAI's code stands beside the text
 		} else if json.Unmarshal(all.Error, &f) != nil {
 			return &apiError{}
 		}
@@ -115,7 +119,7 @@ func errorOf(data []byte) *apiError {
 	if f.Message == "" {
 		f.Message = all.Detail
 	}
-	e := &apiError{kind: f.Type, message: f.Message, raw: string(f.Metadata.Raw)}
+	e := &apiError{kind: f.Type, message: string(f.Message), raw: string(f.Metadata.Raw)}
 	if code := bytes.Trim(f.Code, `"`); string(code) != "null" {
 		e.code = string(code)
 	}
@@ -127,6 +131,39 @@ func errorOf(data []byte) *apiError {
 	}
 	e.after = asked(e.message)
 	return e
+}
+
+// words are what an error says: a text, or the texts in an object or a list, as in Mistral's 422,
+// {"message":{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}}
+// (reported in avante.nvim#2347).
+type words string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (w *words) UnmarshalJSON(data []byte) error {
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	*w = words(strings.Join(said(v, nil), ": "))
+	return nil
+}
+
+// said collects what a value of an error says: what is wrong where, without inputs and addresses
+// of documentation.
+func said(v any, list []string) []string {
+	switch v := v.(type) {
+	case string:
+		return append(list, v)
+	case []any:
+		for _, one := range v {
+			list = said(one, list)
+		}
+	case map[string]any:
+		for _, name := range []string{"message", "detail", "error", "loc", "msg"} {
+			list = said(v[name], list)
+		}
+	}
+	return list
 }
 
 var tryAgain = regexp.MustCompile(`(?i)try again in (\d+(?:\.\d+)?) ?(ms|s)\b`)
@@ -153,11 +190,11 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 		return e
 	}
 	if g.Outer().Err() != nil {
-		return provider.Ended(op, g.Outer())
+		return provider.Ended(m.op(), g.Outer())
 	}
 	if g.Stalled() {
 		return &event.Error{
-			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
+			Op: m.op(), Kind: event.ErrStreamCut, Code: "stall", Err: err,
 			Message: m.title + " sent nothing for " + g.After().String() + ".",
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
@@ -166,30 +203,58 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 		return m.refusal(e)
 	}
 	broken := func(kind event.ErrorKind, message, hint string) error {
-		return &event.Error{Op: op, Kind: kind, Message: message, Hint: hint, Err: err}
+		return &event.Error{Op: m.op(), Kind: kind, Message: message, Hint: hint, Err: err}
 	}
 	switch {
 	case errors.Is(err, errNoStream):
 		return broken(event.ErrModel, "What answered does not speak OpenAI's protocol: its answer is no stream of events.",
-			"look at the base URL, "+BaseVariable)
+			"look at the base URL, "+m.baseFrom)
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
 		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read.", "try again")
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
-	case m.vendors:
-		return broken(event.ErrUnavailable, "OpenAI's API cannot be reached.", "look at the network, a proxy, and "+BaseVariable)
 	default:
-		return broken(event.ErrUnavailable, "The model's server cannot be reached.", "start it, or look at its address")
+		return provider.Unreached(m.op(), m.title, m.base, m.next(), err)
 	}
+}
+
+// op names the model's server as users do: "model openai", or what [Named] says.
+func (m *Model) op() string { return "model " + m.prefix }
+
+// next says what to do if the server cannot be reached.
+func (m *Model) next() string {
+	switch {
+	case m.vendors:
+		return "check the network, a proxy, and " + m.baseFrom
+	case m.prefix == "ollama":
+		return "start Ollama with ollama serve, or correct the address, " + m.baseFrom
+	case m.near():
+		return "start the server, or correct its address, " + m.baseFrom
+	default:
+		return "check the address, " + m.baseFrom + ", the network, and a proxy"
+	}
+}
+
+// near reports whether the server is one that users start: at localhost, or at a bare IP address.
+func (m *Model) near() bool {
+	u, err := url.Parse(m.base)
+	if err != nil {
+		return false
+	}
+	_, bare := netip.ParseAddr(u.Hostname())
+	return bare == nil || u.Hostname() == "localhost"
 }
 
 var (
 	// overflow is how servers say that a conversation is too long: OpenAI in
-	// both APIs, vLLM, OpenRouter, llama.cpp and LM Studio.
+	// both APIs, vLLM, OpenRouter, llama.cpp, LM Studio, and Ollama ("prompt too long;
+	// exceeded max context length by 12 tokens", recorded by ruby_llm).
 	overflow = regexp.MustCompile(`(?i)maximum context length|exceeds? (the |its )?(context (window|limit|length|size)|available context)|` +
-		`exceeds the model's maximum context|context the overflows|prompt is too long`)
+		`exceeds the model's maximum context|context the overflows|prompt is too long|prompt too long|exceeded max context length`)
 	// spent tells a limit of money from one of requests: waiting does not help.
 	spent = regexp.MustCompile(`(?i)exceeded your current quota|billing|insufficient (credits|balance|quota)|requires more credits`)
+	// badKey is how servers say that a key is none, with another status than 401.
+	badKey = regexp.MustCompile(`(?i)(incorrect|invalid) api key`)
 	// crowded is how servers say that they are too busy.
 	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|server busy|maximum pending requests`)
 	// misplaced is how LM Studio says that an address is none of its own, with a
@@ -202,10 +267,10 @@ var (
 
 // refusal maps what the server said (guides/error-codes).
 func (m *Model) refusal(a *apiError) error {
-	e := &event.Error{Op: op, Code: a.word(), RetryAfter: a.after, Err: a}
-	said := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
+	e := &event.Error{Op: m.op(), Code: a.word(), RetryAfter: a.after, Err: a}
+	text := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, said), hint
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, text), hint
 		return e
 	}
 	is := func(words ...string) bool {
@@ -219,22 +284,26 @@ func (m *Model) refusal(a *apiError) error {
 	switch {
 	case misplaced.MatchString(a.message):
 		return tell(event.ErrModel, m.title+" does not have this API at this address.",
-			"look at the base URL, "+BaseVariable+": it mostly ends with /v1")
+			"look at the base URL, "+m.baseFrom+": it mostly ends with /v1")
 	case is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") || a.status == http.StatusPaymentRequired ||
 		(a.status == http.StatusTooManyRequests && spent.MatchString(a.message)):
 		e.RetryAfter = 0
 		return tell(event.ErrModel, m.title+" does not serve this account now.", "look at plan, credit and limits where the key is from")
-	case is("context_length_exceeded", "exceed_context_size_error") ||
+	// Perplexity's type for it is too_many_prompt_tokens (recorded by ruby_llm).
+	case is("context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens") ||
 		(overflow.MatchString(a.message) && (a.status == 0 || a.status == http.StatusBadRequest || a.status == http.StatusInternalServerError)):
 		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
-	case is("invalid_api_key", "authentication_error") || a.status == http.StatusUnauthorized:
-		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+KeyVariable)
+	// xAI refuses a key with the status of a bad request: {"code":"invalid-argument","error":"Incorrect
+	// API key provided: …"} (recorded by pydantic-ai).
+	case is("invalid_api_key", "authentication_error") || a.status == http.StatusUnauthorized ||
+		(a.status == http.StatusBadRequest && badKey.MatchString(a.message)):
+		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+cmp.Or(m.keyFrom, "the key, key="))
 	case a.status == http.StatusForbidden || is("permission_error", "unsupported_country_region_territory"):
 		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
 	case is("model_not_found") || a.status == http.StatusNotFound ||
 		((a.status == 0 || a.status == http.StatusBadRequest) && unheard.MatchString(a.message)):
 		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
-			"look at the server's list of models, or at "+BaseVariable)
+			"look at the server's list of models, or at "+m.baseFrom)
 	case a.status == http.StatusRequestEntityTooLarge || is("request_too_large", "image_too_large", "image_file_too_large"):
 		return tell(event.ErrTooLarge, "The request is too large for the model's server.", "send smaller or fewer files and images")
 	case is("server_is_overloaded", "slow_down", "overloaded_error") ||

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +65,24 @@ func TestErrors(t *testing.T) {
 			400, `{"error":{"message":"This endpoint's maximum context length is 32768 tokens. However, you requested about 42832 tokens","code":400}}`,
 			nil, event.ErrContextOverflow, 0, "32768",
 		},
+		{ // Ollama
+			400, `{"error":{"message":"prompt too long; exceeded max context length by 39604 tokens","type":"invalid_request_error","param":null,"code":null}}`,
+			nil, event.ErrContextOverflow, 0, "39604",
+		},
+		{ // Perplexity
+			400, `{"error":{"message":"Number of tokens of the prompt is over the limit","type":"too_many_prompt_tokens","code":400}}`,
+			nil, event.ErrContextOverflow, 0, "over the limit",
+		},
+		{ // xAI
+			400, `{"code":"invalid-argument","error":"Incorrect API key provided: xa***00. You can obtain an API key from the console."}`,
+			nil, event.ErrModelAuth, 0, "Incorrect API key",
+		},
+		{ // Mistral
+			422, `{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted",` +
+				`"input":{"include_usage":true},"url":"https://errors.pydantic.dev/x"}]},"type":"invalid_request_error","param":null,"code":null}`,
+			nil, event.ErrInvalid, 0, "body: stream_options: Extra inputs are not permitted",
+		},
+		{422, `{"detail":[{"loc":["body","n",1],"msg":"field required"}]}`, nil, event.ErrInvalid, 0, "body: n: field required"},
 		{400, body("invalid_request_error", "unsupported_parameter", "Unsupported parameter: 'x'"), nil, event.ErrInvalid, 0, "Unsupported"},
 		{400, body("invalid_request_error", "", "max_tokens is too large: 999999. This model supports at most 16384"), nil, event.ErrInvalid, 0, "16384"},
 		{400, `{"error":{"message":"foo/bar is not a valid model ID","code":400}}`, nil, event.ErrModelNotFound, 0, "not a valid model"},
@@ -176,12 +197,68 @@ func TestWhatIsNoStream(t *testing.T) {
 			t.Errorf("%q: %v", kind, e)
 		}
 	}
+}
+
+// absent is a network in which a server is not there.
+type absent struct{ err error }
+
+func (a absent) RoundTrip(*http.Request) (*http.Response, error) { return nil, a.err }
+
+// A server that is not there is named with its address and with what to do, and the loop can
+// tell it from one that failed.
+func TestAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	dial := func(op string, err error) error {
+		return &net.OpError{Op: op, Net: "tcp", Err: os.NewSyscallError("connect", err)}
+	}
+	refused, nowhere := dial("dial", syscall.ECONNREFUSED), &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "nowhere.example", Err: "no such host", IsNotFound: true}}
+	busy := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "nowhere.example", Err: "server misbehaving", IsTemporary: true}}
+	for name, tc := range map[string]struct {
+		opts             []openai.Option
+		err              error
+		op, code         string
+		says, then, lack string
+	}{
+		"Ollama": {
+			[]openai.Option{openai.BaseURL(openai.Ollama), openai.Named("ollama"), openai.Sources("", "base=")},
+			refused,
+			"model ollama", model.CodeRefused, "Ollama cannot be reached: no server listens at 127.0.0.1:11434", "ollama serve", "OPENAI",
+		},
+		"a server": {
+			[]openai.Option{openai.BaseURL("http://10.0.0.9:8000/v1")},
+			refused,
+			"model openai", model.CodeRefused, "no server listens at 10.0.0.9:8000", "correct its address, OPENAI_BASE_URL", "ollama",
+		},
+		"a vendor of a row": {
+			[]openai.Option{openai.BaseURL("https://api.groq.com/openai/v1"), openai.Named("groq"), openai.Titled("Groq", "GROQ_API_KEY"), openai.Sources("", "base=")},
+			refused, "model groq", model.CodeRefused, "Groq cannot be reached: no server listens at api.groq.com", "check the address, base=", "start",
+		},
+		"a host that does not exist": {
+			[]openai.Option{openai.BaseURL("https://nowhere.example/v1"), openai.Sources("", "base=")},
+			nowhere,
+			"model openai", model.CodeNoHost, `there is no host "nowhere.example"`, "base=", "OPENAI_BASE_URL",
+		},
+		"the vendor":                   {nil, refused, "model openai", model.CodeRefused, "no server listens at api.openai.com", "proxy", "start"},
+		"a proxy":                      {nil, dial("proxyconnect", syscall.ECONNREFUSED), "model openai", model.CodeRefused, "the proxy refused the connection", "proxy", "start"},
+		"a name server that is busy":   {nil, busy, "model openai", model.CodeUnreachable, "cannot be reached at api.openai.com", "network", "start"},
+		"a network that does not work": {nil, dial("dial", syscall.ENETUNREACH), "model openai", model.CodeUnreachable, "cannot be reached at api.openai.com", "network", "start"},
+	} {
+		m, err := openai.New("x", secret.New("k"), append(tc.opts, openai.HTTPClient(&http.Client{Transport: absent{tc.err}}))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := failed(t, modeltest.Call(t.Context(), m, hello()))
+		if e.Kind != event.ErrUnavailable || e.Op != tc.op || e.Code != tc.code || !strings.Contains(e.Message, tc.says) || !strings.Contains(e.Hint, tc.then) ||
+			strings.Contains(e.Message+e.Hint, tc.lack) || !model.NoAnswer(e) || model.Unreached(e) != (tc.code != model.CodeUnreachable) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
 	m, err := openai.New("x", secret.Secret{}, openai.BaseURL("http://127.0.0.1:1/v1"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := failed(t, modeltest.Call(t.Context(), m, hello())); e.Kind != event.ErrUnavailable || !strings.Contains(e.Hint, "start it") {
-		t.Errorf("nobody there: %v", e)
+	if e := failed(t, modeltest.Call(t.Context(), m, hello())); e.Code != model.CodeRefused {
+		t.Errorf("nobody there: %+v", e)
 	}
 }
 

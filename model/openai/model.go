@@ -39,6 +39,8 @@ type Model struct {
 	title  string
 	key    secret.Secret
 	base   string
+	// keyFrom and baseFrom say where key and address come from.
+	keyFrom, baseFrom string
 	// vendors is set where the address is OpenAI's own.
 	vendors bool
 	api     API
@@ -53,13 +55,12 @@ type Model struct {
 	// azure says that the address is Azure's, in one version of its API.
 	azure   bool
 	version string
-	// dialect is what the server does otherwise than OpenAI's; host is where it is, and
-	// variable the one with its key, for errors.
-	dialect        Dialect
-	host, variable string
-	stall          time.Duration
-	client         *http.Client
-	sdk            sdk.ResponseService
+	// dialect is what the server does otherwise than OpenAI's; host is where it is.
+	dialect Dialect
+	host    string
+	stall   time.Duration
+	client  *http.Client
+	sdk     sdk.ResponseService
 }
 
 var _ model.Checker = (*Model)(nil)
@@ -77,7 +78,8 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	m := &Model{
 		name: name, prefix: "openai", title: "OpenAI's API", key: key, base: vendorsAddress, vendors: true, thinks: reasons(name),
-		variable: KeyVariable, stall: DefaultStall, client: provider.Client(),
+		keyFrom: KeyVariable, baseFrom: BaseVariable,
+		stall: DefaultStall, client: provider.Client(),
 	}
 	for _, o := range opts {
 		if err := o(m); err != nil {
@@ -94,7 +96,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	}
 	if m.vendors && m.key.Empty() {
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + m.title + ".", Hint: "set " + m.variable + ", or give a key",
+			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for " + m.title + ".", Hint: "set " + m.keyFrom + ", or give a key",
 		}
 	}
 	if m.api == "" {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -116,6 +117,18 @@ func Named(prefix string) Option {
 			return wrong("The name of a model's server is made of small letters.", "write ollama, or vllm")
 		}
 		m.prefix = prefix
+		if prefix == "ollama" {
+			m.title = "Ollama"
+		}
+		return nil
+	}
+}
+
+// Sources say where the caller has key and address from, for the hints of errors: the name of a
+// variable, or a setting such as "base=". "" leaves the usual variable.
+func Sources(key, base string) Option {
+	return func(m *Model) error {
+		m.keyFrom, m.baseFrom = cmp.Or(key, m.keyFrom), cmp.Or(base, m.baseFrom)
 		return nil
 	}
 }
@@ -158,7 +171,7 @@ func Titled(title, variable string) Option {
 		if title == "" || len(title) > 60 || strings.ContainsFunc(title, func(c rune) bool { return c < ' ' }) {
 			return wrong("The title of a model's server is empty, too long, or has control characters.", "write its name, such as Groq")
 		}
-		m.title, m.variable = title, variable
+		m.title, m.keyFrom = title, variable
 		return nil
 	}
 }
