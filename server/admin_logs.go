@@ -203,9 +203,8 @@ func (s *Server) listUsage(w http.ResponseWriter, r *http.Request) error {
 		u := &rows[i]
 		out[i] = usageBody{
 			tokensBody: tokensBody(u.Tokens), Conversation: u.Conversation, Run: u.Run, Turn: u.Turn, Executor: u.Executor, User: u.User,
-			Kind: u.Kind, ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD), Estimated: u.Estimated,
-			Attempt: u.Attempt,
-			Status:  u.Status, RunStatus: u.RunStatus, Time: u.Time,
+			Kind: u.Kind, ToolUseID: u.Call, SubagentType: u.Agent, Model: u.Model, CostUSD: (*pricing.NanoUSD)(u.CostNanoUSD),
+			Estimated: u.Estimated, Attempt: u.Attempt, Status: u.Status, RunStatus: u.RunStatus, Time: u.Time,
 		}
 	}
 	return answerPage(w, out, next)

@@ -17,8 +17,9 @@ const dayLength = int64(24 * time.Hour / time.Microsecond)
 // conversations, runs or users apart, come from usage_logs, which has a row for each call.
 func (d Dialect) Sums(q *journal.LedgerQuery, by journal.UsageBy, after *string) (text string, args []any, known bool) {
 	key, known := map[journal.UsageBy]string{
-		journal.UsageByModel: "s.model", journal.UsageByConversation: "s.conversation", journal.UsageByRun: "s.run", journal.UsageByDay: d.Day,
-		journal.UsageByExecutor: "s.executor", journal.UsageByAgent: "s.subagent_type", journal.UsageByKind: "s.kind", journal.UsageByUser: "s.person",
+		journal.UsageByModel: "s.model", journal.UsageByConversation: "s.conversation", journal.UsageByRun: "s.run",
+		journal.UsageByDay: d.Day, journal.UsageByExecutor: "s.executor", journal.UsageByAgent: "s.subagent_type",
+		journal.UsageByKind: "s.kind", journal.UsageByUser: "s.person",
 	}[by]
 	if !known {
 		return "", nil, false
@@ -111,7 +112,8 @@ func (w *where) calls(q *journal.LedgerQuery, from, to int64) string {
 	if to != math.MaxInt64 {
 		c.and("u.at < #", to)
 	}
-	return `SELECT u.model, u.conversation, u.run, coalesce(u.person, '') AS person, u.executor, u.subagent_type, u.kind, u.at / 86400000000 AS day, 1 AS calls,
+	return `SELECT u.model, u.conversation, u.run, coalesce(u.person, '') AS person, u.executor, u.subagent_type, u.kind,
+		u.at / 86400000000 AS day, 1 AS calls,
 		u.input_tokens, u.output_tokens, u.cache_read_tokens, u.cache_write_tokens, coalesce(u.cost_nano_usd, 0) AS known_nano_usd,
 		CASE WHEN u.cost_nano_usd IS NULL THEN 1 ELSE 0 END AS unpriced, CASE WHEN u.estimated THEN 1 ELSE 0 END AS estimated
 		FROM usage_logs u` + c.end(w)

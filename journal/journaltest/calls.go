@@ -28,6 +28,11 @@ type Whole interface {
 	journal.Placer
 	journal.Remover
 	journal.TenantRemover
+	records
+}
+
+// records is what a store keeps of runs beside their logs.
+type records interface {
 	journal.Ledger
 	journal.MessageKeeper
 }

@@ -158,7 +158,8 @@ func grant(ctx context.Context, conn *pgx.Conn, schema, role string) error {
 		`UPDATE (run_status) ON usage_logs`,
 		`USAGE ON SEQUENCE run_key`,
 		`EXECUTE ON FUNCTION store_clock(), tenant_of_conversation(text), tenant_of_run(text), due_runs(bigint),
-			heads_of_conversations(text[]), posted_to_runs(text[]), edge_of_runs(bigint, text, boolean, bigint), edge_of_unsuccessful_runs(bigint, text, bigint), find_runs`,
+			heads_of_conversations(text[]), posted_to_runs(text[]), edge_of_runs(bigint, text, boolean, bigint),
+			edge_of_unsuccessful_runs(bigint, text, bigint), find_runs`,
 	} {
 		if _, err := conn.Exec(ctx, fmt.Sprintf(`GRANT %s TO %s`, g, role)); err != nil {
 			return err

@@ -21,7 +21,8 @@ const (
 	// Rows up to the one with which they have so many bytes. The length of a value stands beside it: of the others no value is
 	// read.
 	selectLogPage = `SELECT p.first, p.last, p.epoch, p.events FROM (
-			SELECT l.first, l.last, l.epoch, l.events, sum(octet_length(l.events)) OVER (ORDER BY l.last) - octet_length(l.events) AS before FROM (` + selectSomeLog + `) l
+			SELECT l.first, l.last, l.epoch, l.events, sum(octet_length(l.events)) OVER (ORDER BY l.last) - octet_length(l.events) AS before
+			FROM (` + selectSomeLog + `) l
 		) p WHERE p.before < $4 ORDER BY p.last`
 
 	selectEnd = `SELECT last FROM conversation WHERE id = $1`

@@ -68,7 +68,7 @@ const (
 	CodeModelInUse         = "MODEL_IN_USE"
 
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
-	CodeWrongCredentials     = "WRONG_CREDENTIALS"
+	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret
 	CodeServerBusy           = "SERVER_BUSY"
 	CodeConversationTooLarge = "CONVERSATION_TOO_LARGE"
 	CodeStorageDamaged       = "STORAGE_DAMAGED"
