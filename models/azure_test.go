@@ -91,6 +91,17 @@ func TestAzure(t *testing.T) {
 			t.Errorf("%s: %v", tc.ref, err)
 		}
 	}
+	for says, vars := range map[string][]string{
+		"nobody says which resource of Azure": {"AZURE_API_KEY", "k"},
+		"there is no key for Azure OpenAI":    {"AZURE_RESOURCE_NAME", "contoso"},
+		"AZURE_OPENAI_API_KEY is set":         {"AZURE_OPENAI_API_KEY", "k", "AZURE_RESOURCE_NAME", "contoso"},
+	} {
+		for _, st := range opener(t, Options{Env: env(vars...)}).Survey(nil) {
+			if st.Provider == "azure" && (!strings.Contains(st.Why, says) || len(st.Models) > 0 || st.Ready != strings.Contains(says, "is set")) {
+				t.Errorf("%+v, want %s", st, says)
+			}
+		}
+	}
 	m, err := openIn(env("AZURE_API_KEY", "k", "AZURE_RESOURCE_NAME", "contoso"), "azure:mine")
 	if err != nil || m.Info().Name != "azure:mine" {
 		t.Errorf("by the resource: %v", err)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -108,7 +109,7 @@ func (o *Opener) standing(p provider) Standing {
 	}
 	g := &opening{env: o.env, provider: p}
 	_, name, _ := strings.Cut(p.model, ":")
-	g.name = name
+	g.name = cmp.Or(name, "NAME") // a provider without a usual model is asked for any
 	if _, err := p.open(g); err != nil {
 		s.Why, s.Next = "it cannot be opened", "braid doctor tells more"
 		if e, ok := errors.AsType[*event.Error](err); ok {
@@ -128,7 +129,10 @@ func (o *Opener) standing(p provider) Standing {
 	if !s.Ready {
 		return s
 	}
-	refs := []string{p.model}
+	var refs []string
+	if p.model != "" {
+		refs = append(refs, p.model)
+	}
 	if p.name == "bedrock" {
 		for _, id := range bedrockKnown {
 			refs = append(refs, "bedrock:"+beginningIn(g.place)+id)
@@ -142,7 +146,7 @@ func (o *Opener) standing(p provider) Standing {
 	}
 	for i, ref := range refs {
 		if slices.Index(refs, ref) == i {
-			s.Models = append(s.Models, o.known(ref, i == 0))
+			s.Models = append(s.Models, o.known(ref, ref == p.model))
 		}
 	}
 	return s
