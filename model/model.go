@@ -45,6 +45,9 @@ type Info struct {
 	// Output is set if the provider holds answers to a schema: the model takes
 	// [Request].Output. Braid describes the schema to other models in words.
 	Output bool
+	// Setups is set if the provider takes changes of system prompt and tools inside a
+	// conversation: the model reads [Request].Setups.
+	Setups bool
 	// Cost returns the price of a call in 1e-9 US dollars. It reports false if the
 	// price is unknown, as a nil Cost does. It is safe for concurrent use.
 	Cost func(event.Usage) (nanoUSD int64, known bool)
@@ -98,18 +101,10 @@ type Request struct {
 	Attempt int
 	// Options are the agent's settings for its model.
 	Options Options
-}
-
-// Options are the settings that providers share. A zero value leaves a setting to
-// the provider.
-type Options struct {
-	// MaxTokens bounds the answer.
-	MaxTokens int
-	// Temperature is nil for the provider's default.
-	Temperature *float64
-	StopWords   []string
-	// Thinking is the token budget for reasoning.
-	Thinking int
+	// Setups are the setups under which Messages were answered, oldest first, for models
+	// with [Info].Setups. The first has From 0, the last holds Instructions and Tools. nil
+	// means that neither has changed since the first message.
+	Setups []Setup
 }
 
 // OutputSchema is the JSON schema that an answer's text must be valid under.
@@ -150,6 +145,9 @@ type ToolSpec struct {
 	Description string
 	// Schema is the JSON schema of the arguments: an object.
 	Schema json.RawMessage
+	// Strict asks the provider to hold the arguments to the schema. A schema that the
+	// provider cannot be held to is an error of kind [event.ErrUnsupported].
+	Strict bool
 }
 
 // ChunkKind says what a [Chunk] holds.

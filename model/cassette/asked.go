@@ -37,9 +37,7 @@ func askedOf(req *model.Request, h *hider, runs runs) (*asked, error) {
 		}
 		a.setup.Output = &outputLine{o.Name, h.json(schema, true)}
 	}
-	if o := &req.Options; o.MaxTokens != 0 || o.Temperature != nil || len(o.StopWords) > 0 || o.Thinking != 0 {
-		a.setup.Options = &optionsLine{o.MaxTokens, o.Temperature, o.StopWords, o.Thinking}
-	}
+	a.setup.Options = optionsOf(&req.Options)
 	a.messages = make([]json.RawMessage, len(req.Messages))
 	for i, m := range req.Messages {
 		m.Content = h.across(m.Content)

@@ -3,6 +3,9 @@ package cassette
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -89,6 +92,45 @@ type optionsLine struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	StopWords   []string `json:"stop_words,omitempty"`
 	Thinking    int      `json:"thinking,omitempty"`
+
+	TopP         *float64                `json:"top_p,omitempty"`
+	Seed         *int64                  `json:"seed,omitempty"`
+	Effort       model.Effort            `json:"effort,omitempty"`
+	ShowThinking bool                    `json:"show_thinking,omitempty"`
+	Verbosity    string                  `json:"verbosity,omitempty"`
+	ServiceTier  string                  `json:"service_tier,omitempty"`
+	ServerTools  []serverToolLine        `json:"server_tools,omitempty"`
+	Context      model.ContextManagement `json:"context,omitzero"`
+	// Extra and Headers are names alone: their values may be credentials.
+	Extra   []string `json:"extra,omitempty"`
+	Headers []string `json:"headers,omitempty"`
+}
+
+type serverToolLine struct {
+	Kind    model.ServerToolKind `json:"kind"`
+	MaxUses int                  `json:"max_uses,omitempty"`
+	Domains []string             `json:"domains,omitempty"`
+	Blocked []string             `json:"blocked,omitempty"`
+	Stores  []string             `json:"stores,omitempty"`
+	Name    string               `json:"name,omitempty"`
+	URL     string               `json:"url,omitempty"`
+	Tools   []string             `json:"tools,omitempty"`
+}
+
+// optionsOf gives the options as they are recorded; nil for none.
+func optionsOf(o *model.Options) *optionsLine {
+	line := optionsLine{
+		MaxTokens: o.MaxTokens, Temperature: o.Temperature, StopWords: o.StopWords, Thinking: o.Thinking, TopP: o.TopP, Seed: o.Seed,
+		Effort: o.Effort, ShowThinking: o.ShowThinking, Verbosity: o.Verbosity, ServiceTier: o.ServiceTier, Context: o.Context,
+		Extra: slices.Sorted(maps.Keys(o.Extra)), Headers: slices.Sorted(maps.Keys(o.Headers)),
+	}
+	for _, t := range o.ServerTools {
+		line.ServerTools = append(line.ServerTools, serverToolLine{t.Kind, t.MaxUses, t.Domains, t.Blocked, t.Stores, t.Name, t.URL, t.Tools})
+	}
+	if reflect.ValueOf(line).IsZero() {
+		return nil
+	}
+	return &line
 }
 
 // requestLine is one call. Messages follow the first Keep ones of the request As.

@@ -1,0 +1,134 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/braidrun/braid/event"
+)
+
+// mostRefused bounds how much of an error's body is read.
+const mostRefused = 64 << 10
+
+// Refused is an answer of a server with a status other than 2xx. It holds nothing of the
+// request, which has the key.
+type Refused struct {
+	Status int
+	Header http.Header
+	// Body is the answer's body, 64 KiB of it at most.
+	Body []byte
+}
+
+// Error implements error, for operators.
+func (r *Refused) Error() string { return fmt.Sprintf("status %d", r.Status) }
+
+// Post sends body to address and returns the answer once its header has come. The caller
+// closes the answer's body. An answer with a status other than 2xx is a [*Refused]; any
+// other error means that no answer came. It neither retries nor follows a redirect,
+// whatever c does. header is not changed.
+func Post(ctx context.Context, c *http.Client, address string, header http.Header, body []byte) (*http.Response, error) {
+	return Send(ctx, c, http.MethodPost, address, header, body)
+}
+
+// Send is [Post] with another method.
+func Send(ctx context.Context, c *http.Client, method, address string, header http.Header, body []byte) (*http.Response, error) {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, reader)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header.Clone()
+	return Do(c, req)
+}
+
+// Do sends a request that the caller has made, as [Post] does.
+func Do(c *http.Client, req *http.Request) (*http.Response, error) {
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "braid")
+	}
+	once := *c
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := once.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, mostRefused))
+	if err != nil && req.Context().Err() != nil {
+		return nil, err
+	}
+	return nil, &Refused{Status: resp.StatusCode, Header: resp.Header, Body: said}
+}
+
+// ErrTooLong is the error of [ReadAll] for a body that is longer than it may be.
+var ErrTooLong = errors.New("the answer is too long")
+
+// ReadAll reads a whole body of at most so many bytes.
+func ReadAll(r io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > most {
+		return nil, ErrTooLong
+	}
+	return b, nil
+}
+
+// Headers checks header fields that a developer adds to each request and returns them.
+// own are the names of fields that the provider writes itself. Credentials, fields of the
+// connection and names or values that cannot be sent are refused.
+func Headers(op string, extra map[string]string, own ...string) (http.Header, error) {
+	if len(extra) == 0 {
+		return nil, nil //nolint:nilnil // no fields are no header
+	}
+	h := make(http.Header, len(extra))
+	for name, value := range extra {
+		canonical := http.CanonicalHeaderKey(name)
+		for _, taken := range append([]string{
+			"Authorization", "Proxy-Authorization", "Cookie", "Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection",
+			"Accept", "Accept-Encoding", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "X-Amz-Security-Token", "Upgrade", "Te", "Trailer",
+		}, own...) {
+			if http.CanonicalHeaderKey(taken) == canonical {
+				return nil, NotSent(op, event.ErrInvalid, "The header field %s cannot be added to requests.", "leave it out: Braid writes it itself", canonical)
+			}
+		}
+		if !token(name) || !plain(value) {
+			return nil, NotSent(op, event.ErrInvalid, "An added header field has a name or a value that cannot be sent.", "use ASCII letters, and no control characters")
+		}
+		h[canonical] = []string{value}
+	}
+	return h, nil
+}
+
+func token(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c != '-' && c != '_' && c != '.' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 100
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return len(s) <= 8<<10
+}
