@@ -34,12 +34,12 @@ func (c *table) add(x *exchange, right bool) {
 
 func (c *table) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-12s", "")
+	fmt.Fprintf(&b, "%-20s", "")
 	for _, a := range apis {
 		fmt.Fprintf(&b, "%16s", a)
 	}
 	for _, source := range sources {
-		fmt.Fprintf(&b, "\n%-12s", source)
+		fmt.Fprintf(&b, "\n%-20s", source)
 		for _, a := range apis {
 			cell := "–"
 			if n, ok := c.cells[source+"|"+string(a)]; ok {

@@ -8,7 +8,9 @@
 //	ai            github.com/vercel/ai
 //	fantasy       github.com/charmbracelet/fantasy
 //
-// A project that is not there is left out, and its name is in the test's output. The
+// Without it, the tests read the part of fantasy's recordings that BRAID_FIXTURES holds
+// (provider-recordings). A project that is not there is left out, and its name is in the test's
+// output. The
 // recordings belong to their projects: they are read in place, and none is in this repository.
 //
 // What a recording says is worked out twice, by the provider and by a short reader of the

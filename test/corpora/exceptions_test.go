@@ -17,3 +17,6 @@ var exceptions = map[bool]map[string]string{
 		"test_bedrock_model_iter_stream.yaml":              "Nova's <thinking> in the text becomes thinking, by design",
 	},
 }
+
+// requestExceptions are the conversations that a provider asks otherwise than they were asked.
+var requestExceptions = map[string]string{}

@@ -181,7 +181,11 @@ func open(x *exchange, base string) (model.Model, error) {
 	case geminiAPI:
 		return o.Open("gemini:" + name + at)
 	case invokeAPI:
-		return o.Open("bedrock:" + name + "?region=us-east-1&base=" + base)
+		region := "us-east-1"
+		if strings.HasPrefix(name, "eu.") {
+			region = "eu-west-1"
+		}
+		return o.Open("bedrock:" + name + "?region=" + region + "&base=" + base)
 	case converseAPI:
 		opts := []bedrock.Option{bedrock.BaseURL(base)}
 		if !x.stream {

@@ -54,14 +54,29 @@ func (x *exchange) name() string {
 	return x.source + "/" + x.file + "#" + string(rune('0'+x.n%10))
 }
 
-var sources = []string{"fantasy", "pydantic-ai", "ruby_llm", "ai"}
+// sources are the projects, and the part of fantasy's recordings that BRAID_FIXTURES holds.
+var sources = []string{"provider-recordings", "fantasy", "pydantic-ai", "ruby_llm", "ai"}
+
+// folder is where the recordings of a source are; "" is nowhere.
+func folder(source string) string {
+	root := os.Getenv("BRAID_CORPORA")
+	if source == "provider-recordings" {
+		root = os.Getenv("BRAID_FIXTURES")
+	}
+	if root == "" {
+		return ""
+	}
+	return filepath.Join(root, source)
+}
 
 // corpus reads all exchanges once.
 var corpus = sync.OnceValues(func() ([]exchange, error) {
-	root := os.Getenv("BRAID_CORPORA")
 	var out []exchange
 	for _, source := range sources {
-		dir := filepath.Join(root, source)
+		dir := folder(source)
+		if dir == "" {
+			continue
+		}
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -84,21 +99,24 @@ var corpus = sync.OnceValues(func() ([]exchange, error) {
 // recorded gives the exchanges that are there, or skips the test.
 func recorded(t *testing.T) []exchange {
 	t.Helper()
-	root := os.Getenv("BRAID_CORPORA")
-	if root == "" {
-		t.Skip("BRAID_CORPORA does not name a folder with the public recordings")
-	}
+	there := 0
 	for _, source := range sources {
-		if _, err := os.Stat(filepath.Join(root, source)); err != nil {
-			t.Logf("left out, because it is not in BRAID_CORPORA: %s", source)
+		dir := folder(source)
+		if _, err := os.Stat(dir); dir == "" || err != nil {
+			t.Logf("left out, because it is not there: %s", source)
+			continue
 		}
+		there++
+	}
+	if there == 0 {
+		t.Skip("neither BRAID_CORPORA nor BRAID_FIXTURES names a folder with recordings")
 	}
 	all, err := corpus()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all) == 0 {
-		t.Fatal("BRAID_CORPORA has no recordings")
+		t.Fatal("there are no recordings")
 	}
 	return all
 }
@@ -106,7 +124,7 @@ func recorded(t *testing.T) []exchange {
 func readFile(path, file string) ([]exchange, error) {
 	switch {
 	case strings.Contains(path, "cassettes") && (strings.HasSuffix(path, ".yaml") || strings.HasSuffix(path, ".yml")),
-		strings.Contains(path, "testdata") && strings.HasSuffix(path, ".yaml"):
+		(strings.Contains(path, "testdata") || strings.Contains(path, "provider-recordings")) && strings.HasSuffix(path, ".yaml"):
 		data, err := os.ReadFile(path) //nolint:gosec // a recording
 		if err != nil {
 			return nil, err
