@@ -101,7 +101,7 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 		}
 	}
 	if r, ok := errors.AsType[*provider.Refused](err); ok {
-		return m.refused(r)
+		return m.denied(r)
 	}
 	if e, ok := errors.AsType[*strangeError](err); ok {
 		return m.stranger(e)
@@ -142,8 +142,8 @@ func (m *Model) denial(said *awserr.Said) error {
 	})
 }
 
-// refused makes an error of ours out of an answer with another status than 2xx.
-func (m *Model) refused(r *provider.Refused) error {
+// denied makes an error of ours out of an answer with another status than 2xx.
+func (m *Model) denied(r *provider.Refused) error {
 	var failure error
 	strange := false
 	switch {
