@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
@@ -269,11 +267,11 @@ type wireEvent struct {
 		Citations *wireCitations `json:"citationMetadata"`
 		Grounding *wireGrounding `json:"groundingMetadata"`
 	} `json:"candidates"`
-	Usage    *wireUsage      `json:"usageMetadata"`
-	Model    string          `json:"modelVersion"`
-	ID       string          `json:"responseId"`
-	Feedback wireFeedback    `json:"promptFeedback"`
-	Error    *genai.APIError `json:"error"`
+	Usage    *wireUsage   `json:"usageMetadata"`
+	Model    string       `json:"modelVersion"`
+	ID       string       `json:"responseId"`
+	Feedback wireFeedback `json:"promptFeedback"`
+	Error    *wireError   `json:"error"`
 }
 
 type wireFeedback struct {
@@ -332,7 +330,7 @@ func (d *decoder) whole(data []byte) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if w.Error != nil {
-		return *w.Error
+		return w.Error
 	}
 	e := &d.e
 	e.model, e.id, e.blocked = []byte(w.Model), []byte(w.ID), []byte(w.Feedback.Reason)

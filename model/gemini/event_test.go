@@ -7,12 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
+	"github.com/google/go-cmp/cmp"
 )
 
 // An answer in which the vendor searched and ran code by itself, thought, made an
@@ -191,7 +189,7 @@ func TestErrorsInTheStream(t *testing.T) {
 		"nothing before": pretty, "behind the end": deltas(2) + "data: " + said + "\n\n",
 	} {
 		got, err := decode(strings.NewReader(body))
-		var e genai.APIError
+		e := new(wireError)
 		if !errors.As(err, &e) || e.Code != 503 || e.Status != "UNAVAILABLE" || got.Stops != 0 {
 			t.Errorf("%s: %v", name, err)
 		}

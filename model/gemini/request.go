@@ -39,7 +39,7 @@ func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	h := m.kept.Take(req)
 	defer m.kept.Put(h)
 	e := &h.Encoder
-	e.sees, e.signs, e.ids.bare = m.generation >= levels, m.generation >= levels, m.location != ""
+	e.sees, e.signs, e.ids.bare = m.generation >= levels, m.generation >= levels, m.vertex
 	head, err := e.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
 	if err != nil {
 		return nil, nil, err
