@@ -34,6 +34,8 @@ const MaxTable = 1 << 20
 //	    cache_read: 0.01                    # what is left out is not known
 //	    cache_write: 0.125
 //	    cache_write_hour: 0.20
+//	    web_search: 10                      # dollars for a thousand searches of the provider
+//	    file_search: 2.50                   # the same, in files that the provider keeps
 //	    long: {over: 100000, input: 0.50, output: 2.50}
 //	    regions: {global: 1, "*": 1.1}      # what the price is multiplied by
 //	    from: 2026-10-07                    # first and last day, in UTC
@@ -212,6 +214,8 @@ func (r *reader) row(n *yaml.Node) error {
 		return nil
 	}}
 	known["context"] = field{read: count(&row.context)}
+	known["web_search"] = field{read: dollars(&row.price.WebSearch)}
+	known["file_search"] = field{read: dollars(&row.price.FileSearch)}
 	known["from"] = field{read: day(&row.from)}
 	known["until"] = field{read: day(&row.until)}
 	known["long"] = field{read: func(n *yaml.Node) error { long = n; return nil }}

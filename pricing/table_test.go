@@ -75,6 +75,18 @@ func TestCostsOfTheTable(t *testing.T) {
 		{name: "a version of another vendor", model: "anthropic:claude-haiku-4-5-v1:0", usage: one, nano: -1},
 		{name: "a usage that cannot be", model: "anthropic:claude-haiku-4-5", usage: event.Usage{Input: 5, Output: -1}, nano: -1},
 		{name: "more for an hour than in all", model: "anthropic:claude-haiku-4-5", usage: event.Usage{CacheWrite: 1, CacheWriteHour: 2}, nano: -1},
+		{
+			name: "searches", model: "anthropic:claude-sonnet-5-5", usage: event.Usage{Input: 100, WebSearches: 3},
+			nano: 200_000 + 3*10_000_000,
+		},
+		{
+			name: "searches of both kinds", model: "openai:gpt-6.1-sol", usage: event.Usage{Input: 272_001, WebSearches: 1, FileSearches: 2},
+			nano: 272_001*4000 + 10_000_000 + 2*2_500_000,
+		},
+		{name: "searches that cost nothing", model: "gemini:gemini-3.8-flash", usage: event.Usage{FileSearches: 5}, nano: 0},
+		{name: "searches without a price", model: "groq:openai/gpt-oss-120b", usage: event.Usage{Input: 100, WebSearches: 1}, nano: -1},
+		{name: "files that nobody can search", model: "anthropic:claude-opus-5-5", usage: event.Usage{FileSearches: 1}, nano: -1},
+		{name: "fewer than no searches", model: "anthropic:claude-opus-5-5", usage: event.Usage{WebSearches: -1}, nano: -1},
 		{name: "an hour that has no price", model: "openai:gpt-6-sol", usage: event.Usage{CacheWrite: 1, CacheWriteHour: 1}, nano: -1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
