@@ -199,6 +199,9 @@ type Prices struct {
 	// CacheWriteHour is what is kept for an hour. Where it is "" and CacheWrite is not, it is
 	// twice Input.
 	CacheWriteHour string `json:"cache_write_hour,omitempty"`
+	// WebSearch and FileSearch are for a thousand searches that the provider runs.
+	WebSearch  string `json:"web_search,omitempty"`
+	FileSearch string `json:"file_search,omitempty"`
 }
 
 // NewModel is a model that is to be made.

@@ -37,6 +37,6 @@
 // # What it leaves out
 //
 // These are list prices of the standard tier for text. Discounts of a contract,
-// batches, fast modes and what a vendor charges by the hour or by the search are
-// not in them, nor is audio where a vendor takes more for it.
+// batches, fast modes and what a vendor charges by the hour are not in them, nor are
+// free allowances, nor audio where a vendor takes more for it.
 package pricing

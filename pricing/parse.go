@@ -28,12 +28,15 @@ const MaxTable = 1 << 20
 //	prices:
 //	  - model: anthropic:claude-haiku-5-5   # as users write it
 //	    also: [anthropic:our-haiku]         # other names of the same
+//	    embedding: true                     # it embeds texts and writes none, so it needs no output
 //	    context: 1000000                    # its context window in tokens; may be left out
 //	    input: 0.10                         # dollars for a million tokens
 //	    output: 0.50
 //	    cache_read: 0.01                    # what is left out is not known
 //	    cache_write: 0.125
 //	    cache_write_hour: 0.20
+//	    web_search: 10                      # dollars for a thousand searches of the provider
+//	    file_search: 2.50                   # the same, in files that the provider keeps
 //	    long: {over: 100000, input: 0.50, output: 2.50}
 //	    regions: {global: 1, "*": 1.1}      # what the price is multiplied by
 //	    from: 2026-10-07                    # first and last day, in UTC
@@ -197,6 +200,7 @@ func (r *reader) row(n *yaml.Node) error {
 		long   *yaml.Node
 	)
 	known := r.rates(&row.price.Rates, true)
+	known["output"] = field{read: dollars(&row.price.Output)}
 	known["model"] = field{need: true, read: text(&model, reference, "a model's name such as anthropic:claude-sonnet-5-5")}
 	known["also"] = field{read: func(n *yaml.Node) error {
 		if n.Kind != yaml.SequenceNode {
@@ -212,12 +216,21 @@ func (r *reader) row(n *yaml.Node) error {
 		return nil
 	}}
 	known["context"] = field{read: count(&row.context)}
+	known["embedding"] = field{read: flag(&row.embedding)}
+	known["web_search"] = field{read: dollars(&row.price.WebSearch)}
+	known["file_search"] = field{read: dollars(&row.price.FileSearch)}
 	known["from"] = field{read: day(&row.from)}
 	known["until"] = field{read: day(&row.until)}
 	known["long"] = field{read: func(n *yaml.Node) error { long = n; return nil }}
 	known["regions"] = field{read: row.readRegions}
 	if err := fields(n, "a price", known); err != nil {
 		return err
+	}
+	switch {
+	case !row.embedding && !row.price.Output.known:
+		return wrong(n.Line, "a price has no output")
+	case row.embedding && row.price.Output.known:
+		return wrong(n.Line, "a model that embeds texts has no output")
 	}
 	if long != nil {
 		steps := r.rates(&row.price.Long, true)
@@ -319,6 +332,16 @@ func count(to *int64) func(*yaml.Node) error {
 			return wrong(n.Line, "a number of tokens is no whole number from 1")
 		}
 		*to = v
+		return nil
+	}
+}
+
+func flag(to *bool) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode || n.Value != "true" && n.Value != "false" {
+			return wrong(n.Line, "embedding is true or false")
+		}
+		*to = n.Value == "true"
 		return nil
 	}
 }

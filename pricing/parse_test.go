@@ -37,6 +37,8 @@ func TestWrongTablesNameTheirLine(t *testing.T) {
 		"two prices on a day":                  {row("  until: 2026-01-01\n- {model: openai:x, input: 1, output: 2, from: 2026-01-01}\n"), "openai:x has two prices on the same day"},
 		"two prices on a day, the later first": {row("  from: 2026-01-01\n- {model: openai:x, input: 1, output: 2, until: 2026-01-01}\n"), "openai:x has two prices on the same day"},
 		"two prices":                           {row("- {model: openai:y, also: [openai:x], input: 1, output: 2}\n"), "line 5: openai:x has two prices on the same day"},
+		"searches that cost less than nothing": {row("  web_search: -1\n"), "line 5: a price is no plain number"},
+		"searches of long prompts":             {row("  long: {over: 5, input: 1, output: 2, web_search: 1}\n"), "line 5: long has no such name"},
 		"long without a length":                {row("  long: {input: 1, output: 2}\n"), "line 5: long has no over"},
 		"long from nothing":                    {row("  long: {over: 0, input: 1, output: 2}\n"), "line 5: a number of tokens"},
 		"long without a price":                 {row("  long: {over: 5, input: 1}\n"), "line 5: long has no output"},

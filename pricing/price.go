@@ -10,8 +10,9 @@ import (
 )
 
 // Rate is the price of one kind of tokens in micro-dollars for a million of
-// them, which is pico-dollars for one. The zero Rate is not known; a Rate of
-// nothing is [Free].
+// them, which is pico-dollars for one. A Rate of searches is in micro-dollars for a
+// thousand of them, which is nano-dollars for one. The zero Rate is not known; a Rate
+// of nothing is [Free].
 type Rate struct {
 	pico  int64
 	known bool
@@ -20,7 +21,7 @@ type Rate struct {
 // Free is a rate that is known to be nothing.
 func Free() Rate { return Rate{known: true} }
 
-// MicroUSD gives the rate in micro-dollars for a million tokens.
+// MicroUSD gives the rate in micro-dollars for a million tokens, or a thousand searches.
 func (r Rate) MicroUSD() (perMillion int64, known bool) { return r.pico, r.known }
 
 // Twice is twice the rate; one that is not known stays so.
@@ -74,6 +75,9 @@ type Price struct {
 	// is what was read anew, from a cache and into one.
 	Long     Rates
 	LongOver int64
+	// WebSearch and FileSearch are the rates of the searches that the provider runs. They
+	// are the same for prompts of every length and in every region.
+	WebSearch, FileSearch Rate
 	// Source says where the price was found.
 	Source Source
 	// RanOut is the last day, as 2026-11-21, for which the vendor promised the price;
@@ -90,10 +94,10 @@ type Source struct {
 }
 
 // Cost gives what a call cost in nano-dollars, rounded half up. It reports
-// false where a price is missing for tokens that there are, where the usage
-// cannot be, and where the sum is more than can be written.
+// false where a price is missing for tokens or searches that there are, where the
+// usage cannot be, and where the sum is more than can be written.
 func (p *Price) Cost(u event.Usage) (nanoUSD int64, known bool) {
-	if min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteHour) < 0 || u.CacheWriteHour > u.CacheWrite {
+	if min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWriteHour, u.WebSearches, u.FileSearches) < 0 || u.CacheWriteHour > u.CacheWrite {
 		return 0, false
 	}
 	r := &p.Rates
@@ -116,7 +120,21 @@ func (p *Price) Cost(u event.Usage) (nanoUSD int64, known bool) {
 		}
 		sum.add(part.tokens, part.rate.pico)
 	}
-	return sum.nano()
+	var searches total
+	for _, part := range [...]struct {
+		uses int64
+		rate Rate
+	}{{u.WebSearches, p.WebSearch}, {u.FileSearches, p.FileSearch}} {
+		if part.uses > 0 && !part.rate.known {
+			return 0, false
+		}
+		searches.add(part.uses, part.rate.pico)
+	}
+	tokens, ok := sum.nano()
+	if !ok || searches.high > 0 || searches.low > math.MaxInt64-uint64(tokens) {
+		return 0, false
+	}
+	return tokens + int64(searches.low), true
 }
 
 // longer reports whether the prompt has more than over tokens.

@@ -21,10 +21,12 @@ func TestCostIsTheExactSum(t *testing.T) {
 		u := event.Usage{Input: tokens.Draw(t, "input"), Output: tokens.Draw(t, "output"), CacheRead: tokens.Draw(t, "read")}
 		u.CacheWriteHour = tokens.Draw(t, "hour")
 		u.CacheWrite = u.CacheWriteHour + rapid.Int64Range(0, 1<<62-1).Draw(t, "write")
+		u.WebSearches, u.FileSearches = tokens.Draw(t, "web searches"), tokens.Draw(t, "file searches")
 		rates := func(name string) Rates {
 			return Rates{rate.Draw(t, name), rate.Draw(t, name), rate.Draw(t, name), rate.Draw(t, name), rate.Draw(t, name)}
 		}
 		p := Price{Rates: rates("short"), Long: rates("long"), LongOver: rapid.Int64Range(0, 400_000).Draw(t, "over")}
+		p.WebSearch, p.FileSearch = rate.Draw(t, "web"), rate.Draw(t, "files")
 		r := p.Rates
 		sum := func(pairs ...int64) *big.Int {
 			total := new(big.Int)
@@ -39,6 +41,7 @@ func TestCostIsTheExactSum(t *testing.T) {
 		want := sum(u.Input, r.Input.pico, u.Output, r.Output.pico, u.CacheRead, r.CacheRead.pico,
 			u.CacheWrite-u.CacheWriteHour, r.CacheWrite.pico, u.CacheWriteHour, r.CacheWriteHour.pico)
 		want.Add(want, big.NewInt(500)).Div(want, big.NewInt(1000))
+		want.Add(want, sum(u.WebSearches, p.WebSearch.pico, u.FileSearches, p.FileSearch.pico))
 		nano, known := p.Cost(u)
 		if known != want.IsInt64() || known && nano != want.Int64() {
 			t.Fatalf("%d, %v; want %s", nano, known, want)

@@ -37,6 +37,8 @@ type row struct {
 	regions map[string]int64
 	// context is the model's context window in tokens; 0 is not known.
 	context int64
+	// embedding is set for a model that embeds texts and writes none.
+	embedding bool
 }
 
 // anywhere stands in a row's regions for those that are not named.
@@ -50,12 +52,24 @@ func (t *Table) Date() string {
 	return t.date
 }
 
-// Models lists the names that have a row, in the order of the table.
-func (t *Table) Models() []string {
+// Models lists the names of the models that answer and have a row, in the order of the table.
+func (t *Table) Models() []string { return t.list(false) }
+
+// Embeddings lists the names of the models that embed texts and have a row, in the order of
+// the table.
+func (t *Table) Embeddings() []string { return t.list(true) }
+
+func (t *Table) list(embedding bool) []string {
 	if t == nil {
 		return nil
 	}
-	return slices.Clone(t.names)
+	var names []string
+	for _, name := range t.names {
+		if t.rows[name][0].embedding == embedding {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // With lays another table over this one: a model that stands there has its

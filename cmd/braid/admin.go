@@ -58,7 +58,8 @@ its columns are separated by tabs.`,
 			{name: "region", value: "NAME", help: "where a model is asked"},
 			{
 				name: "prices", value: "LIST",
-				help: "dollars for a million tokens, as input=3,output=15,cache_read=0.3,cache_write=3.75,cache_write_hour=6",
+				help: "dollars for a million tokens, as input=3,output=15,cache_read=0.3,cache_write=3.75,cache_write_hour=6, and for a " +
+					"thousand searches of the provider, as web_search=10,file_search=2.50",
 			},
 			{name: "key-env", value: "NAME", help: "variable of the server's environment with a provider's key"},
 			{name: "key-file", value: "FILE", help: "file with a provider's key, which the server keeps encrypted; - is standard input"},

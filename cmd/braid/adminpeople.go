@@ -231,7 +231,7 @@ func (a *admin) modelFields() (client.Patch, error) {
 		for _, word := range words(text) {
 			name, price, _ := strings.Cut(word, "=")
 			switch name {
-			case "input", "output", "cache_read", "cache_write", "cache_write_hour":
+			case "input", "output", "cache_read", "cache_write", "cache_write_hour", "web_search", "file_search":
 				prices[name] = price
 			default:
 				return nil, invalid("write them as input=3,output=15,cache_read=0.3,cache_write=3.75", "--prices: %q is no price", fit(word, 40))

@@ -174,6 +174,14 @@ func appendModel(b []byte, m *models.Known, wide int, narrow bool) []byte {
 	if m.Price.LongOver > 0 {
 		b = fmt.Appendf(b, "  %-*s  %7s%s\n", wide, "  prompts over", tokensWord(int(m.Price.LongOver)), priceColumns(&m.Price.Long))
 	}
+	for _, search := range [...]struct {
+		what string
+		rate pricing.Rate
+	}{{"a thousand web searches", m.Price.WebSearch}, {"a thousand file searches", m.Price.FileSearch}} {
+		if text := search.rate.String(); text != "" {
+			b = fmt.Appendf(b, "    %s %s\n", search.what, text)
+		}
+	}
 	return b
 }
 
@@ -233,6 +241,9 @@ type (
 		ratesJSON
 		Long     *ratesJSON `json:"long,omitempty"`
 		LongOver int64      `json:"long_over,omitempty"`
+		// WebSearch and FileSearch are in micro-dollars for a thousand searches of the provider.
+		WebSearch  *int64 `json:"web_search,omitempty"`
+		FileSearch *int64 `json:"file_search,omitempty"`
 		// RanOut is the last day for which the vendor promised a price that is used all the same.
 		RanOut string `json:"ran_out,omitempty"`
 		Page   string `json:"page,omitempty"`
@@ -247,13 +258,15 @@ type (
 	}
 )
 
-func ratesOf(r *pricing.Rates) ratesJSON {
-	number := func(rate pricing.Rate) *int64 {
-		if v, known := rate.MicroUSD(); known {
-			return &v
-		}
-		return nil
+// number is a rate in whole numbers; nil is not known.
+func number(rate pricing.Rate) *int64 {
+	if v, known := rate.MicroUSD(); known {
+		return &v
 	}
+	return nil
+}
+
+func ratesOf(r *pricing.Rates) ratesJSON {
 	return ratesJSON{number(r.Input), number(r.Output), number(r.CacheWrite), number(r.CacheWriteHour), number(r.CacheRead)}
 }
 
@@ -270,6 +283,7 @@ func (p *process) printModelsJSON(chosen models.Detection, list []models.Standin
 				from := m.Price.Source
 				k.Price = &priceJSON{
 					ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, RanOut: m.Price.RanOut, Page: from.Page, Read: from.Read,
+					WebSearch: number(m.Price.WebSearch), FileSearch: number(m.Price.FileSearch),
 				}
 				if m.Price.LongOver > 0 {
 					long := ratesOf(&m.Price.Long)

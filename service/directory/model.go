@@ -38,8 +38,8 @@ type Model struct {
 	Updated  time.Time `json:"updated_at"`
 }
 
-// Prices are US dollars for a million tokens, written as "3.75"; a rate that is not set is
-// not known.
+// Prices are US dollars for a million tokens, or for a thousand searches, written as "3.75";
+// a rate that is not set is not known.
 type Prices struct {
 	Input      pricing.Rate `json:"input,omitzero"`
 	Output     pricing.Rate `json:"output,omitzero"`
@@ -48,6 +48,9 @@ type Prices struct {
 	// CacheWriteHour is what is kept for an hour. Where it is not set and CacheWrite is, it is
 	// twice Input, which is what the vendors ask.
 	CacheWriteHour pricing.Rate `json:"cache_write_hour,omitzero"`
+	// WebSearch and FileSearch are for the searches that the provider runs.
+	WebSearch  pricing.Rate `json:"web_search,omitzero"`
+	FileSearch pricing.Rate `json:"file_search,omitzero"`
 }
 
 // Price is them in the form that costs are counted with; nil where none is set.
@@ -61,9 +64,12 @@ func (p Prices) Price() *pricing.Price {
 			hour = p.Input.Twice()
 		}
 	}
-	return &pricing.Price{Rates: pricing.Rates{
-		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteHour: hour,
-	}}
+	return &pricing.Price{
+		Rates: pricing.Rates{
+			Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWriteHour: hour,
+		},
+		WebSearch: p.WebSearch, FileSearch: p.FileSearch,
+	}
 }
 
 // Credential is what a provider is asked with. The zero value means what the server finds in its

@@ -1,0 +1,294 @@
+package pricing
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+)
+
+// MaxCatalogue is how many bytes a catalogue may have.
+const MaxCatalogue = 16 << 20
+
+// Catalogue is what somebody else's list says of models.
+type Catalogue struct {
+	table *Table
+	// whole is set for a list in the form of a table: its rows replace others as they are.
+	whole bool
+	// vendors are those that the list has models of.
+	vendors map[string]bool
+	// deprecated are models that their vendors have given up, by the list.
+	deprecated map[string]bool
+	// LeftOut counts the rows that were not taken, by the reason.
+	LeftOut map[string]int
+}
+
+// The reasons why a row of a list is not taken.
+const (
+	leftForm    = "no price that can be"
+	leftName    = "a name that cannot be"
+	leftFree    = "nothing asked for, which may be unknown"
+	leftPrice   = "a price that no usage shows"
+	leftNoPrice = "no price"
+	leftNoText  = "no text"
+)
+
+// listNames are the names in models.dev of vendors, and ours. Bedrock's prices depend on the
+// region, which the list does not say; Perplexity charges for each request as well; and a
+// deployment of Azure has a name of its own.
+var listNames = map[string]string{
+	"anthropic": "anthropic", "openai": "openai", "google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex",
+	"groq": "groq", "openrouter": "openrouter", "mistral": "mistral", "xai": "xai", "deepseek": "deepseek", "cerebras": "cerebras",
+	"togetherai": "together", "fireworks-ai": "fireworks",
+}
+
+// ParseCatalogue reads a list of models: a table as [Parse] reads it, or one in the form of
+// https://models.dev/api.json. page is the list's address, "" for a file; read is the day on
+// which it was read; more are vendors that have the same name in the list as here. Rows of
+// models.dev that cannot be are left out and counted; a list that has none that can be is an
+// error of kind ErrInvalid, and one above [MaxCatalogue] of kind ErrTooLarge.
+func ParseCatalogue(data []byte, page string, read time.Time, more ...string) (*Catalogue, error) {
+	if len(data) > MaxCatalogue {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrTooLarge, Message: "The catalogue is larger than 16 MiB.", Hint: "check the address",
+		}
+	}
+	trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff")
+	if len(trimmed) == 0 || trimmed[0] == '<' {
+		return nil, noCatalogue("it is a page for people, or empty")
+	}
+	if trimmed[0] != '{' {
+		t, err := Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		if len(t.names) == 0 {
+			return nil, noCatalogue("it has no models")
+		}
+		c := &Catalogue{table: t, whole: true, vendors: map[string]bool{}}
+		for _, name := range t.names {
+			vendor, _, _ := strings.Cut(name, ":")
+			c.vendors[vendor] = true
+		}
+		return c, nil
+	}
+	return parseList(trimmed, Source{Page: page, Read: read.UTC().Format(time.DateOnly)}, more)
+}
+
+func noCatalogue(what string) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: "The catalogue cannot be read: " + what + ".",
+		Hint: "name a table of prices, or a list in the form of https://models.dev/api.json",
+	}
+}
+
+// listed is a model as models.dev has it.
+type listed struct {
+	Cost       *listedCost `json:"cost"`
+	Modalities struct {
+		Output []string `json:"output"`
+	} `json:"modalities"`
+	Limit struct {
+		Context json.RawMessage `json:"context"`
+	} `json:"limit"`
+	Status string `json:"status"`
+}
+
+type listedRates struct {
+	Input      json.RawMessage `json:"input"`
+	Output     json.RawMessage `json:"output"`
+	Reasoning  json.RawMessage `json:"reasoning"`
+	CacheRead  json.RawMessage `json:"cache_read"`
+	CacheWrite json.RawMessage `json:"cache_write"`
+}
+
+type listedCost struct {
+	listedRates
+
+	Request  json.RawMessage `json:"request"`
+	Citation json.RawMessage `json:"citation"`
+	Tiers    []struct {
+		listedRates
+
+		Tier struct {
+			Type string          `json:"type"`
+			Size json.RawMessage `json:"size"`
+		} `json:"tier"`
+	} `json:"tiers"`
+	Long *listedRates `json:"context_over_200k"`
+}
+
+func parseList(data []byte, source Source, more []string) (*Catalogue, error) {
+	var list map[string]json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, noCatalogue("it is not JSON")
+	}
+	names := maps.Clone(listNames)
+	for _, vendor := range more {
+		if _, ours := names[vendor]; !ours {
+			names[vendor] = vendor
+		}
+	}
+	if source.Page != "" && !address.MatchString(source.Page) {
+		source.Page = ""
+	}
+	c := &Catalogue{
+		table:   &Table{date: source.Read, rows: map[string][]row{}},
+		vendors: map[string]bool{}, deprecated: map[string]bool{}, LeftOut: map[string]int{},
+	}
+	for _, theirs := range slices.Sorted(maps.Keys(list)) {
+		vendor, known := names[theirs]
+		if !known {
+			continue
+		}
+		var provider struct {
+			Models map[string]json.RawMessage `json:"models"`
+		}
+		if json.Unmarshal(list[theirs], &provider) != nil {
+			return nil, noCatalogue("it has not the form of models.dev")
+		}
+		for _, id := range slices.Sorted(maps.Keys(provider.Models)) {
+			if why := c.add(vendor, id, provider.Models[id], source); why != "" {
+				c.LeftOut[why]++
+			}
+		}
+	}
+	if len(c.table.names) == 0 {
+		return nil, noCatalogue("it has no model with a price")
+	}
+	return c, nil
+}
+
+// add takes one model of a list, or says why not.
+func (c *Catalogue) add(vendor, id string, raw json.RawMessage, source Source) (why string) {
+	name := vendor + ":" + id
+	if vendor == "vertex" {
+		name = strings.TrimSuffix(name, "@default")
+	}
+	if !reference.MatchString(name) {
+		return leftName
+	}
+	var m listed
+	if json.Unmarshal(raw, &m) != nil {
+		return leftForm
+	}
+	r := row{embedding: strings.Contains(strings.ToLower(id), "embed")}
+	r.price.Source = source
+	if out := m.Modalities.Output; out != nil && !slices.Contains(out, "text") {
+		return leftNoText
+	}
+	if n, ok := whole(m.Limit.Context); ok {
+		r.context = n
+	}
+	switch {
+	case m.Cost == nil:
+		return leftNoPrice
+	case present(m.Cost.Request) || present(m.Cost.Citation):
+		return leftPrice
+	case present(m.Cost.Reasoning) && !same(m.Cost.Reasoning, m.Cost.Output):
+		return leftPrice
+	case !r.rates(m.Cost):
+		return leftForm
+	}
+	if in, out := r.price.Input, r.price.Output; in.pico == 0 && out.pico == 0 && !strings.HasSuffix(id, ":free") {
+		return leftFree
+	}
+	if r.embedding {
+		r.price.Output, r.price.LongOver, r.price.Long = Rate{}, 0, Rates{}
+	}
+	switch vendor {
+	case "openai":
+		r.regions = map[string]int64{"": 1000}
+	case "vertex":
+		r.regions = map[string]int64{"": 1000, "global": 1000}
+	}
+	c.vendors[vendor] = true
+	if m.Status == "deprecated" {
+		c.deprecated[name] = true
+	}
+	if c.table.rows[name] == nil { // Claude stands twice in the list, at Vertex
+		c.table.names = append(c.table.names, name)
+		c.table.rows[name] = []row{r}
+	}
+	return ""
+}
+
+// rates reads the prices of a model, and reports whether they can be.
+func (r *row) rates(cost *listedCost) bool {
+	if !cost.read(&r.price.Rates) {
+		return false
+	}
+	switch {
+	case len(cost.Tiers) > 1:
+		return false
+	case len(cost.Tiers) == 1:
+		t := &cost.Tiers[0]
+		over, ok := whole(t.Tier.Size)
+		if !ok || t.Tier.Type != "" && t.Tier.Type != "context" || !t.read(&r.price.Long) {
+			return false
+		}
+		r.price.LongOver = over
+	case cost.Long != nil:
+		if !cost.Long.read(&r.price.Long) {
+			return false
+		}
+		r.price.LongOver = 200_000
+	}
+	return true
+}
+
+func (l *listedRates) read(to *Rates) bool {
+	for _, part := range [...]struct {
+		raw  json.RawMessage
+		to   *Rate
+		need bool
+	}{{l.Input, &to.Input, true}, {l.Output, &to.Output, true}, {l.CacheRead, &to.CacheRead, false}, {l.CacheWrite, &to.CacheWrite, false}} {
+		rate, ok := listedRate(part.raw)
+		if !ok || part.need && !rate.known {
+			return false
+		}
+		*part.to = rate
+	}
+	return true
+}
+
+// mostListed is the highest price of a list that is believed, in dollars for a million tokens.
+const mostListed = 100_000
+
+var numeral = regexp.MustCompile(`^-?[0-9][0-9.eE+-]{0,40}$`)
+
+// listedRate reads a number of dollars, rounded to six digits behind the point.
+func listedRate(raw json.RawMessage) (Rate, bool) {
+	if !present(raw) {
+		return Rate{}, true
+	}
+	if !numeral.Match(raw) {
+		return Rate{}, false
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || !(f >= 0 && f <= mostListed) {
+		return Rate{}, false
+	}
+	micro, ok := parseDollars(strconv.FormatFloat(max(f, 0), 'f', 6, 64))
+	return Rate{micro, true}, ok && (micro > 0 || f == 0)
+}
+
+// whole reads a number of tokens from 1.
+func whole(raw json.RawMessage) (int64, bool) {
+	n, ok := parseDecimal(string(raw), 0)
+	return n, ok && n > 0
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func same(a, b json.RawMessage) bool {
+	x, okX := listedRate(a)
+	y, okY := listedRate(b)
+	return okX && okY && x == y
+}
