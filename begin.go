@@ -49,7 +49,10 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 			begun.Tools = []string{} // none any more
 		}
 	}
-	if len(agent.hooks.on(pointBeforeModel)) > 0 {
+	was := asIs{}
+	asked := len(agent.hooks.on(pointBeforeModel)) > 0
+	if asked {
+		was = requestAsIs(&w.own)
 		words, ok, waits, err := d.askModel(agent, why, w, forced)
 		if !ok {
 			d.held = d.held || !waits
@@ -68,6 +71,9 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 			return true
 		}
 		w.begun = d.now
+	}
+	if w.info.Setups && (!asked || was.kept(&w.own)) {
+		d.setUp(s, cycle, &w.own)
 	}
 	d.addAt(s, cycle, step, attempt, begun)
 	s.model.by, s.offered = &d.running, offered
