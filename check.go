@@ -67,6 +67,29 @@ func (a *Agent) check(o *offer) error {
 	return nil
 }
 
+// canAnswer asks the agent's models whether they can be asked for another answer than the agent's own.
+func (a *Agent) canAnswer(x *answer) error {
+	if a.model == nil {
+		return nil // every run says so
+	}
+	o := a.current()
+	return shielded("agent "+a.name, "a model of the agent", func() error {
+		for _, m := range a.models() {
+			c, info := checkerOf(m), m.Info()
+			if c == nil {
+				continue
+			}
+			tools, _ := o.told(info.Name, o.specs, nil)
+			req := ModelRequest{Tools: tools, Options: a.options, Instructions: a.instructions}
+			// What is wrong without the answer is the agent's own fault, which every run tells.
+			if err := x.suits(c, &info, req); err != nil && a.Err() == nil {
+				return a.cannotAsk(info.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
 // cannotAsk is a check's error with the agent's name on it.
 func (a *Agent) cannotAsk(model string, err error) error {
 	bad := &event.Error{
