@@ -37,7 +37,9 @@ func (m *refusing) Check(req *braid.ModelRequest) error {
 	no := func(format string, args ...any) error {
 		return &event.Error{Op: "model " + m.name, Kind: event.ErrUnsupported, Message: fmt.Sprintf(format, args...)}
 	}
-	fits := func(schema json.RawMessage) bool { return m.recursive || !strings.Contains(string(schema), `"$ref"`) && !strings.Contains(string(schema), `"sights"`) }
+	fits := func(schema json.RawMessage) bool {
+		return m.recursive || !strings.Contains(string(schema), `"$ref"`) && !strings.Contains(string(schema), `"sights"`)
+	}
 	switch {
 	case !m.forces && (req.ToolChoice.Mode == braid.ToolsOne || req.ToolChoice.Mode == braid.ToolsAny):
 		return no("a call cannot be forced")

@@ -39,7 +39,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	w.whom.model, w.whom.info, w.addressee = model, info, &w.whom
 	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.talk.shared(), shown
 	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.id, cycle, attempt
-	w.own.Options = agent.options
+	w.own.Options = agent.asks(model)
 	forced := why == event.WhyAnswer || again(why) && s.forced
 	d.answerOf(s).ask(&w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}

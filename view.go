@@ -452,7 +452,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 			s.talk.assistant(content)
 			s.talk.trace(unitAnswer, content, e.Seq)
 		}
-		s.gauge.count(b.Usage, len(s.talk.msgs))
+		s.gauge.count(b.Usage, content, len(s.talk.msgs))
 		if b.Stop == event.StopPause {
 			s.fresh = event.WhyPaused
 		}
@@ -462,7 +462,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	if hide {
 		s.asking = nil
 	}
-	s.gauge.count(b.Usage, len(s.talk.msgs)+1)
+	s.gauge.count(b.Usage, content, len(s.talk.msgs)+1)
 	s.settled = 0
 	s.endTurn, s.returns, s.answer = false, nil, nil
 	s.called = e.Step == ""
