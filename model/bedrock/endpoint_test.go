@@ -155,6 +155,8 @@ func TestEndpointsThatCannotBe(t *testing.T) {
 // The configuration says whether a key or a signature counts.
 func TestWhoAsks(t *testing.T) {
 	t.Parallel()
+	session := both() // as package config has it for an SSO session
+	session.BearerAuthTokenProvider = bearer.NewTokenCache(session.BearerAuthTokenProvider)
 	none := both()
 	none.Credentials = (*aws.AnonymousCredentials)(nil)
 	for _, c := range []struct {
@@ -167,6 +169,8 @@ func TestWhoAsks(t *testing.T) {
 		{both(), []string{"sigv4a", "sigv4", "httpBearerAuth"}, "AWS4-HMAC-SHA256"},
 		{both(), []string{"aws.auth#sigv4"}, "AWS4-HMAC-SHA256"},
 		{none, []string{"sigv4"}, "Bearer"},
+		{session, nil, "AWS4-HMAC-SHA256"},
+		{session, []string{"httpBearerAuth"}, "Bearer"},
 	} {
 		wire := &seen{}
 		c.cfg.AuthSchemePreference = c.preference

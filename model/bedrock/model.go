@@ -77,7 +77,8 @@ const (
 // made.
 //
 // Of cfg are used: Region, which must be set; Credentials, or BearerAuthTokenProvider, a key of
-// Bedrock's, where AuthSchemePreference does not put "sigv4" first; HTTPClient; BaseEndpoint and
+// Bedrock's, where AuthSchemePreference does not put "sigv4" first (a *bearer.TokenCache beside
+// credentials is the token of an SSO session, and no key); HTTPClient; BaseEndpoint and
 // what AWS's own configuration sources say of the endpoint, FIPS and dual stack;
 // DisableClockSkewCorrection. Nothing else is read from the environment. Middleware of the SDK
 // (APIOptions) is not run.
