@@ -221,6 +221,13 @@ var (
 // answer. It comes at once, or not at all.
 const metadataWait = 5 * time.Second
 
+// What is read of a stream that does not end, in bytes, and how many of its blocks may be open
+// at once.
+const (
+	maxStream = 512 << 20
+	maxOpen   = 1 << 10
+)
+
 // run reads a stream until the answer is whole. An error is what broke it off;
 // left says that the reader of the chunks has gone, which is none.
 func (d *decoder) run(g *idle.Guard, body io.Reader) error {
@@ -228,6 +235,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 	f := awsframe.NewReader(in)
 	var late *time.Timer
 	var over atomic.Bool
+	total := 0
 	defer func() {
 		if late != nil {
 			late.Stop()
@@ -238,6 +246,9 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 		switch {
 		case err == nil:
 			err = d.message(&m)
+			if total += len(m.Payload); err == nil && (total > maxStream || d.held > maxWhole || len(d.open) > maxOpen) {
+				err = awsframe.ErrTooLong
+			}
 		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):
 			// Nothing follows the end signal: nobody knows what was counted.
 			d.finish()
