@@ -185,7 +185,7 @@ func (c *caller) once(ctx context.Context, o operation, id string, header http.H
 	if err != nil {
 		return nil, err
 	}
-	req.Header = http.Header{"Content-Type": {jsonType}, "Accept": {o.answer}}
+	req.Header = http.Header{"Content-Type": {jsonType}}
 	for name, values := range header {
 		req.Header[name] = slices.Clone(values)
 	}
