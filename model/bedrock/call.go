@@ -70,8 +70,11 @@ func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, erro
 	}
 	anonymous := cfg.Credentials == nil || aws.IsCredentialsProvider(cfg.Credentials, aws.AnonymousCredentials{}) ||
 		aws.IsCredentialsProvider(cfg.Credentials, (*aws.AnonymousCredentials)(nil))
+	// Package config puts the token of an SSO session there, in a cache. Beside credentials that
+	// is no key of Bedrock's, unless the configuration says so.
+	_, session := cfg.BearerAuthTokenProvider.(*bearer.TokenCache)
 	switch {
-	case cfg.BearerAuthTokenProvider != nil && (anonymous || !signs(cfg.AuthSchemePreference)):
+	case cfg.BearerAuthTokenProvider != nil && (anonymous || !signs(cfg.AuthSchemePreference, session)):
 		c.token = cfg.BearerAuthTokenProvider
 		if base == "" && strings.HasPrefix(at.address, "http:") {
 			return nil, wrong("A key of Amazon Bedrock goes over TLS only.", "write the endpoint with https://")
@@ -87,8 +90,9 @@ func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, erro
 	return c, nil
 }
 
-// signs reports whether a preference puts signatures before keys. Without one a key counts.
-func signs(preference []string) bool {
+// signs reports whether a preference puts signatures before keys; otherwise is what counts
+// without one.
+func signs(preference []string, otherwise bool) bool {
 	for _, name := range preference {
 		switch name[strings.LastIndexByte(name, '#')+1:] {
 		case "sigv4":
@@ -97,7 +101,7 @@ func signs(preference []string) bool {
 			return false
 		}
 	}
-	return false
+	return otherwise
 }
 
 // clientOf makes a client of the configuration's. What package config makes would follow some
@@ -181,7 +185,7 @@ func (c *caller) once(ctx context.Context, o operation, id string, header http.H
 	if err != nil {
 		return nil, err
 	}
-	req.Header = http.Header{"Content-Type": {jsonType}, "Accept": {o.answer}}
+	req.Header = http.Header{"Content-Type": {jsonType}}
 	for name, values := range header {
 		req.Header[name] = slices.Clone(values)
 	}

@@ -146,10 +146,12 @@ var table = []struct {
 	{regexp.MustCompile(`^mistral\.(mistral-7b|mixtral)`), family{noSystem: true, noTools: true, noImages: true, window: 32_000}},
 	{regexp.MustCompile(`^mistral\.mistral-(large-24|small-24)`), family{choice: someChoice, noToolStream: true, noImages: true, split: true}},
 	{regexp.MustCompile(`^mistral\.pixtral`), family{choice: someChoice, noToolStream: true, split: true, window: 128_000}},
-	{regexp.MustCompile(`^mistral\.`), family{split: true, output: true}},
+	{regexp.MustCompile(`^mistral\.`), family{off: never, split: true, output: true}},
 	{regexp.MustCompile(`^deepseek\.r1`), family{off: never, noTools: true, noImages: true, window: 128_000}},
 	{regexp.MustCompile(`^deepseek\.`), family{off: never, noImages: true, split: true, output: true}},
-	{regexp.MustCompile(`^openai\.gpt-oss`), family{thinks: wordEffort, efforts: threeEfforts, off: never, noImages: true, split: true, output: true, window: 128_000}},
+	{regexp.MustCompile(`^openai\.gpt-oss`), family{
+		thinks: wordEffort, efforts: threeEfforts, off: never, noImages: true, split: true, output: true, window: 128_000,
+	}},
 	{regexp.MustCompile(`^(qwen|minimax|moonshot(ai)?|google|nvidia|zai)\.`), family{off: never, split: true, output: true}},
 	{regexp.MustCompile(`^writer\.`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
 }

@@ -77,7 +77,8 @@ const (
 // made.
 //
 // Of cfg are used: Region, which must be set; Credentials, or BearerAuthTokenProvider, a key of
-// Bedrock's, where AuthSchemePreference does not put "sigv4" first; HTTPClient; BaseEndpoint and
+// Bedrock's, where AuthSchemePreference does not put "sigv4" first (a *bearer.TokenCache beside
+// credentials is the token of an SSO session, and no key); HTTPClient; BaseEndpoint and
 // what AWS's own configuration sources say of the endpoint, FIPS and dual stack;
 // DisableClockSkewCorrection. Nothing else is read from the environment. Middleware of the SDK
 // (APIOptions) is not run.
@@ -220,6 +221,13 @@ var (
 // answer. It comes at once, or not at all.
 const metadataWait = 5 * time.Second
 
+// What is read of a stream that does not end, in bytes, and how many of its blocks may be open
+// at once.
+const (
+	maxStream = 512 << 20
+	maxOpen   = 1 << 10
+)
+
 // run reads a stream until the answer is whole. An error is what broke it off;
 // left says that the reader of the chunks has gone, which is none.
 func (d *decoder) run(g *idle.Guard, body io.Reader) error {
@@ -227,6 +235,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 	f := awsframe.NewReader(in)
 	var late *time.Timer
 	var over atomic.Bool
+	total := 0
 	defer func() {
 		if late != nil {
 			late.Stop()
@@ -237,6 +246,9 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 		switch {
 		case err == nil:
 			err = d.message(&m)
+			if total += len(m.Payload); err == nil && (total > maxStream || d.held > maxWhole || len(d.open) > maxOpen) {
+				err = awsframe.ErrTooLong
+			}
 		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):
 			// Nothing follows the end signal: nobody knows what was counted.
 			d.finish()

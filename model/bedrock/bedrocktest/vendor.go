@@ -31,7 +31,10 @@ type vendor struct {
 var vendors = []vendor{
 	{id: regexp.MustCompile(`^anthropic\.claude-3-(sonnet|haiku)-`), claude: true, choices: 2, status: true},
 	{id: regexp.MustCompile(`^anthropic\.claude-(3-|(sonnet|opus)-4-(2025|1))`), claude: true, choices: 2, caches: true, status: true, profile: true},
-	{id: regexp.MustCompile(`^anthropic\.claude-(sonnet|haiku)-5-5|^anthropic\.claude-opus-5-5|^anthropic\.claude-(fable|mythos)-5-`), claude: true, caches: true, hour: true, status: true, schemas: true, profile: true},
+	{
+		id:     regexp.MustCompile(`^anthropic\.claude-((sonnet|haiku|opus)-5-5|(fable|mythos)-5-)`),
+		claude: true, caches: true, hour: true, status: true, schemas: true, profile: true,
+	},
 	{id: regexp.MustCompile(`^anthropic\.claude-`), claude: true, hour: true, choices: 2, caches: true, status: true, schemas: true, profile: true},
 	{id: regexp.MustCompile(`^amazon\.nova-micro-`), nova: true, choices: 2, caches: true, status: true, noImages: true, noDocuments: true},
 	{
