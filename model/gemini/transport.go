@@ -126,6 +126,9 @@ func (m *Model) post(g *idle.Guard, x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if x.action == streaming {
+		header.Set("Accept", "text/event-stream")
+	}
 	x.answer, err = provider.Send(g.Context(), m.client, cmp.Or(x.method, http.MethodPost), m.address(x), header, x.body)
 	return err
 }
@@ -136,7 +139,9 @@ func (m *Model) header(ctx context.Context, more http.Header) (http.Header, erro
 	for name, values := range more {
 		h[name] = values
 	}
-	h.Set("Content-Type", "application/json")
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json")
+	}
 	if m.token == nil {
 		h.Set("X-Goog-Api-Key", m.key.Reveal())
 		return h, nil
