@@ -633,6 +633,12 @@ func (d *decoder) malformed() bool {
 // finish hands over what is told once, at the end: the counts, and why the answer
 // ended where it did.
 func (d *decoder) finish(whole bool) {
+	if n := int64(len(d.queries)); n > 0 {
+		if d.perPrompt {
+			n = 1
+		}
+		d.usage.WebSearches, d.counted = n, true
+	}
 	if d.counted {
 		sent := d.usage
 		d.send(model.Chunk{Kind: model.ChunkUsage, Usage: &sent})

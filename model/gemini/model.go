@@ -23,7 +23,7 @@ const op = "model gemini"
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept  reqcache.Histories[encoder, *encoder]
+	kept reqcache.Histories[encoder, *encoder]
 	// mixed are the conversations of requests that [Model.mixes].
 	mixed reqcache.Histories[encoder, *encoder]
 	forms schema.Forms

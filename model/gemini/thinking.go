@@ -14,7 +14,7 @@ import (
 func (m *Model) minimal() bool {
 	name := short(m.name)
 	switch {
-	case m.generation < levels || m.generation == newest:
+	case m.generation < levels:
 		return false
 	case strings.Contains(name, "flash-lite"):
 		return true

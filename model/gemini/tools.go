@@ -41,7 +41,9 @@ func (m *Model) checkServerTools(req *model.Request) error {
 	if len(tools) == 0 {
 		return nil
 	}
-	no := func(message, hint string, args ...any) error { return notSent(event.ErrUnsupported, message, hint, args...) }
+	no := func(message, hint string, args ...any) error {
+		return notSent(event.ErrUnsupported, message, hint, args...)
+	}
 	if m.cached != "" {
 		return no("Gemini takes no tools of the vendor's beside cached content.", "put them into the cache, or make the model without cached content")
 	}
@@ -83,8 +85,12 @@ func (m *Model) checkServerTools(req *model.Request) error {
 
 // checkServerTool refuses settings of one tool that the vendor does not have.
 func (m *Model) checkServerTool(t *model.ServerTool) error {
-	no := func(message, hint string, args ...any) error { return notSent(event.ErrUnsupported, message, hint, args...) }
-	wrong := func(message, hint string, args ...any) error { return notSent(event.ErrInvalid, message, hint, args...) }
+	no := func(message, hint string, args ...any) error {
+		return notSent(event.ErrUnsupported, message, hint, args...)
+	}
+	wrong := func(message, hint string, args ...any) error {
+		return notSent(event.ErrInvalid, message, hint, args...)
+	}
 	switch {
 	case t.MaxUses != 0:
 		return no("Gemini cannot bound how often its tools are used.", "leave MaxUses out")
@@ -166,13 +172,13 @@ func appendStrings(b []byte, list []string) []byte {
 // can do that for all of a request's tools, not for some. A strict tool whose schema it
 // does not know whole cannot be had.
 func (m *Model) strict(req *model.Request) (bool, error) {
-	any := false
+	held := false
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		if !t.Strict {
 			continue
 		}
-		any = true
+		held = true
 		if m.generation < budgets {
 			return false, notSent(event.ErrUnsupported, "This model cannot be held to the parameters of the tool %q.",
 				"take Gemini 2.5 or later, or leave Strict out", t.Name)
@@ -185,7 +191,7 @@ func (m *Model) strict(req *model.Request) (bool, error) {
 			}
 		}
 	}
-	return any, nil
+	return held, nil
 }
 
 // appendChoice writes what the model must do about tools (docs/function-calling).
