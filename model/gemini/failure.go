@@ -354,6 +354,34 @@ func unsigned(b event.Block) event.Block {
 			bare.Signature = ""
 			return &bare
 		}
+	case *event.Code:
+		if mine(b.Signature) != "" {
+			bare := *b
+			bare.Signature = own
+			return &bare
+		}
+	case *event.CodeResult:
+		if mine(b.Signature) != "" {
+			bare := *b
+			bare.Signature = own
+			return &bare
+		}
+	case *event.UnknownBlock:
+		return unsignedPart(b)
 	}
 	return b
+}
+
+// unsignedPart leaves the signature out of a part of the vendor's own.
+func unsignedPart(b *event.UnknownBlock) event.Block {
+	var members map[string]json.RawMessage
+	if !strings.HasPrefix(string(b.Name), own) || json.Unmarshal(b.Raw, &members) != nil || members["thoughtSignature"] == nil {
+		return b
+	}
+	delete(members, "thoughtSignature")
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return b
+	}
+	return &event.UnknownBlock{Name: b.Name, Raw: raw}
 }

@@ -23,7 +23,9 @@ const op = "model gemini"
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept  reqcache.Histories[encoder, *encoder]
+	kept reqcache.Histories[encoder, *encoder]
+	// mixed are the conversations of requests that [Model.mixes].
+	mixed reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
 
 	// name is the vendor's, provider stands before it.
@@ -76,8 +78,11 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
-	if m.level != "" && m.generation < levels {
+	switch {
+	case m.level != "" && m.generation < levels:
 		return nil, wrong("This model does not think by a level.", "leave the level out, or take Gemini 3 or later")
+	case m.level == LevelMinimal && !m.minimal():
+		return nil, wrong("This model does not have the level MINIMAL.", "use LOW, MEDIUM or HIGH")
 	}
 	if m.token != nil && m.keyFrom == KeyVariable {
 		m.keyFrom = "the credentials of Google Cloud"
@@ -133,7 +138,12 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		x := exchange{action: streaming, header: accepted, body: body, attempt: req.Attempt}
+		x := exchange{action: streaming, body: body, attempt: req.Attempt}
+		x.header, err = m.headers(&req.Options)
+		if err != nil {
+			yield(model.Chunk{}, err)
+			return
+		}
 		err = m.post(g, &x)
 		left := 0
 		if refusesSignature(err) {
@@ -159,11 +169,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			return
 		}
 		s := stream{decoder: decoder{names: back, yield: yield, serial: req.ToolChoice.Serial}, in: in, end: g.Cancel}
+		s.perPrompt = m.generation < levels
 		if err := s.run(); err != nil && !s.left {
 			yield(model.Chunk{}, m.failure(g, &x, err))
 		}
 	}
 }
-
-// accepted is the header of a call that is answered with a stream.
-var accepted = http.Header{"Accept": {"text/event-stream"}}

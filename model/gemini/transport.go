@@ -19,8 +19,10 @@ type exchange struct {
 	// action is the method of the model that is called, such as "countTokens". A call of
 	// another resource has a path instead, which stands behind the API's version.
 	action, path string
-	header       http.Header
-	body         []byte
+	// upload is the whole address of a call that sends a file.
+	upload string
+	header http.Header
+	body   []byte
 	// attempt is which one of the loop's it is.
 	attempt int
 	// answer is one that is no error; the caller closes its body.
@@ -29,7 +31,8 @@ type exchange struct {
 
 // The addresses of the Gemini API and the versions of both APIs.
 const (
-	usualBase     = "https://generativelanguage.googleapis.com"
+	usualHost     = "generativelanguage.googleapis.com"
+	usualBase     = "https://" + usualHost
 	geminiVersion = "v1beta"
 	vertexVersion = "v1beta1"
 	streaming     = "streamGenerateContent"
@@ -106,6 +109,8 @@ func (m *Model) address(x *exchange) string {
 	}
 	root := m.root() + "/" + version + "/"
 	switch {
+	case x.upload != "":
+		return x.upload
 	case x.action == streaming:
 		return root + m.resource() + ":" + x.action + "?alt=sse"
 	case x.action != "":
@@ -126,6 +131,9 @@ func (m *Model) post(g *idle.Guard, x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if x.action == streaming {
+		header.Set("Accept", "text/event-stream")
+	}
 	x.answer, err = provider.Send(g.Context(), m.client, cmp.Or(x.method, http.MethodPost), m.address(x), header, x.body)
 	return err
 }
@@ -136,7 +144,9 @@ func (m *Model) header(ctx context.Context, more http.Header) (http.Header, erro
 	for name, values := range more {
 		h[name] = values
 	}
-	h.Set("Content-Type", "application/json")
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json")
+	}
 	if m.token == nil {
 		h.Set("X-Goog-Api-Key", m.key.Reveal())
 		return h, nil
