@@ -27,9 +27,37 @@ type Dialect struct {
 	Files bool
 	// Schemas says that answers can be held to a schema.
 	Schemas bool
+	// Strict says that tools can be held to their schemas (strict in a function).
+	Strict bool
+	// Effort is the form of [model.Options.Effort]: [EffortWord], [EffortObject],
+	// [EffortSwitch] or [EffortNowhere]. "" is EffortWord.
+	Effort string
+	// Cache is [CacheAnthropic] where requests mark what to cache; "" marks nothing.
+	Cache string
 	// IDs is how many letters and digits the id of a call must have; 0 is any number.
 	IDs int
 }
+
+// The forms of an effort.
+const (
+	// EffortWord is the member reasoning_effort (OpenAI's api-reference/chat/create).
+	EffortWord = "reasoning_effort"
+	// EffortObject is {"reasoning":{"effort":…}} (OpenRouter, best-practices/reasoning-tokens).
+	EffortObject = "reasoning"
+	// EffortSwitch is {"chat_template_kwargs":{"enable_thinking":…}}: the model thinks, or it
+	// does not (vLLM, features/reasoning_outputs; Qwen's chat template).
+	EffortSwitch = "enable_thinking"
+	// EffortNowhere says that the server takes no effort.
+	EffortNowhere = "none"
+)
+
+// EffortForms lists the forms that a [Dialect] can name.
+func EffortForms() []string { return []string{EffortWord, EffortObject, EffortSwitch, EffortNowhere} }
+
+// CacheAnthropic marks content with cache_control, as Claude's own API takes it (OpenRouter,
+// features/prompt-caching). Only models of Anthropic and Google need it there; requests for
+// others have no marks.
+const CacheAnthropic = "anthropic"
 
 // place is where thoughts go that came in a place. The nil Dialect is the zero one.
 func (d *Dialect) place(came ThinkingPlace) ThinkingPlace {
@@ -71,6 +99,12 @@ func Speaks(d Dialect) Option {
 		}
 		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" {
 			return wrong("There is no such word for a tool that must be used.", "use required or any")
+		}
+		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
+			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking or none")
+		}
+		if d.Cache != "" && d.Cache != CacheAnthropic {
+			return wrong("There are no such marks for a cache.", "use anthropic, or none")
 		}
 		m.dialect = d
 		return nil
