@@ -169,8 +169,8 @@ func TestMessage(t *testing.T) {
 	if event.TextOf(nil) != "" || event.TextOf(m.Content[:1]) != "a" || event.CallsOf(m.Content[:1]) != nil {
 		t.Error("few blocks are read wrongly")
 	}
-	u := event.Usage{Input: 1, Output: 2, Total: 3, CacheRead: 4, CacheWrite: 5, Reasoning: 6}
-	if got, want := u.Add(u), (event.Usage{Input: 2, Output: 4, Total: 6, CacheRead: 8, CacheWrite: 10, Reasoning: 12}); got != want {
+	u := event.Usage{Input: 1, Output: 2, Total: 3, CacheRead: 4, CacheWrite: 5, Reasoning: 6, WebSearches: 7, FileSearches: 8}
+	if got, want := u.Add(u), (event.Usage{Input: 2, Output: 4, Total: 6, CacheRead: 8, CacheWrite: 10, Reasoning: 12, WebSearches: 14, FileSearches: 16}); got != want {
 		t.Errorf("Add = %+v", got)
 	}
 }

@@ -230,6 +230,10 @@ func (r *decoder) usage() Usage {
 			u.Reasoning = r.Int64()
 		case "cache_write_hour":
 			u.CacheWriteHour = r.Int64()
+		case "web_searches":
+			u.WebSearches = r.Int64()
+		case "file_searches":
+			u.FileSearches = r.Int64()
 		default:
 			o.Unknown()
 		}

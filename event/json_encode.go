@@ -358,6 +358,8 @@ func (w *encoder) usage(key string, u Usage) {
 	w.intOpt(`"cache_write":`, u.CacheWrite)
 	w.intOpt(`"reasoning":`, u.Reasoning)
 	w.intOpt(`"cache_write_hour":`, u.CacheWriteHour)
+	w.intOpt(`"web_searches":`, u.WebSearches)
+	w.intOpt(`"file_searches":`, u.FileSearches)
 	w.end()
 }
 

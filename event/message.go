@@ -65,7 +65,7 @@ func CallsOf(blocks []Block) []*ToolCall {
 	return calls
 }
 
-// Usage counts tokens. Input does not include CacheRead and CacheWrite;
+// Usage counts tokens and searches. Input does not include CacheRead and CacheWrite;
 // Output includes Reasoning, and CacheWrite includes CacheWriteHour, which is what
 // was written to be kept for an hour: it has a price of its own. Total is what the
 // provider said, or the sum.
@@ -78,6 +78,11 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning,omitempty"`
 
 	CacheWriteHour int64 `json:"cache_write_hour,omitempty"`
+
+	// WebSearches and FileSearches are the searches that the provider ran during the call
+	// and charges for one by one. The tokens of what they found are in the other counts.
+	WebSearches  int64 `json:"web_searches,omitempty"`
+	FileSearches int64 `json:"file_searches,omitempty"`
 }
 
 // ModelUsage is what one model used, and what it cost where a price is known.

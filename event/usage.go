@@ -9,12 +9,16 @@ import (
 // any model's context, and so few that no log can add up to an overflow.
 const MostTokens = 1 << 30
 
+// mostSearches is the largest number of searches that [Usage.Clip] lets one model call have.
+const mostSearches = 1 << 20
+
 // Add sums two usages field by field. A sum that does not fit is the largest number.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: AddCounts(u.Input, v.Input), Output: AddCounts(u.Output, v.Output), Total: AddCounts(u.Total, v.Total),
 		CacheRead: AddCounts(u.CacheRead, v.CacheRead), CacheWrite: AddCounts(u.CacheWrite, v.CacheWrite),
 		Reasoning: AddCounts(u.Reasoning, v.Reasoning), CacheWriteHour: AddCounts(u.CacheWriteHour, v.CacheWriteHour),
+		WebSearches: AddCounts(u.WebSearches, v.WebSearches), FileSearches: AddCounts(u.FileSearches, v.FileSearches),
 	}
 }
 
@@ -34,7 +38,7 @@ func AddCounts(a, b int64) int64 {
 }
 
 // Clip gives the usage of one model call as it can be, and names what could not: a count
-// below zero or above [MostTokens], more tokens in a cache than in the prompt, and a part
+// below zero or above [MostTokens], more than a million searches, more tokens in a cache than in the prompt, and a part
 // that is larger than its whole. Input below zero means that the provider counts more
 // cached tokens than the prompt has, because Input is the prompt without them. A total
 // that fits nothing becomes the sum. faults is nil for a usage that can be.
@@ -85,6 +89,12 @@ func (u Usage) Clip() (clipped Usage, faults []string) {
 	}
 	if faults != nil {
 		u.Total = u.Prompt() + u.Output
+	}
+	for _, n := range [...]*int64{&u.WebSearches, &u.FileSearches} {
+		if *n < 0 || *n > mostSearches {
+			*n = min(max(*n, 0), mostSearches)
+			doubt("an impossible number of searches")
+		}
 	}
 	return u, faults
 }

@@ -345,10 +345,7 @@ func (t *translation) events(f native.Frame) (list []*event.Event) {
 			add(&f.Place, &event.ThinkingDelta{Text: change.Thinking})
 		}
 	case *native.Message:
-		m := &event.AssistantMessage{Stop: f.StopReason, Model: f.Model, Piece: f.Piece, Usage: event.Usage{
-			Input: f.Usage.InputTokens, Output: f.Usage.OutputTokens, CacheRead: f.Usage.CacheReadInputTokens,
-			CacheWrite: f.Usage.CacheCreationInputTokens, Reasoning: f.Usage.ReasoningTokens, Total: f.Usage.TotalTokens,
-		}}
+		m := &event.AssistantMessage{Stop: f.StopReason, Model: f.Model, Piece: f.Piece, Usage: usageOf(&f.Usage)}
 		if f.Thinking != "" {
 			m.Content = append(m.Content, &event.Thinking{Text: f.Thinking})
 		}
@@ -421,7 +418,7 @@ func nanoOf(dollars *float64) *int64 {
 func usageOf(u *native.Usage) event.Usage {
 	return event.Usage{
 		Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens,
-		Reasoning: u.ReasoningTokens, Total: u.TotalTokens,
+		Reasoning: u.ReasoningTokens, Total: u.TotalTokens, WebSearches: u.WebSearches, FileSearches: u.FileSearches,
 	}
 }
 

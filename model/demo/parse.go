@@ -226,7 +226,8 @@ func (p *parser) rule(n *yaml.Node, i int) Rule {
 			p.fields(n, in("usage"), map[string]func(*yaml.Node){
 				"input": into(&u.Input, "input"), "output": into(&u.Output, "output"), "total": into(&u.Total, "total"),
 				"cache_read": into(&u.CacheRead, "cache_read"), "cache_write": into(&u.CacheWrite, "cache_write"),
-				"reasoning": into(&u.Reasoning, "reasoning"),
+				"reasoning": into(&u.Reasoning, "reasoning"), "web_searches": into(&u.WebSearches, "web_searches"),
+				"file_searches": into(&u.FileSearches, "file_searches"),
 			})
 		},
 		"timing": func(n *yaml.Node) { p.timing(n, in("timing"), &r.Timing) },

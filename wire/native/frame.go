@@ -246,7 +246,8 @@ type End struct {
 }
 
 // Usage counts tokens, in the names of the Messages API. InputTokens does not
-// include the two of the cache; OutputTokens includes ReasoningTokens.
+// include the two of the cache; OutputTokens includes ReasoningTokens. WebSearches and
+// FileSearches are the searches that the provider ran and charges for.
 type Usage struct {
 	InputTokens              int64 `json:"input_tokens"`
 	OutputTokens             int64 `json:"output_tokens"`
@@ -254,13 +255,15 @@ type Usage struct {
 	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
 	ReasoningTokens          int64 `json:"reasoning_tokens,omitempty"`
 	TotalTokens              int64 `json:"total_tokens,omitempty"`
+	WebSearches              int64 `json:"web_searches,omitempty"`
+	FileSearches             int64 `json:"file_searches,omitempty"`
 }
 
 // UsageOf is a usage in this wire's names.
 func UsageOf(u event.Usage) Usage {
 	return Usage{
 		InputTokens: u.Input, OutputTokens: u.Output, CacheReadInputTokens: u.CacheRead, CacheCreationInputTokens: u.CacheWrite,
-		ReasoningTokens: u.Reasoning, TotalTokens: u.Total,
+		ReasoningTokens: u.Reasoning, TotalTokens: u.Total, WebSearches: u.WebSearches, FileSearches: u.FileSearches,
 	}
 }
 

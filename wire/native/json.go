@@ -138,6 +138,8 @@ func (o *object) usage(u *Usage) {
 	o.int(`"cache_creation_input_tokens":`, u.CacheCreationInputTokens)
 	o.intOpt(`"reasoning_tokens":`, u.ReasoningTokens)
 	o.intOpt(`"total_tokens":`, u.TotalTokens)
+	o.intOpt(`"web_searches":`, u.WebSearches)
+	o.intOpt(`"file_searches":`, u.FileSearches)
 	o.end('}')
 }
 
