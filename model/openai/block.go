@@ -29,6 +29,10 @@ type encoder struct {
 	ids toolname.IDs
 	// head is what stands before the messages.
 	head reqcache.Head[[]byte]
+	// served are the tools in it that the vendor runs, each with a comma behind it; nulled
+	// are the members of strict tools that are null where they are missing, by tool.
+	served []byte
+	nulled map[string]map[string]bool
 	// output is how the last answer was held to a schema.
 	output output
 	// parts are those of the content that is being written, count how many they

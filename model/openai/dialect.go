@@ -30,8 +30,10 @@ type Dialect struct {
 	// Strict says that tools can be held to their schemas (strict in a function).
 	Strict bool
 	// Effort is the form of [model.Options.Effort]: [EffortWord], [EffortObject],
-	// [EffortSwitch] or [EffortNowhere]. "" is EffortWord.
+	// [EffortSwitch], [EffortThinking] or [EffortNowhere]. "" is EffortWord.
 	Effort string
+	// Seed is the name of the member seed; "" is seed.
+	Seed string
 	// Cache is [CacheAnthropic] where requests mark what to cache; "" marks nothing.
 	Cache string
 	// IDs is how many letters and digits the id of a call must have; 0 is any number.
@@ -47,12 +49,17 @@ const (
 	// EffortSwitch is {"chat_template_kwargs":{"enable_thinking":…}}: the model thinks, or it
 	// does not (vLLM, features/reasoning_outputs; Qwen's chat template).
 	EffortSwitch = "enable_thinking"
+	// EffortThinking is {"thinking":{"type":"enabled"}} or "disabled", with EffortWord beside
+	// the former (DeepSeek's API, guides/thinking_mode).
+	EffortThinking = "thinking"
 	// EffortNowhere says that the server takes no effort.
 	EffortNowhere = "none"
 )
 
 // EffortForms lists the forms that a [Dialect] can name.
-func EffortForms() []string { return []string{EffortWord, EffortObject, EffortSwitch, EffortNowhere} }
+func EffortForms() []string {
+	return []string{EffortWord, EffortObject, EffortSwitch, EffortThinking, EffortNowhere}
+}
 
 // CacheAnthropic marks content with cache_control, as Claude's own API takes it (OpenRouter,
 // features/prompt-caching). Only models of Anthropic and Google need it there; requests for
@@ -101,7 +108,7 @@ func Speaks(d Dialect) Option {
 			return wrong("There is no such word for a tool that must be used.", "use required or any")
 		}
 		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
-			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking or none")
+			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
 		}
 		if d.Cache != "" && d.Cache != CacheAnthropic {
 			return wrong("There are no such marks for a cache.", "use anthropic, or none")

@@ -321,6 +321,8 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 		}
 	case "message":
 		d.message(e.Output, &i)
+	case customItem:
+		d.custom(e.Output, e.Item)
 	default:
 		return d.keep(e)
 	}
@@ -403,6 +405,9 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 	d.to.send(model.Chunk{
 		Kind: model.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
 	})
+	if kind == codeItem {
+		d.show(e.Output, e.Item)
+	}
 	return nil
 }
 
