@@ -19,8 +19,11 @@ type Dialect struct {
 	NoUsage bool
 	// NoSerial leaves parallel_tool_calls out, and NoTools refuses tools before the call.
 	NoSerial, NoTools bool
-	// Forced is the word of tool_choice for "some tool"; "" is "required".
+	// Forced is the word of tool_choice for "some tool"; "" is "required", and [ForcedNever]
+	// says that no tool can be forced.
 	Forced string
+	// NoNamed says that tool_choice names no tool: it is a word there.
+	NoNamed bool
 	// LongName writes max_completion_tokens for max_tokens.
 	LongName bool
 	// Files says that PDF documents can be sent.
@@ -38,7 +41,13 @@ type Dialect struct {
 	Cache string
 	// IDs is how many letters and digits the id of a call must have; 0 is any number.
 	IDs int
+	// Errors are the kinds of errors by the server's code or type for them. They go before what
+	// Braid knows of servers.
+	Errors map[string]event.ErrorKind
 }
+
+// ForcedNever is the [Dialect].Forced of a server that forces no tool.
+const ForcedNever = "none"
 
 // The forms of an effort.
 const (
@@ -104,8 +113,8 @@ func Speaks(d Dialect) Option {
 		if d.Thinking != "" && !slices.Contains(ThinkingPlaces(), d.Thinking) {
 			return wrong("There is no such place for a model's thoughts.", "use reasoning_content, reasoning, parts, details or none")
 		}
-		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" {
-			return wrong("There is no such word for a tool that must be used.", "use required or any")
+		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" && d.Forced != ForcedNever {
+			return wrong("There is no such word for a tool that must be used.", "use required, any or none")
 		}
 		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
 			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking, thinking or none")

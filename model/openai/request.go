@@ -36,11 +36,12 @@ func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	if err != nil {
 		return nil, back{}, err
 	}
-	e.api, e.vendors, e.thinks, e.dialect, e.host = m.api, m.vendors, m.thinks, &m.dialect, m.host
+	e.set(m)
 	h.Update(req.Messages)
-	body := make([]byte, 0, len(frame.head)+len(e.dst)+len(frame.tail))
+	points := m.points(h)
+	body := make([]byte, 0, len(frame.head)+len(e.dst)+len(frame.tail)+len(points)*len(cachePoint))
 	body = append(body, frame.head...)
-	body = append(body, e.dst[:len(e.dst)-1]...)
+	body = appendPoints(body, e.dst[:len(e.dst)-1], points)
 	body = append(body, frame.tail...)
 	if m.vendors && len(body) > largest {
 		return nil, back{}, notSent(event.ErrTooLarge, "The request is larger than the 50 MiB that OpenAI takes.",
@@ -133,7 +134,7 @@ func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, er
 		return append(b, `,"input":[`...), nil
 	case instructions:
 		// Models that want a developer take a system for one.
-		b = strictjson.AppendString(append(b, `,"messages":[{"role":"system","content":`...), req.Instructions)
+		b = m.appendInstructions(append(b, `,"messages":[{"role":"system","content":`...), req.Instructions)
 		return append(b, `},`...), nil
 	default:
 		return append(b, `,"messages":[`...), nil
@@ -295,21 +296,27 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	switch c.Mode {
 	case model.ToolsFree:
 	case model.ToolsAny:
-		word := m.dialect.Forced
-		if word == "" {
-			word = "required"
+		if err := m.canForce(); err != nil {
+			return nil, err
 		}
-		b = strictjson.AppendString(append(b, `,"tool_choice":`...), word)
+		b = strictjson.AppendString(append(b, `,"tool_choice":`...), m.forced())
 	case model.ToolsNone:
 		return append(b, `,"tool_choice":"none"`...), nil
 	case model.ToolsOne:
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
-		if m.api == Responses {
+		named, err := m.canName(req.Tools)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !named:
+			b = strictjson.AppendString(append(b, `,"tool_choice":`...), m.forced())
+		case m.api == Responses:
 			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","name":`...), toolNames.Wire(c.Tool))
 			b = append(b, '}')
-		} else {
+		default:
 			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","function":{"name":`...), toolNames.Wire(c.Tool))
 			b = append(b, '}', '}')
 		}

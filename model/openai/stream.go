@@ -23,6 +23,8 @@ type events interface {
 	event(data []byte) error
 	// ended takes the proper end of the body. The answer is whole or the error is [errCut].
 	ended() error
+	// all takes an answer that came at once, and not as a stream.
+	all(data []byte) error
 	sender() *sender
 }
 
