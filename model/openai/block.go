@@ -70,7 +70,7 @@ func (e *encoder) Cut(to reqcache.Mark) {
 }
 
 func (e *encoder) Size() int {
-	return cap(e.dst) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
+	return cap(e.dst) + cap(e.served) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
 }
 
 // Encode writes a message, as one or several of the API's, and a comma.

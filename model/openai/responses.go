@@ -373,8 +373,6 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 		}
 	case "message":
 		d.message(e.Output, &i)
-	case customItem:
-		d.custom(e.Output, e.Item)
 	default:
 		return d.keep(e)
 	}
@@ -451,6 +449,10 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	kind := argumentText(members["type"])
+	if kind == customItem {
+		d.custom(e.Output, e.Item)
+		return nil
+	}
 	members["kind"] = strictjson.AppendString(nil, own+kind)
 	raw, err := json.Marshal(members)
 	if err != nil {
