@@ -180,6 +180,8 @@ func (m *Model) appendInclude(b []byte, tools []model.ServerTool) []byte {
 const (
 	codeItem   = "code_interpreter_call"
 	customItem = "custom_tool_call"
+	webItem    = "web_search_call"
+	filesItem  = "file_search_call"
 	compacted  = "compaction"
 )
 
@@ -191,6 +193,20 @@ type ran struct {
 		Type string `json:"type"`
 		Logs string `json:"logs"`
 	} `json:"outputs"`
+}
+
+// searches is how many searches of the web an item is that the vendor charges for: opening a
+// page and looking through it are none (guides/tools-web-search, output and citations).
+func searches(raw json.RawMessage) int64 {
+	var i struct {
+		Action struct {
+			Type string `json:"type"`
+		} `json:"action"`
+	}
+	if json.Unmarshal(raw, &i) == nil && i.Action.Type != "" && i.Action.Type != "search" {
+		return 0
+	}
+	return 1
 }
 
 // The places of blocks that show what is in an item, above those of all citations.

@@ -86,6 +86,19 @@ func TestItemsOfTheVendorsToolsGoBack(t *testing.T) {
 	}
 }
 
+// Searches are counted, because they are charged one by one. Opening a page is none.
+func TestSearchesAreCounted(t *testing.T) {
+	t.Parallel()
+	m, _ := open(t, talker, nil, openaitest.Stream(openaitest.Responses, []model.Chunk{
+		item(0, searchItem), item(1, opened), item(2, searchItemOf("ws_3")), item(3, filesItem), item(4, codeItem),
+		item(5, `{"id":"ws_4","type":"web_search_call","status":"completed"}`), item(6, `{"id":"ws_5","type":"web_search_call","action":7}`),
+	}, event.StopEndTurn, event.Usage{Input: 3, Output: 2, Total: 5}))
+	got := modeltest.Call(t.Context(), m, question(model.Options{}))
+	if want := (event.Usage{Input: 3, Output: 2, Total: 5, WebSearches: 4, FileSearches: 1}); got.Err != nil || got.Usage != want {
+		t.Errorf("%v, %+v", got.Err, got.Usage)
+	}
+}
+
 func searchItemOf(id string) string { return strings.Replace(searchItem, "ws_1", id, 1) }
 
 func canonical(t *testing.T, raw []byte) string {

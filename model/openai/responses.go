@@ -23,6 +23,8 @@ type responsesDecoder struct {
 	calls bool
 	// refused is set by a refusal, which is a part of an answer like text.
 	refused bool
+	// webs and files count the searches that the vendor ran.
+	webs, files int64
 }
 
 // part is a piece of an item that is a block of ours: its place is its number.
@@ -464,8 +466,13 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 	d.to.send(model.Chunk{
 		Kind: model.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
 	})
-	if kind == codeItem {
+	switch kind {
+	case codeItem:
 		d.show(e.Output, e.Item)
+	case webItem:
+		d.webs += searches(e.Item)
+	case filesItem:
+		d.files++
 	}
 	return nil
 }
@@ -516,6 +523,7 @@ func (d *responsesDecoder) used(r *response) {
 		return
 	}
 	u := counted(r.Usage.Input, r.Usage.In.Cached, r.Usage.In.Written, r.Usage.Output, r.Usage.Out.Reasoning, r.Usage.Total)
+	u.WebSearches, u.FileSearches = d.webs, d.files
 	d.to.send(model.Chunk{Kind: model.ChunkUsage, Usage: &u})
 }
 

@@ -309,6 +309,23 @@ func TestTokensOfServersOfTools(t *testing.T) {
 	}
 }
 
+// The vendor's tools may change within a conversation, whose encoding is kept.
+func TestServerToolsChange(t *testing.T) {
+	t.Parallel()
+	m, server := open(t, reasoner, nil)
+	req := question(model.Options{})
+	for _, tools := range [][]model.ServerTool{nil, {{Kind: model.WebSearch}}, {{Kind: model.CodeExecution}}, nil} {
+		req.Options.ServerTools = tools
+		got := body(t, m, server, openaitest.Responses, req)
+		for _, kind := range []model.ServerToolKind{model.WebSearch, model.CodeExecution} {
+			word := strings.Replace(string(kind), "code_execution", "code_interpreter", 1)
+			if has := strings.Contains(got, `{"type":"`+word+`"`); has != (len(tools) > 0 && tools[0].Kind == kind) {
+				t.Errorf("%v: %s", tools, got)
+			}
+		}
+	}
+}
+
 // A tool cannot be forced on a model that thinks, where its vendor says so.
 func TestForcedToolsOfModelsThatThink(t *testing.T) {
 	t.Parallel()
