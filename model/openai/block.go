@@ -34,6 +34,10 @@ type encoder struct {
 	ids toolname.IDs
 	// head is what stands before the messages.
 	head reqcache.Head[[]byte]
+	// served are the tools in it that the vendor runs, each with a comma behind it; nulled
+	// are the members of strict tools that are null where they are missing, by tool.
+	served []byte
+	nulled map[string]map[string]bool
 	// output is how the last answer was held to a schema.
 	output output
 	// parts are those of the content that is being written, count how many they
@@ -66,7 +70,7 @@ func (e *encoder) Cut(to reqcache.Mark) {
 }
 
 func (e *encoder) Size() int {
-	return cap(e.dst) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
+	return cap(e.dst) + cap(e.served) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
 }
 
 // Encode writes a message, as one or several of the API's, and a comma.

@@ -45,6 +45,10 @@ type Model struct {
 	outputs  bool
 	schemas  *bool
 	cacheKey string
+	// retention is how long the vendor keeps the beginnings of prompts.
+	retention string
+	// strict says that tools are held to their schemas where these can be.
+	strict bool
 	// family is the vendor's name for what is behind a deployment's; "" is name.
 	family string
 	// azure says that the address is Azure's, in one version of its API.
@@ -198,11 +202,13 @@ type back struct {
 	names map[string]string
 	// absent are the members that are null where they are missing.
 	absent map[string]bool
+	// nulled are the same for the arguments of strict tools.
+	nulled map[string]map[string]bool
 }
 
 // decoder makes the decoder of an answer.
 func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
-	s := sender{names: way.names, yield: yield}
+	s := sender{names: way.names, yield: yield, arguments: arguments{nulled: way.nulled}}
 	if len(way.absent) > 0 {
 		s.absent = &filter{names: way.absent}
 	}

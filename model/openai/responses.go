@@ -23,6 +23,8 @@ type responsesDecoder struct {
 	calls bool
 	// refused is set by a refusal, which is a part of an answer like text.
 	refused bool
+	// webs and files count the searches that the vendor ran.
+	webs, files int64
 }
 
 // part is a piece of an item that is a block of ours: its place is its number.
@@ -449,6 +451,10 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	kind := argumentText(members["type"])
+	if kind == customItem {
+		d.custom(e.Output, e.Item)
+		return nil
+	}
 	members["kind"] = strictjson.AppendString(nil, own+kind)
 	raw, err := json.Marshal(members)
 	if err != nil {
@@ -460,6 +466,14 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 	d.to.send(model.Chunk{
 		Kind: model.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
 	})
+	switch kind {
+	case codeItem:
+		d.show(e.Output, e.Item)
+	case webItem:
+		d.webs += searches(e.Item)
+	case filesItem:
+		d.files++
+	}
 	return nil
 }
 
@@ -509,6 +523,7 @@ func (d *responsesDecoder) used(r *response) {
 		return
 	}
 	u := counted(r.Usage.Input, r.Usage.In.Cached, r.Usage.In.Written, r.Usage.Output, r.Usage.Out.Reasoning, r.Usage.Total)
+	u.WebSearches, u.FileSearches = d.webs, d.files
 	d.to.send(model.Chunk{Kind: model.ChunkUsage, Usage: &u})
 }
 

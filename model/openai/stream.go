@@ -35,11 +35,16 @@ type sender struct {
 	yield func(model.Chunk, error) bool
 	// absent takes nulls out of texts that stand for what is missing; nil takes none.
 	absent *filter
+	// arguments does the same for those of strict tools.
+	arguments arguments
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 }
 
 func (s *sender) send(c model.Chunk) {
+	if !s.arguments.take(&c, s.pass) {
+		return
+	}
 	if s.absent != nil {
 		switch c.Kind {
 		case model.ChunkText:

@@ -79,6 +79,7 @@ type checker struct {
 	code    string
 	problem string
 	tools   []string
+	effort  string
 }
 
 func (c *checker) fail(format string, args ...any) {
@@ -136,7 +137,6 @@ var (
 	known     = regexp.MustCompile(`^(gpt-|o\d|chatgpt-)`)
 	reasoning = regexp.MustCompile(`^(o\d|gpt-[5-9])`)
 	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	efforts   = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 )
 
 // common checks what both APIs have.
@@ -149,10 +149,14 @@ func (c *checker) common(o object) {
 	if string(o["stream"]) != "true" {
 		c.fail("stream: this server answers streams only")
 	}
-	if raw, ok := o["temperature"]; ok && c.thinks {
-		c.code = "unsupported_value"
-		c.fail("Unsupported value: 'temperature' does not support %s with this model. Only the default (1) value is supported.", raw)
+	for _, k := range []string{"temperature", "top_p"} {
+		if raw, ok := o[k]; ok && c.thinks && c.effort != "none" {
+			c.code = "unsupported_value"
+			c.fail("Unsupported value: '%s' does not support %s with this model. Only the default (1) value is supported.", k, raw)
+		}
 	}
+	c.share(o)
+	c.settings(o)
 	for _, k := range []string{"tool_choice", "parallel_tool_calls"} {
 		if _, ok := o[k]; ok && len(c.tools) == 0 {
 			c.fail("Invalid value for '%s': '%s' is only allowed when 'tools' are specified.", k, k)
