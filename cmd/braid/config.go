@@ -115,7 +115,7 @@ func (p *process) configPath(flag string) (path string, asked bool) {
 // readFile reads the file's layer. A file that nobody asked for may be missing.
 func (c *config) readFile(p *process, flag string) (map[string]value, []error) {
 	path, asked := p.configPath(flag)
-	c.file = path
+	c.file, c.Catalogue = path, cataloguePath(path)
 	if path == "" {
 		return nil, nil
 	}

@@ -75,7 +75,7 @@ func TestConfigLayers(t *testing.T) {
 		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
 		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000, TenantStorage: 10 << 30,
 		RefusedEvery: 5 * time.Minute, MetricTenants: 100, WrongCredentials: 100, Lease: 10 * time.Second,
-		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000,
+		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000, Catalogue: cataloguePath(c.file),
 	}
 	if !reflect.DeepEqual(c.settings, want) {
 		t.Errorf("settings %+v, want %+v", c.settings, want)

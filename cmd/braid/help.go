@@ -266,6 +266,9 @@ What a call costs comes from a built-in table, or from --prices FILE, which goes
 before it; a cost that is not known is called unknown, never zero:
   prices:
     - {model: "openai:Qwen/Qwen3-8B", input: 0.05, output: 0.10, cache_read: 0.01}
+braid models --refresh FILE|URL takes newer prices and context windows from a list such
+as https://models.dev/api.json. It keeps them beside the configuration file, in
+catalogue.yaml, which goes before the built-in table and behind --prices.
 
 A demo model follows a script: it needs no key and no network and costs nothing.
 Its words are canned; the loop, the tools and their results are real. A script

@@ -23,10 +23,12 @@ import (
 
 // settings is the configuration in force: what the options below set.
 type settings struct {
-	Model        string
-	Fallback     []string
-	FallbackOn   []event.ErrorKind
-	Prices       string
+	Model      string
+	Fallback   []string
+	FallbackOn []event.ErrorKind
+	Prices     string
+	// Catalogue is the file that braid models --refresh writes. It is no option.
+	Catalogue    string
 	Vendors      string
 	Limits       models.Limits
 	Instructions string
