@@ -215,6 +215,18 @@ func (v *Vendors) providers() []provider {
 	return list
 }
 
+// Names are the names of the vendors, in their order.
+func (v *Vendors) Names() []string {
+	if v == nil {
+		return nil
+	}
+	names := make([]string, len(v.rows))
+	for i := range v.rows {
+		names[i] = v.rows[i].Name
+	}
+	return names
+}
+
 const vendorsOp = "vendors"
 
 func wrongVendors(what string) error {

@@ -39,14 +39,16 @@ const (
 	leftNoText  = "no text"
 )
 
-// listNames are the names in models.dev of vendors, and ours. Bedrock's prices depend on the
-// region, which the list does not say; Perplexity charges for each request as well; and a
-// deployment of Azure has a name of its own.
+// listNames are the names in models.dev of vendors, and ours.
 var listNames = map[string]string{
 	"anthropic": "anthropic", "openai": "openai", "google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex",
 	"groq": "groq", "openrouter": "openrouter", "mistral": "mistral", "xai": "xai", "deepseek": "deepseek", "cerebras": "cerebras",
 	"togetherai": "together", "fireworks-ai": "fireworks",
 }
+
+// unlisted are vendors whose costs the list does not tell: Bedrock's depend on the region,
+// Perplexity charges for each request as well, and a deployment of Azure may have any name.
+var unlisted = []string{"bedrock", "perplexity", "azure"}
 
 // ParseCatalogue reads a list of models: a table as [Parse] reads it, or one in the form of
 // https://models.dev/api.json. page is the list's address, "" for a file; read is the day on
@@ -131,7 +133,7 @@ func parseList(data []byte, source Source, more []string) (*Catalogue, error) {
 	}
 	names := maps.Clone(listNames)
 	for _, vendor := range more {
-		if _, ours := names[vendor]; !ours {
+		if _, ours := names[vendor]; !ours && !slices.Contains(unlisted, vendor) {
 			names[vendor] = vendor
 		}
 	}

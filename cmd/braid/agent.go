@@ -29,9 +29,13 @@ type crew struct {
 // for files, scratch is it, and is made.
 func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Model, scratch string) (*crew, error) {
 	info := model.Info()
+	asked, err := p.modelOptions(s)
+	if err != nil {
+		return nil, err
+	}
 	parts := []braid.Part{
 		braid.Limit(s.limits()),
-		braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+		braid.Options(asked),
 		braid.Retries(braid.Retry{Attempts: s.Attempts}),
 	}
 	parts = append(parts, fallbackParts(s, others)...)

@@ -89,6 +89,9 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
+	if cfg.ShowThinking == nil { // a person watches
+		cfg.ShowThinking = &cfg.Thinking
+	}
 	if cfg.Schema, err = in.schema(); err != nil {
 		return err
 	}

@@ -114,15 +114,16 @@ type textValue struct {
 	to             map[string]string
 	name           string
 	bool, optional bool
-	// list says that it may stand several times: the values are joined by commas.
-	list bool
+	// list says that it may stand several times: the values are joined by separator.
+	list      bool
+	separator string
 }
 
 func (t *textValue) String() string { return "" }
 
 func (t *textValue) Set(s string) error {
 	if before, given := t.to[t.name]; given && t.list {
-		s = before + "," + s
+		s = before + t.separator + s
 	}
 	t.to[t.name] = s
 	return nil
@@ -162,7 +163,7 @@ func parseFlags(c *command, args []string) (*invocation, error) {
 		v := &textValue{to: in.flags, name: spec.name, bool: spec.value == "", optional: spec.optional}
 		for i := range options {
 			if o := &options[i]; o.flag() == spec.name && c.takes(o.name) {
-				v.to, v.name, v.list = in.options, o.name, o.list
+				v.to, v.name, v.list, v.separator = in.options, o.name, o.list, o.separator()
 			}
 		}
 		names = append(names, spec.name)

@@ -85,7 +85,11 @@ func (p *process) readConfig(flags map[string]string, path string) (*config, []e
 			v.text = o.def
 		}
 		if err := o.set(&c.settings, v.text); err != nil {
-			errs = append(errs, invalid("braid help options tells what it takes", "%s: %q %s", v.source, redact(v.text), err))
+			shown := fmt.Sprintf("%q ", redact(v.text))
+			if o.hidden {
+				shown = "its value "
+			}
+			errs = append(errs, invalid("braid help options tells what it takes", "%s: %s%s", v.source, shown, err))
 			_ = o.set(&c.settings, o.def)
 		}
 	}
@@ -115,7 +119,7 @@ func (p *process) configPath(flag string) (path string, asked bool) {
 // readFile reads the file's layer. A file that nobody asked for may be missing.
 func (c *config) readFile(p *process, flag string) (map[string]value, []error) {
 	path, asked := p.configPath(flag)
-	c.file = path
+	c.file, c.Catalogue = path, cataloguePath(path)
 	if path == "" {
 		return nil, nil
 	}
@@ -203,7 +207,7 @@ func parseConfig(data []byte) (values map[string]value, errs []error) {
 			errs = append(errs, invalid("keep one of them", "%s: %s is set twice", source, name))
 			continue
 		}
-		text, ok := nodeText(node)
+		text, ok := nodeText(node, separatorOf(name))
 		if !ok {
 			errs = append(errs, invalid("write a plain value", "%s: %s is no plain value", source, name))
 			continue
@@ -216,8 +220,18 @@ func parseConfig(data []byte) (values map[string]value, errs []error) {
 	return values, errs
 }
 
-// nodeText is a scalar, or a sequence of scalars joined by commas.
-func nodeText(n *yaml.Node) (string, bool) {
+// separatorOf is what stands between the values of an option's list.
+func separatorOf(name string) string {
+	for i := range options {
+		if options[i].name == name {
+			return options[i].separator()
+		}
+	}
+	return ","
+}
+
+// nodeText is a scalar, or a sequence of scalars joined by a separator.
+func nodeText(n *yaml.Node, separator string) (string, bool) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		return n.Value, true
@@ -229,7 +243,7 @@ func nodeText(n *yaml.Node) (string, bool) {
 			}
 			parts = append(parts, c.Value)
 		}
-		return strings.Join(parts, ","), true
+		return strings.Join(parts, separator), true
 	}
 	return "", false
 }

@@ -75,7 +75,7 @@ func TestConfigLayers(t *testing.T) {
 		Running:    2048, TenantRunning: 1024, Queued: 50_000, TenantQueued: 10_000, LostDrivers: 3, FailedRuns: "forget", Memory: 512 << 20,
 		TenantRequests: 6_000, TenantConversations: 1_000_000, TenantAgents: 1_000, TenantStorage: 10 << 30,
 		RefusedEvery: 5 * time.Minute, MetricTenants: 100, WrongCredentials: 100, Lease: 10 * time.Second,
-		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000,
+		TenantTokens: 500_000_000, TenantCost: 1_000_000_000_000, Catalogue: cataloguePath(c.file),
 	}
 	if !reflect.DeepEqual(c.settings, want) {
 		t.Errorf("settings %+v, want %+v", c.settings, want)
@@ -104,6 +104,8 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"max_input_tokens": "7", "max_output_tokens": "8", "max_cost": "0.5", "budget": "cost=2.50, cycles=9,time=1h",
 		"running": "5000", "tenant_running": "5000", "queued": "6000", "tenant_queued": "6000", "lost_drivers": "0", "failed_runs": "keep", "memory": "2GiB",
 		"tenant_requests": "60", "tenant_conversations": "5", "tenant_agents": "0", "tenant_storage": "5 GiB", "tenant_tokens": "9", "tenant_cost": "2.50",
+		"effort": "high", "show_thinking": "yes", "top_p": "1", "seed": "-3", "verbosity": "High", "service_tier": "flex",
+		"server_tool": "web_search=max_uses=3", "model_extra": "a=[1, 2]", "model_header": "X-Team=a=b",
 		"refused_every": "90s", "metric_tenants": "0", "lease": "30s", "wrong_credentials": "0", "trusted_proxies": "10.0.0.0/8, 192.0.2.7, ::1",
 	}
 	bad := map[string]string{
@@ -116,6 +118,8 @@ func TestEveryOptionTakesAndRefuses(t *testing.T) {
 		"max_input_tokens": "-1", "max_output_tokens": "many", "max_cost": "NaN", "budget": "turns=3",
 		"running": "0", "tenant_running": "-1", "queued": "many", "tenant_queued": "1.5", "lost_drivers": "-1", "failed_runs": "drop", "memory": "31MiB",
 		"tenant_requests": "-1", "tenant_conversations": "many", "tenant_agents": "1.5", "tenant_storage": "-1GiB", "tenant_tokens": "-1", "tenant_cost": "NaN",
+		"effort": "very high", "show_thinking": "2", "top_p": "0", "seed": "1.5", "verbosity": "loud", "service_tier": "a b",
+		"server_tool": "search", "model_extra": "a", "model_header": "X-Team",
 		"refused_every": "0", "metric_tenants": "many", "lease": "1s", "wrong_credentials": "-1", "trusted_proxies": "10.0.0.0/33",
 	}
 	for i := range options {

@@ -44,7 +44,11 @@ func settingsOf(c *config) []setting {
 	list := make([]setting, len(options))
 	for i := range options {
 		v := c.values[options[i].name]
-		list[i] = setting{options[i].name, redact(v.text), v.source}
+		text := redact(v.text)
+		if options[i].hidden && text != "" {
+			text = "[redacted]"
+		}
+		list[i] = setting{options[i].name, text, v.source}
 	}
 	return list
 }

@@ -88,6 +88,10 @@ var flagNames = strings.NewReplacer(
 	"Limits.OutputTokens", "--max-output-tokens", "Limits.CostNanoUSD", "--max-cost",
 	"Limits.Cycles", "--max-cycles", "Limits.ToolCalls", "--max-tool-calls", "Limits.TotalTokens", "--max-total-tokens",
 	"ModelOptions.MaxTokens", "--max-tokens",
+	"Options.MaxTokens", "--max-tokens", "Options.Temperature", "--temperature", "Options.TopP", "--top-p", "Options.Seed", "--seed",
+	"Options.Effort", "--effort", "Options.Thinking", "--thinking-budget", "Options.Verbosity", "--verbosity",
+	"Options.ServiceTier", "--service-tier", "Options.ServerTools", "--server-tool", "Options.Extra", "--model-extra",
+	"Options.Headers", "--model-header",
 )
 
 // invalid is the error for a command line or configuration that is wrong.

@@ -22,7 +22,7 @@ func (p *process) opener(s *settings) (*models.Opener, error) {
 	if p.opened != nil {
 		return p.opened, nil
 	}
-	prices, err := readPrices(s.Prices)
+	prices, err := readPrices(s.Prices, p.layCatalogue(s.Catalogue))
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +82,10 @@ func (p *process) named(s *settings, ref string) (string, error) {
 	return o.Named(ref)
 }
 
-// readPrices lays a person's table of prices over the one that is built in.
-func readPrices(file string) (*pricing.Table, error) {
+// readPrices lays a person's table of prices over another one.
+func readPrices(file string, below *pricing.Table) (*pricing.Table, error) {
 	if file == "" {
-		return pricing.Default(), nil
+		return below, nil
 	}
 	data, err := readTable(file, pricing.MaxTable, "the table of prices", "--prices", "1 MiB")
 	if err != nil {
@@ -95,7 +95,7 @@ func readPrices(file string) (*pricing.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pricing.Default().With(table), nil
+	return below.With(table), nil
 }
 
 // readVendors lays a person's vendors over those that are built in.

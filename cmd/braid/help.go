@@ -256,6 +256,20 @@ A key goes to the address that it is for: with base, key names the variable that
 holds the other one. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and
 AWS_ENDPOINT_URL_BEDROCK_RUNTIME name a gateway for the usual key.
 
+How a model is asked, for every vendor that has such a setting; one that the model
+cannot keep is an error before anything is sent:
+  --effort high                      none, low, medium, high, max or the vendor's own word
+  --show-thinking                    ask for readable reasoning
+  --top-p 0.9  --seed 7  --verbosity low  --service-tier flex
+  --server-tool web_search           a tool that the provider runs; settings stand behind "=":
+  --server-tool "web_search=max_uses=5&domains=go.dev,pkg.go.dev"   or blocked=…; also web_fetch
+  --server-tool code_execution
+  --server-tool "file_search=stores=vs_1"
+  --server-tool "mcp=name=docs&url=https://mcp.example&tools=find,read&token=DOCS_TOKEN"
+                                     token names the variable with the credential
+  --model-extra 'user="ann"'         a member for the body of each request
+  --model-header X-Team=search       a header field; no credentials
+
 --fallback names more models, to be asked in this order where a call fails;
 --fallback-on says for which kinds of errors.
 
@@ -266,6 +280,9 @@ What a call costs comes from a built-in table, or from --prices FILE, which goes
 before it; a cost that is not known is called unknown, never zero:
   prices:
     - {model: "openai:Qwen/Qwen3-8B", input: 0.05, output: 0.10, cache_read: 0.01}
+braid models --refresh FILE|URL takes newer prices and context windows from a list such
+as https://models.dev/api.json. It keeps them beside the configuration file, in
+catalogue.yaml, which goes before the built-in table and behind --prices.
 
 A demo model follows a script: it needs no key and no network and costs nothing.
 Its words are canned; the loop, the tools and their results are real. A script

@@ -25,16 +25,27 @@ how a model is named, and what settings it takes.`,
 		examples: []example{
 			{"braid models", "every provider, with its usual models"},
 			{"braid models anthropic", "all that is known of one"},
+			{"braid models --refresh https://models.dev/api.json", "take prices and context windows from a public list"},
 			{"braid models --json | jq -r '.providers[]|select(.ready).models[].ref'", "for programs"},
 		},
 		options: true,
 		some:    []string{"model", "prices", "vendors", "color"},
-		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
-		run:     listModels,
+		flags: []flagSpec{
+			{name: "json", help: "write one JSON object"},
+			{name: "refresh", value: "FILE|URL", help: "read prices and context windows from a catalogue, show what changes and use it from now on"},
+			{name: "dry-run", help: "with --refresh: show what changes and keep nothing"},
+		},
+		run: listModels,
 	}
 }
 
 func listModels(ctx context.Context, p *process, in *invocation) error {
+	if _, asked := in.flags["refresh"]; asked {
+		return p.refreshModels(ctx, in, newFetcher(nil))
+	}
+	if in.on("dry-run") {
+		return invalid("write --refresh FILE or URL beside it", "--dry-run goes with --refresh")
+	}
 	cfg, err := p.configOf(in)
 	if err != nil {
 		return err
@@ -66,7 +77,7 @@ func listModels(ctx context.Context, p *process, in *invocation) error {
 	}
 	chosen := o.Detect(cfg.Model)
 	if in.on("json") {
-		return p.printModelsJSON(chosen, list)
+		return p.printModelsJSON(cfg, chosen, list)
 	}
 	return p.print(p.modelsText(cfg, chosen, list, narrow))
 }
@@ -104,6 +115,9 @@ func (p *process) modelsText(cfg *config, chosen models.Detection, list []models
 	}
 	date := pricing.Default().Date()
 	b = fmt.Appendf(b, "\nUSD for a million tokens, list prices as this build's table of %s has them; - is unknown\n", date)
+	if table, _ := usedCatalogue(cfg.Catalogue); table != nil {
+		b = fmt.Appendf(b, "the catalogue of %s goes before it: %s\n", table.Date(), cleanLine(cfg.Catalogue))
+	}
 	b = fmt.Appendf(b, "%s is used where none is named%s\n", cleanLine(redact(chosen.Model)), because(chosen))
 	return string(b)
 }
@@ -215,8 +229,10 @@ type (
 		Model  string        `json:"model"`
 		Source models.Source `json:"source"`
 		// PricesDate is the date of the built-in table of prices.
-		PricesDate string         `json:"prices_date"`
-		Providers  []standingJSON `json:"providers"`
+		PricesDate string `json:"prices_date"`
+		// CatalogueDate is that of the catalogue that --refresh took, where one is in use.
+		CatalogueDate string         `json:"catalogue_date,omitempty"`
+		Providers     []standingJSON `json:"providers"`
 	}
 	standingJSON struct {
 		Provider string      `json:"provider"`
@@ -270,8 +286,26 @@ func ratesOf(r *pricing.Rates) ratesJSON {
 	return ratesJSON{number(r.Input), number(r.Output), number(r.CacheWrite), number(r.CacheWriteHour), number(r.CacheRead)}
 }
 
-func (p *process) printModelsJSON(chosen models.Detection, list []models.Standing) error {
+// priceOf is a price for programs; nil is not known.
+func priceOf(p *pricing.Price) *priceJSON {
+	if p == nil {
+		return nil
+	}
+	j := &priceJSON{
+		ratesJSON: ratesOf(&p.Rates), LongOver: p.LongOver, RanOut: p.RanOut, Page: p.Source.Page, Read: p.Source.Read,
+		WebSearch: number(p.WebSearch), FileSearch: number(p.FileSearch),
+	}
+	if p.LongOver > 0 {
+		long := ratesOf(&p.Long)
+		j.Long = &long
+	}
+	return j
+}
+
+func (p *process) printModelsJSON(cfg *config, chosen models.Detection, list []models.Standing) error {
 	out := modelsJSON{Model: redact(chosen.Model), Source: chosen.Source, PricesDate: pricing.Default().Date(), Providers: []standingJSON{}}
+	table, _ := usedCatalogue(cfg.Catalogue) // one that cannot be read has been warned of
+	out.CatalogueDate = table.Date()
 	for i := range list {
 		s := &list[i]
 		st := standingJSON{
@@ -279,17 +313,7 @@ func (p *process) printModelsJSON(chosen models.Detection, list []models.Standin
 		}
 		for _, m := range s.Models {
 			k := knownJSON{Ref: m.Ref, Usual: m.Usual, Simulated: m.Simulated, ContextWindow: m.ContextWindow}
-			if m.Price != nil {
-				from := m.Price.Source
-				k.Price = &priceJSON{
-					ratesJSON: ratesOf(&m.Price.Rates), LongOver: m.Price.LongOver, RanOut: m.Price.RanOut, Page: from.Page, Read: from.Read,
-					WebSearch: number(m.Price.WebSearch), FileSearch: number(m.Price.FileSearch),
-				}
-				if m.Price.LongOver > 0 {
-					long := ratesOf(&m.Price.Long)
-					k.Price.Long = &long
-				}
-			}
+			k.Price = priceOf(m.Price)
 			st.Models = append(st.Models, k)
 		}
 		out.Providers = append(out.Providers, st)

@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/door"
@@ -23,10 +24,12 @@ import (
 
 // settings is the configuration in force: what the options below set.
 type settings struct {
-	Model        string
-	Fallback     []string
-	FallbackOn   []event.ErrorKind
-	Prices       string
+	Model      string
+	Fallback   []string
+	FallbackOn []event.ErrorKind
+	Prices     string
+	// Catalogue is the file that braid models --refresh writes. It is no option.
+	Catalogue    string
 	Vendors      string
 	Limits       models.Limits
 	Instructions string
@@ -85,7 +88,17 @@ type settings struct {
 
 	MaxTokens      int
 	Temperature    *float64
+	TopP           *float64
+	Seed           *int64
+	Effort         model.Effort
 	ThinkingBudget int
+	// ShowThinking asks the model for readable reasoning; nil leaves it to the command.
+	ShowThinking *bool
+	Verbosity    string
+	ServiceTier  string
+	ServerTools  []serverTool
+	Extra        map[string]json.RawMessage
+	Headers      map[string]string
 
 	Color    string
 	Thinking bool
@@ -103,14 +116,25 @@ type option struct {
 	help  string
 	// def is the value where nobody says anything.
 	def string
-	// list is set where the flag may stand several times.
-	list bool
+	// list is set where the flag may stand several times. The values are joined by commas,
+	// or with lines by line feeds, because commas stand in them.
+	list, lines bool
+	// hidden is set for values that are not shown: they may hold secrets.
+	hidden bool
 	// set parses a value. Its error ends the sentence that begins with the value.
 	set func(*settings, string) error
 }
 
 func (o *option) flag() string { return strings.ReplaceAll(o.name, "_", "-") }
 func (o *option) env() string  { return envPrefix + strings.ToUpper(o.name) }
+
+// separator stands between the values of a list.
+func (o *option) separator() string {
+	if o.lines {
+		return "\n"
+	}
+	return ","
+}
 
 // envPrefix begins the name of every environment variable that is an option.
 const envPrefix = "BRAID_"
@@ -368,6 +392,51 @@ var options = []option{
 	{
 		name: "thinking_budget", value: "N", def: "0", help: "tokens that the model may think with; 0 leaves it to the provider",
 		set: func(s *settings, v string) error { return parseCount(&s.ThinkingBudget, v) },
+	},
+	{
+		name: "effort", value: "WORD",
+		help: "how hard the model tries: none, low, medium, high, max or the vendor's own word; goes before thinking-budget; empty leaves it to the provider",
+		set:  func(s *settings, v string) error { return parseEffort(&s.Effort, v) },
+	},
+	{
+		name: "show_thinking", help: "ask the model for readable reasoning; on in braid chat unless --thinking=false",
+		set: func(s *settings, v string) error { return parseChoice(&s.ShowThinking, v) },
+	},
+	{
+		name: "top_p", value: "X", help: "share of probability that the model draws from, above 0 and at most 1; empty leaves it to the provider",
+		set: func(s *settings, v string) error { return parseTopP(&s.TopP, v) },
+	},
+	{
+		name: "seed", value: "N", help: "ask for the same answer to the same request, as far as the provider can; empty is none",
+		set: func(s *settings, v string) error { return parseSeed(&s.Seed, v) },
+	},
+	{
+		name: "verbosity", value: "WORD", help: "how long answers are: low, medium or high; empty leaves it to the provider",
+		set: func(s *settings, v string) (err error) {
+			if s.Verbosity = ""; v != "" {
+				s.Verbosity, err = parseWord(v, "low", "medium", "high")
+			}
+			return err
+		},
+	},
+	{
+		name: "service_tier", value: "WORD", help: "the provider's word for how fast and at which price it answers, such as flex; empty is its default",
+		set: func(s *settings, v string) error { return parseTier(&s.ServiceTier, v) },
+	},
+	{
+		name: "server_tool", value: "TOOL", list: true, lines: true,
+		help: "tool that the provider runs itself, such as web_search or \"web_search=max_uses=5\" (braid help models); may stand several times",
+		set:  func(s *settings, v string) (err error) { s.ServerTools, err = parseServerTools(v); return err },
+	},
+	{
+		name: "model_extra", value: "NAME=JSON", list: true, lines: true,
+		help: "member for the body of each request to the model that braid has no option for; may stand several times",
+		set:  func(s *settings, v string) (err error) { s.Extra, err = parseExtra(v); return err },
+	},
+	{
+		name: "model_header", value: "NAME=VALUE", list: true, lines: true, hidden: true,
+		help: "header field for each request to the model, no credentials; may stand several times",
+		set:  func(s *settings, v string) (err error) { s.Headers, err = parseHeaders(v); return err },
 	},
 	{
 		name: "color", value: "WHEN", def: "auto", help: "colours: auto, always or never; NO_COLOR is honoured by auto",

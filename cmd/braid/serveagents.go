@@ -184,8 +184,15 @@ func (a *agents) make(ctx context.Context, name, life string, o *service.AgentOp
 	if err != nil {
 		return nil, err
 	}
+	asked, err := a.p.modelOptions(s)
+	if err != nil {
+		return nil, err
+	}
+	if o.Own != nil || o.Model != "" {
+		asked = elsewhere(asked)
+	}
 	parts = append(parts,
-		braid.Limit(o.Limits), braid.Options(braid.ModelOptions{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Thinking: s.ThinkingBudget}),
+		braid.Limit(o.Limits), braid.Options(asked),
 		braid.Retries(braid.Retry{Attempts: s.Attempts}), braid.Instructions(o.SystemPrompt),
 	)
 	if s.Sequential {

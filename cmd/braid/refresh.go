@@ -1,0 +1,444 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/pricing"
+)
+
+// catalogueFile is beside the configuration file. Only braid models --refresh writes it.
+const catalogueFile = "catalogue.yaml"
+
+// catalogueHead begins a catalogue that braid has written. No other file is overwritten.
+const catalogueHead = "# Written by braid models --refresh. These rows go before the built-in table of prices;\n" +
+	"# --prices FILE goes before both. Remove this file to go back.\n"
+
+// cataloguePath is where the refreshed catalogue is kept; "" where there is no folder for settings.
+func cataloguePath(configFile string) string {
+	if configFile == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(configFile), catalogueFile)
+}
+
+// readCatalogue reads the catalogue that was refreshed before. It is nil where there is none.
+func readCatalogue(path string) (*pricing.Table, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // the nil table has no prices
+	}
+	data, err := readLimited(path, pricing.MaxTable)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil //nolint:nilnil // the same
+	case err != nil:
+		return nil, err
+	}
+	return pricing.Parse(data)
+}
+
+// layCatalogue lays the refreshed catalogue over the built-in table. One that is older than the
+// built-in table, or cannot be read, is left out, with a warning.
+func (p *process) layCatalogue(path string) *pricing.Table {
+	built := pricing.Default()
+	table, err := usedCatalogue(path)
+	if err != nil {
+		p.warnOf(models.Warning{
+			Text: "The refreshed catalogue of models cannot be read, so the built-in prices are used.",
+			Next: "refresh it again with braid models --refresh, or remove " + path,
+		})
+		return built
+	}
+	return built.With(table)
+}
+
+// usedCatalogue is the refreshed catalogue where it is not older than the built-in table; else nil.
+func usedCatalogue(path string) (*pricing.Table, error) {
+	table, err := readCatalogue(path)
+	if err != nil || table.Date() < pricing.Default().Date() {
+		return nil, err
+	}
+	return table, nil
+}
+
+// refreshTime is how long a catalogue may take to come.
+const refreshTime = 60 * time.Second
+
+// fetcher gets catalogues. Its client has no cookies and no credentials.
+type fetcher struct {
+	client *http.Client
+	time   time.Duration
+}
+
+func newFetcher(transport http.RoundTripper) fetcher {
+	return fetcher{&http.Client{Transport: transport, CheckRedirect: checkHop}, refreshTime}
+}
+
+var errHop = errors.New("it redirects to an address that is not https")
+
+// checkHop lets a redirect lead to https alone, or on this machine to this machine.
+func checkHop(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	switch {
+	case len(via) >= 5:
+		return errors.New("it redirects too often")
+	case req.URL.User != nil:
+		return errHop
+	case first.Scheme == "http" && fetchable(req.URL) && onLoopback(req.URL):
+		return nil
+	case req.URL.Scheme != "https" || first.Scheme != "https":
+		return errHop
+	}
+	return nil
+}
+
+// fetchable reports whether a catalogue is fetched from an address: https, or this machine.
+func fetchable(u *url.URL) bool {
+	return u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && onLoopback(u))
+}
+
+func onLoopback(u *url.URL) bool {
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// get reads a catalogue from an address, at most [pricing.MaxCatalogue] bytes of it.
+func (f fetcher) get(ctx context.Context, u *url.URL) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.time)
+	defer cancel()
+	failed := func(kind event.ErrorKind, what string, err error) error {
+		return &event.Error{
+			Kind: kind, Message: fmt.Sprintf("the catalogue at %s cannot be fetched: %s", cleanLine(u.Host), what),
+			Hint: "check the address, or fetch it yourself and name the file", Err: err,
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, failed(event.ErrInvalid, "the address is wrong", err)
+	}
+	req.Header.Set("Accept", "application/json, application/yaml, text/yaml")
+	req.Header.Set("User-Agent", "braid")
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return nil, failed(event.ErrUnavailable, reason(ctx, err), err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, failed(event.ErrUnavailable, fmt.Sprintf("it answers with status %d", resp.StatusCode), nil)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, pricing.MaxCatalogue+1))
+	switch {
+	case err != nil:
+		return nil, failed(event.ErrUnavailable, reason(ctx, err), err)
+	case len(data) > pricing.MaxCatalogue:
+		return nil, failed(event.ErrTooLarge, "it is larger than 16 MiB", nil)
+	}
+	return data, nil
+}
+
+// reason is why a fetch failed, without the address: a secret may stand in its query.
+func reason(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return "it took too long, or was cancelled"
+	}
+	if errors.Is(err, errHop) {
+		return errHop.Error()
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return cleanLine(fit(err.Error(), 120))
+}
+
+// source reads a catalogue from a file or an address. page is the address that is kept, without
+// its query; "" for a file.
+func (f fetcher) source(ctx context.Context, from string) (data []byte, page string, err error) {
+	if !strings.Contains(from, "://") {
+		data, err := readCatalogueFile(from)
+		return data, "", err
+	}
+	u, err := url.Parse(from)
+	if err != nil || !fetchable(u) {
+		return nil, "", invalid("name an https address, an http address of this machine, or a file", "--refresh: the address is not one to fetch from")
+	}
+	if data, err = f.get(ctx, u); err != nil {
+		return nil, "", err
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return data, u.String(), nil
+}
+
+func readCatalogueFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &event.Error{Kind: event.ErrNotFound, Message: "there is no such catalogue", Hint: "check the file that --refresh names", Err: err}
+	case err != nil || !info.Mode().IsRegular():
+		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the catalogue is no file", Hint: "name a file, or an https address", Err: err}
+	}
+	data, err := readLimited(path, pricing.MaxCatalogue)
+	if errors.Is(err, errTooLarge) {
+		return nil, &event.Error{Kind: event.ErrTooLarge, Message: "the catalogue is larger than 16 MiB", Hint: "check the file that --refresh names", Err: err}
+	}
+	if err != nil {
+		return nil, &event.Error{Kind: event.ErrPermission, Message: "the catalogue cannot be read", Hint: "give yourself the right to read it", Err: err}
+	}
+	return data, nil
+}
+
+// refreshed is what a refresh has done.
+type refreshed struct {
+	// From is the file or the address, without its query.
+	From string `json:"from"`
+	// File is where the catalogue is kept, and Written whether it was written now.
+	File    string       `json:"file"`
+	Written bool         `json:"written"`
+	Date    string       `json:"date"`
+	Changes []changeJSON `json:"changes"`
+	// LeftOut counts rows of the list that were not taken, by the reason.
+	LeftOut map[string]int `json:"left_out,omitempty"`
+
+	changes []pricing.Change
+}
+
+type changeJSON struct {
+	Model      string             `json:"model"`
+	Kind       pricing.ChangeKind `json:"kind"`
+	Was        *priceJSON         `json:"was,omitempty"`
+	Is         *priceJSON         `json:"is,omitempty"`
+	WasContext int                `json:"was_context_window,omitempty"`
+	Context    int                `json:"context_window,omitempty"`
+	Embedding  bool               `json:"embedding,omitempty"`
+}
+
+// refreshModels reads a catalogue, shows what it changes, and keeps it for later runs.
+func (p *process) refreshModels(ctx context.Context, in *invocation, f fetcher) error {
+	cfg, err := p.configOf(in)
+	if err != nil {
+		return err
+	}
+	if len(in.args) > 0 {
+		return invalid("braid models --refresh refreshes all providers at once", "--refresh goes with no provider")
+	}
+	path := cataloguePath(cfg.file)
+	if path == "" {
+		return invalid("name a configuration file with --config; the catalogue is kept beside it", "there is no folder for settings")
+	}
+	if err := ours(path); err != nil {
+		return err
+	}
+	from := in.flags["refresh"]
+	data, page, err := f.source(ctx, from)
+	if err != nil {
+		return err
+	}
+	vendors, err := readVendors(cfg.Vendors)
+	if err != nil {
+		return err
+	}
+	now := p.now()
+	if built, err := time.Parse(time.DateOnly, pricing.Default().Date()); err == nil && now.Before(built) {
+		now = built // a catalogue that is older than the built-in table is not used
+	}
+	list, err := pricing.ParseCatalogue(data, page, now, vendors.Names()...)
+	if err != nil {
+		return err
+	}
+	before, err := usedCatalogue(path)
+	if err != nil {
+		before = nil // it cannot be read, so it is written anew
+	}
+	over, changes := pricing.Default().With(before).Refresh(list, now)
+	out := &refreshed{From: cleanLine(redact(from)), File: path, Date: over.Date(), LeftOut: list.LeftOut, Changes: []changeJSON{}, changes: changes}
+	if page != "" {
+		out.From = cleanLine(redact(page))
+	}
+	if !in.on("dry-run") && (before != nil || len(over.Models())+len(over.Embeddings()) > 0) {
+		if err := writeCatalogue(path, before.With(over)); err != nil {
+			return err
+		}
+		out.Written = true
+	}
+	if in.on("json") {
+		return p.printRefreshedJSON(out)
+	}
+	return p.print(refreshedText(out, in.on("dry-run")))
+}
+
+// ours refuses a file that somebody else has written.
+func ours(path string) error {
+	head := make([]byte, len(catalogueHead))
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		var n int
+		n, err = io.ReadFull(f, head)
+		err = errors.Join(err, f.Close())
+		head = head[:n]
+	}
+	if err != nil || !bytes.Equal(head, []byte(catalogueHead)) {
+		return &event.Error{
+			Kind: event.ErrConflict, Message: "the file " + cleanLine(path) + " was not written by braid models --refresh",
+			Hint: "move it away; a table of your own goes with --prices", Err: err,
+		}
+	}
+	return nil
+}
+
+// writeCatalogue writes a table whole or not at all.
+func writeCatalogue(path string, table *pricing.Table) error {
+	text := append([]byte(catalogueHead), table.YAML()...)
+	if _, err := pricing.Parse(text); err != nil {
+		return err
+	}
+	cannot := func(err error) error {
+		return &event.Error{
+			Kind: event.ErrPermission, Message: "the catalogue of models cannot be kept", Hint: "let this user write " + cleanLine(filepath.Dir(path)), Err: err,
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return cannot(err)
+	}
+	next, err := os.CreateTemp(filepath.Dir(path), "."+catalogueFile+".*")
+	if err != nil {
+		return cannot(err)
+	}
+	defer os.Remove(next.Name())
+	_, err = next.Write(text)
+	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
+		return cannot(err)
+	}
+	if err := os.Rename(next.Name(), path); err != nil {
+		return cannot(err)
+	}
+	return nil
+}
+
+func (p *process) printRefreshedJSON(out *refreshed) error {
+	for i := range out.changes {
+		c := &out.changes[i]
+		out.Changes = append(out.Changes, changeJSON{
+			Model: c.Model, Kind: c.Kind, Was: priceOf(c.Was), Is: priceOf(c.Is), WasContext: c.WasContext, Context: c.Context, Embedding: c.Embedding,
+		})
+	}
+	line, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	return p.print(string(cleanJSON(nil, line)) + "\n")
+}
+
+// mostChanges is how many changes of a kind are shown to people.
+const mostChanges = 20
+
+// refreshedText is what a refresh has done, for people.
+func refreshedText(out *refreshed, dry bool) string {
+	var b strings.Builder
+	titles := map[pricing.ChangeKind]string{
+		pricing.ChangePrice: "changed", pricing.ChangeNew: "new", pricing.ChangeDeprecated: "given up by their vendors; still used",
+		pricing.ChangeUnlisted: "not in the catalogue; still used as before",
+	}
+	count := map[pricing.ChangeKind]int{}
+	for i := range out.changes {
+		c := &out.changes[i]
+		if count[c.Kind]++; count[c.Kind] == 1 {
+			b.WriteString(titles[c.Kind] + "\n")
+		}
+		if count[c.Kind] <= mostChanges {
+			fmt.Fprintf(&b, "  %s%s\n", cleanLine(c.Model), changeWords(c))
+		}
+		if last := i+1 == len(out.changes) || out.changes[i+1].Kind != c.Kind; last {
+			if more := count[c.Kind] - mostChanges; more > 0 {
+				fmt.Fprintf(&b, "  and %d more: --json lists all\n", more)
+			}
+			b.WriteString("\n")
+		}
+	}
+	left, reasons := 0, []string{}
+	for _, why := range slices.Sorted(maps.Keys(out.LeftOut)) {
+		left += out.LeftOut[why]
+		reasons = append(reasons, fmt.Sprintf("%d with %s", out.LeftOut[why], why))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "left out: %s\n", strings.Join(reasons, ", "))
+	}
+	switch {
+	case out.Written:
+		fmt.Fprintf(&b, "%s is kept in %s\n", out.From, cleanLine(out.File))
+	case dry:
+		b.WriteString("nothing was written\n")
+	default:
+		b.WriteString("nothing has changed\n")
+	}
+	return b.String()
+}
+
+// changeWords says what is otherwise, such as ", input $2.00 -> $3.00".
+func changeWords(c *pricing.Change) string {
+	var words []string
+	add := func(name, was, is string) {
+		switch {
+		case was == is:
+		case c.Kind == pricing.ChangeNew:
+			words = append(words, name+" "+is)
+		case was == "":
+			words = append(words, name+" unknown -> "+is)
+		case is == "":
+			words = append(words, name+" "+was+" -> unknown")
+		default:
+			words = append(words, name+" "+was+" -> "+is)
+		}
+	}
+	if c.Kind == pricing.ChangeDeprecated || c.Kind == pricing.ChangeUnlisted {
+		return ""
+	}
+	var was, is pricing.Price
+	if c.Was != nil {
+		was = *c.Was
+	}
+	if c.Is != nil {
+		is = *c.Is
+	}
+	for _, r := range [...]struct {
+		name    string
+		was, is pricing.Rate
+	}{
+		{"input", was.Input, is.Input},
+		{"output", was.Output, is.Output},
+		{"cached", was.CacheRead, is.CacheRead},
+		{"cache written", was.CacheWrite, is.CacheWrite},
+		{"for an hour", was.CacheWriteHour, is.CacheWriteHour},
+		{"long input", was.Long.Input, is.Long.Input},
+		{"long output", was.Long.Output, is.Long.Output},
+		{"a thousand web searches", was.WebSearch, is.WebSearch},
+		{"a thousand file searches", was.FileSearch, is.FileSearch},
+	} {
+		add(r.name, r.was.String(), r.is.String())
+	}
+	if c.WasContext != c.Context {
+		add("context", strings.TrimSuffix(tokensWord(c.WasContext), "-"), strings.TrimSuffix(tokensWord(c.Context), "-"))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(words, ", ")
+}
