@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -121,7 +122,7 @@ func TestRecordingsComeAsTheSDKReadsThem(t *testing.T) {
 		}))
 		m, err := anthropic.New("claude-sonnet-4-5", secret.New("k"), anthropic.BaseURL(s.URL), anthropic.HTTPClient(s.Client()))
 		if r.bedrock {
-			m, err = anthropic.NewBedrock(anthropic.BedrockDefault, aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}},
+			m, err = anthropic.NewBedrock(anthropic.BedrockDefault, aws.Config{Region: "us-east-1", Credentials: static},
 				anthropic.BaseURL(s.URL), anthropic.HTTPClient(s.Client()))
 		}
 		if err != nil {
@@ -151,6 +152,11 @@ func TestRecordingsComeAsTheSDKReadsThem(t *testing.T) {
 		t.Errorf("only %d recordings, %d streams", len(all), streams)
 	}
 }
+
+// static are credentials that sign.
+var static = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "AKIATEST000000000000", SecretAccessKey: "secret"}, nil
+})
 
 func theirs(content []sdk.ContentBlockUnion) (out []string) {
 	for _, b := range content {
