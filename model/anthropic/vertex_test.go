@@ -32,15 +32,11 @@ func openVertex(tb testing.TB, name string, opts []anthropic.Option, answers ...
 
 func TestVertexContract(t *testing.T) {
 	t.Parallel()
-	for name, cache := range map[string]anthropic.CachePoints{"claude-sonnet-5-5": anthropic.CacheAuto, "claude-haiku-4-5@20251001": anthropic.CacheOff} {
+	for name, cache := range map[string]anthropic.CachePoints{"claude-sonnet-5-5": anthropic.CacheAuto, "claude-haiku-4-5@20251001": anthropic.CacheExplicit} {
 		t.Run(name+" "+string(cache), func(t *testing.T) {
 			t.Parallel()
 			p := provider("Claude on Vertex AI", anthropic.CacheExplicit)
-			p.Unlisted = true
 			p.Without = append(p.Without, modeltest.ImageURLs)
-			if cache == anthropic.CacheOff {
-				p.Without = append(p.Without, modeltest.PromptCache)
-			}
 			if name == sonnet {
 				p.Without = append(p.Without, modeltest.ToolChoice)
 			}
