@@ -44,6 +44,11 @@ func (t *transcript) user(content []event.Block) {
 	if n := len(t.msgs); n > 0 && t.msgs[n-1].Role == event.RoleUser {
 		t.replaceLast(joinBlocks(t.msgs[n-1].Content, content))
 		return
+	} else if n > 0 {
+		// The turn is not continued.
+		if last := t.msgs[n-1].Content; hasOwn(last) {
+			t.replaceLast(withoutOpen(last, "was not finished"))
+		}
 	}
 	t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: content})
 }
@@ -53,6 +58,9 @@ func (t *transcript) user(content []event.Block) {
 func (t *transcript) assistant(content []event.Block) {
 	if len(content) == 0 {
 		return
+	}
+	if hasOwn(content) {
+		content = t.withoutLoose(content)
 	}
 	n := len(t.msgs)
 	switch {

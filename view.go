@@ -450,7 +450,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		if !hide {
 			content = v.hide.content(e, content)
 			s.talk.assistant(content)
-			s.talk.trace(unitAnswer, content, e.Seq)
+			s.talk.traceAnswer(content, e.Seq, b.Stop == event.StopPause)
 		}
 		s.gauge.count(b.Usage, content, len(s.talk.msgs))
 		if b.Stop == event.StopPause {
