@@ -30,8 +30,9 @@ type binding struct {
 	stamp    string
 }
 
-func newBinding(kept bound.Kept) *binding {
+func newBinding(kept bound.Kept, compacts bool) *binding {
 	b := &binding{stamper: kept.Stamper()}
+	b.e.compacts = compacts
 	b.e.open()
 	return b
 }
@@ -73,6 +74,9 @@ func (b *binding) end(index int) {
 	case "text":
 		b.lossy = b.lossy || !utf8.Valid(b.text) || strings.TrimSpace(string(b.text)) == ""
 		b.e.text(string(b.text))
+		if b.other != nil {
+			b.e.vendors(b.other)
+		}
 	case "tool_use":
 		args := bytes.TrimSpace(b.text)
 		if len(args) == 0 {

@@ -44,6 +44,9 @@ type Model struct {
 	hour              bool
 	client            *http.Client
 	sdk               sdk.Client
+	// defaults are for requests that leave settings out, extraBetas for all of them.
+	defaults   *model.Options
+	extraBetas []string
 }
 
 var _ model.Checker = (*Model)(nil)
@@ -118,7 +121,7 @@ func (m *Model) Info() model.Info {
 	if m.aws != nil {
 		prefix = "bedrock:"
 	}
-	return model.Info{Name: prefix + m.name, ContextWindow: window(m.name), Output: schematic(m.name)}
+	return model.Info{Name: prefix + m.name, ContextWindow: window(m.name), Output: schematic(m.name), Setups: m.setups()}
 }
 
 // Stream implements [model.Model].
@@ -131,11 +134,11 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		answer, err := m.post(g, a.body)
+		answer, err := m.post(g, &a)
 		refused := a.kept.Sent > 0 && refusesThinking(err)
 		if refused {
 			if a, err = m.request(req, true); err == nil {
-				answer, err = m.post(g, a.body)
+				answer, err = m.post(g, &a)
 			}
 		}
 		if err != nil {
@@ -146,7 +149,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		in := g.Reading(answer.Body)
 		d := decoder{names: a.names, yield: yield}
 		if binds(m.name) {
-			d.bind = newBinding(a.kept)
+			d.bind = newBinding(a.kept, m.filled(req).Options.Context.Compact > 0)
 		}
 		if n := len(a.kept.Drop); n > 0 {
 			d.send(bound.Report(n, refused))
@@ -174,14 +177,18 @@ func (m *Model) events(in io.Reader) events {
 }
 
 // post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *idle.Guard, body []byte) (*http.Response, error) {
+func (m *Model) post(g *idle.Guard, a *asked) (*http.Response, error) {
 	if err := g.Context().Err(); err != nil {
 		return nil, err
 	}
 	g.Arm()
 	defer g.Rest()
 	var answer *http.Response
-	if err := m.sdk.Post(g.Context(), "v1/messages", body, &answer); err != nil {
+	var added []option.RequestOption
+	for name := range a.header {
+		added = append(added, option.WithHeader(name, a.header.Get(name)))
+	}
+	if err := m.sdk.Post(g.Context(), "v1/messages", a.body, &answer, added...); err != nil {
 		return nil, err
 	}
 	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))

@@ -163,6 +163,8 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		return no(http.StatusMethodNotAllowed, "UnknownOperationException", "")
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return invalid("The provided Content Type is invalid or not supported for this model")
+	case r.Header.Get("Anthropic-Beta") != "":
+		return invalid("anthropic-beta: betas belong in the body") // this server's own words
 	case r.Header.Get("Anthropic-Version") != "":
 		return invalid("anthropic-version: the version belongs in the body") // this server's own words
 	case len(body) > largestBedrock:
@@ -181,7 +183,7 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		return invalid("Invocation of model ID %s with on-demand throughput isn\u2019t supported. "+
 			"Retry your request with the ID or ARN of an inference profile that contains this model.", id)
 	}
-	c := &checker{server: s, model: known[2], ids: map[string]bool{}}
+	c := &checker{server: s, model: known[2], ids: map[string]bool{}, toolsets: map[string]bool{}}
 	c.request(body)
 	window := s.Window
 	if window == 0 {
