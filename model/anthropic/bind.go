@@ -30,10 +30,14 @@ type binding struct {
 	stamp    string
 }
 
-func newBinding(kept bound.Kept, compacts bool) *binding {
-	b := &binding{stamper: kept.Stamper()}
-	b.e.compacts = compacts
-	b.e.open()
+func newBinding(a *asked) *binding {
+	b := &binding{stamper: a.kept.Stamper()}
+	b.e.compacts = a.compacts
+	if a.open != nil {
+		b.e.dst = a.open
+	} else {
+		b.e.open()
+	}
 	return b
 }
 

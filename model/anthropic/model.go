@@ -149,7 +149,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		in := g.Reading(answer.Body)
 		d := decoder{names: a.names, yield: yield}
 		if binds(m.name) {
-			d.bind = newBinding(a.kept, m.filled(req).Options.Context.Compact > 0)
+			d.bind = newBinding(&a)
 		}
 		if n := len(a.kept.Drop); n > 0 {
 			d.send(bound.Report(n, refused))

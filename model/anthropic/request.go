@@ -18,6 +18,10 @@ type asked struct {
 	names map[string]string
 	// kept says which thinking of the history is in the body.
 	kept bound.Kept
+	// open is what the message has so far that the model goes on with, as it is written; nil where it begins one.
+	open []byte
+	// compacts says that summaries of the vendor's go back.
+	compacts bool
 	// header is what the request adds to the usual header; it may be nil.
 	header http.Header
 }
@@ -70,6 +74,12 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	}
 	kept := h.Encoder.chain.Keep([]byte(m.whom()), head)
 	dst, drop := h.Encoder.dst, kept.Drop
+	var open []byte
+	if n := len(messages); messages[n-1].Role == event.RoleAssistant {
+		if kept, open = h.Encoder.chain.Continue(kept, dst); open != nil {
+			open = append(open[:len(open)-len("]},")], ',')
+		}
+	}
 	points := m.points(h)
 	point := m.cachePoint()
 	body := make([]byte, 0, len(head)+len(dst)+len(tail)+len(points)*(len(point)+1)+8)
@@ -91,7 +101,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	}
 	upTo(len(dst) - 1)
 	body = append(body, ']')
-	return asked{body: append(body, tail...), names: toolNames.Back(req.Tools), kept: kept, header: header}, nil
+	return asked{body: append(body, tail...), names: toolNames.Back(req.Tools), kept: kept, header: header, open: open, compacts: h.Encoder.compacts}, nil
 }
 
 // whom says who thinks, beside the model's name: the thinking of Sonnet 5.5 and Haiku

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -21,6 +22,8 @@ type Part struct {
 	// Thinks says that the part is thinking, which may have no text.
 	Thinks bool
 	Text   string
+	// Cites is a citation of the text, as it is on the wire.
+	Cites string
 	// Tool is the tool that is called, and Args its arguments.
 	Tool, Args string
 	// Raw is a block of the vendor's own, as it is on the wire.
@@ -177,21 +180,26 @@ func plain(raw json.RawMessage) any {
 	return v
 }
 
-// read goes through a request: each thinking block is shown with what stands before it.
-// forget is called where all before is passed over.
-func (p *preserved) read(body []byte, show func(message, block int, b *preservedBlock, at prefix), forget func()) (*preservedBody, prefix) {
-	var o preservedBody
-	at := prefix{}
-	if json.Unmarshal(body, &o) != nil {
-		return &o, at
-	}
+// headOf is what stands before the messages.
+func headOf(o *preservedBody) (at prefix) {
 	for _, b := range o.System {
 		at.add(b.Text)
 	}
 	for _, raw := range o.Tools {
 		at.add(plain(raw))
 	}
-	head := at
+	return at
+}
+
+// read goes through a request: each thinking block is shown with what stands before it.
+// forget is called where all before is passed over.
+func (p *preserved) read(body []byte, show func(message, block int, b *preservedBlock, at prefix), forget func()) (*preservedBody, prefix) {
+	var o preservedBody
+	if json.Unmarshal(body, &o) != nil {
+		return &o, prefix{}
+	}
+	head := headOf(&o)
+	at := head
 	for i, m := range o.Messages {
 		at.add(m.Role)
 		for j, raw := range m.Content {
@@ -342,6 +350,10 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 			}
 			chunks = append(chunks, model.Chunk{Kind: model.ChunkSignature, Index: i, Text: signature})
 		case part.Raw != "":
+			if strings.Contains(part.Raw, `"type":"compaction"`) {
+				at, last = headOf(o), ""
+				at.add("assistant")
+			}
 			at.add(plain(json.RawMessage(part.Raw)))
 			chunks = append(chunks, model.Chunk{Kind: model.ChunkBlock, Index: i, Block: &event.UnknownBlock{Raw: json.RawMessage(part.Raw)}})
 			if part.Pause {
@@ -359,7 +371,12 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 			chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i, ID: id, Text: part.Tool},
 				model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: args})
 		default:
-			at.add(map[string]any{"type": "text", "text": part.Text})
+			said := map[string]any{"type": "text", "text": part.Text}
+			if part.Cites != "" {
+				said["citations"] = []any{plain(json.RawMessage(part.Cites))}
+				chunks = append(chunks, model.Chunk{Kind: model.ChunkBlock, Index: i, Text: part.Cites})
+			}
+			at.add(said)
 			// Pieces of any size come from the vendor.
 			text := part.Text
 			for _, cut := range spaces.FindAllStringIndex(text, 3) {
