@@ -36,7 +36,8 @@ func (m *Model) betas(req *model.Request) []string {
 	if m.setups() && toolsChange(req) {
 		add(betaInlineTools)
 	}
-	if slices.ContainsFunc(o.ServerTools, func(t model.ServerTool) bool { return t.Kind == model.RemoteMCP }) || holds(req.Messages, own+"mcp_tool_listing") {
+	asksMCP := func(t model.ServerTool) bool { return t.Kind == model.RemoteMCP }
+	if slices.ContainsFunc(o.ServerTools, asksMCP) || holds(req.Messages, own+"mcp_tool_listing") {
 		add(betaMCP)
 	}
 	if o.Context.ClearResults > 0 {

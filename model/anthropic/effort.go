@@ -108,7 +108,8 @@ func (m *Model) effort(e model.Effort) (string, error) {
 		return "", nil
 	}
 	if g > 0 && g < 307 {
-		return "", notSent(event.ErrUnsupported, "The model does not think, so it has no effort.", "leave the effort out, or take Claude 4.5 or a newer one")
+		return "", notSent(event.ErrUnsupported, "The model does not think, so it has no effort.",
+			"leave the effort out, or take Claude 4.5 or a newer one")
 	}
 	if words == nil {
 		words = []string{"low", "medium", "high", "max"}

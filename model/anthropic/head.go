@@ -131,7 +131,8 @@ func checkTools(tools []model.ToolSpec, server []model.ServerTool) error {
 			strict++
 		}
 		if slices.ContainsFunc(server, func(s model.ServerTool) bool { return serverName(s.Kind) == toolNames.Wire(t.Name) }) {
-			return notSent(event.ErrInvalid, "The tool %q has the name of a server-side tool.", "give it another name, or leave the server-side tool out", t.Name)
+			return notSent(event.ErrInvalid, "The tool %q has the name of a server-side tool.",
+				"give it another name, or leave the server-side tool out", t.Name)
 		}
 	}
 	if strict > mostStrict {

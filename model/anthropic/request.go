@@ -41,6 +41,10 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 		return asked{}, err
 	}
 	req = m.filled(req)
+	if messages := settled(req.Messages); len(messages) > 0 && &messages[0] != &req.Messages[0] {
+		mended := *req
+		mended.Messages, req = messages, &mended
+	}
 	header, err := m.header(req)
 	if err != nil {
 		return asked{}, err

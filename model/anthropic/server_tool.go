@@ -44,17 +44,22 @@ func (m *Model) hasServerTool(t *model.ServerTool) error {
 	g := generation(m.name)
 	switch {
 	case !web && t.Kind != model.CodeExecution && t.Kind != model.RemoteMCP:
-		return notSent(event.ErrUnsupported, "Claude has no server-side tool %q.", "use web_search, web_fetch, code_execution or mcp", string(t.Kind))
+		return notSent(event.ErrUnsupported, "Claude has no server-side tool %q.",
+			"use web_search, web_fetch, code_execution or mcp", string(t.Kind))
 	case m.platform() == onBedrock, m.platform() == onVertex && t.Kind != model.WebSearch:
-		return notSent(event.ErrUnsupported, m.title()+" does not run the tool %q.", "use Anthropic's own API, or give the agent a tool of its own", string(t.Kind))
+		return notSent(event.ErrUnsupported, m.title()+" does not run the tool %q.",
+			"use Anthropic's own API, or give the agent a tool of its own", string(t.Kind))
 	case g > 0 && g < 305:
 		return notSent(event.ErrUnsupported, "The vendor runs no tools for this model.", "take a newer one")
 	case !web && (t.MaxUses != 0 || len(t.Domains) > 0 || len(t.Blocked) > 0):
-		return notSent(event.ErrUnsupported, "The server-side tool %q has neither a bound of uses nor domains.", "leave them out", string(t.Kind))
+		return notSent(event.ErrUnsupported, "The server-side tool %q has neither a bound of uses nor domains.",
+			"leave them out", string(t.Kind))
 	case t.MaxUses < 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has a negative number of uses.", "leave it out, or set it above 0", string(t.Kind))
+		return notSent(event.ErrInvalid, "The server-side tool %q has a negative number of uses.",
+			"leave it out, or set it above 0", string(t.Kind))
 	case len(t.Domains) > 0 && len(t.Blocked) > 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has domains that it may use and domains that it may not.", "set one of the two", string(t.Kind))
+		return notSent(event.ErrInvalid, "The server-side tool %q has domains that it may use and domains that it may not.",
+			"set one of the two", string(t.Kind))
 	case len(t.Stores) > 0:
 		return notSent(event.ErrUnsupported, "The server-side tool %q has no vector stores.", "leave them out", string(t.Kind))
 	case t.Kind == model.RemoteMCP && (t.Name == "" || !strings.HasPrefix(t.URL, "https://")):
@@ -66,7 +71,8 @@ func (m *Model) hasServerTool(t *model.ServerTool) error {
 	for _, d := range slices.Concat(t.Domains, t.Blocked) {
 		host, _, _ := strings.Cut(d, "/")
 		if host == "" || strings.ContainsAny(host, "*:@? \t") || strings.Contains(d, "://") {
-			return notSent(event.ErrInvalid, "A domain of the server-side tool %q is none.", "write it as example.com, without https:// and without * in it", string(t.Kind))
+			return notSent(event.ErrInvalid, "A domain of the server-side tool %q is none.",
+				"write it as example.com, without https:// and without * in it", string(t.Kind))
 		}
 	}
 	return nil

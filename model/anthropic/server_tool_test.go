@@ -165,3 +165,44 @@ func TestAListOfMCPToolsKeepsItsBeta(t *testing.T) {
 		t.Errorf("%v, %s", r.Err, asked.Refused)
 	}
 }
+
+// Calls of the vendor's tools that never got their results, and results without their calls, do not
+// end the conversation.
+func TestWhatTheVendorLeftOpen(t *testing.T) {
+	t.Parallel()
+	const sent = `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`
+	raw := func(kind, raw string) event.Block {
+		return &event.UnknownBlock{Name: event.BlockKind("anthropic." + kind), Raw: json.RawMessage(`{"kind":"anthropic.` + kind + `",` + raw[1:])}
+	}
+	call := raw("server_tool_use", sent)
+	result := raw("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`)
+	own := &event.ToolCall{ID: "t1", Name: "a", Args: json.RawMessage(`{}`)}
+	done := &event.ToolResult{Call: "t1", Name: "a", Content: []event.Block{&event.Text{Text: "done"}}}
+	text := &event.Text{Text: "Text."}
+	says := func(blocks ...event.Block) event.Message {
+		return event.Message{Role: event.RoleAssistant, Content: blocks}
+	}
+	user := func(blocks ...event.Block) event.Message { return event.Message{Role: event.RoleUser, Content: blocks} }
+	for name, tc := range map[string]struct {
+		messages []event.Message
+		back     bool
+	}{
+		"paused":                          {[]event.Message{user(text), says(text, call)}, true},
+		"paused and left":                 {[]event.Message{user(text), says(text, call), user(text)}, false},
+		"beside a call":                   {[]event.Message{user(text), says(call, own), user(done)}, true},
+		"beside a call, and a message":    {[]event.Message{user(text), says(call, own), user(done, text)}, false},
+		"answered later":                  {[]event.Message{user(text), says(call, own), user(done), says(result, text), user(text)}, true},
+		"never answered":                  {[]event.Message{user(text), says(call, own), user(done), says(text), user(text)}, false},
+		"a result whose call is away":     {[]event.Message{user(text), says(result, text), user(text)}, false},
+		"nothing but what cannot be sent": {[]event.Message{user(text), says(call), user(text)}, false},
+	} {
+		m, server := open(t, sonnet, nil, anthropictest.Text("ok"))
+		r := modeltest.Call(context.Background(), m, &model.Request{
+			Messages: tc.messages, Tools: []model.ToolSpec{{Name: "a", Schema: []byte(`{"type":"object","properties":{}}`)}},
+			Options: model.Options{ServerTools: []model.ServerTool{{Kind: model.WebSearch}}},
+		})
+		if asked := server.Asked()[0]; r.Err != nil || strings.Contains(string(asked.Body), sent) != tc.back {
+			t.Errorf("%s: %v, %s", name, r.Err, asked.Body)
+		}
+	}
+}

@@ -103,7 +103,8 @@ func body(b *strings.Builder, chunks []model.Chunk) {
 			kind, member = "input_json_delta", "partial_json"
 		case model.ChunkBlock:
 			if c.Block == nil { // a citation of a text
-				say(b, "content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"citations_delta","citation":%s}}`, c.Index, c.Text))
+				say(b, "content_block_delta", fmt.Sprintf(
+					`{"type":"content_block_delta","index":%d,"delta":{"type":"citations_delta","citation":%s}}`, c.Index, c.Text))
 			}
 		default:
 		}

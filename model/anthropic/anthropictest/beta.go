@@ -31,7 +31,8 @@ func (c *checker) allBetas(names []string) {
 		for one := range strings.SplitSeq(name, ",") {
 			one = strings.TrimSpace(one)
 			if !slices.Contains(knownBetas, one) {
-				c.fail("Unexpected value(s) `%s` for the `anthropic-beta` header. Please consult our documentation at docs.claude.com or try again without the header.", one)
+				c.fail("Unexpected value(s) `%s` for the `anthropic-beta` header. Please consult our documentation at docs.claude.com "+
+					"or try again without the header.", one)
 			}
 			c.betas[one] = true
 		}
@@ -134,17 +135,21 @@ func (c *checker) servers(o object) {
 
 // Members of the tools that the vendor runs, by the beginning of their types.
 var (
-	webMembers  = []string{"type", "name", "max_uses", "allowed_domains", "blocked_domains", "cache_control", "allowed_callers", "defer_loading", "strict"}
+	webMembers = []string{
+		"type", "name", "max_uses", "allowed_domains", "blocked_domains", "cache_control", "allowed_callers", "defer_loading", "strict",
+	}
 	serverTypes = map[string]struct {
 		name    string
 		members []string
 		least   int
 	}{
-		"web_search_20250305":     {"web_search", append(slices.Clone(webMembers), "user_location"), 305},
-		"web_search_20260209":     {"web_search", append(slices.Clone(webMembers), "user_location"), 406},
-		"web_search_20260318":     {"web_search", append(slices.Clone(webMembers), "user_location", "response_inclusion"), 406},
-		"web_fetch_20250910":      {"web_fetch", append(slices.Clone(webMembers), "citations", "max_content_tokens"), 305},
-		"web_fetch_20260318":      {"web_fetch", append(slices.Clone(webMembers), "citations", "max_content_tokens", "use_cache", "response_inclusion"), 406},
+		"web_search_20250305": {"web_search", append(slices.Clone(webMembers), "user_location"), 305},
+		"web_search_20260209": {"web_search", append(slices.Clone(webMembers), "user_location"), 406},
+		"web_search_20260318": {"web_search", append(slices.Clone(webMembers), "user_location", "response_inclusion"), 406},
+		"web_fetch_20250910":  {"web_fetch", append(slices.Clone(webMembers), "citations", "max_content_tokens"), 305},
+		"web_fetch_20260318": {
+			"web_fetch", append(slices.Clone(webMembers), "citations", "max_content_tokens", "use_cache", "response_inclusion"), 406,
+		},
 		"code_execution_20250825": {"code_execution", []string{"type", "name", "cache_control", "allowed_callers", "defer_loading", "strict"}, 305},
 		"code_execution_20260521": {"code_execution", []string{"type", "name", "cache_control", "allowed_callers", "defer_loading", "strict"}, 405},
 	}
@@ -215,7 +220,8 @@ func (c *checker) change(raw []byte, at, before, next string) {
 		c.fail("role 'system' is not supported on this model")
 	case before == "":
 		c.fail("%s: use the top-level 'system' parameter for the initial system prompt", at)
-	case before == "assistant" && !c.served, before != "user" && before != "system" && before != "assistant", next != "" && next != "assistant" && next != "system":
+	case before == "assistant" && !c.served, !slices.Contains([]string{"user", "system", "assistant"}, before),
+		!slices.Contains([]string{"", "assistant", "system"}, next):
 		c.fail("%s: a system message must follow a user message and be followed by an assistant message or end the array", at)
 	}
 	content := c.list(m["content"], at+".content")

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -78,6 +79,8 @@ type checker struct {
 	ids   map[string]bool
 	// serverCalls are the ids of the calls of tools that the vendor ran.
 	serverCalls map[string]bool
+	// openCalls are those without a result so far, and their tools.
+	openCalls map[string]string
 	// tools are those that were declared; true for one that is offered.
 	tools map[string]bool
 	// betas are those of the request, toolsets the names of the MCP servers with a toolset.
@@ -169,7 +172,7 @@ func (c *checker) setAside(body []byte) []byte {
 
 func (c *checker) request(body []byte) {
 	body = c.setAside(body)
-	c.serverCalls = map[string]bool{}
+	c.serverCalls, c.openCalls = map[string]bool{}, map[string]string{}
 	if !json.Valid(body) {
 		c.fail("The request body is not valid JSON")
 		return
@@ -393,7 +396,8 @@ func (c *checker) notThinking(t object, kind string) {
 	between := family("sonnet") && g >= 505
 	switch {
 	case kind == "disabled" && always, kind == "between_tools" && !between:
-		c.fail(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
+		c.fail(`"thinking.type.%s" is not supported for this model. `+
+			`Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
 	case kind == "disabled" && between:
 		c.fail(`To turn thinking off on this model, send "thinking": {"type": "between_tools"} instead of {"type": "disabled"}.`)
 	case (kind == "disabled" || kind == "between_tools") && len(t) > 1:
@@ -452,8 +456,19 @@ func (c *checker) messages(o object) {
 			c.fail("%s: all messages must have non-empty content except for the optional final assistant message", at)
 		}
 		if role == "assistant" {
+			open := maps.Clone(c.openCalls)
 			waiting = c.answer(content, at)
+			for id, name := range open {
+				if c.openCalls[id] != "" {
+					c.unresolved(name, id)
+				}
+			}
 		} else {
+			if slices.ContainsFunc(content, func(raw json.RawMessage) bool { return typeOf(raw) != "tool_result" }) {
+				for id, name := range c.openCalls {
+					c.unresolved(name, id)
+				}
+			}
 			c.input(content, at, waiting)
 			waiting = nil
 		}
@@ -473,6 +488,10 @@ func (c *checker) messages(o object) {
 func (c *checker) unanswered(message int, ids []string) {
 	c.fail("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
 		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
+}
+
+func (c *checker) unresolved(name, id string) {
+	c.fail("`%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block", name, id, name)
 }
 
 func roleOf(raw []byte) string {
@@ -561,13 +580,17 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 		case "server_tool_use", "mcp_tool_use":
 			c.served = true
 			b := c.object(raw, at, "type", "id", "name", "input", "server_name", "caller", "cache_control")
-			c.serverCalls[c.str(b, at, "id")] = true
+			id := c.str(b, at, "id")
+			c.serverCalls[id], c.openCalls[id] = true, c.str(b, at, "name")
 		case "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
 			"text_editor_code_execution_tool_result", "mcp_tool_result":
 			c.served = true
 			b := c.object(raw, at, "type", "tool_use_id", "content", "is_error", "caller", "cache_control")
-			if id := c.str(b, at, "tool_use_id"); !c.serverCalls[id] {
-				c.fail("%s: unexpected `tool_use_id` found in `%s` blocks: %s. Each `%s` block must have a corresponding `server_tool_use` block before it.", at, kind, id, kind)
+			id := c.str(b, at, "tool_use_id")
+			delete(c.openCalls, id)
+			if !c.serverCalls[id] {
+				c.fail("%s: unexpected `tool_use_id` found in `%s` blocks: %s. Each `%s` block must have a corresponding `server_tool_use` "+
+					"block before it.", at, kind, id, kind)
 			}
 		case "mcp_tool_listing":
 			c.object(raw, at, "type", "mcp_server_name", "tools")
