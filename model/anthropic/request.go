@@ -105,7 +105,9 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	}
 	upTo(len(dst) - 1)
 	body = append(body, ']')
-	return asked{body: append(body, tail...), names: toolNames.Back(req.Tools), kept: kept, header: header, open: open, compacts: h.Encoder.compacts}, nil
+	return asked{
+		body: append(body, tail...), names: toolNames.Back(req.Tools), kept: kept, header: header, open: open, compacts: h.Encoder.compacts,
+	}, nil
 }
 
 // whom says who thinks, beside the model's name: the thinking of Sonnet 5.5 and Haiku
