@@ -2,6 +2,10 @@ package models
 
 import (
 	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -17,13 +21,24 @@ func openAnthropic(g *opening) (model.Model, error) {
 	if presentable(name) == "" {
 		return nil, g.noSuch(anthropic.Default)
 	}
-	var base, key, cache string
+	var base, key, cache, version string
 	var stall *time.Duration
-	err := g.settings(anthropic.Default+"?stall=3m", map[string]setting{
-		"base": address(&base), "key": keyIn(&key), "stall": patience(&stall),
-		"cache": word(&cache, string(anthropic.CacheAuto), string(anthropic.CacheExplicit), string(anthropic.CacheOff)),
-	})
-	if err != nil {
+	var betas []string
+	var claude claudeSettings
+	known := claude.settings()
+	known["base"], known["key"], known["stall"] = address(&base), keyIn(&key), patience(&stall)
+	known["cache"] = word(&cache, string(anthropic.CacheAuto), string(anthropic.CacheExplicit), string(anthropic.CacheOff), cacheHour)
+	known["tier"] = word(&claude.options.ServiceTier, "auto", "standard_only")
+	known["version"] = func(v string) bool {
+		version = v
+		_, err := time.Parse(time.DateOnly, v)
+		return err == nil
+	}
+	known["beta"] = func(v string) bool {
+		betas = strings.Split(v, ",")
+		return !slices.ContainsFunc(betas, func(name string) bool { return !betaNames.MatchString(name) })
+	}
+	if err := g.settings(anthropic.Default+"?effort=high", known); err != nil {
 		return nil, err
 	}
 	asked := base != ""
@@ -31,12 +46,19 @@ func openAnthropic(g *opening) (model.Model, error) {
 		base = g.variable(anthropic.BaseVariable)
 	}
 	g.place = host(base, "api.anthropic.com")
-	opts := []anthropic.Option{anthropic.BaseURL(base)}
+	opts := []anthropic.Option{anthropic.BaseURL(base), anthropic.Betas(betas...), anthropic.Defaults(claude.options)}
 	if stall != nil {
 		opts = append(opts, anthropic.Stall(*stall))
 	}
-	if cache != "" {
+	switch cache {
+	case "":
+	case cacheHour:
+		opts = append(opts, anthropic.CacheHour())
+	default:
 		opts = append(opts, anthropic.Cache(anthropic.CachePoints(cache)))
+	}
+	if version != "" {
+		opts = append(opts, anthropic.Version(version))
 	}
 	secret := g.secretOf(key, anthropic.KeyVariable, asked && g.place != "")
 	if secret.Empty() {
@@ -49,8 +71,46 @@ func openAnthropic(g *opening) (model.Model, error) {
 		}
 		return nil, from(err, anthropic.BaseVariable, base)
 	}
+	if err := claude.check(m); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
+
+// cacheHour is the setting for caches that are kept for an hour.
+const cacheHour = "hour"
+
+var betaNames = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,99}$`)
+
+// claudeSettings are the settings of requests that a reference to Claude may have, wherever it
+// runs. They are the defaults of requests that do not set them themselves.
+type claudeSettings struct{ options model.Options }
+
+func (c *claudeSettings) settings() map[string]setting {
+	return map[string]setting{
+		"effort": func(v string) bool {
+			c.options.Effort = model.Effort(v)
+			return slices.Contains([]string{"none", "low", "medium", "high", "xhigh", "max"}, v)
+		},
+		"thinking": func(v string) bool {
+			if v == "show" {
+				c.options.ShowThinking = true
+				return true
+			}
+			n, err := strconv.Atoi(v)
+			c.options.Thinking = n
+			return err == nil && n > 0
+		},
+		"top_p": func(v string) bool {
+			p, err := strconv.ParseFloat(v, 64)
+			c.options.TopP = &p
+			return err == nil && p > 0 && p <= 1
+		},
+	}
+}
+
+// check finds a setting that the model does not have, before the first call.
+func (c *claudeSettings) check(m *anthropic.Model) error { return m.Check(&model.Request{}) }
 
 // noKey is the error for a provider without a key.
 func (g *opening) noKey(usual string, asked bool) error {

@@ -59,3 +59,60 @@ func TestAWrongAddressNamesItsVariable(t *testing.T) {
 		}
 	}
 }
+
+// What a reference says of a request holds for requests that say nothing else.
+func TestAnthropicSettings(t *testing.T) {
+	t.Parallel()
+	for settings, want := range map[string]string{
+		"?effort=low":                       `"output_config":{"effort":"low"}`,
+		"?effort=none":                      `"thinking":{"type":"between_tools"}`,
+		"?thinking=show":                    `"thinking":{"type":"adaptive","display":"summarized"}`,
+		"?effort=max&thinking=show":         `"display":"summarized"`,
+		"?tier=standard_only":               `"service_tier":"standard_only"`,
+		"?cache=hour":                       `"cache_control":{"type":"ephemeral","ttl":"1h"}`,
+		"?cache=off":                        `"max_tokens":32000,"stream":true}`,
+		"?beta=fast-mode-2026-02-01":        "",
+		"?version=2023-06-01":               "",
+		"-4-5?version=2023-06-01&top_p=0.5": `"top_p":0.5`,
+		"-4-5?thinking=2000":                `"budget_tokens":2000`,
+	} {
+		server := anthropictest.Start(anthropictest.Text("Hello."))
+		name := "anthropic:claude-sonnet-5-5"
+		if strings.HasPrefix(settings, "-") {
+			name = "anthropic:claude-sonnet"
+		}
+		m, err := openIn(env("ANTHROPIC_API_KEY", anthropictest.Key, "ANTHROPIC_BASE_URL", server.URL), name+settings)
+		if err != nil {
+			t.Errorf("%s: %v", settings, err)
+			server.Close()
+			continue
+		}
+		req := &model.Request{Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Hi."}}}}}
+		for _, err := range m.Stream(t.Context(), req) {
+			if err != nil {
+				t.Errorf("%s: %v", settings, err)
+			}
+		}
+		asked := server.Asked()
+		if len(asked) != 1 || !strings.Contains(string(asked[0].Body), want) {
+			t.Errorf("%s: %s, want %s", settings, asked[0].Body, want)
+		}
+		if beta := asked[0].Header.Get("Anthropic-Beta"); strings.Contains(settings, "beta=") != (beta == "fast-mode-2026-02-01") {
+			t.Errorf("%s: beta %q", settings, beta)
+		}
+		if version := asked[0].Header.Get("Anthropic-Version"); strings.Contains(settings, "version=") != (version == "2023-06-01") {
+			t.Errorf("%s: version %q", settings, version)
+		}
+		server.Close()
+	}
+	for settings, kind := range map[string]event.ErrorKind{
+		"claude-sonnet-5-5?effort=much": event.ErrInvalid, "claude-sonnet-5-5?thinking=0": event.ErrInvalid, "claude-sonnet-5-5?top_p=2": event.ErrInvalid,
+		"claude-sonnet-5-5?tier=flex": event.ErrInvalid, "claude-sonnet-5-5?version=new": event.ErrInvalid, "claude-sonnet-5-5?beta=a b": event.ErrInvalid,
+		"claude-sonnet-5-5?top_p=0.5": event.ErrUnsupported, "claude-opus-5-5?effort=none": event.ErrUnsupported,
+		"claude-sonnet-4-5?effort=xhigh": event.ErrUnsupported,
+	} {
+		if _, err := openIn(env("ANTHROPIC_API_KEY", "k"), "anthropic:"+settings); !errors.Is(err, kind) {
+			t.Errorf("%s: %v, want %s", settings, err, kind)
+		}
+	}
+}

@@ -30,9 +30,14 @@ type binding struct {
 	stamp    string
 }
 
-func newBinding(kept bound.Kept) *binding {
-	b := &binding{stamper: kept.Stamper()}
-	b.e.open()
+func newBinding(a *asked) *binding {
+	b := &binding{stamper: a.kept.Stamper()}
+	b.e.compacts = a.compacts
+	if a.open != nil {
+		b.e.dst = a.open
+	} else {
+		b.e.open()
+	}
 	return b
 }
 
@@ -73,6 +78,9 @@ func (b *binding) end(index int) {
 	case "text":
 		b.lossy = b.lossy || !utf8.Valid(b.text) || strings.TrimSpace(string(b.text)) == ""
 		b.e.text(string(b.text))
+		if b.other != nil {
+			b.e.vendors(b.other)
+		}
 	case "tool_use":
 		args := bytes.TrimSpace(b.text)
 		if len(args) == 0 {

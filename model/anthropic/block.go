@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -25,7 +24,13 @@ type encoder struct {
 	dst []byte
 	ids toolname.IDs
 	// head is what stands before the messages.
-	head reqcache.Head[[]byte]
+	head head
+	// changes are the messages of changes in the last request, see changed.
+	changes []event.Message
+	// cited is where a text ends that citations may follow.
+	cited int
+	// compacts says that the vendor's summaries go back; it takes them only from those who ask for more.
+	compacts bool
 	// blocks counts what was written of the message, aside holds the images of
 	// results that failed.
 	blocks int
@@ -47,17 +52,20 @@ func (e *encoder) Cut(to reqcache.Mark) {
 	e.chain.Cut(to.End)
 }
 
-func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.Made()) + e.chain.Size() }
+func (e *encoder) Size() int { return cap(e.dst) + cap(e.head.made) + e.chain.Size() }
 
 // Encode writes a message and a comma.
 func (e *encoder) Encode(m *event.Message) {
-	e.blocks, e.aside = 0, e.aside[:0]
-	if m.Role == event.RoleAssistant {
+	e.blocks, e.aside, e.cited = 0, e.aside[:0], -1
+	switch m.Role {
+	case event.RoleAssistant:
 		e.open()
 		e.answer(m.Content)
 		end, blocks := e.chain.Trailing(len(e.dst))
 		e.dst, e.blocks = e.dst[:end], e.blocks-blocks
-	} else {
+	case roleSystem:
+		e.system(m.Content)
+	default:
 		e.dst = append(e.dst, `{"role":"user","content":[`...)
 		e.input(m.Content)
 	}
@@ -162,6 +170,7 @@ func (e *encoder) text(s string) {
 	e.begin(`{"type":"text","text":`)
 	e.str(s)
 	e.end()
+	e.cited = len(e.dst)
 }
 
 // The kinds of images that the API reads (build-with-claude/vision).
@@ -323,24 +332,6 @@ func (e *encoder) result(b *event.ToolResult) {
 		e.dst = append(e.dst[:len(e.dst)-1], ']')
 	}
 	e.blocks = outer
-	e.end()
-}
-
-// vendors writes a block of the vendor's own back as it came.
-func (e *encoder) vendors(b *event.UnknownBlock) {
-	if !strings.HasPrefix(string(b.Name), own) {
-		return
-	}
-	members := map[string]json.RawMessage{}
-	if json.Unmarshal(b.Raw, &members) != nil {
-		return
-	}
-	delete(members, "kind")
-	raw, err := json.Marshal(members)
-	if err != nil {
-		return
-	}
-	e.begin(string(raw[:len(raw)-1]))
 	e.end()
 }
 

@@ -22,12 +22,14 @@ type decoder struct {
 	// bind stamps the thinking; nil where the model does not bind it.
 	bind *binding
 
-	r       strictjson.Reader
-	open    []openBlock
-	cited   int
-	usage   usage
-	stop    string
-	stopped bool
+	r     strictjson.Reader
+	open  []openBlock
+	cites int
+	usage usage
+	// summaries is what the vendor's summaries of the conversation used.
+	summaries usage
+	stop      string
+	stopped   bool
 }
 
 // openBlock is a block between its start and its stop.
@@ -38,9 +40,11 @@ type openBlock struct {
 	call  bool
 	input []byte
 	came  bool
-	// other is a block of a kind of the vendor's own.
-	other map[string]json.RawMessage
+	// other are the members of a block of a kind of the vendor's own.
+	other []member
 	parts []byte
+	// cites are the citations of a text that go back with it.
+	cites []byte
 }
 
 // citation blocks need indexes that no block of the answer has.
@@ -172,20 +176,22 @@ type wireEvent struct {
 }
 
 type wireDelta struct {
-	Type      string    `json:"type"`
-	Text      string    `json:"text"`
-	Thinking  string    `json:"thinking"`
-	Partial   string    `json:"partial_json"`
-	Signature string    `json:"signature"`
-	Citation  *wireCite `json:"citation"`
-	Stop      *string   `json:"stop_reason"`
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Partial   string          `json:"partial_json"`
+	Signature string          `json:"signature"`
+	Citation  json.RawMessage `json:"citation"`
+	Stop      *string         `json:"stop_reason"`
 }
 
 type wireCite struct {
+	Type      string `json:"type"`
 	Cited     string `json:"cited_text"`
 	Title     string `json:"title"`
 	Document  string `json:"document_title"`
 	URL       string `json:"url"`
+	Encrypted string `json:"encrypted_index"`
 	StartChar int    `json:"start_char_index"`
 	EndChar   int    `json:"end_char_index"`
 }
@@ -290,8 +296,7 @@ func (d *decoder) begin(e *wireEvent) error {
 		d.open = append(d.open, openBlock{index: e.Index, call: true, input: b.Input})
 		d.send(model.Chunk{Kind: model.ChunkCall, Index: e.Index, ID: b.ID, Text: b.Name})
 	default:
-		other := map[string]json.RawMessage{}
-		if b.Type != "" && json.Unmarshal(e.Block, &other) == nil {
+		if other, ok := membersOf(e.Block); ok && b.Type != "" {
 			d.open = append(d.open, openBlock{index: e.Index, other: other})
 		}
 	}
@@ -305,18 +310,11 @@ func (d *decoder) more(e *wireEvent) error {
 	if err := json.Unmarshal(e.Delta, &p); err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	if p.Type == "citations_delta" && p.Citation != nil {
-		if d.bind != nil {
-			d.bind.lossy = true // a citation is not sent back
-		}
-		c := p.Citation
-		if c.Title == "" {
-			c.Title = c.Document
-		}
-		d.send(model.Chunk{Kind: model.ChunkBlock, Index: firstCitation + d.cited, Block: &event.Citation{
-			Title: c.Title, URL: c.URL, Quote: c.Cited, Start: c.StartChar, End: c.EndChar,
-		}})
-		d.cited++
+	switch {
+	case p.Type == "citations_delta" && len(p.Citation) > 0:
+		return d.cite(e.Index, p.Citation)
+	case p.Type == "compaction_delta":
+		d.compacted(e.Index, e.Delta)
 		return nil
 	}
 	text := p.Text
@@ -347,6 +345,8 @@ func (d *decoder) close(index int) {
 			}
 		case b.other != nil:
 			d.keep(b)
+		case b.cites != nil:
+			d.cited(b)
 		}
 		d.open = append(d.open[:i], d.open[i+1:]...)
 		break
@@ -354,32 +354,6 @@ func (d *decoder) close(index int) {
 	if d.bind != nil {
 		d.bind.end(index)
 	}
-}
-
-// own is how the names of kinds begin that only the vendor knows. Blocks of
-// them go back to it as they came.
-const own = "anthropic."
-
-// keep hands over a block of a kind that is the vendor's own, such as a search
-// that it ran, with its kind in front as the log wants it.
-func (d *decoder) keep(b *openBlock) {
-	if len(b.parts) > 0 && json.Valid(b.parts) {
-		b.other["input"] = b.parts
-	}
-	var kind string
-	if json.Unmarshal(b.other["type"], &kind) != nil {
-		return
-	}
-	b.other["kind"] = strictjson.AppendString(nil, own+kind)
-	raw, err := json.Marshal(b.other)
-	if err != nil || strictjson.Check(raw, strictjson.DefaultDepth) != nil {
-		return
-	}
-	block := &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw}
-	if d.bind != nil {
-		d.bind.other = block
-	}
-	d.send(model.Chunk{Kind: model.ChunkBlock, Index: b.index, Block: block})
 }
 
 // usage is what has been counted so far.
@@ -396,6 +370,15 @@ type wireUsage struct {
 	Details *struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+	// Steps are the parts of an answer; those in which the vendor summarised are not counted
+	// above (build-with-claude/compaction-threshold#understanding-usage).
+	Steps []struct {
+		Type       string `json:"type"`
+		Input      int64  `json:"input_tokens"`
+		Output     int64  `json:"output_tokens"`
+		CacheWrite int64  `json:"cache_creation_input_tokens"`
+		CacheRead  int64  `json:"cache_read_input_tokens"`
+	} `json:"iterations"`
 }
 
 // used takes a count. Counts are of the whole answer so far; what a later one
@@ -419,7 +402,22 @@ func (d *decoder) used(u *wireUsage) {
 	if u.Details != nil {
 		set(&d.usage.Reasoning, u.Details.Thinking)
 	}
-	d.usage.Total = d.usage.Input + d.usage.Output + d.usage.CacheWrite + d.usage.CacheRead
+	if u.Steps != nil {
+		d.summaries = usage{}
+	}
+	for _, step := range u.Steps {
+		if step.Type == "compaction" {
+			d.summaries.Input += step.Input
+			d.summaries.Output += step.Output
+			d.summaries.CacheWrite += step.CacheWrite
+			d.summaries.CacheRead += step.CacheRead
+		}
+	}
 	sent := d.usage
+	sent.Input += d.summaries.Input
+	sent.Output += d.summaries.Output
+	sent.CacheWrite += d.summaries.CacheWrite
+	sent.CacheRead += d.summaries.CacheRead
+	sent.Total = sent.Input + sent.Output + sent.CacheWrite + sent.CacheRead
 	d.send(model.Chunk{Kind: model.ChunkUsage, Usage: &sent})
 }

@@ -68,10 +68,10 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	want := []event.Block{
 		unknown(
 			"anthropic.server_tool_use",
-			`{"id":"srvtoolu_1","input":{"query":"x"},"kind":"anthropic.server_tool_use","name":"web_search","type":"server_tool_use"}`,
+			`{"kind":"anthropic.server_tool_use","type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}}`,
 		),
-		unknown("anthropic.web_search_tool_result", `{"content":[{"type":"web_search_result","url":"https://e.com"}],"kind":"anthropic.web_search_tool_result",`+
-			`"tool_use_id":"srvtoolu_1","type":"web_search_tool_result"}`),
+		unknown("anthropic.web_search_tool_result", `{"kind":"anthropic.web_search_tool_result","type":"web_search_tool_result",`+
+			`"tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://e.com"}]}`),
 		&event.Text{Text: "It is. half \uFFFD"},
 		&event.Citation{Title: "E", URL: "https://e.com", Quote: "is"},
 		&event.Citation{Title: "D", Quote: "so", Start: 3, End: 5},

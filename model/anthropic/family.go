@@ -3,6 +3,7 @@ package anthropic
 import (
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // What is known of a model by its name. The vendor's page about-claude/models
@@ -72,5 +73,19 @@ func window(model string) int {
 		return 200_000
 	default:
 		return 1_000_000
+	}
+}
+
+// midway reports whether the model takes instructions and tools between messages
+// (build-with-claude/mid-conversation-system-messages): Opus 4.8 and all of Claude 5 and
+// later, but for Sonnet 5.
+func midway(model string) bool {
+	switch g := generation(model); {
+	case g == 408:
+		return strings.Contains(model, "opus")
+	case g == 500:
+		return !strings.Contains(model, "sonnet") && !strings.Contains(model, "haiku")
+	default:
+		return g > 500
 	}
 }

@@ -40,6 +40,9 @@ type Model struct {
 	cache             CachePoints
 	hour              bool
 	client            *http.Client
+	// defaults are for requests that leave settings out, extraBetas for all of them.
+	defaults   *model.Options
+	extraBetas []string
 }
 
 var (
@@ -90,7 +93,7 @@ func (m *Model) Cancellable() model.Model { return m }
 // Info implements [model.Model]: the name is "anthropic:", "bedrock:" or "vertex:", and
 // the vendor's.
 func (m *Model) Info() model.Info {
-	return model.Info{Name: m.whom(), ContextWindow: window(m.name), Output: schematic(m.name)}
+	return model.Info{Name: m.whom(), ContextWindow: window(m.name), Output: schematic(m.name), Setups: m.setups()}
 }
 
 // Stream implements [model.Model].
@@ -118,7 +121,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		in := g.Reading(answer.Body)
 		d := decoder{names: a.names, yield: yield}
 		if binds(m.name) {
-			d.bind = newBinding(a.kept)
+			d.bind = newBinding(&a)
 		}
 		if n := len(a.kept.Drop); n > 0 {
 			d.send(bound.Report(n, refused))

@@ -9,17 +9,34 @@ import (
 // Check implements [model.Checker]: it finds the schemas that the API cannot
 // be given, and the settings that the model does not have.
 func (m *Model) Check(req *model.Request) error {
-	if _, err := m.appendHead(nil, req); err != nil {
+	req = m.filled(req)
+	if _, err := m.header(req); err != nil {
+		return err
+	}
+	if _, err := new(head).of(m, req); err != nil {
+		return err
+	}
+	if _, _, err := m.changed(req, nil); err != nil {
 		return err
 	}
 	_, err := m.tail(req, false)
 	return err
 }
 
-// appendOutput holds the answer to a schema.
-func (m *Model) appendOutput(b []byte, o *model.OutputSchema) ([]byte, error) {
-	if o == nil {
+// appendOutput writes the schema that the answer is held to, and the effort.
+func (m *Model) appendOutput(b []byte, o *model.OutputSchema, effort string) ([]byte, error) {
+	if o == nil && effort == "" {
 		return b, nil
+	}
+	b = append(b, `,"output_config":{`...)
+	if effort != "" {
+		b = append(b, `"effort":"`+effort+`"`...)
+	}
+	if o == nil {
+		return append(b, '}'), nil
+	}
+	if effort != "" {
+		b = append(b, ',')
 	}
 	if !schematic(m.name) {
 		return nil, notSent(event.ErrUnsupported, "The model cannot be held to a schema.", "take Claude 4.5 or a newer one")
@@ -29,5 +46,5 @@ func (m *Model) appendOutput(b []byte, o *model.OutputSchema) ([]byte, error) {
 		return nil, notSent(event.ErrUnsupported, "The schema of the answer cannot be given to Claude: %s",
 			"change the schema, or ask for it in words", p.Text)
 	}
-	return append(append(append(b, `,"output_config":{"format":{"type":"json_schema","schema":`...), form...), `}}`...), nil
+	return append(append(append(b, `"format":{"type":"json_schema","schema":`...), form...), `}}`...), nil
 }

@@ -31,8 +31,8 @@ func Text(pieces ...string) Answer {
 }
 
 // Stream is a whole answer. The chunks come as they would in a stream of the
-// API: a block of each index, which ends with its last chunk. The stop reason
-// is the API's word for it.
+// API: a block of each index, which ends with its last chunk. A [model.ChunkBlock] without a block
+// is a citation, which its Text has. The stop reason is the API's word for it.
 func Stream(chunks []model.Chunk, stop string, u event.Usage) Answer {
 	return Answer{Body: Events(chunks, stop, u) + stopEvent}
 }
@@ -101,6 +101,11 @@ func body(b *strings.Builder, chunks []model.Chunk) {
 			kind, member = "signature_delta", "signature"
 		case model.ChunkCallInput:
 			kind, member = "input_json_delta", "partial_json"
+		case model.ChunkBlock:
+			if c.Block == nil { // a citation of a text
+				say(b, "content_block_delta", fmt.Sprintf(
+					`{"type":"content_block_delta","index":%d,"delta":{"type":"citations_delta","citation":%s}}`, c.Index, c.Text))
+			}
 		default:
 		}
 		if kind != "" {

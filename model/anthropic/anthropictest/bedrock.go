@@ -163,6 +163,8 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		return no(http.StatusMethodNotAllowed, "UnknownOperationException", "")
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return invalid("The provided Content Type is invalid or not supported for this model")
+	case r.Header.Get("Anthropic-Beta") != "":
+		return invalid("anthropic-beta: betas belong in the body") // this server's own words
 	case r.Header.Get("Anthropic-Version") != "":
 		return invalid("anthropic-version: the version belongs in the body") // this server's own words
 	case len(body) > largestBedrock:
@@ -198,7 +200,7 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		}
 		body = asked.Input.Invoke.Body
 	}
-	c := &checker{server: s, model: known[2], ids: map[string]bool{}}
+	c := &checker{server: s, model: known[2], ids: map[string]bool{}, toolsets: map[string]bool{}}
 	c.request(body)
 	window := s.Window
 	if window == 0 {

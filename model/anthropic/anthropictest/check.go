@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -42,7 +43,8 @@ func (s *Server) check(r *http.Request, body []byte) (status int, kind, message 
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return http.StatusBadRequest, "invalid_request_error", "content-type must be application/json"
 	}
-	c := &checker{server: s, version: version, counting: counting, ids: map[string]bool{}}
+	c := &checker{server: s, version: version, counting: counting, ids: map[string]bool{}, toolsets: map[string]bool{}}
+	c.allBetas(r.Header.Values("Anthropic-Beta"))
 	c.request(body)
 	if c.problem != "" {
 		if c.lost {
@@ -80,11 +82,24 @@ type checker struct {
 	// aside are the long ones among them, which are not read anew at each level.
 	aside [][]byte
 	// short is set behind a cache point of five minutes.
-	short  bool
-	ids    map[string]bool
-	tools  map[string]bool
-	most   int64
-	forced bool
+	short bool
+	ids   map[string]bool
+	// serverCalls are the ids of the calls of tools that the vendor ran.
+	serverCalls map[string]bool
+	// openCalls are those without a result so far, and their tools.
+	openCalls map[string]string
+	// tools are those that were declared; true for one that is offered.
+	tools map[string]bool
+	// betas are those of the request, toolsets the names of the MCP servers with a toolset.
+	betas, toolsets map[string]bool
+	// effort is the one that was asked for.
+	effort string
+	// strict counts the strict tools.
+	strict int
+	// compacts is set where the vendor is asked to summarise.
+	compacts bool
+	most     int64
+	forced   bool
 	// budget is set where the model is to think by one; calls and thought say
 	// whether the last answer called a tool, and whether it began with thinking.
 	budget  bool
@@ -164,20 +179,23 @@ func (c *checker) setAside(body []byte) []byte {
 
 func (c *checker) request(body []byte) {
 	body = c.setAside(body)
+	c.serverCalls, c.openCalls = map[string]bool{}, map[string]string{}
 	if !json.Valid(body) {
 		c.fail("The request body is not valid JSON")
 		return
 	}
 	known := []string{
 		"model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "stop_sequences", "stream",
-		"cache_control", "metadata", "output_config", "service_tier",
+		"cache_control", "metadata", "output_config", "service_tier", "context_management", "mcp_servers", "container", "inference_geo", "speed",
 	}
 	if c.version != latest {
 		known = append(known, "temperature", "top_p", "top_k")
 	}
 	if c.server.bedrock {
 		// It knows neither the automatic cache point nor what stands in the path.
-		known = slices.DeleteFunc(known, func(k string) bool { return k == "model" || k == "stream" || k == "cache_control" })
+		known = slices.DeleteFunc(known, func(k string) bool {
+			return slices.Contains([]string{"model", "stream", "cache_control", "service_tier", "mcp_servers", "container", "inference_geo", "speed"}, k)
+		})
 		known = append(known, "anthropic_version", "anthropic_beta")
 	}
 	if c.server.vertex {
@@ -195,6 +213,7 @@ func (c *checker) request(body []byte) {
 	case c.server.bedrock || c.server.vertex:
 		c.bodyVersion(o)
 		c.counted(o)
+		c.bodyBetas(o)
 	default:
 		c.model = c.str(o, "", "model")
 	}
@@ -212,12 +231,15 @@ func (c *checker) request(body []byte) {
 	if c.most > 128_000 {
 		c.fail("max_tokens: %d > 128000, which is the maximum allowed number of output tokens for %s", c.most, c.model)
 	}
-	if _, ok := o["temperature"]; ok && late(c.model) >= 407 {
-		c.fail("`temperature` is deprecated for this model.")
+	c.sampling(o)
+	if tier, ok := o["service_tier"]; ok && string(tier) != `"auto"` && string(tier) != `"standard_only"` {
+		c.fail("service_tier: Input should be 'auto' or 'standard_only'")
 	}
+	c.contextManagement(o)
 	c.cached(o, "")
 	c.output(o)
 	c.allTools(o)
+	c.servers(o)
 	c.thinking(o)
 	c.system(o)
 	for i, raw := range c.optional(o, "stop_sequences") {
@@ -269,39 +291,22 @@ func (c *checker) allTools(o object) {
 	c.tools = map[string]bool{}
 	for i, raw := range c.optional(o, "tools") {
 		at := fmt.Sprintf("tools.%d.custom", i)
-		t := c.object(raw, at, "name", "description", "input_schema", "cache_control", "type", "strict")
-		name := c.str(t, at, "name")
-		if !toolName.MatchString(name) {
-			c.fail("%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'", at)
-		}
-		if c.tools[name] {
+		name := c.tool(raw, at)
+		if _, twice := c.tools[name]; twice {
 			c.fail("tools: Tool names must be unique.")
 		}
-		c.tools[name] = true
-		c.cached(t, at)
-		var schema object
-		if json.Unmarshal(t["input_schema"], &schema) != nil || string(schema["type"]) != `"object"` {
-			c.fail("%s.input_schema.type: Field required", at)
+		if name != "" {
+			c.tools[name] = true
 		}
-		var properties object
-		if json.Unmarshal(schema["properties"], &properties) == nil {
-			for k := range properties {
-				if !propertyName.MatchString(k) {
-					c.fail("%s.input_schema.properties: Property keys should match pattern '%s'", at, propertyName)
-				}
-			}
-		}
-		for _, k := range []string{"oneOf", "allOf", "anyOf"} {
-			if _, ok := schema[k]; ok {
-				c.fail("%s.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
-			}
-		}
+	}
+	if c.strict > 20 {
+		c.fail("Too many strict tools: %d. Maximum allowed: 20.", c.strict)
 	}
 	raw, ok := o["tool_choice"]
 	if !ok {
 		return
 	}
-	if len(c.tools) == 0 {
+	if len(c.tools)+len(c.toolsets) == 0 {
 		c.fail("tool_choice may only be specified while providing tools")
 	}
 	choice := c.object(raw, "tool_choice", "type", "name", "disable_parallel_tool_use")
@@ -311,11 +316,68 @@ func (c *checker) allTools(o object) {
 		c.forced = true
 	case "tool":
 		c.forced = true
-		if name := c.str(choice, "tool_choice", "name"); !c.tools[name] {
+		if name := c.str(choice, "tool_choice", "name"); !c.tools[name] && !bytes.Contains(o["messages"], []byte(`"tool_addition"`)) {
 			c.fail("Tool '%s' not found in provided tools", name)
 		}
 	default:
 		c.fail("tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags: 'any', 'auto', 'none', 'tool'", kind)
+	}
+}
+
+// tool checks the definition of a tool, and returns its name.
+func (c *checker) tool(raw []byte, at string) string {
+	if kind := typeOf(raw); kind != "" && kind != "custom" {
+		return c.serverTool(raw, kind, at)
+	}
+	t := c.object(raw, at, "name", "description", "input_schema", "cache_control", "type", "strict", "defer_loading")
+	name := c.str(t, at, "name")
+	if !toolName.MatchString(name) {
+		c.fail("%s.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'", at)
+	}
+	c.cached(t, at)
+	var schema object
+	if json.Unmarshal(t["input_schema"], &schema) != nil || string(schema["type"]) != `"object"` {
+		c.fail("%s.input_schema.type: Field required", at)
+	}
+	var properties object
+	if json.Unmarshal(schema["properties"], &properties) == nil {
+		for k := range properties {
+			if !propertyName.MatchString(k) {
+				c.fail("%s.input_schema.properties: Property keys should match pattern '%s'", at, propertyName)
+			}
+		}
+	}
+	for _, k := range []string{"oneOf", "allOf", "anyOf"} {
+		if _, ok := schema[k]; ok {
+			c.fail("%s.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
+		}
+	}
+	if string(t["strict"]) == "true" {
+		c.strict++
+		if late(c.model) < 405 {
+			c.fail("%s.strict: '%s' does not support strict tools.", at, c.model)
+		}
+		c.held(t["input_schema"])
+	}
+	return name
+}
+
+// sampling checks how tokens are drawn.
+func (c *checker) sampling(o object) {
+	_, temperature := o["temperature"]
+	raw, topP := o["top_p"]
+	var p float64
+	switch {
+	case temperature && late(c.model) >= 407:
+		c.fail("`temperature` is deprecated for this model.")
+	case topP && late(c.model) >= 407:
+		c.fail("`top_p` is deprecated for this model.")
+	case temperature && topP && late(c.model) >= 401:
+		c.fail("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
+	case topP && (json.Unmarshal(raw, &p) != nil || p <= 0 || p > 1):
+		c.fail("top_p: Input should be less than or equal to 1")
+	case topP && p < 0.95 && (bytes.Contains(o["thinking"], []byte("enabled")) || bytes.Contains(o["thinking"], []byte("adaptive"))):
+		c.fail("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
 	}
 }
 
@@ -341,8 +403,30 @@ func (c *checker) thinking(o object) {
 		c.fail("`max_tokens` must be greater than `thinking.budget_tokens`")
 	}
 	c.budget = budget > 0
-	if c.forced {
+	c.notThinking(t, string(bytes.Trim(t["type"], `"`)))
+	if c.forced && typeOf(raw) != "disabled" {
 		c.fail("Thinking may not be enabled when tool_choice forces tool use.")
+	}
+}
+
+// notThinking checks how a model is asked not to think (build-with-claude/thinking-troubleshooting#supported-models).
+func (c *checker) notThinking(t object, kind string) {
+	g := late(c.model)
+	family := func(name string) bool { return strings.Contains(c.model, "-"+name) }
+	always := family("fable") || family("mythos") || family("opus") && g >= 505
+	between := family("sonnet") && g >= 505
+	switch {
+	case kind == "disabled" && always, kind == "between_tools" && !between:
+		c.fail(`"thinking.type.%s" is not supported for this model. `+
+			`Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
+	case kind == "disabled" && between:
+		c.fail(`To turn thinking off on this model, send "thinking": {"type": "between_tools"} instead of {"type": "disabled"}.`)
+	case (kind == "disabled" || kind == "between_tools") && len(t) > 1:
+		c.fail("thinking.%s: Extra inputs are not permitted", kind)
+	case (kind == "disabled" || kind == "between_tools") && g >= 500 && (c.effort == "xhigh" || c.effort == "max"):
+		c.fail("thinking.%s is not supported at effort %s", kind, c.effort)
+	case kind != "disabled" && kind != "between_tools" && kind != "adaptive" && kind != "enabled":
+		c.fail("thinking: Input tag '%s' found using 'type' does not match any of the expected tags", kind)
 	}
 }
 
@@ -366,13 +450,24 @@ func (c *checker) messages(o object) {
 	role := ""
 	for i, raw := range all {
 		at := fmt.Sprintf("messages.%d", i)
+		if roleOf(raw) == "system" {
+			next := ""
+			if i+1 < len(all) {
+				next = roleOf(all[i+1])
+			}
+			if len(waiting) > 0 {
+				c.unanswered(i-1, waiting)
+			}
+			c.change(raw, at, role, next)
+			continue
+		}
 		m := c.object(raw, at, "role", "content")
 		before := role
 		role = c.str(m, at, "role")
 		switch {
 		case role != "user" && role != "assistant":
 			c.fail("%s: Unexpected role %q", at, role)
-		case i == 0 && role != "user":
+		case i == 0 && role != "user" && !bytes.Contains(raw, []byte(`"type":"compaction"`)):
 			c.fail("messages: first message must use the \"user\" role")
 		case role == before:
 			c.fail("messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row", role)
@@ -382,8 +477,19 @@ func (c *checker) messages(o object) {
 			c.fail("%s: all messages must have non-empty content except for the optional final assistant message", at)
 		}
 		if role == "assistant" {
+			open := maps.Clone(c.openCalls)
 			waiting = c.answer(content, at)
+			for id, name := range open {
+				if c.openCalls[id] != "" {
+					c.unresolved(name, id)
+				}
+			}
 		} else {
+			if slices.ContainsFunc(content, func(raw json.RawMessage) bool { return typeOf(raw) != "tool_result" }) {
+				for id, name := range c.openCalls {
+					c.unresolved(name, id)
+				}
+			}
 			c.input(content, at, waiting)
 			waiting = nil
 		}
@@ -403,6 +509,20 @@ func (c *checker) messages(o object) {
 func (c *checker) unanswered(message int, ids []string) {
 	c.fail("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
 		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(ids, ", "))
+}
+
+func (c *checker) unresolved(name, id string) {
+	c.fail("`%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block", name, id, name)
+}
+
+func roleOf(raw []byte) string {
+	var m struct {
+		Role string `json:"role"`
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return ""
+	}
+	return m.Role
 }
 
 // typeOf is what kind of block it is; "" is told where it matters.
@@ -429,7 +549,15 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 		}
 		switch kind {
 		case "text":
-			c.text(c.object(raw, at, "type", "text", "cache_control", "citations"), at)
+			b := c.object(raw, at, "type", "text", "cache_control", "citations")
+			c.text(b, at)
+			for j, cite := range c.optional(b, "citations") {
+				at := fmt.Sprintf("%s.citations.%d", at, j)
+				v := c.object(cite, at, "type", "cited_text", "encrypted_index", "title", "url")
+				if c.str(v, at, "type") != "web_search_result_location" || c.str(v, at, "encrypted_index") == "" {
+					c.fail("%s: Input should be a citation of a search", at)
+				}
+			}
 		case "thinking":
 			b := c.object(raw, at, "type", "thinking", "signature")
 			text, sig := c.str(b, at+".thinking", "thinking"), c.str(b, at+".thinking", "signature")
@@ -470,8 +598,31 @@ func (c *checker) answer(content []json.RawMessage, message string) (calls []str
 			c.cached(b, at)
 		case "image", "document", "tool_result":
 			c.fail("%s: %s blocks are not permitted in assistant messages", at, kind)
-		case "server_tool_use", "web_search_tool_result":
+		case "server_tool_use", "mcp_tool_use":
 			c.served = true
+			b := c.object(raw, at, "type", "id", "name", "input", "server_name", "caller", "cache_control")
+			id := c.str(b, at, "id")
+			c.serverCalls[id], c.openCalls[id] = true, c.str(b, at, "name")
+		case "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
+			"text_editor_code_execution_tool_result", "mcp_tool_result":
+			c.served = true
+			b := c.object(raw, at, "type", "tool_use_id", "content", "is_error", "caller", "cache_control")
+			id := c.str(b, at, "tool_use_id")
+			delete(c.openCalls, id)
+			if !c.serverCalls[id] {
+				c.fail("%s: unexpected `tool_use_id` found in `%s` blocks: %s. Each `%s` block must have a corresponding `server_tool_use` "+
+					"block before it.", at, kind, id, kind)
+			}
+		case "mcp_tool_listing":
+			c.object(raw, at, "type", "mcp_server_name", "tools")
+			if !c.betas[betaMCP] {
+				c.fail("%s: Input tag 'mcp_tool_listing' found using 'type' does not match any of the expected tags", at)
+			}
+		case "compaction":
+			c.object(raw, at, "type", "content", "encrypted_content", "signature", "tool_changes", "cache_control")
+			if !c.compacts {
+				c.fail("%s: compaction blocks require the compact_20260112 strategy in context_management.edits", at)
+			}
 		default:
 			c.fail("%s: Input tag '%s' found using 'type' does not match any of the expected tags", at, kind)
 		}

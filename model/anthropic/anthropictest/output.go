@@ -28,7 +28,15 @@ func (c *checker) output(o object) {
 	if !ok {
 		return
 	}
-	config := c.object(raw, "output_config", "format", "effort")
+	config := c.object(raw, "output_config", "format", "effort", "task_budget")
+	if config["effort"] != nil {
+		c.effort = c.str(config, "output_config", "effort")
+		if words := c.efforts(); len(words) == 0 {
+			c.fail("This model does not support the effort parameter.")
+		} else if !slices.Contains(words, c.effort) {
+			c.fail("output_config.effort: '%s' is not supported on this model. Supported: %s", c.effort, strings.Join(words, ", "))
+		}
+	}
 	format, ok := config["format"]
 	if !ok {
 		return
@@ -40,8 +48,27 @@ func (c *checker) output(o object) {
 	if c.str(f, "output_config.format", "type") != "json_schema" {
 		c.fail("output_config.format.type: Input should be 'json_schema'")
 	}
+	c.held(f["schema"])
+}
+
+// efforts are the words that the model takes (build-with-claude/effort#effort-levels).
+func (c *checker) efforts() []string {
+	switch g := late(c.model); {
+	case g == 405 && strings.Contains(c.model, "opus"):
+		return []string{"low", "medium", "high"}
+	case g < 406:
+		return nil
+	case g == 406:
+		return []string{"low", "medium", "high", "max"}
+	default:
+		return []string{"low", "medium", "high", "xhigh", "max"}
+	}
+}
+
+// held checks a schema that output is held to: an answer's, or a strict tool's.
+func (c *checker) held(raw []byte) {
 	var top object
-	_ = json.Unmarshal(f["schema"], &top) // what is no object is found below
+	_ = json.Unmarshal(raw, &top) // what is no object is found below
 	for _, words := range []string{"$defs", "definitions"} {
 		var definitions map[string]json.RawMessage
 		_ = json.Unmarshal(top[words], &definitions) // likewise
@@ -52,7 +79,7 @@ func (c *checker) output(o object) {
 			c.schema(d)
 		}
 	}
-	c.schema(f["schema"])
+	c.schema(raw)
 }
 
 // What schemas of answers may say.

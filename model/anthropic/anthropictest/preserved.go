@@ -9,20 +9,27 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
 
-// Part is a piece of an answer that [StartPreserved] makes: thinking, a text, or a
-// call of a tool.
+// Part is a piece of an answer that [StartPreserved] makes: thinking, a text, a
+// call of a tool, or a block of the vendor's own.
 type Part struct {
 	// Thinks says that the part is thinking, which may have no text.
 	Thinks bool
 	Text   string
+	// Cites is a citation of the text, as it is on the wire.
+	Cites string
 	// Tool is the tool that is called, and Args its arguments.
 	Tool, Args string
+	// Raw is a block of the vendor's own, as it is on the wire.
+	Raw string
+	// Pause says that the vendor stops behind the part, to be asked to go on.
+	Pause bool
 }
 
 // Told is what a request of [StartPreserved] tells.
@@ -36,6 +43,8 @@ type Told struct {
 	Last              string
 	// Held says that the answer is held to a schema.
 	Held bool
+	// Changes counts the messages of the role system.
+	Changes int
 }
 
 // Offers reports whether a tool is offered.
@@ -171,24 +180,37 @@ func plain(raw json.RawMessage) any {
 	return v
 }
 
-// read goes through a request: each thinking block is shown with what stands before it.
-func (p *preserved) read(body []byte, show func(message, block int, b *preservedBlock, at prefix)) (*preservedBody, prefix) {
-	var o preservedBody
-	at := prefix{}
-	if json.Unmarshal(body, &o) != nil {
-		return &o, at
-	}
+// headOf is what stands before the messages.
+func headOf(o *preservedBody) (at prefix) {
 	for _, b := range o.System {
 		at.add(b.Text)
 	}
 	for _, raw := range o.Tools {
 		at.add(plain(raw))
 	}
+	return at
+}
+
+// read goes through a request: each thinking block is shown with what stands before it.
+// forget is called where all before is passed over.
+func (p *preserved) read(body []byte, show func(message, block int, b *preservedBlock, at prefix), forget func()) (*preservedBody, prefix) {
+	var o preservedBody
+	if json.Unmarshal(body, &o) != nil {
+		return &o, prefix{}
+	}
+	head := headOf(&o)
+	at := head
 	for i, m := range o.Messages {
 		at.add(m.Role)
 		for j, raw := range m.Content {
 			var b preservedBlock
 			_ = json.Unmarshal(raw, &b)
+			if b.Type == "compaction" {
+				// What stands before it is passed over (build-with-claude/compaction-threshold#passing-compaction-blocks-back).
+				at = head
+				at.add("assistant")
+				forget()
+			}
 			if b.Type == "thinking" || b.Type == "redacted_thinking" {
 				show(i, j, &b, at)
 				continue
@@ -230,7 +252,7 @@ func (p *preserved) check(body []byte) (problem string) {
 		if j == len(asked.Messages[i].Content)-1 {
 			ends = i
 		}
-	})
+	}, func() { problem, last, ends = "", "", -1 })
 	if ends >= 0 {
 		fail("messages.%d: The final block in an assistant message cannot be `thinking`.", ends)
 	}
@@ -249,6 +271,52 @@ func brief(signature string) string {
 	return hex.EncodeToString(h[:8])
 }
 
+// read fills in what the messages and the tools say.
+func (t *Told) read(o *preservedBody) {
+	name := func(raw []byte) string {
+		var tool struct {
+			Name       string          `json:"name"`
+			Server     string          `json:"mcp_server_name"`
+			Definition json.RawMessage `json:"definition"`
+		}
+		_ = json.Unmarshal(raw, &tool)
+		if tool.Definition != nil {
+			_ = json.Unmarshal(tool.Definition, &tool)
+		}
+		return tool.Name + tool.Server
+	}
+	for _, raw := range o.Tools {
+		t.Tools = append(t.Tools, name(raw))
+	}
+	for _, m := range o.Messages {
+		if m.Role != "system" {
+			t.Last, t.Results = "", 0
+		} else {
+			t.Changes++
+		}
+		for _, raw := range m.Content {
+			var b struct {
+				preservedBlock
+
+				Tool json.RawMessage `json:"tool"`
+			}
+			_ = json.Unmarshal(raw, &b)
+			switch {
+			case b.Type == "tool_removal":
+				t.Tools = slices.DeleteFunc(t.Tools, func(has string) bool { return has == name(b.Tool) })
+			case b.Type == "tool_addition" && !slices.Contains(t.Tools, name(b.Tool)):
+				t.Tools = append(t.Tools, name(b.Tool))
+			case m.Role == "system":
+				t.System = b.Text
+			case b.Type == "tool_result":
+				t.Results++
+			default:
+				t.Last += b.Text
+			}
+		}
+	}
+}
+
 var spaces = regexp.MustCompile(`\s+`)
 
 // answer makes the answer to a request.
@@ -260,29 +328,17 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 		if s, ok := unseal(b.Signature + b.Data); ok && s.Model == asked.Model {
 			last = b.Signature + b.Data
 		}
-	})
+	}, func() { last = "" })
 	told := &Told{Model: o.Model, Messages: len(o.Messages), Held: o.Output.Format != nil}
 	for _, b := range o.System {
 		told.System += b.Text
 	}
-	for _, raw := range o.Tools {
-		var t struct {
-			Name string `json:"name"`
-		}
-		_ = json.Unmarshal(raw, &t)
-		told.Tools = append(told.Tools, t.Name)
-	}
-	for _, raw := range o.Messages[len(o.Messages)-1].Content {
-		var b preservedBlock
-		_ = json.Unmarshal(raw, &b)
-		told.Last += b.Text
-		if b.Type == "tool_result" {
-			told.Results++
-		}
-	}
+	told.read(o)
 	var chunks []model.Chunk
 	stop := "end_turn"
-	at.add("assistant")
+	if o.Messages[len(o.Messages)-1].Role != "assistant" { // otherwise it goes on with what it has said
+		at.add("assistant")
+	}
 	for i, part := range p.say(told) {
 		switch {
 		case part.Thinks:
@@ -293,6 +349,16 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 				chunks = append(chunks, model.Chunk{Kind: model.ChunkThinking, Index: i, Text: part.Text})
 			}
 			chunks = append(chunks, model.Chunk{Kind: model.ChunkSignature, Index: i, Text: signature})
+		case part.Raw != "":
+			if strings.Contains(part.Raw, `"type":"compaction"`) {
+				at, last = headOf(o), ""
+				at.add("assistant")
+			}
+			at.add(plain(json.RawMessage(part.Raw)))
+			chunks = append(chunks, model.Chunk{Kind: model.ChunkBlock, Index: i, Block: &event.UnknownBlock{Raw: json.RawMessage(part.Raw)}})
+			if part.Pause {
+				stop = "pause_turn"
+			}
 		case part.Tool != "":
 			stop = "tool_use"
 			args := part.Args
@@ -305,7 +371,12 @@ func (p *preserved) answer(_ *http.Request, body []byte) Answer {
 			chunks = append(chunks, model.Chunk{Kind: model.ChunkCall, Index: i, ID: id, Text: part.Tool},
 				model.Chunk{Kind: model.ChunkCallInput, Index: i, Text: args})
 		default:
-			at.add(map[string]any{"type": "text", "text": part.Text})
+			said := map[string]any{"type": "text", "text": part.Text}
+			if part.Cites != "" {
+				said["citations"] = []any{plain(json.RawMessage(part.Cites))}
+				chunks = append(chunks, model.Chunk{Kind: model.ChunkBlock, Index: i, Text: part.Cites})
+			}
+			at.add(said)
 			// Pieces of any size come from the vendor.
 			text := part.Text
 			for _, cut := range spaces.FindAllStringIndex(text, 3) {

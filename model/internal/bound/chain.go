@@ -171,6 +171,28 @@ func (c *Chain) Keep(head ...[]byte) Kept {
 	return k
 }
 
+// Continue is for a request whose last message is the model's own, which it goes on with. It returns k
+// for an answer that is part of that message, and what the message has so far, without thinking.
+// dst is all that was written.
+func (c *Chain) Continue(k Kept, dst []byte) (Kept, []byte) {
+	n := len(c.messages)
+	if !c.bound || n == 0 {
+		return k, nil
+	}
+	k.prefix = c.head
+	at, first := 0, 0
+	if n > 1 {
+		before := &c.messages[n-2]
+		k.prefix, at, first = before.sum, before.end, before.thoughts
+	}
+	var open []byte
+	for _, t := range c.thoughts[first:c.messages[n-1].thoughts] {
+		open = append(open, dst[at:t.from]...)
+		at = t.to
+	}
+	return k, append(open, dst[at:c.messages[n-1].end]...)
+}
+
 // match brings fits up to date for head, and gives the sum of all that is sent. It
 // looks only at messages that are new since the last time, unless head is another.
 func (c *Chain) match(head [][]byte) sum {

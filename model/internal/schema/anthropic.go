@@ -28,3 +28,11 @@ var AnthropicOutput = &Rules{
 	Enum:        Scalars,
 	MaxMinItems: 1,
 }
+
+// AnthropicStrictTools is what it takes as the input_schema of a tool that is strict: what it
+// takes for an answer, of an object (docs: agents-and-tools/tool-use/strict-tool-use).
+var AnthropicStrictTools = func() *Rules {
+	r := *AnthropicOutput
+	r.NotTop, r.Object, r.Name = AnthropicTools.NotTop, true, AnthropicTools.Name
+	return &r
+}()

@@ -1,0 +1,163 @@
+package anthropic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+)
+
+// The words of output_config.effort (build-with-claude/effort#effort-levels). Claude 4.6 has
+// no xhigh, Opus 4.5 has neither xhigh nor max, and what is older has none of them. A name that
+// tells nothing may be a gateway's for any model.
+var allEfforts = []string{"low", "medium", "high", "xhigh", "max"}
+
+func efforts(name string) []string {
+	switch g := generation(name); {
+	case g == 0 || g >= 407:
+		return allEfforts
+	case g == 406:
+		return []string{"low", "medium", "high", "max"}
+	case g == 405 && strings.Contains(name, "opus"):
+		return allEfforts[:3]
+	default:
+		return nil
+	}
+}
+
+// budgets are the tokens for thinking that stand for an effort, for models that think by a
+// budget: up to Claude 4.1 an answer has 32,000 tokens in all.
+func budgets(name string, e model.Effort) (int, bool) {
+	switch e {
+	case model.EffortLow:
+		return 2000, true
+	case model.EffortMedium:
+		return 8000, true
+	case model.EffortHigh:
+		return 16_000, true
+	case model.EffortMax:
+		if generation(name) >= 405 {
+			return 48_000, true
+		}
+		return 24_000, true
+	default:
+		return 0, false
+	}
+}
+
+// trying is how a request says how much the model tries and thinks.
+type trying struct {
+	// thinking is the value of that member, or empty.
+	thinking string
+	// word is the effort, or empty.
+	word string
+	// most is max_tokens.
+	most int
+	// thinks is set if thinking was switched on.
+	thinks bool
+}
+
+// try decides on effort and thinking. without says that no thinking of the history is sent.
+func (m *Model) try(req *model.Request, without bool) (t trying, err error) {
+	o := &req.Options
+	if t.most = o.MaxTokens; t.most <= 0 {
+		t.most = answerTokens(m.name)
+	}
+	if o.Effort == model.EffortNone {
+		t.thinking, err = m.unthinking()
+		return t, err
+	}
+	if t.word, err = m.effort(o.Effort); err != nil {
+		return t, err
+	}
+	g := generation(m.name)
+	switch {
+	case forces(req):
+		// A tool that must be called leaves no room for thinking, says the API.
+	case budgeted(m.name):
+		return t, m.budget(&t, req, without)
+	case o.Thinking > 0, o.ShowThinking && (o.Effort != "" || g >= 500):
+		t.thinks, t.thinking = true, m.adaptive()
+	case o.Effort != "" && g > 0 && g < 500:
+		// These do not think unless they are asked to.
+		t.thinks, t.thinking = true, `{"type":"adaptive"}`
+	}
+	return t, nil
+}
+
+// forces reports whether the model must call a tool.
+func forces(req *model.Request) bool {
+	return req.ToolChoice.Mode == model.ToolsAny || req.ToolChoice.Mode == model.ToolsOne
+}
+
+// effort is the vendor's word for an effort; "" where the model has a budget instead.
+func (m *Model) effort(e model.Effort) (string, error) {
+	if e == "" {
+		return "", nil
+	}
+	words := efforts(m.name)
+	if slices.Contains(words, string(e)) {
+		return string(e), nil
+	}
+	if e == model.EffortMax && len(words) > 0 {
+		return words[len(words)-1], nil
+	}
+	g := generation(m.name)
+	if _, ok := budgets(m.name, e); ok && words == nil && g >= 307 {
+		return "", nil
+	}
+	if g > 0 && g < 307 {
+		return "", notSent(event.ErrUnsupported, "The model does not think, so it has no effort.",
+			"leave the effort out, or take Claude 4.5 or a newer one")
+	}
+	if words == nil {
+		words = []string{"low", "medium", "high", "max"}
+	}
+	return "", notSent(event.ErrUnsupported, "The model has no effort %q.", "use none, "+strings.Join(words, ", "), string(e))
+}
+
+// unthinking is how the model answers without thinking. Opus 5.5 and all Fable and Mythos
+// think always (models/opus-5-5/whats-new-opus-5-5#thinking-cant-be-disabled,
+// models/fable-5/migration-guide). Sonnet 5.5 has a word of its own
+// (models/sonnet-5-5/whats-new-sonnet-5-5). What is older than Claude 5 does not think unless it
+// is asked to.
+func (m *Model) unthinking() (string, error) {
+	g := generation(m.name)
+	is := func(family string) bool { return strings.Contains(m.name, family) }
+	switch {
+	case is("fable"), is("mythos"), is("opus") && g >= 505:
+		return "", notSent(event.ErrUnsupported, "The model always thinks.", "use the effort low, or take claude-sonnet-5-5")
+	case is("sonnet") && g >= 505:
+		return `{"type":"between_tools"}`, nil
+	case g > 0 && g < 500:
+		return "", nil
+	default:
+		return `{"type":"disabled"}`, nil
+	}
+}
+
+// budget gives the model a budget of tokens for thinking.
+func (m *Model) budget(t *trying, req *model.Request, without bool) error {
+	const least = 1024 // says the API
+	o := &req.Options
+	n, byEffort := budgets(m.name, o.Effort)
+	if !byEffort {
+		n = o.Thinking
+	}
+	if n <= 0 || midTurnWithoutThinking(req.Messages, without) {
+		return nil
+	}
+	n = max(n, least)
+	switch {
+	case o.MaxTokens <= 0:
+		t.most = max(t.most, n+answerTokens(m.name)/4)
+	case byEffort && o.MaxTokens-o.MaxTokens/4 >= least:
+		n = min(n, o.MaxTokens-o.MaxTokens/4)
+	case n >= o.MaxTokens:
+		return notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
+			"allow more tokens for the answer: thinking counts as part of it", n, o.MaxTokens)
+	}
+	t.thinks, t.thinking = true, budgetOf(n)
+	return nil
+}

@@ -1,0 +1,126 @@
+package anthropic
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+// Defaults sets the settings of requests that do not set them themselves. A request's
+// Effort or Thinking replaces both; its Extra and Headers are added member by member.
+func Defaults(o model.Options) Option {
+	return func(m *Model) error {
+		m.defaults = &o
+		return nil
+	}
+}
+
+// Betas names betas of the API, for the header anthropic-beta of each request (api/beta-headers).
+// On Amazon Bedrock they are in the body.
+func Betas(names ...string) Option {
+	return func(m *Model) error {
+		for _, name := range names {
+			if !betaNames.MatchString(name) {
+				return wrong("The name of a beta is none.", "write it as the vendor does, such as fast-mode-2026-02-01")
+			}
+		}
+		m.extraBetas = append(m.extraBetas, names...)
+		return nil
+	}
+}
+
+var betaNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// filled returns req with the model's defaults in the place of what req leaves out.
+func (m *Model) filled(req *model.Request) *model.Request {
+	if req == nil || m.defaults == nil {
+		return req
+	}
+	own, d, o := *req, m.defaults, &req.Options
+	to := &own.Options
+	to.MaxTokens = cmp.Or(o.MaxTokens, d.MaxTokens)
+	if o.Effort == "" && o.Thinking == 0 {
+		to.Effort, to.Thinking = d.Effort, d.Thinking
+	}
+	if o.Temperature == nil && o.TopP == nil {
+		to.Temperature, to.TopP = d.Temperature, d.TopP
+	}
+	if o.Seed == nil {
+		to.Seed = d.Seed
+	}
+	if o.StopWords == nil {
+		to.StopWords = d.StopWords
+	}
+	to.ShowThinking = o.ShowThinking || d.ShowThinking
+	to.Verbosity = cmp.Or(o.Verbosity, d.Verbosity)
+	to.ServiceTier = cmp.Or(o.ServiceTier, d.ServiceTier)
+	if o.ServerTools == nil {
+		to.ServerTools = d.ServerTools
+	}
+	if !o.Context.Any() {
+		to.Context = d.Context
+	}
+	to.Extra, to.Headers = joined(d.Extra, o.Extra), joined(d.Headers, o.Headers)
+	return &own
+}
+
+// joined returns the members of both maps; those of over count.
+func joined[V any](under, over map[string]V) map[string]V {
+	switch {
+	case len(under) == 0:
+		return over
+	case len(over) == 0:
+		return under
+	}
+	all := maps.Clone(under)
+	maps.Copy(all, over)
+	return all
+}
+
+// The fields of a request's header that others may not set, and the members of its body.
+var (
+	ownHeaders = []string{"Anthropic-Version", "X-Amz-Date", "X-Amz-Content-Sha256", "X-Amzn-Bedrock-Accept", "X-Amz-User-Agent"}
+	ownMembers = []string{
+		"model", "messages", "system", "tools", "tool_choice", "mcp_servers", "thinking", "max_tokens", "temperature", "top_p", "stop_sequences",
+		"output_config", "service_tier", "context_management", "cache_control", "stream", "anthropic_version", "anthropic_beta",
+	}
+)
+
+// betaHeader is the field with the names of betas.
+const betaHeader = "Anthropic-Beta"
+
+// header is what is added to the header of a request.
+func (m *Model) header(req *model.Request) (http.Header, error) {
+	added := req.Options.Headers
+	for name := range added {
+		if http.CanonicalHeaderKey(name) == betaHeader {
+			added = maps.Clone(added)
+			maps.DeleteFunc(added, func(name, _ string) bool { return http.CanonicalHeaderKey(name) == betaHeader })
+			break
+		}
+	}
+	h, err := provider.Headers(op, added, ownHeaders...)
+	if err != nil {
+		return nil, err
+	}
+	names := m.betas(req)
+	for _, name := range names {
+		if !betaNames.MatchString(name) {
+			return nil, notSent(event.ErrInvalid, "The header field %s has a name of a beta that is none.",
+				"write names as the vendor does, with commas between them", betaHeader)
+		}
+	}
+	if len(names) > 0 && m.platform() == onAPI {
+		if h == nil {
+			h = http.Header{}
+		}
+		h.Set(betaHeader, strings.Join(names, ","))
+	}
+	return h, nil
+}

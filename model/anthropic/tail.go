@@ -1,0 +1,215 @@
+package anthropic
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+// tail is what stands behind the messages, without the bracket that closes them.
+func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
+	if err := m.refused(req); err != nil {
+		return nil, err
+	}
+	t, err := m.try(req, without)
+	if err != nil {
+		return nil, err
+	}
+	o := &req.Options
+	b := make([]byte, 0, 192)
+	if t.thinking != "" {
+		b = append(append(b, `,"thinking":`...), t.thinking...)
+	}
+	b = strconv.AppendInt(append(b, `,"max_tokens":`...), int64(t.most), 10)
+	if b, err = m.appendSampling(b, o, t.thinks); err != nil {
+		return nil, err
+	}
+	b = appendStops(b, o.StopWords)
+	if b, err = appendChoice(b, req); err != nil {
+		return nil, err
+	}
+	if b, err = m.appendOutput(b, req.Output, t.word); err != nil {
+		return nil, err
+	}
+	if b, err = m.appendTier(b, o.ServiceTier); err != nil {
+		return nil, err
+	}
+	b = appendServers(b, o.ServerTools)
+	if b, err = m.appendContext(b, &o.Context); err != nil {
+		return nil, err
+	}
+	switch m.platform() {
+	case onBedrock:
+		b = append(b, `,"anthropic_version":"`+bedrockVersion+`"`...)
+	case onVertex:
+		b = append(b, `,"anthropic_version":"`+vertexVersion+`"`...)
+	}
+	if m.platform() != onAPI {
+		b = appendStrings(b, "anthropic_beta", m.betas(req))
+	}
+	if m.cache == CacheAuto {
+		b = append(append(b, ','), m.cachePoint()...)
+	}
+	if m.platform() != onBedrock { // there the path says it
+		b = append(b, `,"stream":true`...)
+	}
+	if b, err = provider.AppendExtra(b, op, o.Extra, ownMembers...); err != nil {
+		return nil, err
+	}
+	return append(b, '}'), nil
+}
+
+// refused says which settings of a request Claude does not have.
+func (m *Model) refused(req *model.Request) error {
+	o := &req.Options
+	switch {
+	case o.Seed != nil:
+		return notSent(event.ErrUnsupported, "Claude takes no seed.", "leave it out")
+	case o.Verbosity != "":
+		return notSent(event.ErrUnsupported, "Claude takes no verbosity.", "say in the instructions how long answers are to be")
+	case forces(req) && len(req.Tools) > 0 && !forcible(m.name):
+		return notSent(event.ErrUnsupported, "The model cannot be made to call a tool.",
+			"leave the choice to it and say in the instructions when to call the tool; ToolSpec.Strict and an answer's schema hold its form")
+	}
+	return checkTools(req.Tools, o.ServerTools)
+}
+
+// appendSampling writes how tokens are drawn. thinks says that the model thinks first.
+func (m *Model) appendSampling(b []byte, o *model.Options, thinks bool) ([]byte, error) {
+	what := "temperature"
+	if o.Temperature == nil {
+		what = "top_p"
+	}
+	switch {
+	case o.Temperature == nil && o.TopP == nil:
+		return b, nil
+	case o.TopP != nil && !(*o.TopP > 0 && *o.TopP <= 1):
+		return nil, notSent(event.ErrInvalid, "top_p is not above 0 and at most 1.", "set it between, such as 0.9")
+	case !m.knowsSampling():
+		hint := "leave it out, or ask for the version 2023-06-01 where the model is made, which the models up to 4.6 still have"
+		if m.cloudy() {
+			hint = "leave it out, or take an older model"
+		}
+		return nil, notSent(event.ErrUnsupported, m.title()+" takes no "+what+" any more.", hint)
+	case o.Temperature != nil && o.TopP != nil && generation(m.name) >= 401:
+		return nil, notSent(event.ErrUnsupported, "The model takes temperature or top_p, not both.", "leave one out")
+	case o.TopP != nil && *o.TopP < 0.95 && thinks:
+		return nil, notSent(event.ErrUnsupported, "A model that thinks takes no top_p below 0.95.", "leave it out, or answer without thinking")
+	}
+	if o.Temperature != nil {
+		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
+	}
+	if o.TopP != nil {
+		b = strconv.AppendFloat(append(b, `,"top_p":`...), *o.TopP, 'g', -1, 64)
+	}
+	return b, nil
+}
+
+// knowsSampling reports whether the version of the API has temperature and top_p, those before
+// api/migration-2026-10-21, and the model too: from Opus 4.7 on none has. Amazon Bedrock and Vertex AI have an
+// old version.
+func (m *Model) knowsSampling() bool {
+	old := m.platform() != onAPI || m.version != "" && m.version < "2026-10-21"
+	return old && generation(m.name) < 407
+}
+
+// appendTier writes which capacity answers (api/service-tiers). Amazon and Google have tiers of
+// their own, which stand elsewhere.
+func (m *Model) appendTier(b []byte, tier string) ([]byte, error) {
+	switch {
+	case tier == "":
+		return b, nil
+	case m.platform() != onAPI:
+		return nil, notSent(event.ErrUnsupported, m.title()+" takes no service tier with Claude.", "leave it out")
+	case tier != "auto" && tier != "standard_only":
+		return nil, notSent(event.ErrUnsupported, "Anthropic's API has no service tier %q.", "use auto or standard_only", tier)
+	}
+	return append(b, `,"service_tier":"`+tier+`"`...), nil
+}
+
+// adaptive lets the model decide how much it thinks. The newer ones would not
+// show any of it without being asked; the older ones always do, and those on
+// Bedrock, and perhaps those on Vertex AI, do not know the question.
+func (m *Model) adaptive() string {
+	if g := generation(m.name); m.cloudy() && g > 0 && g < 407 {
+		return `{"type":"adaptive"}`
+	}
+	return `{"type":"adaptive","display":"summarized"}`
+}
+
+func budgetOf(n int) string { return `{"type":"enabled","budget_tokens":` + strconv.Itoa(n) + `}` }
+
+// midTurnWithoutThinking reports whether the model is in the middle of a turn
+// that it, or another, began without thinking. The models with a budget refuse
+// to begin with it there. without says that no thinking of the history is sent.
+func midTurnWithoutThinking(messages []event.Message, without bool) bool {
+	n := len(messages)
+	if n < 2 || !slices.ContainsFunc(messages[n-1].Content, isResult) {
+		return false
+	}
+	for _, b := range messages[n-2].Content {
+		switch b := b.(type) {
+		case *event.Thinking:
+			return without || !ours(b.Signature)
+		case *event.RedactedThinking:
+			return without || !ours(b.Data)
+		}
+	}
+	return true
+}
+
+func isResult(b event.Block) bool {
+	_, ok := b.(*event.ToolResult)
+	return ok
+}
+
+// appendStops writes the words that end an answer; blank ones are refused by
+// the API and mean nothing.
+func appendStops(b []byte, words []string) []byte {
+	n := 0
+	for _, w := range words {
+		if strings.TrimSpace(w) == "" {
+			continue
+		}
+		if n++; n == 1 {
+			b = append(b, `,"stop_sequences":[`...)
+		}
+		b = append(strictjson.AppendString(b, w), ',')
+	}
+	if n > 0 {
+		b[len(b)-1] = ']'
+	}
+	return b
+}
+
+// appendChoice writes what the model must do about tools.
+func appendChoice(b []byte, req *model.Request) ([]byte, error) {
+	c := &req.ToolChoice
+	if len(req.Tools)+len(req.Options.ServerTools) == 0 || (c.Mode == model.ToolsFree && !c.Serial) {
+		return b, nil
+	}
+	switch c.Mode {
+	case model.ToolsFree:
+		b = append(b, `,"tool_choice":{"type":"auto"`...)
+	case model.ToolsAny:
+		b = append(b, `,"tool_choice":{"type":"any"`...)
+	case model.ToolsNone:
+		return append(b, `,"tool_choice":{"type":"none"}`...), nil
+	case model.ToolsOne:
+		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
+			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
+		}
+		b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"tool","name":`...), toolNames.Wire(c.Tool))
+	default:
+		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
+	}
+	if c.Serial {
+		b = append(b, `,"disable_parallel_tool_use":true`...)
+	}
+	return append(b, '}'), nil
+}
