@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/demo"
 )
 
@@ -163,6 +165,29 @@ func TestStateAndQuestionsTakeJSONThatALogCanKeep(t *testing.T) {
 		}
 		if c.key == "k" && !errors.Is(asked, event.ErrInvalid) {
 			t.Errorf("%s: Ask gave %v", name, asked)
+		}
+	}
+}
+
+// What an agent sets for its model is passed as it is, and agents that are used as tools have their own.
+func TestOptionsAreTheAgentsOwn(t *testing.T) {
+	t.Parallel()
+	options := func(name string) braid.ModelOptions {
+		return braid.ModelOptions{
+			Effort: model.EffortHigh, Extra: map[string]json.RawMessage{name: json.RawMessage(`1`)}, Headers: map[string]string{"X-Agent": name},
+			ServerTools: []model.ServerTool{{Kind: model.WebSearch, Domains: []string{name + ".example"}}},
+		}
+	}
+	below, above := &heard{says: [][]braid.Chunk{says("done")}}, &heard{says: [][]braid.Chunk{asksFor("below", `{"input":"go"}`), says("done")}}
+	child := braid.New("below", below, braid.Options(options("below")))
+	if _, err := braid.New("above", above, braid.Options(options("above")), braid.AsTool(child, "")).Run(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*heard{"below": below, "above": above} {
+		for i := range m.asked {
+			if got := m.asked[i].Options; !reflect.DeepEqual(got, options(name)) {
+				t.Errorf("%s is asked with %+v", name, got)
+			}
 		}
 	}
 }

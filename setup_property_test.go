@@ -57,7 +57,8 @@ func checkSetups(req *ModelRequest, log []*event.Event, takes bool) error {
 		return errors.New("the log has no setup")
 	}
 	if last := found.last(); !sameSetup(last, &now) {
-		return fmt.Errorf("the log's last setup is %q with %d tools, the request's %q with %d", last.Instructions, len(last.Tools), now.Instructions, len(now.Tools))
+		return fmt.Errorf("the log's last setup is %q with %d tools, the request's %q with %d",
+			last.Instructions, len(last.Tools), now.Instructions, len(now.Tools))
 	}
 	if len(found.list) == 1 {
 		found.list = nil
