@@ -251,7 +251,11 @@ func TestWhatIsSent(t *testing.T) {
 		},
 		{"a block of the vendor's own", []event.Message{question("q"), a(&event.UnknownBlock{
 			Name: "anthropic.server_tool_use", Raw: json.RawMessage(`{"kind":"anthropic.server_tool_use","type":"server_tool_use","id":"s","name":"web_search","input":{}}`),
-		}, &event.Text{Text: "t"}), question("q")}, `[{"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"text","text":"t"}]`},
+		}, &event.UnknownBlock{
+			Name: "anthropic.web_search_tool_result",
+			Raw:  json.RawMessage(`{"kind":"anthropic.web_search_tool_result","type":"web_search_tool_result","tool_use_id":"s","content":[]}`),
+		}, &event.Text{Text: "t"}), question("q")}, `[{"type":"server_tool_use","id":"s","name":"web_search","input":{}},` +
+			`{"type":"web_search_tool_result","tool_use_id":"s","content":[]},{"type":"text","text":"t"}]`},
 		{
 			"arguments that are no object",
 			[]event.Message{question("q"), a(&event.ToolCall{ID: "x", Name: "f", Args: json.RawMessage(` [1, 2] `)},
