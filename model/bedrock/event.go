@@ -30,6 +30,8 @@ type decoder struct {
 	open []openBlock
 	// held counts the bytes that were collected and not handed over piece by piece.
 	held int
+	// most bounds held, and what is read in all, in bytes; 0 is maxWhole and maxStream.
+	most int
 	// blocks counts those that were begun, cited the citations, calls the calls.
 	blocks, cited, calls int
 

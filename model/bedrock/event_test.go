@@ -16,6 +16,7 @@ import (
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
+	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
@@ -444,4 +445,38 @@ func FuzzWhole(f *testing.F) {
 			t.Fatalf("%d end signals and %v", got.Stops, err)
 		}
 	})
+}
+
+// What cannot be handed over piece by piece is bounded, and so is what nobody knows.
+func TestWhatIsHeldIsBounded(t *testing.T) {
+	t.Parallel()
+	const most = 64 << 10
+	pad := strings.Repeat("A", 1<<10)
+	for name, c := range map[string]struct{ begin, again []string }{
+		"hidden thinking": {nil, []string{"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"` + pad + `"}}}`}},
+		"a signature":     {nil, []string{"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"` + pad + `"}}}`}},
+		"a picture":       {nil, []string{"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"image":{"format":"png","source":{"bytes":"` + pad + `"}}}}`}},
+		"a server's result": {
+			[]string{"contentBlockStart", `{"contentBlockIndex":0,"start":{"toolResult":{"toolUseId":"x"}}}`},
+			[]string{"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"toolResult":[{"text":"` + pad + `"}]}}`},
+		},
+		"nothing that is known": {nil, []string{"brandNewEvent", `{"x":"` + pad + `"}`}},
+	} {
+		f := familyOf("anthropic.claude-sonnet-5-5")
+		held := 0
+		d := decoder{family: &f, most: most, stamper: new(bound.Stamper), yield: func(model.Chunk, error) bool { return true }}
+		g := idle.New(t.Context(), 0)
+		defer g.End()
+		body := frames(c.begin...)
+		for len(body) < 4*most {
+			body += frames(c.again...)
+		}
+		err := d.run(g, strings.NewReader(body))
+		for i := range d.open {
+			held += len(d.open[i].data)
+		}
+		if !errors.Is(err, awsframe.ErrTooLong) || held > most+len(pad) {
+			t.Errorf("%s: %v, %d bytes are held", name, err, held)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,7 +247,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 		switch {
 		case err == nil:
 			err = d.message(&m)
-			if total += len(m.Payload); err == nil && (total > maxStream || d.held > maxWhole || len(d.open) > maxOpen) {
+			if total += len(m.Payload); err == nil && (total > cmp.Or(d.most, maxStream) || d.held > cmp.Or(d.most, maxWhole) || len(d.open) > maxOpen) {
 				err = awsframe.ErrTooLong
 			}
 		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):
