@@ -370,6 +370,10 @@ type wireUsage struct {
 	Details *struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+	// Servers are the uses of tools that the vendor ran; searches cost beside the tokens.
+	Servers *struct {
+		Searches *int64 `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 	// Steps are the parts of an answer; those in which the vendor summarised are not counted
 	// above (build-with-claude/compaction-threshold#understanding-usage).
 	Steps []struct {
@@ -401,6 +405,9 @@ func (d *decoder) used(u *wireUsage) {
 	}
 	if u.Details != nil {
 		set(&d.usage.Reasoning, u.Details.Thinking)
+	}
+	if u.Servers != nil {
+		set(&d.usage.WebSearches, u.Servers.Searches)
 	}
 	if u.Steps != nil {
 		d.summaries = usage{}

@@ -14,6 +14,8 @@ import (
 // asked is a request as it is sent.
 type asked struct {
 	body []byte
+	// header is what the request adds to the usual header; it may be nil.
+	header http.Header
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
 	// kept says which thinking of the history is in the body.
@@ -22,8 +24,6 @@ type asked struct {
 	open []byte
 	// compacts says that summaries of the vendor's go back.
 	compacts bool
-	// header is what the request adds to the usual header; it may be nil.
-	header http.Header
 }
 
 // request gives a request as it is sent; without leaves out all thinking of the
@@ -37,10 +37,10 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return asked{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
+	req = m.filled(req)
 	if err := m.unsupported(req); err != nil {
 		return asked{}, err
 	}
-	req = m.filled(req)
 	if messages := settled(req.Messages); len(messages) > 0 && &messages[0] != &req.Messages[0] {
 		mended := *req
 		mended.Messages, req = messages, &mended

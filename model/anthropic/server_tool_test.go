@@ -206,3 +206,36 @@ func TestWhatTheVendorLeftOpen(t *testing.T) {
 		}
 	}
 }
+
+// The vendor's searches are counted: they cost beside the tokens. A later count replaces an
+// earlier one.
+func TestSearchesAreCounted(t *testing.T) {
+	t.Parallel()
+	server := anthropictest.Start(anthropictest.Answer{Body: `event: message_start
+data: {"type":"message_start","message":{"id":"m","model":"claude-sonnet-5-5","usage":{"input_tokens":3,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"So."}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9,"server_tool_use":{"web_search_requests":2,"web_fetch_requests":1}}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`})
+	t.Cleanup(server.Close)
+	m, err := anthropic.New(sonnet, secret.New(anthropictest.Key), anthropic.BaseURL(server.URL), anthropic.HTTPClient(server.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := modeltest.Call(t.Context(), m, &model.Request{
+		Messages: []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "q"}}}}, Options: model.Options{ServerTools: []model.ServerTool{{Kind: model.WebSearch}}},
+	})
+	if r.Err != nil || r.Usage.WebSearches != 2 || r.Usage.Output != 9 {
+		t.Errorf("%+v, %v", r.Usage, r.Err)
+	}
+}

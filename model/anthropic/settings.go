@@ -116,7 +116,7 @@ func (m *Model) header(req *model.Request) (http.Header, error) {
 				"write names as the vendor does, with commas between them", betaHeader)
 		}
 	}
-	if len(names) > 0 && m.platform() == onAPI {
+	if len(names) > 0 && m.platform() != onBedrock {
 		if h == nil {
 			h = http.Header{}
 		}

@@ -46,16 +46,15 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	switch m.platform() {
 	case onBedrock:
 		b = append(b, `,"anthropic_version":"`+bedrockVersion+`"`...)
+		b = appendStrings(b, "anthropic_beta", m.betas(req))
 	case onVertex:
 		b = append(b, `,"anthropic_version":"`+vertexVersion+`"`...)
-	}
-	if m.platform() != onAPI {
-		b = appendStrings(b, "anthropic_beta", m.betas(req))
+	default:
 	}
 	if m.cache == CacheAuto {
 		b = append(append(b, ','), m.cachePoint()...)
 	}
-	if m.platform() != onBedrock { // there the path says it
+	if m.platform() != onBedrock { // there the path says so
 		b = append(b, `,"stream":true`...)
 	}
 	if b, err = provider.AppendExtra(b, op, o.Extra, ownMembers...); err != nil {

@@ -199,8 +199,10 @@ func (c *checker) request(body []byte) {
 		known = append(known, "anthropic_version", "anthropic_beta")
 	}
 	if c.server.vertex {
-		known = slices.DeleteFunc(known, func(k string) bool { return k == "model" || k == "cache_control" })
-		known = append(known, "anthropic_version", "anthropic_beta")
+		known = slices.DeleteFunc(known, func(k string) bool {
+			return slices.Contains([]string{"model", "cache_control", "service_tier", "mcp_servers", "container", "inference_geo", "speed"}, k)
+		})
+		known = append(known, "anthropic_version")
 	}
 	if c.counting {
 		if known = countMembers; c.server.vertex {
@@ -212,8 +214,10 @@ func (c *checker) request(body []byte) {
 	switch {
 	case c.server.bedrock || c.server.vertex:
 		c.bodyVersion(o)
+		if c.server.bedrock {
+			c.bodyBetas(o)
+		}
 		c.counted(o)
-		c.bodyBetas(o)
 	default:
 		c.model = c.str(o, "", "model")
 	}

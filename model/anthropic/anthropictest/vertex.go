@@ -78,7 +78,8 @@ func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal 
 		return no(http.StatusBadRequest, "INVALID_ARGUMENT", "Invalid content type")
 	}
 	id, err := url.PathUnescape(address[3])
-	c := &checker{server: s, ids: map[string]bool{}, counting: id == "count-tokens"}
+	c := &checker{server: s, ids: map[string]bool{}, toolsets: map[string]bool{}, counting: id == "count-tokens"}
+	c.allBetas(r.Header.Values("Anthropic-Beta"))
 	if c.counting != (address[4] == "rawPredict") {
 		return claude("this server answers streams only")
 	}
