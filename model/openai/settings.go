@@ -94,10 +94,8 @@ func (m *Model) fitsContext(c *model.ContextManagement) error {
 // fitsCaching looks at how long prompts are cached.
 func (m *Model) fitsCaching(name string) error {
 	switch {
-	case m.retention == "":
+	case m.retention == "" || !m.vendors: // of other servers nothing is known
 		return nil
-	case !m.vendors:
-		return notSent(event.ErrUnsupported, "%s takes no retention of its prompt cache.", "leave it out", m.title)
 	case m.lifetime() && !lasting.MatchString(name):
 		return notSent(event.ErrUnsupported, "The prompt cache of the model %s has no lifetime %s.", "use in_memory or 24h", m.name, m.retention)
 	case m.retention == inMemory && extended.MatchString(name):
