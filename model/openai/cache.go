@@ -22,8 +22,8 @@ func (m *Model) marks() bool {
 	if m.dialect.Cache != CacheAnthropic || m.api != ChatCompletions {
 		return false
 	}
-	name := strings.ToLower(strings.TrimLeft(m.name, "~"))
-	return strings.HasPrefix(name, "anthropic/") || strings.HasPrefix(name, "google/") || !strings.Contains(name, "/")
+	name := strings.ToLower(m.name)
+	return strings.Contains(name, "claude") || strings.Contains(name, "gemini")
 }
 
 // appendInstructions writes the content of the system message.

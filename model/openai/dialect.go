@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -118,6 +119,11 @@ func Speaks(d Dialect) Option {
 		}
 		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
 			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
+		}
+		for code, kind := range d.Errors {
+			if !slices.Contains(Kinds(), kind) {
+				return wrong("Errors of the code "+strconv.Quote(code)+" cannot have such a kind.", "use one of a model's kinds, such as context_overflow")
+			}
 		}
 		if d.Cache != "" && d.Cache != CacheAnthropic {
 			return wrong("There are no such marks for a cache.", "use anthropic, or none")

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"html"
@@ -31,6 +30,8 @@ type apiError struct {
 	after     time.Duration
 	// raw is what the server behind a router said.
 	raw string
+	// number is a code that is a number and no status, such as Mistral's.
+	number string
 	// redirect is where the server sends the caller instead of answering.
 	redirect string
 }
@@ -115,6 +116,8 @@ func errorOf(data []byte) *apiError {
 	if _, err := strconv.Atoi(e.code); err == nil { // a status, as OpenRouter and vLLM say it
 		if n := statusIn(f.Code); n > 0 {
 			e.status = n
+		} else {
+			e.number = e.code
 		}
 		e.code = ""
 	}
@@ -317,151 +320,6 @@ func (m *Model) near() bool {
 	_, bare := netip.ParseAddr(u.Hostname())
 	return bare == nil || u.Hostname() == "localhost"
 }
-
-// How servers word the kinds of errors that their status and code leave open. Each comes from
-// the recordings (fantasy, pydantic-ai, ruby_llm, vercel/ai) or a public report, named beside it.
-var (
-	// overflow: the conversation is too long. OpenAI in both APIs, vLLM, DeepSeek and Mistral name
-	// the "maximum context length", xAI the "maximum prompt length" (cline/cline#3120) or
-	// [input_too_large] (inspect_ai#5208); Cerebras and Groq "reduce the length of the messages"
-	// (cline/cline#5140, OpenHands#1902); llama.cpp and llama-cpp-python "exceed" a context
-	// (ggml-org/llama.cpp#19774); LM Studio keeps its first tokens (lmstudio-bug-tracker#237,
-	// Gitlawb/openclaude#353); Text Generation Inference adds inputs (huggingface/chat-ui#340);
-	// Google's compatible address counts (google-gemini/gemini-cli#6678).
-	overflow = regexp.MustCompile(`(?i)maximum (context|prompt) length|exceeds? (the |its |max(imum)? )?(context (window|limit|length|size)|available context)|` +
-		`exceeds the model's maximum context|context the overflows|context size has been exceeded|prompt is too long|prompt too long|` +
-		`exceeded max context length|\[input_too_large\]|reduce the length of the messages|greater than the context length|` +
-		"`?inputs`? tokens \\+ `?max_new_tokens`?|input token count .{0,40}exceeds")
-	// tooMuch: the conversation is larger than the tokens that the key has in a minute, so that
-	// waiting does not help (Groq, continuedev/continue#10218; OpenAI, vanna-ai/vanna-flask#11).
-	tooMuch = regexp.MustCompile(`(?i)request too large.{0,300}tokens per min`)
-	// spent: the account has no money. Waiting does not help. Groq's limits of requests name a
-	// page of its console, …/settings/billing, and are none of these.
-	spent = regexp.MustCompile(`(?i)exceeded your current quota|(plan and|check your) billing|billing (details|hard limit)|insufficient (credits|balance|quota|funds)|` +
-		`requires more credits|credit limit|(have|has) any credits|(used all|out of) (available |your )?credits|spending limit|key limit exceeded`)
-	// badKey: the key is none, with another status than 401 (xAI; Google's compatible address).
-	badKey = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|invalid)`)
-	// crowded: the servers are too busy. DeepSeek is "too busy"; Cerebras has "high traffic"; Mistral's
-	// "service tier capacity" and Groq's flex tier are exceeded.
-	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|capacity exceeded|server busy|too busy|high (traffic|demand)|maximum pending requests`)
-	// misplaced is how LM Studio says that an address is none of its own, with a
-	// status of success.
-	misplaced = regexp.MustCompile(`(?i)unexpected endpoint or method`)
-	// unheard: there is no such model, with other statuses than 404. DeepSeek's "Model Not Exist",
-	// LM Studio's "No models loaded", Groq's "decommissioned", Together's "non-serverless model".
-	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found|decommissioned)|invalid model|not a valid model|no such model|unknown model|` +
-		`model not exist|no models? (is |are )?loaded|unable to access .{0,20}model|non-serverless model`)
-	// unable is how OpenRouter says with a 404 that a model has no host for what the request asks.
-	unable = regexp.MustCompile(`(?i)no endpoints found (that|with|matching|supporting)`)
-)
-
-// refusal maps what the server said (guides/error-codes).
-func (m *Model) refusal(a *apiError) error {
-	e := &event.Error{Op: m.op(), Code: a.word(), RetryAfter: a.after, Err: a}
-	text := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
-	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, text), hint
-		return e
-	}
-	is := func(words ...string) bool {
-		for _, w := range words {
-			if a.code == w || a.kind == w {
-				return true
-			}
-		}
-		return false
-	}
-	if kind, ok := m.ruled(a); ok {
-		return tell(kind, m.title+" refused the request.", "look at what the server says, and at its row of vendors")
-	}
-	bad := a.status == 0 || a.status == http.StatusBadRequest || a.status == http.StatusUnprocessableEntity
-	switch {
-	case misplaced.MatchString(a.message):
-		return tell(event.ErrModel, m.title+" does not have this API at this address.",
-			"look at the base URL, "+m.baseFrom+": it mostly ends with /v1")
-	case a.redirect != "":
-		return tell(event.ErrModel, m.title+" redirects to "+provider.Line(a.redirect, m.key)+", where no key is sent.", "write that address as "+m.baseFrom)
-	case tooMuch.MatchString(a.message):
-		e.RetryAfter = 0
-		return tell(event.ErrContextOverflow, "The conversation is larger than the tokens that the key has in a minute.",
-			"shorten it, or ask for higher limits where the key is from")
-	case is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") || a.status == http.StatusPaymentRequired || a.unpaid():
-		e.RetryAfter = 0
-		return tell(event.ErrModel, m.title+" does not serve this account now.", "look at plan, credit and limits where the key is from")
-	// Perplexity's type for it is too_many_prompt_tokens (recorded by ruby_llm).
-	case is("context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens") ||
-		(overflow.MatchString(a.message) && (bad || a.status == http.StatusInternalServerError || a.status == http.StatusRequestEntityTooLarge)):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
-	// xAI refuses a key with the status of a bad request: {"code":"invalid-argument","error":"Incorrect
-	// API key provided: …"} (recorded by pydantic-ai).
-	case is("invalid_api_key", "wrong_api_key", "authentication_error") || a.status == http.StatusUnauthorized ||
-		(a.status == http.StatusBadRequest && badKey.MatchString(a.message)):
-		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+cmp.Or(m.keyFrom, "the key, key="))
-	case a.status == http.StatusForbidden || is("permission_error", "unsupported_country_region_territory"):
-		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
-	case a.status == http.StatusNotFound && unable.MatchString(a.message):
-		return tell(event.ErrInvalid, m.title+" has nobody who serves the model with what the request asks.", "take out tools or settings, or take another model")
-	case is("model_not_found", "model_not_available", "model_decommissioned", "invalid_model", "DeploymentNotFound") || a.status == http.StatusNotFound ||
-		(bad && unheard.MatchString(a.message)):
-		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
-			"look at the server's list of models, or at "+m.baseFrom)
-	case a.status == http.StatusRequestEntityTooLarge || is("request_too_large", "image_too_large", "image_file_too_large"):
-		return tell(event.ErrTooLarge, "The request is too large for the model's server.", "send smaller or fewer files and images")
-	case a.crowded(is):
-		return tell(event.ErrOverloaded, m.title+" is overloaded.", "try again later")
-	case is("rate_limit_exceeded", "rate_limit_error") || a.status == http.StatusTooManyRequests:
-		return tell(event.ErrThrottled, m.title+" is throttling.", "wait, or ask for higher limits where the key is from")
-	case is("server_error", "internal_server_error", "internal_error", "timeout", "vector_store_timeout") || a.status == http.StatusRequestTimeout ||
-		a.status == http.StatusConflict || a.status >= http.StatusInternalServerError:
-		return tell(event.ErrUnavailable, m.title+" failed.", "try again; the server's status page or log may say more")
-	case is("invalid_request_error", "invalid_prompt") || strings.HasPrefix(a.code, "invalid_") ||
-		(a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, m.title+" refused the request.", "the model, its options or the conversation do not fit each other")
-	default:
-		return tell(event.ErrModel, m.title+" gave an error.", "look at the server's log")
-	}
-}
-
-// ruled is the kind that the server's dialect gives an error by its code or type.
-func (m *Model) ruled(a *apiError) (event.ErrorKind, bool) {
-	for _, word := range []string{a.code, a.kind} {
-		if kind, ok := m.dialect.Errors[word]; ok && word != "" {
-			return kind, true
-		}
-	}
-	return "", false
-}
-
-// unpaid reports whether an error is about money: xAI says so with 403, Fireworks with 412.
-func (a *apiError) unpaid() bool {
-	switch a.status {
-	case 0, http.StatusTooManyRequests, http.StatusForbidden, http.StatusPreconditionFailed:
-		return a.code != "rate_limit_exceeded" && spent.MatchString(a.message)
-	}
-	return false
-}
-
-// The statuses that vendors have for too much work: Groq for its flex tier, and Claude's API
-// behind a gateway.
-const (
-	statusFlexFull   = 498
-	statusOverloaded = 529
-)
-
-// crowded reports whether an error says that the server is too busy.
-func (a *apiError) crowded(is func(...string) bool) bool {
-	switch {
-	case is("server_is_overloaded", "slow_down", "overloaded_error", "queue_exceeded", "capacity_exceeded", "engine_overloaded"),
-		a.status == statusFlexFull, a.status == statusOverloaded:
-		return true
-	}
-	return (a.status == 0 || a.status == http.StatusTooManyRequests && a.code != "rate_limit_exceeded" || a.status >= http.StatusInternalServerError) &&
-		crowded.MatchString(a.message)
-}
-
-// looksLikeKey are keys of vendors that speak this protocol, as they quote them: also
-// shortened, or with stars in them.
-var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai|csk|pplx|fw|tgp|r8)[-_][A-Za-z0-9_*-]{6,}`)
 
 // notSent is the error of a request that the server would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {

@@ -296,7 +296,7 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	switch c.Mode {
 	case model.ToolsFree:
 	case model.ToolsAny:
-		if err := m.canForce(); err != nil {
+		if err := m.canForce(&req.Options); err != nil {
 			return nil, err
 		}
 		b = strictjson.AppendString(append(b, `,"tool_choice":`...), m.forced())
@@ -306,7 +306,7 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
-		named, err := m.canName(req.Tools)
+		named, err := m.canName(req)
 		if err != nil {
 			return nil, err
 		}

@@ -200,7 +200,7 @@ func (m *Model) readable(a *answer) error {
 type noStream struct{ kind, said string }
 
 // Error implements error, for operators.
-func (e *noStream) Error() string { return "the answer is no stream of events: " + e.what() }
+func (e *noStream) Error() string { return "the answer is none of the API: " + e.what() }
 
 func (e *noStream) what() string {
 	if e.kind == "" {

@@ -31,8 +31,12 @@ func (s *Server) check(r *http.Request, body []byte) *refusal {
 			"You need to provide your API key in an Authorization header using Bearer auth.")
 	case !s.Compatible && key != Key:
 		return no(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+key[:min(len(key), 4)]+"****.")
+	case strings.HasPrefix(r.URL.Path, "/v1/files"):
+		return nil
 	case r.Method != http.MethodPost:
 		return no(http.StatusMethodNotAllowed, "", "Not allowed to "+r.Method+" on "+r.URL.Path)
+	case s.unknownFile(body):
+		return no(http.StatusBadRequest, "", "The file named in the request was not found or cannot be accessed.")
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return no(http.StatusBadRequest, "", "you must provide a JSON content type")
 	case !json.Valid(body):
@@ -41,6 +45,8 @@ func (s *Server) check(r *http.Request, body []byte) *refusal {
 		c.chat(body)
 	case r.URL.Path == "/v1/responses":
 		c.responses(body)
+	case r.URL.Path == "/v1/responses/input_tokens":
+		c.count(body)
 	default:
 		return no(http.StatusNotFound, "", "Invalid URL (POST "+r.URL.Path+")")
 	}

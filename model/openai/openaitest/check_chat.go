@@ -194,6 +194,10 @@ func (c *checker) chatContent(raw json.RawMessage, at string, kinds ...string) {
 			c.address(c.str(u, at+".image_url", "url"), at+".image_url.url", pictures...)
 		case "file":
 			f := c.object(p["file"], at+".file", "filename", "file_data", "file_id")
+			if _, ok := f["file_id"]; ok {
+				c.str(f, at+".file", "file_id")
+				continue
+			}
 			c.str(f, at+".file", "filename")
 			c.address(c.str(f, at+".file", "file_data"), at+".file.file_data", "application/pdf")
 		}

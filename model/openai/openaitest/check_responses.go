@@ -60,6 +60,16 @@ func (c *checker) responses(body []byte) {
 	c.input(c.list(o["input"], "input"))
 }
 
+// count checks a request whose tokens are to be counted
+// (api-reference/responses/input_tokens).
+func (c *checker) count(body []byte) {
+	o := c.object(body, "", "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text",
+		"truncation", "conversation", "previous_response_id", "personality")
+	c.model = c.str(o, "", "model")
+	c.thinks = reasoning.MatchString(c.model)
+	c.input(c.list(o["input"], "input"))
+}
+
 // input checks the items, and that calls and results, and reasoning and what it
 // led to, stand together.
 func (c *checker) input(all []json.RawMessage) {
@@ -188,7 +198,7 @@ func (c *checker) parts(raw json.RawMessage, at string, kinds ...string) {
 	}
 	for i, raw := range parts {
 		at := fmt.Sprintf("%s[%d]", at, i)
-		p := c.object(raw, at, "type", "text", "refusal", "image_url", "detail", "filename", "file_data", "file_url", "annotations")
+		p := c.object(raw, at, "type", "text", "refusal", "image_url", "detail", "filename", "file_data", "file_url", "file_id", "annotations")
 		kind := c.str(p, at, "type")
 		if !slices.Contains(kinds, kind) {
 			c.fail("Invalid value: '%s'. Supported values are: '%s'.", kind, strings.Join(kinds, "', '"))
@@ -198,14 +208,34 @@ func (c *checker) parts(raw json.RawMessage, at string, kinds ...string) {
 		case "input_text", "output_text":
 			c.str(p, at, "text")
 		case "input_image":
+			if _, ok := p["file_id"]; ok {
+				c.str(p, at, "file_id")
+				continue
+			}
 			c.address(c.str(p, at, "image_url"), at+".image_url", pictures...)
 		case "input_file":
 			if _, ok := p["file_url"]; ok {
 				c.address(c.str(p, at, "file_url"), at+".file_url")
 				continue
 			}
+			if _, ok := p["file_id"]; ok {
+				if _, data := p["file_data"]; data {
+					c.fail("Mutually exclusive parameters: '%s'. Ensure you are only providing one of: 'file_id', 'file_data' or 'file_url'.", at)
+				}
+				c.str(p, at, "file_id")
+				continue
+			}
 			c.str(p, at, "filename")
-			c.address(c.str(p, at, "file_data"), at+".file_data", "application/pdf")
+			c.address(c.str(p, at, "file_data"), at+".file_data", append(documents, "application/pdf")...)
 		}
 	}
+}
+
+// documents are files beside PDF that Responses reads (guides/file-inputs).
+var documents = []string{
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.oasis.opendocument.text",
+	"application/rtf", "text/csv", "text/plain",
 }
