@@ -8,16 +8,13 @@
 // gives reasoning back and takes it again; every other one by Chat Completions,
 // which they all know. [Use] chooses otherwise.
 //
-// The vendor's SDK (openai-go v3) sends the requests of both. Its package for
-// Chat Completions makes a program 10 MB larger than the one for Responses, so
-// the latter sends both, and the path is changed on the way. Two things are done
-// here instead of there, because the SDK would do them anew in every cycle of
-// every turn: the body of a request is put together from the encodings of
-// earlier messages, which are kept; and the stream is read by a decoder that
-// needs one allocation a delta. The tests hold both against the SDK's own types.
+// The package speaks both over net/http. Two things matter for its speed: the body of a
+// request is put together from the encodings of earlier messages, which are kept; and the
+// stream is read by a decoder that needs one allocation a delta. The vendor's SDK proves both
+// sides in test/vendors/openai: it reads the stand-in's answers, and knows what is sent.
 //
-// The SDK never repeats a call ([model.Model] forbids it): the loop does, where
-// it is counted and seen.
+// A server that answers with one object where a stream was asked for is read too. No call is
+// repeated here ([model.Model] forbids it): the loop does, where it is counted and seen.
 //
 // What the package follows, pages of platform.openai.com/docs:
 //
@@ -27,6 +24,7 @@
 //   - guides/function-calling: calls and results, strict mode.
 //   - guides/structured-outputs: answers that are held to a schema.
 //   - guides/prompt-caching: what is cached, and the key that groups calls.
-//   - guides/images-vision and guides/pdf-files: what may be sent.
+//   - guides/images-vision and guides/file-inputs: what may be sent.
+//   - api-reference/files and api-reference/responses/input_tokens: kept files, counts.
 //   - guides/error-codes and guides/rate-limits: errors.
 package openai
