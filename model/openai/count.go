@@ -21,7 +21,8 @@ var countedMembers = []string{"instructions", "model", "parallel_tool_calls", "i
 // [event.ErrUnsupported].
 func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
 	if !m.vendors || m.azure || m.api != Responses {
-		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here.", "use Request.Tokens, which estimates, or OpenAI's own address with Responses", m.title)
+		return 0, notSent(event.ErrUnsupported, "%s counts no tokens here.",
+			"use Request.Tokens, which estimates, or OpenAI's own address with Responses", m.title)
 	}
 	body, _, err := m.body(req)
 	if err != nil {

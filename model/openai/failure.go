@@ -211,7 +211,8 @@ func said(v any, list []string) []string {
 // tryAgain is how messages name a wait: "try again in 1m26.4s" (Groq), "retry after 26 seconds"
 // (Azure), "retry in 9.5s" (Google's compatible address); duration is a part of it.
 var (
-	tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ~?((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|secs?|s) ?)+)\b`)
+	tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ~?` +
+		`((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|secs?|s) ?)+)\b`)
 	duration = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?(milli|ms|h|m|s)`)
 )
 

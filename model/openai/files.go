@@ -57,7 +57,7 @@ func keptElsewhere(address string) bool {
 // notHere is the error of an address that another vendor gave.
 func (m *Model) notHere(address, what string) error {
 	if fileID(m.prefix, address) != "" {
-		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone, and of its own files.", "give the file's bytes, or use api=responses", m.title, what)
+		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone.", "give the file's bytes, or use api=responses", m.title, what)
 	}
 	return notSent(event.ErrInvalid, "The file %q is kept by another vendor than %s.", "upload it there, or give its bytes",
 		provider.Line(address, secret.Secret{}), m.title)
@@ -104,7 +104,8 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	defer g.End()
 	content := &sending{g: g, r: f.Content, left: largestFile}
 	resp, err := m.send(g, func(ctx context.Context) (*http.Response, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.endpoint("files"), io.MultiReader(bytes.NewReader(before), content, bytes.NewReader(after)))
+		body := io.MultiReader(bytes.NewReader(before), content, bytes.NewReader(after))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.endpoint("files"), body)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +122,9 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 	case errors.Is(err, errFileTooLarge):
 		return "", tooLarge
 	case errors.Is(err, errFileRead):
-		return "", &event.Error{Op: m.op(), Kind: event.ErrInvalid, Message: "The content of the file cannot be read.", Hint: "look at what gives it", Err: err}
+		return "", &event.Error{
+			Op: m.op(), Kind: event.ErrInvalid, Message: "The content of the file cannot be read.", Hint: "look at what gives it", Err: err,
+		}
 	case err != nil:
 		return "", m.failure(g, err)
 	case !fileIDs.MatchString(kept.ID):
@@ -240,7 +243,7 @@ func (m *Model) object(g *idle.Guard, resp *http.Response, err error, into any) 
 	body, err := provider.ReadAll(g.Reading(resp.Body), largestObject)
 	switch {
 	case errors.Is(err, provider.ErrTooLong):
-		return &noStream{kind: "more than " + "1 MiB"}
+		return &noStream{kind: "more than 1 MiB"}
 	case err != nil:
 		return err
 	case json.Unmarshal(body, into) != nil:

@@ -22,7 +22,8 @@ var (
 	// (ggml-org/llama.cpp#19774); LM Studio keeps its first tokens (lmstudio-bug-tracker#237,
 	// Gitlawb/openclaude#353); Text Generation Inference adds inputs (huggingface/chat-ui#340);
 	// Google's compatible address counts (google-gemini/gemini-cli#6678).
-	overflow = regexp.MustCompile(`(?i)maximum (context|prompt) length|exceeds? (the |its |max(imum)? )?(context (window|limit|length|size)|available context)|` +
+	overflow = regexp.MustCompile(`(?i)maximum (context|prompt) length|` +
+		`exceeds? (the |its |max(imum)? )?(context (window|limit|length|size)|available context)|` +
 		`exceeds the model's maximum context|context the overflows|context size has been exceeded|prompt is too long|prompt too long|` +
 		`exceeded max context length|\[input_too_large\]|reduce the length of the messages|greater than the context length|` +
 		"`?inputs`? tokens \\+ `?max_new_tokens`?|input token count .{0,40}exceeds")
@@ -31,19 +32,22 @@ var (
 	tooMuch = regexp.MustCompile(`(?i)request too large.{0,300}tokens per min`)
 	// spent: the account has no money. Waiting does not help. Groq's limits of requests name a
 	// page of its console, …/settings/billing, and are none of these.
-	spent = regexp.MustCompile(`(?i)exceeded your current quota|(plan and|check your) billing|billing (details|hard limit)|insufficient (credits|balance|quota|funds)|` +
+	spent = regexp.MustCompile(`(?i)exceeded your current quota|` +
+		`(plan and|check your) billing|billing (details|hard limit)|insufficient (credits|balance|quota|funds)|` +
 		`requires more credits|credit limit|(have|has) any credits|(used all|out of) (available |your )?credits|spending limit|key limit exceeded`)
 	// badKey: the key is none, with another status than 401 (xAI; Google's compatible address).
 	badKey = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|invalid)`)
 	// crowded: the servers are too busy. DeepSeek is "too busy"; Cerebras has "high traffic"; Mistral's
 	// "service tier capacity" and Groq's flex tier are exceeded.
-	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|capacity exceeded|server busy|too busy|high (traffic|demand)|maximum pending requests`)
+	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|capacity exceeded|` +
+		`server busy|too busy|high (traffic|demand)|maximum pending requests`)
 	// misplaced is how LM Studio says that an address is none of its own, with a
 	// status of success.
 	misplaced = regexp.MustCompile(`(?i)unexpected endpoint or method`)
 	// unheard: there is no such model, with other statuses than 404. DeepSeek's "Model Not Exist",
 	// LM Studio's "No models loaded", Groq's "decommissioned", Together's "non-serverless model".
-	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found|decommissioned)|invalid model|not a valid model|no such model|unknown model|` +
+	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found|decommissioned)|` +
+		`invalid model|not a valid model|no such model|unknown model|` +
 		`model not exist|no models? (is |are )?loaded|unable to access .{0,20}model|non-serverless model`)
 	// unable is how OpenRouter says with a 404 that a model has no host for what the request asks.
 	unable = regexp.MustCompile(`(?i)no endpoints found (that|with|matching|supporting)`)
@@ -159,7 +163,8 @@ func (a *apiError) forbidden() bool {
 }
 
 func (a *apiError) unknownModel() bool {
-	return a.is("model_not_found", "invalid_model", "DeploymentNotFound") || a.status == http.StatusNotFound || a.bad() && unheard.MatchString(a.message)
+	return a.is("model_not_found", "invalid_model", "DeploymentNotFound") || a.status == http.StatusNotFound ||
+		a.bad() && unheard.MatchString(a.message)
 }
 
 func (a *apiError) tooLarge() bool {
@@ -177,8 +182,8 @@ func (a *apiError) crowded() bool {
 	if a.is("server_is_overloaded", "slow_down", "overloaded_error") || a.status == statusFlexFull || a.status == statusOverloaded {
 		return true
 	}
-	return (a.status == 0 || a.status == http.StatusTooManyRequests && a.code != "rate_limit_exceeded" || a.status >= http.StatusInternalServerError) &&
-		crowded.MatchString(a.message)
+	may := a.status == 0 || a.status >= http.StatusInternalServerError || a.status == http.StatusTooManyRequests && a.code != "rate_limit_exceeded"
+	return may && crowded.MatchString(a.message)
 }
 
 func (a *apiError) throttled() bool {
@@ -224,7 +229,8 @@ func (m *Model) refusal(a *apiError) error {
 	case forbidden:
 		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
 	case unserved:
-		return tell(event.ErrInvalid, m.title+" has no host of the model that takes such a request.", "take out tools or settings, or take another model")
+		return tell(event.ErrInvalid, m.title+" has no host of the model that takes such a request.",
+			"take out tools or settings, or take another model")
 	case unknownModel:
 		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
 			"look at the server's list of models, or at "+m.baseFrom)

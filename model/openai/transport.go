@@ -182,8 +182,8 @@ func (m *Model) readable(a *answer) error {
 	}
 	a.whole = bytes.TrimLeft(a.whole, blanks)
 	err := json.Unmarshal(a.whole, &shape)
-	none := len(shape.Error) == 0 || string(shape.Error) == "null"
-	if err == nil && none && (m.api == ChatCompletions && len(shape.Choices) > 0 || m.api == Responses && (shape.Object == "response" || shape.Output != nil)) {
+	speaks := m.api == ChatCompletions && len(shape.Choices) > 0 || m.api == Responses && (shape.Object == "response" || shape.Output != nil)
+	if err == nil && speaks && !some(shape.Error) {
 		return nil
 	}
 	if m.api == Responses && shape.Object == "response" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"runtime"
 	"strings"
 	"testing"
@@ -181,7 +182,7 @@ func TestBodiesWithoutEnd(t *testing.T) { //nolint:paralleltest // it measures m
 		runtime.ReadMemStats(&before)
 		e := failed(t, modeltest.Call(t.Context(), m, hello()))
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; g.body.read > most || used > 4*most || e.Kind != event.ErrModel && e.Kind != event.ErrStreamCut {
+		if used := after.TotalAlloc - before.TotalAlloc; g.body.read > most || used > 4*most || e.Kind != event.ErrModel {
 			t.Errorf("%s: %d bytes read, %d allocated: %v", name, g.body.read, used, e)
 		}
 	}
@@ -283,5 +284,23 @@ func TestAddressesAndHeaders(t *testing.T) {
 		if err := m.Check(req); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%s: the check says %v", name, err)
 		}
+	}
+}
+
+// A connection is used again after an answer that does not stream, and after an error.
+func TestAConnectionIsUsedAgainWithoutAStream(t *testing.T) {
+	t.Parallel()
+	m, _ := open(t, local, nil, asJSON(wholeChat), openaitest.Error(http.StatusServiceUnavailable, "x", "", "Slow down"), asJSON(wholeChat))
+	reused := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		if i.Reused {
+			reused++
+		}
+	}})
+	for range 3 {
+		_ = modeltest.Call(ctx, m, hello())
+	}
+	if reused != 2 {
+		t.Errorf("%d of 2 connections were used again", reused)
 	}
 }

@@ -87,7 +87,8 @@ func (s *Server) file(r *http.Request, body []byte) Answer {
 	s.named++
 	id = fmt.Sprintf("file-test%d", s.named)
 	s.files[id] = f
-	return reply(http.StatusOK, fmt.Sprintf(`{"id":%q,"object":"file","bytes":%d,"created_at":1782321900,"filename":%s,"purpose":%q,"status":"processed"}`,
+	return reply(http.StatusOK, fmt.Sprintf(`{"id":%q,"object":"file","bytes":%d,`+
+		`"created_at":1782321900,"filename":%s,"purpose":%q,"status":"processed"}`,
 		id, len(f.Content), quote(f.Name), f.Purpose))
 }
 
