@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -108,12 +109,14 @@ func (e *encoder) calls(content []event.Block) {
 func (e *encoder) answerItems(content []event.Block) {
 	last := -1    // of the items that reasoning can belong to
 	code := false // whether programs go back as the vendor's items
+	// Items of the vendor's tools are refused without the reasoning that led to them.
+	bare := !e.thinks && slices.ContainsFunc(content, sealed)
 	for i, b := range content {
 		switch b := b.(type) {
 		case *event.ToolCall:
 			last = i
 		case *event.UnknownBlock:
-			code = code || b.Name == own+codeItem
+			code = code || b.Name == own+codeItem && !bare
 			if returns(b) && b.Name != own+compacted {
 				last = i
 			}
@@ -142,7 +145,9 @@ func (e *encoder) answerItems(content []event.Block) {
 		case *event.Text:
 			e.saidText(b)
 		case *event.UnknownBlock:
-			e.vendorsItem(b)
+			if !bare || b.Name == own+compacted {
+				e.vendorsItem(b)
+			}
 		case *event.Code, *event.CodeResult:
 			if !code {
 				e.single(event.RoleAssistant, saidInWords(b))
@@ -153,6 +158,16 @@ func (e *encoder) answerItems(content []event.Block) {
 			}
 		}
 	}
+}
+
+// sealed reports whether a block is reasoning that this vendor has encrypted.
+func sealed(b event.Block) bool {
+	t, ok := b.(*event.Thinking)
+	if !ok {
+		return false
+	}
+	_, _, ok = readSeal(t.Signature)
+	return ok
 }
 
 // phaseMark begins the signature of a text of which the vendor said whether it is

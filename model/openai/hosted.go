@@ -32,7 +32,8 @@ func (m *Model) serverTools(tools []model.ServerTool, sent bool) ([]byte, error)
 		}
 		key := string(t.Kind) + " " + t.Name
 		if seen[key] {
-			return nil, notSent(event.ErrInvalid, "The server-side tool %q is there twice.", "name each tool and each MCP server once", strings.TrimSpace(key))
+			return nil, notSent(event.ErrInvalid, "The server-side tool %q is there twice.",
+				"name each tool and each MCP server once", strings.TrimSpace(key))
 		}
 		seen[key] = true
 		if m.api == Responses && sent {
@@ -68,11 +69,13 @@ func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 		return notSent(event.ErrInvalid, "The server-side tool %q has a negative number of uses.", "leave it out, or set it above 0", kind)
 	case t.MaxUses > 0 && count > 1:
 		// max_tool_calls bounds the uses of all of them together.
-		return unsupported("%s does not bound the uses of one server-side tool among several.", "leave the bound out, or ask for that tool alone", m.title)
+		return unsupported("%s does not bound the uses of one server-side tool among several.",
+			"leave the bound out, or ask for that tool alone", m.title)
 	case t.Kind != model.WebSearch && (len(t.Domains) > 0 || len(t.Blocked) > 0):
 		return unsupported("The server-side tool %q has no domains.", "leave them out", kind)
 	case len(t.Domains) > 0 && len(t.Blocked) > 0:
-		return notSent(event.ErrInvalid, "The server-side tool %q has domains that it may use and domains that it may not.", "set one of the two", kind)
+		return notSent(event.ErrInvalid, "The server-side tool %q has domains that it may use and domains that it may not.",
+			"set one of the two", kind)
 	case t.Kind == model.FileSearch && len(t.Stores) == 0:
 		return notSent(event.ErrInvalid, "The file search has no vector store.", "set Stores to the vendor's ids of vector stores")
 	case t.Kind != model.FileSearch && len(t.Stores) > 0:

@@ -114,6 +114,41 @@ func canonical(t *testing.T, raw []byte) string {
 	return string(b)
 }
 
+// A model without reasoning, and a key that cannot read it, do without what the vendor's tools
+// did: the vendor takes no item without the reasoning in front of it.
+func TestItemsGoWithTheirReasoning(t *testing.T) {
+	t.Parallel()
+	given := openaitest.Stream(openaitest.Responses, []model.Chunk{
+		{Kind: model.ChunkSignature, Text: "gAAA1"}, item(1, searchItem), item(2, codeItem), {Kind: model.ChunkText, Index: 3, Text: "Done."},
+	}, event.StopEndTurn, event.Usage{})
+	answer := openaitest.Text(openaitest.Responses, "a")
+	first, _ := open(t, reasoner, nil, given)
+	got := modeltest.Call(t.Context(), first, question(model.Options{}))
+	if got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	req := question(model.Options{})
+	req.Messages = append(req.Messages, event.Message{Role: event.RoleAssistant, Content: got.Content},
+		event.Message{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "q"}}})
+	// The stand-in of another account knows nothing of the reasoning and refuses it once.
+	other, account := open(t, reasoner, nil, answer)
+	r := modeltest.Call(t.Context(), other, req)
+	asked := account.Asked()
+	if last := string(asked[len(asked)-1].Body); r.Err != nil || len(asked) != 2 || asked[0].Refused == "" || strings.Contains(last, "ws_1") || !strings.Contains(last, "Done.") {
+		t.Errorf("%v, %d requests: %s", r.Err, len(asked), last)
+	}
+	// One model gave it, another without reasoning goes on, at the same vendor.
+	plain, server := open(t, talker, nil, given, answer)
+	if r := modeltest.Call(t.Context(), plain, question(model.Options{})); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	r = modeltest.Call(t.Context(), plain, req)
+	last := server.Asked()[1]
+	if body := string(last.Body); r.Err != nil || last.Refused != "" || strings.Contains(body, "ws_1") || !strings.Contains(body, "print(1)") || strings.Contains(body, "ci_1") {
+		t.Errorf("%v, %s: %s", r.Err, last.Refused, last.Body)
+	}
+}
+
 // A program that the vendor ran is shown, and another API is told of it in words.
 func TestProgramsOfTheVendorAreShown(t *testing.T) {
 	t.Parallel()
@@ -301,13 +336,13 @@ func TestStrictTools(t *testing.T) {
 		tool model.ToolSpec
 		want string // "" is refused
 	}{
-		"a schema without a strict form":       {reasoner, nil, tool(open1, true), ""},
-		"a server that has no strict tools":    {local, nil, tool(schema, true), ""},
-		"a server that has":                    {local, []openai.Option{openai.Speaks(openai.Dialect{Strict: true})}, tool(schema, true), `"strict":true`},
-		"an old model":                         {kind{model: "gpt-4-turbo", api: openaitest.Chat}, nil, tool(schema, true), ""},
-		"all tools":                            {reasoner, []openai.Option{openai.StrictTools(true)}, tool(schema, false), `"strict":true`},
-		"all tools that can be":                {reasoner, []openai.Option{openai.StrictTools(true)}, tool(open1, false), `"strict":false`},
-		"all tools, of a server that has none": {local, []openai.Option{openai.StrictTools(true)}, tool(schema, false), `"parameters":`},
+		"a schema without a strict form":        {reasoner, nil, tool(open1, true), ""},
+		"a server that has no strict tools":     {local, nil, tool(schema, true), ""},
+		"a server that has":                     {local, []openai.Option{openai.Speaks(openai.Dialect{Strict: true})}, tool(schema, true), `"strict":true`},
+		"an old model":                          {kind{model: "gpt-4-turbo", api: openaitest.Chat}, nil, tool(schema, true), ""},
+		"all tools":                             {reasoner, []openai.Option{openai.StrictTools(true)}, tool(schema, false), `"strict":true`},
+		"all tools that can be":                 {reasoner, []openai.Option{openai.StrictTools(true)}, tool(open1, false), `"strict":false`},
+		"all tools of a server that is said to": {local, []openai.Option{openai.StrictTools(true)}, tool(schema, false), `"strict":true`},
 	} {
 		api := tc.k.api
 		if tc.k.compatible {

@@ -121,9 +121,9 @@ func CacheRetention(word string) Option {
 	}
 }
 
-// StrictTools holds the arguments of each tool to its schema if the schema can be expressed
-// and the server can do it, as [model.ToolSpec].Strict does for one tool. Tools with other
-// schemas are sent as before.
+// StrictTools holds the arguments of each tool to its schema if the schema can be expressed,
+// as [model.ToolSpec].Strict does for one tool. Tools with other schemas are sent as before.
+// Of a server other than OpenAI's it says that the server can do it.
 func StrictTools(yes bool) Option {
 	return func(m *Model) error {
 		m.strict = yes

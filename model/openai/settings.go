@@ -51,8 +51,10 @@ func (m *Model) fits(req *model.Request, t trying) error {
 		return notSent(event.ErrUnsupported, "The model %s takes no verbosity.", "leave it out, or take GPT-5 or a newer model", m.name)
 	case o.ServiceTier != "" && !tiers.MatchString(o.ServiceTier):
 		return notSent(event.ErrInvalid, "There is no such service tier.", "use auto, default, flex or priority")
-	case m.api == ChatCompletions && m.vendors && len(req.Tools) > 0 && (toolless.MatchString(name) || t.asked && !t.without() && newer.MatchString(name)):
-		return notSent(event.ErrUnsupported, "The model %s takes no tools by Chat Completions while it reasons.", "use Responses, api=responses", m.name)
+	case m.api == ChatCompletions && m.vendors && len(req.Tools) > 0 &&
+		(toolless.MatchString(name) || t.asked && !t.without() && newer.MatchString(name)):
+		return notSent(event.ErrUnsupported, "The model %s takes no tools by Chat Completions while it reasons.",
+			"use Responses, api=responses", m.name)
 	case m.forcedInVain(&req.ToolChoice, t) && len(req.Tools) > 0:
 		return notSent(event.ErrUnsupported, "The model %s cannot be made to use a tool while it thinks.",
 			"leave the choice to the model, or set the effort none", m.name)
@@ -82,7 +84,8 @@ func (m *Model) fitsSampling(o *model.Options, t trying) error {
 func (m *Model) fitsContext(c *model.ContextManagement) error {
 	switch {
 	case c.ClearResults != 0 || c.KeepResults != 0:
-		return notSent(event.ErrUnsupported, "%s clears no tool results.", "let it compact the conversation, or manage the context in the agent", m.title)
+		return notSent(event.ErrUnsupported, "%s clears no tool results.",
+			"let it compact the conversation, or manage the context in the agent", m.title)
 	case (c.Compact != 0 || c.Truncate) && m.api == ChatCompletions:
 		return notSent(event.ErrUnsupported, "Chat Completions does not shorten conversations.", "use Responses, or manage the context in the agent")
 	case c.Compact < 0:
@@ -94,10 +97,8 @@ func (m *Model) fitsContext(c *model.ContextManagement) error {
 // fitsCaching looks at how long prompts are cached.
 func (m *Model) fitsCaching(name string) error {
 	switch {
-	case m.retention == "":
+	case m.retention == "" || !m.vendors: // of other servers nothing is known
 		return nil
-	case !m.vendors:
-		return notSent(event.ErrUnsupported, "%s takes no retention of its prompt cache.", "leave it out", m.title)
 	case m.lifetime() && !lasting.MatchString(name):
 		return notSent(event.ErrUnsupported, "The prompt cache of the model %s has no lifetime %s.", "use in_memory or 24h", m.name, m.retention)
 	case m.retention == inMemory && extended.MatchString(name):
@@ -184,8 +185,8 @@ func (m *Model) own() []string {
 		"prompt_cache_options", "stream",
 	}
 	if m.api == Responses {
-		return append(own, "instructions", "input", "max_output_tokens", "max_tool_calls", "include", "reasoning", "context_management", "truncation",
-			"store", "text")
+		return append(own, "instructions", "input", "max_output_tokens", "max_tool_calls", "include", "reasoning", "context_management",
+			"truncation", "store", "text")
 	}
 	own = append(own, "messages", "stop", "max_tokens", "max_completion_tokens", "verbosity", "web_search_options", "stream_options", "response_format",
 		m.seedName())

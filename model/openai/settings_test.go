@@ -167,7 +167,9 @@ func TestSettingsOnTheWire(t *testing.T) {
 	astraChat := kind{model: "gpt-6-astra", api: openaitest.Chat}
 	newest := kind{model: "gpt-6.1-sol", api: openaitest.Responses}
 	search := kind{model: "gpt-4o-search-preview", api: openaitest.Chat}
-	raw := func(name, value string) map[string]json.RawMessage { return map[string]json.RawMessage{name: json.RawMessage(value)} }
+	raw := func(name, value string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{name: json.RawMessage(value)}
+	}
 	for name, tc := range map[string]struct {
 		k    kind
 		opts []openai.Option
@@ -218,7 +220,7 @@ func TestSettingsOnTheWire(t *testing.T) {
 		"a lifetime":                {k: newest, opts: []openai.Option{openai.CacheRetention("12h")}, want: `,"prompt_cache_options":{"ttl":"12h"}`},
 		"a lifetime, old":           {k: reasoner, opts: []openai.Option{openai.CacheRetention("12h")}, err: event.ErrUnsupported},
 		"memory, new":               {k: newest, opts: []openai.Option{openai.CacheRetention("in_memory")}, err: event.ErrUnsupported},
-		"retention elsewhere":       {k: local, opts: []openai.Option{openai.CacheRetention("24h")}, err: event.ErrUnsupported},
+		"retention elsewhere":       {k: local, opts: []openai.Option{openai.CacheRetention("24h")}, want: `,"prompt_cache_retention":"24h"`},
 		"tools without chat":        {k: astraChat, with: tool, err: event.ErrUnsupported},
 		"tools with Responses":      {k: astra, with: tool, want: `"name":"f"`},
 		"tools and effort in chat":  {k: kind{model: "gpt-5.5", api: openaitest.Chat}, with: tool, o: model.Options{Effort: "low"}, err: event.ErrUnsupported},

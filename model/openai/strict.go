@@ -52,7 +52,8 @@ func (m *Model) holdsTools() bool {
 	if m.vendors {
 		return holds(cmp.Or(m.family, m.name))
 	}
-	return m.dialect.Strict
+	// Responses has it in each function; who asks for it at another server knows the server.
+	return m.dialect.Strict || m.strict || m.api == Responses
 }
 
 // arguments takes out of the arguments of strict tools what is null because it is missing.

@@ -66,7 +66,7 @@ func TestAnswersThatDoNotStream(t *testing.T) {
 			&event.Citation{Title: "E", URL: "https://example.com", End: 3},
 			&event.UnknownBlock{Name: "openai.web_search_call", Raw: []byte(`{"id":"ws_1","kind":"openai.web_search_call","status":"completed","type":"web_search_call"}`)},
 			&event.ToolCall{ID: "a", Name: "add", Args: []byte(`{"x":1}`)},
-		}, event.StopToolUse, event.Usage{Input: 6, CacheRead: 3, Output: 4, Reasoning: 2, Total: 13}},
+		}, event.StopToolUse, event.Usage{Input: 6, CacheRead: 3, Output: 4, Reasoning: 2, Total: 13, WebSearches: 1}},
 		"responses that end early": {responses, `{"id":"r","object":"response","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"model":"m",` +
 			`"output":[{"type":"message","content":[{"type":"output_text","text":"So"}]}]}`, []event.Block{&event.Text{Text: "So"}}, event.StopMaxTokens, event.Usage{}},
 		"open reasoning": {responses, `{"id":"r","object":"response","status":"completed","model":"m","output":[{"type":"reasoning","id":"x","summary":[],` +

@@ -50,7 +50,8 @@ func (c *checker) anyTool(raw []byte, at string) {
 			c.fail("Missing required parameter: '%s.container'.", at)
 		}
 	case "mcp":
-		t := c.object(raw, at, "type", "server_label", "server_url", "authorization", "allowed_tools", "require_approval", "headers", "server_description")
+		t := c.object(raw, at, "type", "server_label", "server_url", "authorization", "allowed_tools", "require_approval", "headers",
+			"server_description")
 		label := c.str(t, at, "server_label")
 		if slices.Contains(c.tools, "mcp "+label) {
 			c.fail("Duplicate server_label found: %s. Please provide a unique label for each server.", label)

@@ -96,7 +96,7 @@ func (c *checker) input(all []json.RawMessage) {
 		if before, ok := c.server.behind(head.ID); ok && ours && thought != before {
 			c.fail("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", head.ID, head.Type, before)
 		}
-		if thought != "" && !leads {
+		if thought != "" && !leads && head.Type != "compaction" {
 			c.alone(thought)
 		}
 		if leads {

@@ -59,7 +59,8 @@ func (c *checker) tried(word, at string, chat bool) {
 	}
 	if words := efforts(c.model, chat); !slices.Contains(words, word) {
 		c.code = "unsupported_value"
-		c.fail("Unsupported value: '%s' is not supported with the '%s' model. Supported values are: '%s'.", word, c.model, strings.Join(words, "', '"))
+		c.fail("Unsupported value: '%s' is not supported with the '%s' model. Supported values are: '%s'.",
+			word, c.model, strings.Join(words, "', '"))
 	}
 }
 

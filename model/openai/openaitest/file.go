@@ -92,7 +92,7 @@ func (s *Server) file(r *http.Request, body []byte) Answer {
 		id, len(f.Content), quote(f.Name), f.Purpose))
 }
 
-var fileNames = regexp.MustCompile(`"file_id":"(file-[^"]*)"`)
+var fileNames = regexp.MustCompile(`(?:"type":"input_(?:file|image)"[^{}]*|"file":\{)"file_id":"(file-[^"]*)"`)
 
 // unknownFile reports whether a request names a file that the server does not keep.
 func (s *Server) unknownFile(body []byte) bool {

@@ -26,9 +26,10 @@ type Server struct {
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
 
-	mu   sync.Mutex
-	said map[string]string // encrypted content that was given, and the item that it is of
-	led  map[string]string // items of tools that the vendor runs, and the reasoning in front
+	mu sync.Mutex
+	// said is the encrypted content that was given, and the items that it is of; led is the
+	// reasoning in front of items of tools that the vendor runs.
+	said, led map[string]string
 	// files are those that were uploaded, by their ids.
 	files map[string]File
 	named int

@@ -73,6 +73,76 @@ func TestTheSDKKnowsWhatIsSent(t *testing.T) {
 	}
 }
 
+// The same of every option, of what the vendor's own tools are asked for, and of what they
+// have done in the conversation.
+func TestTheSDKKnowsTheOptionsThatAreSent(t *testing.T) {
+	t.Parallel()
+	ran := func(kind, members string) event.Block {
+		return &event.UnknownBlock{
+			Name: event.BlockKind("openai." + kind), Raw: json.RawMessage(`{"kind":"openai.` + kind + `","type":"` + kind + `","id":"x_1",` + members + `}`),
+		}
+	}
+	half, seven := 0.5, int64(7)
+	strict := []model.ToolSpec{{Name: "add", Strict: true, Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`)}}
+	metadata := map[string]json.RawMessage{"metadata": json.RawMessage(`{"a":"b"}`)}
+	hosted := []model.ServerTool{
+		{Kind: model.WebSearch, Domains: []string{"a.example"}}, {Kind: model.FileSearch, Stores: []string{"vs_1"}}, {Kind: model.CodeExecution},
+		{Kind: model.RemoteMCP, Name: "docs", URL: "https://mcp.example", Tools: []string{"find"}, Token: func() string { return "T" }},
+	}
+	for name, tc := range map[string]struct {
+		model string
+		api   openai.API
+		cache string
+		req   model.Request
+	}{
+		"Responses": {"gpt-6.1-sol", openai.Responses, "12h", model.Request{Tools: strict, Options: model.Options{
+			Effort: model.EffortMax, ShowThinking: true, Verbosity: "low", ServiceTier: "flex", ServerTools: hosted, Extra: metadata,
+			Context: model.ContextManagement{Compact: 9000, Truncate: true},
+		}}},
+		"Responses, one tool of the vendor's": {"gpt-4o", openai.Responses, "24h", model.Request{Options: model.Options{
+			TopP: &half, ServerTools: []model.ServerTool{{Kind: model.WebSearch, MaxUses: 3}},
+		}}},
+		"Responses, a schema and a verbosity": {"gpt-5", openai.Responses, "in_memory", model.Request{
+			Output:  &model.OutputSchema{Name: "a", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)},
+			Options: model.Options{Verbosity: "high"},
+		}},
+		"Chat Completions": {"gpt-5", openai.ChatCompletions, "24h", model.Request{Options: model.Options{
+			Seed: &seven, Effort: "minimal", Verbosity: "low", ServiceTier: "priority", Extra: metadata,
+		}}},
+		"Chat Completions, strict":   {"gpt-4o", openai.ChatCompletions, "24h", model.Request{Tools: strict, Options: model.Options{TopP: &half}}},
+		"Chat Completions, a search": {"gpt-4o-search-preview", openai.ChatCompletions, "24h", model.Request{Options: own()}},
+	} {
+		var sent []byte
+		answer := openaitest.Text(openaitest.API(tc.api), "Yes.")
+		m, err := openai.New(tc.model, secret.New("k"), openai.Use(tc.api), openai.CacheRetention(tc.cache),
+			openai.HTTPClient(&http.Client{Transport: giving{kind: "text/event-stream", body: answer.Body, sent: &sent}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tc.req.Messages = append(history(), event.Message{Role: event.RoleAssistant, Content: []event.Block{
+			ran("compaction", `"encrypted_content":"gAA"`),
+			ran("mcp_list_tools", `"server_label":"docs","tools":[{"name":"find","input_schema":{"type":"object"},"annotations":null,"description":"d"}],"error":null`),
+			ran("web_search_call", `"status":"completed","action":{"type":"search","query":"x","sources":[{"type":"url","url":"https://a.example"}]}`),
+			ran("file_search_call", `"status":"completed","queries":["x"],"results":[{"file_id":"f","filename":"a.pdf","score":0.5,"text":"t","attributes":{}}]`),
+			ran("code_interpreter_call", `"status":"completed","code":"print(1)","container_id":"c","outputs":[{"type":"logs","logs":"1"}]`),
+			ran("mcp_call", `"status":"completed","arguments":"{}","name":"find","output":"found","server_label":"docs","error":null`),
+			&event.Text{Text: "Found."},
+		}}, event.Message{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Thanks."}}})
+		if r := modeltest.Call(t.Context(), m, &tc.req); r.Err != nil {
+			t.Fatalf("%s: %v", name, r.Err)
+		}
+		if tc.api == openai.Responses {
+			same(t, name, sent, &responses.ResponseNewParams{}, "stream")
+		} else {
+			same(t, name, sent, &sdk.ChatCompletionNewParams{}, "stream")
+		}
+	}
+}
+
+func own() model.Options {
+	return model.Options{ServerTools: []model.ServerTool{{Kind: model.WebSearch}}}
+}
+
 // The body of a count is one that the SDK knows too.
 func TestTheSDKKnowsWhatIsCounted(t *testing.T) {
 	t.Parallel()
@@ -168,6 +238,18 @@ func itemType(t *testing.T, raw json.RawMessage) any {
 		return &responses.ResponseInputItemFunctionCallOutputParam{}
 	case head.Type == "reasoning":
 		return &responses.ResponseReasoningItemParam{}
+	case head.Type == "web_search_call":
+		return &responses.ResponseFunctionWebSearchParam{}
+	case head.Type == "file_search_call":
+		return &responses.ResponseFileSearchToolCallParam{}
+	case head.Type == "code_interpreter_call":
+		return &responses.ResponseCodeInterpreterToolCallParam{}
+	case head.Type == "mcp_call":
+		return &responses.ResponseInputItemMcpCallParam{}
+	case head.Type == "mcp_list_tools":
+		return &responses.ResponseInputItemMcpListToolsParam{}
+	case head.Type == "compaction":
+		return &responses.ResponseCompactionItemParam{}
 	case head.Role == "assistant":
 		return &responses.ResponseOutputMessageParam{}
 	default:
