@@ -257,6 +257,9 @@ var overflow = regexp.MustCompile(`(?i)prompt is too long|exceeds? (the )?contex
 // spent tells a limit of money from one of requests: waiting does not help.
 var spent = regexp.MustCompile(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
 
+// noFile is how it says that a file is not there (build-with-claude/files).
+var noFile = regexp.MustCompile(`(?i)file.{0,20} not found|not found.{0,5}: file_`)
+
 // imageTooLarge is how it says that of an image.
 var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions exceed`)
 
@@ -290,6 +293,8 @@ func (m *Model) refusal(a *apiError) error {
 		return tell(event.ErrModelAuth, m.title()+" refused the "+m.credential()+".", m.whose())
 	case a.kind == "permission_error" || (a.kind == "" && a.status == http.StatusForbidden):
 		return tell(event.ErrModelAuth, m.title()+" does not allow this to the "+m.credential()+".", m.allowed())
+	case a.kind == "not_found_error" && noFile.MatchString(a.message):
+		return tell(event.ErrInvalid, "There is no such file any more.", "upload it again, or give its bytes")
 	case a.kind == "not_found_error" || (a.kind == "" && a.status == http.StatusNotFound):
 		return tell(event.ErrModelNotFound, m.title()+" has no model "+strconv.Quote(m.name)+m.inPlace()+".",
 			m.listed())

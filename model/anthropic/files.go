@@ -89,6 +89,9 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 		defer close(written)
 		w.CloseWithError(writeFile(form, f))
 	}()
+	// The transport waits for a body that it reads, also when the call is cancelled.
+	stop := context.AfterFunc(g.Context(), func() { _ = part.CloseWithError(context.Cause(g.Context())) })
+	defer stop()
 	var kept struct {
 		ID string `json:"id"`
 	}
