@@ -70,8 +70,10 @@ func (c *googleCredentials) token(ctx context.Context) (string, error) {
 
 // fetch asks for a token.
 func (c *googleCredentials) fetch(ctx context.Context) (*oauth2.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, tokenPatience)
+	defer cancel()
 	// No redirect is followed: assertions and refresh tokens are secrets too.
-	client := &http.Client{Timeout: tokenPatience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: during{ctx}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	file := c.file()
 	if file == "" {
@@ -98,6 +100,14 @@ func (c *googleCredentials) fetch(ctx context.Context) (*oauth2.Token, error) {
 	}
 	c.tell(said.Quota)
 	return within(ctx, creds.TokenSource)
+}
+
+// during ends requests with a context, which the library does not give to all of its own.
+type during struct{ ctx context.Context } //nolint:containedctx // it is one fetch's own
+
+// RoundTrip implements [http.RoundTripper].
+func (d during) RoundTrip(r *http.Request) (*http.Response, error) {
+	return http.DefaultTransport.RoundTrip(r.WithContext(d.ctx))
 }
 
 // within asks a source, which may not know ctx, and leaves it where ctx ends. Its own

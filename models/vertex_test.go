@@ -354,3 +354,39 @@ func TestVertexSurvey(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// On a machine of Google Cloud its account is asked, and only by a call.
+func TestVertexOnAMachine(t *testing.T) {
+	var metadata atomic.Int32
+	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		metadata.Add(1)
+		if r.Header.Get("Metadata-Flavor") != "Google" || !strings.HasPrefix(r.URL.Path, "/computeMetadata/v1/instance/service-accounts/default/token") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":%q,"expires_in":3600,"token_type":"Bearer"}`, geminitest.Token)
+	}))
+	t.Cleanup(machine.Close)
+	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(machine.URL, "http://"))
+	var asked []*http.Request
+	gateway := vertexGateway(t, &asked)
+	vars := env(googleProject, "p", "GOOGLE_VERTEX_BASE_URL", gateway.URL)
+	m, err := openIn(vars, "vertex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opener(t, Options{Env: vars}).Survey(nil)
+	if metadata.Load() != 0 {
+		t.Error("opening or listing asks the machine")
+	}
+	for range 2 {
+		if err := ask(t.Context(), m, hello); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if metadata.Load() != 1 || len(asked) != 2 {
+		t.Errorf("%d questions, %d calls", metadata.Load(), len(asked))
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:errcheck,forcetypeassert // it is one
+}
