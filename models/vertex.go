@@ -68,12 +68,14 @@ func openVertex(g *opening) (model.Model, error) {
 	switch {
 	case isClaude && (!key.Empty() || g.ownKey):
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "Vertex AI has no express mode for Claude.", Hint: "leave key= out, and sign in with gcloud auth application-default login",
+			Op: op, Kind: event.ErrUnsupported, Message: "Vertex AI has no express mode for Claude.",
+			Hint: "leave key= out, and sign in with gcloud auth application-default login",
 		}
 	case foreign && key.Empty():
 		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There is no key for the address that the reference names, and Google's access tokens do not go there.",
-			Hint: "name the variable with its key behind the address: &key=" + googleKey + "; for a gateway that takes access tokens, set " + gemini.VertexBaseVariable,
+			Op: op, Kind: event.ErrModelAuth,
+			Message: "There is no key for the address that the reference names, and Google's access tokens do not go there.",
+			Hint:    "name the variable with its key behind the address: &key=" + googleKey + "; for a gateway that takes access tokens, set " + gemini.VertexBaseVariable,
 		}
 	}
 	m, err := g.vertexModel(name, claude, isClaude, key, s)

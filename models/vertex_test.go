@@ -259,7 +259,7 @@ func TestVertexCredentialsThatCannotBe(t *testing.T) {
 		"a redirect":                    account(t, tokens.URL+"/redirect"),
 		"a refused assertion":           credentialFile(t, map[string]any{"type": "service_account", "client_email": "a", "private_key": "SECRET", "token_uri": tokens.URL}),
 		"tokens elsewhere":              credentialFile(t, external("https://evil.example.com/token", "")),
-		"tokens without encryption":     credentialFile(t, external("http://sts.googleapis.com/v1/token", "")),
+		"tokens anywhere, unencrypted":  credentialFile(t, external("http://sts.googleapis.com/v1/token", "")),
 		"impersonation elsewhere":       credentialFile(t, external("https://sts.googleapis.com/v1/token", "https://evil.example.com/x")),
 		"a source elsewhere":            credentialFile(t, map[string]any{"type": "impersonated_service_account", "service_account_impersonation_url": "https://iamcredentials.googleapis.com/x", "source_credentials": external("https://evil.example.com", "")}),
 		"a file of another cloud's own": credentialFile(t, external("https://sts.googleapis.com/v1/token", "https://iamcredentials.googleapis.com/x")),
@@ -274,6 +274,9 @@ func TestVertexCredentialsThatCannotBe(t *testing.T) {
 			err = ask(t.Context(), m, hello)
 			if e := new(event.Error); !errors.As(err, &e) || e.Kind != event.ErrModelAuth || !strings.Contains(e.Hint, googleFile) || len(asked) != 0 || strings.Contains(fmt.Sprint(e, e.Err), "SECRET") {
 				t.Errorf("%s: %v", name, err)
+			}
+			if e := new(event.Error); errors.As(err, &e) && strings.Contains(name, "where") != strings.Contains(fmt.Sprint(e.Err), "a server that is not Google's") {
+				t.Errorf("%s: %v", name, e.Err)
 			}
 		}
 	}
@@ -389,4 +392,32 @@ func TestVertexOnAMachine(t *testing.T) {
 		t.Errorf("%d questions, %d calls", metadata.Load(), len(asked))
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:errcheck,forcetypeassert // it is one
+}
+
+// Settings of Gemini by string are in each request, and a request's own go before them.
+func TestGeminiSettings(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"level=minimal": `"thinkingConfig":{"thinkingLevel":"MINIMAL"}`, "effort=none": `"thinkingLevel":"MINIMAL"`, "effort=max&show=yes": `{"includeThoughts":true,"thinkingLevel":"HIGH"}`,
+		"thoughts=yes": `"thinkingConfig":{"includeThoughts":true}`, "thinking=9000&thoughts=no": `"thinkingConfig":{"thinkingLevel":"MEDIUM"}`,
+		"top_p=0.5&seed=7": `"topP":0.5,"seed":7`, "tier=flex": `"serviceTier":"flex"`, "cached=cachedContents/a": `{"cachedContent":"cachedContents/a",`,
+	} {
+		server := geminitest.Start(geminitest.Text("Yes."), geminitest.Text("Yes."))
+		m, err := openIn(env("GEMINI_API_KEY", geminitest.Key, "GOOGLE_GEMINI_BASE_URL", server.URL), "gemini:gemini-3.6-flash?"+query)
+		if err != nil {
+			t.Fatal(query, err)
+		}
+		own := *hello
+		own.Options.Effort = model.EffortLow
+		for i, req := range []*model.Request{hello, &own} {
+			if err := ask(t.Context(), m, req); err != nil {
+				t.Errorf("%s: %v", query, err)
+			}
+			body := string(server.Asked()[i].Body)
+			if i == 0 && !strings.Contains(body, want) || i == 1 && !strings.Contains(body, `"thinkingLevel":"LOW"`) {
+				t.Errorf("%s: %s", query, body)
+			}
+		}
+		server.Close()
+	}
 }
