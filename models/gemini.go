@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/braidrun/braid/model"
@@ -18,9 +19,10 @@ func openGemini(g *opening) (model.Model, error) {
 	}
 	var base, key string
 	var stall *time.Duration
-	err := g.settings(gemini.Default+"?stall=10m", map[string]setting{
+	s := geminiSettings{}
+	err := g.settings(gemini.Default+"?effort=low", together(g.optionSettings(&g.defaults), s.known(), map[string]setting{
 		"base": address(&base), "key": keyIn(&key), "stall": patience(&stall),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func openGemini(g *opening) (model.Model, error) {
 		base = g.variable(gemini.BaseVariable)
 	}
 	g.place = host(base, "generativelanguage.googleapis.com")
-	opts := []gemini.Option{gemini.BaseURL(base)}
+	opts := append(s.options(), gemini.BaseURL(base))
 	if stall != nil {
 		opts = append(opts, gemini.Stall(*stall))
 	}
@@ -49,4 +51,38 @@ func openGemini(g *opening) (model.Model, error) {
 		return nil, from(err, gemini.BaseVariable, base)
 	}
 	return m, nil
+}
+
+// geminiSettings are those that Gemini alone has, on both of its APIs.
+type geminiSettings struct {
+	// level is how much a model thinks, in the vendor's word; cached names cached content.
+	level, cached string
+	// thoughts are whether summaries of thoughts are shown; nil leaves that to the request.
+	thoughts *bool
+}
+
+func (s *geminiSettings) known() map[string]setting {
+	return map[string]setting{
+		"level": word(&s.level, "minimal", "low", "medium", "high"), "cached": address(&s.cached),
+		"thoughts": func(v string) bool {
+			show := v == "yes"
+			s.thoughts = &show
+			return show || v == "no"
+		},
+	}
+}
+
+// options are the settings for the model.
+func (s *geminiSettings) options() []gemini.Option {
+	var opts []gemini.Option
+	if s.level != "" {
+		opts = append(opts, gemini.ThinkingLevel(gemini.Level(strings.ToUpper(s.level))))
+	}
+	if s.thoughts != nil {
+		opts = append(opts, gemini.IncludeThoughts(*s.thoughts))
+	}
+	if s.cached != "" {
+		opts = append(opts, gemini.CachedContent(s.cached))
+	}
+	return opts
 }

@@ -41,6 +41,8 @@ type Opener struct {
 	limits    Limits
 	warn      func(Warning)
 	providers []provider
+	// ownKey says that env has the key of somebody who brings it along ([Own]).
+	ownKey bool
 
 	mu       sync.Mutex
 	limiters map[string]*Limiter
@@ -105,7 +107,7 @@ func (o *Opener) open(ref string, trusted bool) (model.Model, error) {
 	if !known {
 		return nil, unknown(ref)
 	}
-	g := &opening{env: o.env, provider: p}
+	g := &opening{env: o.env, provider: p, ownKey: o.ownKey}
 	g.name, g.query, g.asked = strings.Cut(rest, "?")
 	g.trusted = trusted
 	m, err := p.open(g)
@@ -160,6 +162,8 @@ type opening struct {
 	place string
 	// key is the variable with the key.
 	key string
+	// ownKey says that no credentials but the key may be used.
+	ownKey bool
 	// defaults are options for each request, from the reference's settings. Opening sets
 	// them, with optionSettings.
 	defaults model.Options

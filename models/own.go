@@ -38,7 +38,7 @@ func (o *Opener) OpenOwn(own Own) (model.Model, error) {
 			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: p.title + " takes no key", Hint: "leave the key out"}
 		}
 		// A limiter of its own: what another key is asked too often is none of its business.
-		opener = &Opener{env: own.over(o.env, p), prices: o.prices, limits: o.limits, providers: o.providers, limiters: map[string]*Limiter{}}
+		opener = &Opener{env: own.over(o.env, p), prices: o.prices, limits: o.limits, providers: o.providers, limiters: map[string]*Limiter{}, ownKey: !own.Key.Empty()}
 	}
 	m, err := opener.OpenNamed(ref)
 	if err != nil || own.Price == nil || m.Info().Simulated {
@@ -54,7 +54,7 @@ func (own *Own) over(env func(string) string, p provider) func(string) string {
 	credentials := append(slices.Clone(p.keys), awsKey, awsSession)
 	return func(name string) string {
 		switch {
-		case own.Region != "" && (name == awsRegion || name == awsDefaultRegion):
+		case own.Region != "" && slices.Contains([]string{awsRegion, awsDefaultRegion, googleLocation, googleOtherLocation}, name):
 			return own.Region
 		case own.Key.Empty() || !slices.Contains(credentials, name):
 			return env(name)

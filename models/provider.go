@@ -46,7 +46,7 @@ func providers() []provider { return append(ownProviders(), DefaultVendors().pro
 
 // ownNames are the names of ownProviders; a test holds that.
 func ownNames() []string {
-	return []string{"anthropic", "openai", "gemini", "bedrock", "azure", "ollama", "demo"}
+	return []string{"anthropic", "openai", "gemini", "bedrock", "vertex", "azure", "ollama", "demo"}
 }
 
 func ownProviders() []provider {
@@ -74,6 +74,10 @@ func ownProviders() []provider {
 				}
 				return "no AWS region is named: set " + awsRegion
 			},
+		},
+		{
+			name: "vertex", title: "Vertex AI", names: "Google does", keys: []string{googleKey, googleFile},
+			open: openVertex, model: "vertex:" + gemini.Default, needs: vertexNeeds,
 		},
 		{
 			name: "azure", title: "Azure OpenAI", names: "its deployment is called", keys: []string{azureKey, azureOtherKey}, open: openAzure,

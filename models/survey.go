@@ -121,6 +121,8 @@ func (o *Opener) standing(p provider) Standing {
 	switch {
 	case p.name == "bedrock":
 		o.bedrock(&s, g)
+	case p.name == "vertex":
+		o.vertex(&s, g)
 	case s.Key != "":
 		s.Why = s.Key + " is set"
 	default:
@@ -137,7 +139,7 @@ func (o *Opener) standing(p provider) Standing {
 		for _, id := range bedrockKnown {
 			refs = append(refs, "bedrock:"+beginningIn(g.place)+id)
 		}
-	} else if g.place == "" {
+	} else if g.place == "" || p.name == "vertex" {
 		for _, ref := range o.prices.Models() {
 			if strings.HasPrefix(ref, p.name+":") {
 				refs = append(refs, ref)

@@ -239,6 +239,8 @@ and any name of a provider behind its colon:
   gemini:NAME      Gemini; GEMINI_API_KEY or GOOGLE_API_KEY
   bedrock:ID       Amazon Bedrock by AWS's id, such as bedrock:us.amazon.nova-pro-v1:0;
                    AWS_BEARER_TOKEN_BEDROCK, or AWS's usual credentials, and a region
+  vertex:NAME      Gemini or Claude on Google Cloud, such as vertex:claude-sonnet-5-5;
+                   GOOGLE_CLOUD_PROJECT, and gcloud's usual credentials
   azure:NAME       a deployment at Azure OpenAI; AZURE_OPENAI_ENDPOINT and AZURE_OPENAI_API_KEY
   ollama:NAME      this machine's Ollama; no key
   groq:NAME …      vendors whose servers speak OpenAI's protocol: groq, openrouter,
@@ -251,10 +253,11 @@ Settings stand behind a "?", each as name=value, joined by "&":
   openai:NAME?base=https://llm.example/v1&key=MY_KEY     another server
   vllm:Qwen/Qwen3-8B?base=http://192.168.1.5:8000/v1     vLLM on another machine
   bedrock:amazon.nova-pro-v1:0?region=eu-west-1          or AWS_REGION, or a profile's
+  vertex:gemini-3.6-flash?location=eu                    or GOOGLE_CLOUD_LOCATION
   anthropic:claude-sonnet-5-5?stall=5m                   how long it may be silent
 A key goes to the address that it is for: with base, key names the variable that
-holds the other one. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL and
-AWS_ENDPOINT_URL_BEDROCK_RUNTIME name a gateway for the usual key.
+holds the other one. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL,
+GOOGLE_VERTEX_BASE_URL and AWS_ENDPOINT_URL_BEDROCK_RUNTIME name a gateway for the usual key.
 
 How a model is asked, for every vendor that has such a setting; one that the model
 cannot keep is an error before anything is sent:

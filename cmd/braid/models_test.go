@@ -77,7 +77,7 @@ func TestModelsOfOneProvider(t *testing.T) {
 		t.Errorf("not narrowed:\n%s", out)
 	}
 	for args, want := range map[string]string{
-		"antropic": "did you mean braid models anthropic?", "xyzzy": "there are anthropic, openai, gemini, bedrock, azure, ollama, groq", "anthropic openai": "one provider at most",
+		"antropic": "did you mean braid models anthropic?", "xyzzy": "there are anthropic, openai, gemini, bedrock, vertex, azure, ollama, groq", "anthropic openai": "one provider at most",
 	} {
 		p, _, errs := real(t, map[string]string{}, append([]string{"models"}, strings.Fields(args)...)...)
 		if code := p.run(t.Context()); code == 0 || !strings.Contains(errs.String(), want) {

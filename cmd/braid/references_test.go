@@ -18,7 +18,7 @@ func TestReferencesAreChecked(t *testing.T) {
 	s.must(admin, "POST", at+"/models", `{"id":"own","provider":"bedrock","name":"us.anthropic.claude-x","region":"us-east-1","credential":{"secret":"bedrock-api-key-x"}}`)
 	s.must(admin, "POST", at+"/agents", `{"id":"good","tools":["calc*"]}`)
 	for _, c := range []struct{ why, token, method, path, body, says string }{
-		{"provider", admin, "POST", "/models", `{"id":"x","provider":"nosuch","name":"m","credential":{"secret":"sk-of-the-tenant-itself"}}`, "anthropic, openai, gemini, bedrock, azure, ollama, demo"},
+		{"provider", admin, "POST", "/models", `{"id":"x","provider":"nosuch","name":"m","credential":{"secret":"sk-of-the-tenant-itself"}}`, "anthropic, openai, gemini, bedrock, vertex, azure, ollama, demo"},
 		{"provider, later", admin, "PATCH", "/models/own", `{"provider":"nosuch"}`, "there is no provider"},
 		{"variable", "", "POST", "/models", `{"id":"x","provider":"openai","name":"m","credential":{"env":"UNSET"}}`, "does not have the variable"},
 		{"variable, later", "", "PATCH", "/models/good", `{"credential":{"env":"UNSET"}}`, "does not have the variable"},

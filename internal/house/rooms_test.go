@@ -107,7 +107,7 @@ var rooms = []room{
 	{dir: "model/internal/recordings", from: []string{"go.yaml.in/yaml"}},
 	{
 		dir: "models", own: []string{"model", "event", "model/*", "secret", "pricing"}, tests: []string{""},
-		from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/sync", "go.yaml.in/yaml"},
+		from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/oauth2", "golang.org/x/sync", "go.yaml.in/yaml"},
 	},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{

@@ -114,7 +114,8 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	case noToken:
 		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at "+m.keyFrom)
 	case errors.Is(err, errNoStream):
-		return broken(event.ErrModel, "What answered at "+m.place()+" is not "+lower(m.title())+": its answer is neither a stream of events nor JSON of the API.",
+		return broken(event.ErrModel,
+			"What answered at "+m.place()+" is not "+lower(m.title())+": its answer is neither a stream of events nor JSON of the API.",
 			"look at the base URL, "+m.baseFrom)
 	case errors.Is(err, errMalformed):
 		e := &event.Error{

@@ -112,7 +112,9 @@ func (m *Model) sendPieces(ctx context.Context, to string, content io.Reader) (*
 		last := err != nil || more != nil
 		for _, err := range []error{err, more} {
 			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: "The file cannot be read.", Hint: "look at where its content comes from", Err: err}
+				return nil, &event.Error{
+					Op: op, Kind: event.ErrInvalid, Message: "The file cannot be read.", Hint: "look at where its content comes from", Err: err,
+				}
 			}
 		}
 		if at+int64(n) > mostFile {
@@ -151,7 +153,7 @@ func (m *Model) sendPieces(ctx context.Context, to string, content io.Reader) (*
 // ready waits until the API can use a file and returns the file's address.
 func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 	address := f.URI
-	if u, err := url.Parse(address); err != nil || !provider.Address(address) || !fileNames.MatchString(f.Name) || path.Base(u.Path) != path.Base(f.Name) {
+	if !provider.Address(address) || !fileNames.MatchString(f.Name) || fileIn(address) != f.Name {
 		return "", m.strange()
 	}
 	late := time.NewTimer(readyIn)
@@ -175,7 +177,8 @@ func (m *Model) ready(ctx context.Context, f *wireFile) (string, error) {
 		case <-late.C:
 			next.Stop()
 			return "", &event.Error{
-				Op: op, Kind: event.ErrUnavailable, Message: "The Gemini API has not made the file ready within " + readyIn.String() + ".", Hint: "try again, or send a smaller file",
+				Op: op, Kind: event.ErrUnavailable, Message: "The Gemini API has not made the file ready within " + readyIn.String() + ".",
+				Hint: "try again, or send a smaller file",
 			}
 		case <-next.C:
 		}

@@ -152,7 +152,8 @@ func (m *Model) tier(tier string) error {
 	case !slices.Contains(tiers, tier):
 		return notSent(event.ErrUnsupported, "Gemini has no service tier %q.", "use standard, flex or priority", tier)
 	case m.vertex && tier != "standard" && m.location != "" && m.location != "global":
-		return notSent(event.ErrUnsupported, "Vertex AI has the service tier %q at the location global alone.", "use the location global, or leave the tier out", tier)
+		return notSent(event.ErrUnsupported, "Vertex AI has the service tier %q at the location global alone.",
+			"use the location global, or leave the tier out", tier)
 	}
 	return nil
 }

@@ -97,7 +97,8 @@ func (m *Model) checkServerTool(t *model.ServerTool) error {
 	case len(t.Domains) > 0:
 		return no("Gemini cannot hold the tool %q to some domains.", "leave Domains out", string(t.Kind))
 	case len(t.Blocked) > 0 && (t.Kind != model.WebSearch || !m.vertex):
-		return no("Gemini cannot keep the tool %q from domains; Vertex AI can for searches of the web.", "leave Blocked out, or use Vertex AI", string(t.Kind))
+		return no("Gemini cannot keep the tool %q from domains; Vertex AI can for searches of the web.",
+			"leave Blocked out, or use Vertex AI", string(t.Kind))
 	case len(t.Blocked) > mostDomains || slices.ContainsFunc(t.Blocked, func(d string) bool { return !domains.MatchString(d) }):
 		return wrong("The domains to leave out of searches are none, or more than %d.", `name hosts, such as "example.com"`, mostDomains)
 	}

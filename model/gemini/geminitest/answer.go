@@ -157,9 +157,11 @@ func partOf(c model.Chunk, kind model.ChunkKind) string {
 	case model.ChunkBlock:
 		switch k := c.Block.(type) {
 		case *event.Code:
-			return `{"executableCode": {"language": ` + quote(strings.ToUpper(k.Language)) + `,"code": ` + quote(k.Code) + id(k.ID) + `}` + signature(k.Signature) + `}`
+			return `{"executableCode": {"language": ` + quote(strings.ToUpper(k.Language)) + `,"code": ` + quote(k.Code) + id(k.ID) + `}` +
+				signature(k.Signature) + `}`
 		case *event.CodeResult:
-			return `{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": ` + quote(k.Output) + id(k.ID) + `}` + signature(k.Signature) + `}`
+			return `{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": ` + quote(k.Output) + id(k.ID) + `}` +
+				signature(k.Signature) + `}`
 		case *event.UnknownBlock:
 			return string(k.Raw) // a part of the vendor's
 		case *event.Image:

@@ -231,8 +231,8 @@ var functionName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 
 // serverTools are the members of a tool that the vendor runs, and what each may hold.
 var serverTools = map[string][]string{
-	"googleSearch": {"timeRangeFilter", "searchTypes"}, "urlContext": {}, "codeExecution": {}, "fileSearch": {"fileSearchStoreNames", "topK", "metadataFilter"},
-	"mcpServers": nil,
+	"googleSearch": {"timeRangeFilter", "searchTypes"}, "urlContext": {}, "codeExecution": {},
+	"fileSearch": {"fileSearchStoreNames", "topK", "metadataFilter"}, "mcpServers": nil,
 }
 
 func (c *checker) allTools(raw []byte) {
@@ -339,7 +339,7 @@ func (c *checker) together(mode string, invocations bool) {
 		c.fail("Invalid JSON payload received. Unknown name \"includeServerSideToolInvocations\" at 'tool_config': Cannot find field.")
 	case invocations && c.generation < 300:
 		c.fail("Tool call context circulation is not enabled for models/%s", c.model)
-	case len(c.tools) > 0 && c.generation < 300 && c.vertex, c.vertex && c.generation < 300 && c.servers["codeExecution"] && len(c.servers) > 1:
+	case c.vertex && c.generation < 300 && (len(c.tools) > 0 || c.servers["codeExecution"] && len(c.servers) > 1):
 		c.fail("Multiple tools are supported only when they are all search tools.")
 	case len(c.tools) > 0 && c.generation < 300:
 		c.fail("Built-in tools ({google_search}) and Function Calling cannot be combined in the same request.")

@@ -118,6 +118,7 @@ func (s *Server) tell(id string, f *stored) string {
 	case s.Broken != "":
 		state = `FAILED", "error": {"code": 3, "message": ` + quote(s.Broken) + `}, "source": "UPLOADED`
 	}
-	return fmt.Sprintf(`{"name": "files/%s", "displayName": %s, "mimeType": %s, "sizeBytes": "%d", "uri": "https://generativelanguage.googleapis.com/v1beta/files/%s", "state": "%s"}`,
-		id, quote(f.name), quote(f.kind), len(f.content), id, state)
+	const uri = "https://generativelanguage.googleapis.com/v1beta/files/"
+	return fmt.Sprintf(`{"name": "files/%s", "displayName": %s, "mimeType": %s, "sizeBytes": "%d", "uri": %s, "state": "%s"}`,
+		id, quote(f.name), quote(f.kind), len(f.content), quote(uri+id), state)
 }

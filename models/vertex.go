@@ -1,0 +1,203 @@
+package models
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/anthropic"
+	"github.com/braidrun/braid/model/gemini"
+	"github.com/braidrun/braid/secret"
+)
+
+// The variables of Google Cloud, in the names of Google's own tools and of other programs.
+const (
+	googleKey           = "GOOGLE_VERTEX_API_KEY" // of the express mode of Vertex AI
+	googleFile          = "GOOGLE_APPLICATION_CREDENTIALS"
+	googleProject       = "GOOGLE_CLOUD_PROJECT"
+	googleOtherProject  = "GOOGLE_PROJECT"
+	googleLocation      = "GOOGLE_CLOUD_LOCATION"
+	googleOtherLocation = "GOOGLE_CLOUD_REGION"
+	googleQuota         = "GOOGLE_CLOUD_QUOTA_PROJECT"
+)
+
+// googlesPlaces are the hosts that an access token may go to.
+var googlesPlaces = regexp.MustCompile(`^([a-z0-9-]+\.)+googleapis\.com$`)
+
+// vertexSettings are what a reference can set.
+type vertexSettings struct {
+	project, location, base, key string
+	stall                        *time.Duration
+	gemini                       geminiSettings
+	cache                        string
+}
+
+// openVertex opens a model on Vertex AI, by Google's name: "" is the usual model of Gemini,
+// and "claude-…" or "anthropic/…" a model of Anthropic. Calls are made with Application
+// Default Credentials, or with a key in the express mode, which Claude does not have.
+func openVertex(g *opening) (model.Model, error) {
+	name := cmp.Or(g.name, gemini.Default)
+	if presentable(name) == "" || strings.Contains(name, "..") {
+		return nil, g.noSuch(gemini.Default)
+	}
+	claude, isClaude := claudeOn(name)
+	if publisher, _, two := strings.Cut(name, "/"); two && !isClaude && publisher != "google" && publisher != "publishers" && publisher != "projects" {
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "Braid does not speak with models of other publishers on Vertex AI.",
+			Hint: "name a model of Gemini, or one of Claude such as vertex:claude-sonnet-5-5",
+		}
+	}
+	s, err := g.vertexSettings(isClaude)
+	if err != nil {
+		return nil, err
+	}
+	asked := s.base != ""
+	if !asked {
+		s.base = g.variable(gemini.VertexBaseVariable)
+	}
+	foreign := asked && !googlesPlaces.MatchString(host(s.base, ""))
+	key := secret.Secret{}
+	if s.key != "" || g.variable(googleKey) != "" && !asked && !isClaude {
+		if key = g.secretOf(s.key, googleKey, asked); key.Empty() {
+			return nil, g.noKey(googleKey, asked)
+		}
+	}
+	switch {
+	case isClaude && (!key.Empty() || g.ownKey):
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrUnsupported, Message: "Vertex AI has no express mode for Claude.",
+			Hint: "leave key= out, and sign in with gcloud auth application-default login",
+		}
+	case foreign && key.Empty():
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth,
+			Message: "There is no key for the address that the reference names, and Google's access tokens do not go there.",
+			Hint:    "name the variable with its key behind the address: &key=" + googleKey + "; for a gateway that takes access tokens, set " + gemini.VertexBaseVariable,
+		}
+	}
+	m, err := g.vertexModel(name, claude, isClaude, key, s)
+	if err != nil && !asked {
+		err = from(err, gemini.VertexBaseVariable, s.base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if asked {
+		g.place = host(s.base, "")
+	}
+	return m, nil
+}
+
+// claudeOn is Google's name of a model of Claude.
+func claudeOn(name string) (string, bool) {
+	for _, before := range []string{"publishers/anthropic/models/", "anthropic/"} {
+		if rest, ok := strings.CutPrefix(name, before); ok {
+			return rest, true
+		}
+	}
+	return name, strings.HasPrefix(name, "claude-")
+}
+
+// vertexSettings reads what the reference sets.
+func (g *opening) vertexSettings(claude bool) (*vertexSettings, error) {
+	s := &vertexSettings{}
+	known := map[string]setting{
+		"project": address(&s.project), "location": address(&s.location), "base": address(&s.base), "key": keyIn(&s.key), "stall": patience(&s.stall),
+	}
+	if claude {
+		known["cache"] = word(&s.cache, string(anthropic.CacheExplicit), string(anthropic.CacheOff))
+	} else {
+		known = together(known, s.gemini.known())
+	}
+	err := g.settings(gemini.Default+"?location=eu", together(g.optionSettings(&g.defaults), known))
+	return s, err
+}
+
+// vertexModel makes the model.
+func (g *opening) vertexModel(name, claude string, isClaude bool, key secret.Secret, s *vertexSettings) (model.Model, error) {
+	location := cmp.Or(s.location, g.variable(googleLocation), g.variable(googleOtherLocation), "global")
+	creds := &googleCredentials{env: g.env}
+	project := s.project
+	if key.Empty() {
+		// A key is of a project already.
+		project = cmp.Or(project, g.variable(googleProject), g.variable(googleOtherProject), creds.project())
+		if project == "" {
+			return nil, &event.Error{
+				Op: op, Kind: event.ErrInvalid, Message: "Nobody says which project of Google Cloud is to be asked.",
+				Hint: "set " + googleProject + ", or write vertex:" + name + "?project=NAME",
+			}
+		}
+	}
+	g.place = location
+	keyFrom := "the credentials of Google Cloud: gcloud auth application-default login, or " + googleFile
+	if !key.Empty() {
+		keyFrom = g.key
+	}
+	baseFrom := gemini.VertexBaseVariable + " and " + googleLocation
+	if s.base != "" && g.variable(gemini.VertexBaseVariable) != s.base {
+		baseFrom = "base="
+	}
+	if isClaude {
+		opts := []anthropic.Option{anthropic.BaseURL(s.base), anthropic.HTTPClient(creds.client())}
+		if s.stall != nil {
+			opts = append(opts, anthropic.Stall(*s.stall))
+		}
+		if s.cache != "" {
+			opts = append(opts, anthropic.Cache(anthropic.CachePoints(s.cache)))
+		}
+		return modelOf(anthropic.NewVertex(claude, project, location, creds.token, opts...))
+	}
+	opts := append(s.gemini.options(), gemini.BaseURL(s.base), gemini.Named("vertex"), gemini.Sources(keyFrom, baseFrom))
+	if s.stall != nil {
+		opts = append(opts, gemini.Stall(*s.stall))
+	}
+	switch {
+	case key.Empty():
+		opts = append(opts, gemini.Vertex(project, location, creds.token), gemini.HTTPClient(creds.client()))
+	case project == "":
+		g.place = ""
+		opts = append(opts, gemini.Vertex("", "", nil))
+	default:
+		opts = append(opts, gemini.Vertex(project, location, nil))
+	}
+	return modelOf(gemini.New(name, key, opts...))
+}
+
+// modelOf makes a nil model of one that could not be made.
+func modelOf[M model.Model](m M, err error) (model.Model, error) {
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// vertexNeeds says what is missing beside a variable with credentials.
+func vertexNeeds(env func(string) string) string {
+	if anySet(env, googleKey, googleProject, googleOtherProject) {
+		return ""
+	}
+	return "no project of Google Cloud is named: set " + googleProject
+}
+
+// vertex says who asks Vertex AI. Where nobody is named, the account of a machine of
+// Google Cloud may still be there: that is asked over the network, and only by a call.
+func (o *Opener) vertex(s *Standing, g *opening) {
+	s.Region = g.place
+	file := (&googleCredentials{env: o.env}).file()
+	switch {
+	case s.Key != "":
+		s.Why = s.Key + " is set"
+	case file != "":
+		s.Why = "gcloud's file names credentials"
+	default:
+		s.Ready, s.Why = false, "no credentials of Google Cloud are named here"
+		s.Next = "run gcloud auth application-default login, or set " + googleFile + "; on a machine of Google Cloud its account counts without them"
+		return
+	}
+	if s.Region != "" {
+		s.Why += ", and the location is " + s.Region
+	}
+}
