@@ -29,7 +29,12 @@ const AnswerTool = "final_answer"
 //     [ModelRequest].Output;
 //   - the others are given the tool [AnswerTool], whose arguments are the answer, and are made to
 //     call it where they end their turn without;
-//   - those that cannot be made to call a tool find the schema in their instructions.
+//   - those that cannot be made to call a tool are given it as a strict one ([ToolSpec].Strict), and their
+//     instructions ask for the call;
+//   - those that can be held to no schema at all find it in their instructions.
+//
+// A model that can be held to schemas, but not to this one, and that cannot be made to call a tool is
+// an error of kind [event.ErrUnsupported] before anything runs.
 //
 // An answer that does not keep to the schema goes back to the model with what is wrong with it,
 // as often as [Limits].Answers says; then the run ends with [event.StopLimitAnswers] and an
@@ -87,10 +92,13 @@ type askedModel struct {
 type answerWay uint8
 
 const (
-	// answerHeld leaves it to the provider, answerCalled makes the model call a tool, and
-	// answerTold says it in words.
+	// answerHeld leaves it to the provider.
 	answerHeld answerWay = iota + 1
+	// answerCalled makes the model call a tool.
 	answerCalled
+	// answerStrict asks the model in words to call a tool to whose schema the provider holds it.
+	answerStrict
+	// answerTold says it in words.
 	answerTold
 )
 
@@ -214,10 +222,10 @@ func (x *answer) best(info *ModelInfo) answerWay {
 }
 
 func (x *answer) next(way answerWay) answerWay {
-	if way == answerHeld && x.tool != nil {
-		return answerCalled
+	if x.tool == nil {
+		return answerTold
 	}
-	return answerTold
+	return way + 1
 }
 
 // suits finds a way in which a model can be asked req and the answer's form, and notes it.
@@ -226,22 +234,60 @@ func (x *answer) suits(c ModelChecker, info *ModelInfo, req ModelRequest) error 
 	if x == nil {
 		return sound(c.Check(&req))
 	}
-	way := x.best(info)
-	for {
+	var cause error
+	for way := x.best(info); ; way = x.next(way) {
 		own := req
 		x.put(&own, way, true)
 		err := sound(c.Check(&own))
-		if way == answerTold || !errors.Is(err, event.ErrUnsupported) {
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			if x.ways == nil {
-				x.ways = make(map[askedModel]answerWay)
+		if way != answerTold && errors.Is(err, event.ErrUnsupported) {
+			if way != answerCalled && cause == nil {
+				cause = err
 			}
-			x.ways[askedModel{info.Name, info.Output}] = way
-			return err
+			continue
 		}
-		way = x.next(way)
+		x.mu.Lock()
+		if x.ways == nil {
+			x.ways = make(map[askedModel]answerWay)
+		}
+		x.ways[askedModel{info.Name, info.Output}] = way
+		x.mu.Unlock()
+		if err == nil && way == answerTold && way != x.best(info) && holds(c, info, req) {
+			err = inexpressible(cause)
+		}
+		return err
 	}
+}
+
+// holds reports whether a model can be held to any schema at all, as text or as a tool's arguments.
+func holds(c ModelChecker, info *ModelInfo, req ModelRequest) bool {
+	text := req
+	text.Output = &OutputSchema{Name: "answer", Schema: plainSchema}
+	if info.Output && sound(c.Check(&text)) == nil {
+		return true
+	}
+	req.Tools = append(slices.Clip(req.Tools), ToolSpec{Name: AnswerTool, Description: "Takes your final answer.", Schema: plainSchema, Strict: true})
+	return sound(c.Check(&req)) == nil
+}
+
+// plainSchema is one that every provider takes that takes any.
+var plainSchema = json.RawMessage(
+	`{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"],"additionalProperties":false}`)
+
+// inexpressible says that a model which can be held to schemas cannot be held to this one, nor be made to
+// call a tool that takes the answer.
+func inexpressible(cause error) error {
+	e := &event.Error{
+		Op: "answer schema", Kind: event.ErrUnsupported, Code: codeSchema,
+		Message: "the model can neither be held to the schema of the answer nor be made to call a tool that takes it", Err: cause,
+		Hint: "change what the cause names in the schema, such as a reference to itself, or use another model",
+	}
+	if cause == nil {
+		e.Hint = "use another schema, which does not refer to itself as a whole, or another model"
+	}
+	if why, ok := errors.AsType[*event.Error](cause); ok && why.Message != "" {
+		e.Message += ": " + why.Message
+	}
+	return e
 }
 
 // ask puts into a request what a model is to know of the answer's form. forced says that
@@ -261,6 +307,11 @@ func (x *answer) put(req *ModelRequest, way answerWay, forced bool) {
 		if forced {
 			req.ToolChoice = ToolChoice{Mode: ToolsOne, Tool: AnswerTool}
 		}
+	case answerStrict:
+		spec := x.spec
+		spec.Strict = true
+		req.Tools = append(slices.Clip(req.Tools), spec)
+		req.Instructions = strings.TrimLeft(req.Instructions+"\n\n"+callWords, "\n")
 	case answerTold:
 		req.Instructions = strings.TrimLeft(req.Instructions+"\n\n"+x.words, "\n")
 	}
@@ -278,8 +329,15 @@ func (x *answer) retract(req *ModelRequest) {
 	if req.ToolChoice.Tool == AnswerTool {
 		req.ToolChoice = ToolChoice{}
 	}
-	req.Instructions = strings.TrimRight(strings.TrimSuffix(req.Instructions, x.words), "\n")
+	for _, words := range []string{x.words, callWords} {
+		if own, ok := strings.CutSuffix(req.Instructions, words); ok {
+			req.Instructions = strings.TrimRight(own, "\n")
+		}
+	}
 }
+
+// callWords ask for a call that nothing else can ask for.
+const callWords = "Give your final answer by calling the tool " + AnswerTool + ". Its arguments are the answer; do not write it as text."
 
 // clash says that an agent has a tool that is called as the answer's is.
 func (x *answer) clash(agent string, o *offer) (optional string, err error) {
@@ -423,7 +481,7 @@ func (d *driver) toolOf(s *Scope, offered *offer, name string) Tool {
 // mend says to a model what to do about an answer that cannot be used.
 func (x *answer) mend(m Model, problem error) string {
 	info := m.Info()
-	if x.way(m, &info) == answerCalled {
+	if way := x.way(m, &info); way == answerCalled || way == answerStrict {
 		return "Now give that answer by calling the tool " + AnswerTool + ": its arguments are the answer, in the form that its schema says."
 	}
 	return "That answer cannot be used, because it " + problem.Error() +

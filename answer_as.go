@@ -76,6 +76,9 @@ func wanted[T any](a *Agent) (*answer, error) {
 	if err == nil && clash != "" {
 		err = answerNamed(a.name)
 	}
+	if err == nil {
+		err = a.canAnswer(x)
+	}
 	if err != nil {
 		return nil, err
 	}

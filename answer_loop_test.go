@@ -68,7 +68,8 @@ func TestAnAnswerInItsForm(t *testing.T) {
 	t.Parallel()
 	unsupported := &event.Error{Kind: event.ErrUnsupported, Message: "it cannot be made to call a tool"}
 	cannot := func(req *braid.ModelRequest) error {
-		if req.ToolChoice.Mode == braid.ToolsOne || req.Output != nil {
+		strict := slices.ContainsFunc(req.Tools, func(t braid.ToolSpec) bool { return t.Strict })
+		if req.ToolChoice.Mode == braid.ToolsOne || req.Output != nil || strict {
 			return unsupported
 		}
 		return nil

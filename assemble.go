@@ -260,6 +260,9 @@ func (a *assembler) content(w *work) []event.Block {
 	if calls > 0 {
 		a.stop = event.StopToolUse
 	}
+	if !runsCalls(a.stop) && hasOwn(blocks) {
+		blocks = withoutOpen(blocks, "was cut off: the answer ended with "+string(a.stop))
+	}
 	return blocks
 }
 

@@ -39,7 +39,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	w.whom.model, w.whom.info, w.addressee = model, info, &w.whom
 	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.talk.shared(), shown
 	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.id, cycle, attempt
-	w.own.Options = agent.options
+	w.own.Options = agent.asks(model)
 	forced := why == event.WhyAnswer || again(why) && s.forced
 	d.answerOf(s).ask(&w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
@@ -49,7 +49,10 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 			begun.Tools = []string{} // none any more
 		}
 	}
-	if len(agent.hooks.on(pointBeforeModel)) > 0 {
+	was := asIs{}
+	asked := len(agent.hooks.on(pointBeforeModel)) > 0
+	if asked {
+		was = requestAsIs(&w.own)
 		words, ok, waits, err := d.askModel(agent, why, w, forced)
 		if !ok {
 			d.held = d.held || !waits
@@ -68,6 +71,9 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 			return true
 		}
 		w.begun = d.now
+	}
+	if w.info.Setups && (!asked || was.kept(&w.own)) {
+		d.setUp(s, cycle, &w.own)
 	}
 	d.addAt(s, cycle, step, attempt, begun)
 	s.model.by, s.offered = &d.running, offered

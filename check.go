@@ -42,11 +42,14 @@ func (a *Agent) check(o *offer) error {
 	var narrow map[string][]setAside
 	for _, m := range a.models() {
 		checker, info := checkerOf(m), m.Info()
+		if err := a.left(m); err != nil {
+			return a.cannotAsk(info.Name, err)
+		}
 		left, err := o.suiting(clash, func(tools []ToolSpec) error {
 			if checker == nil {
 				return nil
 			}
-			return a.answer.suits(checker, &info, ModelRequest{Tools: tools, Options: a.options, Instructions: a.instructions})
+			return a.answer.suits(checker, &info, ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions})
 		})
 		if err != nil {
 			return a.cannotAsk(info.Name, err)
@@ -65,6 +68,29 @@ func (a *Agent) check(o *offer) error {
 		o.narrow.Store(&narrow)
 	}
 	return nil
+}
+
+// canAnswer asks the agent's models whether they can be asked for another answer than the agent's own.
+func (a *Agent) canAnswer(x *answer) error {
+	if a.model == nil {
+		return nil // every run says so
+	}
+	o := a.current()
+	return shielded("agent "+a.name, "a model of the agent", func() error {
+		for _, m := range a.models() {
+			c, info := checkerOf(m), m.Info()
+			if c == nil {
+				continue
+			}
+			tools, _ := o.told(info.Name, o.specs, nil)
+			req := ModelRequest{Tools: tools, Options: a.asks(m), Instructions: a.instructions}
+			// What is wrong without the answer is the agent's own fault, which every run tells.
+			if err := x.suits(c, &info, req); err != nil && a.Err() == nil {
+				return a.cannotAsk(info.Name, err)
+			}
+		}
+		return nil
+	})
 }
 
 // cannotAsk is a check's error with the agent's name on it.

@@ -81,6 +81,9 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 		failed = &event.Error{Op: "hook", Kind: event.ErrInvalid, Message: "a hook made a request with a block that is nil"}
 	}
 	if !isNil(e.Model) && e.Model != w.model {
+		if w.own.Options.Context == agent.asks(w.model).Context {
+			w.own.Options.Context = agent.asks(e.Model).Context
+		}
 		w.model, w.info = e.Model, e.Model.Info()
 		if x := d.answerOf(w.scope); w.own.Instructions == told && w.own.Output == output && w.own.ToolChoice == choice &&
 			len(w.own.Tools) == tools {

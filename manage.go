@@ -35,8 +35,8 @@ func Manage(m Management) Part {
 // Management is how an agent keeps a conversation within its model's context. Its zero value
 // summarises.
 type Management struct {
-	// By is what becomes of the oldest messages: [Summarize], [SlidingWindow] or [KeepAll];
-	// nil means Summarize{}.
+	// By is what becomes of the oldest messages: [Summarize], [SlidingWindow], [KeepAll] or
+	// [ProviderManaged]; nil means Summarize{}.
 	By Strategy
 	// At is the share of the model's context from which on something is left out before the
 	// next call; 0 means 0.7. A negative one means never before a provider has refused.
@@ -53,7 +53,7 @@ type Management struct {
 	Pin func(event.Message) bool
 }
 
-// Strategy is a way to show less; one of [Summarize], [SlidingWindow] and [KeepAll].
+// Strategy is a way to show less; one of [Summarize], [SlidingWindow], [KeepAll] and [ProviderManaged].
 type Strategy interface{ strategy() }
 
 // Summarize puts a summary in the place of the oldest messages. A model is asked for it
@@ -99,7 +99,9 @@ type management struct {
 	at      float64
 	context int
 	tries   int
-	pin     func(event.Message) bool
+	// provider is nil where Braid manages by itself.
+	provider *providerManaged
+	pin      func(event.Message) bool
 }
 
 // The figures that Strands has found good, and how many tokens a model counts for that says nothing.
@@ -147,6 +149,10 @@ func (m *Management) managing() (*management, error) {
 		made.window = int(by)
 	case KeepAll:
 		made.keepAll, made.at = true, 0
+	case ProviderManaged:
+		if err := by.manages(m, made); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, fmt.Errorf("there is no way to manage a conversation called %T", m.By)
 	}

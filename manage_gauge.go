@@ -17,8 +17,13 @@ type gauge struct {
 	guessed int
 }
 
-// count takes in what a provider says of an answer behind which so many messages stand.
-func (g *gauge) count(u event.Usage, messages int) {
+// count takes in what a provider says of an answer behind which so many messages stand. One that has
+// summed the conversation up counts that call, too, so that the rest is estimated.
+func (g *gauge) count(u event.Usage, content []event.Block, messages int) {
+	if compactedBy(content) {
+		*g = gauge{}
+		return
+	}
 	n := u.Input + u.CacheRead + u.CacheWrite + u.Output
 	if n <= 0 {
 		return
@@ -34,6 +39,9 @@ func (s *Scope) projected(a *Agent) int64 {
 	}
 	if g.guessed > len(msgs) {
 		g.guess, g.guessed = 0, 0
+	}
+	if g.guessed == 0 {
+		g.guessed = compactedBefore(msgs)
 	}
 	// The last message may still grow.
 	if n := len(msgs) - 1; n > g.guessed {

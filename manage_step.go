@@ -67,6 +67,7 @@ func (v *view) compacted(e *event.Event) {
 	if e.Scope == "" {
 		v.gauge = gauge{}
 	}
+	v.forgetSetups(e.Scope)
 	s := v.run.scope(e.Scope)
 	if s == nil {
 		return

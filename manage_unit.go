@@ -17,6 +17,8 @@ type unit struct {
 	got  []event.Block
 	// seqs are the events that it comes from.
 	seqs []int64
+	// paused says of an answer that the next one goes on with it.
+	paused bool
 }
 
 type unitKind uint8
@@ -57,6 +59,27 @@ func (s *Scope) tracePair(results []event.Block) {
 	slices.Sort(u.seqs)
 	u.seqs = slices.Compact(u.seqs)
 	s.talk.units = append(s.talk.units, u)
+	s.talk.goesOn()
+}
+
+// traceAnswer is trace for an answer without calls. paused says that its provider goes on with it.
+func (t *transcript) traceAnswer(content []event.Block, seq int64, paused bool) {
+	if t.trace(unitAnswer, content, seq); t.traced && len(content) > 0 {
+		t.goesOn()
+		t.units[len(t.units)-1].paused = paused
+	}
+}
+
+// goesOn makes one unit of the last two if the first is an answer that was paused: nothing may leave
+// out one without the other.
+func (t *transcript) goesOn() {
+	n := len(t.units)
+	if n < 2 || !t.units[n-2].paused {
+		return
+	}
+	first, rest := t.units[n-2], t.units[n-1]
+	rest.said, rest.seqs = joinBlocks(first.said, rest.said), slices.Concat(first.seqs, rest.seqs)
+	t.units = append(t.units[:n-2:n-2], rest)
 }
 
 // summary appends what stands for a stretch that was left out.

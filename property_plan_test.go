@@ -58,8 +58,12 @@ type agentPlan struct {
 	// fallbacks counts the models behind the first, for failures of the kinds falls;
 	// unpriced is the first of them whose price nobody knows, from 1.
 	fallbacks int
-	falls     []event.ErrorKind
-	unpriced  int
+	// setups says that its models take changes inside the conversation. told is what its
+	// instructions end with.
+	setups   bool
+	told     int
+	falls    []event.ErrorKind
+	unpriced int
 }
 
 // lastKind is how an agent's model ends.
@@ -157,6 +161,7 @@ func drawBefore(t *rapid.T) *runPlan {
 	if chance(t, 40) {
 		root.turns = []turnPlan{{calls: []callPlan{drawCall(t, 0, false)}}}
 	}
+	root.setups, root.told = chance(t, 40), choose(t, 1, 1, 1)
 	r := &runPlan{agents: []*agentPlan{root}}
 	if chance(t, 4) {
 		r.cancel, r.at = byContext, 1+choose(t, 1, 1, 1, 1, 1, 1)
@@ -199,6 +204,7 @@ func drawRun(t *rapid.T) *runPlan {
 
 func drawAgent(t *rapid.T, r *runPlan, a *agentPlan) {
 	a.sequential = chance(t, 10)
+	a.setups, a.told = chance(t, 32), choose(t, 1, 1, 1)
 	if chance(t, 16) {
 		a.fallbacks = 1 + choose(t, 1, 1)
 		a.falls = [][]event.ErrorKind{{event.ErrThrottled}, {event.ErrOverloaded, event.ErrStreamCut}, {event.ErrThrottled, event.ErrOverloaded}}[choose(t, 1, 1, 1)]

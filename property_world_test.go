@@ -103,6 +103,7 @@ type planModel struct {
 func (m *planModel) Info() ModelInfo {
 	info := ModelInfo{Name: "plan:root", Simulated: true}
 	if m.plan != nil {
+		info.Setups = m.plan.setups
 		info.Name = fmt.Sprint("plan:", m.plan.name, strings.Repeat("+", m.nth))
 		info.Cost = func(u event.Usage) (int64, bool) { return u.Total * int64(2+m.nth), m.plan.unpriced != m.nth+1 }
 	}
@@ -119,6 +120,9 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	}
 	if last := len(req.Messages) - 1; last < 0 || req.Cycle == 1 && !strings.Contains(req.Messages[last].Text(), w.wanted(req)) {
 		w.fault("the model of scope %q is not told what is wanted, %q:\n%s", req.Scope, w.wanted(req), show(req.Messages))
+	}
+	if err := checkSetups(req, w.conv.logged(), m.Info().Setups); err != nil {
+		w.fault("scope %q, cycle %d: %v", req.Scope, req.Cycle, err)
 	}
 	prints := fingerprint(req.Messages)
 	w.mu.Lock()
@@ -150,6 +154,12 @@ func (r *runPlan) agent() *Agent {
 		a := New(p.name, &planModel{plan: p}, Limit(p.limits), Retries(Retry{Base: 1, Max: 1, Exact: true}),
 			Func("pure", "", planTool, Pure()), Func("idem", "", planTool, Idempotent()), Func("unsafe", "", planTool),
 			Func("recon", "", planTool, Reconcile(planReconcile)))
+		if p.told > 0 {
+			a.Use(Instructions("Be brief."), MoreInstructions(strings.Repeat("また", p.told)))
+		}
+		if p.told == 2 {
+			a.Use(Func("more", "", planTool))
+		}
 		if p.fallbacks > 0 {
 			var more []Model
 			for n := range p.fallbacks {

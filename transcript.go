@@ -17,6 +17,8 @@ type transcript struct {
 	// units say of a transcript that is traced where its messages come from; see manage_unit.go.
 	units  []unit
 	traced bool
+	// setups are what its answers were given under.
+	setups setups
 }
 
 // branch gives a transcript that begins with this one and grows by itself:
@@ -24,7 +26,7 @@ type transcript struct {
 func (t *transcript) branch() transcript {
 	// The capacity is kept on purpose: past and the open run's root grow one
 	// after the other, never both (rewind cuts the capacity).
-	return transcript{msgs: t.msgs, units: t.units, traced: t.traced}
+	return transcript{msgs: t.msgs, units: t.units, traced: t.traced, setups: t.setups}
 }
 
 // rewind forgets what a failed run appended behind t: the capacity goes too,
@@ -42,6 +44,11 @@ func (t *transcript) user(content []event.Block) {
 	if n := len(t.msgs); n > 0 && t.msgs[n-1].Role == event.RoleUser {
 		t.replaceLast(joinBlocks(t.msgs[n-1].Content, content))
 		return
+	} else if n > 0 {
+		// The turn is not continued.
+		if last := t.msgs[n-1].Content; hasOwn(last) {
+			t.replaceLast(withoutOpen(last, "was not finished"))
+		}
 	}
 	t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: content})
 }
@@ -51,6 +58,9 @@ func (t *transcript) user(content []event.Block) {
 func (t *transcript) assistant(content []event.Block) {
 	if len(content) == 0 {
 		return
+	}
+	if hasOwn(content) {
+		content = t.withoutLoose(content)
 	}
 	n := len(t.msgs)
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model"
 )
 
 // view is the fold of one conversation's log: everything that [Next] and the
@@ -32,6 +33,8 @@ type view struct {
 	begin int64
 	state *stateBox
 	run   *runView
+	// setups are what the agents' last records of a setup say, by their names.
+	setups map[string]*model.Setup
 	// found are the tools that models have found in this session, as root agents.
 	found []string
 	// letters are the runs in which messages entered the log that came by mail, by
@@ -281,6 +284,8 @@ func (v *view) fold(e *event.Event) {
 		r.begin(s, e, b)
 	case *event.StepEnded:
 		r.end(s, e, b, v)
+	case *event.Setup:
+		v.setup(s, e, b)
 	case *event.Asked:
 		r.ask(s, e, b)
 	case *event.ScopeClosed:
@@ -300,7 +305,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if b.Session > v.session {
 		v.session = b.Session
 		v.past = transcript{traced: v.past.traced}
-		v.gauge, v.begin, v.found = gauge{}, e.Seq, nil
+		v.gauge, v.begin, v.found, v.setups = gauge{}, e.Seq, nil, nil
 	}
 	old := v.continued(b)
 	if old == nil {
@@ -445,9 +450,9 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 		if !hide {
 			content = v.hide.content(e, content)
 			s.talk.assistant(content)
-			s.talk.trace(unitAnswer, content, e.Seq)
+			s.talk.traceAnswer(content, e.Seq, b.Stop == event.StopPause)
 		}
-		s.gauge.count(b.Usage, len(s.talk.msgs))
+		s.gauge.count(b.Usage, content, len(s.talk.msgs))
 		if b.Stop == event.StopPause {
 			s.fresh = event.WhyPaused
 		}
@@ -457,7 +462,7 @@ func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage,
 	if hide {
 		s.asking = nil
 	}
-	s.gauge.count(b.Usage, len(s.talk.msgs)+1)
+	s.gauge.count(b.Usage, content, len(s.talk.msgs)+1)
 	s.settled = 0
 	s.endTurn, s.returns, s.answer = false, nil, nil
 	s.called = e.Step == ""

@@ -118,6 +118,10 @@ type Citation struct {
 type Code struct {
 	Language string `json:"language,omitempty"`
 	Code     string `json:"code"`
+	// ID is the provider's, which the result says too; "" is none.
+	ID string `json:"id,omitempty"`
+	// Signature is the provider's mark on the block, which goes back with it.
+	Signature string `json:"signature,omitempty"`
 }
 
 // CodeResult is what came of it.
@@ -125,6 +129,10 @@ type CodeResult struct {
 	// Outcome is "ok", "failed" or "timeout".
 	Outcome string `json:"outcome,omitempty"`
 	Output  string `json:"output,omitempty"`
+	// ID is that of the program.
+	ID string `json:"id,omitempty"`
+	// Signature is the provider's mark on the block, which goes back with it.
+	Signature string `json:"signature,omitempty"`
 }
 
 // BlockKind implements [Block].

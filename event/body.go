@@ -36,6 +36,7 @@ const (
 	KindNotice           Kind = "notice"
 	KindCompacted        Kind = "compacted"
 	KindRedacted         Kind = "redacted"
+	KindSetup            Kind = "setup"
 )
 
 // RunStarted is the first event of a run. The user messages that follow it

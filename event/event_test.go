@@ -79,6 +79,7 @@ func TestFinal(t *testing.T) {
 		{"answer", &event.Answered{}, false},
 		{"notice", &event.Notice{}, false},
 		{"redaction", &event.Redacted{}, false},
+		{"setup", &event.Setup{Text: "Be brief."}, false},
 		{"unknown", &event.Unknown{Name: "x"}, false},
 		{"nothing", nil, false},
 	}

@@ -401,6 +401,8 @@ func (w *encoder) code(b *Code) {
 	}
 	w.strOpt(`"language":`, b.Language)
 	w.str(`"code":`, b.Code)
+	w.strOpt(`"id":`, b.ID)
+	w.strOpt(`"signature":`, b.Signature)
 	w.end()
 }
 
@@ -412,6 +414,10 @@ func (r *decoder) code(o *strictjson.Object) *Code {
 			b.Language = r.String()
 		case "code":
 			b.Code = r.String()
+		case "id":
+			b.ID = r.String()
+		case "signature":
+			b.Signature = r.String()
 		default:
 			o.Unknown()
 		}
@@ -425,6 +431,8 @@ func (w *encoder) codeResult(b *CodeResult) {
 	}
 	w.strOpt(`"outcome":`, b.Outcome)
 	w.strOpt(`"output":`, b.Output)
+	w.strOpt(`"id":`, b.ID)
+	w.strOpt(`"signature":`, b.Signature)
 	w.end()
 }
 
@@ -436,6 +444,10 @@ func (r *decoder) codeResult(o *strictjson.Object) *CodeResult {
 			b.Outcome = r.String()
 		case "output":
 			b.Output = r.String()
+		case "id":
+			b.ID = r.String()
+		case "signature":
+			b.Signature = r.String()
 		default:
 			o.Unknown()
 		}

@@ -54,6 +54,8 @@ func (w *encoder) body(b Body) {
 		w.compacted(b)
 	case *Redacted:
 		w.redacted(b)
+	case *Setup:
+		w.setup(b)
 	case *Unknown:
 		w.unknownBody(b)
 	default:
@@ -110,6 +112,8 @@ func (r *decoder) body(kind []byte) Body {
 		return r.compacted()
 	case KindRedacted:
 		return r.redacted()
+	case KindSetup:
+		return r.setup()
 	default:
 		return &Unknown{Name: Kind(kind), Raw: r.Verbatim(maxRaw)}
 	}

@@ -61,6 +61,8 @@ func (r *Redacted) Cover(e *Event) *Event {
 			body.Set[k] = []byte("null")
 		}
 		shown.Body = body
+	case *Setup:
+		shown.Body = &Setup{Hidden: true}
 	case *Notice:
 		shown.Body = &Notice{Code: b.Code, Text: TextOf(r.Shown())}
 	}

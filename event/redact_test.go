@@ -34,6 +34,10 @@ func TestCover(t *testing.T) {
 		{&event.StateChanged{Set: map[string]json.RawMessage{"k": []byte(`"` + secret + `"`)}}, `{"set":{"k":null}}`},
 		{&event.RunEnded{Status: event.RunCompleted, Output: []byte(`"` + secret + `"`)}, `{"status":"completed"}`},
 		{&event.Notice{Code: "n", Text: secret, Data: []byte(`"` + secret + `"`)}, `{"code":"n","text":"[no]"}`},
+		{
+			&event.Setup{Base: true, Head: 3, Text: secret, Tools: []event.SetupTool{{Name: "add", Description: secret, Schema: secret}}},
+			`{"hidden":true}`,
+		},
 		{&event.StepBegun{Step: event.StepModel, Model: "m"}, `{"step_kind":"model","model":"m"}`},
 	} {
 		e := &event.Event{Header: event.Header{Seq: 3, Run: "r"}, Body: c.body}

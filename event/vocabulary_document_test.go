@@ -226,6 +226,7 @@ func TestVocabularyNoEventListIsUsed(t *testing.T) {
 func TestVocabularyIsUsed(t *testing.T) {
 	t.Parallel()
 	ours := map[string]string{
+		string(event.KindSetup):     "no seed has it: only the loop reads it, to repeat a request that the provider compares",
 		string(event.KindRedacted):  "no seed has it: hiding what was said is Braid's own (DESIGN section 3)",
 		string(event.BlockCitation): "no seed and no recording shows one: Bedrock's and Gemini's answers have them",
 	}
@@ -266,7 +267,7 @@ func TestVocabularyIsUsed(t *testing.T) {
 		event.KindStepBegun, event.KindStepEnded, event.KindScopeOpened, event.KindScopeClosed,
 		event.KindStateChanged, event.KindArtifactSaved, event.KindTransferred, event.KindEscalated,
 		event.KindAsked, event.KindAnswered, event.KindFault, event.KindNotice, event.KindCompacted,
-		event.KindRedacted, event.KindTextDelta, event.KindThinkingDelta, event.KindToolInputDelta,
+		event.KindRedacted, event.KindSetup, event.KindTextDelta, event.KindThinkingDelta, event.KindToolInputDelta,
 		event.KindToolProgress,
 	} {
 		all = append(all, string(k))

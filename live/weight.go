@@ -48,6 +48,8 @@ func weight(e *event.Event) int {
 		n += blocksWeight(b.Summary)
 	case *event.Redacted:
 		n += blocksWeight(b.Replacement)
+	case *event.Setup:
+		n += b.Bytes()
 	case *event.Unknown:
 		n += len(b.Raw)
 	}

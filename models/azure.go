@@ -32,7 +32,7 @@ func openAzure(g *opening) (model.Model, error) {
 		return nil, g.noSuch("my-deployment?as=" + openai.Default)
 	}
 	s := chatSettings{}
-	known := s.known()
+	known := s.known(g)
 	var resource, version, as string
 	known["resource"] = func(v string) bool { resource = v; return azureResources.MatchString(v) }
 	known["version"] = func(v string) bool { version = v; return azureVersions.MatchString(v) }

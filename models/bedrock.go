@@ -49,13 +49,13 @@ func openBedrock(g *opening) (model.Model, error) {
 	}
 	var base, key, region, profile, api, as, cache string
 	var stall *time.Duration
-	err := g.settings(bedrock.Default+"?region=eu-west-1", map[string]setting{
+	err := g.settings(bedrock.Default+"?region=eu-west-1", together(g.optionSettings(&g.defaults), map[string]setting{
 		"base": address(&base), "key": keyIn(&key), "stall": patience(&stall), "api": word(&api, "converse", "invoke"),
 		"region":  func(v string) bool { region = v; return awsRegions.MatchString(v) },
 		"profile": func(v string) bool { profile = v; return v != "" },
 		"as":      func(v string) bool { as = v; return bedrockIDs.MatchString(v) },
 		"cache":   word(&cache, "auto", "hour", "off"),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +173,9 @@ func (g *opening) aws(id, region, profile, key string) (aws.Config, error) {
 	case profile == "":
 		g.key = bedrock.KeyVariable
 	}
+	// What AWS's configuration may have put there is the token of an SSO session, which signs
+	// in to AWS and not to Bedrock.
+	cfg.BearerAuthTokenProvider = nil
 	if token := g.variable(g.key); token != "" {
 		cfg.BearerAuthTokenProvider = bearer.StaticTokenProvider{Token: bearer.Token{Value: token}}
 		cfg.AuthSchemePreference = []string{"httpBearerAuth"}

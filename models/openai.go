@@ -18,7 +18,7 @@ func openOpenAI(g *opening) (model.Model, error) {
 		return nil, g.noSuch(openai.Default)
 	}
 	s := chatSettings{}
-	if err := g.settings(openai.Default+"?effort=high", s.known()); err != nil {
+	if err := g.settings(openai.Default+"?effort=high", s.known(g)); err != nil {
 		return nil, err
 	}
 	asked := s.base != ""
@@ -47,7 +47,7 @@ func openOllama(g *opening) (model.Model, error) {
 		return nil, g.noSuch("qwen3")
 	}
 	s := chatSettings{base: openai.Ollama}
-	if err := g.settings("qwen3?stall=10m", s.known()); err != nil {
+	if err := g.settings("qwen3?stall=10m", s.known(g)); err != nil {
 		return nil, err
 	}
 	g.place = host(s.base, "")
@@ -66,20 +66,40 @@ func openOllama(g *opening) (model.Model, error) {
 
 // chatSettings are those of every server that speaks OpenAI's protocols.
 type chatSettings struct {
-	base, key, api, effort, reasons string
+	base, key, api, reasons string
 	// thinking and usage go before what is known of the server.
 	thinking, usage string
-	stall           *time.Duration
+	// cacheKey and retention are about the vendor's prompt cache.
+	cacheKey, retention string
+	strict              bool
+	stall               *time.Duration
 }
 
-func (s *chatSettings) known() map[string]setting {
-	return map[string]setting{
+// known are the settings of the server, and those that are options of each request.
+func (s *chatSettings) known(g *opening) map[string]setting {
+	o := &g.defaults
+	var tried, truncation string
+	effort := word(&tried, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	place := word(&s.thinking, "reasoning_content", "reasoning", "parts", "details", "none")
+	return together(g.optionSettings(o), map[string]setting{
 		"base": address(&s.base), "key": keyIn(&s.key), "stall": patience(&s.stall),
 		"api": word(&s.api, "responses", "chat"), "reasons": word(&s.reasons, "yes", "no"),
-		"effort":   word(&s.effort, "none", "minimal", "low", "medium", "high", "xhigh"),
-		"thinking": word(&s.thinking, "reasoning_content", "reasoning", "parts", "details", "none"),
-		"usage":    word(&s.usage, "yes", "no"),
-	}
+		"effort": func(v string) bool { o.Effort = model.Effort(v); return effort(v) },
+		// A number is a budget, a word is where thoughts go back.
+		"thinking": func(v string) bool {
+			if budget(&o.Thinking)(v) {
+				return true
+			}
+			o.Thinking = 0
+			return place(v)
+		},
+		"usage":           word(&s.usage, "yes", "no"),
+		"cache_key":       address(&s.cacheKey),
+		"cache_retention": word(&s.retention, "in_memory", "24h", "30m", "12h"),
+		"strict":          yes(&s.strict),
+		"truncation":      func(v string) bool { o.Context.Truncate = v == "auto"; return word(&truncation, "auto", "disabled")(v) },
+		"compact":         budget(&o.Context.Compact),
+	})
 }
 
 // over lays the settings over what is known of the server.
@@ -100,8 +120,14 @@ func (s *chatSettings) options() []openai.Option {
 	case "chat":
 		opts = append(opts, openai.Use(openai.ChatCompletions))
 	}
-	if s.effort != "" {
-		opts = append(opts, openai.Effort(s.effort))
+	if s.cacheKey != "" {
+		opts = append(opts, openai.CacheKey(s.cacheKey))
+	}
+	if s.retention != "" {
+		opts = append(opts, openai.CacheRetention(s.retention))
+	}
+	if s.strict {
+		opts = append(opts, openai.StrictTools(true))
 	}
 	if s.reasons != "" {
 		opts = append(opts, openai.Reasons(s.reasons == "yes"))

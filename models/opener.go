@@ -115,6 +115,7 @@ func (o *Opener) open(ref string, trusted bool) (model.Model, error) {
 	if m.Info().Simulated {
 		return m, nil
 	}
+	m = withDefaults(m, g.defaults)
 	if m, err = o.limit(m, g); err != nil {
 		return nil, err
 	}
@@ -159,6 +160,9 @@ type opening struct {
 	place string
 	// key is the variable with the key.
 	key string
+	// defaults are options for each request, from the reference's settings. Opening sets
+	// them, with optionSettings.
+	defaults model.Options
 }
 
 // variable reads one, without the blanks that come with a file.

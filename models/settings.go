@@ -5,11 +5,13 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/nearest"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -49,6 +51,87 @@ func (g *opening) settings(example string, known map[string]setting) error {
 		}
 	}
 	return nil
+}
+
+// optionSettings are the settings that every provider takes as options of each request.
+// What they set is merged into requests by [withDefaults]; [Opener] does that for
+// opening.defaults. A provider may lay settings of its own over them.
+func (g *opening) optionSettings(o *model.Options) map[string]setting {
+	return map[string]setting{
+		"effort":    effort(&o.Effort),
+		"thinking":  budget(&o.Thinking),
+		"top_p":     share(&o.TopP),
+		"seed":      seed(&o.Seed),
+		"verbosity": word(&o.Verbosity, "low", "medium", "high"),
+		"tier":      vendorsWord(&o.ServiceTier),
+		"show":      yes(&o.ShowThinking),
+	}
+}
+
+// together puts settings into one map; those of a later map win.
+func together(all ...map[string]setting) map[string]setting {
+	one := map[string]setting{}
+	for _, some := range all {
+		maps.Copy(one, some)
+	}
+	return one
+}
+
+var vendorsWords = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
+
+// effort takes a word for an effort. Which of a vendor's own words a model has, the
+// provider says.
+func effort(to *model.Effort) setting {
+	return func(v string) bool {
+		*to = model.Effort(v)
+		return vendorsWords.MatchString(v)
+	}
+}
+
+// vendorsWord takes a word whose meaning the provider knows.
+func vendorsWord(to *string) setting {
+	return func(v string) bool {
+		*to = v
+		return vendorsWords.MatchString(v)
+	}
+}
+
+// mostThinking is more than any model thinks.
+const mostThinking = 10_000_000
+
+// budget takes a number of tokens.
+func budget(to *int) setting {
+	return func(v string) bool {
+		n, err := strconv.Atoi(v)
+		*to = n
+		return err == nil && n > 0 && n <= mostThinking
+	}
+}
+
+// share takes a number above 0 and at most 1.
+func share(to **float64) setting {
+	return func(v string) bool {
+		f, err := strconv.ParseFloat(v, 64)
+		*to = &f
+		return err == nil && f > 0 && f <= 1
+	}
+}
+
+// seed takes a whole number.
+func seed(to **int64) setting {
+	return func(v string) bool {
+		n, err := strconv.ParseInt(v, 10, 64)
+		*to = &n
+		return err == nil
+	}
+}
+
+// yes takes yes or no.
+func yes(to *bool) setting {
+	return func(v string) bool {
+		*to = v == "yes"
+		return *to || v == "no"
+	}
 }
 
 // word takes one of some words.

@@ -22,7 +22,7 @@ func openVendor(g *opening) (model.Model, error) {
 		return nil, g.noSuch("NAME")
 	}
 	s := chatSettings{}
-	if err := g.settings("NAME?effort=high", s.known()); err != nil {
+	if err := g.settings("NAME?effort=high", s.known(g)); err != nil {
 		return nil, err
 	}
 	asked := s.base != ""

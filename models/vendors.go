@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -43,12 +44,19 @@ type vendorRow struct {
 	Serial   *bool                `yaml:"serial"`
 	Tools    *bool                `yaml:"tools"`
 	Forced   string               `yaml:"forced"`
+	Named    *bool                `yaml:"named"`
 	LongName bool                 `yaml:"max_completion_tokens"`
 	Files    bool                 `yaml:"files"`
 	Schemas  bool                 `yaml:"schemas"`
+	Strict   bool                 `yaml:"strict"`
+	Effort   string               `yaml:"effort"`
+	Seed     string               `yaml:"seed"`
+	Cache    string               `yaml:"cache"`
 	IDs      int                  `yaml:"ids"`
-	Page     string               `yaml:"page"`
-	Read     string               `yaml:"read"`
+	// Errors are kinds of errors by the server's code or type.
+	Errors map[string]event.ErrorKind `yaml:"errors"`
+	Page   string                     `yaml:"page"`
+	Read   string                     `yaml:"read"`
 }
 
 // MaxVendors is how many bytes a file of vendors may have.
@@ -59,7 +67,10 @@ const (
 	longestID   = 40
 )
 
-var vendorNames = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+var (
+	vendorNames = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+	memberNames = regexp.MustCompile(`^[a-z][a-z_]{0,39}$`)
+)
 
 // ParseVendors reads a file of vendors and lays it over [DefaultVendors]: a row replaces
 // the one of the same name. The file is strict: an unknown member, a row without an
@@ -76,11 +87,18 @@ var vendorNames = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 //	    usage: false                  # leave stream_options out
 //	    serial: false                 # leave parallel_tool_calls out
 //	    tools: false                  # the models take no tools
-//	    forced: any                   # tool_choice for "some tool"; left out, required
+//	    forced: any                   # tool_choice for "some tool"; left out, required; none: never
+//	    named: false                  # tool_choice cannot name a tool
 //	    max_completion_tokens: true   # instead of max_tokens
 //	    files: true                   # PDF can be sent
 //	    schemas: true                 # answers can be held to a schema
+//	    strict: true                  # tools can be held to their schemas
+//	    effort: reasoning             # the form of an effort: reasoning_effort, reasoning,
+//	                                  # enable_thinking, thinking, none; left out, reasoning_effort
+//	    seed: random_seed             # the name of the member; left out, seed
+//	    cache: anthropic              # mark what to cache with cache_control
 //	    ids: 9                        # letters and digits of a call's id; left out, any
+//	    errors: {too_busy: overloaded} # kinds of errors by the server's code or type
 func ParseVendors(data []byte) (*Vendors, error) { return parseVendors(data, DefaultVendors()) }
 
 func parseVendors(data []byte, below *Vendors) (*Vendors, error) {
@@ -147,12 +165,26 @@ func (r *vendorRow) problem() string {
 		return "key names the variable that holds the key, such as ACME_API_KEY"
 	case r.Thinking != "" && !slices.Contains(openai.ThinkingPlaces(), r.Thinking):
 		return "thinking is one of reasoning_content, reasoning, parts, details and none"
-	case r.Forced != "" && r.Forced != "any" && r.Forced != "required":
-		return "forced is required or any"
+	case r.Forced != "" && r.Forced != "any" && r.Forced != "required" && r.Forced != openai.ForcedNever:
+		return "forced is required, any or none"
+	case r.Effort != "" && !slices.Contains(openai.EffortForms(), r.Effort):
+		return "effort is one of " + strings.Join(openai.EffortForms(), ", ")
+	case r.Seed != "" && !memberNames.MatchString(r.Seed):
+		return "seed is the name of a member, such as random_seed"
+	case r.Cache != "" && r.Cache != openai.CacheAnthropic:
+		return "cache is anthropic"
 	case r.IDs < 0 || r.IDs > longestID || r.IDs > 0 && r.IDs < 6:
 		return "ids is a number from 6 to 40"
 	case len(r.Title) > 60 || strings.ContainsFunc(r.Title, func(c rune) bool { return c < ' ' }):
 		return "its title is too long, or has control characters"
+	}
+	for _, code := range slices.Sorted(maps.Keys(r.Errors)) {
+		switch {
+		case code == "" || len(code) > 100 || strings.ContainsFunc(code, func(c rune) bool { return c <= ' ' }):
+			return "errors has a code that cannot be one"
+		case !slices.Contains(openai.Kinds(), r.Errors[code]):
+			return "errors gives " + code + " a kind that a model's error cannot have"
+		}
 	}
 	return ""
 }
@@ -162,7 +194,8 @@ func (r *vendorRow) dialect() openai.Dialect {
 	no := func(b *bool) bool { return b != nil && !*b }
 	return openai.Dialect{
 		Thinking: r.Thinking, NoUsage: no(r.Usage), NoSerial: no(r.Serial), NoTools: no(r.Tools), Forced: r.Forced,
-		LongName: r.LongName, Files: r.Files, Schemas: r.Schemas, IDs: r.IDs,
+		NoNamed: no(r.Named), LongName: r.LongName, Files: r.Files, Schemas: r.Schemas, Strict: r.Strict, Effort: r.Effort, Seed: r.Seed,
+		Cache: r.Cache, IDs: r.IDs, Errors: r.Errors,
 	}
 }
 

@@ -165,7 +165,7 @@ func TestVendorsGoOnAfterATool(t *testing.T) {
 				`"content":"","reasoning_details":[{"type":"reasoning.encrypted","data":"enc","id":"e1","format":"x","index":1}]`,
 				`"content":"","reasoning_details":[]`,
 			},
-			takes: []string{"reasoning_details"}, back: wants("reasoning_details", pieces),
+			takes: []string{"reasoning_details", "cache_control"}, back: wants("reasoning_details", pieces),
 		},
 		// Nothing is known of these but what they send.
 		"openai:somebody's": {thinking: member, takes: []string{"reasoning"}, back: wants("reasoning", `"Hm. So."`)},

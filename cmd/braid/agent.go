@@ -101,6 +101,8 @@ func contextParts(s *settings, tools bool) []braid.Part {
 		m.By = braid.SlidingWindow(s.Window)
 	case "none":
 		m.By = braid.KeepAll{}
+	case "provider":
+		m.By = braid.ProviderManaged{}
 	}
 	parts := []braid.Part{braid.Manage(m)}
 	if tools && s.ToolSearch > 0 {

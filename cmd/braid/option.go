@@ -352,9 +352,9 @@ var options = []option{
 	},
 	{
 		name: "context", value: "HOW", def: "summary",
-		help: "what becomes of the oldest messages where a conversation grows too long for the model: summary, window or none",
+		help: "what becomes of the oldest messages where a conversation grows too long for the model: summary, window, provider or none",
 		set: func(s *settings, v string) (err error) {
-			s.Context, err = parseWord(v, "summary", "window", "none")
+			s.Context, err = parseWord(v, "summary", "window", "provider", "none")
 			return err
 		},
 	},

@@ -30,7 +30,7 @@ func Bodies() []event.Body {
 		new(event.StepBegun), new(event.StepEnded), new(event.ScopeOpened), new(event.ScopeClosed),
 		new(event.StateChanged), new(event.ArtifactSaved), new(event.Transferred), new(event.Escalated),
 		new(event.Asked), new(event.Answered), new(event.Fault), new(event.Notice),
-		new(event.Compacted), new(event.Redacted),
+		new(event.Compacted), new(event.Redacted), new(event.Setup),
 		new(event.TextDelta), new(event.ThinkingDelta), new(event.ToolInputDelta), new(event.ToolProgress),
 		new(event.AnswerReplaced),
 	}

@@ -2,21 +2,16 @@ package anthropic
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	sdk "github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 )
 
-// BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
-// own stream.
+// BenchmarkDelta is what a delta costs, from bytes to a chunk. Module test/vendors
+// measures the vendor's SDK.
 func BenchmarkDelta(b *testing.B) {
 	const n = 500
 	body := deltas(n)
@@ -37,20 +32,6 @@ func BenchmarkDelta(b *testing.B) {
 			d := decoder{yield: func(model.Chunk, error) bool { return true }}
 			if err := d.run(newFrames(strings.NewReader(body))); err != nil {
 				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
-	})
-	b.Run("sdk", func(b *testing.B) {
-		b.ReportAllocs()
-		for range b.N {
-			r := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(body))}
-			s := ssestream.NewStream[sdk.MessageStreamEventUnion](ssestream.NewDecoder(r), nil)
-			for s.Next() {
-				_ = s.Current().Delta.Text
-			}
-			if s.Err() != nil {
-				b.Fatal(s.Err())
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/media"
 	"github.com/braidrun/braid/model/internal/reqcache"
@@ -169,6 +170,11 @@ var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 func (e *encoder) image(b *event.Image) {
 	b = media.Image(b)
 	switch kind := b.MIME; {
+	case len(b.Data) == 0 && !e.files && fileID(b.URL) != "":
+		e.begin(`{"type":"image","source":{"type":"file","file_id":`)
+		e.str(fileID(b.URL))
+		e.key(`}`)
+		e.end()
 	case len(b.Data) == 0 && b.URL != "" && (e.files || !media.Web(b.URL)):
 		e.text("[an image at " + b.URL + "]")
 	case len(b.Data) == 0 && b.URL != "":
@@ -186,8 +192,9 @@ func (e *encoder) image(b *event.Image) {
 	}
 }
 
-// documentKind is "pdf", "text", "url" or "" for one that the API cannot read
-// (build-with-claude/pdf-support).
+// documentKind is "pdf", "text", "url", "file" for an uploaded one, "container" for an
+// uploaded one that only code can read, or "" for one that the API cannot read
+// (build-with-claude/pdf-support, build-with-claude/files).
 func documentKind(b *event.Document) string {
 	switch kind := b.MIME; {
 	case b.Text != "":
@@ -196,6 +203,10 @@ func documentKind(b *event.Document) string {
 		return "pdf"
 	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
 		return "text"
+	case len(b.Data) == 0 && fileID(b.URL) != "" && (kind == "" || kind == "application/pdf" || kind == "text/plain"):
+		return "file"
+	case len(b.Data) == 0 && fileID(b.URL) != "":
+		return "container"
 	case len(b.Data) == 0 && b.URL != "" && (kind == "" || kind == "application/pdf"):
 		return "url"
 	default:
@@ -220,6 +231,20 @@ func (e *encoder) document(b *event.Document) {
 	case "pdf":
 		e.begin(`{"type":"document","source":{"type":"base64","media_type":"application/pdf"`)
 		e.data(b.Data)
+	case "file", "container":
+		if e.files {
+			e.text("[a document at " + b.URL + "]")
+			return
+		}
+		if documentKind(b) == "container" {
+			e.begin(`{"type":"container_upload","file_id":`)
+			e.str(fileID(b.URL))
+			e.end()
+			return
+		}
+		e.begin(`{"type":"document","source":{"type":"file","file_id":`)
+		e.str(fileID(b.URL))
+		e.key(`}`)
 	case "url":
 		if e.files || !media.Web(b.URL) {
 			e.text("[a document at " + b.URL + "]")
@@ -338,44 +363,80 @@ func (e *encoder) data(b []byte) {
 
 // unsupported says what is wrong with new input that the API cannot read. What
 // is older has been answered, by this model or another, and is told in words.
-func (m *Model) unsupported(messages []event.Message) error {
+func (m *Model) unsupported(req *model.Request) error {
+	messages := req.Messages
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil
 	}
 	for _, b := range messages[len(messages)-1].Content {
+		var err error
 		switch b := b.(type) {
 		case *event.Image:
-			b = media.Image(b)
-			if len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME) {
-				return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
-			}
-			if len(b.Data) == 0 && b.URL == "" {
-				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
-			}
-			if len(b.Data) == 0 && m.aws != nil {
-				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch images from an address.", "give the image's bytes")
-			}
-			if len(b.Data) == 0 && !media.Web(b.URL) {
-				return notSent(event.ErrUnsupported, "Claude fetches images from the web only.", "give the image's bytes")
-			}
-			if most := m.largestImage(); len(b.Data) > most {
-				return notSent(event.ErrTooLarge, "An image of %.1f MB is too large: the model takes %.1f MB.", "make it smaller, or send it as JPEG",
-					float64(len(b.Data))/1e6, float64(most)/1e6)
-			}
+			err = m.noImage(media.Image(b))
 		case *event.Document:
-			b = media.Document(b)
-			if documentKind(b) == "" {
-				return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
-			}
-			if m.aws != nil && documentKind(b) == "url" {
-				return notSent(event.ErrUnsupported, "Amazon Bedrock does not fetch documents from an address.", "give the document's bytes")
-			}
-			if documentKind(b) == "url" && !media.Web(b.URL) {
-				return notSent(event.ErrUnsupported, "Claude fetches documents from the web only.", "give the document's bytes")
-			}
+			err = m.noDocument(media.Document(b), req)
 		case *event.Media:
 			return notSent(event.ErrUnsupported, "Claude does not take %s.", "send text, images, PDF or a transcript", b.Media)
 		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noImage says why an image cannot be sent; nil if it can.
+func (m *Model) noImage(b *event.Image) error {
+	if len(b.Data) > 0 {
+		if !slices.Contains(imageKinds, b.MIME) {
+			return notSent(event.ErrUnsupported, "Claude does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
+		}
+		if most := m.largestImage(); len(b.Data) > most {
+			return notSent(event.ErrTooLarge, "An image of %.1f MB is too large: the model takes %.1f MB.", "make it smaller, or send it as JPEG",
+				float64(len(b.Data))/1e6, float64(most)/1e6)
+		}
+		return nil
+	}
+	if b.URL == "" {
+		return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
+	}
+	return m.noAddress(b.URL, "image")
+}
+
+// noDocument says why a document cannot be sent; nil if it can.
+func (m *Model) noDocument(b *event.Document, req *model.Request) error {
+	kind := documentKind(b)
+	if len(b.Data) == 0 && b.Text == "" && b.URL != "" && (kind != "" || isFile(b.URL)) {
+		if err := m.noAddress(b.URL, "document"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case kind == "" && office(b.MIME):
+		return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.",
+			"convert it to PDF or text, or upload it (model.Files) and let the model read it with the server-side tool code_execution", b.MIME)
+	case kind == "":
+		return notSent(event.ErrUnsupported, "Claude does not read documents of the kind %q.", "send PDF or text", b.MIME)
+	case kind == "container" && !slices.ContainsFunc(req.Options.ServerTools, runsCode):
+		return notSent(event.ErrUnsupported, "Claude reads an uploaded file of the kind %q with code only.",
+			"add the server-side tool code_execution, or send PDF or text", b.MIME)
+	}
+	return nil
+}
+
+// noAddress says why an image or a document cannot be named by an address; nil if it can.
+func (m *Model) noAddress(address, what string) error {
+	switch {
+	case fileID(address) != "" && m.cloudy():
+		return notSent(event.ErrUnsupported, "%s keeps no files for Claude.", "give the "+what+"'s bytes", m.title())
+	case fileID(address) != "":
+		return nil
+	case isFile(address):
+		return foreignFile(address)
+	case m.cloudy():
+		return notSent(event.ErrUnsupported, "%s does not fetch "+what+"s from an address.", "give the "+what+"'s bytes", m.title())
+	case !media.Web(address):
+		return notSent(event.ErrUnsupported, "Claude fetches "+what+"s from the web only.", "give the "+what+"'s bytes")
 	}
 	return nil
 }
@@ -386,10 +447,10 @@ func (m *Model) unsupported(messages []event.Message) error {
 func ours(signature string) bool { return signature != "" && !strings.Contains(signature, ".") }
 
 // largestImage is how many bytes an image may have: the vendor counts them in
-// base64, and allows 10 MiB, and 5 MiB on Bedrock (build-with-claude/vision).
+// base64, and allows 10 MiB, and 5 MiB on Bedrock and Vertex AI (build-with-claude/vision).
 func (m *Model) largestImage() int {
 	most := 10 << 20
-	if m.aws != nil {
+	if m.cloudy() {
 		most = 5 << 20
 	}
 	return most / 4 * 3

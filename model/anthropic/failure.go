@@ -1,14 +1,15 @@
 package anthropic
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/awserr"
@@ -16,8 +17,6 @@ import (
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
-
-var errNoStream = errors.New("the answer is no stream of events")
 
 // apiError is what the API said, without the request, which holds the key.
 type apiError struct {
@@ -27,6 +26,48 @@ type apiError struct {
 	message   string
 	requestID string
 	after     time.Duration
+	// strange is set for a body that is not the API's: that of a proxy, or of another server.
+	strange bool
+}
+
+// said reads an error as the API writes it (api/errors). Gateways write the error as a text,
+// or the message beside it; a proxy's page has neither.
+func said(status int, header http.Header, body []byte) *apiError {
+	a := &apiError{
+		status: status, requestID: header.Get("Request-Id"), after: provider.RetryAfter(header, time.Now()),
+	}
+	var outer struct {
+		Error     json.RawMessage `json:"error"`
+		Message   any             `json:"message"`
+		Detail    any             `json:"detail"`
+		RequestID string          `json:"request_id"`
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		a.strange, a.message = true, words(contentType(header), body)
+		return a
+	}
+	a.requestID = cmp.Or(a.requestID, outer.RequestID)
+	var inner struct {
+		Type    string          `json:"type"`
+		Message any             `json:"message"`
+		Details json.RawMessage `json:"details"`
+	}
+	var details struct {
+		Code string `json:"error_code"`
+	}
+	if json.Unmarshal(outer.Error, &inner) != nil {
+		_ = json.Unmarshal(outer.Error, &inner.Message) // a text, or nothing
+	}
+	_ = json.Unmarshal(inner.Details, &details) // other errors have other details
+	a.kind, a.code = inner.Type, details.Code
+	a.message = cmp.Or(text(inner.Message), text(outer.Message), text(outer.Detail))
+	return a
+}
+
+// text is v if it is a text; "" otherwise.
+func text(v any) string {
+	s, _ := v.(string)
+	return s
 }
 
 // Error implements error, for operators.
@@ -59,18 +100,11 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
-	if e, ok := errors.AsType[*sdk.Error](err); ok {
-		var header http.Header
-		if e.Response != nil {
-			header = e.Response.Header
-		}
-		if m.aws != nil {
-			return m.denial(awserr.Before(e.StatusCode, header, []byte(e.RawJSON()), time.Now()))
-		}
-		return m.refusal(&apiError{
-			status: e.StatusCode, kind: string(e.Type()), code: string(e.ErrorCode()), message: e.Message, requestID: e.RequestID,
-			after: provider.RetryAfter(header, time.Now()),
-		})
+	if r, ok := errors.AsType[*provider.Refused](err); ok {
+		return m.denied(r)
+	}
+	if e, ok := errors.AsType[*strangeError](err); ok {
+		return m.stranger(e)
 	}
 	if said, ok := errors.AsType[*awserr.Said](err); ok {
 		return m.denial(said)
@@ -78,20 +112,24 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return m.refusal(e)
 	}
+	if e, ok := errors.AsType[*googleError](err); ok {
+		return m.googles(e)
+	}
 	broken := func(kind event.ErrorKind, message, hint string) error {
 		return &event.Error{Op: op, Kind: kind, Message: message, Hint: hint, Err: err}
 	}
 	switch {
-	case errors.Is(err, errNoStream):
-		return broken(event.ErrModel, "What answered is not "+m.title()+": its answer is no stream of events.", "look at the base URL, "+m.where())
 	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
 		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read.", "try again")
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
 		next := "check the network, a proxy, and " + m.where()
-		if m.aws != nil {
+		switch {
+		case m.aws != nil:
 			next += "; is there Bedrock in the region " + m.aws.cfg.Region + "?"
+		case m.google != nil && m.base == "":
+			next += "; is there Vertex AI in the location " + m.google.location + "?"
 		}
 		return provider.Unreached(op, m.title(), m.place(), next, err)
 	}
@@ -104,12 +142,73 @@ func (m *Model) denial(said *awserr.Said) error {
 	})
 }
 
+// denied makes an error of ours out of an answer with another status than 2xx.
+func (m *Model) denied(r *provider.Refused) error {
+	var failure error
+	strange := false
+	switch {
+	case r.Status < http.StatusBadRequest:
+		return &event.Error{
+			Op: op, Kind: event.ErrModel, Code: "redirect", Err: r,
+			Message: m.title() + " was not reached: " + m.host() + " sends the request to another address, which Braid does not follow with a key.",
+			Hint:    m.look(),
+		}
+	case m.aws != nil:
+		said := awserr.Before(r.Status, r.Header, r.Body, time.Now())
+		if strange = said.Kind == "" && !json.Valid(r.Body); strange {
+			said.Message = words(contentType(r.Header), r.Body)
+		}
+		failure = m.denial(said)
+	case m.google != nil:
+		if said := googleSaid(r); said != nil {
+			return m.googles(said)
+		}
+		fallthrough
+	default:
+		a := said(r.Status, r.Header, r.Body)
+		strange, failure = a.strange, m.refusal(a)
+	}
+	if e, ok := errors.AsType[*event.Error](failure); ok && strange {
+		m.notOurs(e, r)
+	}
+	return failure
+}
+
+// notOurs says of an error that a proxy or another server gave it, where that may be the
+// cause.
+func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
+	form := (&strangeError{kind: contentType(r.Header)}).form()
+	line := provider.Line(words(contentType(r.Header), r.Body), m.key)
+	switch e.Kind {
+	case event.ErrThrottled, event.ErrTooLarge, event.ErrOverloaded:
+		return // proxies say these rightly
+	default:
+	}
+	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does."
+	e.Message, e.Hint = provider.Tell(message, line), m.look()+", or at a proxy in between"
+}
+
+// stranger is the error for an answer with status 2xx that is not the API's.
+func (m *Model) stranger(e *strangeError) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrModel, Err: e,
+		Message: provider.Tell(
+			"What answered at "+m.host()+" is not "+m.title()+": its answer is "+e.form()+", and no stream of events.", provider.Line(e.words, m.key),
+		),
+		Hint: m.look(),
+	}
+}
+
 // title is what answers.
 func (m *Model) title() string {
-	if m.aws != nil {
+	switch {
+	case m.aws != nil:
 		return "Amazon Bedrock"
+	case m.google != nil:
+		return "Vertex AI"
+	default:
+		return "Anthropic's API"
 	}
-	return "Anthropic's API"
 }
 
 // where is the variable that says where that is.
@@ -120,6 +219,14 @@ func (m *Model) where() string {
 	return m.baseFrom
 }
 
+// look says what to look at where something else than the API answers.
+func (m *Model) look() string {
+	if m.google != nil && m.base == "" {
+		return "look at " + m.where()
+	}
+	return "look at the base URL, " + m.where()
+}
+
 // place is the address, or the region, that is asked.
 func (m *Model) place() string {
 	switch {
@@ -127,9 +234,19 @@ func (m *Model) place() string {
 		return m.base
 	case m.aws != nil:
 		return "the region " + m.aws.cfg.Region
+	case m.google != nil:
+		return m.google.host()
 	default:
-		return "api.anthropic.com"
+		return strings.TrimPrefix(defaultBase, "https://")
 	}
+}
+
+// host is the host that is asked.
+func (m *Model) host() string {
+	if u, err := url.Parse(m.address()); err == nil {
+		return u.Host
+	}
+	return m.place()
 }
 
 // overflow is how the API says that a conversation is too long; its page of
@@ -140,21 +257,24 @@ var overflow = regexp.MustCompile(`(?i)prompt is too long|exceeds? (the )?contex
 // spent tells a limit of money from one of requests: waiting does not help.
 var spent = regexp.MustCompile(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
 
+// noFile is how it says that a file is not there (build-with-claude/files).
+var noFile = regexp.MustCompile(`(?i)file.{0,20} not found|not found.{0,5}: file_`)
+
 // imageTooLarge is how it says that of an image.
 var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions exceed`)
 
 // refusesThinking reports whether the API refused a request for the thinking in it.
 func refusesThinking(err error) bool {
-	e, ok := errors.AsType[*sdk.Error](err)
-	return ok && e.StatusCode == http.StatusBadRequest && bound.Refused(e.RawJSON())
+	r, ok := errors.AsType[*provider.Refused](err)
+	return ok && r.Status == http.StatusBadRequest && bound.Refused(string(r.Body))
 }
 
 // refusal maps what the API said (api/errors).
 func (m *Model) refusal(a *apiError) error {
 	e := &event.Error{Op: op, Code: a.kind, RetryAfter: a.after, Err: a}
-	said := provider.Line(a.message, m.key)
+	words := provider.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, said), hint
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, words), hint
 		return e
 	}
 	money := a.kind == "billing_error" || a.status == http.StatusPaymentRequired ||
@@ -166,32 +286,74 @@ func (m *Model) refusal(a *apiError) error {
 	case money:
 		e.RetryAfter = 0
 		return tell(
-			event.ErrModel, "Anthropic's API does not serve this account now.",
+			event.ErrModel, m.title()+" does not serve this account now.",
 			"look at plan, credit and spend limits in the vendor's console",
 		)
 	case a.kind == "authentication_error" || (a.kind == "" && a.status == http.StatusUnauthorized):
-		return tell(event.ErrModelAuth, "Anthropic's API refused the key.", "look at "+m.keyFrom)
+		return tell(event.ErrModelAuth, m.title()+" refused the "+m.credential()+".", m.whose())
 	case a.kind == "permission_error" || (a.kind == "" && a.status == http.StatusForbidden):
-		return tell(event.ErrModelAuth, "Anthropic's API does not allow this to the key.", "look at the key's workspace and what it may use")
+		return tell(event.ErrModelAuth, m.title()+" does not allow this to the "+m.credential()+".", m.allowed())
+	case a.kind == "not_found_error" && noFile.MatchString(a.message):
+		return tell(event.ErrInvalid, "There is no such file any more.", "upload it again, or give its bytes")
 	case a.kind == "not_found_error" || (a.kind == "" && a.status == http.StatusNotFound):
-		return tell(event.ErrModelNotFound, "Anthropic's API has no model "+strconv.Quote(m.name)+".",
-			"look at the vendor's list of models, or at "+m.baseFrom)
+		return tell(event.ErrModelNotFound, m.title()+" has no model "+strconv.Quote(m.name)+m.inPlace()+".",
+			m.listed())
 	case a.kind == "request_too_large" || a.status == http.StatusRequestEntityTooLarge:
-		return tell(event.ErrTooLarge, "The request is too large for Anthropic's API.", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "The request is too large for "+m.title()+".", "send smaller or fewer files and images")
 	case a.kind == "rate_limit_error" || a.status == http.StatusTooManyRequests:
-		return tell(event.ErrThrottled, "Anthropic's API is throttling.", "wait, or ask the vendor for higher limits")
+		return tell(event.ErrThrottled, m.title()+" is throttling.", "wait, or ask the vendor for higher limits")
 	case a.kind == "overloaded_error" || a.status == statusOverloaded:
-		return tell(event.ErrOverloaded, "Anthropic's API is overloaded.", "try again later")
+		return tell(event.ErrOverloaded, m.title()+" is overloaded.", "try again later")
 	case overflow.MatchString(a.message):
 		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
 	case a.kind == "timeout_error" || a.kind == "api_error" || a.kind == "conflict_error" ||
 		a.status == http.StatusRequestTimeout || a.status == http.StatusConflict || a.status >= http.StatusInternalServerError:
-		return tell(event.ErrUnavailable, "Anthropic's API failed.", "try again; the vendor's status page may say more")
+		return tell(event.ErrUnavailable, m.title()+" failed.", "try again; the vendor's status page may say more")
 	case a.kind == "invalid_request_error" || (a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, "Anthropic's API refused the request.", "the model, its options or the conversation do not fit each other")
+		return tell(event.ErrInvalid, m.title()+" refused the request.", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, "Anthropic's API gave an error.", "")
+		return tell(event.ErrModel, m.title()+" gave an error.", "")
 	}
+}
+
+// credential is what says who asks.
+func (m *Model) credential() string {
+	if m.google != nil {
+		return "credentials"
+	}
+	return "key"
+}
+
+// whose says where the credential that is refused comes from.
+func (m *Model) whose() string {
+	if m.google != nil {
+		return signIn
+	}
+	return "look at " + m.keyFrom
+}
+
+// allowed says what decides about what the credential may do.
+func (m *Model) allowed() string {
+	if m.google != nil {
+		return m.google.role()
+	}
+	return "look at the key's workspace and what it may use"
+}
+
+// inPlace says where the cloud has no such model.
+func (m *Model) inPlace() string {
+	if m.google != nil {
+		return m.google.place()
+	}
+	return ""
+}
+
+// listed says where the models are listed.
+func (m *Model) listed() string {
+	if m.google != nil {
+		return m.google.garden()
+	}
+	return "look at the vendor's list of models, or at " + m.baseFrom
 }
 
 // statusOverloaded is the API's own.

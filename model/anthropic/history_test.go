@@ -5,13 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	sdk "github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
@@ -192,38 +189,6 @@ func TestWarmIsAsCold(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The SDK's types read the body and write the same again: nothing in it is
-// unknown to the API's description.
-func TestTheSDKWouldSendTheSame(t *testing.T) {
-	t.Parallel()
-	for name, messages := range modeltest.Histories() {
-		for _, points := range []CachePoints{CacheAuto, CacheExplicit} {
-			m := made(t, Cache(points))
-			req := &model.Request{
-				Instructions: "Be brief.", Tools: append(add[:1:1], model.ToolSpec{Name: "x.y"}), Messages: messages,
-				Options: model.Options{MaxTokens: 9000, Thinking: 2000, StopWords: []string{"END"}}, ToolChoice: model.ToolChoice{Serial: true},
-			}
-			body := ask(t, m, req)
-			var p sdk.MessageNewParams
-			if err := p.UnmarshalJSON(body); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			again, err := p.MarshalJSON()
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			var want, got map[string]any
-			if json.Unmarshal(body, &want) != nil || json.Unmarshal(again, &got) != nil {
-				t.Fatal(name)
-			}
-			delete(want, "stream") // a method of the SDK adds it
-			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("%s -ours +SDK:\n%s", name, d)
-			}
-		}
-	}
 }
 
 // The exact bytes of what is less than obvious.
@@ -420,32 +385,4 @@ func framed(body string) string {
 		}
 	}
 	return string(b)
-}
-
-func TestKindsOfUsageAreEqual(t *testing.T) {
-	t.Parallel()
-	// What the SDK calls the members of usage has not changed.
-	for _, s := range []any{sdk.Usage{}, sdk.MessageDeltaUsage{}} {
-		var have []string
-		for f := range fields(reflect.TypeOf(s)) {
-			have = append(have, f)
-		}
-		all := strings.Join(have, " ")
-		for _, w := range []string{
-			"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
-			"output_tokens_details",
-		} {
-			if !strings.Contains(all, w) {
-				t.Errorf("%T has no %s", s, w)
-			}
-		}
-	}
-}
-
-func fields(t reflect.Type) map[string]bool {
-	out := map[string]bool{}
-	for f := range t.Fields() {
-		out[f.Tag.Get("json")] = true
-	}
-	return out
 }

@@ -2,15 +2,10 @@ package anthropic
 
 import (
 	"context"
-	"io"
 	"iter"
-	"mime"
 	"net/http"
 	"regexp"
 	"time"
-
-	sdk "github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -32,10 +27,12 @@ type Model struct {
 	forms schema.Forms
 
 	name string
-	// key is for Anthropic's API, aws for Amazon Bedrock: one of them is there.
-	key  secret.Secret
-	aws  *cloud
-	base string
+	// key is for Anthropic's API, aws for Amazon Bedrock, google for Vertex AI: one of
+	// them is there.
+	key    secret.Secret
+	aws    *cloud
+	google *vertex
+	base   string
 	// keyFrom and baseFrom say where key and address come from.
 	keyFrom, baseFrom string
 	version           string
@@ -43,10 +40,13 @@ type Model struct {
 	cache             CachePoints
 	hour              bool
 	client            *http.Client
-	sdk               sdk.Client
 }
 
-var _ model.Checker = (*Model)(nil)
+var (
+	_ model.Checker   = (*Model)(nil)
+	_ model.Counter   = (*Model)(nil)
+	_ model.FileStore = (*Model)(nil)
+)
 
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 
@@ -70,7 +70,6 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			return nil, err
 		}
 	}
-	m.sdk = sdk.NewClient(m.options()...)
 	return m, nil
 }
 
@@ -85,40 +84,13 @@ const (
 	BaseVariable = "ANTHROPIC_BASE_URL"
 )
 
-func (m *Model) options() []option.RequestOption {
-	opts := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(),
-		option.WithHTTPClient(m.client),
-		option.WithMaxRetries(0),
-		option.WithHeader("User-Agent", "braid"),
-		// The server's own telemetry decides what is traced.
-		option.WithoutOpenTelemetry(), option.WithOpenTelemetryPropagation(false),
-	}
-	if m.aws != nil {
-		opts = append(opts, m.aws.options()...)
-	} else {
-		opts = append(opts, option.WithAPIKey(m.key.Reveal()), option.WithHeader("Accept", eventsType))
-	}
-	if m.base != "" {
-		opts = append(opts, option.WithBaseURL(m.base))
-	}
-	if m.version != "" {
-		opts = append(opts, option.WithHeader("anthropic-version", m.version))
-	}
-	return opts
-}
-
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is "anthropic:" or "bedrock:", and the
-// vendor's.
+// Info implements [model.Model]: the name is "anthropic:", "bedrock:" or "vertex:", and
+// the vendor's.
 func (m *Model) Info() model.Info {
-	prefix := "anthropic:"
-	if m.aws != nil {
-		prefix = "bedrock:"
-	}
-	return model.Info{Name: prefix + m.name, ContextWindow: window(m.name), Output: schematic(m.name)}
+	return model.Info{Name: m.whom(), ContextWindow: window(m.name), Output: schematic(m.name)}
 }
 
 // Stream implements [model.Model].
@@ -131,11 +103,11 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		answer, err := m.post(g, a.body)
+		answer, err := m.post(g, &a)
 		refused := a.kept.Sent > 0 && refusesThinking(err)
 		if refused {
 			if a, err = m.request(req, true); err == nil {
-				answer, err = m.post(g, a.body)
+				answer, err = m.post(g, &a)
 			}
 		}
 		if err != nil {
@@ -151,8 +123,11 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		if n := len(a.kept.Drop); n > 0 {
 			d.send(bound.Report(n, refused))
 		}
-		events := m.events(in)
-		switch err := d.run(events); {
+		from, err := m.events(answer, in)
+		if err == nil {
+			err = d.run(from)
+		}
+		switch {
 		case d.left:
 		case err != nil:
 			yield(model.Chunk{}, m.failure(g, err))
@@ -162,37 +137,19 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// eventsType is the content type of a stream of the API.
-const eventsType = "text/event-stream"
-
-// events reads an answer in the form in which it comes.
-func (m *Model) events(in io.Reader) events {
+// post sends a request and returns the answer once it has begun to come, in a form that
+// [Model.events] reads.
+func (m *Model) post(g *idle.Guard, a *asked) (*http.Response, error) {
+	accept := eventsType
 	if m.aws != nil {
-		return newFrames(in)
+		accept = framesType
 	}
-	return newLines(in)
-}
-
-// post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *idle.Guard, body []byte) (*http.Response, error) {
-	if err := g.Context().Err(); err != nil {
+	answer, err := m.send(g, http.MethodPost, m.address(), accept, a.header, jsonType, bodyOf(a.body))
+	if err != nil {
 		return nil, err
 	}
-	g.Arm()
-	defer g.Rest()
-	var answer *http.Response
-	if err := m.sdk.Post(g.Context(), "v1/messages", body, &answer); err != nil {
-		return nil, err
-	}
-	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	want := eventsType
-	if m.aws != nil {
-		want = framesRead
-	}
-	if answer.StatusCode != http.StatusOK || err != nil || kind != want {
-		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10)
-		answer.Body.Close()
-		return nil, errNoStream
+	if kind := contentType(answer.Header); answer.StatusCode != http.StatusOK || kind != accept && kind != jsonType {
+		return nil, strange(g, answer)
 	}
 	return answer, nil
 }

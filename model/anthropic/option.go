@@ -106,7 +106,7 @@ func CacheHour() Option {
 	}
 }
 
-// Version sends another version of the API than the SDK's, which is 2026-10-21:
+// Version sends another version of the API than that of the vendor's SDKs, which is 2026-10-21:
 // "2023-06-01" is the one that still takes a temperature, on the models that do,
 // and the one that older gateways know.
 func Version(date string) Option {

@@ -11,14 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic/anthropictest"
+	"github.com/braidrun/braid/model/internal/awsframe"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/recordings"
 	"github.com/braidrun/braid/model/modeltest"
@@ -44,32 +43,77 @@ func recorded(t *testing.T) []recording {
 	return out
 }
 
-// bySDK is what the vendor's SDK makes of the answer.
-func (r *recording) bySDK(t *testing.T) sdk.Message {
+// message is an answer that came at once.
+type message struct {
+	ID      string           `json:"id"`
+	Model   string           `json:"model"`
+	Content []map[string]any `json:"content"`
+	Stop    string           `json:"stop_reason"`
+	Usage   struct {
+		Input      int64 `json:"input_tokens"`
+		Output     int64 `json:"output_tokens"`
+		CacheRead  int64 `json:"cache_read_input_tokens"`
+		CacheWrite int64 `json:"cache_creation_input_tokens"`
+	} `json:"usage"`
+}
+
+// heard is the answer, put together in the simplest way. Module test/vendors compares with
+// what the vendor's SDK makes of it.
+func (r *recording) heard(t *testing.T) (m message) {
 	t.Helper()
-	var m sdk.Message
-	if !r.Stream {
-		if err := json.Unmarshal([]byte(r.Answer), &m); err != nil {
-			t.Fatal(err)
+	read := func(data []byte, to any) {
+		if err := json.Unmarshal(data, to); err != nil {
+			t.Fatalf("%s: %v", r.File, err)
 		}
+	}
+	if !r.Stream {
+		read([]byte(r.Answer), &m)
 		return m
 	}
+	inputs := map[int]string{}
 	for _, data := range r.events(t) {
-		var e sdk.MessageStreamEventUnion
-		if err := json.Unmarshal(data, &e); err != nil {
-			t.Fatal(err)
+		var e struct {
+			Type    string
+			Index   int
+			Message json.RawMessage
+			Block   map[string]any  `json:"content_block"`
+			Delta   map[string]any  `json:"delta"`
+			Usage   json.RawMessage `json:"usage"`
 		}
-		if e.Type == "ping" {
-			continue
+		read(data, &e)
+		switch e.Type {
+		case "message_start":
+			read(e.Message, &m)
+		case "content_block_start":
+			m.Content = append(m.Content, e.Block)
+		case "content_block_delta":
+			for k, v := range e.Delta {
+				text, _ := v.(string)
+				switch k {
+				case "partial_json":
+					inputs[e.Index] += text
+				case "text", "thinking", "signature":
+					before, _ := m.Content[e.Index][k].(string)
+					m.Content[e.Index][k] = before + text
+				}
+			}
+		case "message_delta":
+			m.Stop, _ = e.Delta["stop_reason"].(string)
+			read(e.Usage, &m.Usage)
 		}
-		if err := m.Accumulate(e); err != nil {
-			t.Fatal(err)
+	}
+	for i, input := range inputs {
+		if input == "" {
+			input = "{}"
 		}
+		var v any
+		read([]byte(input), &v)
+		m.Content[i]["input"] = v
 	}
 	return m
 }
 
-// events are those of a stream, by the SDK's reader of Bedrock's frames.
+// events are those of a stream.
 func (r *recording) events(t *testing.T) (out [][]byte) {
 	t.Helper()
 	if !r.bedrock {
@@ -80,20 +124,22 @@ func (r *recording) events(t *testing.T) (out [][]byte) {
 		}
 		return out
 	}
-	for in := strings.NewReader(r.Answer); in.Len() > 0; {
-		m, err := eventstream.NewDecoder().Decode(in, nil)
+	for in := awsframe.NewReader(strings.NewReader(r.Answer)); ; {
+		f, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		var chunk struct {
 			Bytes []byte `json:"bytes"`
 		}
-		if err := json.Unmarshal(m.Payload, &chunk); err != nil {
+		if err := json.Unmarshal(f.Payload, &chunk); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, chunk.Bytes)
 	}
-	return out
 }
 
 // body is the answer as a stream: its own, or one that says the same.
@@ -102,33 +148,38 @@ func (r *recording) body(t *testing.T) string {
 	if r.Stream {
 		return r.Answer
 	}
-	m := r.bySDK(t)
+	m := r.heard(t)
 	var chunks []model.Chunk
 	for i, b := range m.Content {
+		part := func(member string) string {
+			text, _ := b[member].(string)
+			return text
+		}
 		add := func(k model.ChunkKind, id, text string) {
 			chunks = append(chunks, model.Chunk{Kind: k, Index: i, ID: id, Text: text})
 		}
-		switch b.Type {
+		switch part("type") {
 		case "text":
-			add(model.ChunkText, "", b.Text)
+			add(model.ChunkText, "", part("text"))
 		case "thinking":
-			add(model.ChunkThinking, "", b.Thinking)
-			add(model.ChunkSignature, "", b.Signature)
+			add(model.ChunkThinking, "", part("thinking"))
+			add(model.ChunkSignature, "", part("signature"))
 		case "tool_use":
-			add(model.ChunkCall, b.ID, b.Name)
-			add(model.ChunkCallInput, "", string(b.Input))
+			input, err := json.Marshal(b["input"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(model.ChunkCall, part("id"), part("name"))
+			add(model.ChunkCallInput, "", string(input))
 		default:
-			t.Fatalf("%s: a block of %s", r.File, b.Type)
+			t.Fatalf("%s: a block of %s", r.File, part("type"))
 		}
 	}
-	u := event.Usage{
-		Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens, CacheRead: m.Usage.CacheReadInputTokens,
-		CacheWrite: m.Usage.CacheCreationInputTokens,
-	}
+	u := event.Usage{Input: m.Usage.Input, Output: m.Usage.Output, CacheRead: m.Usage.CacheRead, CacheWrite: m.Usage.CacheWrite}
 	if r.bedrock {
-		return anthropictest.BedrockStream(chunks, string(m.StopReason), u).Body
+		return anthropictest.BedrockStream(chunks, m.Stop, u).Body
 	}
-	return anthropictest.Stream(chunks, string(m.StopReason), u).Body
+	return anthropictest.Stream(chunks, m.Stop, u).Body
 }
 
 // decode reads a stream without a network.
@@ -146,41 +197,66 @@ func decode(from events) (modeltest.Read, error) {
 	return modeltest.Put(chunks, err), err
 }
 
-func TestRecordingsDecodeToWhatTheSDKMakesOfThem(t *testing.T) {
+func TestRecordingsDecodeToWhatTheySay(t *testing.T) {
 	t.Parallel()
 	streams := 0
 	for _, r := range recorded(t) {
-		want := r.bySDK(t)
-		body := r.body(t)
-		got, err := r.decode(strings.NewReader(body))
-		if err != nil {
-			t.Errorf("%s: %v", r.File, err)
-			continue
-		}
+		want := r.heard(t)
+		forms := map[string]func() (modeltest.Read, error){"a stream": func() (modeltest.Read, error) { return r.decode(strings.NewReader(r.body(t))) }}
 		if r.Stream {
 			streams++
-			if got.ID != want.ID || got.Model != want.Model {
-				t.Errorf("%s: answer %s of %s", r.File, got.ID, got.Model)
+		} else {
+			// As it was recorded: at once.
+			forms["at once"] = func() (modeltest.Read, error) {
+				from, err := readWhole(strings.NewReader(r.Answer))
+				if err != nil {
+					return modeltest.Read{}, err
+				}
+				return decode(from)
 			}
 		}
-		if d := cmp.Diff(sdkContent(t, want.Content), shape(t, got.Content)); d != "" {
-			t.Errorf("%s -SDK +ours:\n%s", r.File, d)
-		}
-		total := want.Usage.InputTokens + want.Usage.OutputTokens + want.Usage.CacheCreationInputTokens + want.Usage.CacheReadInputTokens
-		u := event.Usage{
-			Input: want.Usage.InputTokens, Output: want.Usage.OutputTokens, Total: total,
-			CacheRead: want.Usage.CacheReadInputTokens, CacheWrite: want.Usage.CacheCreationInputTokens,
-		}
-		if got.Usage != u || u.Output == 0 {
-			t.Errorf("%s: usage %+v, want %+v", r.File, got.Usage, u)
-		}
-		if string(got.Stop) != string(want.StopReason) || got.Stops != 1 {
-			t.Errorf("%s: stop %q, want %q", r.File, got.Stop, want.StopReason)
+		for form, read := range forms {
+			got, err := read()
+			if err != nil {
+				t.Errorf("%s, %s: %v", r.File, form, err)
+				continue
+			}
+			if (r.Stream || form == "at once") && (got.ID != want.ID || got.Model != want.Model) {
+				t.Errorf("%s: answer %s of %s", r.File, got.ID, got.Model)
+			}
+			if d := cmp.Diff(plainContent(want.Content), shape(t, got.Content)); d != "" {
+				t.Errorf("%s, %s -recorded +ours:\n%s", r.File, form, d)
+			}
+			w := want.Usage
+			u := event.Usage{
+				Input: w.Input, Output: w.Output, Total: w.Input + w.Output + w.CacheWrite + w.CacheRead, CacheRead: w.CacheRead, CacheWrite: w.CacheWrite,
+			}
+			if got.Usage != u || u.Output == 0 {
+				t.Errorf("%s, %s: usage %+v, want %+v", r.File, form, got.Usage, u)
+			}
+			if string(got.Stop) != want.Stop || got.Stops != 1 {
+				t.Errorf("%s, %s: stop %q, want %q", r.File, form, got.Stop, want.Stop)
+			}
 		}
 	}
 	if streams < 22 {
 		t.Errorf("only %d streams", streams)
 	}
+}
+
+// plainContent is content without the members that are not sent back.
+func plainContent(content []map[string]any) []map[string]any {
+	var out []map[string]any
+	for _, b := range content {
+		m := map[string]any{}
+		for _, k := range []string{"type", "text", "thinking", "signature", "id", "name", "input"} {
+			if v, ok := b[k]; ok {
+				m[k] = v
+			}
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // The recorder sent each answer back in its next request: that is what it
@@ -234,28 +310,6 @@ func shape(t *testing.T, content []event.Block) []map[string]any {
 		t.Fatal(err)
 	}
 	return m.Content
-}
-
-func sdkContent(t *testing.T, content []sdk.ContentBlockUnion) []map[string]any {
-	t.Helper()
-	var out []map[string]any
-	for _, b := range content {
-		m := map[string]any{"type": b.Type}
-		switch b.Type {
-		case "text":
-			m["text"] = b.Text
-		case "thinking":
-			m["thinking"], m["signature"] = b.Thinking, b.Signature
-		case "tool_use":
-			var input any
-			if err := json.Unmarshal(b.Input, &input); err != nil {
-				t.Fatal(err)
-			}
-			m["id"], m["name"], m["input"] = b.ID, b.Name, input
-		}
-		out = append(out, m)
-	}
-	return out
 }
 
 func TestRecordingsComeTheSameByTheByte(t *testing.T) {

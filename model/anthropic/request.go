@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ import (
 // asked is a request as it is sent.
 type asked struct {
 	body []byte
+	// header are the header fields that the request adds to the provider's.
+	header http.Header
 	// names maps names of tools that were changed for the wire back.
 	names map[string]string
 	// kept says which thinking of the history is in the body.
@@ -34,7 +37,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if req == nil || len(req.Messages) == 0 {
 		return asked{}, notSent(event.ErrInvalid, "There is nothing to ask the model.", "give it a message")
 	}
-	if err := m.unsupported(req.Messages); err != nil {
+	if err := m.unsupported(req); err != nil {
 		return asked{}, err
 	}
 	tail, err := m.tail(req, without)
@@ -47,7 +50,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if err != nil {
 		return asked{}, err
 	}
-	h.Encoder.files = m.aws != nil
+	h.Encoder.files = m.cloudy()
 	if binds(m.name) {
 		h.Encoder.chain.Bind()
 	}
@@ -60,7 +63,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	points := m.points(h)
 	point := m.cachePoint()
 	body := make([]byte, 0, len(head)+len(dst)+len(tail)+len(points)*(len(point)+1)+8)
-	body = append(body, head...)
+	body = append(body, m.bare(head)...)
 	from := 0
 	upTo := func(end int) {
 		for len(drop) > 0 && drop[0].From < end {
@@ -85,10 +88,14 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 // 5.5 stays with the account that it was made for
 // (build-with-claude/preserved-thinking#account-bound-thinking).
 func (m *Model) whom() string {
-	if m.aws != nil {
+	switch {
+	case m.aws != nil:
 		return "bedrock:" + m.name
+	case m.google != nil:
+		return "vertex:" + m.name
+	default:
+		return "anthropic:" + m.name
 	}
-	return "anthropic:" + m.name
 }
 
 // toolNames are those that the API takes: ^[a-zA-Z0-9_-]{1,64}$.
@@ -240,7 +247,7 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	if o.Temperature != nil {
 		if !m.knowsTemperature() {
 			hint := "leave it out, or ask for the version 2023-06-01 where the model is made, which the older models still have"
-			if m.aws != nil {
+			if m.cloudy() {
 				hint = "leave it out, or take an older model"
 			}
 			return nil, notSent(event.ErrUnsupported, m.title()+" takes no temperature any more.", hint)
@@ -255,20 +262,26 @@ func (m *Model) tail(req *model.Request, without bool) ([]byte, error) {
 	if b, err = m.appendOutput(b, req.Output); err != nil {
 		return nil, err
 	}
-	if m.aws != nil {
+	switch {
+	case m.aws != nil:
 		b = append(b, `,"anthropic_version":"`+bedrockVersion+`"`...)
+	case m.google != nil:
+		b = append(b, `,"anthropic_version":"`+vertexVersion+`"`...)
 	}
 	if m.cache == CacheAuto {
 		b = append(append(b, ','), m.cachePoint()...)
+	}
+	if m.aws != nil {
+		return append(b, '}'), nil // the path says that it is a stream
 	}
 	return append(b, `,"stream":true}`...), nil
 }
 
 // knowsTemperature reports whether the version of the API has it: those before
-// api/migration-2026-10-21. Bedrock has an old version; there it is the newer
-// models that take none.
+// api/migration-2026-10-21. Bedrock and Vertex AI have an old version; there it is the
+// newer models that take none.
 func (m *Model) knowsTemperature() bool {
-	if m.aws != nil {
+	if m.cloudy() {
 		return generation(m.name) < 407
 	}
 	return m.version != "" && m.version < "2026-10-21"
@@ -276,9 +289,9 @@ func (m *Model) knowsTemperature() bool {
 
 // appendAdaptive lets the model decide how much it thinks. The newer ones would not
 // show any of it without being asked; the older ones always do, and those on
-// Bedrock do not know the question.
+// Bedrock, and perhaps those on Vertex AI, do not know the question.
 func (m *Model) appendAdaptive(b []byte) []byte {
-	if g := generation(m.name); m.aws != nil && g > 0 && g < 407 {
+	if g := generation(m.name); m.cloudy() && g > 0 && g < 407 {
 		return append(b, `,"thinking":{"type":"adaptive"}`...)
 	}
 	return append(b, `,"thinking":{"type":"adaptive","display":"summarized"}`...)

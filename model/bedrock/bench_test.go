@@ -1,17 +1,11 @@
 package bedrock
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
-
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 )
@@ -36,8 +30,8 @@ func (s still) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
-// own stream.
+// BenchmarkDelta is what a delta costs, from bytes to a chunk. The SDK's own stream is measured
+// in test/vendors/bedrock.
 func BenchmarkDelta(b *testing.B) {
 	const n = 500
 	body := deltas(n)
@@ -52,31 +46,6 @@ func BenchmarkDelta(b *testing.B) {
 				b.Fatal(err)
 			}
 			g = idle.New(b.Context(), 0)
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
-	})
-	b.Run("sdk", func(b *testing.B) {
-		cfg := config()
-		cfg.HTTPClient = &http.Client{Transport: still(body)}
-		client := bedrockruntime.NewFromConfig(cfg)
-		id := claude
-		b.ReportAllocs()
-		for range b.N {
-			out, err := client.ConverseStream(b.Context(), &bedrockruntime.ConverseStreamInput{ModelId: &id})
-			if err != nil {
-				b.Fatal(err)
-			}
-			seen := 0
-			for e := range out.GetStream().Events() {
-				if d, ok := e.(*types.ConverseStreamOutputMemberContentBlockDelta); ok {
-					if _, ok := d.Value.Delta.(*types.ContentBlockDeltaMemberText); ok {
-						seen++
-					}
-				}
-			}
-			if err := out.GetStream().Close(); err != nil || seen != n {
-				b.Fatal(err, seen)
-			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
 	})
@@ -98,43 +67,6 @@ func TestADeltaIsCheap(t *testing.T) { //nolint:paralleltest // it counts alloca
 	}
 	if each := (count(many) - count(few)) / 1000; each > 1.01 {
 		t.Errorf("%.2f allocations a delta", each)
-	}
-}
-
-// The SDK reads the same of a stream as we do.
-func TestTheSDKReadsTheSame(t *testing.T) {
-	t.Parallel()
-	cfg := config()
-	cfg.HTTPClient = &http.Client{Transport: still(topSong)}
-	id := claude
-	out, err := bedrockruntime.NewFromConfig(cfg).ConverseStream(t.Context(), &bedrockruntime.ConverseStreamInput{ModelId: &id})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text, input, stop string
-	var total int32
-	for e := range out.GetStream().Events() {
-		switch e := e.(type) {
-		case *types.ConverseStreamOutputMemberContentBlockDelta:
-			switch d := e.Value.Delta.(type) {
-			case *types.ContentBlockDeltaMemberText:
-				text += d.Value
-			case *types.ContentBlockDeltaMemberToolUse:
-				input += *d.Value.Input
-			}
-		case *types.ConverseStreamOutputMemberMessageStop:
-			stop = string(e.Value.StopReason)
-		case *types.ConverseStreamOutputMemberMetadata:
-			total = *e.Value.Usage.TotalTokens
-		}
-	}
-	if err := out.GetStream().Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := decode(claude, nil, strings.NewReader(topSong))
-	if err != nil || event.TextOf(got.Content) != text || string(event.CallsOf(got.Content)[0].Args) != input || string(got.Stop) != stop ||
-		got.Usage.Total != int64(total) {
-		t.Errorf("%v: %+v, the SDK: %q %q %s %d", err, got, text, input, stop, total)
 	}
 }
 
@@ -175,39 +107,4 @@ func BenchmarkRequest(b *testing.B) {
 			}
 		}
 	})
-	b.Run("sdk", func(b *testing.B) {
-		b.ReportAllocs()
-		cfg := config()
-		cfg.HTTPClient = &http.Client{Transport: still(deltas(1))}
-		client := bedrockruntime.NewFromConfig(cfg)
-		in := sdkMessages(b, messages)
-		id := claude
-		for range b.N {
-			out, err := client.ConverseStream(b.Context(), &bedrockruntime.ConverseStreamInput{ModelId: &id, Messages: in})
-			if err != nil {
-				b.Fatal(err)
-			}
-			for e := range out.GetStream().Events() {
-				_ = e
-			}
-			if err := out.GetStream().Close(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// sdkMessages are the same messages in the SDK's types.
-func sdkMessages(b *testing.B, messages []event.Message) []types.Message {
-	b.Helper()
-	var out []types.Message
-	for i, m := range messages {
-		role := types.ConversationRoleUser
-		if m.Role == event.RoleAssistant {
-			role = types.ConversationRoleAssistant
-		}
-		text := bytes.Repeat([]byte("x"), 40)
-		out = append(out, types.Message{Role: role, Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: fmt.Sprint(i, string(text))}}})
-	}
-	return out
 }

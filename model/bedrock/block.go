@@ -273,8 +273,10 @@ func (e *encoder) vendors(b *event.UnknownBlock) {
 	}
 	delete(members, "kind")
 	raw, err := json.Marshal(members)
-	if err != nil || len(members) != 1 {
-		return
+	_, calls := members["toolUse"]
+	_, results := members["toolResult"]
+	if err != nil || len(members) != 1 || (calls || results) && !e.family.nova {
+		return // Nova alone knows its tools
 	}
 	e.begin(string(raw))
 	e.key(`,`)

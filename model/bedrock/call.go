@@ -3,200 +3,266 @@ package bedrock
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-	"github.com/aws/smithy-go"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/auth/bearer"
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
-// The SDK finds the address, the credentials and the signature. What it would do
-// anew for every call is done here: the body, whose parts are kept, and the
-// answer, which is read without a goroutine and without a value for each event.
+// operation is an operation of the API: the end of its path, and the content type of its
+// answer.
+type operation struct{ path, answer string }
 
-// exchange is one call on its way through the SDK.
-type exchange struct {
-	body []byte
-	// sent says that a request has left for the network; resp is the answer.
-	sent bool
-	resp *http.Response
-	// whole is an answer that does not stream.
-	whole []byte
-}
-
-type exchangeKey struct{}
-
-func exchangeOf(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
-}
-
-// newClient makes the SDK's client. It repeats nothing, and takes nothing from the
-// environment: what the SDK would find there of itself is put back to what cfg says.
-func (m *Model) newClient(cfg aws.Config) *bedrockruntime.Client {
-	return bedrockruntime.NewFromConfig(cfg, func(o *bedrockruntime.Options) {
-		if m.base != "" {
-			o.BaseEndpoint = &m.base
-			if strings.HasPrefix(m.base, "http:") {
-				o.BearerAuthSigner = plainBearer{}
-				o.AuthSchemes = nil // they are made of the signer
-			}
-		}
-		o.Retryer = aws.NopRetryer{}
-		o.RetryMaxAttempts = 0
-		o.BearerAuthTokenProvider = cfg.BearerAuthTokenProvider
-		o.AuthSchemePreference = cfg.AuthSchemePreference
-		if cfg.BearerAuthTokenProvider != nil && len(o.AuthSchemePreference) == 0 {
-			o.AuthSchemePreference = []string{"httpBearerAuth"}
-		}
-		o.APIOptions = append(append([]func(*middleware.Stack) error(nil), cfg.APIOptions...), ownSteps)
-		o.Protocol = protocol{o.Protocol}
-		var do bedrockruntime.HTTPClient = m.client
-		if m.client == nil {
-			do = provider.Client()
-			if cfg.HTTPClient != nil {
-				do = cfg.HTTPClient
-			}
-		}
-		o.HTTPClient = watched{do}
-	})
-}
-
-// ownSteps leaves out of the SDK's steps what reads streams and environment, and
-// says who calls.
-func ownSteps(stack *middleware.Stack) error {
-	// Only a call that streams has the first, and an SDK that does without the
-	// others has nothing to be left out.
-	_, _ = stack.Deserialize.Remove("OperationEventStreamDeserializer")
-	_, _ = stack.Build.Remove("RecursionDetection")
-	_, _ = stack.Build.Remove("UserAgent")
-	return nil
-}
-
-// plainBearer signs with a key of Bedrock's where there is no TLS, which the SDK
-// refuses: for addresses that somebody has given on purpose.
-type plainBearer struct{}
-
-func (plainBearer) SignWithBearerToken(_ context.Context, t bearer.Token, r bearer.Message) (bearer.Message, error) {
-	req, ok := r.(*smithyhttp.Request)
-	if !ok {
-		return nil, errors.New("there is no request to sign")
-	}
-	signed := req.Clone()
-	signed.Header.Set("Authorization", "Bearer "+t.Value)
-	return signed, nil
-}
-
-// watched notes that a request has left. It gives the request a body of its own:
-// the SDK closes its one as soon as an answer has begun, and a connection that has
-// not looked behind the body's end by then would break.
-type watched struct{ bedrockruntime.HTTPClient }
-
-func (w watched) Do(r *http.Request) (*http.Response, error) {
-	if x := exchangeOf(r.Context()); x != nil {
-		x.sent = true
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
-		r.Body = io.NopCloser(bytes.NewReader(x.body))
-	}
-	return w.HTTPClient.Do(r)
-}
-
-// protocol writes our body and leaves the answer to us.
-type protocol struct{ smithyhttp.ClientProtocol }
-
-func (p protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	if err := p.ClientProtocol.SerializeRequest(ctx, op, in, req); err != nil {
-		return err
-	}
-	x := exchangeOf(ctx)
-	if x == nil {
-		return nil
-	}
-	filled, err := req.SetStream(bytes.NewReader(x.body))
-	if err != nil {
-		return err
-	}
-	*req = *filled
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "braid")
-	return nil
-}
-
-// maxError bounds what is read of an answer that says why there is none, and
-// maxWhole an answer that does not stream.
-const (
-	maxError = 64 << 10
-	maxWhole = 64 << 20
+// The operations (bedrock/latest/APIReference, API_runtime_Converse, API_runtime_ConverseStream
+// and API_runtime_CountTokens).
+var (
+	converse       = operation{"/converse", jsonType}
+	converseStream = operation{"/converse-stream", eventStream}
+	countTokens    = operation{"/count-tokens", jsonType}
 )
 
-func (p protocol) DeserializeResponse(
-	ctx context.Context, op *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable,
-) error {
-	x := exchangeOf(ctx)
-	if x == nil {
-		return p.ClientProtocol.DeserializeResponse(ctx, op, types, resp, out)
+const (
+	jsonType    = "application/json"
+	eventStream = "application/vnd.amazon.eventstream"
+)
+
+// caller asks the API. AWS's SDK gives configuration, credentials and signatures; address,
+// request and answer are our own. It is safe for concurrent use.
+type caller struct {
+	endpoint
+
+	client *http.Client
+	// token gives a key of Bedrock's; nil signs with what keys gives.
+	token  bearer.TokenProvider
+	keys   aws.CredentialsProvider
+	signer *v4.Signer
+	// fixed leaves the clock as it is. Otherwise skew, in nanoseconds, is how far the
+	// service's clock was ahead of this machine's when it refused a signature for that.
+	fixed bool
+	skew  atomic.Int64
+}
+
+// newCaller finds where and as whom the API is asked. base is an address that was given on
+// purpose; client may be nil.
+func newCaller(cfg *aws.Config, base string, client *http.Client) (*caller, error) {
+	at, err := endpointOf(cfg, base)
+	if err != nil {
+		return nil, err
 	}
-	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices {
-		defer resp.Body.Close()
-		return refused(resp.Response)
+	c := &caller{endpoint: at, client: client, fixed: cfg.DisableClockSkewCorrection}
+	if c.client == nil {
+		c.client = clientOf(cfg.HTTPClient)
 	}
-	x.resp = resp.Response
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if op.IsOutputEventStream() {
-		if kind == eventStream {
-			return nil
-		}
-		defer resp.Body.Close()
-		_, _ = io.CopyN(io.Discard, resp.Body, maxError) // the connection may be used again
-		return errNoAnswer
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxWhole+1))
+	anonymous := cfg.Credentials == nil || aws.IsCredentialsProvider(cfg.Credentials, aws.AnonymousCredentials{}) ||
+		aws.IsCredentialsProvider(cfg.Credentials, (*aws.AnonymousCredentials)(nil))
+	// Package config puts the token of an SSO session there, in a cache. Beside credentials that
+	// is no key of Bedrock's, unless the configuration says so.
+	_, session := cfg.BearerAuthTokenProvider.(*bearer.TokenCache)
 	switch {
-	case err != nil:
-		return errors.Join(errCut, err)
-	case kind != "application/json":
-		return errNoAnswer
-	case len(body) > maxWhole:
-		return awsframe.ErrTooLong
+	case cfg.BearerAuthTokenProvider != nil && (anonymous || !signs(cfg.AuthSchemePreference, session)):
+		c.token = cfg.BearerAuthTokenProvider
+		if base == "" && strings.HasPrefix(at.address, "http:") {
+			return nil, wrong("A key of Amazon Bedrock goes over TLS only.", "write the endpoint with https://")
+		}
+	case anonymous:
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
+			Hint: "set " + KeyVariable + ", or AWS credentials in any of the usual ways",
+		}
+	default:
+		c.keys, c.signer = cfg.Credentials, v4.NewSigner()
 	}
-	x.whole = body
+	return c, nil
+}
+
+// signs reports whether a preference puts signatures before keys; otherwise is what counts
+// without one.
+func signs(preference []string, otherwise bool) bool {
+	for _, name := range preference {
+		switch name[strings.LastIndexByte(name, '#')+1:] {
+		case "sigv4":
+			return true
+		case "httpBearerAuth":
+			return false
+		}
+	}
+	return otherwise
+}
+
+// clientOf makes a client of the configuration's. What package config makes would follow some
+// redirects, so only its transport is used, which has the configuration's certificates.
+func clientOf(c aws.HTTPClient) *http.Client {
+	switch c := c.(type) {
+	case nil:
+		return provider.Client()
+	case *http.Client:
+		return c
+	case interface {
+		GetTransport() *http.Transport
+		GetTimeout() time.Duration
+	}:
+		return &http.Client{Transport: c.GetTransport(), Timeout: c.GetTimeout()}
+	default:
+		return &http.Client{Transport: transport{c}}
+	}
+}
+
+// transport is a client of somebody's own.
+type transport struct{ aws.HTTPClient }
+
+// RoundTrip implements [http.RoundTripper].
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.Do(r) }
+
+// errNoKeys is wrapped by what went wrong before anything was sent: there is no key, and there
+// are no credentials.
+var errNoKeys = errors.New("no credentials can be had")
+
+// ask sends a request and returns the answer once its header has come: of status 2xx and of the
+// operation's content type. An error is what the API said (*[awserr.Said]), errNoAnswer,
+// errNoKeys or one of the network's. The caller closes the answer's body.
+//
+// A signature that was refused because the clocks are apart is made again once, by the clock of
+// the answer, as AWS's own SDKs do (aws-sdk-go-v2/aws/retry/middleware.go, "Clock Skew
+// Correction").
+func (c *caller) ask(ctx context.Context, o operation, id string, header http.Header, body []byte) (*http.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	resp, err := c.once(ctx, o, id, header, body)
+	if err != nil && c.corrected(err) {
+		resp, err = c.once(ctx, o, id, header, body)
+	}
+	if refused, ok := errors.AsType[*skewed](err); ok {
+		err = refused.Said
+	}
+	return resp, err
+}
+
+// skewed is what the API said to a signature, beside the clocks.
+type skewed struct {
+	*awserr.Said
+	// used and seen are how far the service's clock was ahead: as the signature took it, and
+	// as the answer shows.
+	used, seen time.Duration
+}
+
+// skewCodes are the words for a signature of the wrong time. Each of them is also said to a
+// wrong secret.
+var skewCodes = []string{"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure", "RequestTimeTooSkewed", "AccessDeniedException"}
+
+// skewAllowed is by how much clocks may differ before a refused signature is blamed on them.
+// AWS allows five minutes.
+const skewAllowed = 4 * time.Minute
+
+// corrected reports whether a call failed for the clock alone, and then sets the clock right.
+func (c *caller) corrected(err error) bool {
+	s, ok := errors.AsType[*skewed](err)
+	if !ok || (s.used-s.seen).Abs() <= skewAllowed {
+		return false
+	}
+	c.skew.Store(int64(s.seen))
+	return true
+}
+
+// once is one request.
+func (c *caller) once(ctx context.Context, o operation, id string, header http.Header, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+"/model/"+escaped(id)+o.path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = http.Header{"Content-Type": {jsonType}}
+	for name, values := range header {
+		req.Header[name] = slices.Clone(values)
+	}
+	skew := time.Duration(c.skew.Load())
+	if err := c.authorize(ctx, req, body, skew); err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	resp, err := provider.Do(c.client, req)
+	if refused, ok := errors.AsType[*provider.Refused](err); ok {
+		return nil, c.refused(refused, skew, begun, time.Now())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != o.answer {
+		_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // the connection may be used again
+		resp.Body.Close()
+		return nil, errNoAnswer
+	}
+	return resp, nil
+}
+
+// mostDrained bounds what is read of an answer that is none.
+const mostDrained = 64 << 10
+
+// authorize adds the key, or the signature as of now.
+func (c *caller) authorize(ctx context.Context, req *http.Request, body []byte, skew time.Duration) error {
+	if c.token != nil {
+		t, err := c.token.RetrieveBearerToken(ctx)
+		if err != nil {
+			return errors.Join(errNoKeys, err)
+		}
+		req.Header.Set("Authorization", "Bearer "+t.Value)
+		return nil
+	}
+	keys, err := c.keys.Retrieve(ctx)
+	if err != nil {
+		return errors.Join(errNoKeys, err)
+	}
+	sum := sha256.Sum256(body)
+	if err := c.signer.SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), "bedrock", c.region, time.Now().Add(skew)); err != nil {
+		return errors.Join(errNoKeys, err)
+	}
 	return nil
 }
 
-const eventStream = "application/vnd.amazon.eventstream"
-
 // refused reads why the API gives no answer.
-func refused(resp *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what can be read of it will do
-	return awserr.Before(resp.StatusCode, resp.Header, body, time.Now())
+func (c *caller) refused(r *provider.Refused, skew time.Duration, begun, ended time.Time) error {
+	said := awserr.Before(r.Status, r.Header, r.Body, ended)
+	if c.token != nil || c.fixed || !slices.Contains(skewCodes, said.Kind) || r.Header.Get("Age") != "" {
+		return said
+	}
+	date, err := http.ParseTime(r.Header.Get("Date"))
+	const trusted = 15 * time.Minute
+	if err != nil || ended.Sub(begun) > trusted {
+		return said
+	}
+	return &skewed{Said: said, used: skew, seen: date.Sub(begun.Add(ended.Sub(begun) / 2))}
 }
 
-// post sends a request; the answer, or its beginning, stands in the exchange.
-func (m *Model) post(ctx context.Context, x *exchange, whole bool) error {
-	ctx = context.WithValue(ctx, exchangeKey{}, x)
-	if err := ctx.Err(); err != nil {
-		return err
+// maxWhole bounds an answer that does not stream.
+const maxWhole = 64 << 20
+
+// whole asks for an answer that comes at once.
+func (c *caller) whole(ctx context.Context, o operation, id string, header http.Header, body []byte) ([]byte, http.Header, error) {
+	resp, err := c.ask(ctx, o, id, header, body)
+	if err != nil {
+		return nil, nil, err
 	}
-	var err error
-	if whole {
-		_, err = m.sdk.Converse(ctx, &bedrockruntime.ConverseInput{ModelId: &m.name})
-	} else {
-		_, err = m.sdk.ConverseStream(ctx, &bedrockruntime.ConverseStreamInput{ModelId: &m.name})
+	defer resp.Body.Close()
+	answer, err := provider.ReadAll(resp.Body, maxWhole)
+	switch {
+	case errors.Is(err, provider.ErrTooLong):
+		return nil, resp.Header, awsframe.ErrTooLong
+	case err != nil:
+		return nil, resp.Header, errors.Join(errCut, err)
 	}
-	if err != nil && x.resp != nil {
-		x.resp.Body.Close()
-	}
-	return err
+	return answer, resp.Header, nil
 }

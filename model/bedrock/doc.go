@@ -6,15 +6,15 @@
 //	model, err := bedrock.New("us.amazon.nova-pro-v1:0", cfg)
 //	agent := braid.New("helper", model, …)
 //
-// AWS's SDK (aws-sdk-go-v2, bedrockruntime) knows the addresses and the
-// credentials, and signs. Two things are done here instead, because the SDK would
-// do them anew in every cycle of every turn: the body of a request is put together
-// from the encodings of earlier messages, which are kept; and the stream is read
-// by a decoder without a goroutine that needs one allocation a delta. The tests
-// hold both against the SDK's own types.
+// The package speaks the API over net/http. AWS's SDK (aws-sdk-go-v2) supplies the
+// configuration, the credentials and the signatures; its generated client
+// (service/bedrockruntime) is not used. Module test/vendors holds requests, answers,
+// addresses and errors against that client and its types.
 //
-// The SDK never repeats a call ([model.Model] forbids it): the loop does, where it
-// is counted and seen.
+// A call is never repeated ([model.Model] forbids it): the loop does that, where it is
+// counted and seen. There are two exceptions. A signature that was refused because the
+// clocks are apart is made again once, by the service's clock; and thinking that the
+// service refuses is left out once.
 //
 // What a model can and cannot is in one table, family.go. What the package follows,
 // pages of docs.aws.amazon.com:
@@ -24,8 +24,9 @@
 //   - bedrock/latest/userguide: conversation-inference, prompt-caching,
 //     guardrails-use-converse-api, structured-output, inference-profiles-support,
 //     troubleshooting-api-error-codes.
+//   - bedrock/latest/userguide: claude-messages-adaptive-thinking and count-tokens.
 //   - nova/latest/userguide: tool-use and prompting-tool-troubleshooting; and
-//     nova2-userguide/extended-thinking.
+//     nova2-userguide: extended-thinking and web-grounding.
 //
 // and, where these do not say it, what Strands has learned (its models/bedrock.py).
 package bedrock

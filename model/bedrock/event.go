@@ -28,6 +28,8 @@ type decoder struct {
 
 	r    strictjson.Reader
 	open []openBlock
+	// held counts the bytes that were collected and not handed over piece by piece.
+	held int
 	// blocks counts those that were begun, cited the citations, calls the calls.
 	blocks, cited, calls int
 

@@ -18,8 +18,9 @@ import (
 
 var errNoAnswer = errors.New("the answer is none of the API's")
 
-// failure makes an error of ours out of anything that ended a call.
-func (m *Model) failure(g *idle.Guard, x *exchange, req *model.Request, err error) error {
+// failure makes an error of ours out of anything that ended a call; begun says that an answer
+// had begun.
+func (m *Model) failure(g *idle.Guard, begun bool, req *model.Request, err error) error {
 	if e, ok := errors.AsType[*event.Error](err); ok {
 		return e
 	}
@@ -45,18 +46,14 @@ func (m *Model) failure(g *idle.Guard, x *exchange, req *model.Request, err erro
 	case errors.Is(err, errUnreadable), errors.Is(err, awsframe.ErrUnreadable), errors.Is(err, awsframe.ErrTooLong),
 		errors.Is(err, awsframe.ErrChecksum):
 		return broken(event.ErrStreamCut, "Amazon Bedrock sent something that cannot be read.", "try again")
-	case x.resp != nil:
+	case begun:
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
-	case !x.sent:
+	case errors.Is(err, errNoKeys):
 		return broken(event.ErrModelAuth, "There are no credentials for Amazon Bedrock, or they cannot be had.",
 			"set "+KeyVariable+", or look at the AWS credentials of this environment: they may have expired")
 	default:
-		place := m.base
-		if place == "" {
-			place = "the region " + m.region
-		}
-		return provider.Unreached(op, "Amazon Bedrock", place,
-			"check the network, a proxy, and whether the region "+strconv.Quote(m.region)+" has Amazon Bedrock", err)
+		return provider.Unreached(op, "Amazon Bedrock", m.caller.place(),
+			"check the network, a proxy, and whether the region "+strconv.Quote(m.caller.region)+" has Amazon Bedrock", err)
 	}
 }
 
@@ -76,7 +73,7 @@ const callAttempts = 2
 
 // refusal maps what the API said.
 func (m *Model) refusal(said *awserr.Said, attempt int) error {
-	e := said.Failure(awserr.Asked{Op: op, Model: m.name, Region: m.region, Variable: KeyVariable})
+	e := said.Failure(awserr.Asked{Op: op, Model: m.name, Region: m.caller.region, Variable: KeyVariable})
 	if !invalidCall.MatchString(said.Message) {
 		return e
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/model/internal/toolname"
 )
@@ -62,6 +63,21 @@ type family struct {
 	output bool
 	// window is the context window in tokens; 0 is unknown.
 	window int
+	// efforts are the model's own words for efforts, the most last; off is the type of
+	// thinking that is none: "" where the model does not think unasked, never where it
+	// cannot be kept from it.
+	efforts []string
+	off     string
+	// always says that the model thinks unasked, hides that its thinking has no text
+	// unless that is asked for.
+	always, hides bool
+	// noSampling says that the model takes no top_p, oneSampling that it takes either that
+	// or a temperature.
+	noSampling, oneSampling bool
+	// served are the server-side tools.
+	served []model.ServerToolKind
+	// hourCache says that what is cached may stay for an hour.
+	hourCache bool
 }
 
 type choice uint8
@@ -97,6 +113,9 @@ const (
 	wordEffort             // reasoning_effort
 )
 
+// threeEfforts are the words of Nova 2 and gpt-oss.
+var threeEfforts = []string{"low", "medium", "high"}
+
 // table is looked through from the top; the first line that fits counts. The
 // expressions are matched against an id without its region: anthropic.claude-….
 var table = []struct {
@@ -111,8 +130,10 @@ var table = []struct {
 	}},
 	{regexp.MustCompile(`^amazon\.nova-(micro)`), nova(family{noImages: true, noDocuments: true, window: 128_000})},
 	{regexp.MustCompile(`^amazon\.nova-(lite|pro)`), nova(family{video: true, window: 300_000})},
-	{regexp.MustCompile(`^amazon\.nova-premier`), nova(family{video: true, window: 1_000_000})},
-	{regexp.MustCompile(`^amazon\.nova`), nova(family{video: true, thinks: novaEffort, window: 1_000_000})},
+	{regexp.MustCompile(`^amazon\.nova-premier`), nova(family{video: true, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch}})},
+	{regexp.MustCompile(`^amazon\.nova`), nova(family{
+		video: true, thinks: novaEffort, efforts: threeEfforts, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch, model.CodeExecution},
+	})},
 	{regexp.MustCompile(`^amazon\.titan-text-premier`), family{noSystem: true, noTools: true, noImages: true, noDocuments: true, window: 32_000}},
 	{regexp.MustCompile(`^amazon\.titan`), family{noSystem: true, noTools: true, noImages: true, window: 8_000}},
 	{regexp.MustCompile(`^ai21\.jamba-instruct`), family{noTools: true, noImages: true, noDocuments: true, window: 256_000}},
@@ -125,11 +146,13 @@ var table = []struct {
 	{regexp.MustCompile(`^mistral\.(mistral-7b|mixtral)`), family{noSystem: true, noTools: true, noImages: true, window: 32_000}},
 	{regexp.MustCompile(`^mistral\.mistral-(large-24|small-24)`), family{choice: someChoice, noToolStream: true, noImages: true, split: true}},
 	{regexp.MustCompile(`^mistral\.pixtral`), family{choice: someChoice, noToolStream: true, split: true, window: 128_000}},
-	{regexp.MustCompile(`^mistral\.`), family{split: true, output: true}},
-	{regexp.MustCompile(`^deepseek\.r1`), family{noTools: true, noImages: true, window: 128_000}},
-	{regexp.MustCompile(`^deepseek\.`), family{noImages: true, split: true, output: true}},
-	{regexp.MustCompile(`^openai\.gpt-oss`), family{thinks: wordEffort, noImages: true, split: true, output: true, window: 128_000}},
-	{regexp.MustCompile(`^(qwen|minimax|moonshot(ai)?|google|nvidia|zai)\.`), family{split: true, output: true}},
+	{regexp.MustCompile(`^mistral\.`), family{off: never, split: true, output: true}},
+	{regexp.MustCompile(`^deepseek\.r1`), family{off: never, noTools: true, noImages: true, window: 128_000}},
+	{regexp.MustCompile(`^deepseek\.`), family{off: never, noImages: true, split: true, output: true}},
+	{regexp.MustCompile(`^openai\.gpt-oss`), family{
+		thinks: wordEffort, efforts: threeEfforts, off: never, noImages: true, split: true, output: true, window: 128_000,
+	}},
+	{regexp.MustCompile(`^(qwen|minimax|moonshot(ai)?|google|nvidia|zai)\.`), family{off: never, split: true, output: true}},
 	{regexp.MustCompile(`^writer\.`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
 }
 
@@ -143,7 +166,7 @@ func nova(f family) family {
 // familyOf finds what is known of a model.
 func familyOf(id string) family {
 	id = plainModel(id)
-	var f family
+	f := family{off: never} // of one that is not known
 	for i := range table {
 		if table[i].id.MatchString(id) {
 			f = table[i].is
@@ -160,24 +183,58 @@ func familyOf(id string) family {
 		f.largestImage = usualLargest
 	}
 	if f.claude {
-		g := generation(id)
-		f.binds = g > 500
-		if g > 0 && g < 406 {
-			f.thinks = claudeBudget
-			f.window = 200_000
-		}
-		if g > 0 && g < 307 {
-			f.thinks = unasked
-			if !strings.Contains(id, "claude-3-5-haiku") {
-				f.cache = noCache
-			}
-		}
-		f.output = g == 0 || g >= 405
-		if g >= 406 {
-			f.window = 1_000_000
-		}
+		f.generation(id)
 	}
 	return f
+}
+
+// generation fills in what Claudes of one age have.
+func (f *family) generation(id string) {
+	g := generation(id)
+	f.binds = g > 500
+	if g > 0 && g < 406 {
+		f.thinks = claudeBudget
+		f.window = 200_000
+	}
+	if g > 0 && g < 307 {
+		f.thinks = unasked
+		if !strings.Contains(id, "claude-3-5-haiku") {
+			f.cache = noCache
+		}
+	}
+	f.output = g == 0 || g >= 405
+	f.hourCache = g == 0 || g >= 405
+	f.oneSampling = g >= 401
+	if g >= 406 {
+		f.window = 1_000_000
+	}
+	if f.thinks == claudeDecides {
+		f.efforts = []string{"low", "medium", "high", "xhigh", "max"}
+		if g == 406 {
+			f.efforts = []string{"low", "medium", "high", "max"}
+		}
+		f.noSampling, f.hides = g >= 407, g >= 407
+		f.always, f.off = g >= 500, off(id, g)
+	}
+}
+
+// off is the type of thinking that is none, for a Claude of 4.6 or later
+// (bedrock/latest/userguide/claude-messages-adaptive-thinking; platform.claude.com/docs, the
+// pages and migration guides of the models of 5.5).
+func off(id string, generation int) string {
+	const five, later = 500, 505
+	switch {
+	case strings.Contains(id, "fable") || strings.Contains(id, "mythos"), generation >= later && strings.Contains(id, "opus"):
+		return never
+	case generation >= later && strings.Contains(id, "sonnet"):
+		return "between_tools"
+	case generation >= five:
+		return "disabled"
+	case generation == 0:
+		return never // nobody knows
+	default:
+		return ""
+	}
 }
 
 // vendors finds a model's own id in one of an inference profile, which has a

@@ -5,27 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/schemas"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/reqcache"
-	"github.com/braidrun/braid/model/modeltest"
 )
 
 const (
@@ -89,16 +79,28 @@ var add = []model.ToolSpec{{
 	Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`),
 }}
 
-// Over 20 turns the next request begins with the bytes of the one before, up to
-// its last cache point; there are never more than four.
+// Over 40 turns the next request begins with the bytes of the one before, up to
+// its last cache point; there are never more than four, and all of them stay as long.
 func TestCachedBytesStay(t *testing.T) {
 	t.Parallel()
-	m := made(t, claude)
+	for _, c := range []struct {
+		points CachePoints
+		point  string
+	}{{CacheAuto, point}, {CacheHour, `{"cachePoint":{"type":"default","ttl":"1h"}}`}} {
+		staysCached(t, made(t, claude, Cache(c.points)), c.point)
+	}
+}
+
+func staysCached(t *testing.T, m *Model, point string) {
+	t.Helper()
 	req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
 	var before []byte
-	for n := range 20 {
+	for n := range 40 {
 		body := ask(t, m, req)
 		points := bytes.Count(body, []byte(point))
+		if all := bytes.Count(body, []byte(`{"cachePoint":`)); all != points {
+			t.Fatalf("turn %d: %d cache points are of another kind", n, all-points)
+		}
 		if want := min(n+2, 4); points != want {
 			t.Fatalf("turn %d: %d cache points, want %d", n, points, want)
 		}
@@ -108,8 +110,26 @@ func TestCachedBytesStay(t *testing.T) {
 		if !bytes.HasPrefix(seen, before) {
 			t.Fatalf("turn %d: the request does not begin as the one before:\n%s\n%s", n, before, seen)
 		}
+		// One of its points stands where the one before had its last: that is what is read.
+		if n > 0 && !slices.Contains(pointsIn(body, point), len(before)) {
+			t.Fatalf("turn %d: nothing of the request before is read: %s", n, body)
+		}
 		before = seen
 		req.Messages = append(req.Messages, turn(fmt.Sprint("t", n), 2)...)
+	}
+}
+
+// pointsIn gives the places of the points in a body without them.
+func pointsIn(body []byte, point string) (at []int) {
+	mark := []byte("," + point)
+	for n := 0; ; {
+		i := bytes.Index(body, mark)
+		if i < 0 {
+			return at
+		}
+		n += i
+		at = append(at, n)
+		body = body[i+len(mark):]
 	}
 }
 
@@ -222,80 +242,6 @@ func TestWarmIsAsCold(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The SDK's types read our messages and write the same again: nothing in them is
-// unknown to the API's description.
-func TestTheSDKWouldSendTheSame(t *testing.T) {
-	t.Parallel()
-	p := restjson1.New(schemas.AmazonBedrockFrontendService)
-	converse := smithy.NewOperationSchema(schemas.Converse, schemas.ConverseRequest, schemas.ConverseResponse)
-	list := modeltest.Histories()
-	list["films"] = []event.Message{msg(event.RoleUser, &event.Media{Media: "video", URL: "s3://b/a.mp4"}, &event.Image{URL: "s3://b/a.png"},
-		&event.Document{Name: "x", URL: "s3://b/a.pdf"}, &event.Text{Text: "See."})}
-	for _, name := range []string{claude, novaID, llama} {
-		for title, messages := range list {
-			if title == "films" && name != novaID {
-				continue
-			}
-			var sent struct {
-				Messages []json.RawMessage `json:"messages"`
-			}
-			if err := json.Unmarshal(ask(t, made(t, name), &model.Request{Tools: add, Messages: messages}), &sent); err != nil {
-				t.Fatal(err)
-			}
-			for i, raw := range sent.Messages {
-				var out bedrockruntime.ConverseOutput
-				resp := &http.Response{
-					StatusCode: http.StatusOK, Header: http.Header{},
-					Body: io.NopCloser(strings.NewReader(`{"output":{"message":` + string(raw) + `}}`)),
-				}
-				if err := p.DeserializeResponse(t.Context(), converse, bedrockruntime.TypeRegistry, &smithyhttp.Response{Response: resp}, &out); err != nil {
-					t.Fatalf("%s, %s: %v\n%s", name, title, err, raw)
-				}
-				again := serialized(t, p, converse, &out)
-				var want, got any
-				if json.Unmarshal(raw, &want) != nil || json.Unmarshal(again, &got) != nil {
-					t.Fatalf("%s, %s, message %d: no JSON: %s", name, title, i, again)
-				}
-				if d := cmp.Diff(want, got); d != "" {
-					t.Errorf("%s, %s, message %d: -ours +SDK:\n%s", name, title, i, d)
-				}
-			}
-		}
-	}
-}
-
-// serialized is a message of the SDK's in its own JSON.
-func serialized(t *testing.T, p smithyhttp.ClientProtocol, op *smithy.OperationSchema, out *bedrockruntime.ConverseOutput) []byte {
-	t.Helper()
-	in := &bedrockruntime.ConverseInput{ModelId: aws.String("x"), Messages: messagesOf(out)}
-	req, ok := smithyhttp.NewStackRequest().(*smithyhttp.Request)
-	if !ok {
-		t.Fatal("no request")
-	}
-	if err := p.SerializeRequest(context.Background(), op, in, req); err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(req.GetStream())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var sent struct {
-		Messages []json.RawMessage `json:"messages"`
-	}
-	if err := json.Unmarshal(body, &sent); err != nil || len(sent.Messages) != 1 {
-		t.Fatalf("%v: %s", err, body)
-	}
-	return sent.Messages[0]
-}
-
-// messagesOf gives the message of an answer of the SDK's.
-func messagesOf(out *bedrockruntime.ConverseOutput) []types.Message {
-	if m, ok := out.Output.(*types.ConverseOutputMemberMessage); ok {
-		return []types.Message{m.Value}
-	}
-	return nil
 }
 
 // A turn on 1,000 messages encodes at most a quarter of what it would afresh.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -33,8 +32,9 @@ type Model struct {
 	histories reqcache.Histories[encoder, *encoder]
 	forms     schema.Forms
 
-	name      string
-	region    string
+	name string
+	// plain is the model's id without a profile, as far as it is known.
+	plain     string
 	base      string
 	family    family
 	stall     time.Duration
@@ -46,10 +46,13 @@ type Model struct {
 	tier      string
 	latency   string
 	client    *http.Client
-	sdk       *bedrockruntime.Client
+	caller    *caller
 }
 
-var _ model.Checker = (*Model)(nil)
+var (
+	_ model.Checker = (*Model)(nil)
+	_ model.Counter = (*Model)(nil)
+)
 
 // names of models, inference profiles and ARNs of either.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
@@ -70,17 +73,25 @@ const (
 )
 
 // New makes a model of the id that AWS gives it, such as "amazon.nova-pro-v1:0",
-// "us.meta.llama4-scout-17b-instruct-v1:0" or the ARN of an inference profile. The
-// credentials, or a provider of keys of Bedrock's, and the region come from cfg,
-// which package models makes of the environment; here nothing is read from it, and
-// no connection is made. The error is an [*event.Error]: ErrInvalid for an id, a
-// region or an option that cannot be, ErrModelAuth for no credentials.
+// "us.meta.llama4-scout-17b-instruct-v1:0" or the ARN of an inference profile. No connection is
+// made.
+//
+// Of cfg are used: Region, which must be set; Credentials, or BearerAuthTokenProvider, a key of
+// Bedrock's, where AuthSchemePreference does not put "sigv4" first (a *bearer.TokenCache beside
+// credentials is the token of an SSO session, and no key); HTTPClient; BaseEndpoint and
+// what AWS's own configuration sources say of the endpoint, FIPS and dual stack;
+// DisableClockSkewCorrection. Nothing else is read from the environment. Middleware of the SDK
+// (APIOptions) is not run.
+//
+// The error is an [*event.Error]: ErrInvalid for an id, a region, an address or an option that
+// cannot be, ErrUnsupported for an option that the model does not have, ErrModelAuth for no
+// credentials.
 func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if len(name) > longest || !names.MatchString(name) {
 		return nil, wrong("Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
 	}
 	m := &Model{
-		name: name, region: cfg.Region, family: familyOf(name), stall: DefaultStall, cache: CacheAuto, streaming: StreamAuto,
+		name: name, plain: plainModel(name), family: familyOf(name), stall: DefaultStall, cache: CacheAuto, streaming: StreamAuto,
 	}
 	for _, o := range opts {
 		if err := o(m); err != nil {
@@ -90,15 +101,13 @@ func New(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if cfg.Region == "" {
 		return nil, wrong("Nobody says in which region Amazon Bedrock is to be asked.", "set "+RegionVariable+", or name a region")
 	}
-	// Where nobody is to sign, the SDK looks for a key, and panics without one.
-	anonymous := cfg.Credentials == nil || aws.IsCredentialsProvider(cfg.Credentials, aws.AnonymousCredentials{})
-	if anonymous && cfg.BearerAuthTokenProvider == nil {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Amazon Bedrock.",
-			Hint: "set " + KeyVariable + ", or AWS credentials in any of the usual ways",
-		}
+	if m.cache == CacheHour && m.family.cache != noCache && !m.family.hourCache {
+		return nil, notSent(event.ErrUnsupported, "The model %q caches nothing for an hour.", "use the cache that stays for five minutes", name)
 	}
-	m.sdk = m.newClient(cfg)
+	var err error
+	if m.caller, err = newCaller(&cfg, m.base, m.client); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -143,26 +152,24 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 			yield(model.Chunk{}, err)
 			return
 		}
-		x := &exchange{body: a.body}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		whole := m.whole(req)
 		g.Arm()
-		err = m.post(g.Context(), x, whole)
+		answer, err := m.post(g.Context(), &a, m.whole(req))
 		refused := a.kept.Sent > 0 && refusesThinking(err)
 		if refused {
 			if a, err = m.request(req, true); err == nil {
-				x = &exchange{body: a.body}
-				err = m.post(g.Context(), x, whole)
+				g.Arm()
+				answer, err = m.post(g.Context(), &a, m.whole(req))
 			}
 		}
 		g.Rest()
 		if err != nil {
-			yield(model.Chunk{}, m.failure(g, x, req, err))
+			yield(model.Chunk{}, m.failure(g, answer.header != nil, req, err))
 			return
 		}
 		d := decoder{
-			family: &m.family, guard: m.guard, id: x.resp.Header.Get("X-Amzn-Requestid"),
+			family: &m.family, guard: m.guard, id: answer.header.Get("X-Amzn-Requestid"),
 			names: m.family.names.Back(req.Tools), serial: req.ToolChoice.Serial, yield: yield,
 		}
 		if m.family.binds {
@@ -172,16 +179,37 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		if n := len(a.kept.Drop); n > 0 {
 			d.send(bound.Report(n, refused))
 		}
-		if whole {
-			err = d.answer(x.whole)
+		if answer.stream == nil {
+			err = d.answer(answer.whole)
 		} else {
-			defer x.resp.Body.Close()
-			err = d.run(g, x.resp.Body)
+			defer answer.stream.Close()
+			err = d.run(g, answer.stream)
 		}
 		if err != nil && !d.left {
-			yield(model.Chunk{}, m.failure(g, x, req, err))
+			yield(model.Chunk{}, m.failure(g, true, req, err))
 		}
 	}
+}
+
+// answer is what the API answers: a stream, or all of it at once.
+type answer struct {
+	// header is nil until an answer has begun.
+	header http.Header
+	stream io.ReadCloser
+	whole  []byte
+}
+
+// post sends a request.
+func (m *Model) post(ctx context.Context, a *asked, whole bool) (answer, error) {
+	if whole {
+		body, header, err := m.caller.whole(ctx, converse, m.name, a.header, a.body)
+		return answer{header: header, whole: body}, err
+	}
+	resp, err := m.caller.ask(ctx, converseStream, m.name, a.header, a.body)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{header: resp.Header, stream: resp.Body}, nil
 }
 
 var (
@@ -193,6 +221,13 @@ var (
 // answer. It comes at once, or not at all.
 const metadataWait = 5 * time.Second
 
+// What is read of a stream that does not end, in bytes, and how many of its blocks may be open
+// at once.
+const (
+	maxStream = 512 << 20
+	maxOpen   = 1 << 10
+)
+
 // run reads a stream until the answer is whole. An error is what broke it off;
 // left says that the reader of the chunks has gone, which is none.
 func (d *decoder) run(g *idle.Guard, body io.Reader) error {
@@ -200,6 +235,7 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 	f := awsframe.NewReader(in)
 	var late *time.Timer
 	var over atomic.Bool
+	total := 0
 	defer func() {
 		if late != nil {
 			late.Stop()
@@ -210,6 +246,9 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 		switch {
 		case err == nil:
 			err = d.message(&m)
+			if total += len(m.Payload); err == nil && (total > maxStream || d.held > maxWhole || len(d.open) > maxOpen) {
+				err = awsframe.ErrTooLong
+			}
 		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):
 			// Nothing follows the end signal: nobody knows what was counted.
 			d.finish()

@@ -3,6 +3,7 @@ package bedrock
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func As(id string) Option {
 		if plainModel(id) == "" {
 			return wrong("There is no id of a model.", "write it as anthropic.claude-… or amazon.nova-…")
 		}
-		m.family = familyOf(id)
+		m.family, m.plain = familyOf(id), plainModel(id)
 		return nil
 	}
 }
@@ -216,8 +217,8 @@ func Metadata(pairs map[string]string) Option {
 // model has each.
 func Tier(name string) Option {
 	return func(m *Model) error {
-		switch name {
-		case "priority", "default", "flex", "reserved":
+		switch {
+		case slices.Contains(tiers, name):
 			m.tier = name
 			return nil
 		default:
@@ -229,8 +230,8 @@ func Tier(name string) Option {
 // Latency asks for "optimized" latency, where the model has it, or "standard".
 func Latency(name string) Option {
 	return func(m *Model) error {
-		switch name {
-		case "standard", "optimized":
+		switch {
+		case slices.Contains(latencies, name):
 			m.latency = name
 			return nil
 		default:

@@ -102,6 +102,7 @@ func (d *decoder) piece(wire int, kind blockKind, text string) {
 	case text == "" || b.kind == droppedBlock:
 	case b.kind == otherBlock:
 		b.data = append(b.data, text...)
+		d.held += len(text)
 	case b.tags != nil:
 		b.tags.take(text, func(s string, thinking bool) { d.tagged(b, s, thinking) })
 	case kind == textBlock:
@@ -162,6 +163,7 @@ func (d *decoder) more(wire int, delta map[string]json.RawMessage) error {
 			if err = read(raw, &parts); err == nil && d.has(wire) {
 				b := d.block(wire, otherBlock)
 				b.parts = append(b.parts, parts...)
+				d.held += len(raw)
 			}
 		}
 		if err != nil {
@@ -204,6 +206,7 @@ func (d *decoder) reasoning(wire int, raw []byte) error {
 		}
 		b := d.block(wire, redactedBlock)
 		b.data = append(b.data, data...)
+		d.held += len(data)
 	}
 	return nil
 }
@@ -213,7 +216,10 @@ func (d *decoder) sign(b *openBlock, signature string) {
 		signature = own + signature
 	}
 	b.signed = true
-	d.opaque += signature
+	if d.stamper != nil { // nobody else asks for it
+		d.opaque += signature
+		d.held += len(signature)
+	}
 	d.send(model.Chunk{Kind: model.ChunkSignature, Index: b.index, ID: b.stamp, Text: signature})
 }
 
@@ -270,6 +276,7 @@ func (d *decoder) picture(wire int, raw []byte) error {
 		b.format = p.Format
 	}
 	b.data = append(b.data, p.Source.Bytes...)
+	d.held += len(p.Source.Bytes)
 	return nil
 }
 
@@ -360,6 +367,12 @@ func (d *decoder) whole(index int, b event.Block) {
 // keep hands over a block of a kind that is the vendor's own, such as a search
 // that it ran, with its kind in front as the log wants it.
 func (d *decoder) keep(b *openBlock) {
+	if b.name == "" {
+		return // a piece of something that nobody began
+	}
+	if b.other == nil {
+		b.other = map[string]json.RawMessage{}
+	}
 	if len(b.data) > 0 && json.Valid(b.data) {
 		b.other["input"] = b.data
 	}

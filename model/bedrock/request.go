@@ -2,6 +2,8 @@ package bedrock
 
 import (
 	"encoding/json"
+	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
+	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/reqcache"
 )
 
@@ -30,6 +33,11 @@ type edit struct {
 // asked is a request as it is sent.
 type asked struct {
 	body []byte
+	// tail is where the part behind the messages begins, fields the model's own parameters.
+	tail   int
+	fields []byte
+	// header are the fields that a developer adds.
+	header http.Header
 	// kept says which thinking of the history is in the body.
 	kept bound.Kept
 }
@@ -61,12 +69,21 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	if without {
 		h.Encoder.chain.Refuse()
 	}
-	shown, choose := m.choice(req, h.Encoder.ids.Any())
+	shown, choose := m.choice(req, h.Encoder.ids.Any() || m.wasServed(req.Messages))
 	top, err := h.Encoder.head.Of(&shown, func(head) (head, error) { return m.newHead(&shown) })
 	if err != nil {
 		return asked{}, err
 	}
-	tail, err := m.tail(req, len(shown.Tools) > 0, without)
+	served, err := m.served(req)
+	if err != nil {
+		return asked{}, err
+	}
+	tools := withServed(top.tools, served)
+	tail, err := m.tail(req, len(tools) > 0, without)
+	if err != nil {
+		return asked{}, err
+	}
+	added, err := header(&req.Options)
 	if err != nil {
 		return asked{}, err
 	}
@@ -76,7 +93,7 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 		front = append(strictjson.AppendString([]byte(`{"text":`), req.Instructions), `},`...)
 	}
 	e := &h.Encoder
-	kept := e.chain.Keep([]byte("converse:"+m.name), top.tools, system, front)
+	kept := e.chain.Keep([]byte("converse:"+m.name), tools, system, front)
 	var edits []edit
 	for _, s := range kept.Drop {
 		edits = append(edits, edit{span: span{s.From, s.To}})
@@ -89,10 +106,10 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 		edits = append(edits, edit{span: span{at, at}, in: "," + m.point()})
 	}
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.from - b.from })
-	b := make([]byte, 0, len(top.tools)+len(choose)+len(system)+len(front)+len(e.dst)+len(tail)+len(edits)*48+64)
+	b := make([]byte, 0, len(tools)+len(choose)+len(system)+len(front)+len(e.dst)+len(tail.text)+len(edits)*48+64)
 	b = append(b, '{')
-	if len(top.tools) > 0 {
-		b = append(append(append(append(b, `"toolConfig":{`...), top.tools...), choose...), `},`...)
+	if len(tools) > 0 {
+		b = append(append(append(append(b, `"toolConfig":{`...), tools...), choose...), `},`...)
 	}
 	b = append(b, system...)
 	b = append(b, `"messages":[`...)
@@ -107,7 +124,36 @@ func (m *Model) request(req *model.Request, without bool) (asked, error) {
 	}
 	b = append(b, e.dst[from:len(e.dst)-1]...)
 	b = append(b, ']')
-	return asked{body: append(b, tail...), kept: kept}, nil
+	return asked{body: append(b, tail.text...), tail: len(b), fields: tail.fields, header: added, kept: kept}, nil
+}
+
+// withServed puts server-side tools behind the others. It does not change tools.
+func withServed(tools, served []byte) []byte {
+	switch {
+	case len(served) == 0:
+		return tools
+	case len(tools) == 0:
+		tools = []byte(`"tools":[`)
+	default:
+		tools = append(slices.Clone(tools[:len(tools)-1]), ',')
+	}
+	return append(append(tools, served[:len(served)-1]...), ']')
+}
+
+// wasServed reports whether a server-side tool was called that goes back with the history: the
+// API wants tools to be described then, too.
+func (m *Model) wasServed(messages []event.Message) bool {
+	if !m.family.nova {
+		return false
+	}
+	for i := range messages {
+		for _, b := range messages[i].Content {
+			if u, ok := b.(*event.UnknownBlock); ok && (u.Name == own+"toolUse" || u.Name == own+"toolResult") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // point is a cache point (API_runtime_CachePointBlock).
@@ -225,24 +271,25 @@ func (m *Model) newHead(req *model.Request) (head, error) {
 	return h, nil
 }
 
-// tail is what follows the messages; tools says that there are some before them.
-func (m *Model) tail(req *model.Request, tools, without bool) ([]byte, error) {
+// ending is what follows the messages, and the model's own parameters in it.
+type ending struct{ text, fields []byte }
+
+// tail gives what follows the messages; tools says that there are some before them.
+func (m *Model) tail(req *model.Request, tools, without bool) (ending, error) {
 	b := make([]byte, 0, 256)
 	greedy := m.greedy(req, tools)
 	fields, most, err := m.additional(req, greedy, without)
 	if err != nil {
-		return nil, err
+		return ending{}, err
 	}
 	b = appendInference(b, &req.Options, most, greedy)
 	if len(fields) > 0 {
-		raw, err := json.Marshal(fields)
-		if err != nil {
-			return nil, notSent(event.ErrInvalid, "The model's own parameters cannot be written.", "look at them where the model is made")
-		}
-		b = append(append(b, `,"additionalModelRequestFields":`...), raw...)
+		b = append(append(b, `,"additionalModelRequestFields":`...), fields...)
 	}
 	if req.Output != nil {
-		b = m.appendOutput(b, req.Output)
+		if b, err = m.appendOutput(b, req); err != nil {
+			return ending{}, err
+		}
 	}
 	if g := m.guard; g != nil {
 		b = strictjson.AppendString(append(b, `,"guardrailConfig":{"guardrailIdentifier":`...), g.ID)
@@ -257,16 +304,12 @@ func (m *Model) tail(req *model.Request, tools, without bool) ([]byte, error) {
 		}
 		b = append(b, '}')
 	}
-	if m.latency != "" {
-		b = append(append(append(b, `,"performanceConfig":{"latency":"`...), m.latency...), `"}`...)
-	}
+	latency, tier := m.speed(&req.Options)
+	b = append(b, latency...)
 	if len(m.metadata) > 0 {
 		b = append(append(b, `,"requestMetadata":`...), m.metadata...)
 	}
-	if m.tier != "" {
-		b = append(append(append(b, `,"serviceTier":{"type":"`...), m.tier...), `"}`...)
-	}
-	return append(b, '}'), nil
+	return ending{append(append(b, tier...), '}'), fields}, nil
 }
 
 // appendInference writes what all models understand.
@@ -282,6 +325,9 @@ func appendInference(b []byte, o *model.Options, most int, greedy bool) []byte {
 		b = append(strconv.AppendFloat(append(b, `"temperature":`...), *o.Temperature, 'g', -1, 64), ',')
 	case greedy:
 		b = append(b, `"temperature":0,`...)
+	}
+	if o.TopP != nil {
+		b = append(strconv.AppendFloat(append(b, `"topP":`...), *o.TopP, 'g', -1, 64), ',')
 	}
 	n := 0
 	for _, w := range o.StopWords {
@@ -305,57 +351,43 @@ func appendInference(b []byte, o *model.Options, most int, greedy bool) []byte {
 // greedy reports whether the model must decode greedily to write its calls well
 // (nova/latest/userguide/prompting-tool-troubleshooting).
 func (m *Model) greedy(req *model.Request, tools bool) bool {
-	reasons := m.family.thinks == novaEffort && req.Options.Thinking > 0 && !forced(req)
-	return m.family.nova && tools && !reasons
+	if !m.family.nova || !tools {
+		return false
+	}
+	t, err := m.thought(req)
+	return err != nil || t.effort == "" || forced(req)
 }
 
-// additional gives the parameters of the model's own, and the bound of the answer,
-// of which thinking is a part.
-func (m *Model) additional(req *model.Request, greedy, without bool) (fields map[string]json.RawMessage, most int, err error) {
-	o := &req.Options
-	most = o.MaxTokens
-	set := func(key, value string) {
-		if fields == nil {
-			fields = make(map[string]json.RawMessage)
-		}
-		fields[key] = json.RawMessage(value)
-	}
+// ownFields are the parameters of a model's own that Braid writes.
+var ownFields = []string{"thinking", "output_config", "reasoningConfig", "reasoning_effort", "inferenceConfig"}
+
+// additional gives the parameters of the model's own as a JSON object, nil for none, and the
+// bound of the answer, of which thinking is a part. [Fields] go before what Braid says, and
+// what a request adds goes before both.
+func (m *Model) additional(req *model.Request, greedy, without bool) (object []byte, most int, err error) {
+	fields := map[string]json.RawMessage{}
+	set := func(key, value string) { fields[key] = json.RawMessage(value) }
 	if greedy {
 		set("inferenceConfig", `{"topK":1}`)
 	}
-	// A tool that must be called leaves no room for thinking.
-	if o.Thinking > 0 && !forced(req) {
-		switch m.family.thinks {
-		case claudeBudget:
-			const least = 1024 // says the API
-			budget := max(o.Thinking, least)
-			switch {
-			case m.midTurnWithoutThinking(req.Messages, without):
-			case most > 0 && budget >= most:
-				return nil, 0, notSent(event.ErrInvalid, "A budget of %d tokens for thinking leaves none of %d for the answer.",
-					"allow more tokens for the answer: thinking counts as part of it", budget, most)
-			default:
-				if most <= 0 {
-					most = budget + answerTokens
-				}
-				set("thinking", `{"type":"enabled","budget_tokens":`+strconv.Itoa(budget)+`}`)
-			}
-		case claudeDecides:
-			set("thinking", `{"type":"adaptive"}`)
-		case novaEffort:
-			set("reasoningConfig", `{"type":"enabled","maxReasoningEffort":"`+effort(o.Thinking)+`"}`)
-			if effort(o.Thinking) == "high" {
-				most = 0 // the two exclude each other
-			}
-		case wordEffort:
-			set("reasoning_effort", `"`+effort(o.Thinking)+`"`)
-		default: // it decides for itself
+	if most, err = m.think(req, without, set); err != nil {
+		return nil, 0, err
+	}
+	maps.Copy(fields, m.fields)
+	for name := range req.Options.Extra {
+		delete(fields, name)
+	}
+	if len(fields) > 0 {
+		if object, err = json.Marshal(fields); err != nil {
+			return nil, 0, notSent(event.ErrInvalid, "The model's own parameters cannot be written.", "look at them where the model is made")
 		}
+		object = object[:len(object)-1]
 	}
-	for key, value := range m.fields {
-		set(key, string(value))
+	if object, err = provider.AppendExtra(object, op, req.Options.Extra, ownFields...); err != nil || len(object) == 0 {
+		return nil, most, err
 	}
-	return fields, most, nil
+	object[0] = '{' // or the comma of what was added
+	return append(object, '}'), most, nil
 }
 
 // answerTokens is what is left for an answer behind its thinking, where nobody

@@ -48,6 +48,12 @@ func (m *Model) possible(req *model.Request) error {
 	case req.Output != nil && !m.family.output:
 		return notSent(event.ErrUnsupported, "The model %q cannot be held to a schema.", "ask for it in words, or take another model", m.name)
 	}
+	if err := m.unkept(req); err != nil {
+		return err
+	}
+	if err := m.strict(req.Tools); err != nil {
+		return err
+	}
 	if req.Output != nil {
 		_, problems := m.forms.Form(req.Output.Schema, schema.AnthropicOutput)
 		if p, bad := schema.Worst(problems, schema.Fatal); bad {
@@ -61,9 +67,13 @@ const schemaHint = "write the schema in other words; the message says what stand
 
 // appendTool writes what the model is told about a tool (API_runtime_ToolSpecification).
 func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
-	form, problems := m.forms.Form(t.Schema, m.family.schema)
+	rules, kind := m.family.schema, event.ErrInvalid
+	if t.Strict {
+		rules, kind = strictTools, event.ErrUnsupported
+	}
+	form, problems := m.forms.Form(t.Schema, rules)
 	if p, bad := schema.Worst(problems, schema.Fatal); bad {
-		return nil, notSent(event.ErrInvalid, "The parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
+		return nil, notSent(kind, "The parameters of the tool %q cannot be said to Amazon Bedrock: %s", schemaHint, t.Name, p.Text)
 	}
 	b = strictjson.AppendString(append(b, `{"toolSpec":{"name":`...), m.family.names.Wire(t.Name))
 	description := strings.TrimSpace(t.Description)
@@ -73,18 +83,61 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 	if description != "" {
 		b = strictjson.AppendString(append(b, `,"description":`...), description)
 	}
-	b = append(append(b, `,"inputSchema":{"json":`...), form...)
-	return append(b, `}}}`...), nil
+	b = append(append(append(b, `,"inputSchema":{"json":`...), form...), '}')
+	if t.Strict {
+		b = append(b, `,"strict":true`...)
+	}
+	return append(b, `}}`...), nil
+}
+
+// strictTools is what the API holds the arguments of a tool to: what it takes as the schema of
+// an answer (bedrock/latest/userguide/structured-output), of an object.
+var strictTools = func() *schema.Rules {
+	rules := *schema.AnthropicOutput
+	rules.Object = true
+	return &rules
+}()
+
+// mostStrict is how many strict tools a request may have (platform.claude.com/docs,
+// build-with-claude/structured-outputs).
+const mostStrict = 20
+
+// strict says why the arguments of tools cannot be held to their schemas.
+func (m *Model) strict(tools []model.ToolSpec) error {
+	n := 0
+	for i := range tools {
+		if tools[i].Strict {
+			n++
+		}
+	}
+	switch {
+	case n > 0 && !m.family.output:
+		return notSent(event.ErrUnsupported, "The model %q cannot be held to the schemas of tools on Amazon Bedrock.",
+			"leave strict out, or take another model", m.name)
+	case n > mostStrict:
+		return notSent(event.ErrUnsupported, "A request has %d strict tools, and Amazon Bedrock takes %d.", "leave strict out where it matters least",
+			n, mostStrict)
+	}
+	return nil
 }
 
 // appendOutput holds an answer to a schema, which is told as text
 // (API_runtime_JsonSchemaDefinition).
-func (m *Model) appendOutput(b []byte, o *model.OutputSchema) []byte {
+func (m *Model) appendOutput(b []byte, req *model.Request) ([]byte, error) {
+	o := req.Output
 	form, _ := m.forms.Form(o.Schema, schema.AnthropicOutput) // its problems were looked at
-	b = append(b, `,"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
+	b = append(b, `,"outputConfig":{`...)
+	t, err := m.thought(req)
+	if err != nil {
+		return nil, err
+	}
+	if t.effort != "" && m.family.thinks == claudeDecides {
+		b = append(append(append(b, `"effort":"`...), t.effort...), `",`...)
+	}
+	b = append(b, `"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
 	if o.Name != "" {
 		b = append(strictjson.AppendString(append(b, `"name":`...), o.Name), ',')
 	}
 	b = strictjson.AppendString(append(b, `"schema":`...), string(form))
-	return append(b, `}}}}`...)
+	return append(b, `}}}}`...), nil
 }

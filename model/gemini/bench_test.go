@@ -1,15 +1,12 @@
 package gemini
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/genai"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -47,20 +44,7 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func plainSDK(tb testing.TB, answer string) *genai.Client {
-	tb.Helper()
-	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{
-		Backend: genai.BackendGeminiAPI, APIKey: "k", HTTPClient: &http.Client{Transport: memory(answer)},
-		HTTPOptions: genai.HTTPOptions{BaseURL: "http://127.0.0.1:1"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return c
-}
-
-// BenchmarkDelta is what a delta costs, from bytes to a chunk, beside the SDK's
-// own stream.
+// BenchmarkDelta is what a delta costs, from bytes to a chunk.
 func BenchmarkDelta(b *testing.B) {
 	const n = 500
 	body := deltas(n)
@@ -71,19 +55,6 @@ func BenchmarkDelta(b *testing.B) {
 			s.yield = func(model.Chunk, error) bool { return true }
 			if err := s.run(); err != nil {
 				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
-	})
-	b.Run("sdk", func(b *testing.B) {
-		b.ReportAllocs()
-		c := plainSDK(b, body)
-		for range b.N {
-			for r, err := range c.Models.GenerateContentStream(b.Context(), Default, genai.Text("x"), nil) {
-				if err != nil {
-					b.Fatal(err)
-				}
-				_ = r.Text()
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/delta")
@@ -118,37 +89,9 @@ func long() []event.Message {
 
 var add = []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
 
-// typed is the same conversation in the SDK's types.
-func typed(messages []event.Message) []*genai.Content {
-	out := make([]*genai.Content, 0, len(messages))
-	for _, m := range messages {
-		c := &genai.Content{Role: "user"}
-		if m.Role == event.RoleAssistant {
-			c.Role = "model"
-		}
-		for _, b := range m.Content {
-			switch b := b.(type) {
-			case *event.Text:
-				c.Parts = append(c.Parts, &genai.Part{Text: b.Text})
-			case *event.ToolCall:
-				c.Parts = append(c.Parts, &genai.Part{
-					FunctionCall:     &genai.FunctionCall{ID: b.ID, Name: b.Name, Args: map[string]any{"a": 1, "b": 2}},
-					ThoughtSignature: []byte("signature"),
-				})
-			case *event.ToolResult:
-				c.Parts = append(c.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
-					ID: b.Call, Name: b.Name, Response: map[string]any{"output": event.TextOf(b.Content)},
-				}})
-			}
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
 // BenchmarkRequest is what a body costs in the middle of a conversation of 1,000
-// messages: afresh, when all but the last turn was sent before, and by the SDK from
-// its own types, which were made before. The last one also sends it, to memory.
+// messages: afresh, and when all but the last turn was sent before. The last one also
+// sends it, to memory.
 func BenchmarkRequest(b *testing.B) {
 	messages := long()
 	req := func(n int) *model.Request {
@@ -172,7 +115,7 @@ func BenchmarkRequest(b *testing.B) {
 			}
 		}
 	})
-	b.Run("warm, through the SDK", func(b *testing.B) {
+	b.Run("warm, sent", func(b *testing.B) {
 		b.ReportAllocs()
 		m, err := New(Default, secret.New("k"), HTTPClient(&http.Client{Transport: memory(deltas(1))}))
 		if err != nil {
@@ -180,17 +123,6 @@ func BenchmarkRequest(b *testing.B) {
 		}
 		for i := range b.N {
 			for _, err := range m.Stream(b.Context(), req(len(messages)-2*(i%2))) {
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-	})
-	b.Run("sdk", func(b *testing.B) {
-		b.ReportAllocs()
-		c, contents := plainSDK(b, deltas(1)), typed(messages)
-		for range b.N {
-			for _, err := range c.Models.GenerateContentStream(b.Context(), Default, contents, nil) {
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -25,7 +25,10 @@ type encoder struct {
 	// sees is set for models that see images in results, signs for those that
 	// refuse calls without a signature.
 	sees, signs bool
-	ids         callIDs
+	// apart leaves out the calls and results of the vendor's tools that it takes only
+	// beside its tools and the agent's.
+	apart bool
+	ids   callIDs
 
 	dst []byte
 	// parts counts what was written of the message, signed says that a call of it
@@ -121,13 +124,67 @@ func (e *encoder) answer(content []event.Block) {
 		case *event.Document, *event.Media:
 			// What the model makes is text and images.
 			e.text("[" + string(b.BlockKind()) + "]")
+		case *event.Code:
+			e.code(b)
 		case *event.CodeResult:
-			e.text(strings.TrimSpace("[" + b.Outcome + "] " + b.Output))
-		case *event.Image, *event.Code:
+			e.codeResult(b)
+		case *event.Image:
 			e.content(b)
 		default: // a citation repeats what the text says
 		}
 	}
+}
+
+// code writes a program. The vendor's own goes back as it came, another's as text.
+func (e *encoder) code(b *event.Code) {
+	if !strings.HasPrefix(b.Signature, own) || b.Code == "" {
+		e.content(b)
+		return
+	}
+	e.begin(`{"executableCode":{`)
+	if b.ID != "" {
+		e.raw(`"id":`)
+		e.str(b.ID)
+		e.raw(`,`)
+	}
+	e.raw(`"language":`)
+	e.str(strings.ToUpper(b.Language))
+	e.raw(`,"code":`)
+	e.str(b.Code)
+	e.raw(`}`)
+	if s := mine(b.Signature); s != "" {
+		e.sign(s)
+	}
+	e.end()
+}
+
+// codeResult writes what came of a program.
+func (e *encoder) codeResult(b *event.CodeResult) {
+	if !strings.HasPrefix(b.Signature, own) || b.Outcome == "" {
+		e.text(strings.TrimSpace("[" + b.Outcome + "] " + b.Output))
+		return
+	}
+	e.begin(`{"codeExecutionResult":{`)
+	if b.ID != "" {
+		e.raw(`"id":`)
+		e.str(b.ID)
+		e.raw(`,`)
+	}
+	e.raw(`"outcome":`)
+	if theirs, ok := outcomes[b.Outcome]; ok {
+		e.str(theirs)
+	} else {
+		e.str(b.Outcome)
+	}
+	if b.Output != "" {
+		e.raw(`,"output":`)
+		e.str(b.Output)
+	}
+	e.raw(`}`)
+	if s := mine(b.Signature); s != "" {
+		e.sign(s)
+	}
+	e.end()
 }
 
 // input writes what came from people and tools. The API wants the results of an
@@ -443,7 +500,7 @@ func inResult(b event.Block) (kind string, data []byte) {
 
 // vendors writes a part of the vendor's own back as it came.
 func (e *encoder) vendors(b *event.UnknownBlock) {
-	if !strings.HasPrefix(string(b.Name), own) {
+	if !strings.HasPrefix(string(b.Name), own) || e.apart && (b.Name == own+"toolCall" || b.Name == own+"toolResponse") {
 		return
 	}
 	members := map[string]json.RawMessage{}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
@@ -38,7 +36,11 @@ type decoder struct {
 	sealed bool
 
 	calls     int
-	citations []event.Citation
+	citations map[event.Citation]bool
+	// queries are the searches of the web so far. perPrompt says that they count as one,
+	// as they do before Gemini 3 (the vendor's page of prices).
+	queries   map[string]bool
+	perPrompt bool
 	id, model string
 	usage     event.Usage
 	counted   bool
@@ -57,6 +59,8 @@ type answerEvent struct {
 	usage           event.Usage
 	counted         bool
 	citations       []event.Citation
+	// queries are searches of the web.
+	queries []string
 }
 
 // part is one part of the content.
@@ -69,10 +73,15 @@ type part struct {
 	id, args []byte
 	// block is a whole one.
 	block event.Block
+	// queries are the searches that it tells of.
+	queries []string
 }
 
 // citation blocks need indexes that no block of the answer has.
 const firstCitation = 1 << 20
+
+// mostCitations bounds the citations of an answer, and its searches.
+const mostCitations = 1000
 
 var errUnreadable = errors.New("an event of the answer cannot be read")
 
@@ -154,7 +163,7 @@ func (d *decoder) candidate() bool {
 			if r.Int64() != 0 {
 				return false
 			}
-		case "citationMetadata", "groundingMetadata":
+		case "citationMetadata", "groundingMetadata", "urlContextMetadata":
 			return false
 		default:
 			r.Skip()
@@ -268,12 +277,13 @@ type wireEvent struct {
 		Message   string         `json:"finishMessage"`
 		Citations *wireCitations `json:"citationMetadata"`
 		Grounding *wireGrounding `json:"groundingMetadata"`
+		Fetched   *wireFetched   `json:"urlContextMetadata"`
 	} `json:"candidates"`
-	Usage    *wireUsage      `json:"usageMetadata"`
-	Model    string          `json:"modelVersion"`
-	ID       string          `json:"responseId"`
-	Feedback wireFeedback    `json:"promptFeedback"`
-	Error    *genai.APIError `json:"error"`
+	Usage    *wireUsage   `json:"usageMetadata"`
+	Model    string       `json:"modelVersion"`
+	ID       string       `json:"responseId"`
+	Feedback wireFeedback `json:"promptFeedback"`
+	Error    *wireError   `json:"error"`
 }
 
 type wireFeedback struct {
@@ -290,6 +300,29 @@ type wireCitations struct {
 type wireSource struct {
 	URI   string `json:"uri"`
 	Title string `json:"title"`
+	// Text is what a search of files has found.
+	Text string `json:"text"`
+}
+
+// wireFetched are the pages that the vendor has read.
+type wireFetched struct {
+	Pages []struct {
+		URL    string `json:"retrievedUrl"`
+		Status string `json:"urlRetrievalStatus"`
+	} `json:"urlMetadata"`
+}
+
+func (f *wireFetched) ours() []event.Citation {
+	if f == nil {
+		return nil
+	}
+	var out []event.Citation
+	for _, p := range f.Pages {
+		if p.Status == "URL_RETRIEVAL_STATUS_SUCCESS" {
+			out = append(out, event.Citation{URL: p.URL})
+		}
+	}
+	return out
 }
 
 // wireGrounding are sources that the vendor searched for.
@@ -299,6 +332,7 @@ type wireGrounding struct {
 		Retrieved *wireSource `json:"retrievedContext"`
 		Maps      *wireSource `json:"maps"`
 	} `json:"groundingChunks"`
+	Queries []string `json:"webSearchQueries"`
 }
 
 // wirePart is a part of any kind.
@@ -316,13 +350,21 @@ type wirePart struct {
 		Data string `json:"data"`
 	} `json:"inlineData"`
 	Code *struct {
+		ID       string `json:"id"`
 		Language string `json:"language"`
 		Code     string `json:"code"`
 	} `json:"executableCode"`
 	Result *struct {
+		ID      string `json:"id"`
 		Outcome string `json:"outcome"`
 		Output  string `json:"output"`
 	} `json:"codeExecutionResult"`
+	Invoked *struct {
+		Kind string `json:"toolType"`
+		Args struct {
+			Queries json.RawMessage `json:"queries"`
+		} `json:"args"`
+	} `json:"toolCall"`
 }
 
 // whole takes an event of any kind.
@@ -332,7 +374,7 @@ func (d *decoder) whole(data []byte) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	if w.Error != nil {
-		return *w.Error
+		return w.Error
 	}
 	e := &d.e
 	e.model, e.id, e.blocked = []byte(w.Model), []byte(w.ID), []byte(w.Feedback.Reason)
@@ -350,12 +392,17 @@ func (d *decoder) whole(data []byte) error {
 				return fmt.Errorf("%w: %w", errUnreadable, err)
 			}
 			e.parts = append(e.parts, p)
+			e.queries = append(e.queries, p.queries...)
 		}
 		if c.Reason != "" {
 			e.reason, e.message = []byte(c.Reason), []byte(c.Message)
 		}
 		e.citations = append(e.citations, c.Citations.ours()...)
 		e.citations = append(e.citations, c.Grounding.ours()...)
+		e.citations = append(e.citations, c.Fetched.ours()...)
+		if c.Grounding != nil {
+			e.queries = append(e.queries, c.Grounding.Queries...)
+		}
 	}
 	return nil
 }
@@ -382,9 +429,13 @@ func readPart(raw json.RawMessage) (part, error) {
 	case w.Text != nil:
 		p.kind, p.text = model.ChunkText, []byte(*w.Text)
 	case w.Code != nil:
-		p.kind, p.block = model.ChunkBlock, &event.Code{Language: strings.ToLower(w.Code.Language), Code: w.Code.Code}
+		p.kind, p.block = model.ChunkBlock, &event.Code{
+			Language: strings.ToLower(w.Code.Language), Code: w.Code.Code, ID: w.Code.ID, Signature: own + w.Signature,
+		}
 	case w.Result != nil:
-		p.kind, p.block = model.ChunkBlock, &event.CodeResult{Outcome: outcome(w.Result.Outcome), Output: w.Result.Output}
+		p.kind, p.block = model.ChunkBlock, &event.CodeResult{
+			Outcome: outcome(w.Result.Outcome), Output: w.Result.Output, ID: w.Result.ID, Signature: own + w.Signature,
+		}
 	case w.Inline != nil && strings.HasPrefix(w.Inline.MIME, "image/"):
 		data, err := base64.StdEncoding.DecodeString(w.Inline.Data)
 		if err != nil {
@@ -393,22 +444,24 @@ func readPart(raw json.RawMessage) (part, error) {
 		p.kind, p.block = model.ChunkBlock, &event.Image{MIME: w.Inline.MIME, Data: data}
 	default:
 		p.kind, p.block = model.ChunkBlock, keep(raw)
+		if w.Invoked != nil && w.Invoked.Kind == "GOOGLE_SEARCH_WEB" {
+			_ = json.Unmarshal(w.Invoked.Args.Queries, &p.queries) // other arguments are no searches
+		}
 	}
 	return p, nil
 }
 
+// outcomes are the API's words for ours.
+var outcomes = map[string]string{"ok": "OUTCOME_OK", "failed": "OUTCOME_FAILED", "timeout": "OUTCOME_DEADLINE_EXCEEDED"}
+
 // outcome is the API's word in ours.
 func outcome(s string) string {
-	switch s {
-	case "OUTCOME_OK":
-		return "ok"
-	case "OUTCOME_FAILED":
-		return "failed"
-	case "OUTCOME_DEADLINE_EXCEEDED":
-		return "timeout"
-	default:
-		return s
+	for ours, theirs := range outcomes {
+		if s == theirs {
+			return ours
+		}
 	}
+	return s
 }
 
 // keep is a part of a kind that is the vendor's own, with its kind in front as the
@@ -456,7 +509,7 @@ func (g *wireGrounding) ours() []event.Citation {
 	for _, c := range g.Chunks {
 		for _, s := range []*wireSource{c.Web, c.Retrieved, c.Maps} {
 			if s != nil {
-				out = append(out, event.Citation{Title: s.Title, URL: s.URI})
+				out = append(out, event.Citation{Title: s.Title, URL: s.URI, Quote: s.Text})
 			}
 		}
 	}
@@ -476,11 +529,23 @@ func (d *decoder) take(e *answerEvent) {
 	}
 	for _, c := range e.citations {
 		// They are told once more in every event behind them.
-		if c.URL == "" && c.Title == "" || slices.Contains(d.citations, c) {
+		if c.URL == "" && c.Title == "" || d.citations[c] || len(d.citations) >= mostCitations {
 			continue
 		}
-		d.citations = append(d.citations, c)
+		if d.citations == nil {
+			d.citations = map[event.Citation]bool{}
+		}
+		d.citations[c] = true
 		d.send(model.Chunk{Kind: model.ChunkBlock, Index: firstCitation + len(d.citations), Block: &c})
+	}
+	for _, q := range e.queries {
+		if q == "" || len(d.queries) >= mostCitations {
+			continue
+		}
+		if d.queries == nil {
+			d.queries = map[string]bool{}
+		}
+		d.queries[q] = true
 	}
 	if e.counted {
 		d.usage, d.counted = e.usage, true
@@ -568,6 +633,12 @@ func (d *decoder) malformed() bool {
 // finish hands over what is told once, at the end: the counts, and why the answer
 // ended where it did.
 func (d *decoder) finish(whole bool) {
+	if n := int64(len(d.queries)); n > 0 {
+		if d.perPrompt {
+			n = 1
+		}
+		d.usage.WebSearches, d.counted = n, true
+	}
 	if d.counted {
 		sent := d.usage
 		d.send(model.Chunk{Kind: model.ChunkUsage, Usage: &sent})
@@ -589,7 +660,7 @@ func (d *decoder) stop() event.StopReason {
 			return event.StopToolUse
 		}
 		return event.StopEndTurn
-	case "MAX_TOKENS":
+	case "MAX_TOKENS", "CONTINUATION":
 		return event.StopMaxTokens
 	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
 		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":

@@ -7,12 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
+	"github.com/google/go-cmp/cmp"
 )
 
 // An answer in which the vendor searched and ran code by itself, thought, made an
@@ -39,9 +37,9 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	}
 	want := []event.Block{
 		&event.Thinking{Text: "I search."},
-		&event.Code{Language: "python", Code: "print(1+2)"},
-		&event.CodeResult{Outcome: "ok", Output: "3\n"},
-		&event.CodeResult{Outcome: "timeout"},
+		&event.Code{Language: "python", Code: "print(1+2)", Signature: own},
+		&event.CodeResult{Outcome: "ok", Output: "3\n", Signature: own},
+		&event.CodeResult{Outcome: "timeout", Signature: own},
 		&event.Image{MIME: "image/png", Data: []byte("\x89PNG")},
 		&event.UnknownBlock{
 			Name: "gemini.toolCall",
@@ -58,7 +56,7 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	if d := cmp.Diff(want, got.Content); d != "" {
 		t.Error(d)
 	}
-	if got.Usage != (event.Usage{Input: 47, CacheRead: 60, Output: 14, Reasoning: 5, Total: 121}) {
+	if got.Usage != (event.Usage{Input: 47, CacheRead: 60, Output: 14, Reasoning: 5, Total: 121, WebSearches: 1}) {
 		t.Errorf("%+v", got.Usage)
 	}
 	if got.Stop != event.StopToolUse || got.ID != "r" || got.Model != "m" {
@@ -79,6 +77,8 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	}
 	for _, part := range []string{
 		`{"thoughtSignature":"c2ln","toolCall":{"id":"s1","name":"search"}}`, `{"text":"It is ` + "\uFFFD" + ` so.","thoughtSignature":"dGV4dA=="}`,
+		`{"executableCode":{"code":"print(1+2)","language":"PYTHON"}}`, `{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"3\n"}}`,
+		`{"codeExecutionResult":{"outcome":"OUTCOME_DEADLINE_EXCEEDED"}}`,
 		`{"text":"","thoughtSignature":"bGF0ZQ=="}`, `{"inlineData":{"data":"iVBORw==","mimeType":"image/png"}}`,
 	} {
 		if !strings.Contains(string(back), part) {
@@ -191,7 +191,7 @@ func TestErrorsInTheStream(t *testing.T) {
 		"nothing before": pretty, "behind the end": deltas(2) + "data: " + said + "\n\n",
 	} {
 		got, err := decode(strings.NewReader(body))
-		var e genai.APIError
+		e := new(wireError)
 		if !errors.As(err, &e) || e.Code != 503 || e.Status != "UNAVAILABLE" || got.Stops != 0 {
 			t.Errorf("%s: %v", name, err)
 		}

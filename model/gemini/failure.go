@@ -1,7 +1,7 @@
 package gemini
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -10,12 +10,60 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
+
+// wireError is an error as the API writes it (google.rpc.Status).
+type wireError struct {
+	Code    int              `json:"code"`
+	Message string           `json:"message"`
+	Status  string           `json:"status"`
+	Details []map[string]any `json:"details"`
+	// page is set for an error that is not the API's, such as a page of a proxy.
+	page bool
+}
+
+// Error implements error, for operators.
+func (e *wireError) Error() string {
+	return "the API gave an error: " + strconv.Itoa(e.Code) + " " + e.Status
+}
+
+// errorIn reads the body of an error: an object, or an array of one.
+func errorIn(body []byte) *wireError {
+	type answer struct {
+		Error *wireError `json:"error"`
+	}
+	var list []answer
+	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '{' {
+		list = make([]answer, 1)
+		if json.NewDecoder(bytes.NewReader(body)).Decode(&list[0]) != nil {
+			return nil
+		}
+	} else if json.NewDecoder(bytes.NewReader(body)).Decode(&list) != nil {
+		return nil
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0].Error
+}
+
+// refused is the error in an answer with a status of an error.
+func refused(r *provider.Refused) *wireError {
+	said := errorIn(r.Body)
+	if said == nil {
+		said = &wireError{page: true}
+		if text := bytes.TrimSpace(r.Body); !bytes.HasPrefix(text, []byte("<")) {
+			said.Message = string(text)
+		}
+	}
+	if said.Code == 0 {
+		said.Code = r.Status
+	}
+	return said
+}
 
 // apiError is what the API said, for operators.
 type apiError struct {
@@ -48,12 +96,15 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	if g.Stalled() {
 		return &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "stall", Err: err,
-			Message: "The Gemini API sent nothing for " + g.After().String() + ".",
+			Message: m.title() + " sent nothing for " + g.After().String() + ".",
 			Hint:    "try again; a longer time can be allowed where the model is made",
 		}
 	}
-	if e, ok := errors.AsType[genai.APIError](err); ok {
-		return m.refusal(&e, x.header)
+	if r, ok := errors.AsType[*provider.Refused](err); ok {
+		return m.refusal(refused(r), r.Header)
+	}
+	if e, ok := errors.AsType[*wireError](err); ok {
+		return m.refusal(e, x.headerOf())
 	}
 	broken := func(kind event.ErrorKind, message, hint string) error {
 		return &event.Error{Op: op, Kind: kind, Message: message, Hint: hint, Err: err}
@@ -61,9 +112,9 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	_, noToken := errors.AsType[*tokenError](err)
 	switch {
 	case noToken:
-		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at the credentials of Google Cloud")
+		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at "+m.keyFrom)
 	case errors.Is(err, errNoStream):
-		return broken(event.ErrModel, "What answered is not the Gemini API: its answer is no stream of events.",
+		return broken(event.ErrModel, "What answered at "+m.place()+" is not "+lower(m.title())+": its answer is neither a stream of events nor JSON of the API.",
 			"look at the base URL, "+m.baseFrom)
 	case errors.Is(err, errMalformed):
 		e := &event.Error{
@@ -75,13 +126,12 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 			e.Hint = "make the tools' parameters simpler, or take another model"
 		}
 		return e
-	case errors.Is(err, errUnreadable), isTooLarge(err):
-		return broken(event.ErrStreamCut, "The Gemini API sent something that cannot be read.", "try again")
+	case errors.Is(err, errUnreadable), tooLarge(err):
+		return broken(event.ErrStreamCut, m.title()+" sent something that cannot be read.", "try again")
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
-		place := cmp.Or(m.base, m.config().HTTPOptions.BaseURL)
-		return provider.Unreached(op, "The Gemini API", place, "check the network, a proxy, and "+m.baseFrom, err)
+		return provider.Unreached(op, m.title(), m.root(), "check the network, a proxy, and "+m.baseFrom, err)
 	}
 }
 
@@ -107,47 +157,118 @@ var (
 	placed = regexp.MustCompile(`(?i)user location is not supported`)
 )
 
+// title is what the API is called in sentences.
+func (m *Model) title() string {
+	if m.vertex {
+		return "Vertex AI"
+	}
+	return "The Gemini API"
+}
+
+// headerOf is the header of the answer; nil where there was none.
+func (x *exchange) headerOf() http.Header {
+	if x.answer == nil {
+		return nil
+	}
+	return x.answer.Header
+}
+
 // refusal maps what the API said (docs/troubleshooting).
-func (m *Model) refusal(said *genai.APIError, header http.Header) error {
-	a := unwrapped(said)
-	after := retryAfter(said, header, time.Now())
-	e := &event.Error{Op: op, Code: a.kind, RetryAfter: after, Err: a}
+func (m *Model) refusal(said *wireError, header http.Header) error {
+	a := said.told()
+	e := &event.Error{Op: op, Code: a.kind, RetryAfter: retryAfter(said, header, time.Now()), Err: a}
 	text := provider.Line(a.message, m.key)
 	tell := func(kind event.ErrorKind, message, hint string) error {
 		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, text), hint
 		return e
 	}
 	is := func(status int, kind string) bool { return a.kind == kind || a.status == status }
+	api := m.title()
 	switch {
+	case a.status >= http.StatusMultipleChoices && a.status < http.StatusBadRequest:
+		return tell(event.ErrModel, "The server at "+m.place()+" sends calls on to another address, which Braid does not follow.",
+			"look at the base URL, "+m.baseFrom)
 	case a.reason == "BILLING_DISABLED" || spent.MatchString(a.message):
 		e.RetryAfter = 0
-		return tell(event.ErrModel, "The Gemini API does not serve this account now.", "look at plan, credit and billing in Google AI Studio")
+		return tell(event.ErrModel, api+" does not serve this account now.", "look at plan, credit and billing in "+m.console())
 	case a.reason == "API_KEY_INVALID" || badKey.MatchString(a.message) || is(http.StatusUnauthorized, "UNAUTHENTICATED"):
-		return tell(event.ErrModelAuth, "The Gemini API refused the key.", "look at "+m.keyFrom)
+		return tell(event.ErrModelAuth, api+" refused "+m.credential()+".", "look at "+m.keyFrom)
 	case is(http.StatusForbidden, "PERMISSION_DENIED"):
-		return tell(event.ErrModelAuth, "The Gemini API does not allow this to the key.", "look at what the key's project may use")
+		return tell(event.ErrModelAuth, api+" does not allow this to "+m.credential()+".", m.allowed())
 	case placed.MatchString(a.message):
-		return tell(event.ErrModel, "The Gemini API does not serve this place.", "see the vendor's list of regions, or use Vertex AI")
+		return tell(event.ErrModel, api+" does not serve this place.", "see the vendor's list of regions, or use Vertex AI")
+	case is(http.StatusNotFound, "NOT_FOUND") && said.page:
+		return tell(event.ErrModelNotFound, "The server at "+m.place()+" does not know the address of "+strconv.Quote(m.name)+".",
+			"look at the base URL, "+m.baseFrom)
 	case is(http.StatusNotFound, "NOT_FOUND"):
-		return tell(event.ErrModelNotFound, "The Gemini API has no model "+strconv.Quote(m.name)+".",
+		return tell(event.ErrModelNotFound, api+" has no model "+strconv.Quote(m.name)+m.where()+".",
 			"look at the vendor's list of models, or at "+m.baseFrom)
 	case overflow.MatchString(a.message):
 		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
 	case a.status == http.StatusRequestEntityTooLarge || tooBig.MatchString(a.message):
-		return tell(event.ErrTooLarge, "The request is too large for the Gemini API.", "send smaller or fewer files and images")
+		return tell(event.ErrTooLarge, "The request is too large for "+lower(api)+".", "send smaller or fewer files and images")
 	case is(http.StatusTooManyRequests, "RESOURCE_EXHAUSTED"):
-		return tell(event.ErrThrottled, "The Gemini API is throttling.", "wait, or ask the vendor for a larger quota")
+		return tell(event.ErrThrottled, api+" is throttling.", "wait, or ask the vendor for a larger quota")
 	case is(http.StatusServiceUnavailable, "UNAVAILABLE") && busy.MatchString(a.message):
 		return tell(event.ErrOverloaded, "The model is overloaded.", "try again later, or take another model")
+	default:
+		return m.otherRefusal(a, tell)
+	}
+}
+
+// otherRefusal maps the errors that say little.
+func (m *Model) otherRefusal(a *apiError, tell func(event.ErrorKind, string, string) error) error {
+	api := m.title()
+	switch {
 	case a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusConflict ||
 		a.status == statusCancelled || transient(a.kind):
-		return tell(event.ErrUnavailable, "The Gemini API failed.", "try again; the vendor's status page may say more")
-	case is(http.StatusBadRequest, "INVALID_ARGUMENT") || a.kind == "FAILED_PRECONDITION" || a.kind == "OUT_OF_RANGE" ||
+		return tell(event.ErrUnavailable, api+" failed.", "try again; the vendor's status page may say more")
+	case a.status == http.StatusBadRequest || a.kind == "INVALID_ARGUMENT" || a.kind == "FAILED_PRECONDITION" || a.kind == "OUT_OF_RANGE" ||
 		(a.status > http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, "The Gemini API refused the request.", "the model, its options or the conversation do not fit each other")
+		return tell(event.ErrInvalid, api+" refused the request.", "the model, its options or the conversation do not fit each other")
 	default:
-		return tell(event.ErrModel, "The Gemini API gave an error.", "look at the base URL, "+m.baseFrom)
+		return tell(event.ErrModel, api+" gave an error.", "look at the base URL, "+m.baseFrom)
 	}
+}
+
+// credential is what a call is made with, in words.
+func (m *Model) credential() string {
+	if m.token != nil {
+		return "the access token"
+	}
+	return "the key"
+}
+
+// console is where the vendor shows accounts.
+func (m *Model) console() string {
+	if m.vertex {
+		return "the console of Google Cloud"
+	}
+	return "Google AI Studio"
+}
+
+// allowed is what to do about a call that is not allowed.
+func (m *Model) allowed() string {
+	if m.vertex {
+		return "give the account the role Vertex AI User, enable aiplatform.googleapis.com in the project, and look at " + m.keyFrom
+	}
+	return "look at what the key's project may use"
+}
+
+// where is the location of a model, in words.
+func (m *Model) where() string {
+	if m.vertex && m.location != "" {
+		return " in " + m.location
+	}
+	return ""
+}
+
+// lower is a title in the middle of a sentence.
+func lower(title string) string {
+	if rest, ok := strings.CutPrefix(title, "The "); ok {
+		return "the " + rest
+	}
+	return title
 }
 
 // statusCancelled is the vendor's own.
@@ -163,25 +284,13 @@ func transient(kind string) bool {
 	}
 }
 
-// unwrapped is what was said in the SDK's error. Where the API answers with an
-// array of one error, the SDK leaves it as text.
-func unwrapped(said *genai.APIError) *apiError {
-	if strings.HasPrefix(strings.TrimSpace(said.Message), "[") {
-		var list []struct {
-			Error *genai.APIError `json:"error"`
-		}
-		if json.Unmarshal([]byte(said.Message), &list) == nil && len(list) > 0 && list[0].Error != nil {
-			*said = *list[0].Error
-		}
-	}
-	a := &apiError{status: said.Code, kind: said.Status, message: said.Message}
+// told is what the API said.
+func (e *wireError) told() *apiError {
+	a := &apiError{status: e.Code, kind: e.Status, message: e.Message}
 	if strings.ContainsAny(a.kind, " \t") {
-		a.kind = "" // the status line of something that is not the API
-		if strings.HasPrefix(strings.TrimSpace(a.message), "<") {
-			a.message = ""
-		}
+		a.kind = ""
 	}
-	for _, d := range said.Details {
+	for _, d := range e.Details {
 		if is(d, "google.rpc.ErrorInfo") {
 			a.reason, _ = d["reason"].(string)
 		}
@@ -197,7 +306,7 @@ func is(detail map[string]any, kind string) bool {
 
 // retryAfter reads how long the API asks to wait: a detail of the error
 // (google.rpc.RetryInfo), or the header in seconds or as a date.
-func retryAfter(said *genai.APIError, header http.Header, now time.Time) time.Duration {
+func retryAfter(said *wireError, header http.Header, now time.Time) time.Duration {
 	for _, d := range said.Details {
 		if !is(d, "google.rpc.RetryInfo") {
 			continue
@@ -223,8 +332,8 @@ var unsound = regexp.MustCompile(`(?i)(invalid|corrupted) thought.?signature|tho
 
 // refusesSignature reports whether the API refused a request for the signatures in it.
 func refusesSignature(err error) bool {
-	e, ok := errors.AsType[genai.APIError](err)
-	return ok && e.Code == http.StatusBadRequest && unsound.MatchString(e.Message)
+	r, ok := errors.AsType[*provider.Refused](err)
+	return ok && r.Status == http.StatusBadRequest && unsound.MatchString(refused(r).Message)
 }
 
 // unsigned leaves out what the model thought, and the signatures of the rest. The encoder
@@ -245,6 +354,34 @@ func unsigned(b event.Block) event.Block {
 			bare.Signature = ""
 			return &bare
 		}
+	case *event.Code:
+		if mine(b.Signature) != "" {
+			bare := *b
+			bare.Signature = own
+			return &bare
+		}
+	case *event.CodeResult:
+		if mine(b.Signature) != "" {
+			bare := *b
+			bare.Signature = own
+			return &bare
+		}
+	case *event.UnknownBlock:
+		return unsignedPart(b)
 	}
 	return b
+}
+
+// unsignedPart leaves the signature out of a part of the vendor's own.
+func unsignedPart(b *event.UnknownBlock) event.Block {
+	var members map[string]json.RawMessage
+	if !strings.HasPrefix(string(b.Name), own) || json.Unmarshal(b.Raw, &members) != nil || members["thoughtSignature"] == nil {
+		return b
+	}
+	delete(members, "thoughtSignature")
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return b
+	}
+	return &event.UnknownBlock{Name: b.Name, Raw: raw}
 }

@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/gemini"
@@ -138,6 +136,10 @@ func TestWhatIsNotTheAPI(t *testing.T) {
 		"an endless error":       {geminitest.Answer{Status: 500, Header: page, Body: strings.Repeat("<p>", 1<<20)}, event.ErrUnavailable},
 		"an answer at once": {
 			geminitest.Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: `{"candidates":[]}`},
+			event.ErrStreamCut,
+		},
+		"JSON of something else": {
+			geminitest.Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: `{"status":"ok"}`},
 			event.ErrModel,
 		},
 		"nothing at all":        {geminitest.Answer{Status: 204}, event.ErrModel},
@@ -326,8 +328,8 @@ func TestNewRefuses(t *testing.T) {
 		"a client":          {flash, key, gemini.HTTPClient(nil), event.ErrInvalid},
 		"a stall":           {flash, key, gemini.Stall(-1), event.ErrInvalid},
 		"a level":           {flash, key, gemini.ThinkingLevel("DEEP"), event.ErrInvalid},
-		"a level before 3":  {"gemini-2.5-pro", key, gemini.ThinkingLevel(genai.ThinkingLevelLow), event.ErrInvalid},
-		"half a setting":    {flash, key, gemini.Safety(genai.SafetySetting{Category: genai.HarmCategoryHarassment}), event.ErrInvalid},
+		"a level before 3":  {"gemini-2.5-pro", key, gemini.ThinkingLevel(gemini.LevelLow), event.ErrInvalid},
+		"half a setting":    {flash, key, gemini.Safety(gemini.SafetySetting{Category: "HARM_CATEGORY_HARASSMENT"}), event.ErrInvalid},
 		"a cache":           {flash, key, gemini.CachedContent("mine"), event.ErrInvalid},
 		"a project":         {flash, key, gemini.Vertex("a b", "global", nil), event.ErrInvalid},
 		"a location":        {flash, key, gemini.Vertex("p", "host/", nil), event.ErrInvalid},

@@ -8,7 +8,10 @@ import (
 
 // What is known of a model by its name (docs/models).
 
-var generations = regexp.MustCompile(`^(?:models/)?gemini-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
+var generations = regexp.MustCompile(`^gemini-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
+
+// short is a model's name without what stands before it, such as a publisher.
+func short(model string) string { return model[strings.LastIndexByte(model, '/')+1:] }
 
 // newest stands for names without a number, such as gemini-flash-latest: they
 // point to the models of the day.
@@ -17,9 +20,10 @@ const newest = 9900
 // generation reads 205 from "gemini-2.5-flash" and 300 from "gemini-3-pro-preview";
 // 0 is a name of another family, or of nobody's.
 func generation(model string) int {
+	model = short(model)
 	g := generations.FindStringSubmatch(model)
 	if g == nil {
-		if strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini-") {
+		if strings.HasPrefix(model, "gemini-") {
 			return newest
 		}
 		return 0

@@ -2,15 +2,11 @@ package gemini
 
 import (
 	"context"
-	"io"
 	"iter"
-	"mime"
 	"net/http"
 	"regexp"
 	"strings"
 	"time"
-
-	"google.golang.org/genai"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -27,24 +23,29 @@ const op = "model gemini"
 // was last asked about, 64 MiB at most: a block that has been sent once must not
 // be changed, which the loop never does. It is safe for concurrent use.
 type Model struct {
-	kept  reqcache.Histories[encoder, *encoder]
+	kept reqcache.Histories[encoder, *encoder]
+	// mixed are the conversations of requests that [Model.mixes].
+	mixed reqcache.Histories[encoder, *encoder]
 	forms schema.Forms
 
-	name       string
-	generation int
-	key        secret.Secret
-	base       string
+	// name is the vendor's, provider stands before it.
+	name, provider string
+	generation     int
+	key            secret.Secret
+	base           string
 	// keyFrom and baseFrom say where key and address come from.
 	keyFrom, baseFrom string
 	stall             time.Duration
 	client            *http.Client
-	sdk               *genai.Client
 
-	level    genai.ThinkingLevel
+	level    Level
 	thoughts *bool
-	safety   []genai.SafetySetting
+	safety   []SafetySetting
 	cached   string
 
+	// vertex says that the model is called on Vertex AI; without project and location in
+	// express mode.
+	vertex            bool
 	project, location string
 	token             TokenSource
 }
@@ -63,7 +64,7 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 		return nil, wrong("Google has no model of such a name.", "name one as the vendor does, such as "+Default)
 	}
 	m := &Model{
-		name: name, generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{},
+		name: name, provider: "gemini", generation: generation(name), key: key, stall: DefaultStall, client: &http.Client{},
 		keyFrom: KeyVariable, baseFrom: BaseVariable,
 	}
 	for _, o := range opts {
@@ -77,15 +78,14 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			Hint: "set " + KeyVariable + ", or give a key",
 		}
 	}
-	if m.level != "" && m.generation < levels {
+	switch {
+	case m.level != "" && m.generation < levels:
 		return nil, wrong("This model does not think by a level.", "leave the level out, or take Gemini 3 or later")
+	case m.level == LevelMinimal && !m.minimal():
+		return nil, wrong("This model does not have the level MINIMAL.", "use LOW, MEDIUM or HIGH")
 	}
-	var err error
-	if m.sdk, err = genai.NewClient(context.Background(), m.config()); err != nil {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrInvalid, Err: err,
-			Message: "The client of Google's SDK cannot be made.", Hint: "look at the model's options",
-		}
+	if m.token != nil && m.keyFrom == KeyVariable {
+		m.keyFrom = "the credentials of Google Cloud"
 	}
 	return m, nil
 }
@@ -101,62 +101,19 @@ const (
 	KeyVariable      = "GEMINI_API_KEY"
 	OtherKeyVariable = "GOOGLE_API_KEY"
 	BaseVariable     = "GOOGLE_GEMINI_BASE_URL"
+	// VertexBaseVariable is the one with another address of Vertex AI.
+	VertexBaseVariable = "GOOGLE_VERTEX_BASE_URL"
 )
-
-// config gives the SDK everything that it would look for in the environment.
-func (m *Model) config() *genai.ClientConfig {
-	c := &genai.ClientConfig{
-		Backend: genai.BackendGeminiAPI,
-		HTTPOptions: genai.HTTPOptions{
-			BaseURL: "https://generativelanguage.googleapis.com/", APIVersion: "v1beta",
-			Headers: http.Header{"User-Agent": {"braid"}, "Accept": {"text/event-stream"}},
-		},
-	}
-	if m.location != "" {
-		c.Backend, c.Project, c.Location = genai.BackendVertexAI, m.project, m.location
-		c.HTTPOptions.BaseURL, c.HTTPOptions.APIVersion = vertexURL(m.location), "v1beta1"
-	}
-	c.APIKey = m.key.Reveal()
-	if m.token != nil {
-		// The SDK would look for a key in the environment. This one goes nowhere:
-		// [transport] has tokens instead.
-		c.APIKey = "none"
-	}
-	if m.base != "" {
-		c.HTTPOptions.BaseURL = m.base
-	}
-	next := m.client.Transport
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	c.HTTPClient = &http.Client{
-		Transport: &transport{next: next, token: m.token}, Jar: m.client.Jar,
-		// A key goes to the address that was given, or nowhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return c
-}
-
-// vertexURL is the address of a location; two of them are groups of regions.
-func vertexURL(location string) string {
-	switch location {
-	case "global":
-		return "https://aiplatform.googleapis.com/"
-	case "us", "eu":
-		return "https://aiplatform." + location + ".rep.googleapis.com/"
-	default:
-		return "https://" + location + "-aiplatform.googleapis.com/"
-	}
-}
 
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
-// Info implements [model.Model]: the name is "gemini:" and the vendor's. Models
+// Info implements [model.Model]: the name is the vendor's behind
+// "gemini:", or behind what [Named] says. Models
 // before Gemini 3 take a schema for their answer too, but not beside tools, so
 // they are told of it in words.
 func (m *Model) Info() model.Info {
-	return model.Info{Name: "gemini:" + m.name, ContextWindow: window(m.name), Output: m.generation >= levels}
+	return model.Info{Name: m.provider + ":" + m.name, ContextWindow: window(m.name), Output: m.generation >= levels}
 }
 
 // Check implements [model.Checker].
@@ -181,14 +138,19 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		x := exchange{body: body, attempt: req.Attempt}
+		x := exchange{action: streaming, body: body, attempt: req.Attempt}
+		x.header, err = m.headers(&req.Options)
+		if err != nil {
+			yield(model.Chunk{}, err)
+			return
+		}
 		err = m.post(g, &x)
 		left := 0
 		if refusesSignature(err) {
 			var bare *model.Request
 			if bare, left = bound.Without(req, unsigned); left > 0 {
 				if body, back, err = m.body(bare); err == nil {
-					x = exchange{body: body, attempt: req.Attempt}
+					x.body = body
 					err = m.post(g, &x)
 				}
 			}
@@ -201,33 +163,15 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		if left > 0 && !yield(bound.Report(left, true), nil) {
 			return
 		}
-		s := stream{decoder: decoder{names: back, yield: yield, serial: req.ToolChoice.Serial}, in: g.Reading(x.answer.Body), end: g.Cancel}
+		in, err := m.events(g, &x)
+		if err != nil {
+			yield(model.Chunk{}, m.failure(g, &x, err))
+			return
+		}
+		s := stream{decoder: decoder{names: back, yield: yield, serial: req.ToolChoice.Serial}, in: in, end: g.Cancel}
+		s.perPrompt = m.generation < levels
 		if err := s.run(); err != nil && !s.left {
 			yield(model.Chunk{}, m.failure(g, &x, err))
 		}
 	}
-}
-
-// post sends a request and gives the answer, once it has begun to come, to x.
-func (m *Model) post(g *idle.Guard, x *exchange) error {
-	if err := g.Context().Err(); err != nil {
-		return err
-	}
-	g.Arm()
-	defer g.Rest()
-	for _, err := range m.sdk.Models.GenerateContentStream(x.in(g.Context()), m.name, nil, nil) {
-		if err != nil {
-			return err
-		}
-	}
-	if x.answer == nil {
-		return errNoStream
-	}
-	kind, _, err := mime.ParseMediaType(x.answer.Header.Get("Content-Type"))
-	if x.answer.StatusCode != http.StatusOK || err != nil || kind != "text/event-stream" {
-		_, _ = io.CopyN(io.Discard, x.answer.Body, 4<<10)
-		x.answer.Body.Close()
-		return errNoStream
-	}
-	return nil
 }

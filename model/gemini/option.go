@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -49,7 +47,7 @@ func HTTPClient(c *http.Client) Option {
 		if c == nil {
 			return wrong("There is no HTTP client.", "leave the option out, or give a client")
 		}
-		m.client = c
+		m.client = &http.Client{Transport: c.Transport, Jar: c.Jar}
 		return nil
 	}
 }
@@ -70,13 +68,23 @@ func Stall(d time.Duration) Option {
 	}
 }
 
-// ThinkingLevel says how much the model thinks where a request names no budget:
-// MINIMAL, LOW, MEDIUM or HIGH, as far as the model knows them. It is for Gemini
-// 3 and later (docs/thinking).
-func ThinkingLevel(level genai.ThinkingLevel) Option {
+// Level is how much a model thinks, in the vendor's words.
+type Level string
+
+// The levels. Which of them a model has, docs/thinking says.
+const (
+	LevelMinimal Level = "MINIMAL"
+	LevelLow     Level = "LOW"
+	LevelMedium  Level = "MEDIUM"
+	LevelHigh    Level = "HIGH"
+)
+
+// ThinkingLevel says how much the model thinks where a request names neither an effort nor
+// a budget. It is for Gemini 3 and later (docs/thinking).
+func ThinkingLevel(level Level) Option {
 	return func(m *Model) error {
 		switch level {
-		case genai.ThinkingLevelMinimal, genai.ThinkingLevelLow, genai.ThinkingLevelMedium, genai.ThinkingLevelHigh:
+		case LevelMinimal, LevelLow, LevelMedium, LevelHigh:
 			m.level = level
 			return nil
 		default:
@@ -94,9 +102,16 @@ func IncludeThoughts(yes bool) Option {
 	}
 }
 
+// SafetySetting says from which probability on a category is blocked, in the vendor's
+// words, such as HARM_CATEGORY_HARASSMENT and BLOCK_ONLY_HIGH (docs/safety-settings).
+type SafetySetting struct {
+	Category  string `json:"category"`
+	Threshold string `json:"threshold"`
+}
+
 // Safety sets what is blocked, a category at a time; what is not named stays as
 // the vendor has it (docs/safety-settings).
-func Safety(settings ...genai.SafetySetting) Option {
+func Safety(settings ...SafetySetting) Option {
 	return func(m *Model) error {
 		for _, s := range settings {
 			if s.Category == "" || s.Threshold == "" {
@@ -129,17 +144,35 @@ func CachedContent(name string) Option {
 // good. It is safe for concurrent use.
 type TokenSource func(context.Context) (string, error)
 
-var places = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,62}$`)
+var (
+	projects  = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,62}$`)
+	locations = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+)
 
-// Vertex calls the model on Vertex AI in a project and a location, such as
-// "global" or "europe-west4". Calls are made with the tokens; where token is nil,
-// with the key that [New] is given (Vertex's express mode).
+// Vertex calls the model on Vertex AI in a project and a location, such as "global",
+// "eu" or "europe-west4". Calls are made with the tokens. Where token is nil, they are
+// made with the key that [New] is given; project and location may then both be "" (the
+// express mode of Vertex AI).
 func Vertex(project, location string, token TokenSource) Option {
 	return func(m *Model) error {
-		if !places.MatchString(project) || !places.MatchString(location) {
+		express := project == "" && location == "" && token == nil
+		if !express && (!projects.MatchString(project) || !locations.MatchString(location)) {
 			return wrong("Vertex AI has no such project or location.", `name both, such as "my-project" and "global"`)
 		}
-		m.project, m.location, m.token = project, location, token
+		m.vertex, m.project, m.location, m.token = true, project, location, token
+		return nil
+	}
+}
+
+var vendors = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+
+// Named sets what stands before the colon in the model's name, instead of "gemini".
+func Named(provider string) Option {
+	return func(m *Model) error {
+		if !vendors.MatchString(provider) {
+			return wrong("There is no provider of such a name.", "use small letters and digits")
+		}
+		m.provider = provider
 		return nil
 	}
 }

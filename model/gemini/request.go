@@ -2,13 +2,16 @@ package gemini
 
 import (
 	"encoding/json"
-	"slices"
+	"maps"
+	"math"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/model/internal/toolname"
 )
@@ -36,27 +39,51 @@ func (m *Model) body(req *model.Request) ([]byte, map[string]string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h := m.kept.Take(req)
-	defer m.kept.Put(h)
+	kept := &m.kept
+	if m.mixes(req) {
+		kept = &m.mixed // these encodings hold more
+	}
+	h := kept.Take(req)
+	defer kept.Put(h)
 	e := &h.Encoder
-	e.sees, e.signs, e.ids.bare = m.generation >= levels, m.generation >= levels, m.location != ""
+	e.sees, e.signs, e.ids.bare, e.apart = m.generation >= levels, m.generation >= levels, m.vertex, !m.mixes(req)
 	head, err := e.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
 	if err != nil {
 		return nil, nil, err
 	}
 	h.Update(req.Messages)
-	body := make([]byte, 0, len(head)+len(e.dst)+len(tail))
+	server := m.appendServerTools(nil, req.Options.ServerTools)
+	body := make([]byte, 0, len(head)+len(server)+len(between)+len(e.dst)+len(tail))
 	body = append(body, head...)
+	body = m.closeHead(body, req, server)
 	body = append(body, e.dst[:len(e.dst)-1]...)
 	return append(body, tail...), toolNames.Back(req.Tools), nil
 }
 
-// appendHead writes what stands before the messages.
+// between is the longest that [Model.closeHead] writes beside the vendor's tools.
+const between = `"tools":[],"contents":[`
+
+// closeHead writes what stands between the agent's tools and the messages.
+func (m *Model) closeHead(b []byte, req *model.Request, server []byte) []byte {
+	functions := len(req.Tools) > 0 && m.cached == ""
+	switch {
+	case functions && len(server) > 0:
+		b = append(append(b, ','), server[:len(server)-1]...)
+	case len(server) > 0:
+		b = append(append(b, `"tools":[`...), server[:len(server)-1]...)
+	}
+	if functions || len(server) > 0 {
+		b = append(b, `],`...)
+	}
+	return append(b, `"contents":[`...)
+}
+
+// appendHead writes what stands before the messages, up to the agent's tools.
 func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 	b = append(b, '{')
 	if m.cached != "" {
 		b = strictjson.AppendString(append(b, `"cachedContent":`...), m.cached)
-		return append(b, `,"contents":[`...), nil
+		return append(b, ','), nil
 	}
 	if strings.TrimSpace(req.Instructions) != "" {
 		b = strictjson.AppendString(append(b, `"systemInstruction":{"parts":[{"text":`...), req.Instructions)
@@ -70,9 +97,9 @@ func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 				return nil, err
 			}
 		}
-		b = append(b[:len(b)-1], `]}],`...)
+		b = append(b[:len(b)-1], `]}`...)
 	}
-	return append(b, `"contents":[`...), nil
+	return b, nil
 }
 
 // appendTool writes what the model is told about a tool, and a comma. A tool
@@ -102,8 +129,25 @@ func place(at string) string {
 	return at
 }
 
+// members are those of a request that are written here, in both spellings that the API
+// takes.
+var members = []string{
+	"contents", "systemInstruction", "system_instruction", "tools", "toolConfig", "tool_config", "generationConfig", "generation_config",
+	"safetySettings", "safety_settings", "cachedContent", "cached_content", "serviceTier", "service_tier", "model",
+}
+
+// configMembers are those of the generation config.
+var configMembers = []string{
+	"maxOutputTokens", "max_output_tokens", "temperature", "topP", "top_p", "seed", "stopSequences", "stop_sequences", "thinkingConfig",
+	"thinking_config", "responseMimeType", "response_mime_type", "responseJsonSchema", "response_json_schema", "responseSchema", "response_schema",
+	"candidateCount", "candidate_count",
+}
+
 // tail is what stands behind the messages, with the bracket that closes them.
 func (m *Model) tail(req *model.Request) ([]byte, error) {
+	if err := m.checkOptions(req); err != nil {
+		return nil, err
+	}
 	b := append(make([]byte, 0, 192), ']')
 	b, err := m.appendChoice(b, req)
 	if err != nil {
@@ -127,7 +171,53 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		}
 		b = append(append(b, `,"safetySettings":`...), settings...)
 	}
+	if t := req.Options.ServiceTier; t != "" && !m.vertex {
+		b = strictjson.AppendString(append(b, `,"serviceTier":`...), t)
+	}
+	extra := maps.Clone(req.Options.Extra)
+	delete(extra, "generationConfig") // its members are in ours
+	if b, err = provider.AppendExtra(b, op, extra, members...); err != nil {
+		return nil, err
+	}
 	return append(b, '}'), nil
+}
+
+// checkOptions refuses settings that cannot be kept.
+func (m *Model) checkOptions(req *model.Request) error {
+	o := &req.Options
+	no := func(message, hint string) error { return notSent(event.ErrUnsupported, message, hint) }
+	switch {
+	case o.Verbosity != "":
+		return no("Gemini has no setting for how long answers are.", "leave the verbosity out, and say it in the instructions")
+	case o.Context.Any():
+		return no("Gemini does not shorten conversations itself.", "leave the vendor's management of the context out; Braid can shorten them")
+	case o.TopP != nil && !(*o.TopP > 0 && *o.TopP <= 1):
+		return notSent(event.ErrInvalid, "TopP is no share of probability.", "give a number above 0, and 1 at most")
+	case o.Seed != nil && (*o.Seed < math.MinInt32 || *o.Seed > math.MaxInt32):
+		return no("Gemini takes seeds of 32 bits.", "take a smaller seed")
+	}
+	if err := m.tier(o.ServiceTier); err != nil {
+		return err
+	}
+	if _, err := m.headers(o); err != nil {
+		return err
+	}
+	return m.checkServerTools(req)
+}
+
+// headers are the header fields that the options ask for.
+func (m *Model) headers(o *model.Options) (http.Header, error) {
+	h, err := provider.Headers(op, o.Headers, sharedType)
+	if err != nil {
+		return nil, err
+	}
+	if m.vertex && o.ServiceTier != "" && o.ServiceTier != "standard" {
+		if h == nil {
+			h = http.Header{}
+		}
+		h.Set(sharedType, o.ServiceTier)
+	}
+	return h, nil
 }
 
 // appendConfig writes the members of the generation config, each with a comma.
@@ -141,6 +231,14 @@ func (m *Model) appendConfig(b []byte, req *model.Request) ([]byte, error) {
 		b = strconv.AppendFloat(append(b, `"temperature":`...), *o.Temperature, 'g', -1, 64)
 		b = append(b, ',')
 	}
+	if o.TopP != nil {
+		b = strconv.AppendFloat(append(b, `"topP":`...), *o.TopP, 'g', -1, 64)
+		b = append(b, ',')
+	}
+	if o.Seed != nil {
+		b = strconv.AppendInt(append(b, `"seed":`...), *o.Seed, 10)
+		b = append(b, ',')
+	}
 	b, err := appendStops(b, o.StopWords)
 	if err != nil {
 		return nil, err
@@ -148,7 +246,31 @@ func (m *Model) appendConfig(b []byte, req *model.Request) ([]byte, error) {
 	if b, err = m.appendOutput(b, req); err != nil {
 		return nil, err
 	}
-	return m.appendThinking(b, o.Thinking), nil
+	if b, err = m.appendThinking(b, o); err != nil {
+		return nil, err
+	}
+	return appendConfigExtra(b, o.Extra["generationConfig"])
+}
+
+// appendConfigExtra writes the members that Extra has for the generation config, each
+// with a comma.
+func appendConfigExtra(b []byte, config json.RawMessage) ([]byte, error) {
+	if config == nil {
+		return b, nil
+	}
+	var extra map[string]json.RawMessage
+	if json.Unmarshal(config, &extra) != nil || extra == nil {
+		return nil, notSent(event.ErrInvalid, "The generationConfig that is added to requests is not a JSON object.", "write it as an object")
+	}
+	from := len(b)
+	b, err := provider.AppendExtra(b, op, extra, configMembers...)
+	if err != nil || len(b) == from {
+		return b, err
+	}
+	// Each member has its comma in front; here it stands behind.
+	copy(b[from:], b[from+1:])
+	b[len(b)-1] = ','
+	return b, nil
 }
 
 // appendStops writes the words that end an answer; blank ones mean nothing.
@@ -213,87 +335,4 @@ func described(b, schema []byte, words string) []byte {
 		b = append(append(b, r.Verbatim(strictjson.DefaultDepth)...), ',')
 	}
 	return append(strictjson.AppendString(append(b, `"description":`...), words), '}')
-}
-
-// appendThinking writes how much the model is to think, in its own measure: a
-// budget of tokens, or a level from Gemini 3 on (docs/thinking).
-func (m *Model) appendThinking(b []byte, budget int) []byte {
-	if m.generation < budgets {
-		return b
-	}
-	const config = `"thinkingConfig":{`
-	b = append(b, config...)
-	from := len(b)
-	show := budget > 0
-	if m.thoughts != nil {
-		show = *m.thoughts
-	}
-	if show {
-		b = append(b, `"includeThoughts":true,`...)
-	}
-	level := string(m.level)
-	if budget > 0 {
-		level = levelOf(budget)
-	}
-	switch {
-	case m.generation >= levels && level != "":
-		b = append(append(append(b, `"thinkingLevel":"`...), level...), '"', ',')
-	case m.generation < levels && budget > 0:
-		n := min(max(budget, leastBudget(m.name)), mostBudget(m.name))
-		b = append(strconv.AppendInt(append(b, `"thinkingBudget":`...), int64(n), 10), ',')
-	}
-	if len(b) == from {
-		return b[:from-len(config)]
-	}
-	b[len(b)-1] = '}'
-	return append(b, ',')
-}
-
-// levelOf is the level that stands for a budget of tokens.
-func levelOf(budget int) string {
-	switch {
-	case budget < 2048:
-		return "LOW"
-	case budget < 16384:
-		return "MEDIUM"
-	default:
-		return "HIGH"
-	}
-}
-
-// appendChoice writes what the model must do about tools (docs/function-calling).
-// That it should call one alone cannot be said: see [decoder].
-func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
-	c := &req.ToolChoice
-	if len(req.Tools) == 0 {
-		return b, nil
-	}
-	mode, only := "", ""
-	switch c.Mode {
-	case model.ToolsFree:
-	case model.ToolsAny:
-		mode = "ANY"
-	case model.ToolsNone:
-		mode = "NONE"
-	case model.ToolsOne:
-		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
-			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
-		}
-		mode, only = "ANY", toolNames.Wire(c.Tool)
-	default:
-		return nil, notSent(event.ErrUnsupported, "There is no such choice of tools: %q.", "use one of the known ones", string(c.Mode))
-	}
-	if mode == "" {
-		return b, nil
-	}
-	if m.cached != "" {
-		return nil, notSent(event.ErrUnsupported, "Gemini takes no choice of tools beside cached content.",
-			"leave the choice free, or make the model without cached content")
-	}
-	b = append(append(append(b, `,"toolConfig":{"functionCallingConfig":{"mode":"`...), mode...), '"')
-	if only != "" {
-		b = strictjson.AppendString(append(b, `,"allowedFunctionNames":[`...), only)
-		b = append(b, ']')
-	}
-	return append(b, '}', '}'), nil
 }

@@ -8,9 +8,8 @@ import (
 	"io"
 	"time"
 
-	"google.golang.org/genai"
-
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/model/internal/provider"
 )
 
 var (
@@ -45,8 +44,8 @@ func (s *stream) run() error {
 	if s.left {
 		return nil
 	}
-	_, told := errors.AsType[genai.APIError](err)
-	whole := s.ended() && !told && !errors.Is(err, errUnreadable) && !isTooLarge(err)
+	_, told := errors.AsType[*wireError](err)
+	whole := s.ended() && !told && !errors.Is(err, errUnreadable) && !tooLarge(err)
 	s.finish(whole && !s.malformed())
 	switch {
 	case whole && s.malformed():
@@ -54,7 +53,7 @@ func (s *stream) run() error {
 	case whole:
 		return nil
 	case errors.Is(err, io.EOF):
-		if said, ok := last.failure(); ok {
+		if said := last.failure(); said != nil {
 			return said
 		}
 		return errCut
@@ -93,9 +92,10 @@ func (s *stream) read(from io.Reader) error {
 	return nil
 }
 
-func isTooLarge(err error) bool {
+// tooLarge reports whether an answer, or an event of it, was longer than it may be.
+func tooLarge(err error) bool {
 	_, ok := errors.AsType[*sse.TooLargeError](err)
-	return ok
+	return ok || errors.Is(err, provider.ErrTooLong)
 }
 
 // tail keeps the end of what was read: the API may end a stream with an error that
@@ -103,13 +103,22 @@ func isTooLarge(err error) bool {
 type tail struct {
 	r    io.Reader
 	kept []byte
+	// read counts bytes.
+	read int64
 }
 
-const keptTail = 4 << 10
+const (
+	keptTail = 4 << 10
+	// largestAnswer bounds a whole stream, far above what the API sends.
+	largestAnswer = 1 << 30
+)
 
 // Read implements [io.Reader].
 func (t *tail) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
+	if t.read += int64(n); t.read > largestAnswer {
+		return 0, provider.ErrTooLong
+	}
 	if n >= keptTail {
 		t.kept = append(t.kept[:0], p[n-keptTail:n]...)
 		return n, err
@@ -122,16 +131,47 @@ func (t *tail) Read(p []byte) (int, error) {
 }
 
 // failure is the error that stands at the end: an object, or an array of one,
-// which begins where a line does.
-func (t *tail) failure() (genai.APIError, bool) {
+// which begins where a line does. nil is none.
+func (t *tail) failure() *wireError {
 	at := max(bytes.LastIndex(t.kept, []byte("\n{")), bytes.LastIndex(t.kept, []byte("\n[")))
-	rest := bytes.TrimSpace(t.kept[at+1:])
-	rest = bytes.TrimPrefix(rest, []byte("["))
-	var said struct {
-		Error *genai.APIError `json:"error"`
+	return errorIn(t.kept[at+1:])
+}
+
+// unstreamed makes events of an answer that was not streamed: one response, or an array of
+// them. What has none of a response's members is not an answer of the API.
+func unstreamed(body []byte) (io.Reader, error) {
+	var all []json.RawMessage
+	switch body = bytes.TrimSpace(body); {
+	case len(body) > 0 && body[0] == '{':
+		all = []json.RawMessage{body}
+		if !json.Valid(body) {
+			return nil, errUnreadable
+		}
+	case len(body) > 0 && body[0] == '[':
+		if json.Unmarshal(body, &all) != nil {
+			return nil, errUnreadable
+		}
+	default:
+		return nil, errNoStream
 	}
-	if json.NewDecoder(bytes.NewReader(rest)).Decode(&said) != nil || said.Error == nil {
-		return genai.APIError{}, false
+	var b bytes.Buffer
+	ours := false
+	for _, raw := range all {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return nil, errNoStream
+		}
+		for _, name := range []string{"candidates", "promptFeedback", "usageMetadata", "error"} {
+			ours = ours || members[name] != nil
+		}
+		b.WriteString("data: ")
+		if err := json.Compact(&b, raw); err != nil {
+			return nil, errUnreadable
+		}
+		b.WriteString("\n\n")
 	}
-	return *said.Error, true
+	if !ours {
+		return nil, errNoStream
+	}
+	return &b, nil
 }

@@ -106,10 +106,21 @@ func (e *encoder) calls(content []event.Block) {
 
 // answerItems writes what the model said as items of Responses.
 func (e *encoder) answerItems(content []event.Block) {
-	last := -1 // of the items that reasoning can belong to
+	last := -1    // of the items that reasoning can belong to
+	code := false // whether programs go back as the vendor's items
 	for i, b := range content {
-		if _, call := b.(*event.ToolCall); call || strings.TrimSpace(saidInWords(b)) != "" {
+		switch b := b.(type) {
+		case *event.ToolCall:
 			last = i
+		case *event.UnknownBlock:
+			code = code || b.Name == own+codeItem
+			if returns(b) && b.Name != own+compacted {
+				last = i
+			}
+		default:
+			if strings.TrimSpace(saidInWords(b)) != "" {
+				last = i
+			}
 		}
 	}
 	for i, b := range content {
@@ -132,6 +143,10 @@ func (e *encoder) answerItems(content []event.Block) {
 			e.saidText(b)
 		case *event.UnknownBlock:
 			e.vendorsItem(b)
+		case *event.Code, *event.CodeResult:
+			if !code {
+				e.single(event.RoleAssistant, saidInWords(b))
+			}
 		default:
 			if s := saidInWords(b); strings.TrimSpace(s) != "" {
 				e.single(event.RoleAssistant, s)
@@ -207,7 +222,7 @@ func readSeal(signature string) (id, sealed string, ok bool) {
 
 // vendorsItem writes an item of the vendor's own back as it came.
 func (e *encoder) vendorsItem(b *event.UnknownBlock) {
-	if !strings.HasPrefix(string(b.Name), own) {
+	if !returns(b) {
 		return
 	}
 	members := map[string]json.RawMessage{}

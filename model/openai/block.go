@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -24,11 +25,19 @@ type encoder struct {
 	vendors, thinks bool
 	dialect         *Dialect
 	host            string
+	// prefix begins the addresses of files that the server keeps.
+	prefix string
+	// office says that it reads Office documents, marks that messages have cache points.
+	office, marks bool
 
 	dst []byte
 	ids toolname.IDs
 	// head is what stands before the messages.
 	head reqcache.Head[[]byte]
+	// served are the tools in it that the vendor runs, each with a comma behind it; nulled
+	// are the members of strict tools that are null where they are missing, by tool.
+	served []byte
+	nulled map[string]map[string]bool
 	// output is how the last answer was held to a schema.
 	output output
 	// parts are those of the content that is being written, count how many they
@@ -38,10 +47,22 @@ type encoder struct {
 	count int
 	only  string
 	aside []event.Block
+	// point is how far in front of its end the last message can have a cache point; 0 is
+	// nowhere. texts says that the last part is a text.
+	point int
+	texts bool
+}
+
+// set gives the encoder what it needs to know of the model.
+func (e *encoder) set(m *Model) {
+	e.api, e.vendors, e.thinks, e.dialect, e.host = m.api, m.vendors, m.thinks, &m.dialect, m.host
+	e.prefix, e.office, e.marks = m.prefix, m.office(), m.marks()
 }
 
 // Mark, Cut and Size are those of [reqcache.Encoder].
-func (e *encoder) Mark() reqcache.Mark { return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len()} }
+func (e *encoder) Mark() reqcache.Mark {
+	return reqcache.Mark{End: len(e.dst), IDs: e.ids.Len(), Blocks: e.point}
+}
 
 func (e *encoder) Cut(to reqcache.Mark) {
 	e.ids.Cut(to.IDs)
@@ -49,13 +70,13 @@ func (e *encoder) Cut(to reqcache.Mark) {
 }
 
 func (e *encoder) Size() int {
-	return cap(e.dst) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
+	return cap(e.dst) + cap(e.served) + cap(e.head.Made()) + cap(e.output.member) + cap(e.output.schema)
 }
 
 // Encode writes a message, as one or several of the API's, and a comma.
 func (e *encoder) Encode(m *event.Message) {
 	at := len(e.dst)
-	e.aside = e.aside[:0]
+	e.aside, e.point = e.aside[:0], 0
 	if m.Role != event.RoleAssistant {
 		e.input(m.Content)
 	} else {
@@ -87,6 +108,11 @@ func (e *encoder) single(role event.Role, text string) {
 		e.raw(`{"role":"assistant","content":`)
 		e.str(text)
 		e.raw(`},`)
+	case e.marks:
+		e.raw(`{"role":"user","content":[{"type":"text","text":`)
+		e.str(text)
+		e.raw(`}]},`)
+		e.point = pointInText
 	default:
 		e.raw(`{"role":"user","content":`)
 		e.str(text)
@@ -119,6 +145,9 @@ func (e *encoder) input(content []event.Block) {
 		e.raw(`{"role":"user","content":`)
 		e.putParts()
 		e.raw(`},`)
+		if e.point = 0; e.marks && e.texts {
+			e.point = pointInText
+		}
 	}
 }
 
@@ -155,6 +184,9 @@ func (e *encoder) result(b *event.ToolResult) {
 		e.putParts()
 	}
 	e.raw(`},`)
+	if e.marks {
+		e.point = pointAtTool
+	}
 }
 
 func (e *encoder) beginParts() { e.parts, e.count, e.only = e.parts[:0], 0, "" }
@@ -199,11 +231,13 @@ func (e *encoder) text(s string) {
 		e.part(`{"type":"text","text":`)
 	}
 	e.parts = append(strictjson.AppendString(e.parts, s), '}', ',')
+	e.texts = true
 }
 
 func (e *encoder) part(s string) {
 	e.parts = append(e.parts, s...)
 	e.count++
+	e.texts = false
 }
 
 // The kinds of images that the models read (guides/images-vision).
@@ -212,6 +246,12 @@ var imageKinds = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 func (e *encoder) image(b *event.Image) {
 	b = media.Image(b)
 	kind := b.MIME
+	if id := fileID(e.prefix, b.URL); id != "" && len(b.Data) == 0 && e.api == Responses {
+		e.only = ""
+		e.part(`{"type":"input_image","detail":"auto","file_id":`)
+		e.parts = append(strictjson.AppendString(e.parts, id), '}', ',')
+		return
+	}
 	if (len(b.Data) == 0 && !media.Web(b.URL)) || (len(b.Data) > 0 && !slices.Contains(imageKinds, kind)) {
 		e.text("[an image that cannot be shown]")
 		return
@@ -239,33 +279,56 @@ func (e *encoder) data(kind string, b []byte) {
 	e.parts = append(base64.StdEncoding.AppendEncode(e.parts, b), '"')
 }
 
-// documentKind is "pdf", "text", "url" or "" for one that cannot be read
-// (guides/pdf-files). Other servers than the vendor's know no files.
-func (e *encoder) documentKind(b *event.Document) string {
+// How a document goes to the server.
+const (
+	asText    = "text"
+	asFile    = "file"
+	asAddress = "address"
+	asID      = "id"
+)
+
+// documentForm is how a document goes to the server; "" is one that cannot be read
+// (guides/file-inputs). Most other servers than the vendor's know no files.
+func (e *encoder) documentForm(b *event.Document) string {
 	kind := b.MIME
 	files := e.vendors || e.api == Responses || e.dialect != nil && e.dialect.Files
+	pdf, office := kind == "application/pdf", e.office && slices.Contains(officeKinds, kind)
 	switch {
 	case b.Text != "":
-		return "text"
-	case files && len(b.Data) > 0 && kind == "application/pdf":
-		return "pdf"
+		return asText
+	case files && len(b.Data) > 0 && (pdf || office):
+		return asFile
 	case len(b.Data) > 0 && (strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml"):
-		return "text"
-	case e.api == Responses && len(b.Data) == 0 && media.Web(b.URL) && (kind == "" || kind == "application/pdf"):
-		return "url"
+		return asText
+	case len(b.Data) > 0:
+		return ""
+	case fileID(e.prefix, b.URL) != "" && e.vendors:
+		return asID
+	case e.api == Responses && media.Web(b.URL) && !keptElsewhere(b.URL) && (kind == "" || pdf || office):
+		return asAddress
 	default:
 		return ""
 	}
 }
 
+// officeKinds are the Office documents and tables that OpenAI reads by Responses
+// (guides/file-inputs, accepted file types). Tables as text go as text.
+var officeKinds = []string{
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
+	"application/vnd.oasis.opendocument.text", "application/rtf",
+}
+
+// office reports whether the server reads Office documents: OpenAI's own does.
+func (m *Model) office() bool { return m.vendors && !m.azure && m.api == Responses }
+
 func (e *encoder) document(b *event.Document) {
 	b = media.Document(b)
-	name := b.Name
-	if name == "" {
-		name = "document.pdf"
-	}
-	switch kind := e.documentKind(b); {
-	case kind == "text":
+	form := e.documentForm(b)
+	switch form {
+	case asText:
 		text := b.Text
 		if text == "" {
 			text = strings.ToValidUTF8(string(b.Data), "\uFFFD")
@@ -275,24 +338,46 @@ func (e *encoder) document(b *event.Document) {
 		}
 		e.text(text)
 		return
-	case kind == "":
+	case "":
 		e.text(strings.TrimSpace("[a document that cannot be shown " + b.Name + "]"))
 		return
-	case kind == "url":
-		e.part(`{"type":"input_file","file_url":`)
-		e.parts = strictjson.AppendString(e.parts, b.URL)
-	case e.api == Responses:
-		e.part(`{"type":"input_file","filename":`)
-		e.parts = append(strictjson.AppendString(e.parts, name), `,"file_data":`...)
-		e.data("application/pdf", b.Data)
+	}
+	open, shut := `{"type":"input_file"`, `},`
+	if e.api == ChatCompletions {
+		open, shut = `{"type":"file","file":{`, `}},`
+	}
+	e.part(open)
+	member := func(name, value string) {
+		if e.parts[len(e.parts)-1] != '{' {
+			e.parts = append(e.parts, ',')
+		}
+		e.parts = append(append(append(e.parts, '"'), name...), `":`...)
+		if value != "" {
+			e.parts = strictjson.AppendString(e.parts, value)
+		}
+	}
+	switch form {
+	case asID:
+		member("file_id", fileID(e.prefix, b.URL))
+	case asAddress:
+		member("file_url", b.URL)
 	default:
-		e.part(`{"type":"file","file":{"filename":`)
-		e.parts = append(strictjson.AppendString(e.parts, name), `,"file_data":`...)
-		e.data("application/pdf", b.Data)
-		e.parts = append(e.parts, '}')
+		member("filename", cmp.Or(b.Name, "document"+ending(b.MIME)))
+		member("file_data", "")
+		e.data(b.MIME, b.Data)
 	}
 	e.only = ""
-	e.parts = append(e.parts, '}', ',')
+	e.parts = append(e.parts, shut...)
+}
+
+// ending is the end of a name for a file of a kind, by which the vendor knows it too.
+func ending(kind string) string {
+	switch i := slices.Index(officeKinds, kind); {
+	case i >= 0:
+		return []string{".docx", ".xlsx", ".pptx", ".doc", ".xls", ".ppt", ".odt", ".rtf"}[i]
+	default:
+		return ".pdf"
+	}
 }
 
 // arguments writes a call's arguments: a string of JSON. OpenAI takes any, other
@@ -323,7 +408,8 @@ func (m *Model) unsupported(messages []event.Message) error {
 	if len(messages) == 0 || messages[len(messages)-1].Role != event.RoleUser {
 		return nil
 	}
-	e := encoder{api: m.api, vendors: m.vendors, dialect: &m.dialect}
+	e := encoder{}
+	e.set(m)
 	for _, b := range messages[len(messages)-1].Content {
 		switch b := b.(type) {
 		case *event.Image:
@@ -331,6 +417,9 @@ func (m *Model) unsupported(messages []event.Message) error {
 			switch {
 			case len(b.Data) > 0 && !slices.Contains(imageKinds, b.MIME):
 				return notSent(event.ErrUnsupported, "The model does not read images of the kind %q.", "send JPEG, PNG, GIF or WebP", b.MIME)
+			case len(b.Data) == 0 && fileID(m.prefix, b.URL) != "" && m.api == Responses:
+			case len(b.Data) == 0 && keptElsewhere(b.URL):
+				return m.notHere(b.URL, "an image")
 			case len(b.Data) == 0 && b.URL == "":
 				return notSent(event.ErrInvalid, "There is an image without data.", "give its bytes or its address")
 			case len(b.Data) == 0 && !media.Web(b.URL):
@@ -339,10 +428,16 @@ func (m *Model) unsupported(messages []event.Message) error {
 			}
 		case *event.Document:
 			b = media.Document(b)
-			if e.documentKind(b) != "" {
+			if e.documentForm(b) != "" {
 				continue
 			}
+			if len(b.Data) == 0 && b.Text == "" && keptElsewhere(b.URL) {
+				return m.notHere(b.URL, "a document")
+			}
 			hint := "send PDF or text"
+			if m.office() {
+				hint = "send PDF, an Office document, or text"
+			}
 			switch {
 			case !m.vendors && m.api == ChatCompletions && !m.dialect.Files:
 				hint = "send text: only OpenAI's own address takes other files by Chat Completions"

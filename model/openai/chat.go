@@ -70,7 +70,7 @@ func (d *chatDecoder) delta(data []byte) bool {
 			if !p.choices(r) {
 				return false
 			}
-		case "usage", "error":
+		case "usage", "error", "x_groq":
 			if !r.Null() {
 				return false
 			}
@@ -216,23 +216,36 @@ type chatEvent struct {
 	Choices []chatChoice    `json:"choices"`
 	Usage   *chatUsage      `json:"usage"`
 	Error   json.RawMessage `json:"error"`
+	// Groq is where Groq says its usage unless it is asked, and why it broke off
+	// (groq-python, types/chat/chat_completion_chunk.py).
+	Groq *struct {
+		Usage *chatUsage `json:"usage"`
+		Error string     `json:"error"`
+	} `json:"x_groq"`
 	// Some servers put an error where an event should be.
 	Object  string `json:"object"`
 	Message string `json:"message"`
 }
 
 type chatChoice struct {
-	Index int `json:"index"`
-	Delta struct {
-		Content   chatContent    `json:"content"`
-		Refusal   string         `json:"refusal"`
-		Thought   string         `json:"reasoning_content"`
-		Reasoning string         `json:"reasoning"`
-		Details   []detail       `json:"reasoning_details"`
-		Calls     []chatCallPart `json:"tool_calls"`
-	} `json:"delta"`
-	Finish *string         `json:"finish_reason"`
-	Stop   json.RawMessage `json:"stop_reason"`
+	Index int       `json:"index"`
+	Delta chatDelta `json:"delta"`
+	// Message is the whole of what deltas are pieces of, in an answer that does not stream.
+	Message *chatDelta      `json:"message"`
+	Finish  *string         `json:"finish_reason"`
+	Stop    json.RawMessage `json:"stop_reason"`
+	// Error is where OpenRouter says that the model's host failed (api-reference/errors).
+	Error json.RawMessage `json:"error"`
+}
+
+// chatDelta is a piece of an answer, or a whole one.
+type chatDelta struct {
+	Content   chatContent    `json:"content"`
+	Refusal   string         `json:"refusal"`
+	Thought   string         `json:"reasoning_content"`
+	Reasoning string         `json:"reasoning"`
+	Details   []detail       `json:"reasoning_details"`
+	Calls     []chatCallPart `json:"tool_calls"`
 }
 
 // chatContent is a text, or what Mistral's models that reason send: a list of texts
@@ -281,13 +294,24 @@ type chatCallPart struct {
 	} `json:"extra_content"`
 }
 
+// all takes an answer that came at once (api-reference/chat/object).
+func (d *chatDecoder) all(data []byte) error {
+	if err := d.whole(data); err != nil {
+		return err
+	}
+	if d.to.left {
+		return nil
+	}
+	return d.marked() // a whole object has its end in itself
+}
+
 // whole takes an event of any kind.
 func (d *chatDecoder) whole(data []byte) error {
 	var e chatEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
-	if len(e.Error) > 0 && string(e.Error) != "null" || e.Object == "error" && e.Message != "" {
+	if some(e.Error) || e.Object == "error" && e.Message != "" {
 		return errorOf(data)
 	}
 	if !d.begun && e.Model != "" {
@@ -296,17 +320,49 @@ func (d *chatDecoder) whole(data []byte) error {
 	}
 	for i := range e.Choices {
 		if c := &e.Choices[i]; c.Index == 0 {
+			if some(c.Error) {
+				return errorOf([]byte(`{"error":` + string(c.Error) + `}`))
+			}
 			d.choice(c)
 		}
 	}
-	if e.Usage != nil {
-		u := e.Usage.ours()
+	usage := e.Usage
+	if e.Groq != nil {
+		if e.Groq.Error != "" {
+			return &apiError{kind: "server_error", message: e.Groq.Error}
+		}
+		if usage == nil {
+			usage = e.Groq.Usage
+		}
+	}
+	if usage != nil {
+		u := usage.ours()
 		d.to.send(model.Chunk{Kind: model.ChunkUsage, Usage: &u})
 	}
-	return nil
+	return d.failed()
+}
+
+// some reports whether there is a value that is not null.
+func some(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// failed is the error that the reason for an answer's end is. OpenRouter and Mistral end an
+// answer with "error" (OpenRouter, api-reference/errors; Mistral, api/chat), DeepSeek with
+// "insufficient_system_resource" (api/create-chat-completion).
+func (d *chatDecoder) failed() error {
+	switch d.stop {
+	case "error":
+		return &apiError{kind: "server_error", message: "the answer ended with an error"}
+	case "insufficient_system_resource":
+		return &apiError{kind: "overloaded_error", code: d.stop, message: "the server's resources are insufficient"}
+	default:
+		return nil
+	}
 }
 
 func (d *chatDecoder) choice(c *chatChoice) {
+	if c.Message != nil {
+		c.Delta = *c.Message
+	}
 	thought := c.Delta.Thought
 	d.seen.note(&c.Delta.Thought, &c.Delta.Reasoning, &c.Delta.Content.thought, c.Delta.Details)
 	if thought == "" { // some send both, the same
@@ -466,7 +522,9 @@ type chatUsage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
-	In         struct {
+	// Hit is DeepSeek's count of what was cached (guides/kv_cache).
+	Hit int64 `json:"prompt_cache_hit_tokens"`
+	In  struct {
 		Cached  int64 `json:"cached_tokens"`
 		Written int64 `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -478,6 +536,9 @@ type chatUsage struct {
 func (u *chatUsage) ours() event.Usage {
 	if u.Total > 0 && u.Out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+u.Out.Reasoning {
 		u.Completion += u.Out.Reasoning // one vendor counts it apart
+	}
+	if u.In.Cached == 0 {
+		u.In.Cached = u.Hit
 	}
 	return counted(u.Prompt, u.In.Cached, u.In.Written, u.Completion, u.Out.Reasoning, u.Total)
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -19,17 +20,61 @@ type Dialect struct {
 	NoUsage bool
 	// NoSerial leaves parallel_tool_calls out, and NoTools refuses tools before the call.
 	NoSerial, NoTools bool
-	// Forced is the word of tool_choice for "some tool"; "" is "required".
+	// Forced is the word of tool_choice for "some tool"; "" is "required", and [ForcedNever]
+	// says that no tool can be forced.
 	Forced string
+	// NoNamed says that tool_choice names no tool: it is a word there.
+	NoNamed bool
 	// LongName writes max_completion_tokens for max_tokens.
 	LongName bool
 	// Files says that PDF documents can be sent.
 	Files bool
 	// Schemas says that answers can be held to a schema.
 	Schemas bool
+	// Strict says that tools can be held to their schemas (strict in a function).
+	Strict bool
+	// Effort is the form of [model.Options.Effort]: [EffortWord], [EffortObject],
+	// [EffortSwitch], [EffortThinking] or [EffortNowhere]. "" is EffortWord.
+	Effort string
+	// Seed is the name of the member seed; "" is seed.
+	Seed string
+	// Cache is [CacheAnthropic] where requests mark what to cache; "" marks nothing.
+	Cache string
 	// IDs is how many letters and digits the id of a call must have; 0 is any number.
 	IDs int
+	// Errors are the kinds of errors by the server's code or type for them. They go before what
+	// Braid knows of servers.
+	Errors map[string]event.ErrorKind
 }
+
+// ForcedNever is the [Dialect].Forced of a server that forces no tool.
+const ForcedNever = "none"
+
+// The forms of an effort.
+const (
+	// EffortWord is the member reasoning_effort (OpenAI's api-reference/chat/create).
+	EffortWord = "reasoning_effort"
+	// EffortObject is {"reasoning":{"effort":…}} (OpenRouter, best-practices/reasoning-tokens).
+	EffortObject = "reasoning"
+	// EffortSwitch is {"chat_template_kwargs":{"enable_thinking":…}}: the model thinks, or it
+	// does not (vLLM, features/reasoning_outputs; Qwen's chat template).
+	EffortSwitch = "enable_thinking"
+	// EffortThinking is {"thinking":{"type":"enabled"}} or "disabled", with EffortWord beside
+	// the former (DeepSeek's API, guides/thinking_mode).
+	EffortThinking = "thinking"
+	// EffortNowhere says that the server takes no effort.
+	EffortNowhere = "none"
+)
+
+// EffortForms lists the forms that a [Dialect] can name.
+func EffortForms() []string {
+	return []string{EffortWord, EffortObject, EffortSwitch, EffortThinking, EffortNowhere}
+}
+
+// CacheAnthropic marks content with cache_control, as Claude's own API takes it (OpenRouter,
+// features/prompt-caching). Only models of Anthropic and Google need it there; requests for
+// others have no marks.
+const CacheAnthropic = "anthropic"
 
 // place is where thoughts go that came in a place. The nil Dialect is the zero one.
 func (d *Dialect) place(came ThinkingPlace) ThinkingPlace {
@@ -69,8 +114,19 @@ func Speaks(d Dialect) Option {
 		if d.Thinking != "" && !slices.Contains(ThinkingPlaces(), d.Thinking) {
 			return wrong("There is no such place for a model's thoughts.", "use reasoning_content, reasoning, parts, details or none")
 		}
-		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" {
-			return wrong("There is no such word for a tool that must be used.", "use required or any")
+		if d.Forced != "" && d.Forced != "any" && d.Forced != "required" && d.Forced != ForcedNever {
+			return wrong("There is no such word for a tool that must be used.", "use required, any or none")
+		}
+		if d.Effort != "" && !slices.Contains(EffortForms(), d.Effort) {
+			return wrong("There is no such form of an effort.", "use reasoning_effort, reasoning, enable_thinking, thinking or none")
+		}
+		for code, kind := range d.Errors {
+			if !slices.Contains(Kinds(), kind) {
+				return wrong("Errors of the code "+strconv.Quote(code)+" cannot have such a kind.", "use one of a model's kinds, such as context_overflow")
+			}
+		}
+		if d.Cache != "" && d.Cache != CacheAnthropic {
+			return wrong("There are no such marks for a cache.", "use anthropic, or none")
 		}
 		m.dialect = d
 		return nil

@@ -63,7 +63,7 @@ func TestWhatTheVendorDoesItself(t *testing.T) {
 	if d := cmp.Diff(want, got.Content); d != "" {
 		t.Error(d)
 	}
-	if got.Stop != event.StopRefusal || got.Usage != (event.Usage{Input: 6, CacheRead: 3, Output: 4, Reasoning: 2, Total: 13}) {
+	if got.Stop != event.StopRefusal || got.Usage != (event.Usage{Input: 6, CacheRead: 3, Output: 4, Reasoning: 2, Total: 13, WebSearches: 1}) {
 		t.Errorf("%s %+v", got.Stop, got.Usage)
 	}
 	// It goes back as it came.

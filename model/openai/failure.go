@@ -2,10 +2,9 @@ package openai
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
+	"html"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -13,14 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
-
-var errNoStream = errors.New("the answer is no stream of events")
 
 // apiError is what the server said, without the request, which holds the key.
 type apiError struct {
@@ -32,6 +30,10 @@ type apiError struct {
 	after     time.Duration
 	// raw is what the server behind a router said.
 	raw string
+	// number is a code that is a number and no status, such as Mistral's.
+	number string
+	// redirect is where the server sends the caller instead of answering.
+	redirect string
 }
 
 // Error implements error, for operators.
@@ -57,25 +59,6 @@ func (e *apiError) word() string {
 	return e.kind
 }
 
-// readError reads an error that came instead of an answer.
-func readError(answer *http.Response) error {
-	const most = 64 << 10
-	data, err := io.ReadAll(io.LimitReader(answer.Body, most))
-	if err != nil {
-		return err
-	}
-	e := errorOf(data)
-	if answer.StatusCode < http.StatusMultipleChoices {
-		e.requestID = answer.Header.Get("X-Request-ID")
-		return e
-	}
-	e.status, e.requestID = answer.StatusCode, answer.Header.Get("X-Request-ID")
-	if after := provider.RetryAfter(answer.Header, time.Now()); after > 0 {
-		e.after = after
-	}
-	return e
-}
-
 // errorOf reads an error's body. OpenAI's is an object below "error"; its
 // streams have it at the top too; others send a text there, or an object of
 // their own, or a page.
@@ -84,6 +67,9 @@ func errorOf(data []byte) *apiError {
 		Type    string          `json:"type"`
 		Code    json.RawMessage `json:"code"`
 		Message words           `json:"message"`
+		// Status is Cerebras', beside the error; Gateway is Azure's API Management.
+		Status  json.RawMessage `json:"status_code"`
+		Gateway json.RawMessage `json:"statusCode"`
 		// Metadata is OpenRouter's.
 		Metadata struct {
 			Raw json.RawMessage `json:"raw"`
@@ -120,18 +106,74 @@ func errorOf(data []byte) *apiError {
 		f.Message = all.Detail
 	}
 	e := &apiError{kind: f.Type, message: string(f.Message), raw: string(f.Metadata.Raw)}
+	e.status = statusIn(all.Status, all.Gateway, f.Status)
+	if e.raw != "" {
+		e.message = upstream(e.message, f.Metadata.Raw)
+	}
 	if code := bytes.Trim(f.Code, `"`); string(code) != "null" {
 		e.code = string(code)
 	}
-	if n, err := strconv.Atoi(e.code); err == nil { // a status, as OpenRouter and vLLM say it
-		if n >= http.StatusBadRequest && n < 600 {
+	if _, err := strconv.Atoi(e.code); err == nil { // a status, as OpenRouter and vLLM say it
+		if n := statusIn(f.Code); n > 0 {
 			e.status = n
+		} else {
+			e.number = e.code
 		}
 		e.code = ""
 	}
 	e.after = asked(e.message)
 	return e
 }
+
+// statusIn is the first of some values that is the status of an error; 0 is none.
+func statusIn(values ...json.RawMessage) int {
+	for _, v := range values {
+		if n, err := strconv.Atoi(string(bytes.Trim(v, `"`))); err == nil && n >= http.StatusBadRequest && n < 600 {
+			return n
+		}
+	}
+	return 0
+}
+
+// upstream adds what the host of a model said to OpenRouter, which only says that it was one
+// ("Provider returned error").
+func upstream(message string, raw json.RawMessage) string {
+	text := argumentText(raw)
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if inner := errorOf([]byte(text)); inner.message != "" {
+			text = inner.message
+		}
+	}
+	if text == "" || strings.Contains(message, text) {
+		return message
+	}
+	return strings.TrimSpace(message + ": " + text)
+}
+
+// pageWords is what a body that is no JSON says: the title of a page, or the first words of a
+// text.
+func pageWords(body []byte) string {
+	body = bytes.TrimLeft(body, blanks)
+	switch {
+	case len(body) == 0 || body[0] == '{' || body[0] == '[':
+		return ""
+	case body[0] == '<':
+		for _, tag := range []*regexp.Regexp{pageTitle, pageHeading} {
+			if found := tag.FindSubmatch(body); found != nil {
+				return strings.TrimSpace(html.UnescapeString(string(found[1])))
+			}
+		}
+		return ""
+	case !utf8.Valid(body[:min(len(body), sniffed/2)]) && !utf8.Valid(body):
+		return ""
+	}
+	return string(body[:min(len(body), sniffed)])
+}
+
+var (
+	pageTitle   = regexp.MustCompile(`(?is)<title[^>]*>([^<]{1,200})</title>`)
+	pageHeading = regexp.MustCompile(`(?is)<h1[^>]*>([^<]{1,200})</h1>`)
+)
 
 // words are what an error says: a text, or the texts in an object or a list, as in Mistral's 422,
 // {"message":{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}}
@@ -166,7 +208,12 @@ func said(v any, list []string) []string {
 	return list
 }
 
-var tryAgain = regexp.MustCompile(`(?i)try again in (\d+(?:\.\d+)?) ?(ms|s)\b`)
+// tryAgain is how messages name a wait: "try again in 1m26.4s" (Groq), "retry after 26 seconds"
+// (Azure), "retry in 9.5s" (Google's compatible address); duration is a part of it.
+var (
+	tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ~?((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|secs?|s) ?)+)\b`)
+	duration = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?(milli|ms|h|m|s)`)
+)
 
 // asked is the wait that a message names; the headers have none in a stream.
 func asked(message string) time.Duration {
@@ -174,14 +221,23 @@ func asked(message string) time.Duration {
 	if found == nil {
 		return 0
 	}
-	n, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		return 0
+	seconds := 0.0
+	for _, part := range duration.FindAllStringSubmatch(found[1], -1) {
+		n, err := strconv.ParseFloat(part[1], 64)
+		if err != nil {
+			return 0
+		}
+		switch strings.ToLower(part[2]) {
+		case "milli", "ms":
+			n /= 1000
+		case "m":
+			n *= 60
+		case "h":
+			n *= 3600
+		}
+		seconds += n
 	}
-	if found[2] == "ms" {
-		n /= 1000
-	}
-	return provider.Wait(n)
+	return provider.Wait(seconds)
 }
 
 // failure makes an error of ours out of anything that ended a call.
@@ -206,15 +262,35 @@ func (m *Model) failure(g *idle.Guard, err error) error {
 		return &event.Error{Op: m.op(), Kind: kind, Message: message, Hint: hint, Err: err}
 	}
 	switch {
-	case errors.Is(err, errNoStream):
-		return broken(event.ErrModel, "What answered does not speak OpenAI's protocol: its answer is no stream of events.",
-			"look at the base URL, "+m.baseFrom)
-	case errors.Is(err, errUnreadable), errors.Is(err, errTooLong):
+	case isNoStream(err):
+		return m.foreign(err)
+	case errors.Is(err, errTooLong):
+		return broken(event.ErrModel, m.title+" sent more than 32 MiB at once.", "bound the answer, and look at the base URL, "+m.baseFrom)
+	case errors.Is(err, errUnreadable):
 		return broken(event.ErrStreamCut, m.title+" sent something that cannot be read.", "try again")
 	case g.Begun():
 		return broken(event.ErrStreamCut, "The model's answer broke off.", "try again")
 	default:
 		return provider.Unreached(m.op(), m.title, m.base, m.next(), err)
+	}
+}
+
+func isNoStream(err error) bool {
+	_, ok := errors.AsType[*noStream](err)
+	return ok
+}
+
+// foreign is the error of an answer that comes from something else than a model's server.
+func (m *Model) foreign(err error) error {
+	e, _ := errors.AsType[*noStream](err)
+	place := m.host
+	if place == "" {
+		place = "the address"
+	}
+	return &event.Error{
+		Op: m.op(), Kind: event.ErrModel, Err: err,
+		Message: provider.Tell("What answers at "+place+" does not speak OpenAI's protocol: it sent "+e.what()+".", provider.Line(e.said, m.key)),
+		Hint:    "look at the base URL, " + m.baseFrom + ": it mostly ends with /v1",
 	}
 }
 
@@ -244,87 +320,6 @@ func (m *Model) near() bool {
 	_, bare := netip.ParseAddr(u.Hostname())
 	return bare == nil || u.Hostname() == "localhost"
 }
-
-var (
-	// overflow is how servers say that a conversation is too long: OpenAI in
-	// both APIs, vLLM, OpenRouter, llama.cpp, LM Studio, and Ollama ("prompt too long;
-	// exceeded max context length by 12 tokens", recorded by ruby_llm).
-	overflow = regexp.MustCompile(`(?i)maximum context length|exceeds? (the |its )?(context (window|limit|length|size)|available context)|` +
-		`exceeds the model's maximum context|context the overflows|prompt is too long|prompt too long|exceeded max context length`)
-	// spent tells a limit of money from one of requests: waiting does not help.
-	spent = regexp.MustCompile(`(?i)exceeded your current quota|billing|insufficient (credits|balance|quota)|requires more credits`)
-	// badKey is how servers say that a key is none, with another status than 401.
-	badKey = regexp.MustCompile(`(?i)(incorrect|invalid) api key`)
-	// crowded is how servers say that they are too busy.
-	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|server busy|maximum pending requests`)
-	// misplaced is how LM Studio says that an address is none of its own, with a
-	// status of success.
-	misplaced = regexp.MustCompile(`(?i)unexpected endpoint or method`)
-	// unheard is how servers say that they have no such model, with other
-	// statuses than 404.
-	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found)|invalid model|not a valid model|no such model|unknown model`)
-)
-
-// refusal maps what the server said (guides/error-codes).
-func (m *Model) refusal(a *apiError) error {
-	e := &event.Error{Op: m.op(), Code: a.word(), RetryAfter: a.after, Err: a}
-	text := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
-	tell := func(kind event.ErrorKind, message, hint string) error {
-		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, text), hint
-		return e
-	}
-	is := func(words ...string) bool {
-		for _, w := range words {
-			if a.code == w || a.kind == w {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case misplaced.MatchString(a.message):
-		return tell(event.ErrModel, m.title+" does not have this API at this address.",
-			"look at the base URL, "+m.baseFrom+": it mostly ends with /v1")
-	case is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") || a.status == http.StatusPaymentRequired ||
-		(a.status == http.StatusTooManyRequests && spent.MatchString(a.message)):
-		e.RetryAfter = 0
-		return tell(event.ErrModel, m.title+" does not serve this account now.", "look at plan, credit and limits where the key is from")
-	// Perplexity's type for it is too_many_prompt_tokens (recorded by ruby_llm).
-	case is("context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens") ||
-		(overflow.MatchString(a.message) && (a.status == 0 || a.status == http.StatusBadRequest || a.status == http.StatusInternalServerError)):
-		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
-	// xAI refuses a key with the status of a bad request: {"code":"invalid-argument","error":"Incorrect
-	// API key provided: …"} (recorded by pydantic-ai).
-	case is("invalid_api_key", "authentication_error") || a.status == http.StatusUnauthorized ||
-		(a.status == http.StatusBadRequest && badKey.MatchString(a.message)):
-		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+cmp.Or(m.keyFrom, "the key, key="))
-	case a.status == http.StatusForbidden || is("permission_error", "unsupported_country_region_territory"):
-		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
-	case is("model_not_found") || a.status == http.StatusNotFound ||
-		((a.status == 0 || a.status == http.StatusBadRequest) && unheard.MatchString(a.message)):
-		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
-			"look at the server's list of models, or at "+m.baseFrom)
-	case a.status == http.StatusRequestEntityTooLarge || is("request_too_large", "image_too_large", "image_file_too_large"):
-		return tell(event.ErrTooLarge, "The request is too large for the model's server.", "send smaller or fewer files and images")
-	case is("server_is_overloaded", "slow_down", "overloaded_error") ||
-		((a.status == 0 || a.status >= http.StatusInternalServerError) && crowded.MatchString(a.message)):
-		return tell(event.ErrOverloaded, m.title+" is overloaded.", "try again later")
-	case is("rate_limit_exceeded", "rate_limit_error") || a.status == http.StatusTooManyRequests:
-		return tell(event.ErrThrottled, m.title+" is throttling.", "wait, or ask for higher limits where the key is from")
-	case is("server_error", "internal_server_error", "internal_error", "timeout", "vector_store_timeout") || a.status == http.StatusRequestTimeout ||
-		a.status == http.StatusConflict || a.status >= http.StatusInternalServerError:
-		return tell(event.ErrUnavailable, m.title+" failed.", "try again; the server's status page or log may say more")
-	case is("invalid_request_error", "invalid_prompt") || strings.HasPrefix(a.code, "invalid_") ||
-		(a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError):
-		return tell(event.ErrInvalid, m.title+" refused the request.", "the model, its options or the conversation do not fit each other")
-	default:
-		return tell(event.ErrModel, m.title+" gave an error.", "look at the server's log")
-	}
-}
-
-// looksLikeKey are keys of vendors that speak this protocol, as they quote them: also
-// shortened, or with stars in them.
-var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai)-[A-Za-z0-9_*-]{6,}`)
 
 // notSent is the error of a request that the server would refuse.
 func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Error {

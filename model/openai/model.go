@@ -3,17 +3,12 @@ package openai
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
-	"mime"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/openai/openai-go/v3/option"
-	sdk "github.com/openai/openai-go/v3/responses"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -50,6 +45,10 @@ type Model struct {
 	outputs  bool
 	schemas  *bool
 	cacheKey string
+	// retention is how long the vendor keeps the beginnings of prompts.
+	retention string
+	// strict says that tools are held to their schemas where these can be.
+	strict bool
 	// family is the vendor's name for what is behind a deployment's; "" is name.
 	family string
 	// azure says that the address is Azure's, in one version of its API.
@@ -60,7 +59,6 @@ type Model struct {
 	host    string
 	stall   time.Duration
 	client  *http.Client
-	sdk     sdk.ResponseService
 }
 
 var _ model.Checker = (*Model)(nil)
@@ -105,7 +103,6 @@ func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 			m.api = Responses
 		}
 	}
-	m.sdk = sdk.NewResponseService(m.options()...)
 	return m, nil
 }
 
@@ -129,33 +126,6 @@ func isVendors(u *url.URL) bool {
 	return host == "api.openai.com" || strings.HasSuffix(host, ".api.openai.com")
 }
 
-func (m *Model) options() []option.RequestOption {
-	opts := []option.RequestOption{
-		option.WithBaseURL(m.base),
-		option.WithHTTPClient(m.client),
-		option.WithMaxRetries(0),
-		option.WithHeader("User-Agent", "braid"),
-		option.WithHeader("Accept", "text/event-stream"),
-	}
-	switch {
-	case m.key.Empty():
-	case m.azure:
-		opts = append(opts, option.WithHeader("api-key", m.key.Reveal()))
-	default:
-		opts = append(opts, option.WithAPIKey(m.key.Reveal()))
-	}
-	if m.version != "" {
-		opts = append(opts, option.WithQuery("api-version", m.version))
-	}
-	if m.api == ChatCompletions {
-		opts = append(opts, option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			r.URL = r.URL.JoinPath("..", "chat", "completions")
-			return next(r)
-		}))
-	}
-	return opts
-}
-
 // Cancellable implements [model.Cancellable].
 func (m *Model) Cancellable() model.Model { return m }
 
@@ -175,6 +145,9 @@ func (m *Model) Check(req *model.Request) error {
 	if req == nil {
 		return nil
 	}
+	if _, err := m.header(req.Options.Headers); err != nil {
+		return err
+	}
 	_, err := m.around(req, nil)
 	return err
 }
@@ -189,13 +162,13 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		}
 		g := idle.New(ctx, m.stall)
 		defer g.End()
-		answer, err := m.post(g, body)
+		answer, err := m.post(g, &req.Options, body)
 		left := 0
 		if refusesReasoning(err) {
 			var bare *model.Request
 			if bare, left = bound.Without(req, m.unsealed); left > 0 {
 				if body, way, err = m.body(bare); err == nil {
-					answer, err = m.post(g, body)
+					answer, err = m.post(g, &req.Options, body)
 				}
 			}
 		}
@@ -207,12 +180,17 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 		if left > 0 && !yield(bound.Report(left, true), nil) {
 			return
 		}
-		s := stream{in: g.Reading(answer.Body), events: m.decoder(way, yield)}
-		switch err := s.run(); {
+		s := stream{in: answer.in, events: m.decoder(way, yield)}
+		if answer.in == nil {
+			err = s.all(answer.whole)
+		} else {
+			err = s.run()
+		}
+		switch {
 		case s.sender().left:
 		case err != nil:
 			yield(model.Chunk{}, m.failure(g, err))
-		default:
+		case answer.in != nil:
 			g.Drain(s.in)
 		}
 	}
@@ -224,11 +202,13 @@ type back struct {
 	names map[string]string
 	// absent are the members that are null where they are missing.
 	absent map[string]bool
+	// nulled are the same for the arguments of strict tools.
+	nulled map[string]map[string]bool
 }
 
 // decoder makes the decoder of an answer.
 func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
-	s := sender{names: way.names, yield: yield}
+	s := sender{names: way.names, yield: yield, arguments: arguments{nulled: way.nulled}}
 	if len(way.absent) > 0 {
 		s.absent = &filter{names: way.absent}
 	}
@@ -236,34 +216,4 @@ func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
 		return &responsesDecoder{to: s}
 	}
 	return &chatDecoder{to: s, host: m.host}
-}
-
-// post sends a request and gives the answer once it has begun to come.
-func (m *Model) post(g *idle.Guard, body []byte) (*http.Response, error) {
-	if err := g.Context().Err(); err != nil {
-		return nil, err
-	}
-	g.Arm()
-	defer g.Rest()
-	var answer *http.Response
-	_, err := m.sdk.New(g.Context(), sdk.ResponseNewParams{},
-		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&answer))
-	if answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
-		// The SDK reads errors of one shape; there are several.
-		defer answer.Body.Close()
-		return nil, readError(answer)
-	}
-	if err != nil {
-		return nil, err
-	}
-	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	if err != nil || kind != "text/event-stream" {
-		defer answer.Body.Close()
-		// Some servers begin with a status of success before they know better.
-		if e, ok := errors.AsType[*apiError](readError(answer)); ok && (e.message != "" || e.word() != "") {
-			return nil, e
-		}
-		return nil, errNoStream
-	}
-	return answer, nil
 }

@@ -67,13 +67,14 @@ func Reasons(yes bool) Option {
 	}
 }
 
-// Effort is how hard a model that reasons should try, in the vendor's words:
-// none, minimal, low, medium, high, xhigh. It replaces what follows from
-// [model.Options.Thinking].
+// Effort is how hard the model tries unless a request says it ([model.Options].Effort), in
+// the same words: none, low, medium, high, max, or the vendor's minimal and xhigh. A word
+// that the model does not have is refused when it is asked. It replaces what follows from
+// [model.Options].Thinking.
 func Effort(word string) Option {
 	return func(m *Model) error {
-		if !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"}, word) {
-			return wrong("There is no such effort.", "use none, minimal, low, medium, high or xhigh")
+		if !slices.Contains(allEfforts, word) {
+			return wrong("There is no such effort.", "use none, minimal, low, medium, high, xhigh or max")
 		}
 		m.effort = word
 		return nil
@@ -103,6 +104,29 @@ func CacheKey(key string) Option {
 			return wrong("The key of a prompt cache has 64 letters at most, and no spaces.", "give a short one, such as the agent's name")
 		}
 		m.cacheKey = key
+		return nil
+	}
+}
+
+// CacheRetention is how long the vendor keeps the beginnings of prompts: "in_memory" or
+// "24h" at most, or from GPT-5.6 on "30m" or "12h" at least. Which of them a model has is in
+// guides/prompt-caching; another one is refused when the model is asked.
+func CacheRetention(word string) Option {
+	return func(m *Model) error {
+		if !slices.Contains([]string{inMemory, "24h", "30m", "12h"}, word) {
+			return wrong("The vendor's prompt cache has no such retention.", "use in_memory, 24h, 30m or 12h")
+		}
+		m.retention = word
+		return nil
+	}
+}
+
+// StrictTools holds the arguments of each tool to its schema if the schema can be expressed
+// and the server can do it, as [model.ToolSpec].Strict does for one tool. Tools with other
+// schemas are sent as before.
+func StrictTools(yes bool) Option {
+	return func(m *Model) error {
+		m.strict = yes
 		return nil
 	}
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/provider"
+	"github.com/braidrun/braid/model/internal/reqcache"
 	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/model/internal/toolname"
 )
@@ -33,17 +36,18 @@ func (m *Model) body(req *model.Request) ([]byte, back, error) {
 	if err != nil {
 		return nil, back{}, err
 	}
-	e.api, e.vendors, e.thinks, e.dialect, e.host = m.api, m.vendors, m.thinks, &m.dialect, m.host
+	e.set(m)
 	h.Update(req.Messages)
-	body := make([]byte, 0, len(frame.head)+len(e.dst)+len(frame.tail))
+	points := m.points(h)
+	body := make([]byte, 0, len(frame.head)+len(e.dst)+len(frame.tail)+len(points)*len(cachePoint))
 	body = append(body, frame.head...)
-	body = append(body, e.dst[:len(e.dst)-1]...)
+	body = appendPoints(body, e.dst[:len(e.dst)-1], points)
 	body = append(body, frame.tail...)
 	if m.vendors && len(body) > largest {
 		return nil, back{}, notSent(event.ErrTooLarge, "The request is larger than the 50 MiB that OpenAI takes.",
 			"send smaller or fewer files and images")
 	}
-	return body, back{names: toolNames.Back(req.Tools), absent: frame.absent}, nil
+	return body, back{names: toolNames.Back(req.Tools), absent: frame.absent, nulled: frame.nulled}, nil
 }
 
 // largest is how long a request may be (guides/images-vision, file limits).
@@ -53,22 +57,25 @@ const largest = 50 << 20
 type frame struct {
 	head, tail []byte
 	absent     map[string]bool
+	// nulled are the members that are null where they are missing, by strict tool.
+	nulled map[string]map[string]bool
 }
 
 // around makes it, with what e has kept of the request before; nil keeps nothing.
 func (m *Model) around(req *model.Request, e *encoder) (f frame, err error) {
-	if e == nil {
+	sent := e != nil
+	if !sent {
 		e = &encoder{}
 	}
 	if f.tail, err = m.tail(req); err != nil {
 		return f, err
 	}
+	var text []byte
 	if req.Output != nil {
 		if err := e.output.update(m, req.Output); err != nil {
 			return f, err
 		}
-		f.tail = append(f.tail[:len(f.tail)-1], e.output.member...)
-		f.tail = append(f.tail, '}')
+		text = e.output.member
 		f.absent = e.output.absent
 		if e.output.words != "" {
 			worded := *req
@@ -76,7 +83,23 @@ func (m *Model) around(req *model.Request, e *encoder) (f frame, err error) {
 			req = &worded
 		}
 	}
-	f.head, err = e.head.Of(req, func(before []byte) ([]byte, error) { return m.appendHead(before[:0], req) })
+	f.tail = m.appendText(f.tail, text, req.Options.Verbosity)
+	if f.tail, err = provider.AppendExtra(f.tail, op, req.Options.Extra, m.own()...); err != nil {
+		return f, err
+	}
+	f.tail = append(f.tail, '}')
+	served, err := m.serverTools(req.Options.ServerTools, sent)
+	if err != nil {
+		return f, err
+	}
+	if !bytes.Equal(served, e.served) {
+		e.head, e.served = reqcache.Head[[]byte]{}, served
+	}
+	f.head, err = e.head.Of(req, func(before []byte) ([]byte, error) {
+		e.nulled = nil
+		return m.appendHead(before[:0], req, e)
+	})
+	f.nulled = e.nulled
 	return f, err
 }
 
@@ -86,19 +109,20 @@ var toolNames = toolname.Usual
 // callIDs are the ids of calls: Chat Completions lets them be so long.
 var callIDs = toolname.IDRule{Max: 40, Visible: true}
 
-func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
+func (m *Model) appendHead(b []byte, req *model.Request, e *encoder) ([]byte, error) {
 	b = strictjson.AppendString(append(b, `{"model":`...), m.name)
 	if len(req.Tools) > 0 && m.dialect.NoTools {
 		return nil, notSent(event.ErrUnsupported, "The models of %s take no tools.", "take the tools from the agent, or another model", m.title)
 	}
-	if len(req.Tools) > 0 {
+	if len(req.Tools) > 0 || len(e.served) > 0 {
 		b = append(b, `,"tools":[`...)
 		for i := range req.Tools {
 			var err error
-			if b, err = m.appendTool(b, &req.Tools[i]); err != nil {
+			if b, err = m.appendTool(b, &req.Tools[i], e); err != nil {
 				return nil, err
 			}
 		}
+		b = append(b, e.served...)
 		b[len(b)-1] = ']'
 	}
 	instructions := strings.TrimSpace(req.Instructions) != ""
@@ -110,7 +134,7 @@ func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 		return append(b, `,"input":[`...), nil
 	case instructions:
 		// Models that want a developer take a system for one.
-		b = strictjson.AppendString(append(b, `,"messages":[{"role":"system","content":`...), req.Instructions)
+		b = m.appendInstructions(append(b, `,"messages":[{"role":"system","content":`...), req.Instructions)
 		return append(b, `},`...), nil
 	default:
 		return append(b, `,"messages":[`...), nil
@@ -118,8 +142,8 @@ func (m *Model) appendHead(b []byte, req *model.Request) ([]byte, error) {
 }
 
 // appendTool writes what the model is told about a tool, and a comma.
-func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
-	schema, words, err := m.toolSchema(t)
+func (m *Model) appendTool(b []byte, t *model.ToolSpec, e *encoder) ([]byte, error) {
+	schema, words, strict, err := m.toolForm(t, e)
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +161,16 @@ func (m *Model) appendTool(b []byte, t *model.ToolSpec) ([]byte, error) {
 		b = strictjson.AppendString(append(b, `,"description":`...), description)
 	}
 	b = append(append(b, `,"parameters":`...), schema...)
-	if m.api == Responses {
+	switch {
+	case strict:
+		b = append(b, `,"strict":true`...)
+	case m.api == Responses:
 		// Responses is strict unless it is told not to be, and would refuse most
 		// schemas; arguments are checked by the tool.
-		return append(b, `,"strict":false},`...), nil
+		b = append(b, `,"strict":false`...)
+	}
+	if m.api == Responses {
+		return append(b, `},`...), nil
 	}
 	return append(b, `}},`...), nil
 }
@@ -160,42 +190,31 @@ func (m *Model) toolSchema(t *model.ToolSpec) (form json.RawMessage, words strin
 	return form, schema.Words(problems), nil
 }
 
-// tail is what stands behind the messages, with the bracket that closes them.
+// tail is what stands behind the messages, with the bracket that closes them. The member
+// that holds the answer to a schema follows it, and then what closes the body.
 func (m *Model) tail(req *model.Request) ([]byte, error) {
 	o := &req.Options
-	b := append(make([]byte, 0, 192), ']')
-	if o.Temperature != nil {
-		if m.thinks && m.vendors {
-			return nil, notSent(event.ErrUnsupported, "Models of OpenAI that reason take no temperature.", "leave it out, or take another model")
-		}
-		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
+	t, err := m.effortOf(o)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	if err := m.fits(req, t); err != nil {
+		return nil, err
+	}
+	b := append(make([]byte, 0, 192), ']')
+	b = m.appendSampling(b, o)
 	if b, err = m.appendStops(b, o.StopWords); err != nil {
 		return nil, err
 	}
 	if b, err = m.appendChoice(b, req); err != nil {
 		return nil, err
 	}
-	if m.cacheKey != "" {
-		b = strictjson.AppendString(append(b, `,"prompt_cache_key":`...), m.cacheKey)
+	b = m.appendCaching(b)
+	if o.ServiceTier != "" {
+		b = strictjson.AppendString(append(b, `,"service_tier":`...), o.ServiceTier)
 	}
-	effort := m.effortOf(o.Thinking)
 	if m.api == Responses {
-		if o.MaxTokens > 0 {
-			const least = 16 // says the API
-			b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(o.MaxTokens, least)), 10)
-		}
-		if m.thinks {
-			b = append(b, `,"include":["reasoning.encrypted_content"]`...)
-		}
-		switch {
-		case effort != "" && o.Thinking > 0:
-			b = append(append(append(b, `,"reasoning":{"effort":"`...), effort...), `","summary":"auto"}`...)
-		case effort != "":
-			b = append(append(append(b, `,"reasoning":{"effort":"`...), effort...), `"}`...)
-		}
-		return append(b, `,"store":false,"stream":true}`...), nil
+		return m.appendResponsesTail(b, o, t), nil
 	}
 	if o.MaxTokens > 0 {
 		// The vendor renamed it, and its models that reason take the new name
@@ -206,33 +225,38 @@ func (m *Model) tail(req *model.Request) ([]byte, error) {
 		}
 		b = strconv.AppendInt(append(b, name...), int64(o.MaxTokens), 10)
 	}
-	if effort != "" {
-		b = append(append(append(b, `,"reasoning_effort":"`...), effort...), '"')
+	b = m.appendChatEffort(b, t)
+	if o.Verbosity != "" {
+		b = strictjson.AppendString(append(b, `,"verbosity":`...), o.Verbosity)
+	}
+	if len(o.ServerTools) > 0 {
+		b = append(b, `,"web_search_options":{}`...)
 	}
 	if m.dialect.NoUsage {
-		return append(b, `,"stream":true}`...), nil
+		return append(b, `,"stream":true`...), nil
 	}
-	return append(b, `,"stream":true,"stream_options":{"include_usage":true}}`...), nil
+	return append(b, `,"stream":true,"stream_options":{"include_usage":true}`...), nil
 }
 
-// effortOf is the effort that stands for a budget of tokens, because the APIs
-// take no budget; "" says nothing. Models of the vendor that do not reason are
-// not told any.
-func (m *Model) effortOf(budget int) string {
-	switch {
-	case m.vendors && !m.thinks:
-		return ""
-	case m.effort != "":
-		return m.effort
-	case budget <= 0:
-		return ""
-	case budget < 2048:
-		return "low"
-	case budget < 16384:
-		return "medium"
-	default:
-		return "high"
+// appendResponsesTail writes the members that only Responses has.
+func (m *Model) appendResponsesTail(b []byte, o *model.Options, t trying) []byte {
+	if o.MaxTokens > 0 {
+		const least = 16 // says the API
+		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(o.MaxTokens, least)), 10)
 	}
+	if most := mostUses(o.ServerTools); most > 0 {
+		b = strconv.AppendInt(append(b, `,"max_tool_calls":`...), int64(most), 10)
+	}
+	b = m.appendInclude(b, o.ServerTools)
+	b = m.appendEffort(b, t, o.ShowThinking)
+	if o.Context.Compact > 0 {
+		b = strconv.AppendInt(append(b, `,"context_management":[{"type":"compaction","compact_threshold":`...), int64(o.Context.Compact), 10)
+		b = append(b, `}]`...)
+	}
+	if o.Context.Truncate {
+		b = append(b, `,"truncation":"auto"`...)
+	}
+	return append(b, `,"store":false,"stream":true`...)
 }
 
 // appendStops writes the words that end an answer; blank ones mean nothing.
@@ -272,21 +296,27 @@ func (m *Model) appendChoice(b []byte, req *model.Request) ([]byte, error) {
 	switch c.Mode {
 	case model.ToolsFree:
 	case model.ToolsAny:
-		word := m.dialect.Forced
-		if word == "" {
-			word = "required"
+		if err := m.canForce(&req.Options); err != nil {
+			return nil, err
 		}
-		b = strictjson.AppendString(append(b, `,"tool_choice":`...), word)
+		b = strictjson.AppendString(append(b, `,"tool_choice":`...), m.forced())
 	case model.ToolsNone:
 		return append(b, `,"tool_choice":"none"`...), nil
 	case model.ToolsOne:
 		if !slices.ContainsFunc(req.Tools, func(t model.ToolSpec) bool { return t.Name == c.Tool }) {
 			return nil, notSent(event.ErrInvalid, "There is no tool %q to choose.", "name one of the agent's tools", c.Tool)
 		}
-		if m.api == Responses {
+		named, err := m.canName(req)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !named:
+			b = strictjson.AppendString(append(b, `,"tool_choice":`...), m.forced())
+		case m.api == Responses:
 			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","name":`...), toolNames.Wire(c.Tool))
 			b = append(b, '}')
-		} else {
+		default:
 			b = strictjson.AppendString(append(b, `,"tool_choice":{"type":"function","function":{"name":`...), toolNames.Wire(c.Tool))
 			b = append(b, '}', '}')
 		}

@@ -49,7 +49,7 @@ func TestOptionsOnTheWire(t *testing.T) {
 			`,"max_output_tokens":16,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"store":false,"stream":true}`,
 		},
 		{
-			made(t, "gpt-5.4", Effort("minimal")),
+			made(t, "gpt-5", Effort("minimal")),
 			model.Request{},
 			`,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"minimal"},"store":false,"stream":true}`,
 		},

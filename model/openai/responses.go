@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/strictjson"
@@ -21,6 +23,8 @@ type responsesDecoder struct {
 	calls bool
 	// refused is set by a refusal, which is a part of an answer like text.
 	refused bool
+	// webs and files count the searches that the vendor ran.
+	webs, files int64
 }
 
 // part is a piece of an item that is a block of ours: its place is its number.
@@ -166,6 +170,8 @@ type response struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
 	Usage *responsesUsage `json:"usage"`
+	// Output is the whole answer. Streams say it before in pieces.
+	Output []json.RawMessage `json:"output"`
 }
 
 type annotation struct {
@@ -190,10 +196,40 @@ type item struct {
 		Text string `json:"text"`
 	} `json:"summary"`
 	Content []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
+		Type    string       `json:"type"`
+		Text    string       `json:"text"`
+		Refusal string       `json:"refusal"`
+		Notes   []annotation `json:"annotations"`
 	} `json:"content"`
+}
+
+// all takes an answer that came at once (api-reference/responses/object).
+func (d *responsesDecoder) all(data []byte) error {
+	var r response
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	d.begin(&r)
+	switch r.Status {
+	case "failed", "cancelled":
+		return d.failed(&r)
+	case "incomplete":
+		return d.end(&responsesEvent{Type: "response.incomplete", Response: &r})
+	case "queued", "in_progress":
+		return &apiError{kind: "server_error", message: "the server answers later (" + r.Status + ")"}
+	default:
+		return d.end(&responsesEvent{Type: "response.completed", Response: &r})
+	}
+}
+
+// failed is the error of an answer that failed.
+func (d *responsesDecoder) failed(r *response) error {
+	d.used(r)
+	e := errorOf([]byte(`{"error":` + string(r.Error) + `}`))
+	if e.word() == "" && e.message == "" {
+		e.kind, e.message = "server_error", strings.TrimSpace("the answer "+r.Status)
+	}
+	return e
 }
 
 // whole takes an event of any kind.
@@ -220,11 +256,8 @@ func (d *responsesDecoder) whole(data []byte) error {
 		d.refused = true
 		d.piece(model.ChunkText, e.Output, e.Content, argumentText(e.Delta))
 	case "response.output_text.annotation.added":
-		if n := e.Note; n != nil && n.Type == "url_citation" {
-			d.to.send(model.Chunk{
-				Kind: model.ChunkBlock, Index: d.at(e.Output, firstNote+e.Number),
-				Block: &event.Citation{Title: n.Title, URL: n.URL, Start: n.Start, End: n.End},
-			})
+		if e.Note != nil {
+			d.note(e.Output, e.Content, e.Number, e.Note)
 		}
 	case "response.completed", "response.incomplete":
 		return d.end(&e)
@@ -232,8 +265,7 @@ func (d *responsesDecoder) whole(data []byte) error {
 		if e.Response == nil {
 			return errUnreadable
 		}
-		d.used(e.Response)
-		return errorOf([]byte(`{"error":` + string(e.Response.Error) + `}`))
+		return d.failed(e.Response)
 	case "error":
 		return errorOf(data)
 	default:
@@ -242,6 +274,23 @@ func (d *responsesDecoder) whole(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// note hands over what the text at a place of an item cites.
+func (d *responsesDecoder) note(output, content, number int, n *annotation) {
+	const most = 1 << 10
+	if n.Type != "url_citation" || number < 0 || number >= most || content < 0 || content >= most {
+		return
+	}
+	d.to.send(model.Chunk{
+		Kind: model.ChunkBlock, Index: d.at(output, firstNote+content*most+number),
+		Block: &event.Citation{Title: n.Title, URL: n.URL, Start: n.Start, End: n.End},
+	})
+}
+
+// noted reports whether what an item cites has come.
+func (d *responsesDecoder) noted(output int) bool {
+	return slices.ContainsFunc(d.parts, func(p part) bool { return p.item == output && p.content >= firstNote })
 }
 
 // firstNote is above the number of any part of a message, displaced above those of parts that
@@ -316,6 +365,11 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 				d.piece(model.ChunkThinking, e.Output, single, s.Text)
 			}
 		}
+		if !d.came(e.Output, single) { // of models whose reasoning is open (gpt-oss)
+			for _, c := range i.Content {
+				d.piece(model.ChunkThinking, e.Output, single, c.Text)
+			}
+		}
 		if i.Sealed != "" {
 			d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: d.at(e.Output, single), Text: seal(i.ID, i.Sealed)})
 		}
@@ -329,7 +383,7 @@ func (d *responsesDecoder) finished(e *responsesEvent) error {
 
 // message takes a whole message: the texts that have not come in pieces.
 func (d *responsesDecoder) message(output int, i *item) {
-	taken := make([]bool, len(d.parts))
+	taken, noted := make([]bool, len(d.parts)), d.noted(output)
 	for n, c := range i.Content {
 		text := c.Text + c.Refusal
 		at := d.streamed(output, n, len(i.Content), text, taken)
@@ -346,6 +400,11 @@ func (d *responsesDecoder) message(output int, i *item) {
 			at = d.at(output, place)
 		} else if at < len(taken) {
 			taken[at] = true
+		}
+		for k := range c.Notes {
+			if !noted {
+				d.note(output, n, k, &c.Notes[k])
+			}
 		}
 		if i.Phase != "" {
 			d.to.send(model.Chunk{Kind: model.ChunkSignature, Index: at, Text: phaseMark + i.Phase})
@@ -392,6 +451,10 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	kind := argumentText(members["type"])
+	if kind == customItem {
+		d.custom(e.Output, e.Item)
+		return nil
+	}
 	members["kind"] = strictjson.AppendString(nil, own+kind)
 	raw, err := json.Marshal(members)
 	if err != nil {
@@ -403,6 +466,14 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 	d.to.send(model.Chunk{
 		Kind: model.ChunkBlock, Index: d.at(e.Output, single), Block: &event.UnknownBlock{Name: event.BlockKind(own + kind), Raw: raw},
 	})
+	switch kind {
+	case codeItem:
+		d.show(e.Output, e.Item)
+	case webItem:
+		d.webs += searches(e.Item)
+	case filesItem:
+		d.files++
+	}
 	return nil
 }
 
@@ -413,6 +484,13 @@ func (d *responsesDecoder) end(e *responsesEvent) error {
 		return errUnreadable
 	}
 	d.begin(r)
+	if len(d.parts) == 0 { // nothing has come before
+		for i, raw := range r.Output {
+			if err := d.finished(&responsesEvent{Item: raw, Output: i}); err != nil {
+				return err
+			}
+		}
+	}
 	d.used(r)
 	stop := event.StopEndTurn
 	switch {
@@ -445,6 +523,7 @@ func (d *responsesDecoder) used(r *response) {
 		return
 	}
 	u := counted(r.Usage.Input, r.Usage.In.Cached, r.Usage.In.Written, r.Usage.Output, r.Usage.Out.Reasoning, r.Usage.Total)
+	u.WebSearches, u.FileSearches = d.webs, d.files
 	d.to.send(model.Chunk{Kind: model.ChunkUsage, Usage: &u})
 }
 

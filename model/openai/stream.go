@@ -23,6 +23,8 @@ type events interface {
 	event(data []byte) error
 	// ended takes the proper end of the body. The answer is whole or the error is [errCut].
 	ended() error
+	// all takes an answer that came at once, and not as a stream.
+	all(data []byte) error
 	sender() *sender
 }
 
@@ -33,11 +35,16 @@ type sender struct {
 	yield func(model.Chunk, error) bool
 	// absent takes nulls out of texts that stand for what is missing; nil takes none.
 	absent *filter
+	// arguments does the same for those of strict tools.
+	arguments arguments
 	// done is set by the end signal, left when nobody reads on.
 	done, left bool
 }
 
 func (s *sender) send(c model.Chunk) {
+	if !s.arguments.take(&c, s.pass) {
+		return
+	}
 	if s.absent != nil {
 		switch c.Kind {
 		case model.ChunkText:

@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -35,6 +34,8 @@ type Output struct {
 	version string
 	// to says where it goes.
 	to []string
+	// senders are stopped when all is closed, sent or not.
+	senders []*sender
 }
 
 // The variables that are read here. The exporters and the SDK read the others.
@@ -76,7 +77,12 @@ func Open(ctx context.Context, s Service) (*Output, error) {
 		return nil, unusable("OTEL_RESOURCE_ATTRIBUTES", err)
 	}
 	if spans {
-		exporter, err := otlptracehttp.New(ctx)
+		to, err := newSender(traceSignal)
+		if err != nil {
+			return nil, err
+		}
+		o.senders = append(o.senders, to)
+		exporter, err := otlptrace.New(ctx, spanClient{to})
 		if err != nil {
 			return nil, unusable(tracesEnd, err)
 		}
@@ -84,9 +90,14 @@ func Open(ctx context.Context, s Service) (*Output, error) {
 		o.to = append(o.to, "traces")
 	}
 	if measures {
-		exporter, err := otlpmetrichttp.New(ctx)
+		to, err := newSender(metricSignal)
 		if err != nil {
-			return nil, errors.Join(unusable(metricsEnd, err), o.Close(ctx))
+			return nil, errors.Join(err, o.Close(ctx))
+		}
+		o.senders = append(o.senders, to)
+		exporter, err := newMetricExporter(to, os.Getenv)
+		if err != nil {
+			return nil, errors.Join(err, o.Close(ctx))
 		}
 		o.meters = metric.NewMeterProvider(metric.WithReader(metric.NewPeriodicReader(exporter)), metric.WithResource(about))
 		o.to = append(o.to, "metrics")
@@ -133,6 +144,9 @@ func (o *Output) Close(ctx context.Context) error {
 	}
 	if o.meters != nil {
 		errs = append(errs, o.meters.Shutdown(ctx))
+	}
+	for _, s := range o.senders {
+		s.stop()
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &event.Error{

@@ -135,7 +135,7 @@ var (
 	modelIDs = regexp.MustCompile(`^(?:(us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\d+)?)?$`)
 	// arns are those of profiles.
 	arns    = regexp.MustCompile(`^arn:aws:bedrock:` + Region + `:\d{12}:inference-profile/`)
-	invoked = regexp.MustCompile(`^/model/([^/]+)/invoke-with-response-stream$`)
+	invoked = regexp.MustCompile(`^/model/([^/]+)/(invoke-with-response-stream|count-tokens)$`)
 	// alone are the models that are served without a profile.
 	alone = regexp.MustCompile(`^claude-3-(haiku|sonnet|opus|5)`)
 )
@@ -177,9 +177,26 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 	if err != nil || known == nil {
 		return invalid("The provided model identifier is invalid.")
 	}
-	if known[1] == "" && !alone.MatchString(known[2]) {
+	if known[1] == "" && !alone.MatchString(known[2]) && path[2] != "count-tokens" {
 		return invalid("Invocation of model ID %s with on-demand throughput isn\u2019t supported. "+
 			"Retry your request with the ID or ARN of an inference profile that contains this model.", id)
+	}
+	count := path[2] == "count-tokens"
+	if count {
+		if known[1] != "" || arns.MatchString(path[1]) {
+			return invalid("The provided model doesn't support counting tokens.")
+		}
+		var asked struct {
+			Input struct {
+				Invoke struct {
+					Body []byte `json:"body"`
+				} `json:"invokeModel"`
+			} `json:"input"`
+		}
+		if json.Unmarshal(body, &asked) != nil || len(asked.Input.Invoke.Body) == 0 {
+			return invalid("1 validation error detected: Value at 'input' failed to satisfy constraint: Member must not be null")
+		}
+		body = asked.Input.Invoke.Body
 	}
 	c := &checker{server: s, model: known[2], ids: map[string]bool{}}
 	c.request(body)
@@ -192,13 +209,19 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		return invalid("%s", c.problem)
 	case (len(body)-c.files)/4 > window:
 		return invalid("Input is too long for requested model.")
+	case count:
+		return given(fmt.Sprintf(`{"inputTokens":%d}`, (len(body)-c.files)/4))
 	}
 	return nil
 }
 
-// version checks the version of the API, which Bedrock wants in the body.
+// bodyVersion checks the version of the API, which Bedrock and Vertex AI want in the body.
 func (c *checker) bodyVersion(o object) {
-	if v := c.str(o, "", "anthropic_version"); v != "bedrock-2023-05-31" {
+	want := "bedrock-2023-05-31"
+	if c.server.vertex {
+		want = "vertex-2023-10-16"
+	}
+	if v := c.str(o, "", "anthropic_version"); v != want {
 		c.fail("anthropic_version: %q is not a valid version", v)
 	}
 	if bytes.Contains(o["thinking"], []byte(`"display"`)) && late(c.model) < 407 {

@@ -25,12 +25,13 @@ func (s *Server) check(r *http.Request, body []byte) (status int, kind, message 
 		key = k
 	}
 	version := r.Header.Get("Anthropic-Version")
+	counting := r.URL.Path == "/v1/messages/count_tokens"
 	switch {
 	case key == "":
 		return http.StatusUnauthorized, "authentication_error", "x-api-key header is required"
 	case key != Key:
 		return http.StatusUnauthorized, "authentication_error", "invalid x-api-key"
-	case r.URL.Path != "/v1/messages":
+	case !counting && r.URL.Path != "/v1/messages":
 		return http.StatusNotFound, "not_found_error", "Not Found"
 	case r.Method != http.MethodPost:
 		return http.StatusMethodNotAllowed, "invalid_request_error", "Method Not Allowed"
@@ -41,9 +42,12 @@ func (s *Server) check(r *http.Request, body []byte) (status int, kind, message 
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return http.StatusBadRequest, "invalid_request_error", "content-type must be application/json"
 	}
-	c := &checker{server: s, version: version, ids: map[string]bool{}}
+	c := &checker{server: s, version: version, counting: counting, ids: map[string]bool{}}
 	c.request(body)
 	if c.problem != "" {
+		if c.lost {
+			return http.StatusNotFound, "not_found_error", c.problem
+		}
 		if c.problem == unknownModel {
 			return http.StatusNotFound, "not_found_error", "model: " + c.model
 		}
@@ -67,7 +71,10 @@ type checker struct {
 	version string
 	model   string
 	problem string
-	caches  int
+	// counting is set where tokens are to be counted, lost where the problem is a file that
+	// is not there, and coded where the request has the tool that runs code.
+	counting, lost, coded bool
+	caches                int
 	// files are the bytes of pictures and documents, which are no tokens.
 	files int
 	// aside are the long ones among them, which are not read anew at each level.
@@ -173,19 +180,33 @@ func (c *checker) request(body []byte) {
 		known = slices.DeleteFunc(known, func(k string) bool { return k == "model" || k == "stream" || k == "cache_control" })
 		known = append(known, "anthropic_version", "anthropic_beta")
 	}
-	o := c.object(body, "", known...)
-	if c.server.bedrock {
-		c.bodyVersion(o)
-	} else {
-		c.model = c.str(o, "", "model")
-		if string(o["stream"]) != "true" {
-			c.fail("stream: this server answers streams only")
+	if c.server.vertex {
+		known = slices.DeleteFunc(known, func(k string) bool { return k == "model" || k == "cache_control" })
+		known = append(known, "anthropic_version", "anthropic_beta")
+	}
+	if c.counting {
+		if known = countMembers; c.server.vertex {
+			known = append(slices.Clone(known), "anthropic_version")
 		}
+	}
+	o := c.object(body, "", known...)
+	c.coded = bytes.Contains(o["tools"], []byte(`"type":"code_execution_`))
+	switch {
+	case c.server.bedrock || c.server.vertex:
+		c.bodyVersion(o)
+		c.counted(o)
+	default:
+		c.model = c.str(o, "", "model")
+	}
+	if !c.server.bedrock && !c.counting && string(o["stream"]) != "true" {
+		c.fail("stream: this server answers streams only")
 	}
 	if c.problem == "" && !strings.HasPrefix(c.model, "claude-") {
 		c.fail(unknownModel)
 	}
-	if json.Unmarshal(o["max_tokens"], &c.most) != nil || c.most < 1 {
+	if c.counting {
+		c.most = 128_000
+	} else if json.Unmarshal(o["max_tokens"], &c.most) != nil || c.most < 1 {
 		c.fail("max_tokens: Field required")
 	}
 	if c.most > 128_000 {
@@ -525,6 +546,13 @@ func (c *checker) content(raw []byte, at, kind string) {
 		b := c.object(raw, at, "type", "source", "title", "context", "citations", "cache_control")
 		c.source(b["source"], at+".document.source", "application/pdf")
 		c.cached(b, at)
+	case "container_upload":
+		b := c.object(raw, at, "type", "file_id", "cache_control")
+		if !c.coded {
+			c.fail("%s: container_upload blocks require the code execution tool", at)
+		}
+		c.file(b, at)
+		c.cached(b, at)
 	case "thinking", "redacted_thinking", "tool_use":
 		c.fail("%s: %s blocks are not permitted in user messages", at, kind)
 	default:
@@ -533,7 +561,7 @@ func (c *checker) content(raw []byte, at, kind string) {
 }
 
 func (c *checker) source(raw []byte, at string, kinds ...string) {
-	s := c.object(raw, at, "type", "media_type", "data", "url")
+	s := c.object(raw, at, "type", "media_type", "data", "url", "file_id")
 	switch kind := c.str(s, at, "type"); kind {
 	case "base64":
 		if m := c.str(s, at+".base64", "media_type"); !slices.Contains(kinds, m) {
@@ -551,14 +579,22 @@ func (c *checker) source(raw []byte, at string, kinds ...string) {
 		}
 		c.files += size
 		most := 10
-		if c.server.bedrock {
+		if c.server.bedrock || c.server.vertex {
 			most = 5
 		}
 		if size > most<<20 && slices.Contains(kinds, "image/png") {
 			c.fail("%s.base64: image exceeds %d MB maximum: %d bytes > %d bytes", at, most, size, most<<20)
 		}
+	case "file":
+		if c.server.bedrock || c.server.vertex {
+			c.fail("%s: Input tag 'file' found using 'type' does not match any of the expected tags: 'base64'", at)
+			return
+		}
+		if f := c.file(s, at); c.problem == "" && !kept(kinds, f.MIME) {
+			c.fail("%s: File type %q is not supported here. Supported types: %s", at, f.MIME, strings.Join(kinds, ", "))
+		}
 	case "url":
-		if c.server.bedrock {
+		if c.server.bedrock || c.server.vertex {
 			c.fail("%s: Input tag 'url' found using 'type' does not match any of the expected tags: 'base64'", at)
 		}
 		if u := c.str(s, at, "url"); !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {

@@ -275,3 +275,79 @@ func TestItRefusesLargeImages(t *testing.T) {
 		}
 	}
 }
+
+// What Vertex AI, the count of tokens and the Files API refuse.
+func TestItRefusesAside(t *testing.T) {
+	t.Parallel()
+	const message = `"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]`
+	vertex := anthropictest.StartVertex()
+	t.Cleanup(vertex.Close)
+	api := anthropictest.Start()
+	t.Cleanup(api.Close)
+	const models = "/v1/projects/test-project/locations/us-east5/publishers/anthropic/models/"
+	ask := func(server *anthropictest.Server, method, path, key, kind, body string) string {
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Content-Type", kind)
+		if server == api {
+			req.Header.Set("Anthropic-Version", "2026-10-21")
+		}
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	const head = `{"anthropic_version":"vertex-2023-10-16","max_tokens":9,"stream":true,`
+	for _, tc := range []struct{ model, body, want string }{
+		{"claude-sonnet-5-5:streamRawPredict", head + `"model":"claude-sonnet-5-5",` + message + `}`, "model: Extra inputs"},
+		{"claude-sonnet-5-5:streamRawPredict", head + `"cache_control":{"type":"ephemeral"},` + message + `}`, "cache_control: Extra inputs"},
+		{"claude-sonnet-5-5:streamRawPredict", `{"max_tokens":9,"stream":true,` + message + `}`, "anthropic_version"},
+		{"claude-sonnet-5-5:streamRawPredict", strings.Replace(head, "vertex-2023-10-16", "2026-10-21", 1) + message + `}`, "not a valid version"},
+		{"claude-sonnet-5-5:streamRawPredict", strings.Replace(head, `"stream":true,`, "", 1) + message + `}`, "streams only"},
+		{"claude-sonnet-5-5:rawPredict", head + message + `}`, "streams only"},
+		{"claude-haiku-4-5:streamRawPredict", head + message + `}`, "NOT_FOUND"},
+		{"claude-sonnet-5-5:predict", head + message + `}`, "NOT_FOUND"},
+		{"claude-sonnet-5-5:streamRawPredict", head + strings.Replace(message, `{"type":"text","text":"q"}`, `{"type":"image","source":{"type":"url","url":"https://e"}}`, 1) + `}`, "Input tag 'url'"},
+		{"claude-sonnet-5-5:streamRawPredict", head + strings.Replace(message, `{"type":"text","text":"q"}`, `{"type":"image","source":{"type":"file","file_id":"f"}}`, 1) + `}`, "Input tag 'file'"},
+		{"count-tokens:rawPredict", `{"anthropic_version":"vertex-2023-10-16",` + message + `}`, "NOT_FOUND"},
+	} {
+		if got := ask(vertex, http.MethodPost, models+tc.model, anthropictest.VertexToken, "application/json", tc.body); !strings.Contains(got, tc.want) {
+			t.Errorf("%s %s\n is answered with %s\n want %s", tc.model, tc.body, got, tc.want)
+		}
+	}
+	for _, tc := range []struct{ method, path, key, kind, body, want string }{
+		{"POST", "/v1/messages/count_tokens", anthropictest.Key, "application/json", `{"model":"claude-sonnet-5-5","max_tokens":1,` + message + `}`, "max_tokens: Extra inputs"},
+		{"POST", "/v1/messages/count_tokens", anthropictest.Key, "application/json", `{"model":"claude-sonnet-5-5","stream":true,` + message + `}`, "stream: Extra inputs"},
+		{"POST", "/v1/messages/count_tokens", "other", "application/json", `{}`, "invalid x-api-key"},
+		{"POST", "/v1/files", "other", "x", "", "invalid x-api-key"},
+		{"POST", "/v1/files", anthropictest.Key, "application/json", `{}`, "multipart/form-data"},
+		{"POST", "/v1/files", anthropictest.Key, "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\nx\r\n--b--\r\n", "file: Field required"},
+		{
+			"POST", "/v1/files", anthropictest.Key, "multipart/form-data; boundary=b",
+			"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a|b\"\r\n\r\nx\r\n--b--\r\n", "Invalid filename",
+		},
+		{
+			"POST", "/v1/files", anthropictest.Key, "multipart/form-data; boundary=b",
+			"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nx", "the form ends",
+		},
+		{"DELETE", "/v1/files/file_x", anthropictest.Key, "", "", "File not found"},
+		{"PUT", "/v1/files/file_x", anthropictest.Key, "", "", "Method Not Allowed"},
+		{
+			"POST", "/v1/messages", anthropictest.Key, "application/json", `{"model":"claude-sonnet-5-5","max_tokens":1,"stream":true,` +
+				strings.Replace(message, `{"type":"text","text":"q"}`, `{"type":"container_upload","file_id":"f"}`, 1) + `}`, "require the code execution tool",
+		},
+	} {
+		if got := ask(api, tc.method, tc.path, tc.key, tc.kind, tc.body); !strings.Contains(got, tc.want) {
+			t.Errorf("%s %s %s\n is answered with %s\n want %s", tc.method, tc.path, tc.body, got, tc.want)
+		}
+	}
+}

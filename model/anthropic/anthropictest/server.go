@@ -20,11 +20,12 @@ type Server struct {
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
 
-	// bedrock is set where it is Amazon Bedrock.
-	bedrock bool
+	// bedrock is set where it is Amazon Bedrock, vertex where it is Vertex AI.
+	bedrock, vertex bool
 
 	mu   sync.Mutex
 	said map[string]string // signatures that were given, and the thinking that they are of
+	kept map[string]File   // files that were uploaded, by id
 }
 
 // Request is a request as it came, accepted or refused: its Path, Header, Body,
@@ -48,6 +49,9 @@ func Start(answers ...Answer) *Server {
 }
 
 func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
+	if done := s.aside(r, body); done != nil {
+		return done
+	}
 	status, kind, message := http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"
 	if len(body) <= largest {
 		status, kind, message = s.check(r, body)

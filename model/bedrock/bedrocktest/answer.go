@@ -27,6 +27,11 @@ func Error(status int, exception, message string) Answer {
 	}
 }
 
+// Counted is the answer to a count of tokens.
+func Counted(tokens int64) Answer {
+	return Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: fmt.Sprintf(`{"inputTokens":%d}`, tokens)}
+}
+
 // Text is an answer of one text that ends the turn.
 func Text(pieces ...string) Answer {
 	chunks := make([]model.Chunk, len(pieces))

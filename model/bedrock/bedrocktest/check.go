@@ -20,7 +20,7 @@ func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 	id, operation, _ := strings.Cut(escaped, "/")
 	id, err := url.PathUnescape(id)
 	switch {
-	case !ok || err != nil || (operation != "converse" && operation != "converse-stream"):
+	case !ok || err != nil || !slices.Contains([]string{"converse", "converse-stream", "count-tokens"}, operation):
 		return refusal(http.StatusNotFound, "UnknownOperationException", "Unknown operation")
 	case r.Method != http.MethodPost:
 		return refusal(http.StatusMethodNotAllowed, "UnknownOperationException", "Unknown operation")
@@ -31,13 +31,19 @@ func (s *Server) check(r *http.Request, body []byte) *vendortest.Refusal {
 	switch {
 	case !found:
 		return invalid("The provided model identifier is invalid.")
-	case v.profile && !profile:
+	case operation == "count-tokens" && (profile || !v.claude):
+		return invalid("The provided model doesn't support counting tokens.")
+	case v.profile && !profile && operation != "count-tokens":
 		return invalid("Invocation of model ID " + id + " with on-demand throughput isn’t supported. " +
 			"Retry your request with the ID or ARN of an inference profile that contains this model.")
 	}
 	c := &checker{server: s, vendor: v, model: plain, stream: operation == "converse-stream", ids: map[string]bool{}, names: map[string]bool{}}
 	body = shorten(body)
-	c.request(body)
+	if operation == "count-tokens" {
+		c.count(body)
+	} else {
+		c.request(body)
+	}
 	if c.problem != "" {
 		return invalid(c.problem)
 	}
@@ -99,7 +105,8 @@ type checker struct {
 	most   int64
 	forced bool
 	// greedy says that only the likeliest token is taken.
-	topK, temperature string
+	topK, temperature, topP string
+	strict                  int
 	// budget is set where the model is to think by one; calls and thought say
 	// whether the last answer called a tool, and whether it began with thinking.
 	budget  bool
@@ -196,6 +203,16 @@ func (c *checker) request(body []byte) {
 	}
 }
 
+// count looks at a request to count tokens.
+func (c *checker) count(body []byte) {
+	_, in := c.union(c.object(body, "", "input")["input"], "input", "converse", "invokeModel")
+	o := c.object(in, "input.converse", "messages", "system", "toolConfig", "additionalModelRequestFields")
+	c.toolConfig(o)
+	c.additional(o)
+	c.system(o)
+	c.messages(o)
+}
+
 func (c *checker) inference(o object) {
 	raw, ok := o["inferenceConfig"]
 	if !ok {
@@ -209,7 +226,17 @@ func (c *checker) inference(o object) {
 		c.fail("The maximum tokens you requested exceeds the model limit of 128000. " +
 			"Try again with a maximum tokens value that is lower than 128000.")
 	}
-	c.temperature = string(in["temperature"])
+	c.temperature, c.topP = string(in["temperature"]), string(in["topP"])
+	if p, err := strconv.ParseFloat(c.topP, 64); c.topP != "" && (err != nil || p < 0 || p > 1) {
+		c.constraint(c.topP, "inferenceConfig.topP", "Member must have value between 0 and 1")
+	}
+	switch {
+	case c.topP == "" || !c.vendor.claude:
+	case claudeOf(c.model) >= 47 && c.topP != "1":
+		c.fail(returned + "`top_p` is deprecated for this model.")
+	case claudeOf(c.model) >= 41 && c.temperature != "":
+		c.fail(returned + "`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
+	}
 	for i, raw := range c.optional(in, "stopSequences", "inferenceConfig.stopSequences") {
 		var word string
 		if json.Unmarshal(raw, &word) != nil || strings.TrimSpace(word) == "" {
@@ -231,6 +258,9 @@ func (c *checker) cached(raw []byte, at string) {
 	p := c.object(raw, at+".cachePoint", "type", "ttl")
 	if c.str(p, at+".cachePoint", "type") != "default" {
 		c.constraint("", at+".cachePoint.type", "Member must satisfy enum value set: [default]")
+	}
+	if string(p["ttl"]) == `"1h"` && c.vendor.caches && !c.vendor.hour {
+		c.fail("You invoked a model that does not support a cache point with a ttl of 1h.")
 	}
 	if ttl := string(p["ttl"]); ttl != "" && ttl != `"1h"` && ttl != `"5m"` {
 		c.constraint("", at+".cachePoint.ttl", "Member must satisfy enum value set: [5m, 1h]")
@@ -255,6 +285,7 @@ func (c *checker) toolConfig(o object) {
 	}
 	config := c.object(raw, "toolConfig", "tools", "toolChoice")
 	c.tools = map[string]bool{}
+	served := false
 	for i, raw := range c.optional(config, "tools", "toolConfig.tools") {
 		at := fmt.Sprintf("toolConfig.tools.%d", i)
 		kind, value := c.union(raw, at, "toolSpec", "cachePoint", "systemTool")
@@ -268,9 +299,16 @@ func (c *checker) toolConfig(o object) {
 			c.cached(value, at)
 			continue
 		}
+		if kind == "systemTool" {
+			if name := c.str(c.object(value, at+".systemTool", "name"), at+".systemTool", "name"); !slices.Contains(c.vendor.systemTools, name) {
+				c.fail("This model doesn't support the system tool %s.", name)
+			}
+			served = true
+			continue
+		}
 		c.tool(value, at+".toolSpec")
 	}
-	if len(c.tools) == 0 {
+	if len(c.tools) == 0 && !served {
 		c.constraint("[]", "toolConfig.tools", tooShort)
 	}
 	if raw, ok := config["toolChoice"]; ok {
@@ -296,6 +334,9 @@ func (c *checker) tool(raw []byte, at string) {
 		c.constraint("", at+".description", tooShort)
 	}
 	_, value := c.union(t["inputSchema"], at+".inputSchema", "json")
+	if string(t["strict"]) == "true" {
+		c.strictTool(value)
+	}
 	var schema object
 	if json.Unmarshal(value, &schema) != nil || string(schema["type"]) != `"object"` {
 		c.fail("The value at %s.inputSchema.json.type must be one of the following: object.", at)
@@ -313,6 +354,21 @@ func (c *checker) tool(raw []byte, at string) {
 	}
 	if strings.Contains(string(value), `"$ref":"`) && !c.vendor.claude {
 		c.fail("The model returned the following errors: Invalid tool schema: references are not supported")
+	}
+}
+
+// strictTool looks at the schema of a tool whose arguments are held to it.
+func (c *checker) strictTool(value []byte) {
+	const most = 20
+	if c.strict++; c.strict > most {
+		c.fail(returned+"Too many strict tools (%d). The maximum number of strict tools supported is 20.", c.strict)
+	}
+	if !c.vendor.schemas {
+		c.fail("This model doesn't support the toolConfig.tools.toolSpec.strict field. Remove it and try again.")
+	}
+	var schema any
+	if json.Unmarshal(value, &schema) == nil {
+		c.closed(schema)
 	}
 }
 
@@ -344,17 +400,54 @@ func (c *checker) additional(o object) {
 	}
 	switch {
 	case c.vendor.nova:
+		c.known(fields, "inferenceConfig", "reasoningConfig")
 		in := c.object(orEmpty(fields["inferenceConfig"]), "additionalModelRequestFields.inferenceConfig", "topK")
 		c.topK = string(in["topK"])
 		if r, ok := fields["reasoningConfig"]; ok {
 			p := c.object(r, "reasoningConfig", "type", "maxReasoningEffort")
 			c.topK = "1" // it decodes in its own way
-			if string(p["maxReasoningEffort"]) == `"high"` && (c.most > 0 || c.temperature != "") {
+			if word := c.str(p, "reasoningConfig", "maxReasoningEffort"); !c.vendor.reasons || !slices.Contains([]string{"low", "medium", "high"}, word) {
+				c.fail(returned+"Malformed input request: reasoningConfig is not supported as %q", word)
+			}
+			if string(p["maxReasoningEffort"]) == `"high"` && (c.most > 0 || c.temperature != "" || c.topP != "") {
 				c.fail("The model returned the following errors: temperature, topP and maxTokens cannot be used with maxReasoningEffort high")
 			}
 		}
 	case c.vendor.claude:
+		c.known(fields, "thinking", "output_config", "top_k", "anthropic_beta")
 		c.thinking(fields)
+		if raw, ok := fields["output_config"]; ok {
+			c.effort(c.object(raw, "output_config", "effort", "format"), "output_config")
+		}
+	case strings.HasPrefix(c.model, "openai."):
+		if e, ok := fields["reasoning_effort"]; ok && !slices.Contains([]string{`"low"`, `"medium"`, `"high"`}, string(e)) {
+			c.fail("The model returned the following errors: reasoning_effort: Input should be 'low', 'medium' or 'high'")
+		}
+	}
+}
+
+// known refuses parameters that the model does not have: some vendors take none that they do not
+// know.
+func (c *checker) known(fields object, names ...string) {
+	for name := range fields {
+		if !slices.Contains(names, name) {
+			c.fail(returned+extraneous, "", name)
+		}
+	}
+}
+
+// effort looks at Claude's effort.
+func (c *checker) effort(config object, at string) {
+	raw, ok := config["effort"]
+	if !ok {
+		return
+	}
+	word, _ := strconv.Unquote(string(raw))
+	switch {
+	case !c.vendor.claude || !slices.Contains(efforts(c.model), word):
+		c.fail(returned+"%s.effort: this model does not support the effort level %q", at, word)
+	case c.forced && (word == "xhigh" || word == "max"):
+		c.fail(returned+"%s.effort: without thinking the effort level is at most high", at)
 	}
 }
 
@@ -377,6 +470,13 @@ func (c *checker) thinking(fields object) {
 	switch kind := c.str(t, "thinking", "type"); {
 	case kind == "enabled" && !thinksByBudget(c.model):
 		c.fail(returned + `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".`)
+	case kind == "disabled" || kind == "between_tools":
+		if !slices.Contains(offs(c.model), kind) {
+			c.fail(returned+`"thinking.type.%s" is not supported for this model.`, kind)
+		}
+		return
+	case kind != "enabled" && kind != "adaptive":
+		c.fail(returned + "thinking: Input tag does not match any of the expected tags")
 	case kind == "adaptive" && thinksByBudget(c.model):
 		c.fail(returned + "adaptive thinking is not supported on this model")
 	case kind == "enabled" && (json.Unmarshal(t["budget_tokens"], &budget) != nil || budget < 1024):
@@ -387,6 +487,9 @@ func (c *checker) thinking(fields object) {
 	c.budget = budget > 0
 	if c.forced {
 		c.fail(returned + "Thinking may not be enabled when tool_choice forces tool use.")
+	}
+	if p, err := strconv.ParseFloat(c.topP, 64); err == nil && p < 0.95 {
+		c.fail(returned + "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
 	}
 	if c.temperature != "" && c.temperature != "1" {
 		c.fail(returned + "`temperature` may only be set to 1 when thinking is enabled.")
@@ -456,7 +559,12 @@ func (c *checker) output(o object) {
 	if !c.vendor.schemas {
 		c.fail("This model doesn't support the outputConfig field. Remove outputConfig and try again.")
 	}
-	format := c.object(c.object(raw, "outputConfig", "textFormat", "effort")["textFormat"], "outputConfig.textFormat", "type", "structure")
+	config := c.object(raw, "outputConfig", "textFormat", "effort")
+	c.effort(config, "outputConfig")
+	if _, ok := config["textFormat"]; !ok {
+		return
+	}
+	format := c.object(config["textFormat"], "outputConfig.textFormat", "type", "structure")
 	if c.str(format, "outputConfig.textFormat", "type") != "json_schema" {
 		c.constraint("", "outputConfig.textFormat.type", "Member must satisfy enum value set: [json_schema]")
 	}

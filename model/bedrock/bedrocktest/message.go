@@ -66,11 +66,14 @@ func (c *checker) answer(content []json.RawMessage, at string) (calls []string) 
 			c.text(value, at, "ContentBlock")
 		case "toolUse":
 			u := c.object(value, at+".toolUse", "toolUseId", "name", "input", "type")
-			if string(u["type"]) == `"server_tool_use"` {
-				continue
-			}
 			if c.tools == nil {
 				c.fail("The toolConfig field must be defined when using toolUse and toolResult content blocks.")
+			}
+			if string(u["type"]) == `"server_tool_use"` {
+				if !c.vendor.nova {
+					c.fail("This model doesn't support server_tool_use. Remove it and try again.")
+				}
+				continue
 			}
 			id := c.str(u, at+".toolUse", "toolUseId")
 			switch {
@@ -95,6 +98,10 @@ func (c *checker) answer(content []json.RawMessage, at string) (calls []string) 
 			c.thought = c.thought || j == 0
 		case "image", "document", "video":
 			c.fail("%s: the %s content block is not supported in assistant messages", at, kind)
+		case "toolResult":
+			if r := c.object(value, at+".toolResult", "toolUseId", "content", "status", "type"); !c.vendor.nova || string(r["type"]) == "" {
+				c.fail("%s: the toolResult content block is not supported in assistant messages", at)
+			}
 		}
 	}
 	return calls

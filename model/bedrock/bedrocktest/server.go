@@ -53,6 +53,8 @@ type Server struct {
 
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
+	// Ahead is by how much the server's clock goes before this machine's.
+	Ahead time.Duration
 
 	mu   sync.Mutex
 	said map[string]string // signatures that were given, and the thinking that they are of
@@ -94,8 +96,11 @@ func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	if len(body) > largest {
 		return refusal(http.StatusRequestEntityTooLarge, "RequestEntityTooLargeException", "Request size limit exceeded")
 	}
-	if code, message := authorized(r, body); code != "" {
-		return refusal(http.StatusForbidden, code, message)
+	now := time.Now().Add(s.Ahead)
+	if code, message := authorized(r, body, now); code != "" {
+		no := refusal(http.StatusForbidden, code, message)
+		no.Answer.Header["Date"] = now.UTC().Format(http.TimeFormat)
+		return no
 	}
 	return s.check(r, body)
 }
@@ -105,14 +110,14 @@ func refusal(status int, code, message string) *vendortest.Refusal {
 }
 
 // authorized verifies a signature, or a key.
-func authorized(r *http.Request, body []byte) (code, message string) {
+func authorized(r *http.Request, body []byte, now time.Time) (code, message string) {
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		if key != Key {
 			return "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid."
 		}
 		return "", ""
 	}
-	return sigv4.Check(r, body, sigv4.Keys{ID: KeyID, Secret: Secret, Token: Token}, Region, "bedrock", time.Now())
+	return sigv4.Check(r, body, sigv4.Keys{ID: KeyID, Secret: Secret, Token: Token}, Region, "bedrock", now)
 }
 
 // learn remembers the signatures in a stream, because no others are taken back.

@@ -3,6 +3,7 @@ package bedrocktest
 import (
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // What the models behind the API differ in, as far as the server knows it. It is
@@ -19,15 +20,31 @@ type vendor struct {
 	// one, apart whether results must stand in a turn of their own, schemas whether
 	// answers can be held to one.
 	caches, status, apart, schemas bool
+	// reasons says that it has Nova 2's reasoning, systemTools names the tools that the
+	// vendor runs itself, hour says that caches may be kept for an hour.
+	reasons, hour bool
+	systemTools   []string
 	// profile says that it is served through inference profiles only.
 	profile bool
 }
 
 var vendors = []vendor{
 	{id: regexp.MustCompile(`^anthropic\.claude-3-(sonnet|haiku)-`), claude: true, choices: 2, status: true},
-	{id: regexp.MustCompile(`^anthropic\.claude-`), claude: true, choices: 2, caches: true, status: true, schemas: true, profile: true},
+	{id: regexp.MustCompile(`^anthropic\.claude-(3-|(sonnet|opus)-4-(2025|1))`), claude: true, choices: 2, caches: true, status: true, profile: true},
+	{
+		id:     regexp.MustCompile(`^anthropic\.claude-((sonnet|haiku|opus)-5-5|(fable|mythos)-5-)`),
+		claude: true, caches: true, hour: true, status: true, schemas: true, profile: true,
+	},
+	{id: regexp.MustCompile(`^anthropic\.claude-`), claude: true, hour: true, choices: 2, caches: true, status: true, schemas: true, profile: true},
 	{id: regexp.MustCompile(`^amazon\.nova-micro-`), nova: true, choices: 2, caches: true, status: true, noImages: true, noDocuments: true},
-	{id: regexp.MustCompile(`^amazon\.nova-(2|premier)`), nova: true, choices: 2, caches: true, status: true, profile: true},
+	{
+		id: regexp.MustCompile(`^amazon\.nova-2`), nova: true, choices: 2, caches: true, status: true, profile: true, reasons: true,
+		systemTools: []string{"nova_grounding", "nova_code_interpreter"},
+	},
+	{
+		id: regexp.MustCompile(`^amazon\.nova-premier`), nova: true, choices: 2, caches: true, status: true, profile: true,
+		systemTools: []string{"nova_grounding"},
+	},
 	{id: regexp.MustCompile(`^amazon\.nova-`), nova: true, choices: 2, caches: true, status: true},
 	{id: regexp.MustCompile(`^amazon\.titan-text-express`), noSystem: true, noTools: true, noImages: true},
 	{id: regexp.MustCompile(`^mistral\.mistral-7b-instruct`), noSystem: true, noTools: true, noImages: true},
@@ -53,15 +70,45 @@ func modelOf(id string) (v vendor, plain string, profile, found bool) {
 	return vendor{}, plain, false, false
 }
 
-var numbers = regexp.MustCompile(`claude-[a-z]+-(\d)-(\d)\b`)
+var numbers = regexp.MustCompile(`claude-[a-z]+-(\d)(?:-(\d))?(?:\D|$)`)
 
-// thinksByBudget reports whether a Claude thinks by a budget of tokens.
-func thinksByBudget(plain string) bool {
+// claudeOf reads 46 of claude-sonnet-4-6, 50 of claude-opus-5 and 37 of claude-3-7-sonnet.
+func claudeOf(plain string) int {
 	n := numbers.FindStringSubmatch(plain)
 	if n == nil {
-		return true
+		const old = 37
+		return old
 	}
 	major, _ := strconv.Atoi(n[1]) // digits by the expression
 	minor, _ := strconv.Atoi(n[2])
-	return major*10+minor < 46
+	return major*10 + minor
+}
+
+// thinksByBudget reports whether a Claude thinks by a budget of tokens.
+func thinksByBudget(plain string) bool { return claudeOf(plain) < 46 }
+
+// efforts are the words that a Claude takes as its effort.
+func efforts(plain string) []string {
+	switch n := claudeOf(plain); {
+	case n >= 47:
+		return []string{"low", "medium", "high", "xhigh", "max"}
+	case n == 46:
+		return []string{"low", "medium", "high", "max"}
+	case strings.Contains(plain, "claude-opus-4-5"):
+		return []string{"low", "medium", "high"}
+	default:
+		return nil
+	}
+}
+
+// offs are the types of thinking by which a Claude can be kept from it.
+func offs(plain string) []string {
+	switch n := claudeOf(plain); {
+	case strings.Contains(plain, "fable"), strings.Contains(plain, "mythos"), n >= 55 && strings.Contains(plain, "opus"):
+		return nil
+	case n >= 55 && strings.Contains(plain, "sonnet"):
+		return []string{"between_tools"}
+	default:
+		return []string{"disabled"}
+	}
 }

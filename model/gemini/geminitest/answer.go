@@ -127,6 +127,14 @@ func (c *called) part() string {
 	return p + `}` + signature(c.signature) + `}`
 }
 
+// id is the member of an id; "" is none.
+func id(s string) string {
+	if s == "" {
+		return ""
+	}
+	return `,"id": ` + quote(s)
+}
+
 func signature(s string) string {
 	if s == "" {
 		return ""
@@ -149,9 +157,11 @@ func partOf(c model.Chunk, kind model.ChunkKind) string {
 	case model.ChunkBlock:
 		switch k := c.Block.(type) {
 		case *event.Code:
-			return `{"executableCode": {"language": ` + quote(strings.ToUpper(k.Language)) + `,"code": ` + quote(k.Code) + `}}`
+			return `{"executableCode": {"language": ` + quote(strings.ToUpper(k.Language)) + `,"code": ` + quote(k.Code) + id(k.ID) + `}` + signature(k.Signature) + `}`
 		case *event.CodeResult:
-			return `{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": ` + quote(k.Output) + `}}`
+			return `{"codeExecutionResult": {"outcome": "OUTCOME_OK","output": ` + quote(k.Output) + id(k.ID) + `}` + signature(k.Signature) + `}`
+		case *event.UnknownBlock:
+			return string(k.Raw) // a part of the vendor's
 		case *event.Image:
 			return `{"inlineData": {"mimeType": ` + quote(k.MIME) + `,"data": "` + base64.StdEncoding.EncodeToString(k.Data) + `"}}`
 		}
@@ -203,14 +213,7 @@ func (s *Server) learn(a Answer) {
 		var e struct {
 			Candidates []struct {
 				Content struct {
-					Parts []struct {
-						Text      string `json:"text"`
-						Thought   bool   `json:"thought"`
-						Signature string `json:"thoughtSignature"`
-						Call      *struct {
-							Name string `json:"name"`
-						} `json:"functionCall"`
-					} `json:"parts"`
+					Parts []object `json:"parts"`
 				} `json:"content"`
 			} `json:"candidates"`
 		}
@@ -219,18 +222,31 @@ func (s *Server) learn(a Answer) {
 		}
 		for _, c := range e.Candidates {
 			for _, p := range c.Content.Parts {
-				if p.Signature == "" {
-					continue
-				}
-				switch {
-				case p.Call != nil:
-					s.Trust(p.Signature, "call "+p.Call.Name)
-				case p.Thought:
-					s.Trust(p.Signature, "thought")
-				default:
-					s.Trust(p.Signature, "text")
+				var signature string
+				if json.Unmarshal(p["thoughtSignature"], &signature) == nil && signature != "" {
+					s.Trust(signature, labelOf(p))
 				}
 			}
 		}
 	}
+}
+
+// labelOf says what a part is, as [Server.Trust] wants it.
+func labelOf(p object) string {
+	for _, kind := range dataMembers {
+		switch {
+		case p[kind] == nil:
+		case kind == "functionCall":
+			var call struct {
+				Name string `json:"name"`
+			}
+			_ = json.Unmarshal(p[kind], &call) // one without a name has been refused
+			return "call " + call.Name
+		case kind == "text" && string(p["thought"]) == "true":
+			return "thought"
+		default:
+			return kind
+		}
+	}
+	return ""
 }

@@ -16,6 +16,8 @@ type turn struct {
 	signed       bool // its first call is
 	firstAt      int
 	other, texts bool
+	// invoked are the ids of the vendor's own calls.
+	invoked []string
 }
 
 type call struct{ id, name string }
@@ -150,6 +152,18 @@ func (c *checker) part(t *turn, raw []byte, at string, n int) {
 		label = "call " + k.name
 	case "functionResponse":
 		c.response(t, p[kind], at+".function_response")
+	case "executableCode", "codeExecutionResult":
+		c.ran(t, kind, p[kind], at+"."+kind)
+	case "toolCall", "toolResponse":
+		if !c.mixes {
+			c.fail("%s: tool calls of the server are only allowed with include_server_side_tool_invocations.", at)
+		}
+		o := c.object(p[kind], at+"."+kind, "id", "toolType", "args", "response")
+		if id := c.str(o, at, "id"); kind == "toolResponse" && !slices.Contains(t.invoked, id) {
+			c.fail("%s: there is no tool call %q.", at, id)
+		} else {
+			t.invoked = append(t.invoked, id)
+		}
 	case "inlineData":
 		c.blob(
 			p[kind], at+".inline_data", "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf",
@@ -163,6 +177,24 @@ func (c *checker) part(t *turn, raw []byte, at string, n int) {
 	}
 	if raw := p["thoughtSignature"]; raw != nil {
 		c.signature(c.str(p, at, "thoughtSignature"), label, at)
+	}
+}
+
+// ran looks at a program of the vendor's and at what came of it.
+func (c *checker) ran(t *turn, kind string, raw []byte, at string) {
+	if t.role != "model" {
+		c.fail("%s is only valid in a model turn.", at)
+	}
+	if kind == "executableCode" {
+		o := c.object(raw, at, "id", "language", "code")
+		if c.str(o, at, "code") == "" || c.str(o, at, "language") != "PYTHON" {
+			c.fail("Invalid value at '%s'", at)
+		}
+		return
+	}
+	o := c.object(raw, at, "id", "outcome", "output")
+	if outcome := c.str(o, at, "outcome"); !strings.HasPrefix(outcome, "OUTCOME_") {
+		c.fail("Invalid value at '%s.outcome', %q", at, outcome)
 	}
 }
 

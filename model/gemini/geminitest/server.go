@@ -22,9 +22,14 @@ type Server struct {
 	Window int
 	// Largest is how many bytes a request may have; 0 is 100 MiB.
 	Largest int
+	// Looks is how often a file is asked for before it is ready. Broken says why it never
+	// is; "" is nothing.
+	Looks  int
+	Broken string
 
-	mu   sync.Mutex
-	said map[string]string // signatures that were given, and the part that they are of
+	mu    sync.Mutex
+	files map[string]*stored
+	said  map[string]string // signatures that were given, and the part that they are of
 }
 
 // Answer is what the server says to one request that it takes.
@@ -38,7 +43,7 @@ const largest = 100 << 20
 
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
-	s := &Server{said: map[string]string{}}
+	s := &Server{said: map[string]string{}, files: map[string]*stored{}}
 	s.Server = vendortest.Start(vendortest.Rules{
 		Type: "text/event-stream", ID: "X-Test-Request", Largest: largest,
 		Check: s.check, Learn: s.learn,
@@ -48,7 +53,8 @@ func Start(answers ...Answer) *Server {
 }
 
 // Trust makes the server take a signature that it has not given itself: of a part
-// that is "text", "thought", or "call " and the name of a function.
+// that is "text", "thought", "call " and the name of a function, or has the name of another
+// member of a part, such as "executableCode".
 func (s *Server) Trust(signature, part string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,9 @@ var endings = map[string]string{
 	"yaml": "application/yaml", "yml": "application/yaml", "doc": "application/msword", "xls": "application/vnd.ms-excel",
 	"docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-	"mp3":  "audio/mpeg", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "m4a": "audio/mp4",
+	"pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	"ppt":  "application/vnd.ms-powerpoint", "odt": "application/vnd.oasis.opendocument.text", "rtf": "application/rtf",
+	"mp3": "audio/mpeg", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "m4a": "audio/mp4",
 	"mp4": "video/mp4", "m4v": "video/mp4", "webm": "video/webm", "mov": "video/quicktime", "mpg": "video/mpeg", "mpeg": "video/mpeg",
 }
 

@@ -38,5 +38,5 @@ func (h *Head[T]) Of(req *model.Request, build func(before T) (T, error)) (T, er
 func (h *Head[T]) Made() T { return h.made }
 
 func sameTool(a, b model.ToolSpec) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
+	return a.Name == b.Name && a.Description == b.Description && a.Strict == b.Strict && bytes.Equal(a.Schema, b.Schema)
 }

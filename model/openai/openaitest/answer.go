@@ -42,7 +42,8 @@ func Text(api API, pieces ...string) Answer {
 }
 
 // Stream is a whole answer: a block of each index, which ends with its last
-// chunk. A signature is the encrypted content of the reasoning. With the stop
+// chunk. A signature is the encrypted content of the reasoning. In Responses a
+// [model.ChunkBlock] with an [event.UnknownBlock] is an item: its Raw, as it is. With the stop
 // reason refusal, texts are refusals.
 func Stream(api API, chunks []model.Chunk, stop event.StopReason, u event.Usage) Answer {
 	return Answer{Body: Events(api, chunks, stop, u) + End(api, stop, u)}
@@ -214,6 +215,7 @@ func (s *script) begin(it *said) {
 	case model.ChunkCall:
 		s.say("response.output_item.added", `"item":{"id":"fc_%d","type":"function_call","status":"in_progress","arguments":"","call_id":%s,`+
 			`"name":%s},"output_index":%d`, it.output, quote(it.first.ID), quote(it.first.Text), it.output)
+	case model.ChunkBlock:
 	default:
 		s.say("response.output_item.added", `"item":{"id":"msg_%d","type":"message","status":"in_progress","content":[],"role":"assistant"},`+
 			`"output_index":%d`, it.output, it.output)
@@ -276,6 +278,10 @@ func (s *script) finish(it *said) {
 		s.say("response.function_call_arguments.done", `"arguments":%s,"item_id":"fc_%d","output_index":%d`, quote(it.text), it.output, it.output)
 		s.say("response.output_item.done", `"item":{"id":"fc_%d","type":"function_call","status":"completed","arguments":%s,"call_id":%s,`+
 			`"name":%s},"output_index":%d`, it.output, quote(it.text), quote(it.first.ID), quote(it.first.Text), it.output)
+	case model.ChunkBlock:
+		if u, ok := it.first.Block.(*event.UnknownBlock); ok {
+			s.say("response.output_item.done", `"item":%s,"output_index":%d`, u.Raw, it.output)
+		}
 	default:
 		s.say("response.content_part.done", `"content_index":0,"item_id":"msg_%d","output_index":%d,"part":%s`, it.output, it.output, s.part(it.text))
 		s.say("response.output_item.done", `"item":{"id":"msg_%d","type":"message","status":"completed","content":[%s],"role":"assistant"},`+

@@ -31,8 +31,12 @@ func (s *Server) check(r *http.Request, body []byte) *refusal {
 			"You need to provide your API key in an Authorization header using Bearer auth.")
 	case !s.Compatible && key != Key:
 		return no(http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+key[:min(len(key), 4)]+"****.")
+	case strings.HasPrefix(r.URL.Path, "/v1/files"):
+		return nil
 	case r.Method != http.MethodPost:
 		return no(http.StatusMethodNotAllowed, "", "Not allowed to "+r.Method+" on "+r.URL.Path)
+	case s.unknownFile(body):
+		return no(http.StatusBadRequest, "", "The file named in the request was not found or cannot be accessed.")
 	case !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return no(http.StatusBadRequest, "", "you must provide a JSON content type")
 	case !json.Valid(body):
@@ -41,6 +45,8 @@ func (s *Server) check(r *http.Request, body []byte) *refusal {
 		c.chat(body)
 	case r.URL.Path == "/v1/responses":
 		c.responses(body)
+	case r.URL.Path == "/v1/responses/input_tokens":
+		c.count(body)
 	default:
 		return no(http.StatusNotFound, "", "Invalid URL (POST "+r.URL.Path+")")
 	}
@@ -73,6 +79,7 @@ type checker struct {
 	code    string
 	problem string
 	tools   []string
+	effort  string
 }
 
 func (c *checker) fail(format string, args ...any) {
@@ -130,7 +137,6 @@ var (
 	known     = regexp.MustCompile(`^(gpt-|o\d|chatgpt-)`)
 	reasoning = regexp.MustCompile(`^(o\d|gpt-[5-9])`)
 	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	efforts   = []string{"none", "minimal", "low", "medium", "high", "xhigh"}
 )
 
 // common checks what both APIs have.
@@ -143,10 +149,14 @@ func (c *checker) common(o object) {
 	if string(o["stream"]) != "true" {
 		c.fail("stream: this server answers streams only")
 	}
-	if raw, ok := o["temperature"]; ok && c.thinks {
-		c.code = "unsupported_value"
-		c.fail("Unsupported value: 'temperature' does not support %s with this model. Only the default (1) value is supported.", raw)
+	for _, k := range []string{"temperature", "top_p"} {
+		if raw, ok := o[k]; ok && c.thinks && c.effort != "none" {
+			c.code = "unsupported_value"
+			c.fail("Unsupported value: '%s' does not support %s with this model. Only the default (1) value is supported.", k, raw)
+		}
 	}
+	c.share(o)
+	c.settings(o)
 	for _, k := range []string{"tool_choice", "parallel_tool_calls"} {
 		if _, ok := o[k]; ok && len(c.tools) == 0 {
 			c.fail("Invalid value for '%s': '%s' is only allowed when 'tools' are specified.", k, k)

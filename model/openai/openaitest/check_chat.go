@@ -11,19 +11,47 @@ import (
 func (c *checker) chat(body []byte) {
 	o := c.object(body, "", "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "stop", "max_tokens",
 		"max_completion_tokens", "reasoning_effort", "stream", "stream_options", "response_format", "top_p", "seed", "store", "metadata",
-		"prompt_cache_key")
+		"prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "service_tier", "verbosity", "web_search_options",
+		"reasoning", "thinking", "chat_template_kwargs", "random_seed")
+	for _, k := range []string{"reasoning", "thinking", "chat_template_kwargs", "random_seed"} {
+		if _, ok := o[k]; ok && !c.server.Compatible {
+			c.fail("Unknown parameter: '%s'.", k)
+		}
+	}
 	for i, raw := range c.list(o["tools"], "tools") {
 		at := fmt.Sprintf("tools[%d]", i)
 		t := c.object(raw, at, "type", "function")
 		if c.str(t, at, "type") != "function" {
 			c.fail("Invalid value for '%s.type'. Supported values are: 'function' and 'custom'.", at)
 		}
-		c.tool(c.object(t["function"], at+".function", "name", "description", "parameters", "strict"), at+".function")
+		f := c.object(t["function"], at+".function", "name", "description", "parameters", "strict")
+		c.tool(f, at+".function")
+		if string(f["strict"]) == "true" {
+			c.strict(f["parameters"], c.str(f, at+".function", "name"))
+		}
 	}
 	if _, ok := o["tools"]; ok && len(c.tools) == 0 {
 		c.fail("Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.")
 	}
+	c.model = c.str(o, "", "model")
+	c.thinks = reasoning.MatchString(c.model) && !c.server.Compatible
+	if _, ok := o["reasoning_effort"]; ok {
+		if word := c.str(o, "", "reasoning_effort"); !c.thinks && !c.server.Compatible {
+			c.fail("Unrecognized request argument supplied: reasoning_effort")
+		} else {
+			c.tried(word, "reasoning_effort", true)
+		}
+	}
 	c.common(o)
+	c.verbosity(o, "")
+	switch effort := c.effort; {
+	case len(c.tools) == 0 || c.server.Compatible:
+	case strings.HasPrefix(c.model, "gpt-6-astra"), c.after("5.4") && effort != "" && effort != "none":
+		c.fail("Function tools with reasoning_effort are not supported for %s in /v1/chat/completions. Please use /v1/responses instead.", c.model)
+	}
+	if _, ok := o["web_search_options"]; ok && !strings.Contains(c.model, "-search") {
+		c.fail("Web search options not supported with this model.")
+	}
 	c.choice(o["tool_choice"], "function")
 	c.number(o, "max_tokens", 1)
 	c.number(o, "max_completion_tokens", 1)
@@ -37,14 +65,6 @@ func (c *checker) chat(body []byte) {
 		c.fail("Unsupported parameter: 'stop' is not supported with this model.")
 	case len(stops) > 4 && !c.server.Compatible:
 		c.fail("Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length %d instead.", len(stops))
-	}
-	if _, ok := o["reasoning_effort"]; ok {
-		switch word := c.str(o, "", "reasoning_effort"); {
-		case !c.thinks && !c.server.Compatible:
-			c.fail("Unrecognized request argument supplied: reasoning_effort")
-		case !slices.Contains(efforts, word):
-			c.fail("Invalid value: '%s'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', and 'xhigh'.", word)
-		}
 	}
 	c.output(o["response_format"], "response_format")
 	c.chatMessages(c.list(o["messages"], "messages"))
@@ -174,6 +194,10 @@ func (c *checker) chatContent(raw json.RawMessage, at string, kinds ...string) {
 			c.address(c.str(u, at+".image_url", "url"), at+".image_url.url", pictures...)
 		case "file":
 			f := c.object(p["file"], at+".file", "filename", "file_data", "file_id")
+			if _, ok := f["file_id"]; ok {
+				c.str(f, at+".file", "file_id")
+				continue
+			}
 			c.str(f, at+".file", "filename")
 			c.address(c.str(f, at+".file", "file_data"), at+".file.file_data", "application/pdf")
 		}

@@ -10,18 +10,23 @@ import (
 // responses checks a request of Responses (api-reference/responses/create).
 func (c *checker) responses(body []byte) {
 	o := c.object(body, "", "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "temperature",
-		"max_output_tokens", "reasoning", "include", "store", "stream", "text", "top_p", "metadata", "prompt_cache_key", "truncation")
+		"max_output_tokens", "reasoning", "include", "store", "stream", "text", "top_p", "metadata", "prompt_cache_key", "truncation",
+		"service_tier", "prompt_cache_retention", "prompt_cache_options", "context_management", "max_tool_calls")
 	for i, raw := range c.list(o["tools"], "tools") {
-		at := fmt.Sprintf("tools[%d]", i)
-		t := c.object(raw, at, "type", "name", "description", "parameters", "strict")
-		if c.str(t, at, "type") != "function" {
-			c.fail("this server knows functions only")
+		c.anyTool(raw, fmt.Sprintf("tools[%d]", i))
+	}
+	c.model = c.str(o, "", "model")
+	c.thinks = reasoning.MatchString(c.model) && !c.server.Compatible
+	if raw, ok := o["reasoning"]; ok {
+		r := c.object(raw, "reasoning", "effort", "summary", "context")
+		if !c.thinks {
+			c.code = "unsupported_parameter"
+			c.fail("Unsupported parameter: 'reasoning.effort' is not supported with this model.")
 		}
-		if string(t["strict"]) != "false" {
-			// Where nothing is said it is strict, and that takes few schemas.
-			c.fail("Invalid schema for function: In context=(), 'additionalProperties' is required to be supplied and to be false.")
+		if _, ok := r["effort"]; ok {
+			c.tried(c.str(r, "reasoning", "effort"), "reasoning.effort", false)
 		}
-		c.tool(t, at)
+		c.oneOf(r, "reasoning", "summary", "auto", "concise", "detailed")
 	}
 	c.common(o)
 	c.choice(o["tool_choice"], "")
@@ -30,23 +35,38 @@ func (c *checker) responses(body []byte) {
 		if string(raw) == `"reasoning.encrypted_content"` && !c.thinks {
 			c.fail("Encrypted content is not supported with this model.")
 		}
+		if !slices.Contains(includable, strings.Trim(string(raw), `"`)) {
+			c.fail("Invalid value: %s. Supported values are: '%s'.", raw, strings.Join(includable, "', '"))
+		}
 	}
-	if raw, ok := o["reasoning"]; ok {
-		r := c.object(raw, "reasoning", "effort", "summary", "context")
-		if !c.thinks {
-			c.code = "unsupported_parameter"
-			c.fail("Unsupported parameter: 'reasoning.effort' is not supported with this model.")
+	c.number(o, "max_tool_calls", 1)
+	c.oneOf(o, "", "truncation", "auto", "disabled")
+	for i, raw := range c.list(o["context_management"], "context_management") {
+		at := fmt.Sprintf("context_management[%d]", i)
+		e := c.object(raw, at, "type", "compact_threshold")
+		if c.oneOf(e, at, "type", "compaction") == "" {
+			c.fail("Missing required parameter: '%s.type'.", at)
 		}
-		if word := c.str(r, "reasoning", "effort"); !slices.Contains(efforts, word) {
-			c.fail("Invalid value: '%s'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', and 'xhigh'.", word)
-		}
+		c.number(e, "compact_threshold", 1)
 	}
 	if string(o["store"]) != "false" {
 		c.fail("store: nothing may be kept here")
 	}
 	if raw, ok := o["text"]; ok {
-		c.output(c.object(raw, "text", "format", "verbosity")["format"], "text.format")
+		text := c.object(raw, "text", "format", "verbosity")
+		c.output(text["format"], "text.format")
+		c.verbosity(text, "text")
 	}
+	c.input(c.list(o["input"], "input"))
+}
+
+// count checks a request whose tokens are to be counted
+// (api-reference/responses/input_tokens).
+func (c *checker) count(body []byte) {
+	o := c.object(body, "", "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text",
+		"truncation", "conversation", "previous_response_id", "personality")
+	c.model = c.str(o, "", "model")
+	c.thinks = reasoning.MatchString(c.model)
 	c.input(c.list(o["input"], "input"))
 }
 
@@ -71,7 +91,11 @@ func (c *checker) input(all []json.RawMessage) {
 			c.fail("Invalid type for '%s': expected an object.", at)
 			return
 		}
-		leads := head.Type == "function_call" || head.Role == "assistant" || head.Type == "reasoning"
+		ours := hosted[head.Type] != nil
+		leads := head.Type == "function_call" || head.Role == "assistant" || head.Type == "reasoning" || ours && head.Type != "compaction"
+		if before, ok := c.server.behind(head.ID); ok && ours && thought != before {
+			c.fail("Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", head.ID, head.Type, before)
+		}
 		if thought != "" && !leads {
 			c.alone(thought)
 		}
@@ -102,10 +126,12 @@ func (c *checker) input(all []json.RawMessage) {
 			calls[head.Call] = true
 			c.parts(f["output"], at+".output", "input_text", "input_image", "input_file")
 		default:
-			if !strings.HasSuffix(head.Type, "_call") {
+			if !ours {
 				c.fail("Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', "+
 					"'function_call_output' and others.", head.Type)
+				continue
 			}
+			c.hosted(raw, head.Type, at)
 		}
 	}
 	if thought != "" {
@@ -172,7 +198,7 @@ func (c *checker) parts(raw json.RawMessage, at string, kinds ...string) {
 	}
 	for i, raw := range parts {
 		at := fmt.Sprintf("%s[%d]", at, i)
-		p := c.object(raw, at, "type", "text", "refusal", "image_url", "detail", "filename", "file_data", "file_url", "annotations")
+		p := c.object(raw, at, "type", "text", "refusal", "image_url", "detail", "filename", "file_data", "file_url", "file_id", "annotations")
 		kind := c.str(p, at, "type")
 		if !slices.Contains(kinds, kind) {
 			c.fail("Invalid value: '%s'. Supported values are: '%s'.", kind, strings.Join(kinds, "', '"))
@@ -182,14 +208,34 @@ func (c *checker) parts(raw json.RawMessage, at string, kinds ...string) {
 		case "input_text", "output_text":
 			c.str(p, at, "text")
 		case "input_image":
+			if _, ok := p["file_id"]; ok {
+				c.str(p, at, "file_id")
+				continue
+			}
 			c.address(c.str(p, at, "image_url"), at+".image_url", pictures...)
 		case "input_file":
 			if _, ok := p["file_url"]; ok {
 				c.address(c.str(p, at, "file_url"), at+".file_url")
 				continue
 			}
+			if _, ok := p["file_id"]; ok {
+				if _, data := p["file_data"]; data {
+					c.fail("Mutually exclusive parameters: '%s'. Ensure you are only providing one of: 'file_id', 'file_data' or 'file_url'.", at)
+				}
+				c.str(p, at, "file_id")
+				continue
+			}
 			c.str(p, at, "filename")
-			c.address(c.str(p, at, "file_data"), at+".file_data", "application/pdf")
+			c.address(c.str(p, at, "file_data"), at+".file_data", append(documents, "application/pdf")...)
 		}
 	}
+}
+
+// documents are files beside PDF that Responses reads (guides/file-inputs).
+var documents = []string{
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.oasis.opendocument.text",
+	"application/rtf", "text/csv", "text/plain",
 }

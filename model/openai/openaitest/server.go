@@ -3,7 +3,9 @@ package openaitest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/braidrun/braid/model/internal/vendortest"
@@ -25,7 +27,11 @@ type Server struct {
 	Window int
 
 	mu   sync.Mutex
-	said map[string]string // encrypted reasoning that was given, and the item that it is of
+	said map[string]string // encrypted content that was given, and the item that it is of
+	led  map[string]string // items of tools that the vendor runs, and the reasoning in front
+	// files are those that were uploaded, by their ids.
+	files map[string]File
+	named int
 }
 
 // Request is a request as it came, accepted or refused: its Path, Header, Body,
@@ -40,7 +46,7 @@ type Answer = vendortest.Answer
 
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
-	s := &Server{said: map[string]string{}}
+	s := &Server{said: map[string]string{}, led: map[string]string{}, files: map[string]File{}}
 	s.Server = vendortest.Start(vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "X-Request-ID", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "server_error", "", "The test has no answer to this request"),
@@ -54,7 +60,13 @@ func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 	if len(body) <= largest {
 		no = s.check(r, body)
 	}
-	if no == nil {
+	switch {
+	case no != nil:
+	case strings.HasPrefix(r.URL.Path, "/v1/files"):
+		return &vendortest.Refusal{Answer: s.file(r, body)}
+	case r.URL.Path == "/v1/responses/input_tokens":
+		return &vendortest.Refusal{Answer: reply(http.StatusOK, fmt.Sprintf(`{"object":"response.input_tokens","input_tokens":%d}`, len(body)/4))}
+	default:
 		return nil
 	}
 	return &vendortest.Refusal{Why: no.message, Answer: Error(no.status, "invalid_request_error", no.code, no.message)}
@@ -64,16 +76,28 @@ func (s *Server) refuse(r *http.Request, body []byte) *vendortest.Refusal {
 func (s *Server) learn(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := ""
 	for line := range bytes.Lines([]byte(a.Body)) {
 		data, ok := bytes.CutPrefix(line, []byte("data: "))
 		var e struct {
+			Type string `json:"type"`
 			Item struct {
+				Type   string `json:"type"`
 				ID     string `json:"id"`
 				Sealed string `json:"encrypted_content"`
 			} `json:"item"`
 		}
 		if ok && json.Unmarshal(data, &e) == nil && e.Item.Sealed != "" {
 			s.said[e.Item.Sealed] = e.Item.ID
+		}
+		if e.Type != "response.output_item.done" {
+			continue
+		}
+		if before != "" && hosted[e.Item.Type] != nil {
+			s.led[e.Item.ID] = before
+		}
+		if before = ""; e.Item.Type == "reasoning" && e.Item.Sealed != "" {
+			before = e.Item.ID
 		}
 	}
 }

@@ -1,0 +1,145 @@
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+// counted are the members of a request that decide about its tokens: those that
+// messages/count_tokens takes (api/messages-count-tokens), in the order of a request.
+var counted = []string{
+	"model", "tools", "mcp_servers", "system", "messages", "thinking", "tool_choice", "output_config", "context_management",
+	"cache_control", "anthropic_version",
+}
+
+// CountTokens implements [model.Counter] with the vendor's count_tokens, which costs
+// nothing: that of Anthropic's API, that of Vertex AI
+// (partner-models/claude/count-tokens), or CountTokens of Amazon Bedrock. Bedrock counts for
+// some models only; for others the error is of kind [event.ErrUnsupported].
+func (m *Model) CountTokens(ctx context.Context, req *model.Request) (int64, error) {
+	a, err := m.request(req, false)
+	if err != nil {
+		return 0, err
+	}
+	body, err := m.countBody(a.body)
+	if err != nil {
+		return 0, err
+	}
+	address := m.route("messages/count_tokens")
+	base := strings.TrimRight(m.base, "/")
+	switch {
+	case m.aws != nil:
+		address = m.aws.address(base, foundation(m.name), "count-tokens")
+	case m.google != nil:
+		address = m.google.address(base, "count-tokens", "rawPredict")
+	}
+	g := idle.New(ctx, m.stall)
+	defer g.End()
+	var n struct {
+		Input *int64 `json:"input_tokens"`
+		AWS   *int64 `json:"inputTokens"`
+	}
+	if err := m.exchange(g, http.MethodPost, address, a.header, jsonType, bodyOf(body), &n); err != nil {
+		return 0, m.uncounted(m.failure(g, err))
+	}
+	switch {
+	case n.Input != nil && *n.Input >= 0:
+		return *n.Input, nil
+	case n.AWS != nil && *n.AWS >= 0:
+		return *n.AWS, nil
+	default:
+		return 0, m.failure(g, &strangeError{kind: jsonType})
+	}
+}
+
+// countBody is what is sent to count the tokens of a request.
+func (m *Model) countBody(body []byte) ([]byte, error) {
+	if m.aws != nil {
+		// The whole request, as InvokeModel has it (API_runtime_InvokeModelTokensRequest).
+		return json.Marshal(map[string]any{"input": map[string]any{"invokeModel": map[string]any{"body": body}}})
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil {
+		return nil, notSent(event.ErrInvalid, "The request cannot be read as JSON.", "look at the members that are added to it")
+	}
+	if m.google != nil { // there the model is no part of the path
+		all["model"], _ = json.Marshal(m.name) // a string is JSON
+	}
+	var b bytes.Buffer
+	for _, name := range counted {
+		if raw, ok := all[name]; ok {
+			b.WriteString(`,"` + name + `":`)
+			b.Write(raw)
+		}
+	}
+	b.WriteByte('}')
+	out := b.Bytes()
+	out[0] = '{'
+	return out, nil
+}
+
+// exchange sends a request and reads the JSON of the answer into to.
+func (m *Model) exchange(
+	g *idle.Guard, method, address string, header http.Header, kind string, body content, to any,
+) error {
+	answer, err := m.send(g, method, address, jsonType, header, kind, body)
+	if err != nil {
+		return err
+	}
+	if contentType(answer.Header) != jsonType {
+		return strange(g, answer)
+	}
+	defer answer.Body.Close()
+	const most = 1 << 20
+	raw, err := provider.ReadAll(g.Reading(answer.Body), most)
+	switch {
+	case errors.Is(err, provider.ErrTooLong):
+		return errTooLong
+	case err != nil:
+		return err
+	case json.Unmarshal(raw, to) != nil && len(bytes.TrimSpace(raw)) > 0 && bytes.TrimSpace(raw)[0] == '{':
+		return errUnreadable
+	case json.Unmarshal(raw, to) != nil:
+		return &strangeError{kind: jsonType}
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1)) // the connection is used again
+	return nil
+}
+
+// notCounted is how Bedrock says that it does not count for a model.
+var notCounted = regexp.MustCompile(`(?i)(doesn.t|does not) support (counting tokens|count)`)
+
+// uncounted says of an error that there is no count, where that is the cause.
+func (m *Model) uncounted(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || !m.cloudy() {
+		return err
+	}
+	if notCounted.MatchString(e.Message) {
+		e.Kind, e.Message, e.Hint = event.ErrUnsupported, m.title()+" counts no tokens for the model.", "use Request.Tokens, which estimates"
+	}
+	return e
+}
+
+// foundation is the model that an inference profile of Bedrock's is of: tokens are counted
+// for models only.
+func foundation(id string) string {
+	if at := strings.LastIndexByte(id, '/'); strings.Contains(id, ":inference-profile/") {
+		id = id[at+1:]
+	}
+	if at := strings.Index(id, "anthropic."); at > 0 && !strings.Contains(id, "/") {
+		id = id[at:]
+	}
+	return id
+}

@@ -1,0 +1,228 @@
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/media"
+	"github.com/braidrun/braid/model/internal/provider"
+	"github.com/braidrun/braid/secret"
+)
+
+// fileScheme begins the address of a file that the vendor keeps: "anthropic-file:FILE_ID".
+const fileScheme = "anthropic-file:"
+
+var (
+	fileIDs = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+	// files are the addresses of files that vendors keep, by vendor.
+	files = regexp.MustCompile(`^([a-z0-9]+)-file:`)
+)
+
+// fileID is the id in the address of a file that the vendor keeps; "" for other addresses.
+func fileID(address string) string {
+	id, ok := strings.CutPrefix(address, fileScheme)
+	if !ok || !fileIDs.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// isFile reports whether an address names a file that a vendor keeps.
+func isFile(address string) bool { return files.MatchString(address) }
+
+// foreignFile is the error for the address of a file that another vendor keeps.
+func foreignFile(address string) error {
+	vendor := files.FindStringSubmatch(address)
+	if vendor == nil || vendor[1] == "anthropic" {
+		return notSent(event.ErrInvalid, "The address of a file is not one that Anthropic gave.", "give the address that Upload returned")
+	}
+	return notSent(event.ErrInvalid, "The file %q is kept by another vendor: %s.", "upload it to Anthropic, or give its bytes",
+		provider.Line(address, secret.Secret{}), vendor[1])
+}
+
+// office reports whether only code can read documents of a kind: those of office programs,
+// and archives.
+func office(kind string) bool {
+	return strings.HasPrefix(kind, "application/vnd.") || kind == "application/msword" || kind == "application/rtf" || kind == "application/zip"
+}
+
+// runsCode reports whether a server-side tool can read files with code.
+func runsCode(t model.ServerTool) bool { return t.Kind == model.CodeExecution }
+
+// largestFile is how long a file may be (build-with-claude/files).
+const largestFile = 500 << 20
+
+var errFileTooLarge = errors.New("the file is too large")
+
+// Upload implements [model.FileStore] with the vendor's Files API, which needs no beta header
+// any more (build-with-claude/files). The address that it returns goes into the URL of an
+// [event.Image] or an [event.Document], whose MIME says what the file is: PDF and plain text
+// are read as documents; the server-side tool code_execution reads files of any other kind.
+// The vendor keeps the file until [Model.Delete]. There is no such API on Bedrock and Vertex
+// AI: the error is of kind [event.ErrUnsupported]. A content that blocks may still be read
+// when ctx has ended and Upload has returned.
+func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
+	if err := m.noFiles(); err != nil {
+		return "", err
+	}
+	if f.Content == nil {
+		return "", notSent(event.ErrInvalid, "There is no content to upload.", "give the file's content")
+	}
+	g := idle.New(ctx, m.stall)
+	defer g.End()
+	part, w := io.Pipe()
+	form := multipart.NewWriter(w)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		w.CloseWithError(writeFile(form, f))
+	}()
+	// The transport waits for a body that it reads, also when the call is cancelled.
+	stop := context.AfterFunc(g.Context(), func() { _ = part.CloseWithError(context.Cause(g.Context())) })
+	defer stop()
+	var kept struct {
+		ID string `json:"id"`
+	}
+	// The vendor says nothing until it has the file: sending counts as a sign of life.
+	err := m.exchange(g, http.MethodPost, m.route("files"), nil, form.FormDataContentType(), content{stream: sending{g, part}}, &kept)
+	_ = part.CloseWithError(io.ErrClosedPipe) // the writer may wait for a reader
+	select {
+	case <-written:
+	case <-ctx.Done(): // a reader that ignores it must not hold the call
+	}
+	switch {
+	case errors.Is(err, errFileTooLarge):
+		return "", notSent(event.ErrTooLarge, "The file is larger than the %d MiB that Anthropic keeps.", "send a smaller one", largestFile>>20)
+	case err != nil:
+		return "", m.noStore(m.failure(g, err))
+	case !fileIDs.MatchString(kept.ID):
+		return "", m.failure(g, &strangeError{kind: jsonType})
+	}
+	return fileScheme + kept.ID, nil
+}
+
+// Delete implements [model.FileStore].
+func (m *Model) Delete(ctx context.Context, address string) error {
+	if err := m.noFiles(); err != nil {
+		return err
+	}
+	id := fileID(address)
+	if id == "" {
+		return foreignFile(address)
+	}
+	g := idle.New(ctx, m.stall)
+	defer g.End()
+	var gone struct {
+		ID string `json:"id"`
+	}
+	err := m.exchange(g, http.MethodDelete, m.route("files/"+id), nil, "", content{}, &gone)
+	if r, ok := errors.AsType[*provider.Refused](err); ok && r.Status == http.StatusNotFound && said(r.Status, r.Header, r.Body).kind == "not_found_error" {
+		return nil
+	}
+	if err != nil {
+		return m.noStore(m.failure(g, err))
+	}
+	return nil
+}
+
+// noFiles is the error of a cloud, where there is no Files API.
+func (m *Model) noFiles() error {
+	if m.cloudy() {
+		return notSent(event.ErrUnsupported, "%s keeps no files for Claude.", "give the file's bytes in the message", m.title())
+	}
+	return nil
+}
+
+// noStore says of an error that there is no Files API, where that is the cause: the same status
+// means an unknown model elsewhere.
+func (m *Model) noStore(err error) error {
+	if e, ok := errors.AsType[*event.Error](err); ok && e.Kind == event.ErrModelNotFound {
+		e.Kind, e.Message = event.ErrUnsupported, m.host()+" has no Files API."
+		e.Hint = m.look() + ", or give the file's bytes in the message"
+	}
+	return err
+}
+
+// sending is the body of a request, each piece of which shows that the call goes on.
+type sending struct {
+	*idle.Guard
+
+	r io.Reader
+}
+
+func (s sending) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.Arm()
+	return n, err
+}
+
+// forbidden are the characters that the vendor takes in no name of a file.
+var forbidden = regexp.MustCompile(`[<>:"|?*\\/\x00-\x1f\x7f]`)
+
+// writeFile writes the form of an upload.
+func writeFile(form *multipart.Writer, f model.File) error {
+	name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
+	if name = strings.ToValidUTF8(forbidden.ReplaceAllString(name, "_"), "_"); f.Name == "" || name == "." || name == "" {
+		name = "file"
+	}
+	for len(name) > 255 {
+		name = name[1:] // the end says which kind it is
+	}
+	name = strings.ToValidUTF8(name, "_")
+	begin := make([]byte, 512)
+	n, err := io.ReadFull(f.Content, begin)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return unread(err)
+	}
+	begin = begin[:n]
+	kind := media.Kind(f.MIME)
+	for _, guess := range []string{media.Named(name), media.Sniffed(begin), "application/octet-stream"} {
+		if kind == "" {
+			kind = guess
+		}
+	}
+	header := textproto.MIMEHeader{}
+	header.Set("Content-Disposition", `form-data; name="file"; filename="`+name+`"`)
+	header.Set("Content-Type", kind)
+	part, err := form.CreatePart(header)
+	if err != nil {
+		return err
+	}
+	rest := &io.LimitedReader{R: io.MultiReader(bytes.NewReader(begin), f.Content), N: largestFile + 1}
+	buf := make([]byte, 64<<10)
+	for {
+		k, err := rest.Read(buf)
+		if rest.N <= 0 {
+			return errFileTooLarge
+		}
+		if _, err := part.Write(buf[:k]); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			return form.Close()
+		}
+		if err != nil {
+			return unread(err)
+		}
+	}
+}
+
+// unread is the error of a file that cannot be read: it is the caller's, and not the network's.
+func unread(err error) error {
+	return &event.Error{
+		Op: op, Kind: event.ErrInvalid, Message: "The file to upload cannot be read.", Hint: "look at where its content comes from",
+		Err: fmt.Errorf("read the file: %w", err),
+	}
+}

@@ -1,0 +1,155 @@
+package anthropic
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model/internal/idle"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+const (
+	// defaultVersion is the version of the API that the vendor's SDKs ask for today
+	// (api/migration-2026-10-21; anthropic-sdk-go v2.12.0).
+	defaultVersion = "2026-10-21"
+	defaultBase    = "https://api.anthropic.com"
+)
+
+const (
+	// eventsType is the content type of a stream of the API.
+	eventsType = "text/event-stream"
+	jsonType   = "application/json"
+)
+
+// cloudy reports whether Claude runs at a cloud: Amazon Bedrock or Vertex AI. Both speak
+// an old version of the API and fetch nothing from the web.
+func (m *Model) cloudy() bool { return m.aws != nil || m.google != nil }
+
+// address is where the model answers with a stream.
+func (m *Model) address() string {
+	base := strings.TrimRight(m.base, "/")
+	switch {
+	case m.aws != nil:
+		return m.aws.address(base, m.name, "invoke-with-response-stream")
+	case m.google != nil:
+		return m.google.address(base, m.name, "streamRawPredict")
+	default:
+		return m.route("messages")
+	}
+}
+
+// route is the address of a part of Anthropic's API.
+func (m *Model) route(part string) string {
+	return strings.TrimRight(cmp.Or(m.base, defaultBase), "/") + "/v1/" + part
+}
+
+// bare is the beginning of a request as it is sent: for Bedrock and Vertex AI without the
+// model, which is in the path. The member stays where thinking is bound to a request.
+func (m *Model) bare(head []byte) []byte {
+	if !m.cloudy() {
+		return head
+	}
+	member := strictjson.AppendString([]byte(`{"model":`), m.name)
+	return append([]byte{'{'}, bytes.TrimPrefix(head, append(member, ','))...)
+}
+
+// content is what a request sends: bytes, which can be signed, or a stream of a file.
+type content struct {
+	bytes  []byte
+	stream io.Reader
+}
+
+func bodyOf(b []byte) content { return content{bytes: b} }
+
+// send sends a request and returns the answer once its header has come. extra are the
+// fields that the request adds. The errors are those of package provider, and of ours where
+// there are no credentials.
+func (m *Model) send(
+	g *idle.Guard, method, address, accept string, extra http.Header, kind string, body content,
+) (*http.Response, error) {
+	ctx := g.Context()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	g.Arm()
+	defer g.Rest()
+	var in io.Reader
+	switch {
+	case body.stream != nil:
+		in = body.stream
+	case body.bytes != nil:
+		in = bytes.NewReader(body.bytes)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, in)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range extra {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", accept)
+	if in != nil {
+		req.Header.Set("Content-Type", kind)
+	}
+	if err := m.authorize(ctx, req, body.bytes); err != nil {
+		return nil, err
+	}
+	answer, err := provider.Do(m.client, req)
+	if r, ok := errors.AsType[*provider.Refused](err); ok {
+		// Some servers repeat the credential that they refuse.
+		if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok && token != "" {
+			r.Body = bytes.ReplaceAll(r.Body, []byte(token), []byte("[redacted]"))
+		}
+	}
+	return answer, err
+}
+
+// authorize adds who asks.
+func (m *Model) authorize(ctx context.Context, r *http.Request, body []byte) error {
+	switch {
+	case m.aws != nil:
+		return m.aws.authorize(ctx, r, body)
+	case m.google != nil:
+		return m.google.authorize(ctx, r)
+	default:
+		r.Header.Set("Anthropic-Version", cmp.Or(m.version, defaultVersion))
+		r.Header.Set("Authorization", "Bearer "+m.key.Reveal())
+		return nil
+	}
+}
+
+// contentType is an answer's content type without parameters; "" is one that cannot be read.
+func contentType(h http.Header) string {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+// strange is the error for an answer that is not the API's. It closes the answer.
+func strange(g *idle.Guard, answer *http.Response) error {
+	defer answer.Body.Close()
+	const most = 4 << 10
+	begin, _ := io.ReadAll(io.LimitReader(g.Reading(answer.Body), most)) // what cannot be read says nothing
+	return &strangeError{kind: contentType(answer.Header), words: words(contentType(answer.Header), begin)}
+}
+
+// events returns the reader for an answer, by the form in which it comes.
+func (m *Model) events(answer *http.Response, in io.Reader) (events, error) {
+	switch contentType(answer.Header) {
+	case jsonType:
+		return readWhole(in)
+	case framesType:
+		return newFrames(in), nil
+	default:
+		return newLines(in), nil
+	}
+}

@@ -1,0 +1,218 @@
+package anthropic
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+// Variables of Google's tools that say which project and location are asked. Nothing here
+// reads them.
+const (
+	VertexProjectVariable  = "GOOGLE_CLOUD_PROJECT"
+	VertexLocationVariable = "GOOGLE_CLOUD_LOCATION"
+	// VertexCredentialsVariable names a file with credentials.
+	VertexCredentialsVariable = "GOOGLE_APPLICATION_CREDENTIALS" //nolint:gosec // the name of a variable
+)
+
+// vertexVersion is the version of the API that Vertex AI takes, in the body
+// (build-with-claude/claude-on-vertex-ai).
+const vertexVersion = "vertex-2023-10-16"
+
+var (
+	vertexProjects  = regexp.MustCompile(`^[a-z0-9][a-z0-9.:_-]{0,99}$`)
+	vertexLocations = regexp.MustCompile(`^[a-z]{2,20}(-[a-z]{2,20}[0-9]{1,2})?$`)
+	vertexModels    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+)
+
+// NewVertex makes a model of Claude on Google Cloud's Vertex AI. The name is the model's
+// there, such as "claude-sonnet-4-5@20250929". The location is a region, a group of regions
+// ("us", "eu") or "global". token returns an access token with the scope cloud-platform; each
+// call asks for it, so it should keep the token until it expires. It is safe for concurrent
+// use.
+//
+// Cache points are named one by one, as on Bedrock ([CacheAuto] is the same as
+// [CacheExplicit]), nothing is fetched from an address, and [Version] is an error. NewVertex
+// reads nothing from the environment and makes no connection. The error is an
+// [*event.Error]: ErrInvalid for a name, a project, a location or an option that cannot be,
+// ErrModelAuth for no token.
+func NewVertex(
+	name, project, location string, token func(context.Context) (string, error), opts ...Option,
+) (*Model, error) {
+	switch {
+	case !vertexModels.MatchString(name):
+		return nil, wrong("Vertex AI has no model of such a name.", "name one as Google does, such as claude-sonnet-5-5")
+	case !vertexProjects.MatchString(project):
+		return nil, wrong("There is no Google Cloud project for Vertex AI.", "set "+VertexProjectVariable+", or give the project's id")
+	case !vertexLocations.MatchString(location):
+		return nil, wrong("There is no location for Vertex AI.", "set "+VertexLocationVariable+" to one such as global, eu or us-east5")
+	case token == nil:
+		return nil, &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "There are no credentials for Vertex AI.", Hint: signIn,
+		}
+	}
+	m := &Model{
+		name: name, google: &vertex{project: project, location: location, token: token}, stall: DefaultStall, cache: CacheExplicit,
+		client: provider.Client(), keyFrom: VertexCredentialsVariable, baseFrom: VertexLocationVariable,
+	}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	if m.version != "" {
+		return nil, wrong("Vertex AI has one version of Anthropic's API.", "leave the version out")
+	}
+	if m.cache == CacheAuto {
+		m.cache = CacheExplicit
+	}
+	return m, nil
+}
+
+// vertex is who asks Vertex AI, and where.
+type vertex struct {
+	project, location string
+	token             func(context.Context) (string, error)
+}
+
+// host is the server of the location. Groups of regions have servers of their own.
+func (v *vertex) host() string {
+	switch v.location {
+	case "global":
+		return "aiplatform.googleapis.com"
+	case "us", "eu":
+		return "aiplatform." + v.location + ".rep.googleapis.com"
+	default:
+		return v.location + "-aiplatform.googleapis.com"
+	}
+}
+
+// address is where an operation on a model is asked for.
+func (v *vertex) address(base, model, operation string) string {
+	return cmp.Or(base, "https://"+v.host()) + "/v1/projects/" + url.PathEscape(v.project) + "/locations/" + v.location +
+		"/publishers/anthropic/models/" + url.PathEscape(model) + ":" + operation
+}
+
+const signIn = "sign in with gcloud auth application-default login, or look at " + VertexCredentialsVariable
+
+// authorize adds the access token.
+func (v *vertex) authorize(ctx context.Context, r *http.Request) error {
+	token, err := v.token(ctx)
+	if err == nil && token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &event.Error{Op: op, Kind: event.ErrModelAuth, Message: "Google gives no access token for Vertex AI.", Hint: signIn, Err: err}
+}
+
+// role says what the credentials need.
+func (v *vertex) role() string {
+	return "the credentials need the role Vertex AI User (roles/aiplatform.user) in the project; look at " + VertexProjectVariable
+}
+
+// place says in which location and project.
+func (v *vertex) place() string {
+	return " in the location " + strconv.Quote(v.location) + " for the project " + strconv.Quote(v.project)
+}
+
+// garden says how a project gets a model.
+func (v *vertex) garden() string {
+	return "enable the model in the project's Model Garden, or look at " + VertexLocationVariable + " and " + VertexProjectVariable
+}
+
+// googleError is an error of Google's own, not of Claude.
+type googleError struct {
+	status  int
+	kind    string
+	message string
+	after   time.Duration
+}
+
+// Error implements error, for operators.
+func (e *googleError) Error() string { return strconv.Itoa(e.status) + " " + e.kind }
+
+// googleSaid reads an error as Google's APIs write it; nil is one of Claude's, or of nobody
+// known. Streams put it in a list.
+func googleSaid(r *provider.Refused) *googleError {
+	type form struct {
+		Error struct {
+			Code    int    `json:"code"`
+			Status  string `json:"status"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	var one form
+	var list []form
+	if json.Unmarshal(r.Body, &list) == nil && len(list) > 0 {
+		one = list[0]
+	} else if json.Unmarshal(r.Body, &one) != nil {
+		return nil
+	}
+	if one.Error.Status == "" && one.Error.Code == 0 {
+		return nil
+	}
+	return &googleError{
+		status: r.Status, kind: one.Error.Status, message: one.Error.Message, after: provider.RetryAfter(r.Header, time.Now()),
+	}
+}
+
+// What Google's messages say for which the status has no word.
+var (
+	apiDisabled = regexp.MustCompile(`(?i)has not been used in project|is disabled|SERVICE_DISABLED`)
+	noGarden    = regexp.MustCompile(`(?i)not allowed to use publisher model|terms of service|model garden`)
+	notServed   = regexp.MustCompile(`(?i)not servable|is not (supported|available) in|unsupported (region|location)`)
+	googleLarge = regexp.MustCompile(`(?i)payload size exceeds|request (entity|payload)? ?(is )?too large`)
+)
+
+// googles maps what Google said (google.rpc.Code; messages as users have published them).
+func (m *Model) googles(g *googleError) error {
+	e := &event.Error{Op: op, Code: g.kind, RetryAfter: g.after, Err: g}
+	line := provider.Line(g.message, m.key)
+	tell := func(kind event.ErrorKind, message, hint string) error {
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, line), hint
+		return e
+	}
+	is := func(kind string, status int) bool { return g.kind == kind || g.kind == "" && g.status == status }
+	switch v := m.google; {
+	case overflow.MatchString(g.message):
+		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+	case g.status == http.StatusRequestEntityTooLarge || googleLarge.MatchString(g.message):
+		return tell(event.ErrTooLarge, "The request is too large for Vertex AI.", "send smaller or fewer files and images")
+	case is("UNAUTHENTICATED", http.StatusUnauthorized):
+		return tell(event.ErrModelAuth, "Vertex AI refused the credentials.", signIn)
+	case apiDisabled.MatchString(g.message):
+		return tell(event.ErrModelAuth, "The Vertex AI API is not enabled in the project "+strconv.Quote(v.project)+".",
+			"run gcloud services enable aiplatform.googleapis.com, or look at "+VertexProjectVariable)
+	case noGarden.MatchString(g.message):
+		return tell(event.ErrModelAuth, "The project "+strconv.Quote(v.project)+" may not use the model.", v.garden())
+	case is("PERMISSION_DENIED", http.StatusForbidden):
+		return tell(event.ErrModelAuth, "Vertex AI does not allow this to the credentials.", v.role())
+	case is("NOT_FOUND", http.StatusNotFound) || notServed.MatchString(g.message):
+		return tell(event.ErrModelNotFound, "Vertex AI has no model "+strconv.Quote(m.name)+v.place()+".", v.garden())
+	case is("RESOURCE_EXHAUSTED", http.StatusTooManyRequests):
+		return tell(event.ErrThrottled, "Vertex AI is throttling.",
+			"wait, ask Google for a higher quota of the model, or set "+VertexLocationVariable+"=global, which has the most capacity")
+	case is("UNAVAILABLE", http.StatusServiceUnavailable), g.status == statusOverloaded:
+		return tell(event.ErrOverloaded, "Vertex AI is overloaded.", "try again later")
+	case g.status >= http.StatusInternalServerError, g.kind == "INTERNAL", g.kind == "DEADLINE_EXCEEDED", g.kind == "ABORTED", g.kind == "CANCELLED":
+		return tell(event.ErrUnavailable, "Vertex AI failed.", "try again; Google Cloud's status page may say more")
+	default:
+		hint := "the model, its options or the conversation do not fit each other"
+		if strings.Contains(g.message, v.project) || strings.Contains(g.message, v.location) {
+			hint = "look at " + VertexProjectVariable + " and " + VertexLocationVariable
+		}
+		return tell(event.ErrInvalid, "Vertex AI refused the request.", hint)
+	}
+}

@@ -1,0 +1,96 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+// whole gives the events that say the same as an answer that came at once. Servers that know
+// no streaming answer so.
+type whole struct{ left [][]byte }
+
+func (w *whole) next() ([]byte, error) {
+	if len(w.left) == 0 {
+		return nil, io.EOF
+	}
+	e := w.left[0]
+	w.left = w.left[1:]
+	return e, nil
+}
+
+// wholeAnswer is an answer that came at once (api/messages), or an error.
+type wholeAnswer struct {
+	Type    string            `json:"type"`
+	ID      string            `json:"id"`
+	Model   string            `json:"model"`
+	Content []json.RawMessage `json:"content"`
+	Stop    *string           `json:"stop_reason"`
+	Usage   json.RawMessage   `json:"usage"`
+	Error   json.RawMessage   `json:"error"`
+}
+
+// readWhole reads an answer that comes at once.
+func readWhole(in io.Reader) (events, error) {
+	body, err := provider.ReadAll(in, longest)
+	switch {
+	case errors.Is(err, provider.ErrTooLong):
+		return nil, errTooLong
+	case err != nil:
+		return nil, err
+	}
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		return nil, errCut
+	}
+	if body[0] != '{' {
+		return nil, &strangeError{kind: jsonType}
+	}
+	var a wholeAnswer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	switch {
+	case a.Type == "error" || a.Content == nil && len(a.Error) > 0:
+		return nil, said(0, nil, body)
+	case a.Content == nil:
+		return nil, &strangeError{kind: jsonType}
+	}
+	return a.events()
+}
+
+// events are the events of a stream with the answer's blocks.
+func (a *wholeAnswer) events() (events, error) {
+	w := &whole{}
+	add := func(e map[string]any) {
+		b, err := json.Marshal(e)
+		if err == nil { // raw parts have been read as JSON
+			w.left = append(w.left, b)
+		}
+	}
+	message := map[string]any{"id": a.ID, "model": a.Model}
+	if len(a.Usage) > 0 {
+		message["usage"] = a.Usage
+	}
+	add(map[string]any{"type": "message_start", "message": message})
+	for i, raw := range a.Content {
+		var b struct {
+			Citations []json.RawMessage `json:"citations"`
+		}
+		if err := json.Unmarshal(raw, &b); err != nil {
+			return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		add(map[string]any{"type": "content_block_start", "index": i, "content_block": raw})
+		for _, c := range b.Citations {
+			add(map[string]any{"type": "content_block_delta", "index": i, "delta": map[string]any{"type": "citations_delta", "citation": c}})
+		}
+		add(map[string]any{"type": "content_block_stop", "index": i})
+	}
+	add(map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": a.Stop}})
+	add(map[string]any{"type": "message_stop"})
+	return w, nil
+}

@@ -1,0 +1,248 @@
+package openai
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+// How servers word the kinds of errors that their status and code leave open. Each comes from
+// the recordings (fantasy, pydantic-ai, ruby_llm, vercel/ai) or a public report, named beside it.
+var (
+	// overflow: the conversation is too long. OpenAI in both APIs, vLLM, DeepSeek and Mistral name
+	// the "maximum context length", xAI the "maximum prompt length" (cline/cline#3120) or
+	// [input_too_large] (inspect_ai#5208); Cerebras and Groq "reduce the length of the messages"
+	// (cline/cline#5140, OpenHands#1902); llama.cpp and llama-cpp-python "exceed" a context
+	// (ggml-org/llama.cpp#19774); LM Studio keeps its first tokens (lmstudio-bug-tracker#237,
+	// Gitlawb/openclaude#353); Text Generation Inference adds inputs (huggingface/chat-ui#340);
+	// Google's compatible address counts (google-gemini/gemini-cli#6678).
+	overflow = regexp.MustCompile(`(?i)maximum (context|prompt) length|exceeds? (the |its |max(imum)? )?(context (window|limit|length|size)|available context)|` +
+		`exceeds the model's maximum context|context the overflows|context size has been exceeded|prompt is too long|prompt too long|` +
+		`exceeded max context length|\[input_too_large\]|reduce the length of the messages|greater than the context length|` +
+		"`?inputs`? tokens \\+ `?max_new_tokens`?|input token count .{0,40}exceeds")
+	// tooMuch: the conversation is larger than the tokens that the key has in a minute, so that
+	// waiting does not help (Groq, continuedev/continue#10218; OpenAI, vanna-ai/vanna-flask#11).
+	tooMuch = regexp.MustCompile(`(?i)request too large.{0,300}tokens per min`)
+	// spent: the account has no money. Waiting does not help. Groq's limits of requests name a
+	// page of its console, …/settings/billing, and are none of these.
+	spent = regexp.MustCompile(`(?i)exceeded your current quota|(plan and|check your) billing|billing (details|hard limit)|insufficient (credits|balance|quota|funds)|` +
+		`requires more credits|credit limit|(have|has) any credits|(used all|out of) (available |your )?credits|spending limit|key limit exceeded`)
+	// badKey: the key is none, with another status than 401 (xAI; Google's compatible address).
+	badKey = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|invalid)`)
+	// crowded: the servers are too busy. DeepSeek is "too busy"; Cerebras has "high traffic"; Mistral's
+	// "service tier capacity" and Groq's flex tier are exceeded.
+	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|capacity exceeded|server busy|too busy|high (traffic|demand)|maximum pending requests`)
+	// misplaced is how LM Studio says that an address is none of its own, with a
+	// status of success.
+	misplaced = regexp.MustCompile(`(?i)unexpected endpoint or method`)
+	// unheard: there is no such model, with other statuses than 404. DeepSeek's "Model Not Exist",
+	// LM Studio's "No models loaded", Groq's "decommissioned", Together's "non-serverless model".
+	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found|decommissioned)|invalid model|not a valid model|no such model|unknown model|` +
+		`model not exist|no models? (is |are )?loaded|unable to access .{0,20}model|non-serverless model`)
+	// unable is how OpenRouter says with a 404 that a model has no host for what the request asks.
+	unable = regexp.MustCompile(`(?i)no endpoints found (that|with|matching|supporting)`)
+)
+
+// verdict is what a refusal means.
+type verdict uint8
+
+const (
+	unclear verdict = iota
+	refused
+	atAnotherPath
+	redirected
+	tooMuchAtOnce
+	unpaid
+	tooLong
+	keyRefused
+	forbidden
+	unserved
+	unknownModel
+	tooLarge
+	overloaded
+	throttled
+	broken
+)
+
+// Kinds lists the kinds that [Dialect].Errors can give errors.
+func Kinds() []event.ErrorKind {
+	return []event.ErrorKind{
+		event.ErrContextOverflow, event.ErrModelAuth, event.ErrModelNotFound, event.ErrTooLarge, event.ErrOverloaded, event.ErrThrottled,
+		event.ErrUnavailable, event.ErrInvalid, event.ErrModel,
+	}
+}
+
+var verdicts = map[event.ErrorKind]verdict{
+	event.ErrContextOverflow: tooLong, event.ErrModelAuth: keyRefused, event.ErrModelNotFound: unknownModel, event.ErrTooLarge: tooLarge,
+	event.ErrOverloaded: overloaded, event.ErrThrottled: throttled, event.ErrUnavailable: broken, event.ErrInvalid: refused, event.ErrModel: unpaid,
+}
+
+// judge finds out what a refusal means (guides/error-codes). What the dialect says of the
+// server's own codes goes first.
+func (m *Model) judge(a *apiError) verdict {
+	for _, word := range []string{a.code, a.number, a.kind} {
+		if kind, ok := m.dialect.Errors[word]; ok && word != "" {
+			return verdicts[kind]
+		}
+	}
+	for _, rule := range []struct {
+		holds   func(*apiError) bool
+		verdict verdict
+	}{
+		{func(a *apiError) bool { return misplaced.MatchString(a.message) }, atAnotherPath},
+		{func(a *apiError) bool { return a.redirect != "" }, redirected},
+		{func(a *apiError) bool { return tooMuch.MatchString(a.message) }, tooMuchAtOnce},
+		{(*apiError).unpaid, unpaid},
+		{(*apiError).tooLong, tooLong},
+		{(*apiError).keyRefused, keyRefused},
+		{(*apiError).forbidden, forbidden},
+		{func(a *apiError) bool { return a.status == http.StatusNotFound && unable.MatchString(a.message) }, unserved},
+		{(*apiError).unknownModel, unknownModel},
+		{(*apiError).tooLarge, tooLarge},
+		{(*apiError).crowded, overloaded},
+		{(*apiError).throttled, throttled},
+		{(*apiError).broken, broken},
+		{(*apiError).refused, refused},
+	} {
+		if rule.holds(a) {
+			return rule.verdict
+		}
+	}
+	return unclear
+}
+
+// is reports whether the server's code or type is one of some words.
+func (a *apiError) is(words ...string) bool {
+	return slices.Contains(words, a.code) || slices.Contains(words, a.kind)
+}
+
+// bad reports whether the status is one of those for requests that cannot be.
+func (a *apiError) bad() bool {
+	return a.status == 0 || a.status == http.StatusBadRequest || a.status == http.StatusUnprocessableEntity
+}
+
+// unpaid reports whether it is about money: xAI says so with 403, Fireworks with 412.
+func (a *apiError) unpaid() bool {
+	if a.is("insufficient_quota", "billing_hard_limit_reached", "billing_not_active") {
+		return true
+	}
+	switch a.status {
+	case http.StatusPaymentRequired:
+		return true
+	case 0, http.StatusTooManyRequests, http.StatusForbidden, http.StatusPreconditionFailed:
+		return a.code != "rate_limit_exceeded" && spent.MatchString(a.message)
+	}
+	return false
+}
+
+// Perplexity's type for it is too_many_prompt_tokens (recorded by ruby_llm).
+func (a *apiError) tooLong() bool {
+	return a.is("context_length_exceeded", "exceed_context_size_error", "too_many_prompt_tokens") || overflow.MatchString(a.message) &&
+		(a.bad() || a.status == http.StatusInternalServerError || a.status == http.StatusRequestEntityTooLarge)
+}
+
+// xAI refuses a key with the status of a bad request: {"code":"invalid-argument","error":"Incorrect
+// API key provided: …"} (recorded by pydantic-ai).
+func (a *apiError) keyRefused() bool {
+	return a.is("invalid_api_key", "authentication_error") || a.status == http.StatusUnauthorized ||
+		a.status == http.StatusBadRequest && badKey.MatchString(a.message)
+}
+
+func (a *apiError) forbidden() bool {
+	return a.status == http.StatusForbidden || a.is("permission_error", "unsupported_country_region_territory")
+}
+
+func (a *apiError) unknownModel() bool {
+	return a.is("model_not_found", "invalid_model", "DeploymentNotFound") || a.status == http.StatusNotFound || a.bad() && unheard.MatchString(a.message)
+}
+
+func (a *apiError) tooLarge() bool {
+	return a.status == http.StatusRequestEntityTooLarge || a.is("request_too_large", "image_too_large", "image_file_too_large")
+}
+
+// The statuses that vendors have for too much work: Groq for its flex tier, and Claude's API
+// behind a gateway.
+const (
+	statusFlexFull   = 498
+	statusOverloaded = 529
+)
+
+func (a *apiError) crowded() bool {
+	if a.is("server_is_overloaded", "slow_down", "overloaded_error") || a.status == statusFlexFull || a.status == statusOverloaded {
+		return true
+	}
+	return (a.status == 0 || a.status == http.StatusTooManyRequests && a.code != "rate_limit_exceeded" || a.status >= http.StatusInternalServerError) &&
+		crowded.MatchString(a.message)
+}
+
+func (a *apiError) throttled() bool {
+	return a.is("rate_limit_exceeded", "rate_limit_error") || a.status == http.StatusTooManyRequests
+}
+
+func (a *apiError) broken() bool {
+	return a.is("server_error", "internal_server_error", "internal_error", "timeout", "vector_store_timeout") ||
+		a.status == http.StatusRequestTimeout || a.status == http.StatusConflict || a.status >= http.StatusInternalServerError
+}
+
+func (a *apiError) refused() bool {
+	return a.is("invalid_request_error", "invalid_prompt") || strings.HasPrefix(a.code, "invalid_") ||
+		a.status >= http.StatusBadRequest && a.status < http.StatusInternalServerError
+}
+
+// refusal makes an error of ours out of what the server said, with its words.
+func (m *Model) refusal(a *apiError) error {
+	e := &event.Error{Op: m.op(), Code: a.word(), RetryAfter: a.after, Err: a}
+	text := provider.Line(looksLikeKey.ReplaceAllString(m.key.Hide(a.message), "[redacted]"), m.key)
+	tell := func(kind event.ErrorKind, message, hint string) error {
+		e.Kind, e.Message, e.Hint = kind, provider.Tell(message, text), hint
+		return e
+	}
+	switch m.judge(a) {
+	case atAnotherPath:
+		return tell(event.ErrModel, m.title+" does not have this API at this address.",
+			"look at the base URL, "+m.baseFrom+": it mostly ends with /v1")
+	case redirected:
+		return tell(event.ErrModel, m.title+" redirects to "+provider.Line(a.redirect, m.key)+", where Braid sends no key.",
+			"write the address that is meant as "+m.baseFrom)
+	case tooMuchAtOnce:
+		e.RetryAfter = 0
+		return tell(event.ErrContextOverflow, "The conversation is larger than the tokens that the key has in a minute.",
+			"shorten it, or ask for higher limits where the key is from")
+	case unpaid:
+		e.RetryAfter = 0
+		return tell(event.ErrModel, m.title+" does not serve this account now.", "look at plan, credit and limits where the key is from")
+	case tooLong:
+		return tell(event.ErrContextOverflow, "The conversation does not fit the model's context.", "shorten it, or begin a new session")
+	case keyRefused:
+		return tell(event.ErrModelAuth, m.title+" refused the key.", "look at "+cmp.Or(m.keyFrom, "the key, key="))
+	case forbidden:
+		return tell(event.ErrModelAuth, m.title+" does not allow this to the key.", "look at the key's project and what it may use")
+	case unserved:
+		return tell(event.ErrInvalid, m.title+" has no host of the model that takes such a request.", "take out tools or settings, or take another model")
+	case unknownModel:
+		return tell(event.ErrModelNotFound, m.title+" has no model "+strconv.Quote(m.name)+".",
+			"look at the server's list of models, or at "+m.baseFrom)
+	case tooLarge:
+		return tell(event.ErrTooLarge, "The request is too large for the model's server.", "send smaller or fewer files and images")
+	case overloaded:
+		return tell(event.ErrOverloaded, m.title+" is overloaded.", "try again later")
+	case throttled:
+		return tell(event.ErrThrottled, m.title+" is throttling.", "wait, or ask for higher limits where the key is from")
+	case broken:
+		return tell(event.ErrUnavailable, m.title+" failed.", "try again; the server's status page or log may say more")
+	case refused:
+		return tell(event.ErrInvalid, m.title+" refused the request.", "the model, its options or the conversation do not fit each other")
+	default:
+		return tell(event.ErrModel, m.title+" gave an error.", "look at the server's log")
+	}
+}
+
+// looksLikeKey are keys of vendors that speak this protocol, as they quote them: also
+// shortened, or with stars in them.
+var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai|csk|pplx|fw|tgp|r8)[-_][A-Za-z0-9_*-]{6,}`)

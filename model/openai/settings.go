@@ -1,0 +1,202 @@
+package openai
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/model"
+	"github.com/braidrun/braid/model/internal/provider"
+)
+
+var (
+	// verbose are the vendor's models that take a verbosity (guides/latest-model; GPT-5 on).
+	verbose = regexp.MustCompile(`^gpt-([5-9]|[1-9]\d)`)
+	// toolless are the vendor's models that take no tools by Chat Completions: GPT-6 Astra
+	// (bolna-ai/bolna#1019) and GPT-6.1 Sol. From GPT-5.4 on the others take them there only
+	// without reasoning.
+	toolless = regexp.MustCompile(`^gpt-6(-astra|\.1-sol)`)
+	newer    = regexp.MustCompile(`^gpt-(5\.([4-9]|\d\d)|6)`)
+	// searching are those that search the web by Chat Completions (guides/tools-web-search).
+	searching = regexp.MustCompile(`-search(-preview|-api)?(-\d{4}-\d\d-\d\d)?$`)
+	// lasting are those whose cache has a lifetime of its own (guides/prompt-caching).
+	lasting = regexp.MustCompile(`^gpt-(5\.([6-9]|\d\d)|[6-9]|[1-9]\d)`)
+	// extended are those that know no other retention than 24h.
+	extended = regexp.MustCompile(`^gpt-(5\.([5-9]|\d\d)|[6-9]|[1-9]\d)`)
+	tiers    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+)
+
+// fits returns an error for settings that the model or its API does not have. They are
+// refused and never left out.
+func (m *Model) fits(req *model.Request, t trying) error {
+	o := &req.Options
+	if _, err := provider.Headers(op, o.Headers); err != nil {
+		return err
+	}
+	if err := m.fitsSampling(o, t); err != nil {
+		return err
+	}
+	if err := m.fitsContext(&o.Context); err != nil {
+		return err
+	}
+	name := plainModel(cmp.Or(m.family, m.name))
+	switch {
+	case o.Verbosity != "" && !slices.Contains([]string{"low", "medium", "high"}, o.Verbosity):
+		return notSent(event.ErrInvalid, "There is no such verbosity.", "use low, medium or high")
+	case o.Verbosity != "" && m.vendors && !verbose.MatchString(name):
+		return notSent(event.ErrUnsupported, "The model %s takes no verbosity.", "leave it out, or take GPT-5 or a newer model", m.name)
+	case o.ServiceTier != "" && !tiers.MatchString(o.ServiceTier):
+		return notSent(event.ErrInvalid, "There is no such service tier.", "use auto, default, flex or priority")
+	case m.api == ChatCompletions && m.vendors && len(req.Tools) > 0 && (toolless.MatchString(name) || t.asked && !t.without() && newer.MatchString(name)):
+		return notSent(event.ErrUnsupported, "The model %s takes no tools by Chat Completions while it reasons.", "use Responses, api=responses", m.name)
+	case m.forcedInVain(&req.ToolChoice, t) && len(req.Tools) > 0:
+		return notSent(event.ErrUnsupported, "The model %s cannot be made to use a tool while it thinks.",
+			"leave the choice to the model, or set the effort none", m.name)
+	}
+	return m.fitsCaching(name)
+}
+
+// fitsSampling looks at how tokens are drawn. Models of OpenAI that reason take nothing of
+// it, but for those that can do without reasoning and are told so (guides/latest-model,
+// parameter compatibility).
+func (m *Model) fitsSampling(o *model.Options, t trying) error {
+	reasons := m.thinks && m.vendors && !t.without()
+	switch {
+	case o.Temperature != nil && reasons:
+		return notSent(event.ErrUnsupported, "Models of OpenAI that reason take no temperature.", "leave it out, or take another model")
+	case o.TopP != nil && (!(*o.TopP > 0) || *o.TopP > 1):
+		return notSent(event.ErrInvalid, "top_p is not above 0 and at most 1.", "set it to a share, such as 0.9")
+	case o.TopP != nil && reasons:
+		return notSent(event.ErrUnsupported, "Models of OpenAI that reason take no top_p.", "leave it out, or take another model")
+	case o.Seed != nil && m.api == Responses:
+		return notSent(event.ErrUnsupported, "The Responses API takes no seed.", "leave it out, or use Chat Completions, api=chat")
+	}
+	return nil
+}
+
+// fitsContext looks at what the server is to do with long conversations.
+func (m *Model) fitsContext(c *model.ContextManagement) error {
+	switch {
+	case c.ClearResults != 0 || c.KeepResults != 0:
+		return notSent(event.ErrUnsupported, "%s clears no tool results.", "let it compact the conversation, or manage the context in the agent", m.title)
+	case (c.Compact != 0 || c.Truncate) && m.api == ChatCompletions:
+		return notSent(event.ErrUnsupported, "Chat Completions does not shorten conversations.", "use Responses, or manage the context in the agent")
+	case c.Compact < 0:
+		return notSent(event.ErrInvalid, "The number of tokens for a compaction is negative.", "leave it out, or set it above 0")
+	}
+	return nil
+}
+
+// fitsCaching looks at how long prompts are cached.
+func (m *Model) fitsCaching(name string) error {
+	switch {
+	case m.retention == "":
+		return nil
+	case !m.vendors:
+		return notSent(event.ErrUnsupported, "%s takes no retention of its prompt cache.", "leave it out", m.title)
+	case m.lifetime() && !lasting.MatchString(name):
+		return notSent(event.ErrUnsupported, "The prompt cache of the model %s has no lifetime %s.", "use in_memory or 24h", m.name, m.retention)
+	case m.retention == inMemory && extended.MatchString(name):
+		return notSent(event.ErrUnsupported, "The prompt cache of the model %s is not held in memory.", "use 24h", m.name)
+	}
+	return nil
+}
+
+const inMemory = "in_memory"
+
+// lifetime reports whether the retention is the least time that the cache is kept, and not
+// the most.
+func (m *Model) lifetime() bool { return strings.HasSuffix(m.retention, "m") || m.retention == "12h" }
+
+// pensive are models of which the vendors say that no tool can be forced on them while
+// they think, which they do unless they are told not to: DeepSeek's (BerriAI/litellm#37470,
+// tickernelz/opencode-mem#253) and those of Qwen that always think (cloudwego/eino#994).
+var pensive = regexp.MustCompile(`deepseek-(v[4-9]|reasoner|flash|pro)|qwq|qwen.*thinking`)
+
+// forcedInVain reports whether a choice of tools forces one on a model that then refuses.
+// Programs that people run themselves force by grammar, whatever the model.
+func (m *Model) forcedInVain(c *model.ToolChoice, t trying) bool {
+	forced := c.Mode == model.ToolsAny || c.Mode == model.ToolsOne
+	return forced && !m.vendors && !t.without() && !m.near() && pensive.MatchString(strings.ToLower(m.name))
+}
+
+// appendSampling writes how tokens are drawn.
+func (m *Model) appendSampling(b []byte, o *model.Options) []byte {
+	if o.Temperature != nil {
+		b = strconv.AppendFloat(append(b, `,"temperature":`...), *o.Temperature, 'g', -1, 64)
+	}
+	if o.TopP != nil {
+		b = strconv.AppendFloat(append(b, `,"top_p":`...), *o.TopP, 'g', -1, 64)
+	}
+	if o.Seed != nil {
+		b = strictjson.AppendString(append(b, ','), m.seedName())
+		b = strconv.AppendInt(append(b, ':'), *o.Seed, 10)
+	}
+	return b
+}
+
+func (m *Model) seedName() string {
+	if m.vendors {
+		return "seed"
+	}
+	return cmp.Or(m.dialect.Seed, "seed")
+}
+
+// appendCaching writes how the vendor caches the beginnings of prompts
+// (guides/prompt-caching).
+func (m *Model) appendCaching(b []byte) []byte {
+	if m.cacheKey != "" {
+		b = strictjson.AppendString(append(b, `,"prompt_cache_key":`...), m.cacheKey)
+	}
+	switch {
+	case m.retention == "":
+	case m.lifetime():
+		b = strictjson.AppendString(append(b, `,"prompt_cache_options":{"ttl":`...), m.retention)
+		b = append(b, '}')
+	default:
+		b = strictjson.AppendString(append(b, `,"prompt_cache_retention":`...), m.retention)
+	}
+	return b
+}
+
+// appendText writes the member that holds the answer to a schema, which is empty for none.
+// In Responses the verbosity is in it.
+func (m *Model) appendText(b, held []byte, verbosity string) []byte {
+	switch {
+	case verbosity == "" || m.api == ChatCompletions:
+		return append(b, held...)
+	case len(held) == 0:
+		b = append(b, `,"text":{"verbosity":`...)
+	default:
+		b = append(append(b, held[:len(held)-1]...), `,"verbosity":`...)
+	}
+	return append(strictjson.AppendString(b, verbosity), '}')
+}
+
+// own are the members of a request that Braid writes itself.
+func (m *Model) own() []string {
+	own := []string{
+		"model", "tools", "tool_choice", "parallel_tool_calls", "temperature", "top_p", "service_tier", "prompt_cache_key", "prompt_cache_retention",
+		"prompt_cache_options", "stream",
+	}
+	if m.api == Responses {
+		return append(own, "instructions", "input", "max_output_tokens", "max_tool_calls", "include", "reasoning", "context_management", "truncation",
+			"store", "text")
+	}
+	own = append(own, "messages", "stop", "max_tokens", "max_completion_tokens", "verbosity", "web_search_options", "stream_options", "response_format",
+		m.seedName())
+	switch form := m.dialect.Effort; {
+	case m.vendors, form == "", form == EffortWord, form == EffortNowhere:
+		return append(own, "reasoning_effort")
+	case form == EffortObject:
+		return append(own, "reasoning_effort", "reasoning")
+	case form == EffortSwitch:
+		return append(own, "chat_template_kwargs")
+	default:
+		return append(own, "reasoning_effort", "thinking")
+	}
+}

@@ -1,0 +1,86 @@
+package corpora
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model/modeltest"
+)
+
+// TestCuts ends every recorded stream early: at the borders of its events and at random
+// bytes, by a dropped connection and by a proper end of the body. Each must be a typed error,
+// or whole because nothing that counts was cut. BRAID_CORPORA_CUTS=all takes 300 borders of
+// each stream instead of 6.
+func TestCuts(t *testing.T) {
+	most := 6
+	if os.Getenv("BRAID_CORPORA_CUTS") == "all" {
+		most = 300
+	}
+	var asked, failed, whole atomic.Int64
+	s := newStage(t)
+	t.Run("all", func(t *testing.T) {
+		for i, x := range recorded(t) {
+			if x.status != 200 || !x.stream || reason(exceptions[true], &x) != "" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d", x.name(), i), func(t *testing.T) {
+				t.Parallel()
+				for _, at := range places(&x, most) {
+					for _, drop := range []bool{false, true} {
+						asked.Add(1)
+						r, _ := s.play(t.Context(), t, &x, way{cut: at, drop: drop}, ask())
+						switch why := wrongCut(&x, r); {
+						case why != "":
+							t.Errorf("cut at %d of %d, dropped %t: %s", at, len(x.body), drop, why)
+						case r.Err != nil:
+							failed.Add(1)
+						default:
+							whole.Add(1)
+						}
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d cuts: %d a typed error, %d whole because nothing that counts was cut", asked.Load(), failed.Load(), whole.Load())
+}
+
+// places are where a stream is cut.
+func places(x *exchange, most int) []int {
+	at := x.borders()
+	rand.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+	at = at[:min(len(at), most)]
+	for range min(8, most) {
+		at = append(at, rand.IntN(len(x.body))) //nolint:gosec // any place will do
+	}
+	return at
+}
+
+// wrongCut says what is wrong with what came of a cut stream; "" is nothing.
+func wrongCut(x *exchange, r modeltest.Read) string {
+	if r.Err != nil {
+		if e, ok := errors.AsType[*event.Error](r.Err); !ok || e.Kind == "" || e.Message == "" {
+			return fmt.Sprintf("an error without a type: %v", r.Err)
+		}
+		return ""
+	}
+	want, err := x.expected()
+	if err != nil {
+		return err.Error()
+	}
+	have := got(r)
+	if r.Stops != 1 || have.Text != want.Text || have.Thinking != want.Thinking || len(have.Calls) != len(want.Calls) {
+		return fmt.Sprintf("a success with less than the answer: %d end signals, %q, calls %v", r.Stops, have.Text, have.Calls)
+	}
+	for i := range want.Calls {
+		if have.Calls[i] != want.Calls[i] {
+			return fmt.Sprintf("a success with another call: %v", have.Calls[i])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,22 @@
+package corpora
+
+// exceptions are the recordings that a provider reads otherwise than they were recorded: a
+// part of the name, and the reason. The first map is for whole answers, the other for streams.
+var exceptions = map[bool]map[string]string{
+	false: {},
+	true: {
+		"anthropic-programmatic-tool-calling.1.chunks.txt": "made by hand, without message_delta and message_stop: a cut stream",
+		"spliced-message-start.chunks.txt":                 "made by hand: two answers in one another; the reader here adds the names up",
+		"openai-shell-container.1.chunks.txt":              "shortened by hand: the pieces hold less than the finished item",
+		"openai-phase.1.chunks.txt":                        "shortened by hand: the pieces hold less than the finished item",
+		"parallel-tool-call-wrapper.1.chunks.txt":          "a line of the recording is cut",
+		"openai-error.1.chunks.txt":                        "the answer is an error",
+		"test_openrouter_stream_error.yaml":                "the answer is an error",
+		"test_tool_use_failed_error_streaming":             "the answer is an error",
+		"gpustack_qwen3_streams_thinking_content":          "the recording has no finish_reason and no [DONE]: a cut stream",
+		"test_bedrock_model_iter_stream.yaml":              "Nova's <thinking> in the text becomes thinking, by design",
+	},
+}
+
+// requestExceptions are the conversations that a provider asks otherwise than they were asked.
+var requestExceptions = map[string]string{}
