@@ -90,8 +90,12 @@ func (o *Opener) vendorStanding(p provider) Standing {
 		return s
 	}
 	s.Ready, s.Key, s.Why = true, row.Key, row.Key+" is set; any model of "+row.Title+" can be named"
+	s.Usual = p.model
+	if p.model != "" {
+		s.Models = append(s.Models, o.known(p.model, true))
+	}
 	for _, ref := range o.prices.Models() {
-		if strings.HasPrefix(ref, p.name+":") {
+		if strings.HasPrefix(ref, p.name+":") && ref != p.model {
 			s.Models = append(s.Models, o.known(ref, false))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // variable of the vendor's row.
 func openVendor(g *opening) (model.Model, error) {
 	row := g.provider.vendor
+	g.name = cmp.Or(g.name, row.Model)
 	if g.name == "" {
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrModelNotFound, Message: "No model of " + row.Title + " is named.",

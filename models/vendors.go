@@ -38,7 +38,9 @@ type vendorRow struct {
 	Title   string `yaml:"title"`
 	Address string `yaml:"address"`
 	// Key is the variable with the key; "" is a server without one.
-	Key      string               `yaml:"key"`
+	Key string `yaml:"key"`
+	// Model is the one that is used where none is named; "" is none.
+	Model    string               `yaml:"model"`
 	Thinking openai.ThinkingPlace `yaml:"thinking"`
 	Usage    *bool                `yaml:"usage"`
 	Serial   *bool                `yaml:"serial"`
@@ -81,6 +83,7 @@ var (
 //	  - name: acme                    # before the colon: acme:NAME
 //	    address: https://llm.acme.example/v1
 //	    key: ACME_API_KEY             # the variable; left out, the server needs no key
+//	    model: acme-large             # what is used where no model is named
 //	    title: Acme                   # in sentences; left out, the name
 //	    thinking: reasoning_content   # where thoughts go back: reasoning_content, reasoning,
 //	                                  # parts, details, none; left out, where they came
@@ -161,6 +164,8 @@ func (r *vendorRow) problem() string {
 		return r.Name + " is a provider with an API of its own"
 	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
 		return "its address is no https://host/v1"
+	case r.Model != "" && presentable(r.Model) == "":
+		return "model is no name of a model"
 	case r.Key != "" && !variableNames.MatchString(r.Key):
 		return "key names the variable that holds the key, such as ACME_API_KEY"
 	case r.Thinking != "" && !slices.Contains(openai.ThinkingPlaces(), r.Thinking):
@@ -210,6 +215,9 @@ func (v *Vendors) providers() []provider {
 		list[i] = provider{name: row.Name, title: row.Title, vendor: row, open: openVendor}
 		if row.Key != "" {
 			list[i].keys = []string{row.Key}
+		}
+		if row.Key != "" && row.Model != "" {
+			list[i].model = row.Name + ":" + row.Model
 		}
 	}
 	return list

@@ -288,8 +288,9 @@ func TestVendorsByName(t *testing.T) {
 		kind            event.ErrorKind
 	}{
 		{"groq:llama", "no key for Groq", "set GROQ_API_KEY", event.ErrModelAuth},
-		{"groq", "No model of Groq is named", "groq:NAME", event.ErrModelNotFound},
-		{"groq:", "No model of Groq is named", "groq:NAME", event.ErrModelNotFound},
+		{"groq:", "no key for Groq", "set GROQ_API_KEY", event.ErrModelAuth},
+		{"perplexity", "No model of Perplexity is named", "perplexity:NAME", event.ErrModelNotFound},
+		{"vllm:", "No model of vLLM is named", "vllm:NAME", event.ErrModelNotFound},
 		{"groq:x?region=1", "no setting of that name", "groq:NAME", event.ErrInvalid},
 		{"groq:x?thinking=somewhere", "thinking has no value", "groq:NAME", event.ErrInvalid},
 		{"grok:x", "no model", "did you mean groq:x?", event.ErrModelNotFound},
@@ -324,8 +325,8 @@ func TestVendorsByName(t *testing.T) {
 	if name, err := Named(" openrouter:z-ai/glm-4.7 "); name != "openrouter:z-ai/glm-4.7" || err != nil {
 		t.Errorf("%q, %v", name, err)
 	}
-	d := Detect(env("MISTRAL_API_KEY", "k"), "")
-	if d.Source != FromNothing || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "mistral:NAME") {
+	d := Detect(env("PERPLEXITY_API_KEY", "k"), "")
+	if d.Source != FromNothing || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "perplexity:NAME") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -89,12 +89,11 @@ var rooms = []room{
 		dir: "model/*", own: []string{"model", "event", "secret", "model/internal/*"},
 		tests: []string{"", "model/modeltest", "model/cassette", "test/wires"},
 		from: []string{
-			"github.com/anthropics/anthropic-sdk-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
-			"github.com/openai/openai-go", "google.golang.org/genai",
+			"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 			"go.yaml.in/yaml", // the tests' recordings are written in it
 		},
 	},
-	{dir: "model/internal/provider", own: []string{"event", "model", "secret"}},
+	{dir: "model/internal/provider", own: []string{"event", "model", "secret", "internal/vendor"}},
 	{dir: "model/internal/awserr", own: []string{"event", "secret", "model/internal/provider"}},
 	{dir: "model/internal/toolname", own: []string{"model"}},
 	{dir: "model/internal/reqcache", own: []string{"model", "event"}, tests: []string{"model/internal/toolname"}},
@@ -106,9 +105,17 @@ var rooms = []room{
 	{dir: "model/internal/vendortest"},
 	{dir: "model/internal/recordings", from: []string{"go.yaml.in/yaml"}},
 	{
-		dir: "models", own: []string{"model", "event", "model/*", "secret", "pricing"}, tests: []string{""},
+		dir: "models", own: []string{"model", "event", "model/*", "secret", "pricing", "embedding", "embedding/*"}, tests: []string{"", "embedding/embeddingtest"},
 		from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/oauth2", "golang.org/x/sync", "go.yaml.in/yaml"},
 	},
+	{dir: "embedding", own: []string{"event"}, tests: []string{"embedding/embeddingtest", "embedding/openai", "secret"}},
+	{
+		dir: "embedding/*", own: []string{"embedding", "event", "secret", "embedding/internal/*", "internal/vendor"},
+		tests: []string{"embedding/embeddingtest"}, from: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	},
+	{dir: "embedding/embeddingtest", own: []string{"embedding", "event"}, from: testLibraries},
+	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
+	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{
 		dir: "tool/mcptool", own: []string{"", "event", "netguard", "secret"}, tests: []string{"model/demo"},

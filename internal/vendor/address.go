@@ -1,4 +1,4 @@
-package provider
+package vendor
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package provider_test
+package vendor_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/model/internal/provider"
+	"github.com/braidrun/braid/internal/vendor"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -20,14 +20,14 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "-1": 0, "NaN": 0, "soon": 0, "1e300": 24 * time.Hour,
 		"Sat, 21 Nov 2026 00:01:00 GMT": time.Minute, "Fri, 20 Nov 2026 00:00:00 GMT": 0,
 	} {
-		if got := provider.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+		if got := vendor.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
 	}
-	if got := provider.RetryAfter(http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"250"}}, now); got != 250*time.Millisecond {
+	if got := vendor.RetryAfter(http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"250"}}, now); got != 250*time.Millisecond {
 		t.Errorf("milliseconds: %v", got)
 	}
-	if got := provider.RetryAfter(nil, now); got != 0 {
+	if got := vendor.RetryAfter(nil, now); got != 0 {
 		t.Errorf("no header: %v", got)
 	}
 }
@@ -43,17 +43,17 @@ func TestLine(t *testing.T) {
 		"AKIAIOSFODNN7EXAMPLE":                 "[redacted]",
 		strings.Repeat("é", 400):               strings.Repeat("é", 300) + "…",
 	} {
-		if got := provider.Line(said, key); got != want {
+		if got := vendor.Line(said, key); got != want {
 			t.Errorf("%q: %q, want %q", said, got, want)
 		}
 	}
-	if got := provider.Line("so", secret.Secret{}); got != "so" {
+	if got := vendor.Line("so", secret.Secret{}); got != "so" {
 		t.Errorf("without a key: %q", got)
 	}
-	if got := provider.Tell("It failed.", "why"); got != "It failed: why" {
+	if got := vendor.Tell("It failed.", "why"); got != "It failed: why" {
 		t.Errorf("%q", got)
 	}
-	if got := provider.Tell("It failed.", ""); got != "It failed." {
+	if got := vendor.Tell("It failed.", ""); got != "It failed." {
 		t.Errorf("%q", got)
 	}
 }
@@ -65,11 +65,11 @@ func TestEnded(t *testing.T) {
 	late, cancel := context.WithTimeout(t.Context(), -1)
 	defer cancel()
 	for ctx, want := range map[context.Context]event.ErrorKind{cancelled: event.ErrCancelled, late: event.ErrTimeout} {
-		if e := provider.Ended("op", ctx); e.Kind != want || e.Err == nil || e.Op != "op" {
+		if e := vendor.Ended("op", ctx); e.Kind != want || e.Err == nil || e.Op != "op" {
 			t.Errorf("%+v, want %s", e, want)
 		}
 	}
-	if e := provider.NotSent("op", event.ErrInvalid, "no %d", "do", 7); e.Message != "no 7" || e.Hint != "do" || e.Kind != event.ErrInvalid {
+	if e := vendor.NotSent("op", event.ErrInvalid, "no %d", "do", 7); e.Message != "no 7" || e.Hint != "do" || e.Kind != event.ErrInvalid {
 		t.Errorf("%+v", e)
 	}
 }
@@ -80,7 +80,7 @@ func TestAddress(t *testing.T) {
 		"https://host": true, "http://127.0.0.1:1/path": true, "": false, "host": false, "ftp://host": false, "https://u:p@host": false,
 		"https://host?q": false, "https://host#f": false, "https://": false, "http://a b": false,
 	} {
-		if got := provider.Address(s); got != want {
+		if got := vendor.Address(s); got != want {
 			t.Errorf("%q: %t", s, got)
 		}
 	}
@@ -90,7 +90,7 @@ func TestAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := provider.Client().Do(req)
+	resp, err := vendor.Client().Do(req)
 	if err != nil || resp.StatusCode != http.StatusTemporaryRedirect {
 		t.Fatalf("%v, %v", resp, err)
 	}

@@ -1,0 +1,295 @@
+// Package bedrock embeds texts with Amazon's Titan and Cohere's Embed on Amazon Bedrock.
+//
+// What the models take is in AWS's guide (bedrock/latest/userguide/model-parameters-titan-embed-text
+// and model-parameters-embed, and its -v3 and -v4): Titan one text in a call, Cohere 96.
+// The signatures are made by AWS's own signer; the rest of the SDK is used for its configuration.
+package bedrock
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/braidrun/braid/embedding"
+	"github.com/braidrun/braid/embedding/internal/batch"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/vendor"
+)
+
+const op = "embedding bedrock"
+
+// Default is the model that is used where none is named.
+const Default = "amazon.titan-embed-text-v2:0"
+
+// Model is an [embedding.Model]. It is safe for concurrent use.
+type Model struct {
+	id     string
+	family *family
+	cfg    aws.Config
+	signer *v4.Signer
+	caller batch.Caller
+}
+
+// family is what is known of a model by its id.
+type family struct {
+	id *regexp.Regexp
+	// sizes are the dimensions that can be asked for, the model's own first; one alone cannot be
+	// asked for.
+	sizes  []int
+	tokens int
+	// cohere is set for Embed; v4 for its fourth generation, and normalize for Titan's second.
+	cohere, v4, normalize bool
+}
+
+var families = []family{
+	{id: regexp.MustCompile(`^amazon\.titan-embed-text-v2`), sizes: []int{1024, 512, 256}, tokens: 8192, normalize: true},
+	{id: regexp.MustCompile(`^amazon\.titan-embed-(text-v1|g1-text)`), sizes: []int{1536}, tokens: 8192},
+	{id: regexp.MustCompile(`^cohere\.embed-v4`), sizes: []int{1536, 1024, 512, 256}, tokens: 128_000, cohere: true, v4: true},
+	{id: regexp.MustCompile(`^cohere\.embed-(english|multilingual)-v3`), sizes: []int{1024}, tokens: 512, cohere: true},
+}
+
+var profile = regexp.MustCompile(`^(us-gov|[a-z]{2}|apac|global)\.`)
+
+func familyOf(id string) *family {
+	id = id[len(profile.FindString(id)):]
+	for i := range families {
+		if families[i].id.MatchString(id) {
+			return &families[i]
+		}
+	}
+	return nil
+}
+
+// Option changes how a model is called.
+type Option func(*Model) error
+
+// BaseURL sends the calls to another address. "" keeps that of the region.
+func BaseURL(address string) Option {
+	return func(m *Model) error {
+		if address == "" {
+			return nil
+		}
+		if !vendor.Address(address) {
+			return vendor.NotSent(op, event.ErrInvalid, "The base URL of Amazon Bedrock is no address.", "write it as https://host, without a user")
+		}
+		m.caller.Base = strings.TrimSuffix(address, "/")
+		return nil
+	}
+}
+
+// HTTPClient sends the calls through c.
+func HTTPClient(c *http.Client) Option {
+	return func(m *Model) error {
+		if c == nil {
+			return vendor.NotSent(op, event.ErrInvalid, "There is no HTTP client.", "leave the option out, or give a client")
+		}
+		m.caller.Client = c
+		return nil
+	}
+}
+
+// As says what a model is where its id does not tell, such as the ARN of a profile.
+func As(id string) Option {
+	return func(m *Model) error {
+		m.family = familyOf(id)
+		return nil
+	}
+}
+
+var (
+	ids     = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9.:/_-]{2,299}$`)
+	regions = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
+)
+
+// New makes a model by AWS's id. No connection is made. Of cfg are used: Region, which must be set;
+// Credentials, or BearerAuthTokenProvider, a key of Bedrock's, which goes before them where it is
+// set; BaseEndpoint. The error is an [*event.Error] of kind ErrInvalid, ErrUnsupported for a model
+// that this package does not know, or ErrModelAuth without credentials.
+func New(id string, cfg aws.Config, opts ...Option) (*Model, error) {
+	switch {
+	case !ids.MatchString(id):
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
+	case !regions.MatchString(cfg.Region):
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Nobody says in which region Amazon Bedrock is to be asked.", "set AWS_REGION, or name a region")
+	case cfg.BearerAuthTokenProvider == nil && cfg.Credentials == nil:
+		return nil, vendor.NotSent(op, event.ErrModelAuth, "There are no credentials for Amazon Bedrock.", "set AWS credentials in any of the usual ways")
+	}
+	host := "https://bedrock-runtime." + cfg.Region + ".amazonaws.com"
+	if strings.HasPrefix(cfg.Region, "cn-") {
+		host += ".cn"
+	}
+	m := &Model{id: id, family: familyOf(id), cfg: cfg, signer: v4.NewSigner(), caller: batch.Caller{
+		Op: op, Title: "Amazon Bedrock", Base: host, Client: vendor.Client(), Said: said, Long: long,
+		KeyNext: "look at AWS's credentials, and at the models that they may use", Next: "look at the region and the network",
+	}}
+	opts = append([]Option{BaseURL(aws.ToString(cfg.BaseEndpoint))}, opts...)
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	if m.family == nil {
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q embeds no texts that Braid knows how to ask for.",
+			"use amazon.titan-embed-text-… or cohere.embed-…", id)
+	}
+	return m, nil
+}
+
+// Info implements [embedding.Model].
+func (m *Model) Info() embedding.Info {
+	return embedding.Info{Name: "bedrock:" + m.id, Dimensions: m.family.sizes[0], MaxTokens: m.family.tokens}
+}
+
+// A call to Cohere has at most so many texts and bytes; of those to Titan, with one text each, so
+// many are made at once.
+const (
+	mostTexts = 96
+	mostBytes = 250_000
+	atOnce    = 8
+)
+
+// Embed implements [embedding.Model]. Titan embeds queries and documents the same; a text for Cohere
+// without a task is a document.
+func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.Response, error) {
+	if err := batch.Check(op, req); err != nil {
+		return nil, err
+	}
+	f := m.family
+	if n := req.Dimensions; n > 0 && !slices.Contains(f.sizes, n) {
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q has no vectors of %d dimensions.", "leave the dimensions out", m.id, n)
+	}
+	size, texts, beside := cmp.Or(req.Dimensions, f.sizes[0]), 1, atOnce
+	if f.cohere {
+		texts, beside = mostTexts, 1
+	}
+	return m.caller.Run(ctx, batch.Split(req.Texts, texts, mostBytes), size, beside, func(
+		ctx context.Context, texts []string,
+	) ([][]float32, event.Usage, bool, error) {
+		body, err := m.body(texts, req)
+		if err != nil {
+			return nil, event.Usage{}, false, err
+		}
+		return m.call(ctx, body, batch.Bound(len(texts), size))
+	})
+}
+
+// body is what the model is asked.
+func (m *Model) body(texts []string, req *embedding.Request) ([]byte, error) {
+	f := m.family
+	if !f.cohere {
+		body := map[string]any{"inputText": texts[0]}
+		if f.normalize {
+			body["normalize"], body["dimensions"] = true, cmp.Or(req.Dimensions, f.sizes[0])
+		}
+		return json.Marshal(body)
+	}
+	kind := "search_document"
+	if req.Task == embedding.Query {
+		kind = "search_query"
+	}
+	body := map[string]any{"texts": texts, "input_type": kind, "truncate": "NONE", "embedding_types": []string{"float"}}
+	if f.v4 && req.Dimensions > 0 {
+		body["output_dimension"] = req.Dimensions
+	}
+	return json.Marshal(body)
+}
+
+// counted is the header in which the service says how many tokens a model has read.
+const counted = "X-Amzn-Bedrock-Input-Token-Count"
+
+var escapes = strings.NewReplacer(":", "%3A", "/", "%2F")
+
+func (m *Model) call(ctx context.Context, body []byte, bound int64) (vectors [][]float32, u event.Usage, known bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.caller.Base+"/model/"+escapes.Replace(m.id)+"/invoke", bytes.NewReader(body))
+	if err != nil {
+		return nil, u, false, err
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
+	if err := m.authorize(ctx, req, body); err != nil {
+		return nil, u, false, err
+	}
+	data, header, err := m.caller.Do(ctx, req, bound)
+	if err != nil {
+		return nil, u, false, err
+	}
+	var a struct {
+		Embedding  []float32       `json:"embedding"`
+		Tokens     *int64          `json:"inputTextTokenCount"`
+		Embeddings json.RawMessage `json:"embeddings"`
+	}
+	var typed struct {
+		Float [][]float32 `json:"float"`
+	}
+	switch {
+	case json.Unmarshal(data, &a) != nil:
+		return nil, u, false, m.caller.Wrong("it is not JSON with vectors")
+	case !m.family.cohere:
+		vectors = [][]float32{a.Embedding}
+	case json.Unmarshal(a.Embeddings, &typed) == nil:
+		vectors = typed.Float
+	case json.Unmarshal(a.Embeddings, &vectors) != nil:
+		return nil, u, false, m.caller.Wrong("it is not JSON with vectors")
+	}
+	n, err := strconv.ParseInt(header.Get(counted), 10, 64)
+	if known = err == nil; a.Tokens != nil {
+		n, known = *a.Tokens, true
+	}
+	u.Input, u.Total = n, n
+	return vectors, u, known, nil
+}
+
+// authorize adds the key, or the signature.
+func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte) error {
+	none := func(err error) error {
+		if ctx.Err() != nil {
+			return vendor.Ended(op, ctx)
+		}
+		return &event.Error{
+			Op: op, Kind: event.ErrModelAuth, Message: "No credentials for Amazon Bedrock can be had.", Hint: "set AWS credentials in any of the usual ways", Err: err,
+		}
+	}
+	if m.cfg.BearerAuthTokenProvider != nil {
+		token, err := m.cfg.BearerAuthTokenProvider.RetrieveBearerToken(ctx)
+		if err != nil {
+			return none(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token.Value)
+		return nil
+	}
+	keys, err := m.cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return none(err)
+	}
+	sum := sha256.Sum256(body)
+	if err := m.signer.SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), "bedrock", m.cfg.Region, time.Now()); err != nil {
+		return none(err)
+	}
+	return nil
+}
+
+// said reads the words of an error.
+func said(h http.Header, data []byte) (code, message string) {
+	var all struct {
+		Message string `json:"message"`
+		Upper   string `json:"Message"`
+	}
+	_ = json.Unmarshal(data, &all) // what cannot be read says nothing
+	code, _, _ = strings.Cut(h.Get("X-Amzn-Errortype"), ":")
+	return code, cmp.Or(all.Message, all.Upper)
+}
+
+func long(_, message string) bool {
+	return strings.Contains(message, "Too many input tokens") || strings.Contains(message, "expected maxLength") || strings.Contains(message, "too many tokens")
+}

@@ -1,0 +1,154 @@
+// Package ollama embeds texts with the models of an Ollama server through its own API, /api/embed
+// (docs.ollama.com/api/embed). The server is told not to cut texts that are too long: that is an
+// error.
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/braidrun/braid/embedding"
+	"github.com/braidrun/braid/embedding/internal/batch"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/vendor"
+	"github.com/braidrun/braid/secret"
+)
+
+const op = "embedding ollama"
+
+// Base is the address of an Ollama on this machine.
+const Base = "http://127.0.0.1:11434"
+
+// A call has at most so many texts and bytes: the server works on them before it answers.
+const (
+	mostTexts = 64
+	mostBytes = 250_000
+)
+
+// Model is an [embedding.Model]. It is safe for concurrent use.
+type Model struct {
+	model  string
+	key    secret.Secret
+	caller batch.Caller
+}
+
+// Option changes how a model is called.
+type Option func(*Model) error
+
+// BaseURL sends the calls to a server elsewhere, such as http://192.168.1.5:11434. A "/v1" behind it
+// is left out. "" keeps this machine's.
+func BaseURL(address string) Option {
+	return func(m *Model) error {
+		if address == "" {
+			return nil
+		}
+		if !vendor.Address(address) {
+			return vendor.NotSent(op, event.ErrInvalid, "The base URL of Ollama is no address.", "write it as http://host:11434, without a user")
+		}
+		m.caller.Base = strings.TrimSuffix(strings.TrimSuffix(address, "/"), "/v1")
+		return nil
+	}
+}
+
+// HTTPClient sends the calls through c.
+func HTTPClient(c *http.Client) Option {
+	return func(m *Model) error {
+		if c == nil {
+			return vendor.NotSent(op, event.ErrInvalid, "There is no HTTP client.", "leave the option out, or give a client")
+		}
+		m.caller.Client = c
+		return nil
+	}
+}
+
+// Key is sent to a server that wants one. Ollama itself wants none.
+func Key(key secret.Secret) Option {
+	return func(m *Model) error {
+		m.key, m.caller.Key = key, key
+		return nil
+	}
+}
+
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
+
+// New makes a model by the name that "ollama list" has. No connection is made. The error is an
+// [*event.Error] of kind ErrInvalid.
+func New(name string, opts ...Option) (*Model, error) {
+	if !names.MatchString(name) {
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Ollama has no model of such a name.", "name one as \"ollama list\" does, such as nomic-embed-text")
+	}
+	m := &Model{model: name, caller: batch.Caller{
+		Op: op, Title: "Ollama", Base: Base, Client: vendor.Client(), Said: said, Long: long,
+		KeyNext: "check the key", Next: "start it with \"ollama serve\"",
+	}}
+	for _, o := range opts {
+		if err := o(m); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Info implements [embedding.Model]. What a local model is, only its server knows.
+func (m *Model) Info() embedding.Info { return embedding.Info{Name: "ollama:" + m.model} }
+
+// Embed implements [embedding.Model]. The server embeds queries and documents the same.
+func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.Response, error) {
+	if err := batch.Check(op, req); err != nil {
+		return nil, err
+	}
+	return m.caller.Run(ctx, batch.Split(req.Texts, mostTexts, mostBytes), req.Dimensions, 1, func(
+		ctx context.Context, texts []string,
+	) ([][]float32, event.Usage, bool, error) {
+		return m.call(ctx, texts, req.Dimensions)
+	})
+}
+
+type body struct {
+	Model      string   `json:"model"`
+	Input      []string `json:"input"`
+	Truncate   bool     `json:"truncate"`
+	Dimensions int      `json:"dimensions,omitempty"`
+}
+
+func (m *Model) call(ctx context.Context, texts []string, asked int) (vectors [][]float32, u event.Usage, known bool, err error) {
+	b, err := json.Marshal(body{Model: m.model, Input: texts, Dimensions: asked})
+	if err != nil {
+		return nil, u, false, err
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if !m.key.Empty() {
+		header.Set("Authorization", "Bearer "+m.key.Reveal())
+	}
+	data, _, err := m.caller.Post(ctx, "/api/embed", header, b, batch.Bound(len(texts), asked))
+	if err != nil {
+		return nil, u, false, err
+	}
+	var a struct {
+		Embeddings [][]float32 `json:"embeddings"`
+		Prompt     *int64      `json:"prompt_eval_count"`
+	}
+	if json.Unmarshal(data, &a) != nil {
+		return nil, u, false, m.caller.Wrong("it is not JSON with vectors")
+	}
+	if a.Prompt != nil {
+		u.Input, u.Total, known = *a.Prompt, *a.Prompt, true
+	}
+	return a.Embeddings, u, known, nil
+}
+
+// said reads the words of an error.
+func said(_ http.Header, data []byte) (code, message string) {
+	var all struct {
+		Error string `json:"error"`
+	}
+	_ = json.Unmarshal(data, &all) // what cannot be read says nothing
+	return "", all.Error
+}
+
+func long(_, message string) bool {
+	return strings.Contains(message, "exceeds the context length") || strings.Contains(message, "exceeds maximum context length")
+}
