@@ -122,7 +122,8 @@ func openVendorEmbedding(g *opening) (embedding.Model, error) {
 	if key.Empty() && (named != "" || row.Key != "" && !asked) {
 		return nil, g.noKey(row.Key, asked)
 	}
-	return embedder(openai.New(g.name, key, openai.BaseURL(cmp.Or(base, row.Address)), openai.Named(row.Name, row.Title), openai.Sources(g.sources(true))))
+	return embedder(openai.New(g.name, key, openai.BaseURL(cmp.Or(base, row.Address)),
+		openai.Named(row.Name, row.Title), openai.Sources(g.sources(true))))
 }
 
 func openGeminiEmbedding(g *opening) (embedding.Model, error) {

@@ -58,7 +58,8 @@ func (t *Table) Refresh(c *Catalogue, at time.Time) (over *Table, changes []Chan
 			changes = append(changes, change)
 		}
 		if c.deprecated[name] {
-			changes = append(changes, Change{Model: name, Kind: ChangeDeprecated, Is: change.Is, Context: change.Context, Embedding: change.Embedding})
+			change.Kind, change.Was, change.WasContext = ChangeDeprecated, nil, 0
+			changes = append(changes, change)
 		}
 	}
 	changes = append(changes, t.unlisted(c, at)...)

@@ -30,7 +30,8 @@ func (p *process) modelOptions(s *settings) (braid.ModelOptions, error) {
 			token := p.getenv(name)
 			if token == "" {
 				return o, &event.Error{
-					Kind: event.ErrInvalid, Message: "there is no token for the MCP server " + strconv.Quote(cleanLine(fit(t.Name, 40))), Hint: "set " + name,
+					Kind: event.ErrInvalid, Message: "there is no token for the MCP server " + strconv.Quote(cleanLine(fit(t.Name, 40))),
+					Hint: "set " + name,
 				}
 			}
 			t.Token = func() string { return token }

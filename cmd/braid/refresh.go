@@ -176,7 +176,8 @@ func (f fetcher) source(ctx context.Context, from string) (data []byte, page str
 	}
 	u, err := url.Parse(from)
 	if err != nil || !fetchable(u) {
-		return nil, "", invalid("name an https address, an http address of this machine, or a file", "--refresh: the address is not one to fetch from")
+		return nil, "", invalid("name an https address, an http address of this machine, or a file",
+			"--refresh: the address is not one to fetch from")
 	}
 	if data, err = f.get(ctx, u); err != nil {
 		return nil, "", err
@@ -189,16 +190,22 @@ func readCatalogueFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &event.Error{Kind: event.ErrNotFound, Message: "there is no such catalogue", Hint: "check the file that --refresh names", Err: err}
+		return nil, &event.Error{
+			Kind: event.ErrNotFound, Message: "there is no such catalogue", Hint: "check the file that --refresh names", Err: err,
+		}
 	case err != nil || !info.Mode().IsRegular():
 		return nil, &event.Error{Kind: event.ErrInvalid, Message: "the catalogue is no file", Hint: "name a file, or an https address", Err: err}
 	}
 	data, err := readLimited(path, pricing.MaxCatalogue)
 	if errors.Is(err, errTooLarge) {
-		return nil, &event.Error{Kind: event.ErrTooLarge, Message: "the catalogue is larger than 16 MiB", Hint: "check the file that --refresh names", Err: err}
+		return nil, &event.Error{
+			Kind: event.ErrTooLarge, Message: "the catalogue is larger than 16 MiB", Hint: "check the file that --refresh names", Err: err,
+		}
 	}
 	if err != nil {
-		return nil, &event.Error{Kind: event.ErrPermission, Message: "the catalogue cannot be read", Hint: "give yourself the right to read it", Err: err}
+		return nil, &event.Error{
+			Kind: event.ErrPermission, Message: "the catalogue cannot be read", Hint: "give yourself the right to read it", Err: err,
+		}
 	}
 	return data, nil
 }
@@ -312,7 +319,8 @@ func writeCatalogue(path string, table *pricing.Table) error {
 	}
 	cannot := func(err error) error {
 		return &event.Error{
-			Kind: event.ErrPermission, Message: "the catalogue of models cannot be kept", Hint: "let this user write " + cleanLine(filepath.Dir(path)), Err: err,
+			Kind: event.ErrPermission, Message: "the catalogue of models cannot be kept",
+			Hint: "let this user write " + cleanLine(filepath.Dir(path)), Err: err,
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -337,7 +345,8 @@ func (p *process) printRefreshedJSON(out *refreshed) error {
 	for i := range out.changes {
 		c := &out.changes[i]
 		out.Changes = append(out.Changes, changeJSON{
-			Model: c.Model, Kind: c.Kind, Was: priceOf(c.Was), Is: priceOf(c.Is), WasContext: c.WasContext, Context: c.Context, Embedding: c.Embedding,
+			Model: c.Model, Kind: c.Kind, Was: priceOf(c.Was), Is: priceOf(c.Is),
+			WasContext: c.WasContext, Context: c.Context, Embedding: c.Embedding,
 		})
 	}
 	line, err := json.Marshal(out)

@@ -122,9 +122,11 @@ func New(id string, cfg aws.Config, opts ...Option) (*Model, error) {
 	case !ids.MatchString(id):
 		return nil, vendor.NotSent(op, event.ErrInvalid, "Amazon Bedrock has no model of such an id.", "name one as AWS does, such as "+Default)
 	case !regions.MatchString(cfg.Region):
-		return nil, vendor.NotSent(op, event.ErrInvalid, "Nobody says in which region Amazon Bedrock is to be asked.", "set AWS_REGION, or name a region")
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Nobody says in which region Amazon Bedrock is to be asked.",
+			"set AWS_REGION, or name a region")
 	case cfg.BearerAuthTokenProvider == nil && cfg.Credentials == nil:
-		return nil, vendor.NotSent(op, event.ErrModelAuth, "There are no credentials for Amazon Bedrock.", "set AWS credentials in any of the usual ways")
+		return nil, vendor.NotSent(op, event.ErrModelAuth, "There are no credentials for Amazon Bedrock.",
+			"set AWS credentials in any of the usual ways")
 	}
 	host := "https://bedrock-runtime." + cfg.Region + ".amazonaws.com"
 	if strings.HasPrefix(cfg.Region, "cn-") {
@@ -257,7 +259,8 @@ func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte) e
 			return vendor.Ended(op, ctx)
 		}
 		return &event.Error{
-			Op: op, Kind: event.ErrModelAuth, Message: "No credentials for Amazon Bedrock can be had.", Hint: "set AWS credentials in any of the usual ways", Err: err,
+			Op: op, Kind: event.ErrModelAuth, Message: "No credentials for Amazon Bedrock can be had.",
+			Hint: "set AWS credentials in any of the usual ways", Err: err,
 		}
 	}
 	if m.cfg.BearerAuthTokenProvider != nil {
@@ -291,5 +294,6 @@ func said(h http.Header, data []byte) (code, message string) {
 }
 
 func long(_, message string) bool {
-	return strings.Contains(message, "Too many input tokens") || strings.Contains(message, "expected maxLength") || strings.Contains(message, "too many tokens")
+	return strings.Contains(message, "Too many input tokens") || strings.Contains(message, "expected maxLength") ||
+		strings.Contains(message, "too many tokens")
 }

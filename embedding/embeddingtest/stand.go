@@ -351,7 +351,8 @@ func OpenAI() *Stand {
 			return b.String() + "}"
 		},
 		refuse: func(no *refusal) (http.Header, string) {
-			return nil, fmt.Sprintf(`{"error": {"message": %s, "type": "invalid_request_error", "param": null, "code": %s}}`, quote(no.message), quote(no.word))
+			return nil, fmt.Sprintf(`{"error": {"message": %s, "type": "invalid_request_error", "param": null, "code": %s}}`,
+				quote(no.message), quote(no.word))
 		},
 	})
 }
@@ -404,7 +405,8 @@ func Gemini() *Stand {
 				texts = append(texts, one.Content.Parts[0].Text)
 			}
 			if tooLong(texts, 8192) {
-				return nil, 0, &refusal{http.StatusBadRequest, "INVALID_ARGUMENT", "The input token count exceeds the maximum number of tokens allowed."}
+				return nil, 0, &refusal{http.StatusBadRequest, "INVALID_ARGUMENT",
+					"The input token count exceeds the maximum number of tokens allowed."}
 			}
 			return texts, size, nil
 		},
@@ -491,7 +493,8 @@ func Bedrock() *Stand {
 			mu.Lock()
 			defer mu.Unlock()
 			if !titan {
-				return `{"id": "x", "response_type": "embeddings_by_type", "embeddings": {"float": [` + strings.Join(vectors, ", ") + `]}, "texts": []}`
+				return `{"id": "x", "response_type": "embeddings_by_type", "embeddings": {"float": [` +
+					strings.Join(vectors, ", ") + `]}, "texts": []}`
 			}
 			if tokens != "" {
 				tokens = `, "inputTextTokenCount": ` + tokens

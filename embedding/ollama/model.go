@@ -78,7 +78,8 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 // [*event.Error] of kind ErrInvalid.
 func New(name string, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, vendor.NotSent(op, event.ErrInvalid, "Ollama has no model of such a name.", "name one as \"ollama list\" does, such as nomic-embed-text")
+		return nil, vendor.NotSent(op, event.ErrInvalid, "Ollama has no model of such a name.",
+			"name one as \"ollama list\" does, such as nomic-embed-text")
 	}
 	m := &Model{model: name, caller: batch.Caller{
 		Op: op, Title: "Ollama", Base: Base, Client: vendor.Client(), Said: said, Long: long,

@@ -109,7 +109,8 @@ var names = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._:/@-]{0,199}$`)
 // need no key. The error is an [*event.Error] of kind ErrInvalid.
 func New(name string, key secret.Secret, opts ...Option) (*Model, error) {
 	if !names.MatchString(name) {
-		return nil, vendor.NotSent(op, event.ErrInvalid, "There is no model of embeddings of such a name.", "name one as the server does, such as "+Default)
+		return nil, vendor.NotSent(op, event.ErrInvalid, "There is no model of embeddings of such a name.",
+			"name one as the server does, such as "+Default)
 	}
 	m := &Model{
 		model: name, provider: "openai", key: key,
@@ -145,7 +146,8 @@ func (m *Model) Embed(ctx context.Context, req *embedding.Request) (*embedding.R
 		return nil, err
 	}
 	if req.Dimensions > 0 && (m.family.fixed || m.family.most > 0 && req.Dimensions > m.family.most) {
-		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q has no vectors of %d dimensions.", "leave the dimensions out", m.model, req.Dimensions)
+		return nil, vendor.NotSent(op, event.ErrUnsupported, "The model %q has no vectors of %d dimensions.",
+			"leave the dimensions out", m.model, req.Dimensions)
 	}
 	dimensions := cmp.Or(req.Dimensions, m.family.dimensions)
 	return m.caller.Run(ctx, batch.Split(req.Texts, mostTexts, mostBytes), dimensions, 1, func(
