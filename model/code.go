@@ -10,6 +10,9 @@ const (
 	CodeNoHost = "unknown_host"
 	// CodeUnreachable is any other failure of the network before an answer begins.
 	CodeUnreachable = "unreachable"
+	// CodeForeign is an answer that is not the API's, such as a web page of a proxy. The kind
+	// is [event.ErrModel]. The message names the address, and repeats what answered.
+	CodeForeign = "foreign_answer"
 )
 
 // Unreached reports whether the error of a call has [CodeRefused] or [CodeNoHost]. Waiting seldom

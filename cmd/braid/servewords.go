@@ -55,15 +55,22 @@ func plainError(err error) error {
 		}
 	}
 	refused := e.Kind == event.ErrInvalid && e.Err != nil
+	kind := e.Kind
+	if refused {
+		kind = event.ErrModel
+	}
+	if e.Code == model.CodeForeign { // its message has the server's address, and words of what answered
+		return &event.Error{
+			Kind: kind, Code: e.Code, Message: "what answers in the place of the model's server does not speak its protocol",
+			Hint: "ask the operator of this service", Err: err,
+		}
+	}
 	if !refused && !variableName.MatchString(e.Hint) && !variableName.MatchString(e.Message) && !variableName.MatchString(e.Op) {
 		return err
 	}
 	told := *e
 	told.Err = err
-	told.Op = ""
-	if refused {
-		told.Kind = event.ErrModel
-	}
+	told.Op, told.Kind = "", kind
 	told.Message = variableName.ReplaceAllString(e.Message, "a setting of the server")
 	if variableName.MatchString(e.Hint) {
 		told.Hint = "ask the operator of this service"

@@ -128,6 +128,10 @@ var rooms = []room{
 		dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"},
 		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
+	{
+		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
+		from: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf", "github.com/cenkalti/backoff"},
+	},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
 	{dir: "secret"},

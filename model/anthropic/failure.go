@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
@@ -185,13 +186,13 @@ func (m *Model) notOurs(e *event.Error, r *provider.Refused) {
 	default:
 	}
 	message := m.host() + " answered with status " + strconv.Itoa(r.Status) + " and " + form + ", not as " + m.title() + " does."
-	e.Message, e.Hint = provider.Tell(message, line), m.look()+", or at a proxy in between"
+	e.Code, e.Message, e.Hint = model.CodeForeign, provider.Tell(message, line), m.look()+", or at a proxy in between"
 }
 
 // stranger is the error for an answer with status 2xx that is not the API's.
 func (m *Model) stranger(e *strangeError) error {
 	return &event.Error{
-		Op: op, Kind: event.ErrModel, Err: e,
+		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: e,
 		Message: provider.Tell(
 			"What answered at "+m.host()+" is not "+m.title()+": its answer is "+e.form()+", and no stream of events.", provider.Line(e.words, m.key),
 		),

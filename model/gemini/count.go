@@ -83,7 +83,7 @@ func (m *Model) call(ctx context.Context, x *exchange, out any) error {
 // strange is the error of an answer that the API does not give.
 func (m *Model) strange() error {
 	return &event.Error{
-		Op: op, Kind: event.ErrModel, Err: errNoStream,
+		Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: errNoStream,
 		Message: "What answered at " + m.place() + " is not " + lower(m.title()) + ".", Hint: "look at the base URL, " + m.baseFrom,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -114,9 +115,10 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	case noToken:
 		return broken(event.ErrModelAuth, "There is no access token for Vertex AI.", "look at "+m.keyFrom)
 	case errors.Is(err, errNoStream):
-		return broken(event.ErrModel,
-			"What answered at "+m.place()+" is not "+lower(m.title())+": its answer is neither a stream of events nor JSON of the API.",
-			"look at the base URL, "+m.baseFrom)
+		return &event.Error{
+			Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: err, Hint: "look at the base URL, " + m.baseFrom,
+			Message: "What answered at " + m.place() + " is not " + lower(m.title()) + ": its answer is neither a stream of events nor JSON of the API.",
+		}
 	case errors.Is(err, errMalformed):
 		e := &event.Error{
 			Op: op, Kind: event.ErrStreamCut, Code: "MALFORMED_FUNCTION_CALL", Err: err,
@@ -187,6 +189,7 @@ func (m *Model) refusal(said *wireError, header http.Header) error {
 	api := m.title()
 	switch {
 	case a.status >= http.StatusMultipleChoices && a.status < http.StatusBadRequest:
+		e.Code = model.CodeForeign
 		return tell(event.ErrModel, "The server at "+m.place()+" sends calls on to another address, which Braid does not follow.",
 			"look at the base URL, "+m.baseFrom)
 	case a.reason == "BILLING_DISABLED" || spent.MatchString(a.message):
@@ -199,6 +202,7 @@ func (m *Model) refusal(said *wireError, header http.Header) error {
 	case placed.MatchString(a.message):
 		return tell(event.ErrModel, api+" does not serve this place.", "see the vendor's list of regions, or use Vertex AI")
 	case is(http.StatusNotFound, "NOT_FOUND") && said.page:
+		e.Code = model.CodeForeign
 		return tell(event.ErrModelNotFound, "The server at "+m.place()+" does not know the address of "+strconv.Quote(m.name)+".",
 			"look at the base URL, "+m.baseFrom)
 	case is(http.StatusNotFound, "NOT_FOUND"):

@@ -228,9 +228,10 @@ type chatEvent struct {
 }
 
 type chatChoice struct {
-	Index int       `json:"index"`
-	Delta chatDelta `json:"delta"`
+	Index int        `json:"index"`
+	Delta *chatDelta `json:"delta"`
 	// Message is the whole of what deltas are pieces of, in an answer that does not stream.
+	// Perplexity also repeats it beside each delta, where it is not read.
 	Message *chatDelta      `json:"message"`
 	Finish  *string         `json:"finish_reason"`
 	Stop    json.RawMessage `json:"stop_reason"`
@@ -360,28 +361,35 @@ func (d *chatDecoder) failed() error {
 }
 
 func (d *chatDecoder) choice(c *chatChoice) {
-	if c.Message != nil {
-		c.Delta = *c.Message
-	}
-	thought := c.Delta.Thought
-	d.seen.note(&c.Delta.Thought, &c.Delta.Reasoning, &c.Delta.Content.thought, c.Delta.Details)
-	if thought == "" { // some send both, the same
-		thought = c.Delta.Reasoning
-	}
-	d.say(model.ChunkThinking, thought+c.Delta.Content.thought)
-	d.say(model.ChunkText, c.Delta.Content.text)
-	if c.Delta.Refusal != "" {
-		d.refused = true
-		d.say(model.ChunkText, c.Delta.Refusal)
-	}
-	for i := range c.Delta.Calls {
-		d.part(&c.Delta.Calls[i])
+	switch {
+	case c.Delta != nil:
+		d.piece(c.Delta)
+	case c.Message != nil:
+		d.piece(c.Message)
 	}
 	if c.Finish != nil && *c.Finish != "" {
 		d.stop = *c.Finish
 	}
 	if len(c.Stop) > 0 && c.Stop[0] == '"' {
 		d.word = true
+	}
+}
+
+// piece takes a piece of the answer, or all of it.
+func (d *chatDecoder) piece(c *chatDelta) {
+	thought := c.Thought
+	d.seen.note(&c.Thought, &c.Reasoning, &c.Content.thought, c.Details)
+	if thought == "" { // some send both, the same
+		thought = c.Reasoning
+	}
+	d.say(model.ChunkThinking, thought+c.Content.thought)
+	d.say(model.ChunkText, c.Content.text)
+	if c.Refusal != "" {
+		d.refused = true
+		d.say(model.ChunkText, c.Refusal)
+	}
+	for i := range c.Calls {
+		d.part(&c.Calls[i])
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -289,7 +290,7 @@ func (m *Model) foreign(err error) error {
 		place = "the address"
 	}
 	return &event.Error{
-		Op: m.op(), Kind: event.ErrModel, Err: err,
+		Op: m.op(), Kind: event.ErrModel, Code: model.CodeForeign, Err: err,
 		Message: provider.Tell("What answers at "+place+" does not speak OpenAI's protocol: it sent "+e.what()+".", provider.Line(e.said, m.key)),
 		Hint:    "look at the base URL, " + m.baseFrom + ": it mostly ends with /v1",
 	}

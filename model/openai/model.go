@@ -213,7 +213,7 @@ func (m *Model) decoder(way back, yield func(model.Chunk, error) bool) events {
 		s.absent = &filter{names: way.absent}
 	}
 	if m.api == Responses {
-		return &responsesDecoder{to: s}
+		return &responsesDecoder{to: s, runsCustom: m.host == xai}
 	}
 	return &chatDecoder{to: s, host: m.host}
 }

@@ -23,6 +23,9 @@ type responsesDecoder struct {
 	calls bool
 	// refused is set by a refusal, which is a part of an answer like text.
 	refused bool
+	// runsCustom says that the server runs custom tools of its own, as xAI does
+	// (vercel/ai, xai-x-search-tool): their calls are no calls of the agent's tools.
+	runsCustom bool
 	// webs and files count the searches that the vendor ran.
 	webs, files int64
 }
@@ -451,7 +454,7 @@ func (d *responsesDecoder) keep(e *responsesEvent) error {
 		return fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	kind := argumentText(members["type"])
-	if kind == customItem {
+	if kind == customItem && !d.runsCustom {
 		d.custom(e.Output, e.Item)
 		return nil
 	}

@@ -304,3 +304,23 @@ func TestAConnectionIsUsedAgainWithoutAStream(t *testing.T) {
 		t.Errorf("%d of 2 connections were used again", reused)
 	}
 }
+
+// A server that repeats the whole answer so far beside each piece is read once.
+func TestAnAnswerThatIsRepeatedBesideItsPieces(t *testing.T) {
+	t.Parallel()
+	server := openaitest.Start(openaitest.Answer{Body: `data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"1"},"message":{"content":"1"}}]}
+
+data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":" 2"},"message":{"content":"1 2"},"finish_reason":"stop"}]}
+
+`})
+	server.Compatible = true
+	t.Cleanup(server.Close)
+	m, err := openai.New("m", secret.Secret{}, openai.BaseURL(server.URL), openai.HTTPClient(server.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := modeltest.Call(t.Context(), m, hello())
+	if want := []event.Block{&event.Text{Text: "1 2"}}; r.Err != nil || cmp.Diff(want, r.Content) != "" {
+		t.Errorf("%v, %s", r.Err, cmp.Diff(want, r.Content))
+	}
+}

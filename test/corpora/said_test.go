@@ -300,6 +300,9 @@ func (r *reader) response(v value) {
 				parts = append(parts, s.at("text").text())
 			}
 			r.Thinking += strings.Join(parts, "\n\n") // as the provider shows them
+		case "custom_tool_call": // Braid gives its input as an argument
+			input, _ := json.Marshal(map[string]string{"input": item.at("input").text()})
+			r.call(fmt.Sprint(i), item.at("name").text(), string(input))
 		case "function_call":
 			r.call(fmt.Sprint(i), item.at("name").text(), item.at("arguments").text())
 		}
