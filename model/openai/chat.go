@@ -15,6 +15,8 @@ import (
 // piece of another kind comes. Members that it does not know are passed over.
 type chatDecoder struct {
 	to sender
+	// once says that the answer came at once, and not in pieces.
+	once bool
 
 	r     strictjson.Reader
 	begun bool
@@ -231,7 +233,8 @@ type chatChoice struct {
 	Index int        `json:"index"`
 	Delta *chatDelta `json:"delta"`
 	// Message is the whole of what deltas are pieces of, in an answer that does not stream.
-	// Perplexity also repeats it beside each delta, where it is not read.
+	// Perplexity always sends both: the whole so far beside each delta, and an empty delta
+	// beside a whole answer.
 	Message *chatDelta      `json:"message"`
 	Finish  *string         `json:"finish_reason"`
 	Stop    json.RawMessage `json:"stop_reason"`
@@ -297,6 +300,7 @@ type chatCallPart struct {
 
 // all takes an answer that came at once (api-reference/chat/object).
 func (d *chatDecoder) all(data []byte) error {
+	d.once = true
 	if err := d.whole(data); err != nil {
 		return err
 	}
@@ -362,10 +366,10 @@ func (d *chatDecoder) failed() error {
 
 func (d *chatDecoder) choice(c *chatChoice) {
 	switch {
+	case c.Message != nil && (d.once || c.Delta == nil):
+		d.piece(c.Message)
 	case c.Delta != nil:
 		d.piece(c.Delta)
-	case c.Message != nil:
-		d.piece(c.Message)
 	}
 	if c.Finish != nil && *c.Finish != "" {
 		d.stop = *c.Finish

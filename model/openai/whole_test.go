@@ -59,6 +59,8 @@ func TestAnswersThatDoNotStream(t *testing.T) {
 		}, event.StopToolUse, event.Usage{Input: 6, CacheRead: 3, Output: 4, Total: 13}},
 		"chat without a reason": {local, `{"id":"c","model":"m","choices":[{"message":{"content":"Yes."}}]}`,
 			[]event.Block{&event.Text{Text: "Yes."}}, event.StopEndTurn, event.Usage{}},
+		"chat with an empty piece": {local, `{"id":"c","model":"m","choices":[{"index":0,"message":{"content":"Yes."},"delta":{"content":""},"finish_reason":"stop"}]}`,
+			[]event.Block{&event.Text{Text: "Yes."}}, event.StopEndTurn, event.Usage{}},
 		"a refusal": {local, `{"id":"c","model":"m","choices":[{"index":0,"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}`,
 			[]event.Block{&event.Text{Text: "No."}}, event.StopRefusal, event.Usage{}},
 		"responses": {responses, wholeResponse, []event.Block{

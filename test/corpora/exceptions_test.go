@@ -3,7 +3,14 @@ package corpora
 // exceptions are the recordings that a provider reads otherwise than they were recorded: a
 // part of the name, and the reason. The first map is for whole answers, the other for streams.
 var exceptions = map[bool]map[string]string{
-	false: {},
+	false: {
+		"test_background_mode":                      "the answer comes later, which Braid never asks for",
+		"test_openai/test_text_response.yaml":       "the recording holds no JSON",
+		"test_openai/test_invalid_response.yaml":    "the recording holds no answer",
+		"test_bedrock_nova_tool_result":             "Nova's <thinking> in the text becomes thinking, by design",
+		"test_bedrock_model_structured_output.yaml": "Nova's <thinking> in the text becomes thinking, by design",
+		"test_bedrock_model_retry.yaml":             "Nova's <thinking> in the text becomes thinking, by design",
+	},
 	true: {
 		"anthropic-programmatic-tool-calling.1.chunks.txt": "made by hand, without message_delta and message_stop: a cut stream",
 		"spliced-message-start.chunks.txt":                 "made by hand: two answers in one another; the reader here adds the names up",

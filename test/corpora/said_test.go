@@ -21,6 +21,9 @@ type call struct{ Name, Args string }
 type reader struct {
 	said
 
+	// summedIn and summedOut are what Claude's summaries of the conversation took.
+	summedIn, summedOut int64
+
 	calls map[string]*call
 	order []string
 }
@@ -40,6 +43,7 @@ func (r *reader) call(key, name, args string) {
 }
 
 func (r *reader) done() said {
+	r.In, r.Out = r.In+r.summedIn, r.Out+r.summedOut
 	for _, key := range r.order {
 		c := r.calls[key]
 		r.Calls = append(r.Calls, call{c.Name, canonical(c.Args)})
@@ -134,6 +138,15 @@ func (r *reader) anthropicUsage(u value) {
 	}
 	if n := u.at("output_tokens").number(); n > 0 {
 		r.Out = n
+	}
+	if u.at("iterations").there() {
+		r.summedIn, r.summedOut = 0, 0
+	}
+	for _, i := range u.at("iterations").items() {
+		if i.at("type").text() == "compaction" {
+			r.summedIn += i.at("input_tokens").number() + i.at("cache_read_input_tokens").number() + i.at("cache_creation_input_tokens").number()
+			r.summedOut += i.at("output_tokens").number()
+		}
 	}
 }
 
