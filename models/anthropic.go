@@ -2,13 +2,13 @@ package models
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 )
@@ -80,7 +80,7 @@ func openAnthropic(g *opening) (model.Model, error) {
 // cacheHour is the setting for caches that are kept for an hour.
 const cacheHour = "hour"
 
-var betaNames = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,99}$`)
+var betaNames = lazyre.New(`^[a-z0-9][a-z0-9-]{0,99}$`)
 
 // claudeSettings are the settings of requests that a reference to Claude may have, wherever it
 // runs. They are the defaults of requests that do not set them themselves.

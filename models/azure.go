@@ -3,10 +3,10 @@ package models
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/openai"
 )
@@ -21,8 +21,8 @@ const (
 )
 
 var (
-	azureResources = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
-	azureVersions  = regexp.MustCompile(`^20\d\d-\d\d-\d\d(-preview)?$`)
+	azureResources = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
+	azureVersions  = lazyre.New(`^20\d\d-\d\d-\d\d(-preview)?$`)
 )
 
 // openAzure opens a deployment by its name. The address is base, or that of a resource, or

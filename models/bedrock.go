@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/bedrock"
@@ -32,10 +32,10 @@ const (
 )
 
 var (
-	bedrockIDs = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9.:/_-]{2,299}$`)
-	awsRegions = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
-	awsARN     = regexp.MustCompile(`^arn:aws[a-z-]*:bedrock:([a-z0-9-]+):`)
-	geography  = regexp.MustCompile(`^(us-gov|[a-z]{2}|apac|global)\.`)
+	bedrockIDs = lazyre.New(`^[a-z0-9][A-Za-z0-9.:/_-]{2,299}$`)
+	awsRegions = lazyre.New(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
+	awsARN     = lazyre.New(`^arn:aws[a-z-]*:bedrock:([a-z0-9-]+):`)
+	geography  = lazyre.New(`^(us-gov|[a-z]{2}|apac|global)\.`)
 )
 
 // openBedrock opens "", which is the model of package bedrock's choice, or one by

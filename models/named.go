@@ -1,11 +1,11 @@
 package models
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // maxNamed bounds the length of a reference that a user names.
@@ -14,7 +14,7 @@ const maxNamed = 200
 // namedModel is what stands behind the colon of a reference that a user names: the letters that
 // providers use in ids, such as "us.amazon.nova-pro-v1:0" and "Qwen/Qwen3-8B". No blank, no sign of
 // an address and no sign of a query is among them.
-var namedModel = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
+var namedModel = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
 
 // Named checks a reference that comes from a user of the program and returns it in its only
 // spelling, without surrounding blanks. Everything that opens such a reference must open what Named

@@ -2,11 +2,11 @@ package models
 
 import (
 	"os"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/model"
 )
@@ -52,7 +52,7 @@ func unknown(ref string) error {
 	return e
 }
 
-var plainRef = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:/@?=&-]{0,63}$`)
+var plainRef = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_.:/@?=&-]{0,63}$`)
 
 // presentable is ref where it may be repeated to people: a key that somebody
 // put in the wrong place may not.

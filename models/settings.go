@@ -3,13 +3,13 @@ package models
 import (
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/nearest"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/secret"
@@ -77,7 +77,7 @@ func together(all ...map[string]setting) map[string]setting {
 	return one
 }
 
-var vendorsWords = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
+var vendorsWords = lazyre.New(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
 
 // effort takes a word for an effort. Which of a vendor's own words a model has, the
 // provider says.
@@ -159,7 +159,7 @@ func patience(to **time.Duration) setting {
 	}
 }
 
-var variableNames = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`)
+var variableNames = lazyre.New(`^[A-Z_][A-Z0-9_]{0,63}$`)
 
 // keyIn takes the name of the variable that holds the key, never the key.
 func keyIn(to *string) setting {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/openai"
 )
 
@@ -70,8 +70,8 @@ const (
 )
 
 var (
-	vendorNames = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
-	memberNames = regexp.MustCompile(`^[a-z][a-z_]{0,39}$`)
+	vendorNames = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
+	memberNames = lazyre.New(`^[a-z][a-z_]{0,39}$`)
 )
 
 // ParseVendors reads a file of vendors and lays it over [DefaultVendors]: a row replaces

@@ -2,11 +2,11 @@ package models
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/anthropic"
 	"github.com/braidrun/braid/model/gemini"
@@ -25,7 +25,7 @@ const (
 )
 
 // googlesPlaces are the hosts that an access token may go to.
-var googlesPlaces = regexp.MustCompile(`^([a-z0-9-]+\.)+googleapis\.com$`)
+var googlesPlaces = lazyre.New(`^([a-z0-9-]+\.)+googleapis\.com$`)
 
 // vertexSettings are what a reference can set.
 type vertexSettings struct {

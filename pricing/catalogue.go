@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // MaxCatalogue is how many bytes a catalogue may have.
@@ -263,7 +263,7 @@ func (l *listedRates) read(to *Rates) bool {
 // mostListed is the highest price of a list that is believed, in dollars for a million tokens.
 const mostListed = 100_000
 
-var numeral = regexp.MustCompile(`^-?[0-9][0-9.eE+-]{0,40}$`)
+var numeral = lazyre.New(`^-?[0-9][0-9.eE+-]{0,40}$`)
 
 // listedRate reads a number of dollars, rounded to six digits behind the point.
 func listedRate(raw json.RawMessage) (Rate, bool) {

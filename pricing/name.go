@@ -1,20 +1,21 @@
 package pricing
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 var (
 	// A date at the end of a name, as Anthropic writes it and as OpenAI does.
-	dated = regexp.MustCompile(`-(\d{4}-\d{2}-\d{2}|\d{8})$`)
+	dated = lazyre.New(`-(\d{4}-\d{2}-\d{2}|\d{8})$`)
 	// A Bedrock id's version, the profile that a call goes through, and what stands
 	// before either in an ARN that names a model. One of a profile of somebody's own
 	// does not.
-	arn     = regexp.MustCompile(`^arn:aws[a-z-]*:bedrock:[a-z0-9-]*:\d*:(inference-profile|foundation-model)/`)
-	version = regexp.MustCompile(`-v\d+(:\d+)?$`)
-	profile = regexp.MustCompile(`^(us-gov|[a-z]{2}|apac|global)\.`)
+	arn     = lazyre.New(`^arn:aws[a-z-]*:bedrock:[a-z0-9-]*:\d*:(inference-profile|foundation-model)/`)
+	version = lazyre.New(`-v\d+(:\d+)?$`)
+	profile = lazyre.New(`^(us-gov|[a-z]{2}|apac|global)\.`)
 )
 
 const bedrock = "bedrock:"

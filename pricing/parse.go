@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // MaxTable is how many bytes a table may have.
@@ -185,10 +185,10 @@ func (r *reader) read(n *yaml.Node) error {
 }
 
 var (
-	address = regexp.MustCompile(`^https?://[^\s]{1,300}$`)
+	address = lazyre.New(`^https?://[^\s]{1,300}$`)
 	// A name as users write it: a provider, a colon, a model.
-	reference = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}:[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$`)
-	place     = regexp.MustCompile(`^(\*|none|[a-z0-9][a-z0-9.:-]{0,99})$`)
+	reference = lazyre.New(`^[a-z][a-z0-9]{0,31}:[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$`)
+	place     = lazyre.New(`^(\*|none|[a-z0-9][a-z0-9.:-]{0,99})$`)
 )
 
 // row reads one price under all of its names.
@@ -357,7 +357,7 @@ func day(to *time.Time) func(*yaml.Node) error {
 	}
 }
 
-func text(to *string, form *regexp.Regexp, what string) func(*yaml.Node) error {
+func text(to *string, form *lazyre.Regexp, what string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || !form.MatchString(n.Value) {
 			return wrong(n.Line, "what stands there is not %s", what)

@@ -1,15 +1,16 @@
 package secret
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // shape fits keys and tokens that say by their form what they are. Where it has a
 // group, that is the secret and the rest says what it is.
 type shape struct {
-	fits *regexp.Regexp
+	fits *lazyre.Regexp
 	// digit asks for a digit in it: a word is no key.
 	digit bool
 	// marks are what one of must be in a text that it fits, so that most texts are
@@ -21,20 +22,20 @@ type shape struct {
 // shapes are those of the vendors' own documentation, and the ways in which
 // people write a password down.
 var shapes = []shape{
-	{fits: regexp.MustCompile(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), marks: []string{"k-", "k_"}},
-	{fits: regexp.MustCompile(`\bgh[opusr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`), marks: []string{"gh", "github_"}},
-	{fits: regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`), marks: []string{"glpat-"}},
-	{fits: regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{10,}`), marks: []string{"xox"}},
-	{fits: regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), marks: []string{"AKIA", "ASIA"}},
-	{fits: regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), marks: []string{"AIza"}},
-	{fits: regexp.MustCompile(`\bya29\.[A-Za-z0-9_.-]{16,}`), marks: []string{"ya29."}}, // Google's access tokens
-	{fits: regexp.MustCompile(`\bABSK[A-Za-z0-9+/=]{20,}|\bbedrock-api-key-[A-Za-z0-9+/=_-]{20,}`), marks: []string{"ABSK", "bedrock-api-key-"}},
-	{fits: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), marks: []string{"eyJ"}},
-	{fits: regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), marks: []string{"PRIVATE KEY"}},
-	{fits: regexp.MustCompile(`(?i)\b(?:bearer|basic)[ \t]+([A-Za-z0-9._~+/=-]{16,})`), digit: true, marks: []string{"bearer", "basic"}, fold: true},
-	{fits: regexp.MustCompile(`://[^/\s@:]*:([^/\s@]+)@`), marks: []string{"://"}},
+	{fits: lazyre.New(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), marks: []string{"k-", "k_"}},
+	{fits: lazyre.New(`\bgh[opusr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`), marks: []string{"gh", "github_"}},
+	{fits: lazyre.New(`\bglpat-[A-Za-z0-9_-]{16,}`), marks: []string{"glpat-"}},
+	{fits: lazyre.New(`\bxox[a-z]-[A-Za-z0-9-]{10,}`), marks: []string{"xox"}},
+	{fits: lazyre.New(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), marks: []string{"AKIA", "ASIA"}},
+	{fits: lazyre.New(`\bAIza[A-Za-z0-9_-]{30,}`), marks: []string{"AIza"}},
+	{fits: lazyre.New(`\bya29\.[A-Za-z0-9_.-]{16,}`), marks: []string{"ya29."}}, // Google's access tokens
+	{fits: lazyre.New(`\bABSK[A-Za-z0-9+/=]{20,}|\bbedrock-api-key-[A-Za-z0-9+/=_-]{20,}`), marks: []string{"ABSK", "bedrock-api-key-"}},
+	{fits: lazyre.New(`\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`), marks: []string{"eyJ"}},
+	{fits: lazyre.New(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), marks: []string{"PRIVATE KEY"}},
+	{fits: lazyre.New(`(?i)\b(?:bearer|basic)[ \t]+([A-Za-z0-9._~+/=-]{16,})`), digit: true, marks: []string{"bearer", "basic"}, fold: true},
+	{fits: lazyre.New(`://[^/\s@:]*:([^/\s@]+)@`), marks: []string{"://"}},
 	{
-		fits: regexp.MustCompile(`(?i)(?:api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)` +
+		fits: lazyre.New(`(?i)(?:api[_-]?key|access[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|secret|password|passwd|token)` +
 			`["']?[ \t]*[=:][ \t]*["']?([^\s&"',;]{8,})`), digit: true, marks: []string{"key", "token", "secret", "passw"}, fold: true,
 	},
 }
@@ -89,7 +90,7 @@ func Merge(places [][2]int) [][2]int {
 }
 
 // naming fits names of headers, variables and fields whose values are secrets.
-var naming = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|session|signature|token`)
+var naming = lazyre.New(`(?i)auth|cookie|credential|key|passw|secret|session|signature|token`)
 
 // Names reports whether a name of a header, a variable or a field says that its value is a secret.
 func Names(name string) bool { return naming.MatchString(name) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // Parse reads a SKILL.md: the front matter between two lines of three hyphens, and the
@@ -108,7 +108,7 @@ func read(front string) (Skill, error) {
 }
 
 // names are what the format allows.
-var names = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var names = lazyre.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func (s *Skill) set(key string, value *yaml.Node) (err error) {
 	switch key {

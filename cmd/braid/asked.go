@@ -7,13 +7,13 @@ import (
 	"maps"
 	"math"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 )
 
@@ -56,12 +56,12 @@ type serverTool struct {
 }
 
 var (
-	effortWords  = regexp.MustCompile(`^[a-z][a-z_-]{0,19}$`)
-	tierWords    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
-	memberNames  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	headerNames  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	envNames     = regexp.MustCompile(`^[A-Z_][A-Z0-9_]{0,63}$`)
-	hostNames    = regexp.MustCompile(`^[A-Za-z0-9*][A-Za-z0-9.*/_-]{0,252}$`)
+	effortWords  = lazyre.New(`^[a-z][a-z_-]{0,19}$`)
+	tierWords    = lazyre.New(`^[a-z][a-z0-9_-]{0,39}$`)
+	memberNames  = lazyre.New(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	headerNames  = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	envNames     = lazyre.New(`^[A-Z_][A-Z0-9_]{0,63}$`)
+	hostNames    = lazyre.New(`^[A-Za-z0-9*][A-Za-z0-9.*/_-]{0,252}$`)
 	mostExtra    = 64 << 10
 	serverToolOf = []model.ServerToolKind{model.WebSearch, model.WebFetch, model.CodeExecution, model.FileSearch, model.RemoteMCP}
 )
@@ -183,7 +183,7 @@ func (t *serverTool) set(text string) error {
 
 // settings are those that a kind of tools has.
 func (t *serverTool) settings() map[string]func(string) bool {
-	names := func(to *[]string, form *regexp.Regexp) func(string) bool {
+	names := func(to *[]string, form *lazyre.Regexp) func(string) bool {
 		return func(v string) bool {
 			*to = words(v)
 			return len(*to) > 0 && !slices.ContainsFunc(*to, func(s string) bool { return !form.MatchString(s) })

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/service/database"
@@ -74,7 +74,7 @@ func archivePostgresFlags() []flagSpec {
 }
 
 // passwordInWords finds a password in an address of the form "host=… password=…".
-var passwordInWords = regexp.MustCompile(`(?i)(^|[\s?&])(ssl)?password\s*=`)
+var passwordInWords = lazyre.New(`(?i)(^|[\s?&])(ssl)?password\s*=`)
 
 // postgresAddress is where the database is, empty where it is to be none. The variable is
 // asked where ambient is set and no flag says otherwise.

@@ -1,20 +1,21 @@
 package main
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 var (
 	// secretPrefix fits keys and tokens that say what they are.
-	secretPrefix = regexp.MustCompile(`\b(?:sk|pk|rk|key|tok|ghp|gho|xox[a-z])[-_][A-Za-z0-9_-]{8,}|` +
+	secretPrefix = lazyre.New(`\b(?:sk|pk|rk|key|tok|ghp|gho|xox[a-z])[-_][A-Za-z0-9_-]{8,}|` +
 		`\bAKIA[A-Z0-9]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_.-]+`)
 	// secretLong fits what may be one: a long run without a pause.
-	secretLong = regexp.MustCompile(`[A-Za-z0-9+_-]{40,}`)
+	secretLong = lazyre.New(`[A-Za-z0-9+_-]{40,}`)
 	// secretUser is the name and password in an address.
-	secretUser = regexp.MustCompile(`://[^/\s@]+@`)
+	secretUser = lazyre.New(`://[^/\s@]+@`)
 	// secretField is a parameter that is called one.
-	secretField = regexp.MustCompile(`(?i)\b((?:api[_-]?key|key|token|secret|password)=)[^&\s]+`)
+	secretField = lazyre.New(`(?i)\b((?:api[_-]?key|key|token|secret|password)=)[^&\s]+`)
 )
 
 // redact hides what may be a secret in a value that is shown: keys, tokens and

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"regexp"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 )
 
@@ -15,7 +15,7 @@ import (
 type plainModel struct{ braid.Model }
 
 // variableName finds names of variables, such as OPENAI_API_KEY, and of the setting base= of a reference.
-var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bbase=`)
+var variableName = lazyre.New(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bbase=`)
 
 // Stream implements [braid.Model].
 func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {

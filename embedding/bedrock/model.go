@@ -13,7 +13,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"github.com/braidrun/braid/embedding"
 	"github.com/braidrun/braid/embedding/internal/batch"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/vendor"
 )
 
@@ -44,7 +44,7 @@ type Model struct {
 
 // family is what is known of a model by its id.
 type family struct {
-	id *regexp.Regexp
+	id *lazyre.Regexp
 	// sizes are the dimensions that can be asked for, the model's own first; one alone cannot be
 	// asked for.
 	sizes  []int
@@ -54,13 +54,13 @@ type family struct {
 }
 
 var families = []family{
-	{id: regexp.MustCompile(`^amazon\.titan-embed-text-v2`), sizes: []int{1024, 512, 256}, tokens: 8192, normalize: true},
-	{id: regexp.MustCompile(`^amazon\.titan-embed-(text-v1|g1-text)`), sizes: []int{1536}, tokens: 8192},
-	{id: regexp.MustCompile(`^cohere\.embed-v4`), sizes: []int{1536, 1024, 512, 256}, tokens: 128_000, cohere: true, v4: true},
-	{id: regexp.MustCompile(`^cohere\.embed-(english|multilingual)-v3`), sizes: []int{1024}, tokens: 512, cohere: true},
+	{id: lazyre.New(`^amazon\.titan-embed-text-v2`), sizes: []int{1024, 512, 256}, tokens: 8192, normalize: true},
+	{id: lazyre.New(`^amazon\.titan-embed-(text-v1|g1-text)`), sizes: []int{1536}, tokens: 8192},
+	{id: lazyre.New(`^cohere\.embed-v4`), sizes: []int{1536, 1024, 512, 256}, tokens: 128_000, cohere: true, v4: true},
+	{id: lazyre.New(`^cohere\.embed-(english|multilingual)-v3`), sizes: []int{1024}, tokens: 512, cohere: true},
 }
 
-var profile = regexp.MustCompile(`^(us-gov|[a-z]{2}|apac|global)\.`)
+var profile = lazyre.New(`^(us-gov|[a-z]{2}|apac|global)\.`)
 
 func familyOf(id string) *family {
 	id = id[len(profile.FindString(id)):]
@@ -109,8 +109,8 @@ func As(id string) Option {
 }
 
 var (
-	ids     = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9.:/_-]{2,299}$`)
-	regions = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
+	ids     = lazyre.New(`^[a-z0-9][A-Za-z0-9.:/_-]{2,299}$`)
+	regions = lazyre.New(`^[a-z]{2}(-[a-z]+)+-\d{1,2}$`)
 )
 
 // New makes a model by AWS's id. No connection is made. Of cfg are used: Region, which must be set;

@@ -10,12 +10,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/embedding"
 	"github.com/braidrun/braid/embedding/internal/batch"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/vendor"
 	"github.com/braidrun/braid/secret"
 )
@@ -87,7 +87,7 @@ func Sources(key, base string) Option {
 	}
 }
 
-var names = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,99}$`)
+var names = lazyre.New(`^[a-z][a-z0-9.-]{0,99}$`)
 
 // dimensions are those of the vendor's models where none are asked for, and the most that can be;
 // the fewest are 128.

@@ -7,12 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/embedding"
 	"github.com/braidrun/braid/embedding/internal/batch"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/vendor"
 	"github.com/braidrun/braid/secret"
 )
@@ -72,7 +72,7 @@ func Key(key secret.Secret) Option {
 	}
 }
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
+var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
 // New makes a model by the name that "ollama list" has. No connection is made. The error is an
 // [*event.Error] of kind ErrInvalid.

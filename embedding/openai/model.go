@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/embedding"
 	"github.com/braidrun/braid/embedding/internal/batch"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/vendor"
 	"github.com/braidrun/braid/secret"
 )
@@ -103,7 +103,7 @@ func Sources(key, base string) Option {
 	}
 }
 
-var names = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._:/@-]{0,199}$`)
+var names = lazyre.New(`^[A-Za-z0-9@][A-Za-z0-9._:/@-]{0,199}$`)
 
 // New makes a model by its server's name for it. No connection is made; a server of one's own may
 // need no key. The error is an [*event.Error] of kind ErrInvalid.

@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
 	"internal/failpoint", "internal/planted", "internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
-	"internal/schemacheck", "internal/lowspace",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre",
 }
 
 // testLibraries lists what any test may import.

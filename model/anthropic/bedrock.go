@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
-	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -32,7 +32,7 @@ const (
 // vendor's page claude-on-amazon-bedrock-legacy).
 const bedrockVersion = "bedrock-2023-05-31"
 
-var regions = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]{2,10}){1,3}-[0-9]{1,2}$`)
+var regions = lazyre.New(`^[a-z]{2,4}(-[a-z]{2,10}){1,3}-[0-9]{1,2}$`)
 
 // NewBedrock makes a model of Claude on Amazon Bedrock: InvokeModel with a stream. The name is a model's id there, or an inference
 // profile's, or the ARN of one, such as

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -118,7 +118,7 @@ func (m *Model) exchange(
 }
 
 // notCounted is how Bedrock says that it does not count for a model.
-var notCounted = regexp.MustCompile(`(?i)(doesn.t|does not) support (counting tokens|count)`)
+var notCounted = lazyre.New(`(?i)(doesn.t|does not) support (counting tokens|count)`)
 
 // uncounted says of an error that there is no count, where that is the cause.
 func (m *Model) uncounted(err error) error {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/bound"
@@ -252,17 +252,17 @@ func (m *Model) host() string {
 
 // overflow is how the API says that a conversation is too long; its page of
 // errors has no type of its own for it.
-var overflow = regexp.MustCompile(`(?i)prompt is too long|exceeds? (the )?context (limit|window)|context window (is )?exceeded|` +
+var overflow = lazyre.New(`(?i)prompt is too long|exceeds? (the )?context (limit|window)|context window (is )?exceeded|` +
 	`input is too long|exceed context limit`)
 
 // spent tells a limit of money from one of requests: waiting does not help.
-var spent = regexp.MustCompile(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
+var spent = lazyre.New(`(?i)credit balance is too low|usage limits?\. you will regain|spend(ing)? limit|billing`)
 
 // noFile is how it says that a file is not there (build-with-claude/files).
-var noFile = regexp.MustCompile(`(?i)file.{0,20} not found|not found.{0,5}: file_`)
+var noFile = lazyre.New(`(?i)file.{0,20} not found|not found.{0,5}: file_`)
 
 // imageTooLarge is how it says that of an image.
-var imageTooLarge = regexp.MustCompile(`(?i)image exceeds|image dimensions exceed`)
+var imageTooLarge = lazyre.New(`(?i)image exceeds|image dimensions exceed`)
 
 // refusesThinking reports whether the API refused a request for the thinking in it.
 func refusesThinking(err error) bool {

@@ -1,15 +1,16 @@
 package anthropic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // What is known of a model by its name. The vendor's page about-claude/models
 // lists the names; build-with-claude/thinking says which take a budget.
 
-var generations = regexp.MustCompile(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+var generations = lazyre.New(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
 
 // generation reads 405 from "claude-sonnet-4-5-20250929" and 307 from
 // "claude-3-7-sonnet"; 0 is a name that tells nothing.

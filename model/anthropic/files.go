@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"net/textproto"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/media"
@@ -25,9 +25,9 @@ import (
 const fileScheme = "anthropic-file:"
 
 var (
-	fileIDs = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+	fileIDs = lazyre.New(`^[A-Za-z0-9_-]{1,200}$`)
 	// files are the addresses of files that vendors keep, by vendor.
-	files = regexp.MustCompile(`^([a-z0-9]+)-file:`)
+	files = lazyre.New(`^([a-z0-9]+)-file:`)
 )
 
 // fileID is the id in the address of a file that the vendor keeps; "" for other addresses.
@@ -169,7 +169,7 @@ func (s sending) Read(p []byte) (int, error) {
 }
 
 // forbidden are the characters that the vendor takes in no name of a file.
-var forbidden = regexp.MustCompile(`[<>:"|?*\\/\x00-\x1f\x7f]`)
+var forbidden = lazyre.New(`[<>:"|?*\\/\x00-\x1f\x7f]`)
 
 // writeFile writes the form of an upload.
 func writeFile(form *multipart.Writer, f model.File) error {

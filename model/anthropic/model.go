@@ -4,10 +4,10 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
@@ -51,7 +51,7 @@ var (
 	_ model.FileStore = (*Model)(nil)
 )
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
+var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,255}$`)
 
 // New makes a model of the name that the vendor gives it, such as
 // "claude-sonnet-5-5". It reads nothing from the environment and makes no

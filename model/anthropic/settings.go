@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/provider"
 )
@@ -35,7 +35,7 @@ func Betas(names ...string) Option {
 	}
 }
 
-var betaNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var betaNames = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // filled returns req with the model's defaults in the place of what req leaves out.
 func (m *Model) filled(req *model.Request) *model.Request {

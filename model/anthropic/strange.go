@@ -2,8 +2,9 @@ package anthropic
 
 import (
 	"html"
-	"regexp"
 	"strings"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // strangeError is an answer that is not the API's: a page of a proxy, or of another server.
@@ -32,7 +33,7 @@ func (e *strangeError) form() string {
 	}
 }
 
-var title = regexp.MustCompile(`(?is)<title[^>]*>(.{1,400}?)</title>`)
+var title = lazyre.New(`(?is)<title[^>]*>(.{1,400}?)</title>`)
 
 // words are what a body that is not JSON says to people: a page's title, or a text. The
 // caller makes one short line of them.

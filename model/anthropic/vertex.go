@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -29,9 +29,9 @@ const (
 const vertexVersion = "vertex-2023-10-16"
 
 var (
-	vertexProjects  = regexp.MustCompile(`^[a-z0-9][a-z0-9.:_-]{0,99}$`)
-	vertexLocations = regexp.MustCompile(`^[a-z]{2,20}(-[a-z]{2,20}[0-9]{1,2})?$`)
-	vertexModels    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
+	vertexProjects  = lazyre.New(`^[a-z0-9][a-z0-9.:_-]{0,99}$`)
+	vertexLocations = lazyre.New(`^[a-z]{2,20}(-[a-z]{2,20}[0-9]{1,2})?$`)
+	vertexModels    = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$`)
 )
 
 // NewVertex makes a model of Claude on Google Cloud's Vertex AI. The name is the model's
@@ -170,10 +170,10 @@ func googleSaid(r *provider.Refused) *googleError {
 
 // What Google's messages say for which the status has no word.
 var (
-	apiDisabled = regexp.MustCompile(`(?i)has not been used in project|is disabled|SERVICE_DISABLED`)
-	noGarden    = regexp.MustCompile(`(?i)not allowed to use publisher model|terms of service|model garden`)
-	notServed   = regexp.MustCompile(`(?i)not servable|is not (supported|available) in|unsupported (region|location)`)
-	googleLarge = regexp.MustCompile(`(?i)payload size exceeds|request (entity|payload)? ?(is )?too large`)
+	apiDisabled = lazyre.New(`(?i)has not been used in project|is disabled|SERVICE_DISABLED`)
+	noGarden    = lazyre.New(`(?i)not allowed to use publisher model|terms of service|model garden`)
+	notServed   = lazyre.New(`(?i)not servable|is not (supported|available) in|unsupported (region|location)`)
+	googleLarge = lazyre.New(`(?i)payload size exceeds|request (entity|payload)? ?(is )?too large`)
 )
 
 // googles maps what Google said (google.rpc.Code; messages as users have published them).

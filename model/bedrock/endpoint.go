@@ -3,11 +3,11 @@ package bedrock
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -26,7 +26,7 @@ var partitions = []struct{ begins, suffix, dual string }{
 }
 
 // regionNames are names that can be part of a host.
-var regionNames = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+var regionNames = lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
 
 // service is the API's name in AWS's configuration.
 const service = "Bedrock Runtime"

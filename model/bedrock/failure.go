@@ -3,10 +3,10 @@ package bedrock
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"strconv"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
@@ -65,7 +65,7 @@ func refusesThinking(err error) bool {
 
 // invalidCall is how Nova says that it could not write a call
 // (nova/latest/userguide/prompting-tool-troubleshooting).
-var invalidCall = regexp.MustCompile(`(?i)invalid sequence as part of ToolUse`)
+var invalidCall = lazyre.New(`(?i)invalid sequence as part of ToolUse`)
 
 // callAttempts is how often a call of the model is made, in all, when it cannot
 // write the call of a tool.

@@ -1,10 +1,10 @@
 package bedrock
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/schema"
 	"github.com/braidrun/braid/model/internal/toolname"
@@ -119,41 +119,41 @@ var threeEfforts = []string{"low", "medium", "high"}
 // table is looked through from the top; the first line that fits counts. The
 // expressions are matched against an id without its region: anthropic.claude-….
 var table = []struct {
-	id *regexp.Regexp
+	id *lazyre.Regexp
 	is family
 }{
-	{regexp.MustCompile(`^anthropic\.claude-(v2|instant)`), family{
+	{lazyre.New(`^anthropic\.claude-(v2|instant)`), family{
 		noTools: true, noImages: true, window: 100_000,
 	}},
-	{regexp.MustCompile(`^anthropic\.claude`), family{
+	{lazyre.New(`^anthropic\.claude`), family{
 		claude: true, status: true, resultFiles: true, cache: wholeCache, thinks: claudeDecides, output: true,
 	}},
-	{regexp.MustCompile(`^amazon\.nova-(micro)`), nova(family{noImages: true, noDocuments: true, window: 128_000})},
-	{regexp.MustCompile(`^amazon\.nova-(lite|pro)`), nova(family{video: true, window: 300_000})},
-	{regexp.MustCompile(`^amazon\.nova-premier`), nova(family{video: true, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch}})},
-	{regexp.MustCompile(`^amazon\.nova`), nova(family{
+	{lazyre.New(`^amazon\.nova-(micro)`), nova(family{noImages: true, noDocuments: true, window: 128_000})},
+	{lazyre.New(`^amazon\.nova-(lite|pro)`), nova(family{video: true, window: 300_000})},
+	{lazyre.New(`^amazon\.nova-premier`), nova(family{video: true, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch}})},
+	{lazyre.New(`^amazon\.nova`), nova(family{
 		video: true, thinks: novaEffort, efforts: threeEfforts, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch, model.CodeExecution},
 	})},
-	{regexp.MustCompile(`^amazon\.titan-text-premier`), family{noSystem: true, noTools: true, noImages: true, noDocuments: true, window: 32_000}},
-	{regexp.MustCompile(`^amazon\.titan`), family{noSystem: true, noTools: true, noImages: true, window: 8_000}},
-	{regexp.MustCompile(`^ai21\.jamba-instruct`), family{noTools: true, noImages: true, noDocuments: true, window: 256_000}},
-	{regexp.MustCompile(`^ai21\.`), family{choice: noChoice, noImages: true, split: true, window: 256_000}},
-	{regexp.MustCompile(`^cohere\.command-r`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
-	{regexp.MustCompile(`^cohere\.command`), family{noSystem: true, noTools: true, noImages: true, window: 4_000}},
-	{regexp.MustCompile(`^meta\.llama(2|3-(8|70)b|3-2-(1|3)b)`), family{noTools: true, noImages: true}},
-	{regexp.MustCompile(`^meta\.llama3-(1|3)`), family{choice: noChoice, noToolStream: true, noImages: true, split: true, window: 128_000}},
-	{regexp.MustCompile(`^meta\.llama`), family{choice: noChoice, noToolStream: true, split: true}},
-	{regexp.MustCompile(`^mistral\.(mistral-7b|mixtral)`), family{noSystem: true, noTools: true, noImages: true, window: 32_000}},
-	{regexp.MustCompile(`^mistral\.mistral-(large-24|small-24)`), family{choice: someChoice, noToolStream: true, noImages: true, split: true}},
-	{regexp.MustCompile(`^mistral\.pixtral`), family{choice: someChoice, noToolStream: true, split: true, window: 128_000}},
-	{regexp.MustCompile(`^mistral\.`), family{off: never, split: true, output: true}},
-	{regexp.MustCompile(`^deepseek\.r1`), family{off: never, noTools: true, noImages: true, window: 128_000}},
-	{regexp.MustCompile(`^deepseek\.`), family{off: never, noImages: true, split: true, output: true}},
-	{regexp.MustCompile(`^openai\.gpt-oss`), family{
+	{lazyre.New(`^amazon\.titan-text-premier`), family{noSystem: true, noTools: true, noImages: true, noDocuments: true, window: 32_000}},
+	{lazyre.New(`^amazon\.titan`), family{noSystem: true, noTools: true, noImages: true, window: 8_000}},
+	{lazyre.New(`^ai21\.jamba-instruct`), family{noTools: true, noImages: true, noDocuments: true, window: 256_000}},
+	{lazyre.New(`^ai21\.`), family{choice: noChoice, noImages: true, split: true, window: 256_000}},
+	{lazyre.New(`^cohere\.command-r`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
+	{lazyre.New(`^cohere\.command`), family{noSystem: true, noTools: true, noImages: true, window: 4_000}},
+	{lazyre.New(`^meta\.llama(2|3-(8|70)b|3-2-(1|3)b)`), family{noTools: true, noImages: true}},
+	{lazyre.New(`^meta\.llama3-(1|3)`), family{choice: noChoice, noToolStream: true, noImages: true, split: true, window: 128_000}},
+	{lazyre.New(`^meta\.llama`), family{choice: noChoice, noToolStream: true, split: true}},
+	{lazyre.New(`^mistral\.(mistral-7b|mixtral)`), family{noSystem: true, noTools: true, noImages: true, window: 32_000}},
+	{lazyre.New(`^mistral\.mistral-(large-24|small-24)`), family{choice: someChoice, noToolStream: true, noImages: true, split: true}},
+	{lazyre.New(`^mistral\.pixtral`), family{choice: someChoice, noToolStream: true, split: true, window: 128_000}},
+	{lazyre.New(`^mistral\.`), family{off: never, split: true, output: true}},
+	{lazyre.New(`^deepseek\.r1`), family{off: never, noTools: true, noImages: true, window: 128_000}},
+	{lazyre.New(`^deepseek\.`), family{off: never, noImages: true, split: true, output: true}},
+	{lazyre.New(`^openai\.gpt-oss`), family{
 		thinks: wordEffort, efforts: threeEfforts, off: never, noImages: true, split: true, output: true, window: 128_000,
 	}},
-	{regexp.MustCompile(`^(qwen|minimax|moonshot(ai)?|google|nvidia|zai)\.`), family{off: never, split: true, output: true}},
-	{regexp.MustCompile(`^writer\.`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
+	{lazyre.New(`^(qwen|minimax|moonshot(ai)?|google|nvidia|zai)\.`), family{off: never, split: true, output: true}},
+	{lazyre.New(`^writer\.`), family{choice: noChoice, noImages: true, split: true, window: 128_000}},
 }
 
 func nova(f family) family {
@@ -239,7 +239,7 @@ func off(id string, generation int) string {
 
 // vendors finds a model's own id in one of an inference profile, which has a
 // region in front of it, or in an ARN.
-var vendors = regexp.MustCompile(`(?:^|[./])((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|` +
+var vendors = lazyre.New(`(?:^|[./])((?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|` +
 	`nvidia|openai|qwen|stability|writer|zai)\..+)$`)
 
 func plainModel(id string) string {
@@ -249,7 +249,7 @@ func plainModel(id string) string {
 	return id
 }
 
-var generations = regexp.MustCompile(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+var generations = lazyre.New(`claude(?:-[a-z]+)*-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
 
 // generation reads 405 from anthropic.claude-sonnet-4-5-20250929-v1:0 and 307
 // from anthropic.claude-3-7-sonnet-20250219-v1:0; 0 is an id that tells nothing.

@@ -8,13 +8,13 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"regexp"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
@@ -56,7 +56,7 @@ var (
 )
 
 // names of models, inference profiles and ARNs of either.
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
+var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/-]*$`)
 
 // longest is how long an id may be, says the API.
 const longest = 2048

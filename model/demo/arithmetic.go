@@ -1,11 +1,12 @@
 package demo
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // findArithmetic finds what a person wants calculated: signs ("(2+3)*4",
@@ -57,32 +58,32 @@ func normalize(text string) string {
 }
 
 var (
-	thousands = regexp.MustCompile(`\b\d{1,3}(?:,\d{3})+\b`)
+	thousands = lazyre.New(`\b\d{1,3}(?:,\d{3})+\b`)
 	// strange texts hold signs that look like arithmetic and mean more, or less.
-	strange = regexp.MustCompile(`[a-z]\(|\d\s*!\s*[-+*/^]|[√π²³°]|%\s*[-+*/^\d]|` +
+	strange = lazyre.New(`[a-z]\(|\d\s*!\s*[-+*/^]|[√π²³°]|%\s*[-+*/^\d]|` +
 		`\b\d{4}[-/]\d{1,2}[-/]\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{4}\b|\b0\d+-\d+-\d+`)
 )
 
 // The words between two numbers, in the order in which they are replaced.
 var infix = []struct {
-	words *regexp.Regexp
+	words *lazyre.Regexp
 	signs string
 }{
-	{regexp.MustCompile(`(\d+(?:\.\d+)?)\s*(?:%|percent)\s+of\s+(\d+(?:\.\d+)?)`), "$1 / 100 * $2"},
-	{regexp.MustCompile(`(\d+(?:\.\d+)?)の(\d+(?:\.\d+)?)\s*(?:%|パーセント)`), "$1 * $2 / 100"},
-	{regexp.MustCompile(`(\d+(?:\.\d+)?)の(\d+)乗`), "$1 ^ $2"},
-	{regexp.MustCompile(`(\d+(?:\.\d+)?)の(\d+(?:\.\d+)?)倍`), "$1 * $2"},
-	{regexp.MustCompile(`\b(?:multiplied by|times)\b`), " * "},
-	{regexp.MustCompile(`\bdivided by\b`), " / "},
-	{regexp.MustCompile(`\bto the power(?: of)?\b`), " ^ "},
-	{regexp.MustCompile(`(\d)\s+squared\b`), "$1 ^ 2"},
-	{regexp.MustCompile(`(\d)\s+cubed\b`), "$1 ^ 3"},
-	{regexp.MustCompile(`\bplus\b|足す|たす|プラス`), " + "},
-	{regexp.MustCompile(`\bminus\b|引く|ひく|マイナス`), " - "},
-	{regexp.MustCompile(`掛ける|かける`), " * "},
-	{regexp.MustCompile(`割る|わる`), " / "},
-	{regexp.MustCompile(`(\d)\s*x\s*(\d)`), "$1 * $2"},
-	{regexp.MustCompile(`(\d)\s*x\s*(\d)`), "$1 * $2"}, // again: 2x3x4 overlaps
+	{lazyre.New(`(\d+(?:\.\d+)?)\s*(?:%|percent)\s+of\s+(\d+(?:\.\d+)?)`), "$1 / 100 * $2"},
+	{lazyre.New(`(\d+(?:\.\d+)?)の(\d+(?:\.\d+)?)\s*(?:%|パーセント)`), "$1 * $2 / 100"},
+	{lazyre.New(`(\d+(?:\.\d+)?)の(\d+)乗`), "$1 ^ $2"},
+	{lazyre.New(`(\d+(?:\.\d+)?)の(\d+(?:\.\d+)?)倍`), "$1 * $2"},
+	{lazyre.New(`\b(?:multiplied by|times)\b`), " * "},
+	{lazyre.New(`\bdivided by\b`), " / "},
+	{lazyre.New(`\bto the power(?: of)?\b`), " ^ "},
+	{lazyre.New(`(\d)\s+squared\b`), "$1 ^ 2"},
+	{lazyre.New(`(\d)\s+cubed\b`), "$1 ^ 3"},
+	{lazyre.New(`\bplus\b|足す|たす|プラス`), " + "},
+	{lazyre.New(`\bminus\b|引く|ひく|マイナス`), " - "},
+	{lazyre.New(`掛ける|かける`), " * "},
+	{lazyre.New(`割る|わる`), " / "},
+	{lazyre.New(`(\d)\s*x\s*(\d)`), "$1 * $2"},
+	{lazyre.New(`(\d)\s*x\s*(\d)`), "$1 * $2"}, // again: 2x3x4 overlaps
 }
 
 func infixWords(text string) string {
@@ -92,7 +93,7 @@ func infixWords(text string) string {
 	return text
 }
 
-var token = regexp.MustCompile(`\d+(?:\.\d+)?|\.\d+|[a-z_]+[a-z0-9_]*|[-+*/^()]|\s+|.`)
+var token = lazyre.New(`\d+(?:\.\d+)?|\.\d+|[a-z_]+[a-z0-9_]*|[-+*/^()]|\s+|.`)
 
 const maxTokens = 48
 
@@ -154,11 +155,11 @@ func longestExpression(run []string) (*expression, int) {
 }
 
 var (
-	then    = regexp.MustCompile(`,?\s*\b(?:and then|then|and (?:after that|afterwards))\b,?`)
-	andVerb = regexp.MustCompile(`,?\s*\band\s+(add|subtract|multiply|divide)\b`)
-	verb    = regexp.MustCompile(`\b(add|adding|added|sum|total|together|subtract|subtracting|take away|difference|` +
+	then    = lazyre.New(`,?\s*\b(?:and then|then|and (?:after that|afterwards))\b,?`)
+	andVerb = lazyre.New(`,?\s*\band\s+(add|subtract|multiply|divide)\b`)
+	verb    = lazyre.New(`\b(add|adding|added|sum|total|together|subtract|subtracting|take away|difference|` +
 		`multiply|multiplying|product|divide|dividing|quotient)\b`)
-	number   = regexp.MustCompile(`(^|[^a-z0-9_.])(-?\d+(?:\.\d+)?)(?:[^a-z0-9_]|$)`)
+	number   = lazyre.New(`(^|[^a-z0-9_.])(-?\d+(?:\.\d+)?)(?:[^a-z0-9_]|$)`)
 	verbSign = map[string]byte{
 		"add": '+', "adding": '+', "added": '+', "sum": '+', "total": '+', "together": '+',
 		"subtract": '-', "subtracting": '-', "take away": '-', "difference": '-',
@@ -216,7 +217,7 @@ func numbersIn(s string) []string {
 	return out
 }
 
-var japanese = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*(から|で)?|足|たし|加え|合計|合わせ|和|引|ひい|差|掛|かけ|乗じ|積|割|わっ|商`)
+var japanese = lazyre.New(`(\d+(?:\.\d+)?)\s*(から|で)?|足|たし|加え|合計|合わせ|和|引|ひい|差|掛|かけ|乗じ|積|割|わっ|商`)
 
 func stemSign(stem string) byte {
 	switch stem {
@@ -295,7 +296,7 @@ func boolInt(b bool) int {
 // kanjiNumber are Japanese numerals with something to count with: a lone
 // numeral stands in too many other words, so one is taken only next to a
 // word that goes with calculations.
-var kanjiNumber = regexp.MustCompile(`[〇零一二三四五六七八九十百千]+(?:[とにをのでか+*/\-足引掛割た]|$)`)
+var kanjiNumber = lazyre.New(`[〇零一二三四五六七八九十百千]+(?:[とにをのでか+*/\-足引掛割た]|$)`)
 
 func kanjiDigits(s string) string {
 	r, size := utf8.DecodeLastRuneInString(s)
@@ -335,11 +336,11 @@ var tens = map[string]int{
 	"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }
 
-var numeral = func() *regexp.Regexp {
+var numeral = func() *lazyre.Regexp {
 	one := `(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen)`
 	ten := `(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)`
 	below := `(?:` + ten + `(?:[- ]` + one + `)?|` + one + `)`
-	return regexp.MustCompile(`\b` + below + `(?: hundred(?: (?:and )?` + below + `)?)?(?: thousand)?\b`)
+	return lazyre.New(`\b` + below + `(?: hundred(?: (?:and )?` + below + `)?)?(?: thousand)?\b`)
 }()
 
 // englishNumbers writes number words as digits: "twenty-one" as 21.

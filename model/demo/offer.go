@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 )
 
@@ -238,9 +239,9 @@ func afterName(said, name string) (string, bool) {
 }
 
 var (
-	quoted  = regexp.MustCompile(`"([^"]*)"|「([^」]*)」|“([^”]*)”|'([^']*)'`)
-	numeric = regexp.MustCompile(`-?\d+(?:\.\d+)?`)
-	filler  = regexp.MustCompile(`(?i)^[\s:,、。]*(?:(?:the )?tool|with|for|to|in|at|on|of|using|about|を|で|に|と|は)?[\s:,、]*`)
+	quoted  = lazyre.New(`"([^"]*)"|「([^」]*)」|“([^”]*)”|'([^']*)'`)
+	numeric = lazyre.New(`-?\d+(?:\.\d+)?`)
+	filler  = lazyre.New(`(?i)^[\s:,、。]*(?:(?:the )?tool|with|for|to|in|at|on|of|using|about|を|で|に|と|は)?[\s:,、]*`)
 )
 
 // guess fills params from text; ok is false when one that is required stays empty.

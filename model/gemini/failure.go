@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -145,19 +145,19 @@ const callAttempts = 2
 var (
 	// overflow is how the API says that a conversation is too long. There is no
 	// status of its own for it.
-	overflow = regexp.MustCompile(`(?i)(input )?token count.{0,40}exceeds the maximum|exceeds the maximum number of (input )?tokens|` +
+	overflow = lazyre.New(`(?i)(input )?token count.{0,40}exceeds the maximum|exceeds the maximum number of (input )?tokens|` +
 		`input (context )?is too long|context (length|window).{0,40}exceed`)
 	// badKey is how it says that a key is none, with the status of a bad request.
-	badKey = regexp.MustCompile(`(?i)api key (not valid|not found|expired)|api_key_invalid|pass a valid api key`)
+	badKey = lazyre.New(`(?i)api key (not valid|not found|expired)|api_key_invalid|pass a valid api key`)
 	// spent tells a limit of money from one of requests: waiting does not help.
-	spent = regexp.MustCompile(`(?i)credits? (are|is|have been) depleted|billing (account|has)[^.]{0,60}(disabled|closed|not)|` +
+	spent = lazyre.New(`(?i)credits? (are|is|have been) depleted|billing (account|has)[^.]{0,60}(disabled|closed|not)|` +
 		`requires billing|enable billing|account has been suspended`)
 	// tooBig is a request that is too large, with the status of a bad request.
-	tooBig = regexp.MustCompile(`(?i)(payload|request|content|file) size exceeds|payload is too large`)
+	tooBig = lazyre.New(`(?i)(payload|request|content|file) size exceeds|payload is too large`)
 	// busy is a model that has too much to do.
-	busy = regexp.MustCompile(`(?i)overloaded|high demand|no capacity|currently unavailable`)
+	busy = lazyre.New(`(?i)overloaded|high demand|no capacity|currently unavailable`)
 	// placed is a country or a network that the vendor does not serve.
-	placed = regexp.MustCompile(`(?i)user location is not supported`)
+	placed = lazyre.New(`(?i)user location is not supported`)
 )
 
 // title is what the API is called in sentences.
@@ -333,7 +333,7 @@ func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Err
 // unsound is how the API refuses thought signatures that it cannot read, such as those of
 // another project or model ("Thought signature is not valid", "Corrupted thought
 // signature"). It does not compare what stands before a signature (docs/thought-signatures).
-var unsound = regexp.MustCompile(`(?i)(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
+var unsound = lazyre.New(`(?i)(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
 
 // refusesSignature reports whether the API refused a request for the signatures in it.
 func refusesSignature(err error) bool {

@@ -1,14 +1,15 @@
 package gemini
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // What is known of a model by its name (docs/models).
 
-var generations = regexp.MustCompile(`^gemini-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
+var generations = lazyre.New(`^gemini-(\d{1,2})(?:\.(\d{1,2}))?(?:-|$)`)
 
 // short is a model's name without what stands before it, such as a publisher.
 func short(model string) string { return model[strings.LastIndexByte(model, '/')+1:] }
@@ -57,7 +58,7 @@ func mostBudget(model string) int {
 	return 24576
 }
 
-var special = regexp.MustCompile(`image|tts|live|audio|embedding|robotics|computer-use|omni`)
+var special = lazyre.New(`image|tts|live|audio|embedding|robotics|computer-use|omni`)
 
 // window is the context window in tokens; 0 where the vendor's pages do not say
 // it of all models with such a name.

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -45,7 +45,7 @@ type wireFile struct {
 	Error *wireError `json:"error"`
 }
 
-var fileNames = regexp.MustCompile(`^files/[a-z0-9][a-z0-9-]{0,62}$`)
+var fileNames = lazyre.New(`^files/[a-z0-9][a-z0-9-]{0,62}$`)
 
 // Upload implements [model.FileStore] (api/files): it sends the file in pieces, waits until
 // the API can use it, which for film takes minutes, and returns the file's own address. The

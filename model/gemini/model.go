@@ -4,11 +4,11 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
@@ -52,7 +52,7 @@ type Model struct {
 
 var _ model.Checker = (*Model)(nil)
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
+var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$`)
 
 // New makes a model of the name that the vendor gives it, such as
 // "gemini-3.6-flash". It makes no connection, and nothing in the environment

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -123,7 +123,7 @@ func Safety(settings ...SafetySetting) Option {
 	}
 }
 
-var cacheNames = regexp.MustCompile(`^(projects/[^/\s]+/locations/[^/\s]+/)?cachedContents/[A-Za-z0-9_-]{1,128}$`)
+var cacheNames = lazyre.New(`^(projects/[^/\s]+/locations/[^/\s]+/)?cachedContents/[A-Za-z0-9_-]{1,128}$`)
 
 // CachedContent begins each request with a prompt that was cached by name before
 // (docs/caching, explicit caching). The cache holds instructions and tools of its
@@ -145,8 +145,8 @@ func CachedContent(name string) Option {
 type TokenSource func(context.Context) (string, error)
 
 var (
-	projects  = regexp.MustCompile(`^[a-z0-9][a-z0-9.:-]{0,62}$`)
-	locations = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	projects  = lazyre.New(`^[a-z0-9][a-z0-9.:-]{0,62}$`)
+	locations = lazyre.New(`^[a-z0-9][a-z0-9-]{0,62}$`)
 )
 
 // Vertex calls the model on Vertex AI in a project and a location, such as "global",
@@ -164,7 +164,7 @@ func Vertex(project, location string, token TokenSource) Option {
 	}
 }
 
-var vendors = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+var vendors = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
 
 // Named sets what stands before the colon in the model's name, instead of "gemini".
 func Named(provider string) Option {

@@ -1,11 +1,11 @@
 package gemini
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -23,9 +23,9 @@ var servers = map[model.ServerToolKind]int{
 const mostDomains = 2000
 
 var (
-	stores   = regexp.MustCompile(`^(fileSearchStores/)?[a-z0-9][a-z0-9-]{0,62}$`)
-	mcpNames = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	domains  = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+	stores   = lazyre.New(`^(fileSearchStores/)?[a-z0-9][a-z0-9-]{0,62}$`)
+	mcpNames = lazyre.New(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+	domains  = lazyre.New(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 )
 
 // mixes reports whether the vendor's tools and the agent's stand in one request. The API

@@ -2,11 +2,11 @@ package openai
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 )
@@ -18,23 +18,23 @@ var allEfforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "
 // belongs to counts. A request per model and word was made for enricoros/big-AGI#1159 (up
 // to GPT-5.6); the words of GPT-6 Astra are in UKGovernmentBEIS/inspect_ai#5254.
 var efforts = []struct {
-	name  *regexp.Regexp
+	name  *lazyre.Regexp
 	words []string
 }{
-	{regexp.MustCompile(`^(o\d|codex)`), []string{"low", "medium", "high"}},
-	{regexp.MustCompile(`^computer-use`), []string{"medium"}},
-	{regexp.MustCompile(`^gpt-5-pro`), []string{"high"}},
-	{regexp.MustCompile(`^gpt-5-codex`), []string{"low", "medium", "high"}},
-	{regexp.MustCompile(`^gpt-5(-|$)`), []string{"minimal", "low", "medium", "high"}},
-	{regexp.MustCompile(`^gpt-5\.1-codex-max`), []string{"low", "medium", "high", "xhigh"}},
-	{regexp.MustCompile(`^gpt-5\.1-codex`), []string{"low", "medium", "high"}},
-	{regexp.MustCompile(`^gpt-5\.1`), []string{"none", "low", "medium", "high"}},
-	{regexp.MustCompile(`^gpt-5\.[2-5](\.\d+)?-pro`), []string{"medium", "high", "xhigh"}},
-	{regexp.MustCompile(`^gpt-5\.[2-5](\.\d+)?-codex`), []string{"low", "medium", "high", "xhigh"}},
-	{regexp.MustCompile(`^gpt-5\.[2-5]`), []string{"none", "low", "medium", "high", "xhigh"}},
-	{regexp.MustCompile(`^gpt-5\.`), []string{"none", "low", "medium", "high", "xhigh", "max"}},
-	{regexp.MustCompile(`^gpt-6-astra`), []string{"low", "medium", "high", "xhigh", "max"}},
-	{regexp.MustCompile(`^gpt-`), []string{"none", "low", "medium", "high", "xhigh", "max"}},
+	{lazyre.New(`^(o\d|codex)`), []string{"low", "medium", "high"}},
+	{lazyre.New(`^computer-use`), []string{"medium"}},
+	{lazyre.New(`^gpt-5-pro`), []string{"high"}},
+	{lazyre.New(`^gpt-5-codex`), []string{"low", "medium", "high"}},
+	{lazyre.New(`^gpt-5(-|$)`), []string{"minimal", "low", "medium", "high"}},
+	{lazyre.New(`^gpt-5\.1-codex-max`), []string{"low", "medium", "high", "xhigh"}},
+	{lazyre.New(`^gpt-5\.1-codex`), []string{"low", "medium", "high"}},
+	{lazyre.New(`^gpt-5\.1`), []string{"none", "low", "medium", "high"}},
+	{lazyre.New(`^gpt-5\.[2-5](\.\d+)?-pro`), []string{"medium", "high", "xhigh"}},
+	{lazyre.New(`^gpt-5\.[2-5](\.\d+)?-codex`), []string{"low", "medium", "high", "xhigh"}},
+	{lazyre.New(`^gpt-5\.[2-5]`), []string{"none", "low", "medium", "high", "xhigh"}},
+	{lazyre.New(`^gpt-5\.`), []string{"none", "low", "medium", "high", "xhigh", "max"}},
+	{lazyre.New(`^gpt-6-astra`), []string{"low", "medium", "high", "xhigh", "max"}},
+	{lazyre.New(`^gpt-`), []string{"none", "low", "medium", "high", "xhigh", "max"}},
 }
 
 // ladders are the words of other servers' models that have fewer than OpenAI's, by the host
@@ -42,28 +42,28 @@ var efforts = []struct {
 // former.
 var ladders = []struct {
 	host  string
-	name  *regexp.Regexp
+	name  *lazyre.Regexp
 	words []string
 	on    string
 }{
 	// docs.mistral.ai/capabilities/reasoning: the large models have degrees, the others a switch.
-	{"api.mistral.ai", regexp.MustCompile(`mistral-large`), []string{"none", "low", "medium", "high"}, ""},
-	{"api.mistral.ai", regexp.MustCompile(``), []string{"none", "high"}, "high"},
+	{"api.mistral.ai", lazyre.New(`mistral-large`), []string{"none", "low", "medium", "high"}, ""},
+	{"api.mistral.ai", lazyre.New(``), []string{"none", "high"}, "high"},
 	// console.groq.com/docs/reasoning, reasoning_effort.
-	{"api.groq.com", regexp.MustCompile(`qwen`), []string{"none", "default"}, "default"},
-	{"api.groq.com", regexp.MustCompile(`gpt-oss`), []string{"low", "medium", "high"}, ""},
+	{"api.groq.com", lazyre.New(`qwen`), []string{"none", "default"}, "default"},
+	{"api.groq.com", lazyre.New(`gpt-oss`), []string{"low", "medium", "high"}, ""},
 	// Cerebras refuses none for gpt-oss (wrong_api_format; harn-vm's notes on the provider).
-	{"api.cerebras.ai", regexp.MustCompile(`gpt-oss`), []string{"low", "medium", "high"}, ""},
+	{"api.cerebras.ai", lazyre.New(`gpt-oss`), []string{"low", "medium", "high"}, ""},
 	// docs.x.ai, model-capabilities/text/reasoning: Grok 4.3 can do without, later ones cannot.
-	{"api.x.ai", regexp.MustCompile(`grok-3-mini`), []string{"low", "high"}, ""},
-	{"api.x.ai", regexp.MustCompile(`grok-4\.3`), []string{"none", "low", "medium", "high"}, ""},
-	{"api.x.ai", regexp.MustCompile(`grok-4\.[4-9]`), []string{"low", "medium", "high"}, ""},
+	{"api.x.ai", lazyre.New(`grok-3-mini`), []string{"low", "high"}, ""},
+	{"api.x.ai", lazyre.New(`grok-4\.3`), []string{"none", "low", "medium", "high"}, ""},
+	{"api.x.ai", lazyre.New(`grok-4\.[4-9]`), []string{"low", "medium", "high"}, ""},
 	// api-docs.deepseek.com/guides/thinking_mode.
-	{"api.deepseek.com", regexp.MustCompile(``), []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}, ""},
+	{"api.deepseek.com", lazyre.New(``), []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}, ""},
 }
 
 // sixth are the models of which Chat Completions knows less than Responses.
-var sixth = regexp.MustCompile(`^gpt-6`)
+var sixth = lazyre.New(`^gpt-6`)
 
 // words are those that the model takes for an effort, from little to most, and the one that
 // switches thinking on where it has no degrees. nil is unknown: then the server decides.
@@ -150,7 +150,7 @@ func (m *Model) effortFor(asked model.Effort) (string, error) {
 	return "", notSent(event.ErrUnsupported, "The model %s has no effort %q.", "use "+strings.Join(words, ", "), m.name, string(asked))
 }
 
-var effortWords = regexp.MustCompile(`^[a-z]{1,16}$`)
+var effortWords = lazyre.New(`^[a-z]{1,16}$`)
 
 // budgetWord is the effort that stands for a budget; "" says nothing. A model that does not
 // have the word gets the next one that it has.

@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
@@ -159,7 +159,7 @@ func pageWords(body []byte) string {
 	case len(body) == 0 || body[0] == '{' || body[0] == '[':
 		return ""
 	case body[0] == '<':
-		for _, tag := range []*regexp.Regexp{pageTitle, pageHeading} {
+		for _, tag := range []*lazyre.Regexp{pageTitle, pageHeading} {
 			if found := tag.FindSubmatch(body); found != nil {
 				return strings.TrimSpace(html.UnescapeString(string(found[1])))
 			}
@@ -172,8 +172,8 @@ func pageWords(body []byte) string {
 }
 
 var (
-	pageTitle   = regexp.MustCompile(`(?is)<title[^>]*>([^<]{1,200})</title>`)
-	pageHeading = regexp.MustCompile(`(?is)<h1[^>]*>([^<]{1,200})</h1>`)
+	pageTitle   = lazyre.New(`(?is)<title[^>]*>([^<]{1,200})</title>`)
+	pageHeading = lazyre.New(`(?is)<h1[^>]*>([^<]{1,200})</h1>`)
 )
 
 // words are what an error says: a text, or the texts in an object or a list, as in Mistral's 422,
@@ -212,9 +212,9 @@ func said(v any, list []string) []string {
 // tryAgain is how messages name a wait: "try again in 1m26.4s" (Groq), "retry after 26 seconds"
 // (Azure), "retry in 9.5s" (Google's compatible address); duration is a part of it.
 var (
-	tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ~?` +
+	tryAgain = lazyre.New(`(?i)(?:try again|retry) (?:in|after) ~?` +
 		`((?:\d+(?:\.\d+)? ?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|secs?|s) ?)+)\b`)
-	duration = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?) ?(milli|ms|h|m|s)`)
+	duration = lazyre.New(`(?i)(\d+(?:\.\d+)?) ?(milli|ms|h|m|s)`)
 )
 
 // asked is the wait that a message names; the headers have none in a stream.
@@ -332,7 +332,7 @@ func notSent(kind event.ErrorKind, message, hint string, args ...any) *event.Err
 // of another organization; reasoning behind a changed history it only ignores
 // (guides/keep-prefix-unchanged). Google's compatible address refuses signatures of
 // another project so.
-var unverified = regexp.MustCompile(`(?i)encrypted content .{0,80}could not be (verified|decrypted)|` +
+var unverified = lazyre.New(`(?i)encrypted content .{0,80}could not be (verified|decrypted)|` +
 	`(invalid|corrupted) thought.?signature|thought.?signature.{0,20} not valid`)
 
 // refusesReasoning reports whether the server refused a request for the reasoning in it.

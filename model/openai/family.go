@@ -1,15 +1,16 @@
 package openai
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 var (
 	// Models that reason, and those of the same families that do not
 	// (docs/models).
-	reasoning = regexp.MustCompile(`^(o\d|gpt-[5-9]|gpt-[1-9]\d|codex|computer-use)`)
-	chatty    = regexp.MustCompile(`^gpt-[\d.]+-chat`)
+	reasoning = lazyre.New(`^(o\d|gpt-[5-9]|gpt-[1-9]\d|codex|computer-use)`)
+	chatty    = lazyre.New(`^gpt-[\d.]+-chat`)
 )
 
 // reasons reports whether a model of this name reasons before it answers. Of
@@ -22,8 +23,8 @@ func reasons(name string) bool {
 var (
 	// Models that can be held to a schema, and those of the same families that
 	// cannot (guides/structured-outputs).
-	holding = regexp.MustCompile(`^(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-[1-9]\d|o\d|codex)`)
-	free    = regexp.MustCompile(`^(gpt-4o-2024-05-13|gpt-4o-(mini-)?(audio|realtime|transcribe|tts)|o1-(preview|mini))`)
+	holding = lazyre.New(`^(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-[1-9]\d|o\d|codex)`)
+	free    = lazyre.New(`^(gpt-4o-2024-05-13|gpt-4o-(mini-)?(audio|realtime|transcribe|tts)|o1-(preview|mini))`)
 )
 
 // holds reports whether a model of this name can be held to a schema.
@@ -35,8 +36,8 @@ func holds(name string) bool {
 // wide are models with the large window, small those of their families without it
 // (docs/models/gpt-5.4, gpt-5.6-sol and gpt-6.1-terra; gpt-5.4-mini).
 var (
-	wide  = regexp.MustCompile(`^gpt-(5\.[4-9]|6)`)
-	small = regexp.MustCompile(`^gpt-5\.4-(mini|nano)`)
+	wide  = lazyre.New(`^gpt-(5\.[4-9]|6)`)
+	small = lazyre.New(`^gpt-5\.4-(mini|nano)`)
 )
 
 // window is how many tokens the vendor's model takes in all; 0 is unknown.

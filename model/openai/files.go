@@ -11,10 +11,10 @@ import (
 	"net/textproto"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/idle"
 	"github.com/braidrun/braid/model/internal/media"
@@ -26,9 +26,9 @@ import (
 // "azure-file:", because the two know nothing of each other's files.
 
 var (
-	fileIDs = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+	fileIDs = lazyre.New(`^[A-Za-z0-9_-]{1,200}$`)
 	// keptFiles are the addresses of files that vendors keep, by vendor.
-	keptFiles = regexp.MustCompile(`^([a-z][a-z0-9]*)-file:`)
+	keptFiles = lazyre.New(`^([a-z][a-z0-9]*)-file:`)
 )
 
 // fileID is the id in the address of a file that the server with this prefix keeps; "" for

@@ -3,10 +3,10 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 )
@@ -15,7 +15,7 @@ import (
 const xai = "api.x.ai"
 
 // labels are what a server of tools is called in the vendor's items.
-var labels = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+var labels = lazyre.New(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
 // serverTools writes the tools that the vendor runs, each with a comma behind it
 // (api-reference/responses/create, tools). Chat Completions has one, which is not among the

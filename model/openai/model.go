@@ -6,11 +6,11 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/bound"
 	"github.com/braidrun/braid/model/internal/idle"
@@ -63,7 +63,7 @@ type Model struct {
 
 var _ model.Checker = (*Model)(nil)
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+var names = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
 // New makes a model of the name that its server gives it, such as "gpt-6.1-sol". It
 // reads nothing from the environment and makes no connection; package models

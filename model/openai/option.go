@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -92,7 +92,7 @@ func Schemas(yes bool) Option {
 	}
 }
 
-var cacheKeys = regexp.MustCompile(`^[!-~]{1,64}$`)
+var cacheKeys = lazyre.New(`^[!-~]{1,64}$`)
 
 // CacheKey groups calls that begin alike, so that the vendor sends them to where
 // the beginning is cached: the name of an agent, say, or of a tenant's share of
@@ -131,7 +131,7 @@ func StrictTools(yes bool) Option {
 	}
 }
 
-var prefixes = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+var prefixes = lazyre.New(`^[a-z][a-z0-9]{0,31}$`)
 
 // Named sets what stands before the colon in the model's name: "ollama" for a
 // server that is Ollama.
@@ -174,7 +174,7 @@ func Azure(version string) Option {
 	}
 }
 
-var azureVersions = regexp.MustCompile(`^20\d\d-\d\d-\d\d(-preview)?$`)
+var azureVersions = lazyre.New(`^20\d\d-\d\d-\d\d(-preview)?$`)
 
 // As says which of OpenAI's models is behind a name that does not tell, such as a
 // deployment's at Azure.

@@ -3,12 +3,12 @@ package openai
 import (
 	"cmp"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -22,35 +22,35 @@ var (
 	// (ggml-org/llama.cpp#19774); LM Studio keeps its first tokens (lmstudio-bug-tracker#237,
 	// Gitlawb/openclaude#353); Text Generation Inference adds inputs (huggingface/chat-ui#340);
 	// Google's compatible address counts (google-gemini/gemini-cli#6678).
-	overflow = regexp.MustCompile(`(?i)maximum (context|prompt) length|` +
+	overflow = lazyre.New(`(?i)maximum (context|prompt) length|` +
 		`exceeds? (the |its |max(imum)? )?(context (window|limit|length|size)|available context)|` +
 		`exceeds the model's maximum context|context the overflows|context size has been exceeded|prompt is too long|prompt too long|` +
 		`exceeded max context length|\[input_too_large\]|reduce the length of the messages|greater than the context length|` +
 		"`?inputs`? tokens \\+ `?max_new_tokens`?|input token count .{0,40}exceeds")
 	// tooMuch: the conversation is larger than the tokens that the key has in a minute, so that
 	// waiting does not help (Groq, continuedev/continue#10218; OpenAI, vanna-ai/vanna-flask#11).
-	tooMuch = regexp.MustCompile(`(?i)request too large.{0,300}tokens per min`)
+	tooMuch = lazyre.New(`(?i)request too large.{0,300}tokens per min`)
 	// spent: the account has no money. Waiting does not help. Groq's limits of requests name a
 	// page of its console, …/settings/billing, and are none of these.
-	spent = regexp.MustCompile(`(?i)exceeded your current quota|` +
+	spent = lazyre.New(`(?i)exceeded your current quota|` +
 		`(plan and|check your) billing|billing (details|hard limit)|insufficient (credits|balance|quota|funds)|` +
 		`requires more credits|credit limit|(have|has) any credits|(used all|out of) (available |your )?credits|spending limit|key limit exceeded`)
 	// badKey: the key is none, with another status than 401 (xAI; Google's compatible address).
-	badKey = regexp.MustCompile(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|invalid)`)
+	badKey = lazyre.New(`(?i)(incorrect|invalid) api.?key|api.?key (is )?(not valid|invalid)`)
 	// crowded: the servers are too busy. DeepSeek is "too busy"; Cerebras has "high traffic"; Mistral's
 	// "service tier capacity" and Groq's flex tier are exceeded.
-	crowded = regexp.MustCompile(`(?i)overloaded|slow down|at capacity|capacity exceeded|` +
+	crowded = lazyre.New(`(?i)overloaded|slow down|at capacity|capacity exceeded|` +
 		`server busy|too busy|high (traffic|demand)|maximum pending requests`)
 	// misplaced is how LM Studio says that an address is none of its own, with a
 	// status of success.
-	misplaced = regexp.MustCompile(`(?i)unexpected endpoint or method`)
+	misplaced = lazyre.New(`(?i)unexpected endpoint or method`)
 	// unheard: there is no such model, with other statuses than 404. DeepSeek's "Model Not Exist",
 	// LM Studio's "No models loaded", Groq's "decommissioned", Together's "non-serverless model".
-	unheard = regexp.MustCompile(`(?i)model .{0,160}(does not exist|not found|decommissioned)|` +
+	unheard = lazyre.New(`(?i)model .{0,160}(does not exist|not found|decommissioned)|` +
 		`invalid model|not a valid model|no such model|unknown model|` +
 		`model not exist|no models? (is |are )?loaded|unable to access .{0,20}model|non-serverless model`)
 	// unable is how OpenRouter says with a 404 that a model has no host for what the request asks.
-	unable = regexp.MustCompile(`(?i)no endpoints found (that|with|matching|supporting)`)
+	unable = lazyre.New(`(?i)no endpoints found (that|with|matching|supporting)`)
 )
 
 // verdict is what a refusal means.
@@ -251,4 +251,4 @@ func (m *Model) refusal(a *apiError) error {
 
 // looksLikeKey are keys of vendors that speak this protocol, as they quote them: also
 // shortened, or with stars in them.
-var looksLikeKey = regexp.MustCompile(`\b(sk|pk|gsk|xai|csk|pplx|fw|tgp|r8)[-_][A-Za-z0-9_*-]{6,}`)
+var looksLikeKey = lazyre.New(`\b(sk|pk|gsk|xai|csk|pplx|fw|tgp|r8)[-_][A-Za-z0-9_*-]{6,}`)

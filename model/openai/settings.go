@@ -2,12 +2,12 @@ package openai
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -15,19 +15,19 @@ import (
 
 var (
 	// verbose are the vendor's models that take a verbosity (guides/latest-model; GPT-5 on).
-	verbose = regexp.MustCompile(`^gpt-([5-9]|[1-9]\d)`)
+	verbose = lazyre.New(`^gpt-([5-9]|[1-9]\d)`)
 	// toolless are the vendor's models that take no tools by Chat Completions: GPT-6 Astra
 	// (bolna-ai/bolna#1019) and GPT-6.1 Sol. From GPT-5.4 on the others take them there only
 	// without reasoning.
-	toolless = regexp.MustCompile(`^gpt-6(-astra|\.1-sol)`)
-	newer    = regexp.MustCompile(`^gpt-(5\.([4-9]|\d\d)|6)`)
+	toolless = lazyre.New(`^gpt-6(-astra|\.1-sol)`)
+	newer    = lazyre.New(`^gpt-(5\.([4-9]|\d\d)|6)`)
 	// searching are those that search the web by Chat Completions (guides/tools-web-search).
-	searching = regexp.MustCompile(`-search(-preview|-api)?(-\d{4}-\d\d-\d\d)?$`)
+	searching = lazyre.New(`-search(-preview|-api)?(-\d{4}-\d\d-\d\d)?$`)
 	// lasting are those whose cache has a lifetime of its own (guides/prompt-caching).
-	lasting = regexp.MustCompile(`^gpt-(5\.([6-9]|\d\d)|[6-9]|[1-9]\d)`)
+	lasting = lazyre.New(`^gpt-(5\.([6-9]|\d\d)|[6-9]|[1-9]\d)`)
 	// extended are those that know no other retention than 24h.
-	extended = regexp.MustCompile(`^gpt-(5\.([5-9]|\d\d)|[6-9]|[1-9]\d)`)
-	tiers    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	extended = lazyre.New(`^gpt-(5\.([5-9]|\d\d)|[6-9]|[1-9]\d)`)
+	tiers    = lazyre.New(`^[a-z][a-z0-9_-]{0,31}$`)
 )
 
 // fits returns an error for settings that the model or its API does not have. They are
@@ -116,7 +116,7 @@ func (m *Model) lifetime() bool { return strings.HasSuffix(m.retention, "m") || 
 // pensive are models of which the vendors say that no tool can be forced on them while
 // they think, which they do unless they are told not to: DeepSeek's (BerriAI/litellm#37470,
 // tickernelz/opencode-mem#253) and those of Qwen that always think (cloudwego/eino#994).
-var pensive = regexp.MustCompile(`deepseek-(v[4-9]|reasoner|flash|pro)|qwq|qwen.*thinking`)
+var pensive = lazyre.New(`deepseek-(v[4-9]|reasoner|flash|pro)|qwq|qwen.*thinking`)
 
 // forcedInVain reports whether a choice of tools forces one on a model that then refuses.
 // Programs that people run themselves force by grammar, whatever the model.

@@ -4,11 +4,11 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/door"
@@ -27,7 +27,7 @@ type Key struct {
 // frontDoor is what is known of the runtime that AWS's door leads to.
 type frontDoor struct{ arn, region, account, id string }
 
-var arnForm = regexp.MustCompile(`^arn:[a-z-]+:bedrock-agentcore:([a-z0-9-]+):([0-9]{12}):runtime/([A-Za-z][A-Za-z0-9_]{0,99}-[A-Za-z0-9]{10})$`)
+var arnForm = lazyre.New(`^arn:[a-z-]+:bedrock-agentcore:([a-z0-9-]+):([0-9]{12}):runtime/([A-Za-z][A-Za-z0-9_]{0,99}-[A-Za-z0-9]{10})$`)
 
 func openDoor(arn string) (*frontDoor, error) {
 	m := arnForm.FindStringSubmatch(arn)

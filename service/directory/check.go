@@ -2,10 +2,11 @@ package directory
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // The bounds of what people write.
@@ -41,7 +42,7 @@ func isModelName(name string) bool {
 }
 
 // envName is what a variable of the environment may be called.
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var envName = lazyre.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 // checker gathers the first thing that is wrong.
 type checker struct {

@@ -2,11 +2,11 @@ package awserr
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model/internal/provider"
 	"github.com/braidrun/braid/secret"
 )
@@ -26,20 +26,20 @@ type Asked struct {
 var (
 	// overflow is how Bedrock and the vendors behind it say that a conversation is
 	// too long: Strands' list (models/bedrock.py), and Nova's and Titan's own words.
-	overflow = regexp.MustCompile("(?i)input is too long|prompt is too long|exceed context limit|" +
+	overflow = lazyre.New("(?i)input is too long|prompt is too long|exceed context limit|" +
 		"too many total text bytes|maximum context length|input tokens exceeded|too many input tokens|" +
 		`number of input tokens exceeds|#/(inputText|prompt): expected maxLength|exceeds? (the )?context (limit|window)`)
-	unknown = regexp.MustCompile(`(?i)model identifier is invalid|could not resolve the foundation model|` +
+	unknown = lazyre.New(`(?i)model identifier is invalid|could not resolve the foundation model|` +
 		`model .*not (found|supported in this region)|end of its life|marked .*legacy`)
-	onDemand = regexp.MustCompile(`(?i)on-demand throughput isn.t supported`)
-	tooLarge = regexp.MustCompile(`(?i)(image|document|file|video|payload|request body).{0,80}` +
+	onDemand = lazyre.New(`(?i)on-demand throughput isn.t supported`)
+	tooLarge = lazyre.New(`(?i)(image|document|file|video|payload|request body).{0,80}` +
 		`(exceeds?|too (large|big)|larger than|maximum (allowed )?size)`)
-	bodyLarge = regexp.MustCompile(`(?i)value at 'body'.*member must have length less than`)
-	ofADay    = regexp.MustCompile(`(?i)too many tokens per day`)
-	noAccess  = regexp.MustCompile(`(?i)don.t have access to the model|model access`)
-	badKey    = regexp.MustCompile(`(?i)api key|bearer token`)
+	bodyLarge = lazyre.New(`(?i)value at 'body'.*member must have length less than`)
+	ofADay    = lazyre.New(`(?i)too many tokens per day`)
+	noAccess  = lazyre.New(`(?i)don.t have access to the model|model access`)
+	badKey    = lazyre.New(`(?i)api key|bearer token`)
 	// ARNs tell whose account it is.
-	arns = regexp.MustCompile(`\barn:aws[a-z-]*:[^\s"',;]+`)
+	arns = lazyre.New(`\barn:aws[a-z-]*:[^\s"',;]+`)
 )
 
 // teller makes the error.
@@ -202,7 +202,7 @@ func (t *teller) noModel() *event.Error {
 }
 
 // groups are the regions' groups in front of a profile's id.
-var groups = regexp.MustCompile(`^(us-gov|us|eu|apac|jp|au|ca|global)\.`)
+var groups = lazyre.New(`^(us-gov|us|eu|apac|jp|au|ca|global)\.`)
 
 // profile is the inference profile of the model that the region is likely to have
 // (bedrock/latest/userguide/inference-profiles-support).

@@ -1,8 +1,7 @@
 package bound
 
 import (
-	"regexp"
-
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 )
 
@@ -10,7 +9,7 @@ import (
 // request or account, or somebody changed it
 // (build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation). Names of
 // blocks and members stand in backquotes there, and did not always.
-var refusal = regexp.MustCompile(`(?i)invalid .{0,4}(signature|data).{0,8} in .{0,4}(redacted_)?thinking|block is bound to a different|` +
+var refusal = lazyre.New(`(?i)invalid .{0,4}(signature|data).{0,8} in .{0,4}(redacted_)?thinking|block is bound to a different|` +
 	`thinking.{0,24} blocks in the latest assistant message cannot be modified`)
 
 // Refused reports whether an error of Claude's API refuses the thinking in a request.
