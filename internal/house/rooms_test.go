@@ -176,7 +176,6 @@ var rooms = []room{
 	{dir: "internal/sigv4"},
 	{dir: "internal/ownhost"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
-	{dir: "internal/testsum"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{dir: "examples", any: true},
