@@ -34,7 +34,7 @@ lean := -tags=grpcnotrace
 
 # On two cores with nothing compiled, half of the time of the tests is the compiler's. So all is
 # compiled in two forms, and the tests that build the command build it in one of them: with the
-# race detector, and without it but with the instants and the bugs that tests ask for. Linking
+# race detector, and without it but with the points and the bugs of test/instrument. Linking
 # without tables for a debugger takes two thirds of the time. Without the folder's path in it,
 # what was compiled for one clone is there for all. make lint vets.
 quick := -ldflags=-w -vet=off
@@ -52,7 +52,9 @@ quick_go := -trimpath '-toolexec=env GOGC=400' '-gcflags=all=-dwarf=false' '-gcf
 # about to be caught: here seventy programs do, one after another, and most have nobody left.
 test_env := GORACE='atexit_sleep_ms=20 $(GORACE)'
 raced := $(lean)
-plain := $(lean),failpoint,planted
+plain := $(lean),planted
+# The points to die at and the bugs that must be found are in no production file: an overlay adds them.
+overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/instrumented)
 # What plays some of its cases only where the race detector watches, and where it lies.
 many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
 many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
@@ -93,7 +95,7 @@ test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race
 	@$(if $(race),CGO_ENABLED=1 $(test_env) )$(gotest) $(race) $(raced) $(if $(filter ./...,$(PKG)),$(first) )$(PKG)
 ifeq ($(PKG),./...)
 	@echo "without the race detector: all cases of what plays many, and bugs that must be found"
-	@$(gotest) $(plain) -run '^($(if $(race),$(many)|)TestPlanted)$$' $(if $(race),$(many_in)) ./test/sim
+	@$(gotest) $(plain) $(overlay) -run '^($(if $(race),$(many)|)TestPlanted)$$' $(if $(race),$(many_in)) ./test/sim
 endif
 
 .PHONY: test-long
@@ -143,7 +145,7 @@ fmt: $(GOLANGCI) ## Format the code
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style and its usual mistakes
 	@$(GOLANGCI) run
-	@$(GO) vet -trimpath $(plain) ./internal/failpoint ./internal/planted ./cmd/braid ./test/sim ./test/kill/...
+	@$(GO) vet -trimpath $(plain) ./test/sim
 
 .PHONY: fix
 fix: $(GOLANGCI) ## Mend what the linters can mend by themselves
