@@ -58,7 +58,8 @@ overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/instrumented)
 # What plays some of its cases only where the race detector watches, and where it lies.
 many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
 many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
-many_in := . ./model/internal/schema ./journal/journaltest ./journal/sqlite
+many := $(many)|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestAFileThatIsTooLarge
+many_in := . ./model/anthropic ./model/internal/schema ./journal/journaltest ./journal/sqlite
 
 # Packages begin in the order in which they are named: first those that wait for processes and
 # disks as much as they work, one at a time, so that something is compiled or tested beside each.
