@@ -34,7 +34,7 @@ lean := -tags=grpcnotrace
 
 # On two cores with nothing compiled, half of the time of the tests is the compiler's. So all is
 # compiled in two forms, and the tests that build the command build it in one of them: with the
-# race detector, and without it but with the instants and the bugs that tests ask for. Linking
+# race detector, and without it but with the points and the bugs of test/instrument. Linking
 # without tables for a debugger takes two thirds of the time. Without the folder's path in it,
 # what was compiled for one clone is there for all. make lint vets.
 quick := -ldflags=-w -vet=off
@@ -52,11 +52,15 @@ quick_go := -trimpath '-toolexec=env GOGC=400' '-gcflags=all=-dwarf=false' '-gcf
 # about to be caught: here seventy programs do, one after another, and most have nobody left.
 test_env := GORACE='atexit_sleep_ms=20 $(GORACE)'
 raced := $(lean)
-plain := $(lean),failpoint,planted
+plain := $(lean),planted
+# The points to die at and the bugs that must be found are in no production file: an overlay adds them.
+# The go command passes over folders whose names begin with _, so it finds no packages in this one.
+overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/_instrumented)
 # What plays some of its cases only where the race detector watches, and where it lies.
 many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
 many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
-many_in := . ./model/internal/schema ./journal/journaltest ./journal/sqlite
+many := $(many)|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestAFileThatIsTooLarge
+many_in := . ./model/anthropic ./model/internal/schema ./journal/journaltest ./journal/sqlite
 
 # Packages begin in the order in which they are named: first those that wait for processes and
 # disks as much as they work, one at a time, so that something is compiled or tested beside each.
@@ -66,9 +70,10 @@ first := ./test/kill ./cmd/braid ./test/e2e
 # Where there are two cores, three packages at once: one of them mostly waits.
 jobs := $(if $(filter 2,$(shell getconf _NPROCESSORS_ONLN 2>/dev/null)),-p=3)
 
-# One package may take 5 minutes, all of them 10.
-go_test = $(GO) test -json $(race) $(quick) $(raced) -shuffle=on -timeout=5m $(jobs) $(FLAGS)
-testsum = $(GO) run ./internal/testsum -max 10m $(if $(TESTSUM_TOTAL),-total '$(TESTSUM_TOTAL)')
+# Every flag here lets go test keep the result of a package that has not changed; -count=1 and
+# -shuffle would not. So make test-long shuffles.
+# One package may take 5 minutes.
+gotest = TOOLS='$(TOOLS)' scripts/gotest $(quick) -timeout=5m $(jobs) $(FLAGS)
 
 .PHONY: help
 help: ## List what make can do
@@ -89,15 +94,16 @@ build: ## Build the command into bin/braid
 test: export GOFLAGS := $(GOFLAGS) $(quick_go)
 test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race detector)
 	@scripts/need go git $(need_cc)
-	@$(if $(race),CGO_ENABLED=1 $(test_env) )$(testsum) $(go_test) $(if $(filter ./...,$(PKG)),$(first) )$(PKG)
+	@$(if $(race),CGO_ENABLED=1 $(test_env) )$(gotest) $(race) $(raced) $(if $(filter ./...,$(PKG)),$(first) )$(PKG)
 ifeq ($(PKG),./...)
 	@echo "without the race detector: all cases of what plays many, and bugs that must be found"
-	@$(testsum) $(GO) test -json $(quick) $(plain) -timeout=5m $(jobs) -run '^($(if $(race),$(many)|)TestPlanted)$$' $(if $(race),$(many_in)) ./test/sim
+	@$(gotest) $(plain) $(overlay) -run '^($(if $(race),$(many)|)TestPlanted)$$' $(if $(race),$(many_in)) ./test/sim
 endif
 
 .PHONY: test-long
-test-long: ## Kill the command 10,000 times and simulate 100,000 seeds: half an hour
-	@scripts/need go
+test-long: ## Shuffle the tests, kill the command 10,000 times and simulate 100,000 seeds: 40 minutes
+	@scripts/need go $(need_cc)
+	@TOOLS='$(TOOLS)' scripts/gotest $(race) $(lean) -shuffle=on -timeout=15m $(jobs) ./...
 	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run '^(TestKill|TestDeadlyTools)$$' ./test/kill
 	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim
 
@@ -130,7 +136,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s)
 cover: ## Measure test coverage into bin/cover.html
 	@scripts/need go
 	@mkdir -p bin
-	@$(testsum) $(GO) test -json -timeout=5m -coverpkg=./... -coverprofile=bin/cover.out $(FLAGS) $(PKG)
+	@TOOLS='$(TOOLS)' scripts/gotest -timeout=5m -coverpkg=./... -coverprofile=bin/cover.out $(FLAGS) $(PKG)
 	@$(GO) tool cover -html=bin/cover.out -o bin/cover.html
 	@$(GO) tool cover -func=bin/cover.out | tail -n 1
 
@@ -141,7 +147,7 @@ fmt: $(GOLANGCI) ## Format the code
 .PHONY: lint
 lint: $(GOLANGCI) ## Check the code's style and its usual mistakes
 	@$(GOLANGCI) run
-	@$(GO) vet -trimpath $(plain) ./internal/failpoint ./internal/planted ./cmd/braid ./test/sim ./test/kill/...
+	@$(GO) vet -trimpath $(plain) ./test/sim
 
 .PHONY: fix
 fix: $(GOLANGCI) ## Mend what the linters can mend by themselves

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -81,13 +80,6 @@ func (r *runView) takeOver(old *runView) {
 	root.cycle = was.cycle
 	if was.model.state != modelIdle {
 		root.cycle-- // its model call is made again
-	}
-	if planted.Is("continued from the beginning") {
-		prompt := func(m event.Message) bool { return m.Role == event.RoleUser && event.TextOf(m.Content) != "" }
-		for n := len(root.talk.msgs); n > 0 && !prompt(root.talk.msgs[n-1]); n-- {
-			root.talk.msgs = root.talk.msgs[:n-1]
-		}
-		root.cycle = 0
 	}
 	root.base = root.cycle
 	r.first, r.lastMessage = old.first, old.lastMessage

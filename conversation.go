@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -253,9 +252,6 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	}
 	letter := journal.Mail{
 		ID: "answer-" + a.Token, Run: run, Kind: journal.MailAnswer, Token: a.Token, Value: value, By: a.By,
-	}
-	if planted.Is("answer accepted twice") {
-		letter.ID += string(letter.Value)
 	}
 	err = c.store.Post(ctx, letter)
 	if err == nil {

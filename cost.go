@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/model"
 )
 
@@ -160,9 +159,6 @@ func (r *runView) count(s *Scope, model string, u event.Usage, nano *int64, esti
 		return // a call that was refused
 	}
 	r.usage = r.usage.Add(u)
-	if planted.Is("usage twice") {
-		r.usage = r.usage.Add(u)
-	}
 	i, known := slices.BinarySearchFunc(r.models, model, func(m modelSum, name string) int { return strings.Compare(m.name, name) })
 	if !known {
 		r.models = slices.Insert(r.models, i, modelSum{name: model})

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/internal/gate"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 )
@@ -161,7 +159,6 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 	}()
 	d.simulated = d.agent.simulated(d.team)
 	d.tellTaken()
-	failpoint.Hit("drive/acquired")
 	// What was left for an earlier run stands before this one's input.
 	n := 0
 	for n < len(letters) && letters[n].Early && letters[n].Kind == journal.MailMessage {
@@ -171,7 +168,6 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 		return err
 	}
 	d.mail(letters[n:])
-	failpoint.Hit("drive/recovered")
 	err = d.iterate()
 	done = true
 	return err
@@ -220,9 +216,6 @@ func (d *driver) recover(early []journal.Mail) error {
 			d.add(s, s.squeezed().step, s.squeezed().attempt, lost.ended(event.StepCompaction, event.OutcomeLost))
 		}
 		for _, c := range slices.Clone(s.batch) {
-			if c.state == callAsked && planted.Is("asked taken for begun") {
-				c.state, c.attempt = callBegun, 0
-			}
 			if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {
 				d.add(s, c.step, c.attempt, &event.StepEnded{
 					Step: event.StepTool, Outcome: event.OutcomeInDoubt,
@@ -374,15 +367,9 @@ func (d *driver) commit() error {
 	case len(b.Events) == 0 && len(b.Read) == 0:
 		return nil
 	}
-	if planted.Is("send before commit") {
-		for _, e := range d.events {
-			d.send(*e)
-		}
-	}
 	if err := d.write(b); err != nil {
 		return err
 	}
-	failpoint.Hit("drive/committed")
 	for _, e := range d.events {
 		d.send(*e)
 	}
@@ -391,14 +378,12 @@ func (d *driver) commit() error {
 	}
 	clear(d.events)
 	d.events, d.read = d.events[:0], d.read[:0]
-	failpoint.Hit("drive/sent")
 	return nil
 }
 
 // write commits. A store that cannot be reached may have written all the same,
 // so the same batch is simply repeated, until the lease may have run out.
 func (d *driver) write(b journal.Batch) error {
-	failpoint.Hit("drive/commit")
 	wait := 10 * time.Millisecond
 	for stalled := false; ; {
 		if err := d.keeper.err(); err != nil {

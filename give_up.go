@@ -9,7 +9,6 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/gate"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -57,7 +56,7 @@ func (a *Agent) stands(m Model) {
 
 // poisoned is why a run is not driven that has lost as many drivers as it may; nil where it has not.
 func (l *Limits) poisoned(row *journal.Run) *event.Error {
-	if l.LostDrivers <= 0 || row.Lost < l.LostDrivers || planted.Is("deadly run driven for ever") {
+	if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {
 		return nil
 	}
 	return &event.Error{

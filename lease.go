@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -70,7 +68,6 @@ func (k *keeper) renew() {
 	k.mu.Unlock()
 	defer k.work.Done()
 
-	failpoint.Hit("drive/renew")
 	asked := time.Now()
 	news, err := k.store.Renew(k.ctx, k.lease)
 
@@ -89,7 +86,7 @@ func (k *keeper) renew() {
 		if k.mail = news.Mail; len(k.mail) > 0 {
 			ring(k.rang)
 		}
-	case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):
+	case errors.Is(err, event.ErrLeaseLost):
 		k.lost = err
 		k.stop()
 		return
@@ -109,7 +106,7 @@ func (k *keeper) renew() {
 func (k *keeper) expire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.lost != nil || planted.Is("a lease without an end") {
+	if k.closed || k.lost != nil {
 		return
 	}
 	if left := time.Until(k.until); left > 0 {

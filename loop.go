@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/internal/schemacheck"
 )
 
@@ -305,10 +304,6 @@ func (d *driver) iterate() error {
 			d.handBack()
 		} else {
 			d.decide()
-		}
-		if planted.Is("run before commit") && len(d.todo) > 0 {
-			d.perform()
-			continue
 		}
 		if err := d.commit(); err != nil {
 			return err

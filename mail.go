@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -127,12 +126,6 @@ func (d *driver) enter(letters []journal.Mail) {
 		case known == d.row.ID:
 		case known == "" && (d.row.Key == "" || m.ID != LetterID(d.row.Key)):
 			d.read = append(d.read, m.ID)
-			if planted.Is("message lost") {
-				continue
-			}
-			if planted.Is("message twice") {
-				d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID})
-			}
 			d.hear(nil, m.Message, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
 		default:
 			d.read = append(d.read, m.ID)

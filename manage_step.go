@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -207,7 +205,6 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 		s.squeezing().giveUp(why, cycle)
 		return true
 	}
-	failpoint.Hit("compaction/planned")
 	b, decided := d.askCompaction(s, agent, &p, &m)
 	switch {
 	case !decided:
@@ -309,7 +306,6 @@ func (d *driver) summarise(w *work) {
 	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
 	d.siftAnswer(w.within(d.ctx), w, guards)
-	failpoint.Hit("compaction/summed")
 	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = summaryOf(end.message)
@@ -368,7 +364,6 @@ func (d *driver) settleSummary(w *work) {
 		d.addAt(s, cycle, w.step, w.attempt, ended)
 		d.reportUsage(w)
 		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)
-		failpoint.Hit("compaction/ended")
 		return
 	}
 	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
@@ -401,9 +396,6 @@ func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, 
 		slices.Sort(p.keep)
 		b := &event.Compacted{From: p.first, To: p.to, Keep: p.keep, Summary: summary, Trigger: trigger}
 		d.addAt(s, cycle, step, attempt, b)
-		if planted.Is("compacted twice") {
-			d.addAt(s, cycle, step, attempt, b)
-		}
 	}
 	if p.cut > 0 {
 		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.cut, Cut: true, Trigger: trigger})
@@ -413,7 +405,6 @@ func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, 
 // refold folds the log anew, because what was written last changed what earlier events mean, and
 // takes over what the log does not know: the steps that run, and the state of the run itself.
 func (d *driver) refold() error {
-	failpoint.Hit("compaction/refold")
 	tail, err := d.readTail()
 	if err != nil {
 		return err

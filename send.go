@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -107,7 +106,6 @@ func (c *Conversation) admit(ctx context.Context, row journal.Run) (Sent, error)
 	if err := c.pastWithdrawn(ctx, admit(), admit); err != nil {
 		return Sent{}, err
 	}
-	failpoint.Hit("send/admitted")
 	return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil
 }
 
@@ -131,7 +129,6 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 		if err != nil && !errors.Is(err, event.ErrConflict) { // it has ended meanwhile
 			return Sent{}, err
 		}
-		failpoint.Hit("send/cancelled")
 		sent.Interrupted = append(sent.Interrupted, run.ID)
 	}
 	c.poke()
@@ -180,7 +177,6 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		}
 		letter.Run = open[0].ID
 		err = c.store.Post(ctx, letter)
-		failpoint.Hit("send/posted")
 		switch {
 		case err == nil:
 			c.poke()

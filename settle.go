@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/model"
 )
 
@@ -53,10 +51,6 @@ func (d *driver) undisturbed() bool {
 func (d *driver) settle(w *work) bool {
 	i := slices.Index(d.flights, w)
 	if i < 0 {
-		if planted.Is("straggler of the same epoch accepted") && w.call != nil {
-			d.running.n++
-			d.settleTool(w)
-		}
 		return false
 	}
 	d.flights = slices.Delete(d.flights, i, i+1)
@@ -78,9 +72,7 @@ func (d *driver) settleTool(w *work) {
 	w.entry.by = nil
 	c := w.call
 	c.close()
-	failpoint.Hit("tool/ended")
 	if asked := c.questions.asked; len(asked) > 0 {
-		failpoint.Hit("tool/asked")
 		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
 	}
@@ -150,7 +142,6 @@ func (d *driver) settleModel(w *work) {
 	end := w.answer
 	d.running.n--
 	w.scope.model.by = nil
-	failpoint.Hit("model/ended")
 	if end.taken != "" && (end.message != nil || !d.cutOff()) {
 		d.takeBack(w, end.taken)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -157,17 +155,12 @@ func runTool(w *work) {
 	if c.reconcile {
 		out, known, err := c.traits.Reconcile(c, c.Args)
 		err = sound(err)
-		failpoint.Hit("tool/reconciled")
 		if known || err != nil {
 			end.out, end.err, end.unknown = out, err, !known
 			back = true
 			return
 		}
 		// The outside knows nothing of it: it never happened, so it may run.
-	}
-	failpoint.Hit("tool/begun")
-	if planted.Is("tool run twice") {
-		_, _ = c.tool.Call(c, c.Args)
 	}
 	end.out, end.err = c.tool.Call(c, c.Args)
 	end.err = sound(end.err)
@@ -349,7 +342,6 @@ func runModel(ctx context.Context, w *work, a *assembler, instead func(Model) Mo
 			end.err = sound(err)
 			break
 		}
-		failpoint.Hit("model/streaming")
 		if !w.take(a, &chunk, send) {
 			stopped = true
 			break

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
-	"github.com/braidrun/braid/internal/planted"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -126,12 +124,7 @@ func (l *Local) Submit(ctx context.Context, run journal.Run) (journal.Run, error
 	if err != nil {
 		return journal.Run{}, err
 	}
-	if planted.Is("acknowledged before it is written") {
-		go func() { _, _ = l.store.Admit(context.WithoutCancel(ctx), run) }()
-		return run, nil
-	}
 	row, err := l.store.Admit(ctx, run)
-	failpoint.Hit("engine/admitted")
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +149,7 @@ func (l *Local) Wake(_ context.Context, run journal.Run) error {
 // Cancel implements [Engine].
 func (l *Local) Cancel(ctx context.Context, run journal.Run, by string) error {
 	err := l.store.Post(ctx, journal.Mail{ID: "cancel-" + run.ID, Run: run.ID, Kind: journal.MailCancel, By: by})
-	if err != nil && !planted.Is("cancelled in memory alone") {
+	if err != nil {
 		return err
 	}
 	l.mu.Lock()

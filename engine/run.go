@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
-	"github.com/braidrun/braid/internal/planted"
 )
 
 // dispatch starts what there is room for.
@@ -57,13 +55,11 @@ func (l *Local) call(ctx context.Context, w Work) (out Outcome, err error) {
 			}
 		}
 	}()
-	failpoint.Hit("engine/drive")
 	return l.drive(ctx, w)
 }
 
 // finish takes in how a drive went, and starts what may start now.
 func (l *Local) finish(t *task, out Outcome, err error) {
-	failpoint.Hit("engine/driven")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	woken := false
@@ -116,7 +112,7 @@ func (l *Local) next(t *task) {
 // alone is let go of, and whoever leaves the mail wakes it.
 func (l *Local) park(t *task, wake time.Time, woken bool) {
 	switch {
-	case woken && !planted.Is("lost wake-up"):
+	case woken:
 		l.enqueue(t)
 	case wake.IsZero():
 		l.forget(t)

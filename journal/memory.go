@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/planted"
 )
 
 // Memory is the [Store] that the library uses by itself: everything lives as
@@ -327,9 +326,6 @@ func (m *Memory) Post(ctx context.Context, mail Mail) error {
 	if mail.Kind == MailCancel {
 		r.row.Cancelled = true
 	}
-	if mail.Kind == MailAnswer && planted.Is("an answer that takes the epoch") {
-		r.conversation.epoch++
-	}
 	return nil
 }
 
@@ -444,7 +440,7 @@ func (r *run) due(now time.Time) bool {
 		wake := r.row.WakeAt
 		return r.inbox.wakes() || !wake.IsZero() && !now.Before(wake)
 	case r.row.Status == event.RunRunning:
-		return (!c.held || !now.Before(c.until)) && !planted.Is("dead driver's run forgotten")
+		return !c.held || !now.Before(c.until)
 	default:
 		return true
 	}

@@ -30,7 +30,7 @@ type room struct {
 // reason to exist and imports the standard library alone.
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
-	"internal/failpoint", "internal/planted", "internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
+	"internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
 	"internal/schemacheck", "internal/lowspace", "internal/lazyre",
 }
 
@@ -180,14 +180,11 @@ var rooms = []room{
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
 	{dir: "internal/raced"},
-	{dir: "internal/failpoint"},
-	{dir: "internal/planted"},
 	{dir: "internal/gate"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},
 	{dir: "internal/ownhost"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
-	{dir: "internal/testsum"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{dir: "examples", any: true},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
 )
 
 const (
@@ -289,11 +288,9 @@ func (w *writer) together(ctx context.Context, group []*task) bool {
 	}
 	wroteBytes := sizeOf(x.writes)
 	if durable || wrote > 0 && (w.waiting+wrote > maxPending || w.bytes+wroteBytes > maxPendingBytes) {
-		failpoint.Hit("sqlite/commit")
 		if _, err := w.exec(ctx, `COMMIT`); err != nil {
 			return fail(err)
 		}
-		failpoint.Hit("sqlite/committed")
 		clear(w.pending)
 		w.logged += w.bytes + wroteBytes
 		w.begun, w.pending, w.waiting, w.bytes = false, w.pending[:0], 0, 0

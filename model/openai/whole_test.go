@@ -176,6 +176,7 @@ func TestBodiesWithoutEnd(t *testing.T) { //nolint:paralleltest // it measures m
 		"a text":        {"", &endless{piece: "Hello. "}},
 		"a named event": {"text/plain", &endless{piece: "event: message "}},
 	} {
+		g.body.piece = strings.Repeat(g.body.piece, 64<<10/len(g.body.piece)+1) // few reads: the race detector is slow
 		m, err := openai.New("x", secret.Secret{}, openai.BaseURL("http://127.0.0.1:1/v1"), openai.HTTPClient(&http.Client{Transport: g}))
 		if err != nil {
 			t.Fatal(err)

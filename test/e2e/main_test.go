@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +25,10 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if err := watchSources("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	braid = filepath.Join(dir, "braid")
 	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", braid, "../../cmd/braid")...)
 	if out, err := build.CombinedOutput(); err != nil {
@@ -30,6 +36,17 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// watchSources reads every folder of the module. go test runs this package again only if its binary
+// or something that it has read has changed, and it does not see what the go command reads.
+func watchSources(top string) error {
+	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && path != top && d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bin" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		return err
+	})
 }
 
 // gorace has the race detector wait for a moment before the command ends, and not

@@ -1,5 +1,5 @@
 // Package kill kills real processes. Its tests build the command braid with the
-// tag "failpoint", have it drive runs whose tools act on a ledger outside, kill
+// changes of package instrument, have it drive runs whose tools act on a ledger outside, kill
 // it again and again (at named instants, in the middle of a call, at random),
 // start it again on the same folder each time, and at the end hold the ledger
 // against the journal: see [check].
@@ -10,6 +10,6 @@
 //	BRAID_KILLS=10000 go test -timeout 30m ./test/kill   10,000 kills
 //	BRAID_KILL_SEED=7 go test ./test/kill                the same plans again
 //
-// A new instant is one line where it happens, failpoint.Hit("room/what"); the
+// A new point is a new edit with failpoint.Hit("room/what") in test/instrument; the
 // tests find it by reading the source.
 package kill

@@ -20,21 +20,27 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/test/instrument"
 )
 
-// buildFlags are what the command is built with: instants to die at, and bugs that sleep
-// until a test wakes one. make test builds all that it has no race detector for like
-// this, so that nothing is compiled twice.
-var buildFlags = []string{"-trimpath", "-tags=grpcnotrace,failpoint,planted"}
+// buildFlags build the command. To these comes the overlay that package instrument writes: points to
+// die at, and bugs that a test can turn on. make test builds all that it tests without the race
+// detector like this, so that nothing is compiled twice.
+var buildFlags = []string{"-trimpath", "-tags=grpcnotrace,planted"}
 
 // programVariable names the package of another program to kill, such as ../../cmd/braid.
 const programVariable = "BRAID_KILL_PROGRAM"
 
 // binary is the program to kill, built once for all tests of the package.
 var binary = sync.OnceValues(func() (string, error) {
+	overlay, err := instrument.Overlay("../..", filepath.Join(binaryDir, "overlay"))
+	if err != nil {
+		return "", err
+	}
 	path := filepath.Join(binaryDir, "braid")
 	program := cmp.Or(os.Getenv(programVariable), "./killed")
-	out, err := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", path, program)...).CombinedOutput()
+	out, err := exec.Command("go", append(append([]string{"build", "-overlay", overlay}, buildFlags...), "-o", path, program)...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("the program cannot be built: %w\n%s", err, out)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/braidrun/braid/internal/planted"
+	"github.com/braidrun/braid/test/instrument/planted"
 )
 
 // bugs are the bugs that can be planted, each with the promise that it breaks.

@@ -1,5 +1,5 @@
-// Command killed is what `make test` kills: the part of the command that runs agents, which a build of
-// the command with the tag failpoint has, too, and nothing that it does not run. So it is compiled in a
+// Command killed is what `make test` kills: the part of the command that runs agents, which the command
+// built with the changes of test/instrument has, too, and nothing that it does not run. So it is compiled in a
 // tenth of the time. `make test-long` kills the whole command.
 package main
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/model/demo"
+	"github.com/braidrun/braid/test/instrument/failpoint"
 	"github.com/braidrun/braid/test/kill/ledger"
 )
 

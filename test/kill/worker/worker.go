@@ -1,6 +1,6 @@
 // Package worker is the process that the tests of package kill kill: a journal on
 // disk, an engine, a hub, and an agent whose tools act on the ledger outside.
-// The command braid, built with the tag "failpoint", has it as the hidden command
+// The command braid, built with the changes of test/instrument, has it as the hidden command
 // [Command]. It takes orders as JSON lines, and tells as JSON lines what it
 // did and what its watchers see. It ends when its input does.
 package worker
@@ -20,10 +20,11 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/failpoint"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/test/instrument/failpoint"
+	"github.com/braidrun/braid/test/instrument/planted"
 	"github.com/braidrun/braid/test/kill/ledger"
 )
 
@@ -50,7 +51,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 2
 	}
 	if bug, ok := strings.CutPrefix(*lie, LiePlanted); ok {
-		plant(bug)
+		planted.Plant(bug)
 	}
 	w := &worker{
 		out: out, lie: Lie(*lie), ledger: ledger.Dial(*socket, *process),

@@ -1,5 +1,3 @@
-//go:build planted
-
 package planted
 
 import "sync/atomic"

@@ -1,4 +1,4 @@
-//go:build failpoint && unix
+//go:build unix
 
 package failpoint
 

@@ -1,0 +1,131 @@
+// Package instrument puts points at which tests kill the process, and bugs that tests must find, into
+// copies of the code, and has the go command build those copies instead of the originals. Production
+// files hold neither.
+//
+// The edits are in edits.go. The tests of this package fail when an edit no longer fits the code.
+package instrument
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// module is where the packages failpoint and planted are.
+const module = "github.com/braidrun/braid/test/instrument/"
+
+// Overlay writes the changed copies into dir and returns the path of the file for the flag -overlay of
+// the go command. top is the folder of the module.
+func Overlay(top, dir string) (string, error) {
+	var err error
+	if top, err = filepath.Abs(top); err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	changed, err := apply(top)
+	if err != nil {
+		return "", err
+	}
+	changed[filepath.Join(top, "cmd", "braid", "driven.go")] = driven
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for i, path := range slices.Sorted(maps.Keys(changed)) {
+		replace[path] = filepath.Join(dir, fmt.Sprintf("%02d_%s", i, filepath.Base(path)))
+		if err := os.WriteFile(replace[path], []byte(changed[path]), 0o600); err != nil {
+			return "", err
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, list, 0o600)
+}
+
+// apply returns the changed files by their path.
+func apply(top string) (map[string]string, error) {
+	files := map[string]map[string]string{} // by folder, then by path
+	var misfits []error
+	for _, e := range slices.Concat(points, bugs) {
+		if files[e.dir] == nil {
+			in, err := read(filepath.Join(top, filepath.FromSlash(e.dir)))
+			if err != nil {
+				return nil, err
+			}
+			files[e.dir] = in
+		}
+		misfits = append(misfits, e.apply(files[e.dir]))
+	}
+	if err := errors.Join(misfits...); err != nil {
+		return nil, err
+	}
+	changed := map[string]string{}
+	for _, in := range files {
+		for path, text := range in {
+			if with := withImports(text); with != text {
+				changed[path] = with
+			}
+		}
+	}
+	return changed, nil
+}
+
+// read returns the files of a folder, without tests.
+func read(dir string) (map[string]string, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	in := map[string]string{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // it is a file of this module
+		if err != nil {
+			return nil, err
+		}
+		in[path] = string(text)
+	}
+	return in, err
+}
+
+// apply changes the one file that has the text.
+func (e edit) apply(files map[string]string) error {
+	found := ""
+	for path, text := range files {
+		switch n := strings.Count(text, e.old); {
+		case n == 1 && found == "":
+			found = path
+		case n > 0:
+			return fmt.Errorf("%s: %q stands in more than one place", e.dir, e.old)
+		}
+	}
+	if found == "" {
+		return fmt.Errorf("%s: %q stands nowhere", e.dir, e.old)
+	}
+	files[found] = strings.Replace(files[found], e.old, e.new, 1)
+	return nil
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
+
+// withImports adds the imports that edits need, on the line of the package clause.
+func withImports(text string) string {
+	clause := packageClause.FindString(text)
+	with := clause
+	for _, name := range []string{"failpoint", "planted"} {
+		if strings.Contains(text, name+".") && !strings.Contains(text, module+name) {
+			with += `; import "` + module + name + `"`
+		}
+	}
+	return strings.Replace(text, clause, with, 1)
+}

@@ -1,5 +1,0 @@
-//go:build !planted
-
-package worker
-
-func plant(string) {}
