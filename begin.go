@@ -26,12 +26,12 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	}
 	step := stepName(s.id, 'm', cycle, 0)
 	offered := agent.current()
-	shown, names := d.allowed(s, agent.shown(s, offered), offered.names)
+	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := d.model
-	if w.addressee != nil || d.running.n > 0 {
+	if w.addressee != nil || d.running > 0 {
 		w = &modelWork{}
 	}
 	// One by one: a literal would be made elsewhere, and copied.
@@ -65,7 +65,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		}
 		if err != nil || words != "" {
 			d.addAt(s, cycle, step, attempt, begun)
-			s.offered = offered
+			d.thread(s).offered = offered
 			d.answered(s, agent, w, words, err)
 			w.free()
 			return true
@@ -76,8 +76,8 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		d.setUp(s, cycle, &w.own)
 	}
 	d.addAt(s, cycle, step, attempt, begun)
-	s.model.by, s.offered = &d.running, offered
-	d.running.n++
+	d.thread(s).offered = offered
+	d.runs(s, step)
 	w.request, w.answer = &w.own, &w.end
 	d.todo = append(d.todo, &w.work)
 	return true
@@ -88,7 +88,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 //
 // hooked is what hooks decided of each call; nil for an agent without.
 func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []decided) {
-	offered := s.offer(agent)
+	offered := d.offer(s, agent)
 	for i, c := range calls {
 		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.rare().failed)
 		attempt := c.attempt + 1
@@ -130,8 +130,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 		case agent.limits.ToolTime > 0:
 			w.bound = agent.limits.ToolTime
 		}
-		c.by = &d.running
-		d.running.n++
+		d.runs(s, c.step)
 		d.todo = append(d.todo, &w.work)
 	}
 }
@@ -180,7 +179,7 @@ func (d *driver) refuseFor(s *Scope, c *call, by *decided, why *event.Error) {
 // the child's own Next does the rest.
 func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []decided) {
 	for i, c := range calls {
-		child := s.offer(agent).child(c.Name)
+		child := d.offer(s, agent).child(c.Name)
 		var by *decided
 		if hooked != nil {
 			by = &hooked[i]

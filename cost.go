@@ -116,7 +116,7 @@ func refused(err error) bool {
 // lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
 // what the model had reported, as far as it is known.
 func (d *driver) lostCharge(s *Scope, name string, left event.Usage) charge {
-	a := d.inputs(s).Agent
+	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.hooks != nil {
 		info = ModelInfo{Name: name} // one that a hook asked
@@ -127,7 +127,7 @@ func (d *driver) lostCharge(s *Scope, name string, left event.Usage) charge {
 // lostSummary is lostCharge for the call for a summary.
 func (d *driver) lostSummary(s *Scope, left event.Usage) charge {
 	name := s.squeezed().name
-	a := d.inputs(s).Agent
+	a := d.agentIn(s)
 	m := a.managed()
 	if m.summary == nil || m.summary.Model == nil {
 		return d.lostCharge(s, name, left)

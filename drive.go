@@ -94,7 +94,10 @@ type driver struct {
 	door   []journal.Mail
 	now    time.Time
 
-	running running
+	// root and threads are what the driver itself knows of the scopes; running counts the steps that it runs.
+	root    thread
+	threads map[string]*thread
+	running int
 	todo    []*work
 	queue   []*work
 	flights []*work
@@ -206,7 +209,6 @@ func (d *driver) recover(early []journal.Mail) error {
 		d.reply(words)
 	}
 	for _, s := range d.view.run.scopes {
-		s.offered = nil // an earlier driver's, maybe of another agent
 		if s.closed != nil {
 			d.answerCall(s)
 			continue
@@ -242,7 +244,7 @@ func (d *driver) recover(early []journal.Mail) error {
 // tool has changed since.
 func (d *driver) repeatable(s *Scope, c *call) bool {
 	runs := c.rare().runs
-	if runs != "" && d.inputs(s).offer.tool(runs) == nil {
+	if runs != "" && d.offer(s, d.agentIn(s)).tool(runs) == nil {
 		return false // nobody knows any more what a hook put in the tool's place
 	}
 	switch c.effect {
@@ -253,7 +255,7 @@ func (d *driver) repeatable(s *Scope, c *call) bool {
 		if runs != "" {
 			name = runs
 		}
-		tool := d.inputs(s).offer.tool(name)
+		tool := d.offer(s, d.agentIn(s)).tool(name)
 		return tool != nil && TraitsOf(tool).Reconcile != nil
 	default:
 		return false
@@ -434,7 +436,7 @@ const parkAfter = 30 * time.Second
 // idle reports whether nothing runs and nothing will for a while: the run waits
 // for an answer, or for a time that is far away.
 func (d *driver) idle() bool {
-	return d.running.n == 0 && !d.held && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
+	return d.running == 0 && !d.held && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
 }
 
 func (d *driver) over() bool { return d.parked || d.handed || d.view.run.ended != nil }
@@ -457,19 +459,24 @@ func (d *driver) send(e event.Event) {
 }
 
 func (d *driver) inputs(s *Scope) Inputs {
-	agent := d.agentOf(s.agent)
-	if agent == nil {
-		agent = d.agent
-	}
+	agent, t := d.agentIn(s), d.thread(s)
 	in := Inputs{
-		Agent: agent, offer: s.offer(agent), Now: d.now, running: &d.running, agents: d, earlier: &d.view.spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(),
+		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.spent,
+		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == s.wantedCompaction(),
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
 		in.Cancelled = !in.Expired
 	}
 	return in
+}
+
+// agentIn is who works in the scope; the run's own agent where nobody has the name.
+func (d *driver) agentIn(s *Scope) *Agent {
+	if agent := d.agentOf(s.agent); agent != nil {
+		return agent
+	}
+	return d.agent
 }
 
 func (d *driver) agentOf(name string) *Agent {

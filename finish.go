@@ -13,7 +13,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 	open := s.batch != nil
 	d.closeSteps(s)
 	if open {
-		d.tellBatch(s, d.inputs(s).Agent)
+		d.tellBatch(s, d.agentIn(s))
 	}
 	if err := d.closingWords(s, cmd.Why); err != nil {
 		d.broke(err) // the next round ends the scope with it
@@ -67,7 +67,7 @@ func (d *driver) closingWords(s *Scope, why event.Why) error {
 	if text == "" {
 		return nil
 	}
-	passed, by, err := d.siftText(d.guardsOf(d.inputs(s).Agent, GuardOutput), text)
+	passed, by, err := d.siftText(d.guardsOf(d.agentIn(s), GuardOutput), text)
 	if err != nil {
 		return err
 	}
@@ -198,11 +198,11 @@ func (d *driver) answerCall(s *Scope) {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
 	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err}
-	if bad := fit(&Call{Name: c.Name}, d.inputs(s.parent).Agent.limits.ResultBytes, r); bad != nil {
+	if bad := fit(&Call{Name: c.Name}, d.agentIn(s.parent).limits.ResultBytes, r); bad != nil {
 		ended.Err = bad
 	}
 	by := d.tellRefused(s.parent, c, ended)
-	if o := d.inputs(s.parent).Agent.offload; o != nil {
+	if o := d.agentIn(s.parent).offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, nil, ended.Result)
 	}
 	d.add(s.parent, c.step, c.attempt, ended)

@@ -413,7 +413,7 @@ func (d *driver) siftBlocks(guards []guard, in []event.Block) (passed []event.Bl
 // siftClosing lets what an agent used as a tool gives its parent pass the parent's guardrails. typed says
 // that the answer is JSON.
 func (d *driver) siftClosing(s *Scope, b *event.ScopeClosed, typed bool) []string {
-	guards := d.guardsOf(d.inputs(s.parent).Agent, GuardResult)
+	guards := d.guardsOf(d.agentIn(s.parent), GuardResult)
 	if len(guards) == 0 {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (d *driver) handBack() {
 			d.decide()
 			return
 		}
-	} else if d.running.n > 0 && !planted.Is("handed back in the middle of a step") {
+	} else if d.running > 0 && !planted.Is("handed back in the middle of a step") {
 		return
 	}
 	d.handed = true

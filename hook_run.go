@@ -200,7 +200,7 @@ func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
 	if s == nil {
 		return nil, nil
 	}
-	h := d.inputs(s).Agent.hooks
+	h := d.agentIn(s).hooks
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
 		return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleUser, Content: b.Content}}

@@ -124,7 +124,7 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 				calls = s.batch
 			}
 		}
-		offered := s.offer(agent)
+		offered := d.offer(s, agent)
 		list = make([]decided, len(calls))
 		for i, c := range calls {
 			one := &list[i]
@@ -257,7 +257,7 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 // park writes the questions that hooks asked before a call.
 func (d *driver) park(s *Scope, c *call, attempt int, asked []event.Asked) {
 	d.add(s, c.step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
-	d.addAsked(s, d.inputs(s).Agent, c.step, attempt, asked)
+	d.addAsked(s, d.agentIn(s), c.step, attempt, asked)
 }
 
 // tellAfter calls the hooks after a call that has run beside the driver.
@@ -313,7 +313,7 @@ func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int,
 // tellRefused calls the hooks and the guardrails after such a call, and returns the guardrails that took
 // something out.
 func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
-	agent := d.inputs(s).Agent
+	agent := d.agentIn(s)
 	list := agent.hooks.on(pointAfterTool)
 	guards := d.guardsOf(agent, GuardResult)
 	if len(list)+len(guards) == 0 {
@@ -343,7 +343,7 @@ func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
 
 // hooksRefused calls the hooks after such a call. They may change how it ends.
 func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *event.StepEnded) {
-	agent := d.inputs(s).Agent
+	agent := d.agentIn(s)
 	shown := *end.Result
 	shown.Content = slices.Clone(end.Result.Content)
 	e := AfterTool{Call: own, Result: &shown}
@@ -367,10 +367,10 @@ func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *ev
 // them ends the turn.
 func (d *driver) tellBatch(s *Scope, agent *Agent) (ends bool) {
 	list := agent.hooks.on(pointAfterTools)
-	if len(list) == 0 || !s.batchDone() {
+	if len(list) == 0 || !d.batchDone(s) {
 		return false
 	}
-	s.told = s.cycle
+	d.thread(s).told = s.cycle
 	e := AfterTools{}
 	if n := len(s.talk.msgs); n > 0 {
 		for _, b := range s.talk.msgs[n-1].Content {

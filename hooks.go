@@ -242,14 +242,14 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != DoWait {
 		return true
 	}
-	afterBatch := s.batchDone() && len(h.on(pointAfterTools)) > 0
+	afterBatch := d.batchDone(s) && len(h.on(pointAfterTools)) > 0
 	switch cmd.Do {
 	case DoTools, DoScopes:
 		return len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool))+len(h.on(pointAfterTool)) > 0
 	case DoModel:
 		return afterBatch || len(h.on(pointBeforeModel)) > 0
 	case DoFinish:
-		if s.parent != nil && len(d.inputs(s.parent).Agent.hooks.on(pointAfterTool)) > 0 {
+		if s.parent != nil && len(d.agentIn(s.parent).hooks.on(pointAfterTool)) > 0 {
 			return true
 		}
 		return afterBatch || s.parent == nil && len(h.on(pointAfterRun)) > 0
@@ -258,10 +258,10 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 	}
 }
 
-// batchDone reports whether the results of a batch are the scope's news, of which the
-// hooks after it have not been told by this driver.
-func (s *Scope) batchDone() bool {
-	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.told < s.cycle
+// batchDone reports whether the results of a batch are the scope's news, and the hooks after it were not called yet: by this
+// driver, or by another one that went on to the hooks before the model, which have asked a question.
+func (d *driver) batchDone(s *Scope) bool {
+	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.before == nil && d.thread(s).told < s.cycle
 }
 
 // broke makes an error of a hook one that ends the run.

@@ -3,6 +3,7 @@ package braid
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -68,14 +69,18 @@ type Inputs struct {
 	answer *answer
 	// stop closes when the run is to end: checking an answer then ends, too.
 	stop <-chan struct{}
-	// running tells the steps that this driver runs now. A step that has begun
+	// running are the steps that this driver runs now. A step that has begun
 	// in the log and is not among them was in flight when another driver died.
-	running *running
+	running []string
+	// whole says that the driver was told to leave something out before the next model call, and that nothing can be, or
+	// that a hook forbids it.
+	whole bool
 }
 
-// Next decides what a scope does next. It is pure: the same scope and inputs
-// give the same command, whoever asks, before or after a crash. The order is
-// the design (DESIGN section 4):
+func (in *Inputs) runs(step string) bool { return slices.Contains(in.running, step) }
+
+// Next decides what a scope does next. It is pure: it writes nothing, and the same scope and inputs
+// give the same command, whoever asks, before or after a crash. The order is this:
 //
 //  1. cancelled, or past the deadline: finish.
 //  2. A hook before what comes next has asked: wait for the answer.
@@ -126,7 +131,7 @@ func Next(s *Scope, in Inputs) Command {
 
 	switch s.model.state {
 	case modelBegun:
-		if in.running.has(s.model.by) {
+		if in.runs(s.model.step) {
 			return Command{Do: DoWait, Why: event.WhyWaiting}
 		}
 		return nextModel(s, in, event.WhyTakenOver)
@@ -179,7 +184,7 @@ func nextCalls(s *Scope, in Inputs) Command {
 		case callAsked:
 		case callBegun:
 			switch {
-			case c.child != nil || in.running.has(c.by):
+			case c.child != nil || in.runs(c.step):
 			case in.offer.child(c.Name) != nil:
 				scopes = append(scopes, c)
 			default:
@@ -228,7 +233,7 @@ func nextModel(s *Scope, in Inputs, why event.Why) Command {
 	if cmd, over := in.limited(s, why); over {
 		return cmd
 	}
-	if m := in.Agent.manage; m != nil && !again(why) && m.due(s, in.Agent) {
+	if m := in.Agent.manage; m != nil && !again(why) && !in.stays(s) && m.due(s, in.Agent) {
 		return Command{Do: DoCompact, Why: event.WhyLimit}
 	}
 	return Command{Do: DoModel, Why: why}

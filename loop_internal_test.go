@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -353,22 +352,10 @@ func (c *nextCase) ask() (*view, Inputs) {
 	}
 	in := Inputs{
 		Agent: agent, answer: agent.answer, Now: c.now, Cancelled: c.cancelled, Expired: c.expired,
-		running: &running{n: len(c.here)},
+		running: c.here,
 	}
 	if in.Now.IsZero() {
 		in.Now = noon
-	}
-	root := v.run.scopes[0]
-	if slices.Contains(c.here, root.model.step) {
-		root.model.by = in.running
-	}
-	if slices.Contains(c.here, root.squeezed().step) {
-		root.squeezing().by = in.running
-	}
-	for _, call := range root.batch {
-		if slices.Contains(c.here, call.step) {
-			call.by = in.running
-		}
 	}
 	return v, in
 }

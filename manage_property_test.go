@@ -103,6 +103,11 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 			}
 		}
 	}
+	if seed%4 == 0 {
+		if err := underAll(log, func(n int) bool { return n > len(before) }); err != nil {
+			return err
+		}
+	}
 	for i := range before {
 		if before[i] != showLog(log[i:i+1]) {
 			return fmt.Errorf("event %d has changed", i+1)

@@ -28,10 +28,6 @@ type compacting struct {
 	retryAt time.Time
 	// tried is the last cycle before whose model call a compaction was tried.
 	tried int
-	// full says that nothing can be left out any more. by is the driver that asks for the
-	// summary. The fold knows nothing of either.
-	full bool
-	by   *running
 }
 
 // noCompaction is where the compaction of most scopes stands. Nobody writes to it.
@@ -114,16 +110,30 @@ func (c *compacting) end(e *event.Event, b *event.StepEnded) {
 	}
 }
 
-// giveUp notes that nothing is left out before the model call of the cycle.
-func (c *compacting) giveUp(why event.Why, cycle int) {
-	c.state, c.full, c.tried = modelIdle, why == event.WhyOverflow, max(c.tried, cycle)
+// wantedCompaction names the compaction that there may be before the scope's next model call.
+func (s *Scope) wantedCompaction() wantedCompaction {
+	w := wantedCompaction{why: event.WhyLimit, cycle: s.cycle + 1, messages: len(s.talk.msgs)}
+	if s.tooLong() {
+		w.why, w.cycle = event.WhyOverflow, s.cycle
+	}
+	if w.messages > 0 {
+		w.blocks = len(s.talk.msgs[w.messages-1].Content)
+	}
+	return w
 }
+
+// stays reports whether nothing is left out before the scope's next model call: this driver found nothing that can go, or
+// the hooks before the call have asked a question, which they do only once that is decided.
+func (in *Inputs) stays(s *Scope) bool { return in.whole || s.before != nil && !s.tooLong() }
 
 // next decides for a compaction that has begun.
 func (c *compacting) next(s *Scope, in Inputs) (Command, bool) {
+	if in.stays(s) {
+		return Command{}, false
+	}
 	switch c.state {
 	case modelBegun:
-		if in.running.has(c.by) {
+		if in.runs(c.step) {
 			return Command{Do: DoWait, Why: event.WhyWaiting}, true
 		}
 	case modelLost:
@@ -137,11 +147,7 @@ func (c *compacting) next(s *Scope, in Inputs) (Command, bool) {
 	default:
 		return Command{}, false
 	}
-	why := event.WhyLimit
-	if s.tooLong() {
-		why = event.WhyOverflow
-	}
-	return Command{Do: DoCompact, Why: why}, true
+	return Command{Do: DoCompact, Why: s.wantedCompaction().why}, true
 }
 
 // nextEasing decides where a model has refused the conversation as too long: it is called again
@@ -154,14 +160,14 @@ func nextEasing(s *Scope, in Inputs) Command {
 	m := in.Agent.managed()
 	switch {
 	case m.keepAll || m.tries < 0:
+	case in.whole:
+		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
 	case s.squeezed().state == modelFailed && s.squeezed().why == event.WhyOverflow:
 		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
 		if s.squeezed().err != nil {
 			end.Message += ": " + s.squeezed().err.Message
 		}
 		end.Hint = "ask again later, or begin a new session"
-	case s.squeezed().full:
-		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
 	case s.model.easings >= m.tries:
 		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
 			"or take a model with a larger context"
@@ -204,7 +210,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 	}
 	p, ok := m.plan(s, first, d.view.hide.reach(s.id), why, s.model.easings)
 	if !ok {
-		s.squeezing().giveUp(why, cycle)
+		d.thread(s).whole = s.wantedCompaction()
 		return true
 	}
 	failpoint.Hit("compaction/planned")
@@ -214,7 +220,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		s.squeezing().giveUp(why, cycle)
+		d.thread(s).whole = s.wantedCompaction()
 		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
 		return true
 	case p.sumUp && len(b.Summary) == 0:
@@ -288,8 +294,7 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 	}
 	w.request, w.answer = &w.own, &w.end
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
-	s.squeezing().by = &d.running
-	d.running.n++
+	d.runs(s, step)
 	d.todo = append(d.todo, &w.work)
 }
 
@@ -344,8 +349,7 @@ func (d *driver) siftSummary(w *work, guards []guard) {
 // settleSummary folds the end of the model call for a summary.
 func (d *driver) settleSummary(w *work) {
 	end, sum, s := w.answer, w.sum, w.scope
-	d.running.n--
-	s.squeezing().by = nil
+	d.ran(s, w.step)
 	if sum.err == nil {
 		sum.err = d.ctx.Err()
 	}
@@ -410,8 +414,8 @@ func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, 
 	}
 }
 
-// refold folds the log anew, because what was written last changed what earlier events mean, and
-// takes over what the log does not know: the steps that run, and the state of the run itself.
+// refold folds the log anew, because what was written last changed what earlier events mean. It keeps what the end of the
+// log does not have: the run's own state, and what earlier runs used.
 func (d *driver) refold() error {
 	failpoint.Hit("compaction/refold")
 	tail, err := d.readTail()
@@ -420,23 +424,6 @@ func (d *driver) refold() error {
 	}
 	old, v := d.view, newTailView(&tail, d.traced || d.view.past.traced)
 	v.state, v.spent, v.counted = old.state, old.spent, old.counted
-	for _, s := range v.run.scopes {
-		before := old.run.scope(s.id)
-		if before == nil {
-			continue
-		}
-		s.told, s.offered, s.shown = before.told, before.offered, before.shown
-		s.model.by = before.model.by
-		if before.squeeze != nil {
-			s.squeezing().by = before.squeeze.by
-			s.squeeze.tried = max(s.squeeze.tried, before.squeeze.tried)
-		}
-		for _, c := range s.batch {
-			if was := before.callByStep(c.step); was != nil {
-				c.by = was.by
-			}
-		}
-	}
 	d.view = v
 	for _, list := range [][]*work{d.flights, d.queue, d.todo} {
 		for _, w := range list {

@@ -22,7 +22,8 @@ func (d *driver) allowed(s *Scope, specs []ToolSpec, names []string) ([]ToolSpec
 	if !d.policed || len(specs) == 0 {
 		return specs, names
 	}
-	v := s.visible
+	t := d.thread(s)
+	v := t.visible
 	if v != nil && len(v.of) == len(specs) && &v.of[0] == &specs[0] {
 		return v.specs, v.names
 	}
@@ -31,7 +32,7 @@ func (d *driver) allowed(s *Scope, specs []ToolSpec, names []string) ([]ToolSpec
 		return do == denied
 	}
 	v = &visible{of: specs, specs: specs, names: names}
-	s.visible = v
+	t.visible = v
 	if slices.ContainsFunc(names, hidden) {
 		v.names = slices.DeleteFunc(slices.Clone(names), hidden)
 	}

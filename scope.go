@@ -9,7 +9,8 @@ import (
 )
 
 // Scope is one agent's thread of work inside a run: its own transcript, open
-// calls and counters. [Next] decides from it; nothing but the fold changes it.
+// calls and counters. It is folded from the log, and nothing but the fold changes it. [Next] decides from it.
+// What a driver knows besides is a [thread].
 type Scope struct {
 	id     string
 	parent *Scope
@@ -75,22 +76,10 @@ type Scope struct {
 
 	// found are the tools that its model has found, in that order ([SearchTools]).
 	found []string
-	// shown is what of an offer the model is shown then, nil for all; the fold knows nothing of it.
-	shown *shownTools
-
-	// tools are the names of what its model may use, as the log says; visible is what of an offer
-	// no policy denies it, nil where there is none; the fold knows nothing of that.
-	tools   []string
-	visible *visible
-
-	// offered is what this driver showed the last model call; the fold knows nothing of it.
-	offered *offer
+	// tools are the names of what its model may use.
+	tools []string
 	// squeeze is where the scope's compaction stands; nil where there was none.
 	squeeze *compacting
-
-	// told is the last cycle after whose tools this driver has called the hooks; the
-	// fold knows nothing of it.
-	told int
 }
 
 // modelStep is where the scope's current model call stands.
@@ -111,8 +100,6 @@ type modelStep struct {
 	// too long, and easings how often that was done for this call.
 	eased   bool
 	easings int
-	// by is the driver that runs it; the fold knows nothing of it.
-	by *running
 }
 
 type modelState uint8
@@ -143,8 +130,6 @@ type call struct {
 	// or that was closed without a result.
 	sum   uint64
 	child *Scope
-	// by is the driver that runs it; the fold knows nothing of it.
-	by *running
 }
 
 // uncommon is what only calls have that were made again, changed by hooks, or asked.

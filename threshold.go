@@ -75,6 +75,6 @@ func (d *driver) addAsked(s *Scope, agent *Agent, step string, attempt int, aske
 // shut writes down what hooks have asked at a threshold. It reports whether that was anything;
 // whatever else they decided is asked of them again with the answers.
 func (d *driver) shut(s *Scope, t *atThreshold) bool {
-	d.addAsked(s, d.inputs(s).Agent, "", 0, t.questions.asked)
+	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0
 }

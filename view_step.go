@@ -71,6 +71,9 @@ func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 		state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, unreached: unreached, easings: easings, name: name,
 	}
 	s.asks = b.Model
+	if s.squeezed().state != modelIdle {
+		s.squeezing().state = modelIdle // the model is called without it
+	}
 	s.modelCalls++
 	r.metrics.ModelCalls++
 }
