@@ -15,7 +15,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// driver drives one run: it holds the lease, asks [Next] of each scope, writes
+// driver drives one run: it holds the lease, asks next of each scope, writes
 // in one commit what ended and what begins, sends the durable events, runs what
 // has begun beside itself, and takes in what has ended. It is one goroutine, the
 // reader's own: only it folds, writes and sends, but for the pieces of a model's answer
@@ -242,7 +242,7 @@ func (d *driver) recover(early []journal.Mail) error {
 // repeatable reports whether a call that was in flight when its driver died may
 // begin again. Of one that was to be reconciled nobody is left to ask where the
 // tool has changed since.
-func (d *driver) repeatable(s *Scope, c *call) bool {
+func (d *driver) repeatable(s *scope, c *call) bool {
 	runs := c.rare().runs
 	if runs != "" && d.offer(s, d.agentIn(s)).tool(runs) == nil {
 		return false // nobody knows any more what a hook put in the tool's place
@@ -275,7 +275,7 @@ func (d *driver) start() {
 	}
 	if d.policed {
 		o := d.agent.current()
-		_, started.Tools = d.allowed(&Scope{agent: d.agent.name}, o.specs, o.names)
+		_, started.Tools = d.allowed(&scope{agent: d.agent.name}, o.specs, o.names)
 	}
 	_, started.Tools = d.agent.current().told(started.Model, nil, started.Tools)
 	if d.agent.limits.Conversation != (Budget{}) {
@@ -316,7 +316,7 @@ func (d *driver) input() error {
 
 // add makes a durable event, folds it and puts it into the commit. A nil scope
 // is the root speaking for the user.
-func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
+func (d *driver) add(s *scope, step string, attempt int, body event.Body) {
 	cycle := 0
 	if s != nil {
 		cycle = s.cycle
@@ -325,7 +325,7 @@ func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
 }
 
 // addAt is add for an event that begins a cycle.
-func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event.Body) {
+func (d *driver) addAt(s *scope, cycle int, step string, attempt int, body event.Body) {
 	if len(d.slab) == cap(d.slab) {
 		// A turn without tools has five events, a cycle with one tool four.
 		n := 16
@@ -348,7 +348,7 @@ func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event
 	d.events = append(d.events, e)
 }
 
-func (d *driver) head(h *event.Header, s *Scope, step string, attempt int) {
+func (d *driver) head(h *event.Header, s *scope, step string, attempt int) {
 	h.Conversation, h.Run = d.row.Conversation, d.row.ID
 	h.Step, h.Attempt, h.Simulated = step, attempt, d.simulated
 	h.Author = event.UserAuthor
@@ -458,9 +458,9 @@ func (d *driver) send(e event.Event) {
 	}
 }
 
-func (d *driver) inputs(s *Scope) Inputs {
+func (d *driver) inputs(s *scope) inputs {
 	agent, t := d.agentIn(s), d.thread(s)
-	in := Inputs{
+	in := inputs{
 		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.spent,
 		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == s.wantedCompaction(),
 	}
@@ -472,7 +472,7 @@ func (d *driver) inputs(s *Scope) Inputs {
 }
 
 // agentIn is who works in the scope; the run's own agent where nobody has the name.
-func (d *driver) agentIn(s *Scope) *Agent {
+func (d *driver) agentIn(s *scope) *Agent {
 	if agent := d.agentOf(s.agent); agent != nil {
 		return agent
 	}

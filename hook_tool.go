@@ -99,7 +99,7 @@ type decided struct {
 // calls that are decided, which are all of the batch where that was cancelled, and none where a
 // hook before the batch has asked a person. ok is false where the run is to stop: nothing
 // begins then.
-func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
+func (d *driver) askBefore(s *scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
 	h := agent.hooks
 	before := h.on(pointBeforeTool)
 	var at *atThreshold
@@ -226,7 +226,7 @@ func (o *decided) arguments(c *call) *event.ToolCall {
 func (c *Call) waits() bool { return c.questions.waits() }
 
 // callFor fills in what a tool, and the hooks around it, see of a call.
-func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
+func (d *driver) callFor(own *Call, s *scope, c *call, attempt int) {
 	own.Context = d.ctx
 	own.ID, own.Name, own.Args = c.ID, c.Name, c.Args
 	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.id, c.step
@@ -255,7 +255,7 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 }
 
 // park writes the questions that hooks asked before a call.
-func (d *driver) park(s *Scope, c *call, attempt int, asked []event.Asked) {
+func (d *driver) park(s *scope, c *call, attempt int, asked []event.Asked) {
 	d.add(s, c.step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
 	d.addAsked(s, d.agentIn(s), c.step, attempt, asked)
 }
@@ -312,7 +312,7 @@ func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int,
 
 // tellRefused calls the hooks and the guardrails after such a call, and returns the guardrails that took
 // something out.
-func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
+func (d *driver) tellRefused(s *scope, c *call, end *event.StepEnded) []string {
 	agent := d.agentIn(s)
 	list := agent.hooks.on(pointAfterTool)
 	guards := d.guardsOf(agent, GuardResult)
@@ -342,7 +342,7 @@ func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
 }
 
 // hooksRefused calls the hooks after such a call. They may change how it ends.
-func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *event.StepEnded) {
+func (d *driver) hooksRefused(list []hook, own *Call, s *scope, c *call, end *event.StepEnded) {
 	agent := d.agentIn(s)
 	shown := *end.Result
 	shown.Content = slices.Clone(end.Result.Content)
@@ -365,7 +365,7 @@ func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *ev
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
 // them ends the turn.
-func (d *driver) tellBatch(s *Scope, agent *Agent) (ends bool) {
+func (d *driver) tellBatch(s *scope, agent *Agent) (ends bool) {
 	list := agent.hooks.on(pointAfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false

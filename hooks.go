@@ -234,21 +234,21 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
+func (d *driver) mustHold(s *scope, agent *Agent, cmd *command) bool {
 	if len(d.events) == 0 {
 		return false
 	}
 	h := agent.hooks
-	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != DoWait {
+	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != doWait {
 		return true
 	}
 	afterBatch := d.batchDone(s) && len(h.on(pointAfterTools)) > 0
 	switch cmd.Do {
-	case DoTools, DoScopes:
+	case doTools, doScopes:
 		return len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool))+len(h.on(pointAfterTool)) > 0
-	case DoModel:
+	case doModel:
 		return afterBatch || len(h.on(pointBeforeModel)) > 0
-	case DoFinish:
+	case doFinish:
 		if s.parent != nil && len(d.agentIn(s.parent).hooks.on(pointAfterTool)) > 0 {
 			return true
 		}
@@ -260,7 +260,7 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 
 // batchDone reports whether the results of a batch are the scope's news, and the hooks after it were not called yet: by this
 // driver, or by another one that went on to the hooks before the model, which have asked a question.
-func (d *driver) batchDone(s *Scope) bool {
+func (d *driver) batchDone(s *scope) bool {
 	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.before == nil && d.thread(s).told < s.cycle
 }
 

@@ -28,7 +28,7 @@ func (g *gauge) count(u event.Usage, content []event.Block, messages int) {
 }
 
 // projected estimates how many tokens the scope's next model call has.
-func (s *Scope) projected(a *Agent) int64 {
+func (s *scope) projected(a *Agent) int64 {
 	g, msgs := &s.gauge, s.talk.msgs
 	if g.tokens > 0 && g.messages <= len(msgs) {
 		return g.tokens + model.MessagesTokens(msgs[g.messages:])

@@ -34,7 +34,7 @@ type compacting struct {
 var noCompaction compacting
 
 // squeezed gives where the scope's compaction stands, to read.
-func (s *Scope) squeezed() *compacting {
+func (s *scope) squeezed() *compacting {
 	if s.squeeze == nil {
 		return &noCompaction
 	}
@@ -42,7 +42,7 @@ func (s *Scope) squeezed() *compacting {
 }
 
 // squeezing is squeezed to write.
-func (s *Scope) squeezing() *compacting {
+func (s *scope) squeezing() *compacting {
 	if s.squeeze == nil {
 		s.squeeze = &compacting{}
 	}
@@ -79,7 +79,7 @@ func (v *view) compacted(e *event.Event) {
 }
 
 // tooLong reports whether the scope's model has refused the conversation as too long.
-func (s *Scope) tooLong() bool {
+func (s *scope) tooLong() bool {
 	return s.model.state == modelFailed && s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow
 }
 
@@ -111,7 +111,7 @@ func (c *compacting) end(e *event.Event, b *event.StepEnded) {
 }
 
 // wantedCompaction names the compaction that there may be before the scope's next model call.
-func (s *Scope) wantedCompaction() wantedCompaction {
+func (s *scope) wantedCompaction() wantedCompaction {
 	w := wantedCompaction{why: event.WhyLimit, cycle: s.cycle + 1, messages: len(s.talk.msgs)}
 	if s.tooLong() {
 		w.why, w.cycle = event.WhyOverflow, s.cycle
@@ -124,35 +124,35 @@ func (s *Scope) wantedCompaction() wantedCompaction {
 
 // stays reports whether nothing is left out before the scope's next model call: this driver found nothing that can go, or
 // the hooks before the call have asked a question, which they do only once that is decided.
-func (in *Inputs) stays(s *Scope) bool { return in.whole || s.before != nil && !s.tooLong() }
+func (in *inputs) stays(s *scope) bool { return in.whole || s.before != nil && !s.tooLong() }
 
 // next decides for a compaction that has begun.
-func (c *compacting) next(s *Scope, in Inputs) (Command, bool) {
+func (c *compacting) next(s *scope, in inputs) (command, bool) {
 	if in.stays(s) {
-		return Command{}, false
+		return command{}, false
 	}
 	switch c.state {
 	case modelBegun:
 		if in.runs(c.step) {
-			return Command{Do: DoWait, Why: event.WhyWaiting}, true
+			return command{Do: doWait, Why: event.WhyWaiting}, true
 		}
 	case modelLost:
 	case modelFailed:
 		if c.retryAt.IsZero() {
-			return Command{}, false // the model is called without it, or the run ends
+			return command{}, false // the model is called without it, or the run ends
 		}
 		if in.Now.Before(c.retryAt) {
-			return Command{Do: DoWait, Why: event.WhyRetry, Until: c.retryAt}, true
+			return command{Do: doWait, Why: event.WhyRetry, Until: c.retryAt}, true
 		}
 	default:
-		return Command{}, false
+		return command{}, false
 	}
-	return Command{Do: DoCompact, Why: s.wantedCompaction().why}, true
+	return command{Do: doCompact, Why: s.wantedCompaction().why}, true
 }
 
 // nextEasing decides where a model has refused the conversation as too long: it is called again
 // once it is shown less, and the run ends where that does not help.
-func nextEasing(s *Scope, in Inputs) Command {
+func nextEasing(s *scope, in inputs) command {
 	if s.model.eased {
 		return nextModel(s, in, event.WhyCompacted)
 	}
@@ -172,7 +172,7 @@ func nextEasing(s *Scope, in Inputs) Command {
 		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
 			"or take a model with a larger context"
 	default:
-		return Command{Do: DoCompact, Why: event.WhyOverflow}
+		return command{Do: doCompact, Why: event.WhyOverflow}
 	}
 	return finish(event.WhyFailed, event.StopContextOverflow, &end)
 }
@@ -189,7 +189,7 @@ func (d *driver) outdated() bool {
 
 // compact begins a compaction: what is left out is decided from the log, after all that has
 // ended stands there. It reports whether the scope moved.
-func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
+func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
 	if len(d.events) > 0 {
 		d.held = true
 		return false
@@ -267,7 +267,7 @@ func (d *driver) insist(read func() error) error {
 }
 
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m *management, told string) {
+func (d *driver) beginSummary(s *scope, agent *Agent, cycle int, p *omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
 		model = agent.named(s.asks)
@@ -396,7 +396,7 @@ func (d *driver) settleSummary(w *work) {
 }
 
 // writeCompaction writes what the model is not shown any more.
-func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
+func (d *driver) writeCompaction(s *scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
 	trigger := "limit"
 	if p.why == event.WhyOverflow {
 		trigger = "overflow"

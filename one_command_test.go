@@ -25,15 +25,15 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// One log gives one command. These tests fold a log event by event, from scratch and traced, and compare what Next says of
-// each open scope. They also compare a scope before and after Next was asked.
+// One log gives one command. These tests fold a log event by event, from scratch and traced, and compare what next says of
+// each open scope. They also compare a scope before and after next was asked.
 
-// managements are the ways to manage under which Next is asked about logs of unmanaged runs.
+// managements are the ways to manage under which next is asked about logs of unmanaged runs.
 var managements = []Management{
 	{By: KeepAll{}}, {By: SlidingWindow(2)}, {By: Summarize{}, Context: 30}, {By: Summarize{}, Context: 400, At: 0.5}, {At: -1},
 }
 
-// commands says what Next decides for each open scope, and fails where asking changes the scope.
+// commands says what next decides for each open scope, and fails where asking changes the scope.
 func commands(v *view, agentOf func(name string) *Agent) (string, error) {
 	if v.run == nil || v.run.ended != nil {
 		return "", nil
@@ -43,12 +43,12 @@ func commands(v *view, agentOf func(name string) *Agent) (string, error) {
 		if s.closed != nil {
 			continue
 		}
-		in := Inputs{Agent: agentOf(s.agent), Now: v.run.at, earlier: &v.spent}
+		in := inputs{Agent: agentOf(s.agent), Now: v.run.at, earlier: &v.spent}
 		in.answer = in.Agent.answer
 		before := deep(s)
-		cmd := Next(s, in)
+		cmd := next(s, in)
 		if after := deep(s); after != before {
-			return "", fmt.Errorf("asking Next changed scope %q from\n%s\nto\n%s", s.id, before, after)
+			return "", fmt.Errorf("asking changed scope %q from\n%s\nto\n%s", s.id, before, after)
 		}
 		fmt.Fprintf(&sb, "%q does %d because of %q, stop %q, until %v, say %q, err %s:", s.id, cmd.Do, cmd.Why, cmd.Stop, cmd.Until.UnixNano(), cmd.say, deep(cmd.Err))
 		for _, c := range cmd.calls {
@@ -322,7 +322,7 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 	return nil, errors.New("it does not come to an end")
 }
 
-// sameAsLog compares what Next says of the fold that a driver leaves behind with what it says of its log: at once, and once the
+// sameAsLog compares what next says of the fold that a driver leaves behind with what it says of its log: at once, and once the
 // open questions are answered.
 func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *Agent) error {
 	log, left := conv.logged(), conv.warm

@@ -466,11 +466,11 @@ func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed ui
 			if err := validMessages(s.talk.msgs); err != nil {
 				return fmt.Errorf("seed %d, after event %d, scope %q: %w", seed, n+1, s.id, err)
 			}
-			in := Inputs{Agent: agent, Now: e.Time}
+			in := inputs{Agent: agent, Now: e.Time}
 			if a := team[s.agent]; a != nil {
 				in.Agent = a
 			}
-			if cmd := Next(s, in); cmd.Why == "" && cmd.Do != DoTools && cmd.Do != DoScopes {
+			if cmd := next(s, in); cmd.Why == "" && cmd.Do != doTools && cmd.Do != doScopes {
 				return fmt.Errorf("seed %d, after event %d, scope %q: Next does %d and gives no reason", seed, n+1, s.id, cmd.Do)
 			}
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Scope is one agent's thread of work inside a run: its own transcript, open
-// calls and counters. It is folded from the log, and nothing but the fold changes it. [Next] decides from it.
+// scope is one agent's thread of work inside a run: its own transcript, open
+// calls and counters. It is folded from the log, and nothing but the fold changes it. next decides from it.
 // What a driver knows besides is a [thread].
-type Scope struct {
+type scope struct {
 	id     string
-	parent *Scope
+	parent *scope
 	// opener is the parent's call that waits for this scope.
 	opener *call
 	agent  string
@@ -129,7 +129,7 @@ type call struct {
 	// sum tells the call with its result from others; 0 for one that a caller handed in,
 	// or that was closed without a result.
 	sum   uint64
-	child *Scope
+	child *scope
 }
 
 // uncommon is what only calls have that were made again, changed by hooks, or asked.
@@ -176,7 +176,7 @@ const (
 	callEnded
 )
 
-func (s *Scope) callByID(id string) *call {
+func (s *scope) callByID(id string) *call {
 	for _, c := range s.batch {
 		if c.ID == id {
 			return c
@@ -185,7 +185,7 @@ func (s *Scope) callByID(id string) *call {
 	return nil
 }
 
-func (s *Scope) callByStep(step string) *call {
+func (s *scope) callByStep(step string) *call {
 	for _, c := range s.batch {
 		if c.step == step {
 			return c
@@ -196,7 +196,7 @@ func (s *Scope) callByStep(step string) *call {
 
 // flush shows a settled batch to the model: the answer with its calls and
 // the results in request order enter the transcript together, never one alone.
-func (s *Scope) flush() {
+func (s *scope) flush() {
 	if s.asking != nil {
 		results := make([]event.Block, len(s.batch))
 		for i, c := range s.batch {
@@ -214,7 +214,7 @@ func (s *Scope) flush() {
 
 // takeResults settles the open batch from results that a caller handed in with
 // a message (an imported history), and gives back the rest of the content.
-func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
+func (s *scope) takeResults(seq int64, content []event.Block) []event.Block {
 	if s.batch == nil {
 		return content
 	}
@@ -237,7 +237,7 @@ func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
 // closeBatch gives every call that is still open a result, so that the
 // transcript stays one that a provider accepts. The driver writes such results
 // itself before it ends a run; this is for logs that ended otherwise.
-func (s *Scope) closeBatch() {
+func (s *scope) closeBatch() {
 	if s.batch == nil {
 		return
 	}

@@ -20,7 +20,7 @@ type work struct {
 	// addressee is whom a model call is for; nil for a tool's.
 	*addressee
 
-	scope *Scope
+	scope *scope
 	// call is set for a tool, nil for a model.
 	call    *Call
 	entry   *call

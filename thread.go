@@ -7,7 +7,7 @@ import (
 )
 
 // thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one, and
-// [Next] decides the same without it.
+// next decides the same without it.
 type thread struct {
 	// running are the steps of the scope that this driver runs. A step that has begun in the log and is not among them
 	// was in flight when another driver died.
@@ -24,7 +24,7 @@ type thread struct {
 	whole wantedCompaction
 }
 
-// wantedCompaction names a compaction that Next wants: why, before the model call of which cycle, and how far the
+// wantedCompaction names a compaction that next wants: why, before the model call of which cycle, and how far the
 // transcript has come. Once there is more of it, more may be left out.
 type wantedCompaction struct {
 	why      event.Why
@@ -34,7 +34,7 @@ type wantedCompaction struct {
 }
 
 // thread gives what the driver knows of a scope.
-func (d *driver) thread(s *Scope) *thread {
+func (d *driver) thread(s *scope) *thread {
 	if s.depth == 0 {
 		return &d.root
 	}
@@ -50,14 +50,14 @@ func (d *driver) thread(s *Scope) *thread {
 }
 
 // runs notes that the driver runs a step of the scope, and ran that it does not any more.
-func (d *driver) runs(s *Scope, step string) {
+func (d *driver) runs(s *scope, step string) {
 	t := d.thread(s)
 	t.running = append(t.running, step)
 	d.running++
 }
 
 // ran is the end of [driver.runs].
-func (d *driver) ran(s *Scope, step string) {
+func (d *driver) ran(s *scope, step string) {
 	t := d.thread(s)
 	if i := slices.Index(t.running, step); i >= 0 {
 		t.running = slices.Delete(t.running, i, i+1)
@@ -66,7 +66,7 @@ func (d *driver) ran(s *Scope, step string) {
 }
 
 // offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
-func (d *driver) offer(s *Scope, agent *Agent) *offer {
+func (d *driver) offer(s *scope, agent *Agent) *offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}

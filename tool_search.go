@@ -100,7 +100,7 @@ type shownTools struct {
 }
 
 // shown gives the tools that the scope's model is shown.
-func (a *Agent) shown(s *Scope, own *thread, o *offer) []ToolSpec {
+func (a *Agent) shown(s *scope, own *thread, o *offer) []ToolSpec {
 	if a.search == nil {
 		return o.specs
 	}
@@ -143,7 +143,7 @@ func (w *work) foundBy(o *offer) []string {
 }
 
 // find takes note of tools that a call has found. What was handed out stays as it is.
-func (s *Scope) find(v *view, names []string) {
+func (s *scope) find(v *view, names []string) {
 	for _, name := range names {
 		if !slices.Contains(s.found, name) {
 			s.found = append(s.found, name)
