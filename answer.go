@@ -363,7 +363,7 @@ func (x *answer) takes(tool string) bool { return x != nil && x.tool != nil && t
 // given is the answer of a scope as far as it has one: what the tool has taken, or else the
 // text of the last message. The error says what is wrong with that. A check that takes long ends
 // when stop closes.
-func (x *answer) given(s *Scope, stop <-chan struct{}) (json.RawMessage, error) {
+func (x *answer) given(s *scope, stop <-chan struct{}) (json.RawMessage, error) {
 	if r := s.lastResult(AnswerTool); r != nil && s.fresh == event.WhyToolResults {
 		if !r.IsError && len(r.Structured) > 0 {
 			return r.Structured, nil
@@ -431,7 +431,7 @@ func wanting(problem error) *event.Error {
 }
 
 // refused reports whether the scope's news is that the tool has not taken the answer.
-func (x *answer) refused(s *Scope) bool {
+func (x *answer) refused(s *scope) bool {
 	if x == nil || s.fresh != event.WhyToolResults {
 		return false
 	}
@@ -441,7 +441,7 @@ func (x *answer) refused(s *Scope) bool {
 
 // lastResult is the newest result of a tool in the message that the transcript ends with, one
 // that is no error before one that is; nil where there is none.
-func (s *Scope) lastResult(tool string) *event.ToolResult {
+func (s *scope) lastResult(tool string) *event.ToolResult {
 	var last *event.ToolResult
 	if n := len(s.talk.msgs); n > 0 {
 		for _, b := range s.talk.msgs[n-1].Content {
@@ -454,13 +454,13 @@ func (s *Scope) lastResult(tool string) *event.ToolResult {
 }
 
 // say writes what the loop says to the model itself. No client is shown it.
-func (d *driver) say(s *Scope, cmd Command) {
+func (d *driver) say(s *scope, cmd command) {
 	d.add(s, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: cmd.say}}, Why: cmd.Why})
 	d.events[len(d.events)-1].Audience = event.Operator
 }
 
 // answerOf is what the answers of a scope are held to; nil for nothing.
-func (d *driver) answerOf(s *Scope) *answer {
+func (d *driver) answerOf(s *scope) *answer {
 	if s.depth == 0 && d.want != nil {
 		return d.want
 	}
@@ -471,7 +471,7 @@ func (d *driver) answerOf(s *Scope) *answer {
 }
 
 // toolOf finds what a scope's agent calls by that name; nil for nothing.
-func (d *driver) toolOf(s *Scope, offered *offer, name string) Tool {
+func (d *driver) toolOf(s *scope, offered *offer, name string) Tool {
 	if x := d.answerOf(s); x.takes(name) {
 		return x.tool
 	}

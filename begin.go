@@ -10,7 +10,7 @@ import (
 // one that failed.
 //
 // It reports whether the scope moved, which it does not where the run is to stop.
-func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
+func (d *driver) beginModel(s *scope, agent *Agent, why event.Why) bool {
 	attempt := 1
 	if again(why) {
 		attempt = s.model.attempt + 1
@@ -26,12 +26,12 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 	}
 	step := stepName(s.id, 'm', cycle, 0)
 	offered := agent.current()
-	shown, names := d.allowed(s, agent.shown(s, offered), offered.names)
+	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
 	// A model call on the driver's own goroutine is over before the next one
 	// begins, so one piece of memory serves them all.
 	w := d.model
-	if w.addressee != nil || d.running.n > 0 {
+	if w.addressee != nil || d.running > 0 {
 		w = &modelWork{}
 	}
 	// One by one: a literal would be made elsewhere, and copied.
@@ -65,7 +65,7 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		}
 		if err != nil || words != "" {
 			d.addAt(s, cycle, step, attempt, begun)
-			s.offered = offered
+			d.thread(s).offered = offered
 			d.answered(s, agent, w, words, err)
 			w.free()
 			return true
@@ -76,8 +76,8 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 		d.setUp(s, cycle, &w.own)
 	}
 	d.addAt(s, cycle, step, attempt, begun)
-	s.model.by, s.offered = &d.running, offered
-	d.running.n++
+	d.thread(s).offered = offered
+	d.runs(s, step)
 	w.request, w.answer = &w.own, &w.end
 	d.todo = append(d.todo, &w.work)
 	return true
@@ -87,8 +87,8 @@ func (d *driver) beginModel(s *Scope, agent *Agent, why event.Why) bool {
 // unknown tool, arguments that are no JSON) is answered at once.
 //
 // hooked is what hooks decided of each call; nil for an agent without.
-func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []decided) {
-	offered := s.offer(agent)
+func (d *driver) beginTools(s *scope, agent *Agent, calls []*call, hooked []decided) {
+	offered := d.offer(s, agent)
 	for i, c := range calls {
 		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.rare().failed)
 		attempt := c.attempt + 1
@@ -130,8 +130,7 @@ func (d *driver) beginTools(s *Scope, agent *Agent, calls []*call, hooked []deci
 		case agent.limits.ToolTime > 0:
 			w.bound = agent.limits.ToolTime
 		}
-		c.by = &d.running
-		d.running.n++
+		d.runs(s, c.step)
 		d.todo = append(d.todo, &w.work)
 	}
 }
@@ -154,12 +153,12 @@ func refusal(agent *Agent, offered *offer, tool Tool, c *call, by *decided) (eve
 
 // refuse ends a call that was begun and never ran. What hooks before it have set, and that
 // they want the turn to end, counts all the same.
-func (d *driver) refuse(s *Scope, c *call, by *decided, kind event.ErrorKind, text string) {
+func (d *driver) refuse(s *scope, c *call, by *decided, kind event.ErrorKind, text string) {
 	d.refuseFor(s, c, by, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
 }
 
 // refuseFor is refuse with an error of its own.
-func (d *driver) refuseFor(s *Scope, c *call, by *decided, why *event.Error) {
+func (d *driver) refuseFor(s *scope, c *call, by *decided, why *event.Error) {
 	why.Op = "tool " + c.Name
 	ended := &event.StepEnded{
 		Step: event.StepTool, Outcome: event.OutcomeDone, Err: why,
@@ -178,9 +177,9 @@ func (d *driver) refuseFor(s *Scope, c *call, by *decided, why *event.Error) {
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
 // the child's own Next does the rest.
-func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []decided) {
+func (d *driver) openScopes(s *scope, agent *Agent, calls []*call, hooked []decided) {
 	for i, c := range calls {
-		child := s.offer(agent).child(c.Name)
+		child := d.offer(s, agent).child(c.Name)
 		var by *decided
 		if hooked != nil {
 			by = &hooked[i]
@@ -223,9 +222,9 @@ func (d *driver) openScopes(s *Scope, agent *Agent, calls []*call, hooked []deci
 
 // beginCalls begins tools or agents, after the hooks before them. It reports whether
 // the scope moved.
-func (d *driver) beginCalls(s *Scope, agent *Agent, cmd Command) bool {
+func (d *driver) beginCalls(s *scope, agent *Agent, cmd command) bool {
 	calls, begin := cmd.calls, d.beginTools
-	if cmd.Do == DoScopes {
+	if cmd.Do == doScopes {
 		begin = d.openScopes
 	}
 	var hooked []decided

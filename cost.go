@@ -114,8 +114,8 @@ func refused(err error) bool {
 
 // lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
 // what the model had reported, as far as it is known.
-func (d *driver) lostCharge(s *Scope, name string, left event.Usage) charge {
-	a := d.inputs(s).Agent
+func (d *driver) lostCharge(s *scope, name string, left event.Usage) charge {
+	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.hooks != nil {
 		info = ModelInfo{Name: name} // one that a hook asked
@@ -124,9 +124,9 @@ func (d *driver) lostCharge(s *Scope, name string, left event.Usage) charge {
 }
 
 // lostSummary is lostCharge for the call for a summary.
-func (d *driver) lostSummary(s *Scope, left event.Usage) charge {
+func (d *driver) lostSummary(s *scope, left event.Usage) charge {
 	name := s.squeezed().name
-	a := d.inputs(s).Agent
+	a := d.agentIn(s)
 	m := a.managed()
 	if m.summary == nil || m.summary.Model == nil {
 		return d.lostCharge(s, name, left)
@@ -154,7 +154,7 @@ type modelSum struct {
 }
 
 // count adds what a model call of a scope used and cost.
-func (r *runView) count(s *Scope, model string, u event.Usage, nano *int64, estimated bool) {
+func (r *runView) count(s *scope, model string, u event.Usage, nano *int64, estimated bool) {
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {
 		return // a call that was refused
 	}

@@ -10,7 +10,7 @@
 // input to one terminal event; [Agent.Run] gives its [Result], [Agent.Stream]
 // every event on the way.
 //
-// What happens next is decided by [Next], a pure function of the log, and
+// What happens next is decided by a pure function of the log (next, in loop.go), and
 // nothing else: a run that was interrupted, by a question to a person or by a
 // crash, goes on where the log ends. Finished steps are never repeated.
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/secret"
 )
 
-// driver drives one run: it holds the lease, asks [Next] of each scope, writes
+// driver drives one run: it holds the lease, asks next of each scope, writes
 // in one commit what ended and what begins, sends the durable events, runs what
 // has begun beside itself, and takes in what has ended. It is one goroutine, the
 // reader's own: only it folds, writes and sends, but for the pieces of a model's answer
@@ -92,7 +92,10 @@ type driver struct {
 	door   []journal.Mail
 	now    time.Time
 
-	running running
+	// root and threads are what the driver itself knows of the scopes; running counts the steps that it runs.
+	root    thread
+	threads map[string]*thread
+	running int
 	todo    []*work
 	queue   []*work
 	flights []*work
@@ -202,7 +205,6 @@ func (d *driver) recover(early []journal.Mail) error {
 		d.reply(words)
 	}
 	for _, s := range d.view.run.scopes {
-		s.offered = nil // an earlier driver's, maybe of another agent
 		if s.closed != nil {
 			d.answerCall(s)
 			continue
@@ -233,9 +235,9 @@ func (d *driver) recover(early []journal.Mail) error {
 // repeatable reports whether a call that was in flight when its driver died may
 // begin again. Of one that was to be reconciled nobody is left to ask where the
 // tool has changed since.
-func (d *driver) repeatable(s *Scope, c *call) bool {
+func (d *driver) repeatable(s *scope, c *call) bool {
 	runs := c.rare().runs
-	if runs != "" && d.inputs(s).offer.tool(runs) == nil {
+	if runs != "" && d.offer(s, d.agentIn(s)).tool(runs) == nil {
 		return false // nobody knows any more what a hook put in the tool's place
 	}
 	switch c.effect {
@@ -246,7 +248,7 @@ func (d *driver) repeatable(s *Scope, c *call) bool {
 		if runs != "" {
 			name = runs
 		}
-		tool := d.inputs(s).offer.tool(name)
+		tool := d.offer(s, d.agentIn(s)).tool(name)
 		return tool != nil && TraitsOf(tool).Reconcile != nil
 	default:
 		return false
@@ -266,7 +268,7 @@ func (d *driver) start() {
 	}
 	if d.policed {
 		o := d.agent.current()
-		_, started.Tools = d.allowed(&Scope{agent: d.agent.name}, o.specs, o.names)
+		_, started.Tools = d.allowed(&scope{agent: d.agent.name}, o.specs, o.names)
 	}
 	_, started.Tools = d.agent.current().told(started.Model, nil, started.Tools)
 	if d.agent.limits.Conversation != (Budget{}) {
@@ -307,7 +309,7 @@ func (d *driver) input() error {
 
 // add makes a durable event, folds it and puts it into the commit. A nil scope
 // is the root speaking for the user.
-func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
+func (d *driver) add(s *scope, step string, attempt int, body event.Body) {
 	cycle := 0
 	if s != nil {
 		cycle = s.cycle
@@ -316,7 +318,7 @@ func (d *driver) add(s *Scope, step string, attempt int, body event.Body) {
 }
 
 // addAt is add for an event that begins a cycle.
-func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event.Body) {
+func (d *driver) addAt(s *scope, cycle int, step string, attempt int, body event.Body) {
 	if len(d.slab) == cap(d.slab) {
 		// A turn without tools has five events, a cycle with one tool four.
 		n := 16
@@ -339,7 +341,7 @@ func (d *driver) addAt(s *Scope, cycle int, step string, attempt int, body event
 	d.events = append(d.events, e)
 }
 
-func (d *driver) head(h *event.Header, s *Scope, step string, attempt int) {
+func (d *driver) head(h *event.Header, s *scope, step string, attempt int) {
 	h.Conversation, h.Run = d.row.Conversation, d.row.ID
 	h.Step, h.Attempt, h.Simulated = step, attempt, d.simulated
 	h.Author = event.UserAuthor
@@ -419,7 +421,7 @@ const parkAfter = 30 * time.Second
 // idle reports whether nothing runs and nothing will for a while: the run waits
 // for an answer, or for a time that is far away.
 func (d *driver) idle() bool {
-	return d.running.n == 0 && !d.held && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
+	return d.running == 0 && !d.held && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
 }
 
 func (d *driver) over() bool { return d.parked || d.handed || d.view.run.ended != nil }
@@ -441,20 +443,25 @@ func (d *driver) send(e event.Event) {
 	}
 }
 
-func (d *driver) inputs(s *Scope) Inputs {
-	agent := d.agentOf(s.agent)
-	if agent == nil {
-		agent = d.agent
-	}
-	in := Inputs{
-		Agent: agent, offer: s.offer(agent), Now: d.now, running: &d.running, agents: d, earlier: &d.view.spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(),
+func (d *driver) inputs(s *scope) inputs {
+	agent, t := d.agentIn(s), d.thread(s)
+	in := inputs{
+		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.spent,
+		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == s.wantedCompaction(),
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
 		in.Cancelled = !in.Expired
 	}
 	return in
+}
+
+// agentIn is who works in the scope; the run's own agent where nobody has the name.
+func (d *driver) agentIn(s *scope) *Agent {
+	if agent := d.agentOf(s.agent); agent != nil {
+		return agent
+	}
+	return d.agent
 }
 
 func (d *driver) agentOf(name string) *Agent {

@@ -9,11 +9,11 @@ import (
 
 // finish ends a scope: every call that is still open gets a result in the same
 // commit, a child gives its parent the result, and the root ends the run.
-func (d *driver) finish(s *Scope, cmd Command) {
+func (d *driver) finish(s *scope, cmd command) {
 	open := s.batch != nil
 	d.closeSteps(s)
 	if open {
-		d.tellBatch(s, d.inputs(s).Agent)
+		d.tellBatch(s, d.agentIn(s))
 	}
 	if err := d.closingWords(s, cmd.Why); err != nil {
 		d.broke(err) // the next round ends the scope with it
@@ -53,7 +53,7 @@ func (d *driver) finish(s *Scope, cmd Command) {
 // closingWords writes the answer that no model gave: the result of a tool that returns
 // directly, or a note that the program itself has called one. Guardrails look at it as at any answer;
 // the error is that of one that could not.
-func (d *driver) closingWords(s *Scope, why event.Why) error {
+func (d *driver) closingWords(s *scope, why event.Why) error {
 	text := ""
 	switch why {
 	case event.WhyReturned:
@@ -67,7 +67,7 @@ func (d *driver) closingWords(s *Scope, why event.Why) error {
 	if text == "" {
 		return nil
 	}
-	passed, by, err := d.siftText(d.guardsOf(d.inputs(s).Agent, GuardOutput), text)
+	passed, by, err := d.siftText(d.guardsOf(d.agentIn(s), GuardOutput), text)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (d *driver) closingWords(s *Scope, why event.Why) error {
 }
 
 // lastTools names the tools whose results the scope has last.
-func (s *Scope) lastTools() (names []string) {
+func (s *scope) lastTools() (names []string) {
 	if n := len(s.talk.msgs); n > 0 {
 		for _, b := range s.talk.msgs[n-1].Content {
 			if r, ok := b.(*event.ToolResult); ok {
@@ -89,7 +89,7 @@ func (s *Scope) lastTools() (names []string) {
 }
 
 // closeSteps ends what the scope still has open.
-func (d *driver) closeSteps(s *Scope) {
+func (d *driver) closeSteps(s *scope) {
 	for _, c := range slices.Clone(s.batch) {
 		if c.state == callEnded {
 			continue
@@ -147,7 +147,7 @@ func leftBehind(model string) *event.Error {
 }
 
 // closeScope ends a child and its parent's call in one commit.
-func (d *driver) closeScope(s *Scope, cmd Command) {
+func (d *driver) closeScope(s *scope, cmd command) {
 	output, typed := []event.Block(nil), false
 	if n := len(s.talk.msgs); n > 0 && s.talk.msgs[n-1].Role == event.RoleAssistant {
 		output = s.talk.msgs[n-1].Content
@@ -170,7 +170,7 @@ func (d *driver) closeScope(s *Scope, cmd Command) {
 // answerCall gives the call that opened a scope, now closed, its result. It is a
 // function of the log: where the log ends between the two, as one that was copied
 // in part may, the next driver writes the same.
-func (d *driver) answerCall(s *Scope) {
+func (d *driver) answerCall(s *scope) {
 	c, end := s.opener, s.closed
 	if c == nil || c.state == callEnded {
 		return
@@ -198,11 +198,11 @@ func (d *driver) answerCall(s *Scope) {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
 	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err}
-	if bad := fit(&Call{Name: c.Name}, d.inputs(s.parent).Agent.limits.ResultBytes, r); bad != nil {
+	if bad := fit(&Call{Name: c.Name}, d.agentIn(s.parent).limits.ResultBytes, r); bad != nil {
 		ended.Err = bad
 	}
 	by := d.tellRefused(s.parent, c, ended)
-	if o := d.inputs(s.parent).Agent.offload; o != nil {
+	if o := d.agentIn(s.parent).offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, nil, ended.Result)
 	}
 	d.add(s.parent, c.step, c.attempt, ended)

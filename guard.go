@@ -412,8 +412,8 @@ func (d *driver) siftBlocks(guards []guard, in []event.Block) (passed []event.Bl
 
 // siftClosing lets what an agent used as a tool gives its parent pass the parent's guardrails. typed says
 // that the answer is JSON.
-func (d *driver) siftClosing(s *Scope, b *event.ScopeClosed, typed bool) []string {
-	guards := d.guardsOf(d.inputs(s.parent).Agent, GuardResult)
+func (d *driver) siftClosing(s *scope, b *event.ScopeClosed, typed bool) []string {
+	guards := d.guardsOf(d.agentIn(s.parent), GuardResult)
 	if len(guards) == 0 {
 		return nil
 	}
@@ -463,14 +463,14 @@ func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, er
 }
 
 // record writes that guardrails have taken something out of the event that was written last.
-func (d *driver) record(s *Scope, step string, attempt int, by []string) {
+func (d *driver) record(s *scope, step string, attempt int, by []string) {
 	for _, name := range by {
 		d.add(s, step, attempt, &event.Redacted{Target: d.view.last - int64(slices.Index(by, name)), Reason: name, Clean: true})
 	}
 }
 
 // hear lets what somebody says to the root agent through its guardrails, and writes it.
-func (d *driver) hear(s *Scope, content []event.Block, body func([]event.Block) event.Body) {
+func (d *driver) hear(s *scope, content []event.Block, body func([]event.Block) event.Body) {
 	guards := d.guardsOf(d.agent, GuardInput)
 	if len(guards) == 0 {
 		d.add(s, "", 0, body(content))

@@ -49,7 +49,7 @@ func (d *driver) handBack() {
 			d.decide()
 			return
 		}
-	} else if d.running.n > 0 {
+	} else if d.running > 0 {
 		return
 	}
 	d.handed = true

@@ -118,7 +118,7 @@ func (d *driver) tellSent(e event.Event) {
 	begun, begins := e.Body.(*event.StepBegun)
 	if begins && begun.Step == event.StepTool {
 		if scope := d.view.run.scope(e.Scope); scope != nil {
-			s.Tool = d.inputs(scope).offer.tool(begun.Tool)
+			s.Tool = d.offer(scope, d.agentIn(scope)).tool(begun.Tool)
 		}
 	}
 	for i := range d.watchers {

@@ -146,7 +146,7 @@ func (d *driver) reply(words string) {
 }
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.
-func (d *driver) tellEnded(s *Scope, ended *event.RunEnded) (goesOn bool) {
+func (d *driver) tellEnded(s *scope, ended *event.RunEnded) (goesOn bool) {
 	list := d.agent.hooks.on(pointAfterRun)
 	if len(list) == 0 {
 		return false
@@ -200,7 +200,7 @@ func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
 	if s == nil {
 		return nil, nil
 	}
-	h := d.inputs(s).Agent.hooks
+	h := d.agentIn(s).hooks
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
 		return h.on(pointMessageAdded), &MessageAdded{e.Scope, event.Message{Role: event.RoleUser, Content: b.Content}}

@@ -99,7 +99,7 @@ type decided struct {
 // calls that are decided, which are all of the batch where that was cancelled, and none where a
 // hook before the batch has asked a person. ok is false where the run is to stop: nothing
 // begins then.
-func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
+func (d *driver) askBefore(s *scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
 	h := agent.hooks
 	before := h.on(pointBeforeTool)
 	var at *atThreshold
@@ -124,7 +124,7 @@ func (d *driver) askBefore(s *Scope, agent *Agent, calls []*call) (_ []*call, li
 				calls = s.batch
 			}
 		}
-		offered := s.offer(agent)
+		offered := d.offer(s, agent)
 		list = make([]decided, len(calls))
 		for i, c := range calls {
 			one := &list[i]
@@ -226,7 +226,7 @@ func (o *decided) arguments(c *call) *event.ToolCall {
 func (c *Call) waits() bool { return c.questions.waits() }
 
 // callFor fills in what a tool, and the hooks around it, see of a call.
-func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
+func (d *driver) callFor(own *Call, s *scope, c *call, attempt int) {
 	own.Context = d.ctx
 	own.ID, own.Name, own.Args = c.ID, c.Name, c.Args
 	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.id, c.step
@@ -255,9 +255,9 @@ func (d *driver) callFor(own *Call, s *Scope, c *call, attempt int) {
 }
 
 // park writes the questions that hooks asked before a call.
-func (d *driver) park(s *Scope, c *call, attempt int, asked []event.Asked) {
+func (d *driver) park(s *scope, c *call, attempt int, asked []event.Asked) {
 	d.add(s, c.step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
-	d.addAsked(s, d.inputs(s).Agent, c.step, attempt, asked)
+	d.addAsked(s, d.agentIn(s), c.step, attempt, asked)
 }
 
 // tellAfter calls the hooks after a call that has run beside the driver.
@@ -312,8 +312,8 @@ func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int,
 
 // tellRefused calls the hooks and the guardrails after such a call, and returns the guardrails that took
 // something out.
-func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
-	agent := d.inputs(s).Agent
+func (d *driver) tellRefused(s *scope, c *call, end *event.StepEnded) []string {
+	agent := d.agentIn(s)
 	list := agent.hooks.on(pointAfterTool)
 	guards := d.guardsOf(agent, GuardResult)
 	if len(list)+len(guards) == 0 {
@@ -342,8 +342,8 @@ func (d *driver) tellRefused(s *Scope, c *call, end *event.StepEnded) []string {
 }
 
 // hooksRefused calls the hooks after such a call. They may change how it ends.
-func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *event.StepEnded) {
-	agent := d.inputs(s).Agent
+func (d *driver) hooksRefused(list []hook, own *Call, s *scope, c *call, end *event.StepEnded) {
+	agent := d.agentIn(s)
 	shown := *end.Result
 	shown.Content = slices.Clone(end.Result.Content)
 	e := AfterTool{Call: own, Result: &shown}
@@ -365,12 +365,12 @@ func (d *driver) hooksRefused(list []hook, own *Call, s *Scope, c *call, end *ev
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
 // them ends the turn.
-func (d *driver) tellBatch(s *Scope, agent *Agent) (ends bool) {
+func (d *driver) tellBatch(s *scope, agent *Agent) (ends bool) {
 	list := agent.hooks.on(pointAfterTools)
-	if len(list) == 0 || !s.batchDone() {
+	if len(list) == 0 || !d.batchDone(s) {
 		return false
 	}
-	s.told = s.cycle
+	d.thread(s).told = s.cycle
 	e := AfterTools{}
 	if n := len(s.talk.msgs); n > 0 {
 		for _, b := range s.talk.msgs[n-1].Content {

@@ -234,22 +234,22 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
+func (d *driver) mustHold(s *scope, agent *Agent, cmd *command) bool {
 	if len(d.events) == 0 {
 		return false
 	}
 	h := agent.hooks
-	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != DoWait {
+	if len(h.on(pointMessageAdded)) > 0 && cmd.Do != doWait {
 		return true
 	}
-	afterBatch := s.batchDone() && len(h.on(pointAfterTools)) > 0
+	afterBatch := d.batchDone(s) && len(h.on(pointAfterTools)) > 0
 	switch cmd.Do {
-	case DoTools, DoScopes:
+	case doTools, doScopes:
 		return len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool))+len(h.on(pointAfterTool)) > 0
-	case DoModel:
+	case doModel:
 		return afterBatch || len(h.on(pointBeforeModel)) > 0
-	case DoFinish:
-		if s.parent != nil && len(d.inputs(s.parent).Agent.hooks.on(pointAfterTool)) > 0 {
+	case doFinish:
+		if s.parent != nil && len(d.agentIn(s.parent).hooks.on(pointAfterTool)) > 0 {
 			return true
 		}
 		return afterBatch || s.parent == nil && len(h.on(pointAfterRun)) > 0
@@ -258,10 +258,10 @@ func (d *driver) mustHold(s *Scope, agent *Agent, cmd *Command) bool {
 	}
 }
 
-// batchDone reports whether the results of a batch are the scope's news, of which the
-// hooks after it have not been told by this driver.
-func (s *Scope) batchDone() bool {
-	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.told < s.cycle
+// batchDone reports whether the results of a batch are the scope's news, and the hooks after it were not called yet: by this
+// driver, or by another one that went on to the hooks before the model, which have asked a question.
+func (d *driver) batchDone(s *scope) bool {
+	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.before == nil && d.thread(s).told < s.cycle
 }
 
 // broke makes an error of a hook one that ends the run.

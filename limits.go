@@ -177,7 +177,7 @@ type bounds struct {
 
 // reached says which bound allows no further model call; again is set for another
 // attempt of one that counts already.
-func (b *bounds) reached(spent *event.Spent, again bool) (Command, bool) {
+func (b *bounds) reached(spent *event.Spent, again bool) (command, bool) {
 	u := &spent.Usage
 	switch {
 	case b.cycles > 0 && spent.Cycles >= b.cycles && !again:
@@ -193,10 +193,10 @@ func (b *bounds) reached(spent *event.Spent, again bool) (Command, bool) {
 	case b.cost > 0 && spent.CostNanoUSD >= b.cost:
 		return b.limit(event.StopLimitCost, "money", "CostNanoUSD"), true
 	}
-	return Command{}, false
+	return command{}, false
 }
 
-func (b *bounds) limit(stop event.StopReason, of, field string) Command {
+func (b *bounds) limit(stop event.StopReason, of, field string) command {
 	return limit(stop, b.whose+" reached its limit of "+of, b.field+field)
 }
 
@@ -225,7 +225,7 @@ func (l *Budget) bounds() bounds {
 
 // limited says which limit allows the scope no further model call: its own agent's, that
 // of one above it, or the conversation's.
-func (in *Inputs) limited(s *Scope, why event.Why) (Command, bool) {
+func (in *inputs) limited(s *scope, why event.Why) (command, bool) {
 	if s.refused != "" {
 		return in.scopesLimited(s), true
 	}
@@ -253,9 +253,9 @@ func (in *Inputs) limited(s *Scope, why event.Why) (Command, bool) {
 }
 
 // conversationLimited is limited for the root agent's budget.
-func (in *Inputs) conversationLimited(root *Scope, agent *Agent, again bool) (Command, bool) {
+func (in *inputs) conversationLimited(root *scope, agent *Agent, again bool) (command, bool) {
 	if agent == nil || in.earlier == nil || agent.limits.Conversation == (Budget{}) {
-		return Command{}, false
+		return command{}, false
 	}
 	spent := in.earlier.Add(root.spent)
 	b := agent.limits.Conversation.bounds()
@@ -281,7 +281,7 @@ func (l *Limits) timeLeft(v *view, run string) (left time.Duration, bounded bool
 
 // tooMany says why the scope may not call one more agent; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
-func (d *driver) tooMany(s *Scope) *event.Error {
+func (d *driver) tooMany(s *scope) *event.Error {
 	l := &d.agent.limits
 	had := len(d.view.run.scopes)
 	all := l.Conversation.Scopes
@@ -316,7 +316,7 @@ func refusedScopes(err *event.Error) event.StopReason {
 }
 
 // scopesLimited ends a scope that asked for more agents than there may be.
-func (in *Inputs) scopesLimited(s *Scope) Command {
+func (in *inputs) scopesLimited(s *scope) command {
 	if s.refused == event.StopLimitDepth {
 		return limit(s.refused, "agents would have called agents too many levels deep", "Limits.Depth")
 	}

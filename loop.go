@@ -3,52 +3,53 @@ package braid
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/schemacheck"
 )
 
-// Do is what [Next] wants done.
-type Do uint8
+// do is what next wants done.
+type do uint8
 
 // The commands.
 const (
-	// DoWait: nothing can move before a step ends, an answer comes or Until is past.
-	DoWait Do = iota
-	// DoFinish: the scope's work is over.
-	DoFinish
-	// DoTools: run Calls, all at once.
-	DoTools
-	// DoModel: call the model.
-	DoModel
-	// DoScopes: open a child scope for each of Calls.
-	DoScopes
-	// DoCompact: show the model less of the conversation, before it is called.
-	DoCompact
-	// DoSay: say something to the model in the loop's own name.
-	DoSay
+	// doWait: nothing can move before a step ends, an answer comes or Until is past.
+	doWait do = iota
+	// doFinish: the scope's work is over.
+	doFinish
+	// doTools: run Calls, all at once.
+	doTools
+	// doModel: call the model.
+	doModel
+	// doScopes: open a child scope for each of Calls.
+	doScopes
+	// doCompact: show the model less of the conversation, before it is called.
+	doCompact
+	// doSay: say something to the model in the loop's own name.
+	doSay
 )
 
-// Command is what the loop decided for one scope.
-type Command struct {
-	Do Do
+// command is what the loop decided for one scope.
+type command struct {
+	Do do
 	// Why is the reason, from a closed list. It is written with what follows.
 	Why event.Why
-	// Stop goes with DoFinish.
+	// Stop goes with doFinish.
 	Stop event.StopReason
-	// Err goes with DoFinish: the kind of error that stands beside the result.
+	// Err goes with doFinish: the kind of error that stands beside the result.
 	Err *event.Error
-	// Until goes with DoWait; zero means without end.
+	// Until goes with doWait; zero means without end.
 	Until time.Time
 
 	calls []*call
-	// say goes with DoSay.
+	// say goes with doSay.
 	say string
 }
 
-// Inputs is what [Next] sees besides the scope: everything that is not in the log.
-type Inputs struct {
+// inputs is what next sees besides the scope: everything that is not in the log.
+type inputs struct {
 	// Agent is who works in the scope now.
 	Agent *Agent
 	// Now is the driver's clock.
@@ -67,14 +68,18 @@ type Inputs struct {
 	answer *answer
 	// stop closes when the run is to end: checking an answer then ends, too.
 	stop <-chan struct{}
-	// running tells the steps that this driver runs now. A step that has begun
+	// running are the steps that this driver runs now. A step that has begun
 	// in the log and is not among them was in flight when another driver died.
-	running *running
+	running []string
+	// whole says that the driver was told to leave something out before the next model call, and that nothing can be, or
+	// that a hook forbids it.
+	whole bool
 }
 
-// Next decides what a scope does next. It is pure: the same scope and inputs
-// give the same command, whoever asks, before or after a crash. The order is
-// the design (DESIGN section 4):
+func (in *inputs) runs(step string) bool { return slices.Contains(in.running, step) }
+
+// next decides what a scope does next. It is pure: it writes nothing, and the same scope and inputs
+// give the same command, whoever asks, before or after a crash. The order is this:
 //
 //  1. cancelled, or past the deadline: finish.
 //  2. A hook before what comes next has asked: wait for the answer.
@@ -88,7 +93,7 @@ type Inputs struct {
 //     learns nothing: finish. The tools that were asked for are done by then.
 //  8. The conversation takes too much of the model's context: show less of it.
 //  9. Otherwise: call the model.
-func Next(s *Scope, in Inputs) Command {
+func next(s *scope, in inputs) command {
 	if in.Cancelled {
 		return finish(event.WhyCancelled, event.StopCancelled, &event.Error{
 			Kind: event.ErrCancelled, Message: "the run was cancelled", Err: context.Canceled,
@@ -102,7 +107,7 @@ func Next(s *Scope, in Inputs) Command {
 	}
 
 	if s.before.waits() {
-		return Command{Do: DoWait, Why: event.WhyWaiting}
+		return command{Do: doWait, Why: event.WhyWaiting}
 	}
 	if s.batch != nil {
 		return nextCalls(s, in)
@@ -125,8 +130,8 @@ func Next(s *Scope, in Inputs) Command {
 
 	switch s.model.state {
 	case modelBegun:
-		if in.running.has(s.model.by) {
-			return Command{Do: DoWait, Why: event.WhyWaiting}
+		if in.runs(s.model.step) {
+			return command{Do: doWait, Why: event.WhyWaiting}
 		}
 		return nextModel(s, in, event.WhyTakenOver)
 	case modelLost:
@@ -142,7 +147,7 @@ func Next(s *Scope, in Inputs) Command {
 			return finish(event.WhyFailed, event.StopError, s.model.err)
 		}
 		if in.Now.Before(s.model.retryAt) {
-			return Command{Do: DoWait, Why: event.WhyRetry, Until: s.model.retryAt}
+			return command{Do: doWait, Why: event.WhyRetry, Until: s.model.retryAt}
 		}
 		return nextModel(s, in, event.WhyRetry)
 	case modelIdle:
@@ -155,22 +160,22 @@ func Next(s *Scope, in Inputs) Command {
 		return answerAgain(s, in, "")
 	}
 	cmd := nextModel(s, in, s.fresh)
-	if s.fresh == event.WhyToolResults && cmd.Do == DoModel {
+	if s.fresh == event.WhyToolResults && cmd.Do == doModel {
 		cmd = in.looping(s, cmd)
 	}
 	return cmd
 }
 
 // nextCalls decides for an open batch: the calls that can run now, or until when to wait.
-func nextCalls(s *Scope, in Inputs) Command {
+func nextCalls(s *scope, in inputs) command {
 	if in.offer == nil {
 		in.offer = in.Agent.current()
 	}
 	if s.settled == 0 && !in.Agent.sequential && len(in.offer.children) == 0 && s.untouched() {
-		return Command{Do: DoTools, calls: s.batch}
+		return command{Do: doTools, calls: s.batch}
 	}
 	var tools, scopes []*call
-	wait := Command{Do: DoWait, Why: event.WhyWaiting}
+	wait := command{Do: doWait, Why: event.WhyWaiting}
 	for _, c := range s.batch {
 		switch c.state {
 		case callEnded:
@@ -178,7 +183,7 @@ func nextCalls(s *Scope, in Inputs) Command {
 		case callAsked:
 		case callBegun:
 			switch {
-			case c.child != nil || in.running.has(c.by):
+			case c.child != nil || in.runs(c.step):
 			case in.offer.child(c.Name) != nil:
 				scopes = append(scopes, c)
 			default:
@@ -204,16 +209,16 @@ func nextCalls(s *Scope, in Inputs) Command {
 	}
 	switch {
 	case len(scopes) > 0:
-		return Command{Do: DoScopes, calls: scopes}
+		return command{Do: doScopes, calls: scopes}
 	case len(tools) > 0:
-		return Command{Do: DoTools, calls: tools}
+		return command{Do: doTools, calls: tools}
 	}
 	return wait
 }
 
 // untouched reports whether no call of the batch has begun: the usual case, in
 // which the whole batch is the answer.
-func (s *Scope) untouched() bool {
+func (s *scope) untouched() bool {
 	for _, c := range s.batch {
 		if c.state != callNew {
 			return false
@@ -223,14 +228,14 @@ func (s *Scope) untouched() bool {
 }
 
 // nextModel calls the model unless a limit is reached.
-func nextModel(s *Scope, in Inputs, why event.Why) Command {
+func nextModel(s *scope, in inputs, why event.Why) command {
 	if cmd, over := in.limited(s, why); over {
 		return cmd
 	}
-	if m := in.Agent.manage; m != nil && !again(why) && m.due(s, in.Agent) {
-		return Command{Do: DoCompact, Why: event.WhyLimit}
+	if m := in.Agent.manage; m != nil && !again(why) && !in.stays(s) && m.due(s, in.Agent) {
+		return command{Do: doCompact, Why: event.WhyLimit}
 	}
-	return Command{Do: DoModel, Why: why}
+	return command{Do: doModel, Why: why}
 }
 
 // again reports whether a model call is another attempt of one that has begun.
@@ -239,7 +244,7 @@ func again(why event.Why) bool {
 }
 
 // endOfTurn is a model's answer without calls.
-func endOfTurn(s *Scope, in Inputs) Command {
+func endOfTurn(s *scope, in inputs) command {
 	switch s.stop {
 	case event.StopMaxTokens:
 		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
@@ -253,7 +258,7 @@ func endOfTurn(s *Scope, in Inputs) Command {
 			_, problem := in.answer.given(s, in.stop)
 			switch {
 			case errors.Is(problem, schemacheck.ErrStopped):
-				return Command{Do: DoWait, Why: event.WhyWaiting} // the run is about to be cancelled
+				return command{Do: doWait, Why: event.WhyWaiting} // the run is about to be cancelled
 			case uncheckable(problem):
 				return finish(event.WhyFailed, event.StopError, wanting(problem))
 			case problem != nil:
@@ -269,7 +274,7 @@ func endOfTurn(s *Scope, in Inputs) Command {
 
 // answerAgain asks for an answer in its form: after words, where the model does not know from
 // a result what was wrong.
-func answerAgain(s *Scope, in Inputs, words string) Command {
+func answerAgain(s *scope, in inputs, words string) command {
 	if l := in.Agent.limits.Answers; l > 0 && s.asked >= l {
 		_, problem := in.answer.given(s, in.stop)
 		err := wanting(problem)
@@ -277,24 +282,24 @@ func answerAgain(s *Scope, in Inputs, words string) Command {
 		return finish(event.WhyLimit, event.StopLimitAnswers, err)
 	}
 	cmd := nextModel(s, in, event.WhyAnswer)
-	if cmd.Do != DoFinish && words != "" {
-		return Command{Do: DoSay, Why: event.WhyAnswer, say: words}
+	if cmd.Do != doFinish && words != "" {
+		return command{Do: doSay, Why: event.WhyAnswer, say: words}
 	}
 	return cmd
 }
 
-func finish(why event.Why, stop event.StopReason, err *event.Error) Command {
-	return Command{Do: DoFinish, Why: why, Stop: stop, Err: err}
+func finish(why event.Why, stop event.StopReason, err *event.Error) command {
+	return command{Do: doFinish, Why: why, Stop: stop, Err: err}
 }
 
-func limit(stop event.StopReason, message, field string) Command {
+func limit(stop event.StopReason, message, field string) command {
 	return finish(event.WhyLimit, stop, &event.Error{
 		Kind: event.ErrLimit, Message: message,
 		Hint: "the conversation stays usable; raise " + field + " or continue it",
 	})
 }
 
-// iterate is the loop: ask Next of every open scope until none can move, write
+// iterate is the loop: ask next of every open scope until none can move, write
 // down in one commit what ended and what begins, do what has begun, take in what
 // has ended, and again. Nothing recurses: an agent used as a tool is one more scope.
 func (d *driver) iterate() error {
@@ -337,7 +342,7 @@ func (d *driver) decide() {
 		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil && !d.outdated(); i-- {
 			if s := scopes[i]; s.closed == nil {
 				in := d.inputs(s)
-				cmd := Next(s, in)
+				cmd := next(s, in)
 				if d.fault != nil {
 					cmd = finish(event.WhyFailed, event.StopError, d.fault)
 				}
@@ -352,37 +357,37 @@ func (d *driver) decide() {
 
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
-func (d *driver) apply(s *Scope, agent *Agent, cmd Command) bool {
+func (d *driver) apply(s *scope, agent *Agent, cmd command) bool {
 	if d.hooked {
 		// Hooks that stand before what is to begin are asked when all that has ended is written.
 		if d.mustHold(s, agent, &cmd) {
 			d.held = true
 			return false
 		}
-		if cmd.Do == DoFinish || cmd.Do == DoModel {
+		if cmd.Do == doFinish || cmd.Do == doModel {
 			before := d.fault
 			ends := d.tellBatch(s, agent)
 			if d.fault != before || d.ctx.Err() != nil && !d.ending {
 				d.held = true // it has become another decision
 				return false
 			}
-			if ends && cmd.Do == DoModel {
+			if ends && cmd.Do == doModel {
 				cmd = finish(event.WhyToolStop, event.StopToolUse, nil)
 			}
 		}
 	}
 	switch cmd.Do {
-	case DoFinish:
+	case doFinish:
 		d.finish(s, cmd)
-	case DoTools, DoScopes:
+	case doTools, doScopes:
 		return d.beginCalls(s, agent, cmd)
-	case DoModel:
+	case doModel:
 		return d.beginModel(s, agent, cmd.Why)
-	case DoCompact:
+	case doCompact:
 		return d.compact(s, agent, cmd.Why)
-	case DoSay:
+	case doSay:
 		d.say(s, cmd)
-	case DoWait:
+	case doWait:
 		d.waitUntil(cmd.Until)
 		return false
 	}

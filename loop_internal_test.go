@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -191,7 +190,7 @@ type nextCase struct {
 	cancelled bool
 	expired   bool
 
-	do    Do
+	do    do
 	why   event.Why
 	stop  event.StopReason
 	kind  event.ErrorKind
@@ -203,146 +202,146 @@ type nextCase struct {
 // rows show that a rule comes before those that follow it.
 var nextCases = []nextCase{
 	// 1. Cancelled, or past the deadline, comes before everything.
-	{name: "cancelled before anything", log: asked(), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "cancelled and past the deadline", log: asked(), cancelled: true, expired: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "cancelled with calls that can run", log: asked().calls(1, "a", "b"), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "cancelled while tools run", log: asked().calls(1, "a").begins(1, 0, 1), here: []string{"t1.0"}, cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "cancelled while a question is open", log: asked().calls(1, "a").asks(1, 0, "q"), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "cancelled at the end of the turn", log: asked().model(1, 1).says(1, event.StopEndTurn), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "cancelled between attempts", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "past the deadline with calls that can run", log: asked().calls(1, "a"), expired: true, do: DoFinish, why: event.WhyDeadline, stop: event.StopTimeout, kind: event.ErrTimeout},
-	{name: "past the deadline while a question is open", log: asked().calls(1, "a").asks(1, 0, "q"), expired: true, do: DoFinish, why: event.WhyDeadline, stop: event.StopTimeout, kind: event.ErrTimeout},
+	{name: "cancelled before anything", log: asked(), cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled and past the deadline", log: asked(), cancelled: true, expired: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled with calls that can run", log: asked().calls(1, "a", "b"), cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled while tools run", log: asked().calls(1, "a").begins(1, 0, 1), here: []string{"t1.0"}, cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled while a question is open", log: asked().calls(1, "a").asks(1, 0, "q"), cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled at the end of the turn", log: asked().model(1, 1).says(1, event.StopEndTurn), cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "cancelled between attempts", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "past the deadline with calls that can run", log: asked().calls(1, "a"), expired: true, do: doFinish, why: event.WhyDeadline, stop: event.StopTimeout, kind: event.ErrTimeout},
+	{name: "past the deadline while a question is open", log: asked().calls(1, "a").asks(1, 0, "q"), expired: true, do: doFinish, why: event.WhyDeadline, stop: event.StopTimeout, kind: event.ErrTimeout},
 
 	// 2. Calls that can run come before waiting.
-	{name: "new calls", log: asked().calls(1, "a", "b", "c"), do: DoTools, calls: "t1.0 t1.1 t1.2"},
-	{name: "an open question holds up nobody else", log: asked().calls(1, "a", "b").asks(1, 0, "q"), do: DoTools, calls: "t1.1"},
-	{name: "what runs here holds up nobody else", log: asked().calls(1, "a", "b").begins(1, 0, 1), here: []string{"t1.0"}, do: DoTools, calls: "t1.1"},
-	{name: "an answered call", log: asked().calls(1, "a").asks(1, 0, "q").answers("q"), do: DoTools, calls: "t1.0"},
-	{name: "one of two questions answered", log: asked().calls(1, "a").asks(1, 0, "q").add(1, "t1.0", 1, &event.Asked{Token: "r", Index: 1}).answers("q"), do: DoWait, why: event.WhyWaiting},
-	{name: "in flight when another driver died", log: asked().calls(1, "a", "b").begins(1, 0, 1).ends(1, 1, false), do: DoTools, calls: "t1.0"},
-	{name: "answered, and in flight when another driver died", log: asked().calls(1, "a").asks(1, 0, "q").answers("q").begins(1, 0, 2), do: DoTools, calls: "t1.0"},
-	{name: "calls of agents come first, together", log: asked().calls(1, "a", "sub", "sub"), do: DoScopes, calls: "t1.1 t1.2"},
-	{name: "then the tools beside them", log: asked().calls(1, "a", "sub").opens(1, 1), do: DoTools, calls: "t1.0"},
-	{name: "an agent's call that began without its scope", log: asked().calls(1, "sub").begins(1, 0, 1), do: DoScopes, calls: "t1.0"},
-	{name: "an unknown tool is a call as any other", log: asked().calls(1, "nobody"), do: DoTools, calls: "t1.0"},
-	{name: "sequential: the first", log: asked().calls(1, "a", "b"), sequential: true, do: DoTools, calls: "t1.0"},
-	{name: "sequential: nothing behind one that runs", log: asked().calls(1, "a", "b").begins(1, 0, 1), here: []string{"t1.0"}, sequential: true, do: DoWait, why: event.WhyWaiting},
-	{name: "sequential: nothing behind one that asks", log: asked().calls(1, "a", "b").asks(1, 0, "q"), sequential: true, do: DoWait, why: event.WhyWaiting},
-	{name: "sequential: the second after the first", log: asked().calls(1, "a", "b").ends(1, 0, false), sequential: true, do: DoTools, calls: "t1.1"},
-	{name: "calls that can run, though a limit is reached", log: asked().calls(1, "a", "b"), limits: Limits{Cycles: 1, ToolCalls: 1, TotalTokens: 1}, do: DoTools, calls: "t1.0 t1.1"},
-	{name: "calls that can run, though another stops", log: asked().calls(1, "a", "b").ends(1, 0, true), do: DoTools, calls: "t1.1"},
+	{name: "new calls", log: asked().calls(1, "a", "b", "c"), do: doTools, calls: "t1.0 t1.1 t1.2"},
+	{name: "an open question holds up nobody else", log: asked().calls(1, "a", "b").asks(1, 0, "q"), do: doTools, calls: "t1.1"},
+	{name: "what runs here holds up nobody else", log: asked().calls(1, "a", "b").begins(1, 0, 1), here: []string{"t1.0"}, do: doTools, calls: "t1.1"},
+	{name: "an answered call", log: asked().calls(1, "a").asks(1, 0, "q").answers("q"), do: doTools, calls: "t1.0"},
+	{name: "one of two questions answered", log: asked().calls(1, "a").asks(1, 0, "q").add(1, "t1.0", 1, &event.Asked{Token: "r", Index: 1}).answers("q"), do: doWait, why: event.WhyWaiting},
+	{name: "in flight when another driver died", log: asked().calls(1, "a", "b").begins(1, 0, 1).ends(1, 1, false), do: doTools, calls: "t1.0"},
+	{name: "answered, and in flight when another driver died", log: asked().calls(1, "a").asks(1, 0, "q").answers("q").begins(1, 0, 2), do: doTools, calls: "t1.0"},
+	{name: "calls of agents come first, together", log: asked().calls(1, "a", "sub", "sub"), do: doScopes, calls: "t1.1 t1.2"},
+	{name: "then the tools beside them", log: asked().calls(1, "a", "sub").opens(1, 1), do: doTools, calls: "t1.0"},
+	{name: "an agent's call that began without its scope", log: asked().calls(1, "sub").begins(1, 0, 1), do: doScopes, calls: "t1.0"},
+	{name: "an unknown tool is a call as any other", log: asked().calls(1, "nobody"), do: doTools, calls: "t1.0"},
+	{name: "sequential: the first", log: asked().calls(1, "a", "b"), sequential: true, do: doTools, calls: "t1.0"},
+	{name: "sequential: nothing behind one that runs", log: asked().calls(1, "a", "b").begins(1, 0, 1), here: []string{"t1.0"}, sequential: true, do: doWait, why: event.WhyWaiting},
+	{name: "sequential: nothing behind one that asks", log: asked().calls(1, "a", "b").asks(1, 0, "q"), sequential: true, do: doWait, why: event.WhyWaiting},
+	{name: "sequential: the second after the first", log: asked().calls(1, "a", "b").ends(1, 0, false), sequential: true, do: doTools, calls: "t1.1"},
+	{name: "calls that can run, though a limit is reached", log: asked().calls(1, "a", "b"), limits: Limits{Cycles: 1, ToolCalls: 1, TotalTokens: 1}, do: doTools, calls: "t1.0 t1.1"},
+	{name: "calls that can run, though another stops", log: asked().calls(1, "a", "b").ends(1, 0, true), do: doTools, calls: "t1.1"},
 
 	// 3. Waiting comes before stopping.
-	{name: "waits for what runs here", log: asked().calls(1, "a").begins(1, 0, 1), here: []string{"t1.0"}, do: DoWait, why: event.WhyWaiting},
-	{name: "waits for an answer", log: asked().calls(1, "a").asks(1, 0, "q"), do: DoWait, why: event.WhyWaiting},
-	{name: "waits for an agent", log: asked().calls(1, "sub").opens(1, 0), do: DoWait, why: event.WhyWaiting},
-	{name: "waits, though a tool wants to stop", log: asked().calls(1, "a", "b").ends(1, 0, true).asks(1, 1, "q"), do: DoWait, why: event.WhyWaiting},
-	{name: "waits, though a limit is reached", log: asked().calls(1, "a").asks(1, 0, "q"), limits: Limits{ToolCalls: 1}, do: DoWait, why: event.WhyWaiting},
+	{name: "waits for what runs here", log: asked().calls(1, "a").begins(1, 0, 1), here: []string{"t1.0"}, do: doWait, why: event.WhyWaiting},
+	{name: "waits for an answer", log: asked().calls(1, "a").asks(1, 0, "q"), do: doWait, why: event.WhyWaiting},
+	{name: "waits for an agent", log: asked().calls(1, "sub").opens(1, 0), do: doWait, why: event.WhyWaiting},
+	{name: "waits, though a tool wants to stop", log: asked().calls(1, "a", "b").ends(1, 0, true).asks(1, 1, "q"), do: doWait, why: event.WhyWaiting},
+	{name: "waits, though a limit is reached", log: asked().calls(1, "a").asks(1, 0, "q"), limits: Limits{ToolCalls: 1}, do: doWait, why: event.WhyWaiting},
 
 	// 4. A tool's stop comes before limits and the model.
-	{name: "a tool stops", log: asked().calls(1, "a", "b").ends(1, 1, true).ends(1, 0, false), do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
-	{name: "a tool stops where a limit is reached", log: asked().calls(1, "a").ends(1, 0, true), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
-	{name: "the stop of an earlier batch is past", log: asked().calls(1, "a").ends(1, 0, true).calls(2, "a").ends(2, 0, false), do: DoModel, why: event.WhyToolResults},
+	{name: "a tool stops", log: asked().calls(1, "a", "b").ends(1, 1, true).ends(1, 0, false), do: doFinish, why: event.WhyToolStop, stop: event.StopToolUse},
+	{name: "a tool stops where a limit is reached", log: asked().calls(1, "a").ends(1, 0, true), limits: Limits{Cycles: 1}, do: doFinish, why: event.WhyToolStop, stop: event.StopToolUse},
+	{name: "the stop of an earlier batch is past", log: asked().calls(1, "a").ends(1, 0, true).calls(2, "a").ends(2, 0, false), do: doModel, why: event.WhyToolResults},
 
-	{name: "a tool answers", log: asked().calls(1, "a", "b").returns(1, 1, false).ends(1, 0, false), do: DoFinish, why: event.WhyReturned, stop: event.StopEndTurn},
-	{name: "a tool answers where another stops", log: asked().calls(1, "a", "b").ends(1, 0, true).returns(1, 1, false), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyReturned, stop: event.StopEndTurn},
-	{name: "a tool answers when the others are done", log: asked().calls(1, "a", "b").returns(1, 0, false), do: DoTools, calls: "t1.1"},
-	{name: "an error is no answer", log: asked().calls(1, "a").returns(1, 0, true), do: DoModel, why: event.WhyToolResults},
-	{name: "the answer of an earlier batch is past", log: asked().calls(1, "a").returns(1, 0, false).calls(2, "a").ends(2, 0, false), do: DoModel, why: event.WhyToolResults},
-	{name: "the program calls tools", log: called("a", "b"), do: DoTools, calls: "t0.0 t0.1"},
-	{name: "the program's tools are done", log: called("a").ends(0, 0, false), limits: Limits{Cycles: 1, ToolCalls: 1}, do: DoFinish, why: event.WhyDirectCall, stop: event.StopEndTurn},
-	{name: "the program's tool answers", log: called("a").returns(0, 0, false), do: DoFinish, why: event.WhyReturned, stop: event.StopEndTurn},
-	{name: "somebody speaks after the program's tools", log: called("a").ends(0, 0, false).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: DoModel, why: event.WhyInput},
+	{name: "a tool answers", log: asked().calls(1, "a", "b").returns(1, 1, false).ends(1, 0, false), do: doFinish, why: event.WhyReturned, stop: event.StopEndTurn},
+	{name: "a tool answers where another stops", log: asked().calls(1, "a", "b").ends(1, 0, true).returns(1, 1, false), limits: Limits{Cycles: 1}, do: doFinish, why: event.WhyReturned, stop: event.StopEndTurn},
+	{name: "a tool answers when the others are done", log: asked().calls(1, "a", "b").returns(1, 0, false), do: doTools, calls: "t1.1"},
+	{name: "an error is no answer", log: asked().calls(1, "a").returns(1, 0, true), do: doModel, why: event.WhyToolResults},
+	{name: "the answer of an earlier batch is past", log: asked().calls(1, "a").returns(1, 0, false).calls(2, "a").ends(2, 0, false), do: doModel, why: event.WhyToolResults},
+	{name: "the program calls tools", log: called("a", "b"), do: doTools, calls: "t0.0 t0.1"},
+	{name: "the program's tools are done", log: called("a").ends(0, 0, false), limits: Limits{Cycles: 1, ToolCalls: 1}, do: doFinish, why: event.WhyDirectCall, stop: event.StopEndTurn},
+	{name: "the program's tool answers", log: called("a").returns(0, 0, false), do: doFinish, why: event.WhyReturned, stop: event.StopEndTurn},
+	{name: "somebody speaks after the program's tools", log: called("a").ends(0, 0, false).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: doModel, why: event.WhyInput},
 
 	// 5. The end of the turn, or of the model, comes before limits.
-	{name: "the model ended its turn", log: asked().model(1, 1).says(1, event.StopEndTurn), do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
-	{name: "it did at a stop word", log: asked().model(1, 1).says(1, event.StopSequence), do: DoFinish, why: event.WhyEndTurn, stop: event.StopSequence},
-	{name: "it did where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), limits: Limits{Cycles: 1, TotalTokens: 1}, do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
-	{name: "cut at the token limit", log: asked().model(1, 1).says(1, event.StopMaxTokens), do: DoFinish, why: event.WhyMaxTokens, stop: event.StopMaxTokens, kind: event.ErrMaxTokens},
-	{name: "refused", log: asked().model(1, 1).says(1, event.StopRefusal), do: DoFinish, why: event.WhyModelStop, stop: event.StopRefusal},
-	{name: "stopped by a word of the provider's own", log: asked().model(1, 1).says(1, "moon_phase"), do: DoFinish, why: event.WhyModelStop, stop: "moon_phase"},
-	{name: "failed for good", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), do: DoFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
-	{name: "failed for good where a limit is reached", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
-	{name: "nothing was asked", log: (&history{}).add(0, "", 0, &event.RunStarted{Agent: "root"}), do: DoFinish, why: event.WhyNothing, stop: event.StopEndTurn},
+	{name: "the model ended its turn", log: asked().model(1, 1).says(1, event.StopEndTurn), do: doFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "it did at a stop word", log: asked().model(1, 1).says(1, event.StopSequence), do: doFinish, why: event.WhyEndTurn, stop: event.StopSequence},
+	{name: "it did where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), limits: Limits{Cycles: 1, TotalTokens: 1}, do: doFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "cut at the token limit", log: asked().model(1, 1).says(1, event.StopMaxTokens), do: doFinish, why: event.WhyMaxTokens, stop: event.StopMaxTokens, kind: event.ErrMaxTokens},
+	{name: "refused", log: asked().model(1, 1).says(1, event.StopRefusal), do: doFinish, why: event.WhyModelStop, stop: event.StopRefusal},
+	{name: "stopped by a word of the provider's own", log: asked().model(1, 1).says(1, "moon_phase"), do: doFinish, why: event.WhyModelStop, stop: "moon_phase"},
+	{name: "failed for good", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), do: doFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
+	{name: "failed for good where a limit is reached", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, time.Time{}), limits: Limits{Cycles: 1}, do: doFinish, why: event.WhyFailed, stop: event.StopError, kind: event.ErrThrottled},
+	{name: "nothing was asked", log: (&history{}).add(0, "", 0, &event.RunStarted{Agent: "root"}), do: doFinish, why: event.WhyNothing, stop: event.StopEndTurn},
 
 	// Where the answer has a form, an end without it is none.
-	{name: "the same call thrice", log: asked().stuck(3), do: DoSay, why: event.WhyRepeats},
-	{name: "the same call thrice, and the model was told", log: asked().stuck(3).told(), do: DoModel, why: event.WhyRepeats},
-	{name: "the same call five times", log: asked().stuck(3).told().calls(4, "a").ends(4, 0, false).calls(5, "a").ends(5, 0, false), do: DoFinish, why: event.WhyLimit, stop: event.StopLimitRepeats, kind: event.ErrLimit},
-	{name: "words instead of an answer in its form", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, do: DoSay, why: event.WhyAnswer},
-	{name: "words, where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
-	{name: "words, and the loop has asked", log: asked().model(1, 1).says(1, event.StopEndTurn).wants(), schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},
-	{name: "a refusal has no form", log: asked().model(1, 1).says(1, event.StopRefusal), schema: `{"type":"object"}`, do: DoFinish, why: event.WhyModelStop, stop: event.StopRefusal},
-	{name: "nor have the words of a hook", log: asked().model(1, 1).add(1, "m1", 1, &event.AssistantMessage{Content: TextOutput("no").Content, Stop: event.StopEndTurn, Hook: true}), schema: `{"type":"object"}`, do: DoFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
-	{name: "an answer that the tool took", log: asked().calls(1, AnswerTool).gives(1, `{"n":1}`, false), schema: `{"type":"object"}`, do: DoFinish, why: event.WhyToolStop, stop: event.StopToolUse},
-	{name: "one that it did not take", log: asked().calls(1, AnswerTool).gives(1, "", true), schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},
-	{name: "one of a tool that only has its name", log: asked().calls(1, AnswerTool).gives(1, "", true), do: DoModel, why: event.WhyToolResults},
-	{name: "asked often enough", log: asked().again(1).again(2).again(3), limits: Limits{Answers: 2}, schema: `{"type":"object"}`, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitAnswers, kind: event.ErrInvalid},
-	{name: "once more", log: asked().again(1).again(2).again(3), limits: Limits{Answers: 3}, schema: `{"type":"object"}`, do: DoModel, why: event.WhyAnswer},
+	{name: "the same call thrice", log: asked().stuck(3), do: doSay, why: event.WhyRepeats},
+	{name: "the same call thrice, and the model was told", log: asked().stuck(3).told(), do: doModel, why: event.WhyRepeats},
+	{name: "the same call five times", log: asked().stuck(3).told().calls(4, "a").ends(4, 0, false).calls(5, "a").ends(5, 0, false), do: doFinish, why: event.WhyLimit, stop: event.StopLimitRepeats, kind: event.ErrLimit},
+	{name: "words instead of an answer in its form", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, do: doSay, why: event.WhyAnswer},
+	{name: "words, where a limit is reached", log: asked().model(1, 1).says(1, event.StopEndTurn), schema: `{"type":"object"}`, limits: Limits{Cycles: 1}, do: doFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+	{name: "words, and the loop has asked", log: asked().model(1, 1).says(1, event.StopEndTurn).wants(), schema: `{"type":"object"}`, do: doModel, why: event.WhyAnswer},
+	{name: "a refusal has no form", log: asked().model(1, 1).says(1, event.StopRefusal), schema: `{"type":"object"}`, do: doFinish, why: event.WhyModelStop, stop: event.StopRefusal},
+	{name: "nor have the words of a hook", log: asked().model(1, 1).add(1, "m1", 1, &event.AssistantMessage{Content: TextOutput("no").Content, Stop: event.StopEndTurn, Hook: true}), schema: `{"type":"object"}`, do: doFinish, why: event.WhyEndTurn, stop: event.StopEndTurn},
+	{name: "an answer that the tool took", log: asked().calls(1, AnswerTool).gives(1, `{"n":1}`, false), schema: `{"type":"object"}`, do: doFinish, why: event.WhyToolStop, stop: event.StopToolUse},
+	{name: "one that it did not take", log: asked().calls(1, AnswerTool).gives(1, "", true), schema: `{"type":"object"}`, do: doModel, why: event.WhyAnswer},
+	{name: "one of a tool that only has its name", log: asked().calls(1, AnswerTool).gives(1, "", true), do: doModel, why: event.WhyToolResults},
+	{name: "asked often enough", log: asked().again(1).again(2).again(3), limits: Limits{Answers: 2}, schema: `{"type":"object"}`, do: doFinish, why: event.WhyLimit, stop: event.StopLimitAnswers, kind: event.ErrInvalid},
+	{name: "once more", log: asked().again(1).again(2).again(3), limits: Limits{Answers: 3}, schema: `{"type":"object"}`, do: doModel, why: event.WhyAnswer},
 
 	// 6. Limits come before the model, once the tools are done.
-	{name: "the cycles are used up", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
-	{name: "the tool calls are", log: asked().calls(1, "a", "b").ends(1, 0, false).ends(1, 1, false), limits: Limits{ToolCalls: 2}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitToolCalls, kind: event.ErrLimit},
-	{name: "the tokens are", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{TotalTokens: 10}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitTotalTokens, kind: event.ErrLimit},
-	{name: "one short of each", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 2, ToolCalls: 2, TotalTokens: 11}, do: DoModel, why: event.WhyToolResults},
-	{name: "a limit that is none", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: -1, ToolCalls: -1, TotalTokens: -1}, do: DoModel, why: event.WhyToolResults},
-	{name: "an attempt more is no cycle more", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, noon), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyRetry},
-	{name: "nor is one on another model", log: asked().model(1, 1).falls(1, 1, "other"), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyFallback},
-	{name: "nor is one that another driver lost", log: asked().model(1, 1).fails(1, 1, event.OutcomeLost, time.Time{}), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyTakenOver},
-	{name: "a paused turn is", log: asked().model(1, 1).says(1, event.StopPause), limits: Limits{Cycles: 1}, do: DoFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+	{name: "the cycles are used up", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 1}, do: doFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
+	{name: "the tool calls are", log: asked().calls(1, "a", "b").ends(1, 0, false).ends(1, 1, false), limits: Limits{ToolCalls: 2}, do: doFinish, why: event.WhyLimit, stop: event.StopLimitToolCalls, kind: event.ErrLimit},
+	{name: "the tokens are", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{TotalTokens: 10}, do: doFinish, why: event.WhyLimit, stop: event.StopLimitTotalTokens, kind: event.ErrLimit},
+	{name: "one short of each", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: 2, ToolCalls: 2, TotalTokens: 11}, do: doModel, why: event.WhyToolResults},
+	{name: "a limit that is none", log: asked().calls(1, "a").ends(1, 0, false), limits: Limits{Cycles: -1, ToolCalls: -1, TotalTokens: -1}, do: doModel, why: event.WhyToolResults},
+	{name: "an attempt more is no cycle more", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, noon), limits: Limits{Cycles: 1}, do: doModel, why: event.WhyRetry},
+	{name: "nor is one on another model", log: asked().model(1, 1).falls(1, 1, "other"), limits: Limits{Cycles: 1}, do: doModel, why: event.WhyFallback},
+	{name: "nor is one that another driver lost", log: asked().model(1, 1).fails(1, 1, event.OutcomeLost, time.Time{}), limits: Limits{Cycles: 1}, do: doModel, why: event.WhyTakenOver},
+	{name: "a paused turn is", log: asked().model(1, 1).says(1, event.StopPause), limits: Limits{Cycles: 1}, do: doFinish, why: event.WhyLimit, stop: event.StopLimitCycles, kind: event.ErrLimit},
 
 	// 7. Otherwise the model.
-	{name: "new input", log: asked(), do: DoModel, why: event.WhyInput},
-	{name: "finished tools", log: asked().calls(1, "a").ends(1, 0, false), do: DoModel, why: event.WhyToolResults},
-	{name: "a finished tool that says so twice", log: asked().calls(1, "a", "b").ends(1, 0, false).ends(1, 0, false).begins(1, 1, 1), here: []string{"t1.1"}, do: DoWait, why: event.WhyWaiting},
-	{name: "the model runs here", log: asked().model(1, 1), here: []string{"m1"}, do: DoWait, why: event.WhyWaiting},
-	{name: "it ran where a driver died", log: asked().model(1, 1), do: DoModel, why: event.WhyTakenOver},
-	{name: "it was stopped with its driver", log: asked().model(1, 1).fails(1, 1, event.OutcomeCancelled, time.Time{}), do: DoModel, why: event.WhyTakenOver},
-	{name: "not yet", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later.Add(-1), do: DoWait, why: event.WhyRetry, until: later},
-	{name: "now", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later, do: DoModel, why: event.WhyRetry},
-	{name: "on another model at once", log: asked().model(1, 1).falls(1, 1, "other"), now: noon.Add(-time.Hour), do: DoModel, why: event.WhyFallback},
-	{name: "not at all, where the run is cancelled", log: asked().model(1, 1).falls(1, 1, "other"), cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "the provider paused", log: asked().model(1, 1).says(1, event.StopPause), do: DoModel, why: event.WhyPaused},
+	{name: "new input", log: asked(), do: doModel, why: event.WhyInput},
+	{name: "finished tools", log: asked().calls(1, "a").ends(1, 0, false), do: doModel, why: event.WhyToolResults},
+	{name: "a finished tool that says so twice", log: asked().calls(1, "a", "b").ends(1, 0, false).ends(1, 0, false).begins(1, 1, 1), here: []string{"t1.1"}, do: doWait, why: event.WhyWaiting},
+	{name: "the model runs here", log: asked().model(1, 1), here: []string{"m1"}, do: doWait, why: event.WhyWaiting},
+	{name: "it ran where a driver died", log: asked().model(1, 1), do: doModel, why: event.WhyTakenOver},
+	{name: "it was stopped with its driver", log: asked().model(1, 1).fails(1, 1, event.OutcomeCancelled, time.Time{}), do: doModel, why: event.WhyTakenOver},
+	{name: "not yet", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later.Add(-1), do: doWait, why: event.WhyRetry, until: later},
+	{name: "now", log: asked().model(1, 1).fails(1, 1, event.OutcomeFailed, later), now: later, do: doModel, why: event.WhyRetry},
+	{name: "on another model at once", log: asked().model(1, 1).falls(1, 1, "other"), now: noon.Add(-time.Hour), do: doModel, why: event.WhyFallback},
+	{name: "not at all, where the run is cancelled", log: asked().model(1, 1).falls(1, 1, "other"), cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "the provider paused", log: asked().model(1, 1).says(1, event.StopPause), do: doModel, why: event.WhyPaused},
 	{
 		name: "a message came during the run", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0,
 			&event.UserMessage{Content: TextOutput("and this").Content, Mail: "message-1"}),
-		do: DoModel, why: event.WhyMessage,
+		do: doModel, why: event.WhyMessage,
 	},
-	{name: "an answer that asked for nothing", log: asked().model(1, 1).says(1, event.StopToolUse), do: DoFinish, why: event.WhyEndTurn, stop: event.StopToolUse},
+	{name: "an answer that asked for nothing", log: asked().model(1, 1).says(1, event.StopToolUse), do: doFinish, why: event.WhyEndTurn, stop: event.StopToolUse},
 	// The conversation is too long.
-	{name: "refused as too long", log: asked().refuses(1, 1), do: DoCompact, why: event.WhyOverflow},
-	{name: "and shown less", log: asked().refuses(1, 1).compacts(1), do: DoModel, why: event.WhyCompacted},
-	{name: "which is no cycle more", log: asked().refuses(1, 1).compacts(1), limits: Limits{Cycles: 1}, do: DoModel, why: event.WhyCompacted},
-	{name: "refused again", log: asked().refuses(1, 1).compacts(1).refuses(1, 2), do: DoCompact, why: event.WhyOverflow},
+	{name: "refused as too long", log: asked().refuses(1, 1), do: doCompact, why: event.WhyOverflow},
+	{name: "and shown less", log: asked().refuses(1, 1).compacts(1), do: doModel, why: event.WhyCompacted},
+	{name: "which is no cycle more", log: asked().refuses(1, 1).compacts(1), limits: Limits{Cycles: 1}, do: doModel, why: event.WhyCompacted},
+	{name: "refused again", log: asked().refuses(1, 1).compacts(1).refuses(1, 2), do: doCompact, why: event.WhyOverflow},
 	{
 		name: "refused too often", log: asked().refuses(1, 1).compacts(1).refuses(1, 2).compacts(1).refuses(1, 3).compacts(1).refuses(1, 4),
-		do: DoFinish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow,
+		do: doFinish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow,
 	},
 	{
 		name: "which is counted for each call", log: asked().refuses(1, 1).compacts(1).refuses(1, 2).compacts(1).refuses(1, 3).compacts(1).calls(1, "a").
-			ends(1, 0, false).refuses(2, 1), do: DoCompact, why: event.WhyOverflow,
+			ends(1, 0, false).refuses(2, 1), do: doCompact, why: event.WhyOverflow,
 	},
-	{name: "a summary is asked for here", log: asked().sums(1, 1, event.WhyLimit), here: []string{"c1"}, do: DoWait, why: event.WhyWaiting},
-	{name: "it was, where a driver died", log: asked().sums(1, 1, event.WhyLimit), do: DoCompact, why: event.WhyLimit},
-	{name: "and the same after a refusal", log: asked().refuses(1, 1).sums(1, 1, event.WhyOverflow), do: DoCompact, why: event.WhyOverflow},
-	{name: "lost", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeLost, time.Time{}), do: DoCompact, why: event.WhyLimit},
-	{name: "to be asked for again, not yet", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, later), do: DoWait, why: event.WhyRetry, until: later},
-	{name: "to be asked for again", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, noon), do: DoCompact, why: event.WhyLimit},
-	{name: "not to be had, and not needed", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, time.Time{}), do: DoModel, why: event.WhyInput},
+	{name: "a summary is asked for here", log: asked().sums(1, 1, event.WhyLimit), here: []string{"c1"}, do: doWait, why: event.WhyWaiting},
+	{name: "it was, where a driver died", log: asked().sums(1, 1, event.WhyLimit), do: doCompact, why: event.WhyLimit},
+	{name: "and the same after a refusal", log: asked().refuses(1, 1).sums(1, 1, event.WhyOverflow), do: doCompact, why: event.WhyOverflow},
+	{name: "lost", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeLost, time.Time{}), do: doCompact, why: event.WhyLimit},
+	{name: "to be asked for again, not yet", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, later), do: doWait, why: event.WhyRetry, until: later},
+	{name: "to be asked for again", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, noon), do: doCompact, why: event.WhyLimit},
+	{name: "not to be had, and not needed", log: asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, time.Time{}), do: doModel, why: event.WhyInput},
 	{
 		name: "not to be had, though it is needed", log: asked().refuses(1, 1).sums(1, 1, event.WhyOverflow).summed(1, 1, event.OutcomeFailed, time.Time{}),
-		do: DoFinish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow,
+		do: doFinish, why: event.WhyFailed, stop: event.StopContextOverflow, kind: event.ErrContextOverflow,
 	},
 	{
 		name: "not to be had before, and needed now",
-		log:  asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, time.Time{}).refuses(1, 1), do: DoCompact, why: event.WhyOverflow,
+		log:  asked().sums(1, 1, event.WhyLimit).summed(1, 1, event.OutcomeFailed, time.Time{}).refuses(1, 1), do: doCompact, why: event.WhyOverflow,
 	},
-	{name: "cancelled while it is asked for", log: asked().sums(1, 1, event.WhyLimit), here: []string{"c1"}, cancelled: true, do: DoFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
-	{name: "new input during the turn", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: DoModel, why: event.WhyInput},
+	{name: "cancelled while it is asked for", log: asked().sums(1, 1, event.WhyLimit), here: []string{"c1"}, cancelled: true, do: doFinish, why: event.WhyCancelled, stop: event.StopCancelled, kind: event.ErrCancelled},
+	{name: "new input during the turn", log: asked().model(1, 1).says(1, event.StopEndTurn).add(0, "", 0, &event.UserMessage{Content: TextOutput("and?").Content}), do: doModel, why: event.WhyInput},
 }
 
 // ask folds the row's log and asks Next of its root scope.
-func (c *nextCase) ask() (*view, Inputs) {
+func (c *nextCase) ask() (*view, inputs) {
 	v := newView(c.log.log)
 	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(c.limits), AsTool(New("sub", &planModel{}), ""))
 	if c.sequential {
@@ -351,24 +350,12 @@ func (c *nextCase) ask() (*view, Inputs) {
 	if c.schema != "" {
 		agent.Use(AnswerSchema([]byte(c.schema)))
 	}
-	in := Inputs{
+	in := inputs{
 		Agent: agent, answer: agent.answer, Now: c.now, Cancelled: c.cancelled, Expired: c.expired,
-		running: &running{n: len(c.here)},
+		running: c.here,
 	}
 	if in.Now.IsZero() {
 		in.Now = noon
-	}
-	root := v.run.scopes[0]
-	if slices.Contains(c.here, root.model.step) {
-		root.model.by = in.running
-	}
-	if slices.Contains(c.here, root.squeezed().step) {
-		root.squeezing().by = in.running
-	}
-	for _, call := range root.batch {
-		if slices.Contains(c.here, call.step) {
-			call.by = in.running
-		}
 	}
 	return v, in
 }
@@ -379,7 +366,7 @@ func TestNextDecidesInTheOrderOfTheDesign(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v, in := c.ask()
-			got := Next(v.run.scopes[0], in)
+			got := next(v.run.scopes[0], in)
 			var calls []string
 			for _, call := range got.calls {
 				calls = append(calls, call.step)
@@ -405,9 +392,9 @@ func TestNextIsPure(t *testing.T) {
 		v, in := c.ask()
 		before, inputs := dump(v), fmt.Sprintf("%+v", in)
 		root := v.run.scopes[0]
-		first := fmt.Sprintf("%+v", Next(root, in))
+		first := fmt.Sprintf("%+v", next(root, in))
 		for range 3 {
-			if again := fmt.Sprintf("%+v", Next(root, in)); again != first {
+			if again := fmt.Sprintf("%+v", next(root, in)); again != first {
 				t.Errorf("%s: it says %s and then %s", c.name, first, again)
 			}
 		}
@@ -416,7 +403,7 @@ func TestNextIsPure(t *testing.T) {
 		}
 		// Whoever else folds the log decides the same.
 		other, theirs := c.ask()
-		if mine, own := Next(root, in), Next(other.run.scopes[0], theirs); mine.Do != own.Do || mine.Why != own.Why {
+		if mine, own := next(root, in), next(other.run.scopes[0], theirs); mine.Do != own.Do || mine.Why != own.Why {
 			t.Errorf("%s: another driver does %d because of %q", c.name, own.Do, own.Why)
 		}
 	}
@@ -508,7 +495,7 @@ func TestEveryWhyIsGiven(t *testing.T) {
 	given := map[string]bool{}
 	for _, c := range nextCases {
 		v, in := c.ask()
-		given[string(Next(v.run.scopes[0], in).Why)] = true
+		given[string(next(v.run.scopes[0], in).Why)] = true
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "event/message.go", nil, 0)
 	if err != nil {

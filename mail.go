@@ -90,17 +90,17 @@ func (d *driver) mail(letters []journal.Mail) bool {
 // last word while somebody has said something. They enter the log in the commit
 // that begins the call, so that each is in one call's news and in no more, and
 // where the run ends without another call they are left to the next run.
-func (d *driver) join(s *Scope, in Inputs, cmd Command) Command {
+func (d *driver) join(s *scope, in inputs, cmd command) command {
 	switch {
-	case cmd.Do == DoCompact:
+	case cmd.Do == doCompact:
 		return cmd
-	case cmd.Do == DoModel:
-	case cmd.Do == DoFinish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
+	case cmd.Do == doModel:
+	case cmd.Do == doFinish && (cmd.Why == event.WhyEndTurn || cmd.Why == event.WhyNothing):
 		next := nextModel(s, in, event.WhyMessage)
 		switch next.Do {
-		case DoModel:
+		case doModel:
 			cmd = next
-		case DoCompact:
+		case doCompact:
 			return next
 		default:
 			return cmd

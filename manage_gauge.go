@@ -11,10 +11,6 @@ type gauge struct {
 	// it, which are the first messages; 0 where nobody has counted.
 	tokens   int64
 	messages int
-	// guess is an estimate of the first messages where nobody has counted. It is only kept so
-	// that a message is weighed once; the fold knows nothing of it.
-	guess   int64
-	guessed int
 }
 
 // count takes in what a provider says of an answer behind which so many messages stand. One that has
@@ -32,23 +28,12 @@ func (g *gauge) count(u event.Usage, content []event.Block, messages int) {
 }
 
 // projected estimates how many tokens the scope's next model call has.
-func (s *Scope) projected(a *Agent) int64 {
+func (s *scope) projected(a *Agent) int64 {
 	g, msgs := &s.gauge, s.talk.msgs
 	if g.tokens > 0 && g.messages <= len(msgs) {
 		return g.tokens + model.MessagesTokens(msgs[g.messages:])
 	}
-	if g.guessed > len(msgs) {
-		g.guess, g.guessed = 0, 0
-	}
-	if g.guessed == 0 {
-		g.guessed = compactedBefore(msgs)
-	}
-	// The last message may still grow.
-	if n := len(msgs) - 1; n > g.guessed {
-		g.guess += model.MessagesTokens(msgs[g.guessed:n])
-		g.guessed = n
-	}
-	return g.guess + model.MessagesTokens(msgs[g.guessed:]) + a.toldTokens()
+	return model.MessagesTokens(msgs[compactedBefore(msgs):]) + a.toldTokens()
 }
 
 // toldTokens estimates what stands before the messages of each call.

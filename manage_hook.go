@@ -55,7 +55,7 @@ func (*AfterCompaction) point() hookPoint  { return pointAfterCompaction }
 var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
 
 // askCompaction calls the hooks before a compaction. decided is false where the run is to stop.
-func (d *driver) askCompaction(s *Scope, agent *Agent, p *omission, m *management) (b BeforeCompaction, decided bool) {
+func (d *driver) askCompaction(s *scope, agent *Agent, p *omission, m *management) (b BeforeCompaction, decided bool) {
 	b = BeforeCompaction{Agent: agent, Scope: s.id, Why: p.why}
 	if p.sumUp {
 		b.Instructions = m.summary.Instructions

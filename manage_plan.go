@@ -22,7 +22,7 @@ type omission struct {
 }
 
 // due reports whether something is to be left out before the scope's next model call.
-func (m *management) due(s *Scope, a *Agent) bool {
+func (m *management) due(s *scope, a *Agent) bool {
 	if s.squeezed().tried > s.cycle {
 		return false
 	}
@@ -33,7 +33,7 @@ func (m *management) due(s *Scope, a *Agent) bool {
 }
 
 // threshold is how many tokens a conversation may have before something is left out.
-func (m *management) threshold(s *Scope, a *Agent) int64 {
+func (m *management) threshold(s *scope, a *Agent) int64 {
 	size := m.context
 	if size == 0 {
 		size = or(a.named(s.asks).Info().ContextWindow, defaultContext)
@@ -44,7 +44,7 @@ func (m *management) threshold(s *Scope, a *Agent) int64 {
 // plan decides what is left out of a traced scope; false where there is nothing that would help.
 // reach is how far compactions of the scope have come, and easings how often less was shown already to a
 // model that refuses the same call.
-func (m *management) plan(s *Scope, first, reach int64, why event.Why, easings int) (omission, bool) {
+func (m *management) plan(s *scope, first, reach int64, why event.Why, easings int) (omission, bool) {
 	p := planner{management: m, units: s.talk.units, reach: reach, omission: omission{why: why, first: first}}
 	if len(p.units) == 0 {
 		return omission{}, false

@@ -103,6 +103,11 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 			}
 		}
 	}
+	if seed%4 == 0 {
+		if err := underAll(log, func(n int) bool { return n > len(before) }); err != nil {
+			return err
+		}
+	}
 	for i := range before {
 		if before[i] != showLog(log[i:i+1]) {
 			return fmt.Errorf("event %d has changed", i+1)
@@ -176,12 +181,12 @@ func alikeTranscripts(got, want *transcript) error {
 
 // summarised reports whether a text stands in the transcript for what was left out before, which
 // may go.
-func summarised(s *Scope, t *event.Text) bool {
+func summarised(s *scope, t *event.Text) bool {
 	return slices.ContainsFunc(s.talk.units, func(u unit) bool { return u.kind == unitSummary && event.TextOf(u.said) == t.Text })
 }
 
 // checkUnits: the units of a transcript make up its messages, and stand in the order of the log.
-func checkUnits(s *Scope) error {
+func checkUnits(s *scope) error {
 	n, last := 0, int64(0)
 	for _, u := range s.talk.units {
 		n += len(u.said) + len(u.got)

@@ -26,17 +26,13 @@ type compacting struct {
 	retryAt time.Time
 	// tried is the last cycle before whose model call a compaction was tried.
 	tried int
-	// full says that nothing can be left out any more. by is the driver that asks for the
-	// summary. The fold knows nothing of either.
-	full bool
-	by   *running
 }
 
 // noCompaction is where the compaction of most scopes stands. Nobody writes to it.
 var noCompaction compacting
 
 // squeezed gives where the scope's compaction stands, to read.
-func (s *Scope) squeezed() *compacting {
+func (s *scope) squeezed() *compacting {
 	if s.squeeze == nil {
 		return &noCompaction
 	}
@@ -44,7 +40,7 @@ func (s *Scope) squeezed() *compacting {
 }
 
 // squeezing is squeezed to write.
-func (s *Scope) squeezing() *compacting {
+func (s *scope) squeezing() *compacting {
 	if s.squeeze == nil {
 		s.squeeze = &compacting{}
 	}
@@ -81,7 +77,7 @@ func (v *view) compacted(e *event.Event) {
 }
 
 // tooLong reports whether the scope's model has refused the conversation as too long.
-func (s *Scope) tooLong() bool {
+func (s *scope) tooLong() bool {
 	return s.model.state == modelFailed && s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow
 }
 
@@ -112,39 +108,49 @@ func (c *compacting) end(e *event.Event, b *event.StepEnded) {
 	}
 }
 
-// giveUp notes that nothing is left out before the model call of the cycle.
-func (c *compacting) giveUp(why event.Why, cycle int) {
-	c.state, c.full, c.tried = modelIdle, why == event.WhyOverflow, max(c.tried, cycle)
+// wantedCompaction names the compaction that there may be before the scope's next model call.
+func (s *scope) wantedCompaction() wantedCompaction {
+	w := wantedCompaction{why: event.WhyLimit, cycle: s.cycle + 1, messages: len(s.talk.msgs)}
+	if s.tooLong() {
+		w.why, w.cycle = event.WhyOverflow, s.cycle
+	}
+	if w.messages > 0 {
+		w.blocks = len(s.talk.msgs[w.messages-1].Content)
+	}
+	return w
 }
 
+// stays reports whether nothing is left out before the scope's next model call: this driver found nothing that can go, or
+// the hooks before the call have asked a question, which they do only once that is decided.
+func (in *inputs) stays(s *scope) bool { return in.whole || s.before != nil && !s.tooLong() }
+
 // next decides for a compaction that has begun.
-func (c *compacting) next(s *Scope, in Inputs) (Command, bool) {
+func (c *compacting) next(s *scope, in inputs) (command, bool) {
+	if in.stays(s) {
+		return command{}, false
+	}
 	switch c.state {
 	case modelBegun:
-		if in.running.has(c.by) {
-			return Command{Do: DoWait, Why: event.WhyWaiting}, true
+		if in.runs(c.step) {
+			return command{Do: doWait, Why: event.WhyWaiting}, true
 		}
 	case modelLost:
 	case modelFailed:
 		if c.retryAt.IsZero() {
-			return Command{}, false // the model is called without it, or the run ends
+			return command{}, false // the model is called without it, or the run ends
 		}
 		if in.Now.Before(c.retryAt) {
-			return Command{Do: DoWait, Why: event.WhyRetry, Until: c.retryAt}, true
+			return command{Do: doWait, Why: event.WhyRetry, Until: c.retryAt}, true
 		}
 	default:
-		return Command{}, false
+		return command{}, false
 	}
-	why := event.WhyLimit
-	if s.tooLong() {
-		why = event.WhyOverflow
-	}
-	return Command{Do: DoCompact, Why: why}, true
+	return command{Do: doCompact, Why: s.wantedCompaction().why}, true
 }
 
 // nextEasing decides where a model has refused the conversation as too long: it is called again
 // once it is shown less, and the run ends where that does not help.
-func nextEasing(s *Scope, in Inputs) Command {
+func nextEasing(s *scope, in inputs) command {
 	if s.model.eased {
 		return nextModel(s, in, event.WhyCompacted)
 	}
@@ -152,19 +158,19 @@ func nextEasing(s *Scope, in Inputs) Command {
 	m := in.Agent.managed()
 	switch {
 	case m.keepAll || m.tries < 0:
+	case in.whole:
+		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
 	case s.squeezed().state == modelFailed && s.squeezed().why == event.WhyOverflow:
 		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
 		if s.squeezed().err != nil {
 			end.Message += ": " + s.squeezed().err.Message
 		}
 		end.Hint = "ask again later, or begin a new session"
-	case s.squeezed().full:
-		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
 	case s.model.easings >= m.tries:
 		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
 			"or take a model with a larger context"
 	default:
-		return Command{Do: DoCompact, Why: event.WhyOverflow}
+		return command{Do: doCompact, Why: event.WhyOverflow}
 	}
 	return finish(event.WhyFailed, event.StopContextOverflow, &end)
 }
@@ -181,7 +187,7 @@ func (d *driver) outdated() bool {
 
 // compact begins a compaction: what is left out is decided from the log, after all that has
 // ended stands there. It reports whether the scope moved.
-func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
+func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
 	if len(d.events) > 0 {
 		d.held = true
 		return false
@@ -202,7 +208,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 	}
 	p, ok := m.plan(s, first, d.view.hide.reach(s.id), why, s.model.easings)
 	if !ok {
-		s.squeezing().giveUp(why, cycle)
+		d.thread(s).whole = s.wantedCompaction()
 		return true
 	}
 	b, decided := d.askCompaction(s, agent, &p, &m)
@@ -211,7 +217,7 @@ func (d *driver) compact(s *Scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		s.squeezing().giveUp(why, cycle)
+		d.thread(s).whole = s.wantedCompaction()
 		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
 		return true
 	case p.sumUp && len(b.Summary) == 0:
@@ -258,7 +264,7 @@ func (d *driver) insist(read func() error) error {
 }
 
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m *management, told string) {
+func (d *driver) beginSummary(s *scope, agent *Agent, cycle int, p *omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
 		model = agent.named(s.asks)
@@ -285,8 +291,7 @@ func (d *driver) beginSummary(s *Scope, agent *Agent, cycle int, p *omission, m 
 	}
 	w.request, w.answer = &w.own, &w.end
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
-	s.squeezing().by = &d.running
-	d.running.n++
+	d.runs(s, step)
 	d.todo = append(d.todo, &w.work)
 }
 
@@ -340,8 +345,7 @@ func (d *driver) siftSummary(w *work, guards []guard) {
 // settleSummary folds the end of the model call for a summary.
 func (d *driver) settleSummary(w *work) {
 	end, sum, s := w.answer, w.sum, w.scope
-	d.running.n--
-	s.squeezing().by = nil
+	d.ran(s, w.step)
 	if sum.err == nil {
 		sum.err = d.ctx.Err()
 	}
@@ -387,7 +391,7 @@ func (d *driver) settleSummary(w *work) {
 }
 
 // writeCompaction writes what the model is not shown any more.
-func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
+func (d *driver) writeCompaction(s *scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
 	trigger := "limit"
 	if p.why == event.WhyOverflow {
 		trigger = "overflow"
@@ -402,8 +406,8 @@ func (d *driver) writeCompaction(s *Scope, cycle int, step string, attempt int, 
 	}
 }
 
-// refold folds the log anew, because what was written last changed what earlier events mean, and
-// takes over what the log does not know: the steps that run, and the state of the run itself.
+// refold folds the log anew, because what was written last changed what earlier events mean. It keeps what the end of the
+// log does not have: the run's own state, and what earlier runs used.
 func (d *driver) refold() error {
 	tail, err := d.readTail()
 	if err != nil {
@@ -411,23 +415,6 @@ func (d *driver) refold() error {
 	}
 	old, v := d.view, newTailView(&tail, d.traced || d.view.past.traced)
 	v.state, v.spent, v.counted = old.state, old.spent, old.counted
-	for _, s := range v.run.scopes {
-		before := old.run.scope(s.id)
-		if before == nil {
-			continue
-		}
-		s.told, s.offered, s.shown = before.told, before.offered, before.shown
-		s.model.by = before.model.by
-		if before.squeeze != nil {
-			s.squeezing().by = before.squeeze.by
-			s.squeeze.tried = max(s.squeeze.tried, before.squeeze.tried)
-		}
-		for _, c := range s.batch {
-			if was := before.callByStep(c.step); was != nil {
-				c.by = was.by
-			}
-		}
-	}
 	d.view = v
 	for _, list := range [][]*work{d.flights, d.queue, d.todo} {
 		for _, w := range list {

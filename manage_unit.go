@@ -49,7 +49,7 @@ func (t *transcript) trace(kind unitKind, said []event.Block, seq int64) {
 }
 
 // tracePair notes where an answer with calls and its results come from.
-func (s *Scope) tracePair(results []event.Block) {
+func (s *scope) tracePair(results []event.Block) {
 	u := unit{kind: unitPair, said: s.asking, got: results, seqs: []int64{s.askedAt}}
 	for _, c := range s.batch {
 		if c.ended > 0 {

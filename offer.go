@@ -200,12 +200,3 @@ func (a *Agent) Tools() []Tool { return slices.Clone(a.current().tools) }
 func sameNames(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
-
-// offer is what the scope's last model call was offered; before the first one, and after
-// a driver has taken the run over, it is what the agent offers now.
-func (s *Scope) offer(agent *Agent) *offer {
-	if s.offered != nil {
-		return s.offered
-	}
-	return agent.current()
-}

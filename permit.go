@@ -165,7 +165,7 @@ func (p Permissions) Idle(tools []string) (idle []string) {
 }
 
 // permission is what all policies say that hold in a scope, and those of them that ask.
-func (d *driver) permission(s *Scope, tool string) (strictest permission, asking []*policy) {
+func (d *driver) permission(s *scope, tool string) (strictest permission, asking []*policy) {
 	for ; s != nil; s = s.parent {
 		agent := d.agentOf(s.agent)
 		if agent == nil {
@@ -184,7 +184,7 @@ func (d *driver) permission(s *Scope, tool string) (strictest permission, asking
 
 // restrained reports whether one of the calls is not simply permitted, or has an answer that
 // says whether it is: a policy may have been there when it was asked for.
-func (d *driver) restrained(s *Scope, calls []*call) bool {
+func (d *driver) restrained(s *scope, calls []*call) bool {
 	for _, c := range calls {
 		if d.policed {
 			if do, _ := d.permission(s, c.Name); do != permitted {
@@ -200,7 +200,7 @@ func (d *driver) restrained(s *Scope, calls []*call) bool {
 
 // permit holds a call, as the hooks before it have left it, against the policies. It is called
 // beside the driver.
-func (d *driver) permit(s *Scope, o *decided) {
+func (d *driver) permit(s *scope, o *decided) {
 	c := o.own
 	args := c.Args
 	if o.args != nil {

@@ -18,11 +18,12 @@ func (a *Agent) denies(tool string) bool {
 // allowed leaves tools out of what a scope's model is shown that are denied there, by the agent's own
 // policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
 // refused as ever. A list is looked through once.
-func (d *driver) allowed(s *Scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
+func (d *driver) allowed(s *scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
 	if !d.policed || len(specs) == 0 {
 		return specs, names
 	}
-	v := s.visible
+	t := d.thread(s)
+	v := t.visible
 	if v != nil && len(v.of) == len(specs) && &v.of[0] == &specs[0] {
 		return v.specs, v.names
 	}
@@ -31,7 +32,7 @@ func (d *driver) allowed(s *Scope, specs []ToolSpec, names []string) ([]ToolSpec
 		return do == denied
 	}
 	v = &visible{of: specs, specs: specs, names: names}
-	s.visible = v
+	t.visible = v
 	if slices.ContainsFunc(names, hidden) {
 		v.names = slices.DeleteFunc(slices.Clone(names), hidden)
 	}

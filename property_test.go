@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -121,8 +122,14 @@ func (c *testCase) check(counts *histogram) error {
 	if err != nil {
 		return err
 	}
-	err = checkFold(log, agent, team, func(n int) bool { return c.plan.all || slices.Contains(cuts, n) })
+	chosen := func(n int) bool { return c.plan.all || slices.Contains(cuts, n) }
 	seed := uint64(c.plan.cuts[0])
+	if err = checkFold(log, chosen); err == nil {
+		err = oneCommand(log, func(name string) *Agent { return cmp.Or(team[name], agent) }, func(n int) bool { return seed%32 == 0 || chosen(n) })
+	}
+	if err == nil && seed%4 == 0 {
+		err = underAll(log, chosen)
+	}
 	for more := range uint64(3) {
 		if err == nil {
 			err = checkTorn(log, agent, team, seed+256*more)

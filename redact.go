@@ -29,7 +29,7 @@ func (d *driver) takeBack(w *work, text string) {
 }
 
 // hear notes a message of a person.
-func (s *Scope) hear(seq int64) {
+func (s *scope) hear(seq int64) {
 	if s.newest.seq == 0 || s.fresh != event.WhyInput && s.fresh != event.WhyMessage {
 		s.newest = said{seq: seq}
 		return
@@ -40,7 +40,7 @@ func (s *Scope) hear(seq int64) {
 
 // news lists the events of this run that the model has not answered. Without any it is the newest message:
 // the model goes on with an answer to it.
-func (s *Scope) news() (seqs []int64) {
+func (s *scope) news() (seqs []int64) {
 	for _, c := range s.last {
 		if c.ended > 0 && !slices.Contains(seqs, c.ended) {
 			seqs = append(seqs, c.ended)

@@ -29,7 +29,7 @@ type repeats struct {
 }
 
 // countRepeats gives what is known of a scope's calls, to write.
-func (s *Scope) countRepeats() *repeats {
+func (s *scope) countRepeats() *repeats {
 	if s.repeats == nil {
 		r := &repeats{}
 		r.known, r.since = r.knownSpace[:0], r.sinceSpace[:0]
@@ -120,7 +120,7 @@ func (r *repeats) forget() {
 
 // again gives the call that was made most often, at least so many times, of those whose
 // tools are not for polling; nil for none.
-func (r *repeats) again(times int, in *Inputs) *repeated {
+func (r *repeats) again(times int, in *inputs) *repeated {
 	if times <= 0 || r.most < times {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (r *repeats) again(times int, in *Inputs) *repeated {
 
 // looping says that the scope makes no headway: the run, or the agent's work, ends, or the
 // model is told, with words that enter the log.
-func (in *Inputs) looping(s *Scope, cmd Command) Command {
+func (in *inputs) looping(s *scope, cmd command) command {
 	l := &in.Agent.limits
 	least := l.Repeats
 	if least <= 0 || l.RepeatNote > 0 && l.RepeatNote < least {
@@ -160,7 +160,7 @@ func (in *Inputs) looping(s *Scope, cmd Command) Command {
 		})
 	}
 	if o := s.repeats.again(l.RepeatNote, in); o != nil && !s.repeats.told {
-		return Command{Do: DoSay, Why: event.WhyRepeats, say: "[You have called " + quote(o.tool) + " with the same arguments " + itoa(o.times) +
+		return command{Do: doSay, Why: event.WhyRepeats, say: "[You have called " + quote(o.tool) + " with the same arguments " + itoa(o.times) +
 			" times, and it gave the same result each time. Calling it so again will not help: do something else, " +
 			"or answer with what you have and say what is missing.]"}
 	}

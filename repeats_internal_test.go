@@ -82,7 +82,7 @@ func TestWhatIsKnownOfCallsHasABound(t *testing.T) { //nolint:paralleltest // it
 		t.Errorf("%d known in room for %d, %d since, %d at most", len(r.known), cap(r.known), len(r.since), r.most)
 	}
 	if n := testing.AllocsPerRun(10, func() {
-		var s Scope
+		var s scope
 		for i := range 4 {
 			one[0].sum = uint64(i + 1)
 			s.countRepeats().take(one, i)

@@ -8,11 +8,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Scope is one agent's thread of work inside a run: its own transcript, open
-// calls and counters. [Next] decides from it; nothing but the fold changes it.
-type Scope struct {
+// scope is one agent's thread of work inside a run: its own transcript, open
+// calls and counters. It is folded from the log, and nothing but the fold changes it. next decides from it.
+// What a driver knows besides is a [thread].
+type scope struct {
 	id     string
-	parent *Scope
+	parent *scope
 	// opener is the parent's call that waits for this scope.
 	opener *call
 	agent  string
@@ -75,22 +76,10 @@ type Scope struct {
 
 	// found are the tools that its model has found, in that order ([SearchTools]).
 	found []string
-	// shown is what of an offer the model is shown then, nil for all; the fold knows nothing of it.
-	shown *shownTools
-
-	// tools are the names of what its model may use, as the log says; visible is what of an offer
-	// no policy denies it, nil where there is none; the fold knows nothing of that.
-	tools   []string
-	visible *visible
-
-	// offered is what this driver showed the last model call; the fold knows nothing of it.
-	offered *offer
+	// tools are the names of what its model may use.
+	tools []string
 	// squeeze is where the scope's compaction stands; nil where there was none.
 	squeeze *compacting
-
-	// told is the last cycle after whose tools this driver has called the hooks; the
-	// fold knows nothing of it.
-	told int
 }
 
 // modelStep is where the scope's current model call stands.
@@ -111,8 +100,6 @@ type modelStep struct {
 	// too long, and easings how often that was done for this call.
 	eased   bool
 	easings int
-	// by is the driver that runs it; the fold knows nothing of it.
-	by *running
 }
 
 type modelState uint8
@@ -142,9 +129,7 @@ type call struct {
 	// sum tells the call with its result from others; 0 for one that a caller handed in,
 	// or that was closed without a result.
 	sum   uint64
-	child *Scope
-	// by is the driver that runs it; the fold knows nothing of it.
-	by *running
+	child *scope
 }
 
 // uncommon is what only calls have that were made again, changed by hooks, or asked.
@@ -191,7 +176,7 @@ const (
 	callEnded
 )
 
-func (s *Scope) callByID(id string) *call {
+func (s *scope) callByID(id string) *call {
 	for _, c := range s.batch {
 		if c.ID == id {
 			return c
@@ -200,7 +185,7 @@ func (s *Scope) callByID(id string) *call {
 	return nil
 }
 
-func (s *Scope) callByStep(step string) *call {
+func (s *scope) callByStep(step string) *call {
 	for _, c := range s.batch {
 		if c.step == step {
 			return c
@@ -211,7 +196,7 @@ func (s *Scope) callByStep(step string) *call {
 
 // flush shows a settled batch to the model: the answer with its calls and
 // the results in request order enter the transcript together, never one alone.
-func (s *Scope) flush() {
+func (s *scope) flush() {
 	if s.asking != nil {
 		results := make([]event.Block, len(s.batch))
 		for i, c := range s.batch {
@@ -229,7 +214,7 @@ func (s *Scope) flush() {
 
 // takeResults settles the open batch from results that a caller handed in with
 // a message (an imported history), and gives back the rest of the content.
-func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
+func (s *scope) takeResults(seq int64, content []event.Block) []event.Block {
 	if s.batch == nil {
 		return content
 	}
@@ -252,7 +237,7 @@ func (s *Scope) takeResults(seq int64, content []event.Block) []event.Block {
 // closeBatch gives every call that is still open a result, so that the
 // transcript stays one that a provider accepts. The driver writes such results
 // itself before it ends a run; this is for logs that ended otherwise.
-func (s *Scope) closeBatch() {
+func (s *scope) closeBatch() {
 	if s.batch == nil {
 		return
 	}

@@ -43,7 +43,7 @@ func (d *driver) perform() {
 // undisturbed reports whether nothing but the one step that runs can move the
 // run: no other step, no timer, no question that may be answered meanwhile.
 func (d *driver) undisturbed() bool {
-	return d.running.n == 1 && d.wake.IsZero() &&
+	return d.running == 1 && d.wake.IsZero() &&
 		!slices.ContainsFunc(d.view.run.questions, func(q *question) bool { return !q.answered })
 }
 
@@ -68,8 +68,7 @@ func (d *driver) settle(w *work) bool {
 
 func (d *driver) settleTool(w *work) {
 	end := w.end
-	d.running.n--
-	w.entry.by = nil
+	d.ran(w.scope, w.step)
 	c := w.call
 	c.close()
 	if asked := c.questions.asked; len(asked) > 0 {
@@ -120,7 +119,7 @@ func (d *driver) settleTool(w *work) {
 	}
 	// One by one: a literal would be made elsewhere, and copied.
 	ended.Step, ended.Outcome, ended.Result, ended.Err = event.StepTool, outcome, &ended.result, err
-	ended.Duration, ended.EndTurn, ended.ReturnDirect, ended.Found = end.took, c.endTurn, c.returns, w.foundBy()
+	ended.Duration, ended.EndTurn, ended.ReturnDirect, ended.Found = end.took, c.endTurn, c.returns, w.foundBy(d.offer(w.scope, w.agent))
 	if o := w.agent.offload; o != nil {
 		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)
 	}
@@ -140,8 +139,7 @@ type toolEnded struct {
 // and the model of the next attempt, which are decided here once and written.
 func (d *driver) settleModel(w *work) {
 	end := w.answer
-	d.running.n--
-	w.scope.model.by = nil
+	d.ran(w.scope, w.step)
 	if end.taken != "" && (end.message != nil || !d.cutOff()) {
 		d.takeBack(w, end.taken)
 	}

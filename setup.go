@@ -74,7 +74,7 @@ func sameSpec(a, b *ToolSpec) bool {
 }
 
 // setup takes a record in.
-func (v *view) setup(s *Scope, e *event.Event, b *event.Setup) {
+func (v *view) setup(s *scope, e *event.Event, b *event.Setup) {
 	var next *model.Setup
 	if _, redacted := v.hide.redacted[e.Seq]; !redacted {
 		next = setupOf(v.setups[e.Author], b)
@@ -176,7 +176,7 @@ func starts(s string, i int) bool { return i >= len(s) || utf8.RuneStart(s[i]) }
 
 // setUp puts into a request under which setups its messages were answered, and records the one
 // that it holds if that is another. It is called before the call's own event.
-func (d *driver) setUp(s *Scope, cycle int, req *ModelRequest) {
+func (d *driver) setUp(s *scope, cycle int, req *ModelRequest) {
 	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.talk.setups.last()
 	if last == nil || !sameSetup(last, now) {
 		var b *event.Setup

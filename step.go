@@ -13,21 +13,12 @@ import (
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
-// running is the set of steps that one driver runs. A step carries the set it
-// belongs to, so that membership is one comparison; a set of another driver, or
-// none, means that the step was in flight when that driver went away.
-type running struct {
-	n int
-}
-
-func (r *running) has(s *running) bool { return r != nil && s == r }
-
 // work is a step that has begun in the log and is to be run beside the driver.
 type work struct {
 	// addressee is whom a model call is for; nil for a tool's.
 	*addressee
 
-	scope *Scope
+	scope *scope
 	// call is set for a tool, nil for a model.
 	call    *Call
 	entry   *call

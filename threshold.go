@@ -20,7 +20,7 @@ func (t *threshold) waits() bool {
 }
 
 // ask adds a question to what the scope waits for.
-func (s *Scope) ask(q *question) {
+func (s *scope) ask(q *question) {
 	if s.before == nil {
 		s.before = &threshold{}
 	}
@@ -43,7 +43,7 @@ func (t *atThreshold) Value(key any) any {
 }
 
 // thresholdOf makes the context in which the hooks before the scope's next step are called.
-func (d *driver) thresholdOf(s *Scope) *atThreshold {
+func (d *driver) thresholdOf(s *scope) *atThreshold {
 	t := &atThreshold{Context: d.ctx}
 	if s.before != nil {
 		t.questions.answered = slices.Clone(s.before.asks)
@@ -53,7 +53,7 @@ func (d *driver) thresholdOf(s *Scope) *atThreshold {
 
 // addAsked writes questions that were asked, as far as the guardrails let them pass. Where one of these
 // could not look the run fails, and nobody is asked.
-func (d *driver) addAsked(s *Scope, agent *Agent, step string, attempt int, asked []event.Asked) {
+func (d *driver) addAsked(s *scope, agent *Agent, step string, attempt int, asked []event.Asked) {
 	by, err := d.siftAsked(agent, asked)
 	if err != nil {
 		d.broke(err)
@@ -74,7 +74,7 @@ func (d *driver) addAsked(s *Scope, agent *Agent, step string, attempt int, aske
 
 // shut writes down what hooks have asked at a threshold. It reports whether that was anything;
 // whatever else they decided is asked of them again with the answers.
-func (d *driver) shut(s *Scope, t *atThreshold) bool {
-	d.addAsked(s, d.inputs(s).Agent, "", 0, t.questions.asked)
+func (d *driver) shut(s *scope, t *atThreshold) bool {
+	d.addAsked(s, d.agentIn(s), "", 0, t.questions.asked)
 	return len(t.questions.asked) > 0
 }

@@ -100,14 +100,14 @@ type shownTools struct {
 }
 
 // shown gives the tools that the scope's model is shown.
-func (a *Agent) shown(s *Scope, o *offer) []ToolSpec {
+func (a *Agent) shown(s *scope, own *thread, o *offer) []ToolSpec {
 	if a.search == nil {
 		return o.specs
 	}
-	many, t := a.search.on(o), s.shown
+	many, t := a.search.on(o), own.shown
 	if t == nil || t.offer != o {
 		t = &shownTools{offer: o}
-		s.shown = t
+		own.shown = t
 		for i := range o.specs {
 			if many && a.search.always(o, i) || !many && o.names[i] != FindTool {
 				t.specs = append(t.specs, o.specs[i])
@@ -127,7 +127,7 @@ func (a *Agent) shown(s *Scope, o *offer) []ToolSpec {
 
 // foundBy lists the tools that a call has brought to light: those that it looked for, or the
 // called one, where the model knew it without being shown.
-func (w *work) foundBy() []string {
+func (w *work) foundBy(o *offer) []string {
 	c := w.call
 	if w.agent.search == nil {
 		return nil
@@ -135,7 +135,6 @@ func (w *work) foundBy() []string {
 	if found := c.rare().found; len(found) > 0 {
 		return found
 	}
-	o := w.scope.offer(w.agent)
 	i := o.find(c.Name)
 	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.found, c.Name) {
 		return nil
@@ -144,7 +143,7 @@ func (w *work) foundBy() []string {
 }
 
 // find takes note of tools that a call has found. What was handed out stays as it is.
-func (s *Scope) find(v *view, names []string) {
+func (s *scope) find(v *view, names []string) {
 	for _, name := range names {
 		if !slices.Contains(s.found, name) {
 			s.found = append(s.found, name)

@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// view is the fold of one conversation's log: everything that [Next] and the
+// view is the fold of one conversation's log: everything that next and the
 // transcript need, kept warm between runs and moved forward one event at a
 // time. Only the driver that holds the lease touches it; tools never do.
 //
@@ -68,8 +68,8 @@ type runView struct {
 	// which hooks let the run go on.
 	inputs int32
 	rounds int32
-	scopes []*Scope
-	byID   map[string]*Scope
+	scopes []*scope
+	byID   map[string]*scope
 	usage  event.Usage
 	// models splits usage and cost by model, sorted by name.
 	models  []modelSum
@@ -170,7 +170,7 @@ func (v *view) unanswered() bool {
 }
 
 // scope finds an open or closed scope of the current run; nil if there is none.
-func (r *runView) scope(id string) *Scope {
+func (r *runView) scope(id string) *scope {
 	if r == nil {
 		return nil
 	}
@@ -322,11 +322,11 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if b.Found != nil {
 		v.found = slices.Clip(b.Found)
 	}
-	root := &Scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge, found: v.found, tools: b.Tools}
+	root := &scope{agent: b.Agent, talk: v.past.branch(), gauge: v.gauge, found: v.found, tools: b.Tools}
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}
-	v.run = &runView{id: e.Run, agent: b.Agent, trace: b.Metadata[TraceLabel], started: e.Time, at: e.Time, first: e.Seq, scopes: []*Scope{root}}
+	v.run = &runView{id: e.Run, agent: b.Agent, trace: b.Metadata[TraceLabel], started: e.Time, at: e.Time, first: e.Seq, scopes: []*scope{root}}
 	if old != nil {
 		v.run.takeOver(old)
 	}
@@ -385,7 +385,7 @@ func (r *runView) open(e *event.Event, b *event.ScopeOpened, v *view) {
 	if parent == nil {
 		return
 	}
-	s := &Scope{id: b.ID, parent: parent, agent: b.Agent, depth: b.Depth, fresh: event.WhyInput}
+	s := &scope{id: b.ID, parent: parent, agent: b.Agent, depth: b.Depth, fresh: event.WhyInput}
 	s.newest = said{seq: e.Seq, content: v.hide.content(e, b.Input), whole: true}
 	s.talk.traced = v.past.traced
 	s.talk.user(s.newest.content)
@@ -395,7 +395,7 @@ func (r *runView) open(e *event.Event, b *event.ScopeOpened, v *view) {
 		c.child = s
 	}
 	if r.byID == nil {
-		r.byID = make(map[string]*Scope)
+		r.byID = make(map[string]*scope)
 	}
 	r.byID[b.ID] = s
 	r.scopes = append(r.scopes, s)
@@ -404,7 +404,7 @@ func (r *runView) open(e *event.Event, b *event.ScopeOpened, v *view) {
 	}
 }
 
-func (r *runView) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *view) {
+func (r *runView) assistant(s *scope, e *event.Event, b *event.AssistantMessage, v *view) {
 	if b.Piece {
 		s.pieces = append(s.pieces, b.Content...)
 		return

@@ -10,7 +10,7 @@ import (
 
 // How the fold takes steps and questions in: what begins, what ends, what a person is asked.
 
-func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
+func (r *runView) begin(s *scope, e *event.Event, b *event.StepBegun) {
 	if b.Step == event.StepCompaction {
 		s.squeezing().begin(e, b)
 		r.metrics.ModelCalls++
@@ -37,7 +37,7 @@ func (r *runView) begin(s *Scope, e *event.Event, b *event.StepBegun) {
 	}
 }
 
-func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
+func (r *runView) beginModel(s *scope, e *event.Event, b *event.StepBegun) {
 	if b.Tools != nil {
 		s.tools = b.Tools
 	}
@@ -71,6 +71,9 @@ func (r *runView) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
 		state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, unreached: unreached, easings: easings, name: name,
 	}
 	s.asks = b.Model
+	if s.squeezed().state != modelIdle {
+		s.squeezing().state = modelIdle // the model is called without it
+	}
 	s.modelCalls++
 	r.metrics.ModelCalls++
 }
@@ -83,7 +86,7 @@ func countUnreached(n int, err *event.Error) int {
 	return 0
 }
 
-func (r *runView) end(s *Scope, e *event.Event, b *event.StepEnded, v *view) {
+func (r *runView) end(s *scope, e *event.Event, b *event.StepEnded, v *view) {
 	if b.Step == event.StepCompaction {
 		r.count(s, s.squeezed().name, b.Usage, b.CostNanoUSD, b.Estimated)
 		s.squeezing().end(e, b)
@@ -189,7 +192,7 @@ func (r *runView) countTool(c *call, e *event.Event, b *event.StepEnded) {
 	}
 }
 
-func (r *runView) ask(s *Scope, e *event.Event, b *event.Asked) {
+func (r *runView) ask(s *scope, e *event.Event, b *event.Asked) {
 	q := &question{Asked: *b, step: e.Step, scope: e.Scope}
 	if e.Step == "" {
 		s.ask(q)

@@ -33,7 +33,7 @@ func (d *driver) launch(w *work) {
 		return
 	}
 	w.call.arrivals, w.call.quit = d.arrivals, d.quit
-	if d.running.n > 1 || d.helper != nil && d.helper.busy != nil {
+	if d.running > 1 || d.helper != nil && d.helper.busy != nil {
 		go d.runTool(w)
 		return
 	}
@@ -290,17 +290,10 @@ func (d *driver) leave(w *work) {
 	if i := slices.Index(d.flights, w); i >= 0 {
 		d.flights = append(d.flights[:i:i], d.flights[i+1:]...)
 	}
-	d.running.n--
-	if w.call == nil {
-		if w.sum != nil {
-			w.scope.squeezing().by = nil
-			return
-		}
-		w.scope.model.by = nil
-		return
+	d.ran(w.scope, w.step)
+	if w.call != nil {
+		w.call.close()
 	}
-	w.call.close()
-	w.entry.by = nil
 }
 
 // expire leaves tools behind whose time is over.

@@ -1,0 +1,74 @@
+package braid
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
+
+// thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one, and
+// next decides the same without it.
+type thread struct {
+	// running are the steps of the scope that this driver runs. A step that has begun in the log and is not among them
+	// was in flight when another driver died.
+	running []string
+	// offered is what the scope's last model call was offered; nil before the first one.
+	offered *offer
+	// shown is the part of an offer that the model is shown; nil for all of it.
+	shown *shownTools
+	// visible is the part of an offer that no policy denies; nil where there is no policy.
+	visible *visible
+	// told is the last cycle after whose tools this driver called the hooks.
+	told int
+	// whole is the compaction from which nothing came.
+	whole wantedCompaction
+}
+
+// wantedCompaction names a compaction that next wants: why, before the model call of which cycle, and how far the
+// transcript has come. Once there is more of it, more may be left out.
+type wantedCompaction struct {
+	why      event.Why
+	cycle    int
+	messages int
+	blocks   int
+}
+
+// thread gives what the driver knows of a scope.
+func (d *driver) thread(s *scope) *thread {
+	if s.depth == 0 {
+		return &d.root
+	}
+	t := d.threads[s.id]
+	if t == nil {
+		if d.threads == nil {
+			d.threads = make(map[string]*thread)
+		}
+		t = &thread{}
+		d.threads[s.id] = t
+	}
+	return t
+}
+
+// runs notes that the driver runs a step of the scope, and ran that it does not any more.
+func (d *driver) runs(s *scope, step string) {
+	t := d.thread(s)
+	t.running = append(t.running, step)
+	d.running++
+}
+
+// ran is the end of [driver.runs].
+func (d *driver) ran(s *scope, step string) {
+	t := d.thread(s)
+	if i := slices.Index(t.running, step); i >= 0 {
+		t.running = slices.Delete(t.running, i, i+1)
+	}
+	d.running--
+}
+
+// offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
+func (d *driver) offer(s *scope, agent *Agent) *offer {
+	if o := d.thread(s).offered; o != nil {
+		return o
+	}
+	return agent.current()
+}
