@@ -79,7 +79,7 @@ func (rd *reading) begin(f *live.Follower, titled bool) {
 func (rd *reading) follow(f *live.Follower, titled bool) {
 	rd.Follower = f
 	if !titled {
-		rd.titles = titles{service: rd.server.service, who: rd.who, conversation: rd.conversation, run: rd.Run}
+		rd.titles.of = rd
 		rd.Extra = &rd.titles
 	}
 }

@@ -5,22 +5,17 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/wire/native"
 )
 
 // titles tells a stream of the title that the first completed run gives its conversation.
 type titles struct {
-	service      *service.Service
-	who          service.Principal
-	conversation string
-	// run is the only run that the stream shows; empty for all of them.
-	run string
+	of *reading
 	// told is set once the stream has the title.
 	told bool
-	// until is how long a stream of all runs looks for a title that is being made; the zero time is not at all.
+	// until is how long a stream of all runs looks for a title that is being made.
 	until time.Time
-	// next is when it looks again.
+	// next is when it looks again; the zero time is never.
 	next time.Time
 }
 
@@ -34,10 +29,10 @@ const (
 // making.
 func (t *titles) Before(ctx context.Context, dst []byte, e *event.Event) []byte {
 	b, ok := e.Body.(*event.RunEnded)
-	if !ok || t.told || b.Status != event.RunCompleted || t.run != "" && e.Run != t.run {
+	if !ok || t.told || b.Status != event.RunCompleted || t.of.Run != "" && e.Run != t.of.Run {
 		return dst
 	}
-	if dst = t.append(ctx, dst); !t.told && t.run == "" { // the stream goes on: it reports the title once it is there
+	if dst = t.append(ctx, dst); !t.told && t.of.Run == "" { // the stream goes on: it reports the title once it is there
 		now := time.Now()
 		t.until, t.next = now.Add(titlePatience), now.Add(titleLook)
 	}
@@ -46,11 +41,11 @@ func (t *titles) Before(ctx context.Context, dst []byte, e *event.Event) []byte 
 
 // append appends the title if there is one.
 func (t *titles) append(ctx context.Context, dst []byte) []byte {
-	title, err := t.service.Title(ctx, t.who, t.conversation)
+	title, err := t.of.server.service.Title(ctx, t.of.who, t.of.conversation)
 	if err != nil || title == "" {
 		return dst
 	}
-	t.told, t.until, t.next = true, time.Time{}, time.Time{}
+	t.told, t.next = true, time.Time{}
 	return native.AppendFrame(dst, &native.Title{Title: title})
 }
 
@@ -62,11 +57,12 @@ func (t *titles) Look(ctx context.Context, dst []byte) ([]byte, error) {
 	if t.next.IsZero() || time.Now().Before(t.next) {
 		return dst, nil
 	}
-	dst = t.append(ctx, dst)
-	if now := time.Now(); now.After(t.until) {
+	if dst = t.append(ctx, dst); t.told {
+		return dst, nil
+	}
+	now := time.Now()
+	if t.next = now.Add(titleLook); now.After(t.until) {
 		t.next = time.Time{}
-	} else {
-		t.next = now.Add(titleLook)
 	}
 	return dst, nil
 }
