@@ -82,6 +82,9 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
+// wrote counts writes to streams.
+func (m *Metrics) wrote(n int) { m.frames.Add(float64(n)) }
+
 // Observe counts a durable event of a run: it is what service.Options.Observe takes.
 func (m *Metrics) Observe(tenant, life string, e *event.Event) {
 	switch b := e.Body.(type) {

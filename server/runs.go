@@ -258,28 +258,30 @@ func (s *Server) answerRun(w http.ResponseWriter, r *http.Request, in *runReques
 		writeJSON(w, http.StatusAccepted, acceptedBody{brief, started.Joined, here + "/stream"})
 		return nil
 	}
-	st := &stream{server: s, who: who(r), conversation: conversation, run: started.Run.ID, cursor: native.Cursor{Seq: started.After}, complete: true}
+	rd := s.read(r, conversation, started.Run.ID)
+	rd.cursor.Seq = started.After
 	if leaves {
-		s.readers.Enter(st.run)
+		s.readers.Enter(started.Run.ID)
 	}
 	if started.Follower != nil {
-		st.begin(started.Follower, started.Titled)
+		rd.begin(started.Follower, started.Titled)
 	} else {
 		if at != nil && !wantsJSON(r) {
-			st.cursor = *at
+			rd.cursor = *at
 		}
-		err = st.prepare(r.Context())
+		err = rd.prepare(r.Context())
 	}
 	if err == nil {
 		if wantsJSON(r) {
-			err = st.collect(w, r)
+			err = rd.collect(w, r)
 		} else {
-			err = st.send(w, r)
+			rd.encoder.Complete = true // the reader begins with the run and may know the seed's frames alone
+			err = rd.send(w, r)
 		}
 	}
 	// A client that repeats its request reads the run already when the server notices that its first
 	// connection is gone.
-	if leaves && s.readers.Leave(st.run) && !st.over && (err == nil || r.Context().Err() != nil) {
+	if leaves && s.readers.Leave(started.Run.ID) && !rd.over() && (err == nil || r.Context().Err() != nil) {
 		s.leave(r, conversation, started.Run.ID)
 	}
 	return err
@@ -401,8 +403,7 @@ func (s *Server) getRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	b := bodyOfRun(&run)
 	if run.Status.Ended() {
-		st := &stream{server: s, who: who(r), conversation: r.PathValue("id"), run: run.ID}
-		end, err := st.terminal(r.Context())
+		end, err := s.read(r, r.PathValue("id"), run.ID).terminal(r.Context())
 		if err != nil {
 			return err
 		}

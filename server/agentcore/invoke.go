@@ -52,7 +52,7 @@ func (x *exchange) invoke() error {
 	if wantsJSON(x.r) {
 		return t.collect(ctx)
 	}
-	t.stream(ctx)
+	t.serve(ctx)
 	return nil
 }
 
@@ -100,8 +100,8 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	}
 	x.run = started.Run.ID
 	t := newTurn(x, conv.ID, started.Run.ID, in)
-	t.follower = started.Follower
-	if t.follower == nil { // the run was there: all of it is told again
+	t.Follower = started.Follower
+	if t.Follower == nil { // the run was there: all of it is told again
 		t.asked = true
 		if err := t.takeOver(ctx); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (x *exchange) begin(ctx context.Context, in *asked) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.h.readers.Enter(t.run)
+	x.h.readers.Enter(t.Run)
 	return t, nil
 }
 
@@ -193,18 +193,18 @@ func (x *exchange) answer(ctx context.Context, conv string, in *asked) (*turn, e
 			return nil, err
 		}
 	}
-	if t.follower, err = s.Follow(ctx, x.who.Principal, conv, at); err != nil {
+	if t.Follower, err = s.Follow(ctx, x.who.Principal, conv, at); err != nil {
 		return nil, err
 	}
 	for _, a := range given {
 		run, err := s.Answer(ctx, x.who.Principal, conv, a.ID, a.Response)
 		if err != nil {
-			t.follower.Close()
+			t.Follower.Close()
 			return nil, err
 		}
-		t.run = run.ID
+		t.show(run.ID)
 	}
-	x.h.readers.Enter(t.run)
+	x.h.readers.Enter(t.Run)
 	return t, nil
 }
 
@@ -213,6 +213,9 @@ func noInterrupt() error {
 		Kind: event.ErrInvalid, Message: "an answer is to no open interrupt", Hint: "each interruptId is good for one answer",
 	}
 }
+
+// answersPage is how many events are read at a time to find answers.
+const answersPage = 512
 
 // answeredBefore finds the answers that are not among given in the log, behind at: an SDK has sent them before,
 // as the same user. It sets the run that they went to. Answers that say something else, or that were given
@@ -225,7 +228,7 @@ func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *as
 		}
 	}
 	for len(missing) > 0 {
-		events, err := x.h.service.Events(ctx, x.who.Principal, t.conv, at, primePage)
+		events, err := x.h.service.Events(ctx, x.who.Principal, t.conv, at, answersPage)
 		if err != nil {
 			return err
 		}
@@ -242,7 +245,7 @@ func (x *exchange) answeredBefore(ctx context.Context, t *turn, at int64, in *as
 			if in.run.Key == "" || b.By != x.who.User || time.Since(e.Time) >= retryTime || !sameJSON(b.Value, said) {
 				return noInterrupt()
 			}
-			t.run = e.Run
+			t.show(e.Run)
 			delete(missing, b.Token)
 		}
 		if len(events) == 0 {
@@ -264,16 +267,12 @@ func (x *exchange) goOn(t *turn) error {
 	done := h.Task("run")
 	h.behind.Go(func() {
 		defer done()
-		defer t.follower.Close()
-		defer h.readers.Leave(t.run)
-		for !t.over {
-			if _, err := t.next(h.ends, nil); err != nil {
-				return // the service is being closed: the run is kept as it stands
-			}
-		}
+		defer t.Follower.Close()
+		defer h.readers.Leave(t.Run)
+		_ = t.Send(h.ends, discard) // it fails where the service is being closed: the run is kept as it stands
 	})
 	x.w.Header().Set("Preference-Applied", "respond-async")
-	x.json(http.StatusAccepted, acceptedBody{"accepted", x.session, t.run})
+	x.json(http.StatusAccepted, acceptedBody{"accepted", x.session, t.Run})
 	return nil
 }
 
@@ -306,8 +305,8 @@ func wantsJSON(r *http.Request) bool {
 // leave cancels a run whose last reader left before its end. If the invocation can be repeated, it first
 // waits for the one who repeats it.
 func (t *turn) leave() {
-	h, who, request, conv, run := t.x.h, t.x.who.Principal, t.x.id, t.conv, t.run
-	if t.over || t.broken {
+	h, who, request, conv, run := t.x.h, t.x.who.Principal, t.x.id, t.conv, t.Run
+	if t.encoder.Done() {
 		h.readers.Leave(run)
 		return
 	}
@@ -341,7 +340,7 @@ func (t *turn) takeOver(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.UpdateConversation(ctx, t.x.who.Principal, t.conv, service.Changes{
-		Metadata: map[string]string{readerLabel: t.run + " " + t.x.h.id},
+		Metadata: map[string]string{readerLabel: t.Run + " " + t.x.h.id},
 	})
 	return err
 }

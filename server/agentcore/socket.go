@@ -166,8 +166,9 @@ func (x *exchange) talk(ctx context.Context, conn *websocket.Conn, m message) bo
 		return !errors.Is(err, event.ErrUnavailable)
 	}
 	defer t.close()
-	t.pump(ctx, send)
-	return !t.broken
+	err = t.Send(ctx, func(b []byte, _ time.Time) error { return send(b) })
+	t.log(ctx, err)
+	return err == nil
 }
 
 // sendMessage sends one message, in frames that the platform lets through. It is not

@@ -42,7 +42,7 @@ var points = []edit{
 // bugs ask package planted for a bug; some edits add a point, too, where both are at one place.
 var bugs = []edit{
 	{".", `i := slices.Index(d.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.flights, w)` + "\n\t" +
-		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.running.n++; d.settleTool(w) }`},
+		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.running++; d.settleTool(w) }`},
 	{".", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
 	{".", `if k.closed || k.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
 		`if k.closed || k.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left"},
@@ -69,7 +69,7 @@ var bugs = []edit{
 		`root.cycle-- // its model call is made again` + "\n\t}; " + `if planted.Is("continued from the beginning") { ` +
 			`prompt := func(m event.Message) bool { return m.Role == event.RoleUser && event.TextOf(m.Content) != "" }; ` +
 			`for n := len(root.talk.msgs); n > 0 && !prompt(root.talk.msgs[n-1]); n-- { root.talk.msgs = root.talk.msgs[:n-1] }; root.cycle = 0 }`},
-	{".", `} else if d.running.n > 0 {`, `} else if d.running.n > 0 && !planted.Is("handed back in the middle of a step") {`},
+	{".", `} else if d.running > 0 {`, `} else if d.running > 0 && !planted.Is("handed back in the middle of a step") {`},
 	{".", `end.out, end.err = c.tool.Call(c, c.Args)`,
 		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`},
 	{"engine", `case woken:`, `case woken && !planted.Is("lost wake-up"):`},

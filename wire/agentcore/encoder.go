@@ -5,6 +5,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/wire"
 )
 
 // Encoder turns the events of a run, in their order, into the frames that AgentCore's
@@ -22,10 +23,16 @@ type Encoder struct {
 	Copies bool
 	// Announce sends each call as the seed's kind 7 before the message that holds it.
 	Announce bool
+	// Run is the only run to be shown; empty shows all of them.
+	Run string
 
 	dst    []byte
 	scopes map[string]*scope
+	// done is set once the run to be shown has ended or waits for answers, or the stream has failed.
+	done bool
 }
+
+var _ wire.Encoder = (*Encoder)(nil)
 
 // scope is an agent's thread of work. What a sub-agent says stands inside the frames
 // of the call that waits for it.
@@ -89,7 +96,7 @@ func (b *sent) goesOn(text string) bool {
 
 // Append appends what an event gives: any number of frames, each closed.
 func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
-	if e.Audience != event.Everyone {
+	if e.Audience != event.Everyone || enc.Run != "" && e.Run != enc.Run {
 		return dst
 	}
 	enc.dst = dst
@@ -132,6 +139,7 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 	case *event.Asked:
 		enc.asked(s, b)
 	case *event.RunEnded:
+		enc.done = enc.Run != ""
 		enc.ended(b)
 	}
 	dst, enc.dst = enc.dst, nil

@@ -6,7 +6,7 @@ import "github.com/braidrun/braid/event"
 // missed pieces goes on with whole text. Where the snapshot has gaps itself, the pieces
 // wait for the end of the step, which repeats all of it.
 func (enc *Encoder) AppendSnapshot(dst []byte, in *event.Snapshot) []byte {
-	if in.Audience != event.Everyone || in.Kind != event.StepModel {
+	if in.Audience != event.Everyone || in.Kind != event.StepModel || enc.Run != "" && in.Run != enc.Run {
 		return dst
 	}
 	s := enc.scope(in.Scope)

@@ -1,6 +1,10 @@
 package agentcore
 
-import "github.com/braidrun/braid/event"
+import (
+	"errors"
+
+	"github.com/braidrun/braid/event"
+)
 
 // A request and its answer need not be a run: one that was interrupted goes on in
 // another request, and a stream may break off before its run does.
@@ -21,7 +25,7 @@ func (enc *Encoder) AppendResumed(dst []byte) []byte {
 // AppendInterrupted appends the result of a run that waits for answers: Strands ends
 // the stream there, and goes on in another request.
 func (enc *Encoder) AppendInterrupted(dst []byte) []byte {
-	enc.dst = dst
+	enc.dst, enc.done = dst, enc.Run != ""
 	enc.result(enc.scope(""), event.StopQuestion)
 	dst, enc.dst = enc.dst, nil
 	return dst
@@ -39,6 +43,30 @@ func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
 	enc.end(s, `}}`)
 	dst, enc.dst = enc.dst, nil
 	return dst
+}
+
+// Skip takes in an event whose bytes an earlier stream had.
+func (enc *Encoder) Skip(e *event.Event) { enc.Append(nil, e) }
+
+// Idle appends nothing: the Python program sends nothing while it waits.
+func (*Encoder) Idle(dst []byte) []byte { return dst }
+
+// Done reports whether the run to be shown has ended or waits for answers, or the stream has failed.
+func (enc *Encoder) Done() bool { return enc.done }
+
+// Fail ends a stream whose run goes on, as AppendBroken does.
+func (enc *Encoder) Fail(dst []byte, err error) []byte {
+	enc.done = true
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || e.Kind != event.ErrUnauthenticated {
+		e = Kept(err)
+	}
+	return enc.AppendBroken(dst, e)
+}
+
+// Kept is what a reader is told who gets no more of a run that goes on, because of err.
+func Kept(err error) *event.Error {
+	return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends the stream; the run is kept", Err: err}
 }
 
 // AppendBroken ends a stream that breaks off although its run may not have: the error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/wire"
 )
 
 // Encoder turns the events of one conversation, in their order, into frames. It
@@ -15,8 +16,10 @@ import (
 // agent speaks, the last answer. Runs may follow one another. An Encoder is
 // used by one goroutine at a time.
 type Encoder struct {
-	// RequestID stands in the error that ends a run.
+	// RequestID stands in the error that ends a run or a stream.
 	RequestID string
+	// Run is the only run to be shown; empty shows all of them.
+	Run string
 	// Complete is for streams whose reader may know only the seed's frames and never
 	// resumes: text_delta and thinking then add up to every answer that the
 	// stream has seen begin, also where the model did not stream it, where it
@@ -40,7 +43,11 @@ type Encoder struct {
 	frames  []Frame
 	// silent is set while an event is taken in and nothing is sent.
 	silent bool
+	// done is set once the run to be shown has ended, or the stream has failed.
+	done bool
 }
+
+var _ wire.Encoder = (*Encoder)(nil)
 
 // scope is an agent at work for a tool call.
 type scope struct{ id, call string }
@@ -101,6 +108,9 @@ func NewEncoder(conversation string) *Encoder { return &Encoder{conversation: co
 // resumed after a durable event, skip the events of its run from the first to
 // that one.
 func (enc *Encoder) Skip(e *event.Event) {
+	if !enc.shows(&e.Header) {
+		return
+	}
 	enc.silent = true
 	enc.take(e)
 	enc.silent = false
@@ -124,7 +134,7 @@ func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
 	if !e.Live() {
 		return appendAll(dst, CursorOf(e, enc.last), enc.Frames(e))
 	}
-	if e.Audience != event.Everyone {
+	if e.Audience != event.Everyone || !enc.shows(&e.Header) {
 		return dst
 	}
 	// The frame stays on the stack: hence one call for each.
@@ -189,6 +199,10 @@ func appendHead(dst []byte, id Cursor, name string) []byte {
 func (enc *Encoder) Frames(e *event.Event) []Frame {
 	clear(enc.frames)
 	enc.frames = enc.frames[:0]
+	if !enc.shows(&e.Header) {
+		enc.SkipTo(e.Seq) // 0 for a live event
+		return nil
+	}
 	if e.Live() {
 		if e.Audience == event.Everyone {
 			enc.speak(e)
@@ -201,6 +215,9 @@ func (enc *Encoder) Frames(e *event.Event) []Frame {
 	enc.take(e)
 	return enc.frames
 }
+
+// shows reports whether an event belongs to what the stream shows.
+func (enc *Encoder) shows(h *event.Header) bool { return enc.Run == "" || h.Run == enc.Run }
 
 func (enc *Encoder) send(f Frame) {
 	if !enc.silent {
@@ -347,6 +364,7 @@ func (enc *Encoder) take(e *event.Event) {
 			enc.redact(b)
 		}
 	case *event.RunEnded:
+		enc.done = enc.Run != ""
 		enc.finish(b)
 	}
 }
@@ -544,7 +562,7 @@ func (*Encoder) wire(err *event.Error) *Error {
 func (enc *Encoder) SnapshotFrames(s *event.Snapshot) []Frame {
 	clear(enc.frames)
 	enc.frames = enc.frames[:0]
-	if s.Audience != event.Everyone {
+	if s.Audience != event.Everyone || !enc.shows(&s.Header) {
 		return nil
 	}
 	if s.Kind != event.StepModel {

@@ -1,0 +1,219 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/live/livetest"
+	"github.com/braidrun/braid/server/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// plain is a wire that writes an event as its number, a heartbeat as h and the end by an error as f.
+type plain struct{ done bool }
+
+func (p *plain) Append(dst []byte, e *event.Event) []byte {
+	if _, ok := e.Body.(*event.RunEnded); ok {
+		p.done = true
+	}
+	return strconv.AppendInt(dst, e.Seq, 10)
+}
+
+func (*plain) AppendSnapshot(dst []byte, _ *event.Snapshot) []byte { return append(dst, 's') }
+func (*plain) AppendNotice(dst []byte, _, _ string) []byte         { return append(dst, 'n') }
+func (p *plain) Skip(e *event.Event)                               { p.Append(nil, e) }
+func (*plain) Idle(dst []byte) []byte                              { return append(dst, 'h') }
+func (p *plain) Done() bool                                        { return p.done }
+
+func (p *plain) Fail(dst []byte, _ error) []byte {
+	p.done = true
+	return append(dst, 'f')
+}
+
+// conversation is a log, and the bus that tells of it.
+type conversation struct {
+	livetest.Script
+
+	hub    live.Hub
+	events []*event.Event
+	broken error
+}
+
+var key = live.Key{Tenant: "t", Conversation: "c"}
+
+func (c *conversation) read(_ context.Context, after int64, limit int) ([]*event.Event, error) {
+	if c.broken != nil {
+		return nil, c.broken
+	}
+	rest := c.events[min(int(after), len(c.events)):]
+	return rest[:min(len(rest), limit)], nil
+}
+
+func (c *conversation) add(list ...event.Event) {
+	for _, e := range list {
+		c.events = append(c.events, &e)
+	}
+}
+
+// writes are the pieces that a reader was sent.
+type writes []string
+
+func (w *writes) sink(b []byte, _ time.Time) error {
+	*w = append(*w, string(b))
+	return nil
+}
+
+// follow begins a stream of the conversation.
+func (c *conversation) follow(t *testing.T) *stream.Stream {
+	t.Helper()
+	f, err := live.Follow(t.Context(), &c.hub, key, c.read, live.FollowOptions{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return &stream.Stream{Follower: f, Encoder: &plain{}}
+}
+
+func open() *conversation {
+	return &conversation{Script: livetest.Script{Conversation: "c", Run: "r", Epoch: 1}}
+}
+
+func (c *conversation) end() event.Event {
+	e := c.Note("")
+	e.Body = &event.RunEnded{Status: event.RunCompleted}
+	return e
+}
+
+func TestWhatIsReadyIsOneWrite(t *testing.T) {
+	t.Parallel()
+	c := open()
+	for range 40 {
+		c.add(c.Note("x"))
+	}
+	c.add(c.end())
+	var got writes
+	s := c.follow(t)
+	s.First = []byte("first")
+	if err := s.Send(t.Context(), got.sink); err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for i := range 41 {
+		want += strconv.Itoa(i + 1)
+	}
+	if !slices.Equal(got, writes{"first", want}) {
+		t.Errorf("the reader was sent %q", got)
+	}
+}
+
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := open()
+		s := c.follow(t)
+		s.Heartbeat = 15 * time.Second
+		s.Extra = &looks{due: time.Now().Add(20 * time.Second)}
+		begun := time.Now()
+		var got []string
+		ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+		defer stop()
+		err := s.Send(ctx, func(b []byte, now time.Time) error {
+			got = append(got, string(b)+" "+now.Sub(begun).String())
+			return nil
+		})
+		if want := []string{"h 15s", "x 20s", "h 35s"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("the reader was sent %q and the stream ended with %v, want %q", got, err, want)
+		}
+	})
+}
+
+// looks says x at one time, and b before each event.
+type looks struct{ due time.Time }
+
+func (*looks) Before(_ context.Context, dst []byte, _ *event.Event) []byte { return append(dst, 'b') }
+func (l *looks) Due() time.Time                                            { return l.due }
+
+func (l *looks) Look(_ context.Context, dst []byte) ([]byte, error) {
+	if l.due.IsZero() || time.Now().Before(l.due) {
+		return dst, nil
+	}
+	l.due = time.Time{}
+	return append(dst, 'x'), nil
+}
+
+func TestHowAStreamEnds(t *testing.T) {
+	t.Parallel()
+	unreadable := errors.New("unreadable")
+	for _, test := range []struct {
+		name   string
+		broken error
+		left   bool
+		want   writes
+		err    error
+	}{
+		{"the run has ended", nil, false, writes{"b1b2"}, nil},
+		{"the log cannot be read", unreadable, false, writes{"f"}, unreadable},
+		{"the reader has left", nil, true, nil, nil},
+		{"the reader has left a log that cannot be read", unreadable, true, nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := open()
+			c.add(c.Note("x"), c.end())
+			s := c.follow(t)
+			c.broken, s.Extra = test.broken, &looks{}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var got writes
+			sink := got.sink
+			if test.left {
+				stop()
+				sink = func([]byte, time.Time) error { return errors.New("gone") }
+			}
+			if err := s.Send(ctx, sink); !errors.Is(err, test.err) || !slices.Equal(got, test.want) {
+				t.Errorf("the reader was sent %q and the stream ended with %v", got, err)
+			}
+		})
+	}
+}
+
+func TestWhatTheReaderHasIsSkipped(t *testing.T) {
+	t.Parallel()
+	c := open()
+	for range 5 {
+		c.add(c.Note("x"))
+	}
+	c.add(c.end())
+	third := func(e *event.Event) bool { return e.Seq == 3 }
+	for _, test := range []struct {
+		name  string
+		to    int64
+		until func(*event.Event) bool
+		at    int64
+		done  bool
+	}{
+		{"nothing", 0, nil, 0, false},
+		{"up to a place", 4, nil, 4, false},
+		{"up to an event", stream.ToTheEnd, third, 2, false},
+		{"everything", stream.ToTheEnd, nil, 6, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := c.follow(t)
+			at, err := s.Skip(t.Context(), c.read, test.to, test.until)
+			if err != nil || at != test.at || s.Encoder.Done() != test.done {
+				t.Errorf("skipped up to %d (%v), and the stream is over: %t", at, err, s.Encoder.Done())
+			}
+		})
+	}
+}
