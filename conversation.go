@@ -25,6 +25,8 @@ import (
 type Conversation struct {
 	id    string
 	store journal.Store
+	// fill completes each batch before its commit; nil adds nothing.
+	fill func(context.Context, journal.Lease, *journal.Batch) error
 	// own is set where nobody else writes to the store.
 	own bool
 
@@ -57,6 +59,29 @@ func Open(store journal.Store, id string) *Conversation {
 
 // ID is the conversation's id in its store.
 func (c *Conversation) ID() string { return c.id }
+
+// BeforeCommit has fill called with each batch of events before it is committed under the lease, so that what it
+// adds, such as [journal.Batch].Usage, is written with the events or not at all. An error of fill is the commit's.
+// A commit of unknown outcome is filled again when it is repeated. Call BeforeCommit before the conversation is
+// used; a later call takes the place of an earlier one.
+func (c *Conversation) BeforeCommit(fill func(ctx context.Context, l journal.Lease, b *journal.Batch) error) {
+	c.fill = fill
+}
+
+// commit writes a batch with events.
+func (c *Conversation) commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	if c.fill != nil && len(b.Events) > 0 {
+		return c.commitFilled(ctx, l, b)
+	}
+	return c.store.Commit(ctx, l, b)
+}
+
+func (c *Conversation) commitFilled(ctx context.Context, l journal.Lease, b journal.Batch) error {
+	if err := c.fill(ctx, l, &b); err != nil {
+		return err
+	}
+	return c.store.Commit(ctx, l, b)
+}
 
 // lock takes the handle for one run.
 func (c *Conversation) lock(cancel context.CancelFunc) error {
@@ -194,17 +219,13 @@ func (c *Conversation) wholeView(ctx context.Context) (*view, error) {
 	return newView(events), nil
 }
 
-// readTail reads as much of a log as is still needed, where the store knows how much that is.
+// readTail reads as much of a log as is still needed.
 func readTail(ctx context.Context, store journal.Store, conversation string) (journal.Tail, error) {
-	if t, ok := store.(journal.Tailer); ok {
-		tail, err := t.Tail(ctx, conversation)
-		if err != nil {
-			return tail, err
-		}
-		return withContinued(ctx, store, conversation, tail)
+	tail, err := store.Tail(ctx, conversation)
+	if err != nil {
+		return tail, err
 	}
-	events, err := store.Read(ctx, conversation, 0, 0)
-	return journal.Tail{First: 1, Events: events}, err
+	return withContinued(ctx, store, conversation, tail)
 }
 
 // Answer answers an open question of a waiting run. value is written as JSON; nil
@@ -319,7 +340,7 @@ const withdrawn = "withdraw-"
 func (c *Conversation) endWithdrawn(ctx context.Context) (bool, error) {
 	ended := false
 	for {
-		open, err := c.open(ctx)
+		open, err := c.store.Queue(ctx, c.id)
 		if err != nil || len(open) == 0 || open[0].Status != event.RunQueued || !open[0].Cancelled {
 			return ended, err
 		}
@@ -336,7 +357,7 @@ func (c *Conversation) endWithdrawn(ctx context.Context) (bool, error) {
 		if isWithdrawn(opened.Mail) {
 			b = endOfWithdrawn(&opened)
 		}
-		if err := c.store.Commit(ctx, opened.Lease, b); err != nil || b.Status == "" {
+		if err := c.commit(ctx, opened.Lease, b); err != nil || b.Status == "" {
 			return ended, err
 		}
 		ended = true
@@ -400,7 +421,7 @@ func (c *Conversation) Events(ctx context.Context, after int64) iter.Seq2[*event
 	const page, bytes = 256, 4 << 20
 	return func(yield func(*event.Event, error) bool) {
 		for {
-			events, more, err := journal.ReadPage(ctx, c.store, c.id, after, page, bytes)
+			events, more, err := c.store.ReadPage(ctx, c.id, after, page, bytes)
 			if err != nil {
 				yield(nil, err)
 				return

@@ -25,7 +25,7 @@ type driver struct {
 	base context.Context //nolint:containedctx // the same
 	stop context.CancelFunc
 
-	store journal.Store
+	conv  *Conversation
 	lease journal.Lease
 	// keeper is nil where the driver is alone: nobody else can take the lease.
 	keeper *keeper
@@ -132,7 +132,7 @@ type driver struct {
 func (d *driver) drive(letters []journal.Mail) (err error) {
 	done := false
 	if !d.alone && d.keeper == nil {
-		d.keeper = keep(d.base, d.store, d.lease, d.lease.Term, d.stop)
+		d.keeper = keep(d.base, d.conv.store, d.lease, d.lease.Term, d.stop)
 	}
 	d.hooked, d.policed = d.agent.hooks.inside(), d.agent.permits != nil
 	for _, a := range d.team {
@@ -154,10 +154,10 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 		// is ended by take.
 		if (err != nil || !done) && !d.crashed && (done || err != nil || d.patient) &&
 			!errors.Is(err, event.ErrLeaseLost) && d.keeper.err() == nil {
-			_ = d.store.Commit(d.base, d.lease, journal.Batch{Release: true})
+			_ = d.conv.store.Commit(d.base, d.lease, journal.Batch{Release: true})
 		}
 		if !d.patient && d.keeper.outLived() && (err == nil || errors.Is(err, d.keeper.err())) {
-			giveBackLate(d.base, d.store, d.lease, &d.work)
+			giveBackLate(d.base, d.conv.store, d.lease, &d.work)
 		}
 	}()
 	d.simulated = d.agent.simulated(d.team)
@@ -391,7 +391,7 @@ func (d *driver) write(b journal.Batch) error {
 		if err := d.keeper.err(); err != nil {
 			return err
 		}
-		err := d.store.Commit(d.base, d.lease, b)
+		err := d.conv.commit(d.base, d.lease, b)
 		if stalled && err == nil {
 			d.work.stalled(nil)
 		}

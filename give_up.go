@@ -97,7 +97,7 @@ func (a *Agent) giveUp(
 		row.Input = a.unguarded(row.Input)
 	}
 	d := &driver{
-		ctx: ctx, base: base, stop: stop, store: o.conv.store, lease: lease, keeper: keeper, row: row, agent: a.stand(name),
+		ctx: ctx, base: base, stop: stop, conv: o.conv, lease: lease, keeper: keeper, row: row, agent: a.stand(name),
 		view: v, sink: sink, alone: o.conv.own, gate: gate.From(base), patient: o.work == nil, now: time.Now(),
 	}
 	d.work.ForgetFailed = o.work != nil && o.work.ForgetFailed

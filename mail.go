@@ -38,7 +38,7 @@ func (d *driver) fetch() bool {
 	if d.keeper.err() != nil {
 		return false // the next commit is refused without being asked for
 	}
-	news, err := d.store.Renew(d.base, d.lease)
+	news, err := d.conv.store.Renew(d.base, d.lease)
 	if err != nil {
 		// The keeper asks again where the store could not be reached.
 		if errors.Is(err, event.ErrLeaseLost) && d.keeper != nil {
@@ -140,7 +140,7 @@ func (d *driver) entered(id string) (run string, err error) {
 		return run, nil
 	}
 	err = d.insist(func() (err error) {
-		run, err = enteredBefore(d.base, d.store, d.row.Conversation, id)
+		run, err = d.conv.store.Entered(d.base, d.row.Conversation, id)
 		return err
 	})
 	return run, err

@@ -177,7 +177,7 @@ type reading struct {
 // lend gives a call of the reader what it needs.
 func (d *driver) lend(c *Call, agent *Agent) {
 	if agent.offload != nil && c.tool == Tool(agent.offload.reader) {
-		c.reading = &reading{store: d.store, begin: d.view.begin, redacted: maps.Clone(d.view.hide.redacted)}
+		c.reading = &reading{store: d.conv.store, begin: d.view.begin, redacted: maps.Clone(d.view.hide.redacted)}
 	}
 }
 

@@ -241,7 +241,7 @@ var leftOut = []event.Block{&event.Text{Text: "[Earlier messages of this convers
 // the lease may have run out.
 func (d *driver) readTail() (tail journal.Tail, err error) {
 	err = d.insist(func() (err error) {
-		tail, err = readTail(d.base, d.store, d.row.Conversation)
+		tail, err = readTail(d.base, d.conv.store, d.row.Conversation)
 		return err
 	})
 	return tail, err

@@ -343,6 +343,10 @@ func (s *unreachable) Acquire(ctx context.Context, run string, have int64) (jour
 	return s.Store.Acquire(ctx, run, have)
 }
 
+func (s *unreachable) Start(ctx context.Context, r journal.Run, have int64) (journal.Opened, error) {
+	return journal.AdmitAndAcquire(ctx, s, r, have)
+}
+
 // A run that was admitted and could not be taken stood at the head of its
 // conversation's queue for ever, and every later one was refused.
 func TestARunThatCouldNotBeginStandsInNobodysWay(t *testing.T) {

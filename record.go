@@ -43,7 +43,7 @@ func (c *Conversation) record(
 	}
 	var opened journal.Opened
 	take := func() (err error) {
-		opened, err = c.start(ctx, row, v.last)
+		opened, err = c.store.Start(ctx, row, v.last)
 		return err
 	}
 	if err := c.pastWithdrawn(ctx, take(), take); err != nil {
@@ -74,7 +74,7 @@ func (c *Conversation) record(
 		ended.Status, ended.Stop, ended.Why, ended.Err = event.RunFailed, event.StopError, event.WhyFailed, hookError(refused)
 	}
 	b := journal.Batch{Status: ended.Status, Events: recorded(v, &opened.Run, list, ended)}
-	if err := c.store.Commit(base, opened.Lease, b); err != nil {
+	if err := c.commit(base, opened.Lease, b); err != nil {
 		return err
 	}
 	for _, e := range b.Events {

@@ -229,7 +229,7 @@ func (a *Agent) drive(ctx context.Context, input any, o *runOptions, r *Result, 
 // endCancelled writes the end of a run that was cancelled and stands in the way,
 // where nobody else does. It reports whether it did.
 func (a *Agent) endCancelled(ctx context.Context, team map[string]*Agent, conv *Conversation) bool {
-	open, err := conv.open(ctx)
+	open, err := conv.store.Queue(ctx, conv.id)
 	if err != nil || len(open) == 0 || !open[0].Cancelled {
 		return false
 	}
@@ -336,7 +336,7 @@ func (a *Agent) take(
 	d := drivers.Get().(*driver) //nolint:forcetypeassert // nothing else is in it
 	// One by one: a literal would be made elsewhere, and copied.
 	d.ctx, d.base, d.stop = ctx, context.WithoutCancel(ctx), stop
-	d.store, d.lease, d.row, d.agent, d.team = conv.store, opened.Lease, opened.Run, a, team
+	d.conv, d.lease, d.row, d.agent, d.team = conv, opened.Lease, opened.Run, a, team
 	d.view, d.sink, d.alone, d.now = v, sink, conv.own, time.Now()
 	d.poked, d.gate, d.patient, d.given, d.want = conv.poked, gate.From(ctx), o.work == nil, o.given, o.want
 	d.private, d.keeper = private, o.keeper
@@ -458,7 +458,7 @@ func (a *Agent) open(
 			row.Metadata[ContinuesLabel] = v.run.id
 		}
 		take = func() (err error) {
-			opened, err = conv.start(ctx, row, v.last)
+			opened, err = conv.store.Start(ctx, row, v.last)
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (c *Conversation) interrupt(ctx context.Context, row journal.Run) (Sent, er
 	if err != nil || sent.Status.Ended() {
 		return sent, err
 	}
-	open, err := c.open(ctx)
+	open, err := c.store.Queue(ctx, c.id)
 	if err != nil {
 		return Sent{}, err
 	}
@@ -161,7 +161,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		if !errors.Is(err, event.ErrLocked) {
 			return sent, err
 		}
-		open, err := c.open(ctx)
+		open, err := c.store.Queue(ctx, c.id)
 		if err != nil {
 			return Sent{}, err
 		}
@@ -184,7 +184,7 @@ func (c *Conversation) steer(ctx context.Context, row journal.Run) (Sent, error)
 		case !errors.Is(err, event.ErrConflict):
 			return Sent{}, err
 		}
-		if still, lookErr := c.open(ctx); lookErr != nil {
+		if still, lookErr := c.store.Queue(ctx, c.id); lookErr != nil {
 			return Sent{}, lookErr
 		} else if len(still) > 0 && still[0].ID == letter.Run {
 			return Sent{}, err // it is the key's fault: it said something else before
@@ -209,7 +209,7 @@ func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent
 	}
 	if by == "" && tail {
 		var err error
-		if by, err = enteredBefore(ctx, c.store, c.id, letter.ID); err != nil {
+		if by, err = c.store.Entered(ctx, c.id, letter.ID); err != nil {
 			return Sent{}, false, err
 		}
 	}
@@ -221,43 +221,4 @@ func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent
 		return Sent{}, false, nil
 	}
 	return Sent{Run: letter.Run, Joined: true}, err == nil, err
-}
-
-// enteredBefore asks a store that gives the ends of logs for the run that a letter has entered: long
-// ago, so that the end that a view was folded from does not tell.
-func enteredBefore(ctx context.Context, store journal.Store, conversation, letter string) (run string, err error) {
-	if t, ok := store.(journal.Tailer); ok {
-		return t.Entered(ctx, conversation, letter)
-	}
-	return "", nil
-}
-
-// open lists the conversation's open runs, the one that is taken next first. A
-// store that cannot say tells of the first one at most.
-func (c *Conversation) open(ctx context.Context) ([]journal.Run, error) {
-	if q, ok := c.store.(journal.Queuer); ok {
-		return q.Queue(ctx, c.id)
-	}
-	c.mu.Lock()
-	run := c.run
-	c.mu.Unlock()
-	if run != "" {
-		return []journal.Run{{ID: run, Conversation: c.id, Status: event.RunRunning}}, nil
-	}
-	due, err := c.store.Due(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	for i := range due {
-		if due[i].Conversation == c.id {
-			return due[i : i+1], nil
-		}
-	}
-	var waiting []journal.Run
-	err = c.look(ctx, func(v *view) {
-		if v.open() {
-			waiting = []journal.Run{{ID: v.run.id, Conversation: c.id, Status: event.RunWaiting}}
-		}
-	})
-	return waiting, err
 }

@@ -148,7 +148,7 @@ func (a *Agent) endUnread(
 		end.CostNanoUSD = new(int64)
 	}
 	add(end)
-	if err := opts.conv.store.Commit(ctx, o.Lease, b); err != nil {
+	if err := opts.conv.commit(ctx, o.Lease, b); err != nil {
 		return nil, err
 	}
 	if r != nil {
@@ -165,8 +165,8 @@ func (a *Agent) endUnread(
 // inputUnread is what users say in the input of a run that has not begun. Nothing has looked at it: what a guardrail or a
 // secret may hide is hidden.
 func (a *Agent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Opened) []event.Message {
-	if t, ok := opts.conv.store.(journal.Tailer); ok && o.Run.Key != "" {
-		if run, err := t.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
+	if o.Run.Key != "" {
+		if run, err := opts.conv.store.Entered(ctx, o.Run.Conversation, LetterID(o.Run.Key)); err != nil || run != "" {
 			return nil // it is in the log already
 		}
 	}

@@ -41,6 +41,13 @@ func (s *cursed) Read(ctx context.Context, conversation string, after int64, lim
 	return s.Memory.Read(ctx, conversation, after, limit)
 }
 
+func (s *cursed) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	if err := s.curse(); err != nil {
+		return journal.Tail{}, err
+	}
+	return s.Memory.Tail(ctx, conversation)
+}
+
 // Reading a conversation may end the process, too. A run whose drivers die over that is not driven for ever: it
 // ends as failed without being read. Where reading panics, the first drive ends the run.
 func TestAConversationThatCannotBeRead(t *testing.T) {

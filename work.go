@@ -64,26 +64,6 @@ func (a *Agent) Drive(ctx context.Context, conv *Conversation, run string, w Wor
 	return r, err
 }
 
-// start admits a run and takes it, in one step where the store can. Where it cannot
-// be taken but is there, the answer holds its row.
-func (c *Conversation) start(ctx context.Context, row journal.Run, have int64) (journal.Opened, error) {
-	if s, ok := c.store.(journal.Starter); ok {
-		return s.Start(ctx, row, have)
-	}
-	run, err := c.store.Admit(ctx, row)
-	if err != nil {
-		return journal.Opened{}, err
-	}
-	if run.Status.Ended() {
-		return journal.Opened{Run: run}, hasEnded()
-	}
-	opened, err := c.store.Acquire(ctx, run.ID, have)
-	if err != nil {
-		return journal.Opened{Run: run}, err
-	}
-	return opened, nil
-}
-
 // acquire takes a run. Of one that is over the answer says so.
 func (c *Conversation) acquire(ctx context.Context, run string, have int64) (journal.Opened, error) {
 	opened, err := c.store.Acquire(ctx, run, have)
@@ -92,10 +72,6 @@ func (c *Conversation) acquire(ctx context.Context, run string, have int64) (jou
 		return journal.Opened{Run: journal.Run{ID: run, Status: event.RunCompleted}}, err
 	}
 	return opened, err
-}
-
-func hasEnded() error {
-	return &event.Error{Op: "run", Kind: event.ErrConflict, Message: "the run has ended", Hint: "begin another one"}
 }
 
 // waitTurn waits until it may be this run's turn: the handle was given back, or some

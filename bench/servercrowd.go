@@ -167,8 +167,7 @@ func logMessages(ctx context.Context, side string, at *homes, many int) (took ti
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	var store interface {
-		journal.Store
-		journal.MessageKeeper
+		journal.Journal
 		Close() error
 	}
 	if side == scenario.SidePostgres {

@@ -111,8 +111,8 @@ func (l *Local) Start(ctx context.Context) error {
 	l.own, l.rest = context.WithCancel(l.base)
 	l.work.Go(l.keepTime)
 	l.work.Go(func() { l.keepSweeping(took) })
-	if teller, ok := l.store.(journal.Teller); ok && l.options.Shared {
-		l.work.Go(func() { l.keepListening(teller) })
+	if l.options.Shared {
+		l.work.Go(l.keepListening)
 	}
 	l.dispatch()
 	return nil

@@ -31,8 +31,8 @@ type Options struct {
 	// Shared says that engines of other processes drive the runs of the same journal. Then
 	// a run that is due and not known here is left to the others for one sweep before it is
 	// taken, what another process drives is let go of, and mail and cancellations that came
-	// in elsewhere reach the runs that are driven here, where the journal is a
-	// [journal.Teller]. Sweep is then [DefaultSharedSweep] where it is not set.
+	// in elsewhere reach the runs that are driven here. Sweep is then
+	// [DefaultSharedSweep] where it is not set.
 	Shared bool
 	// Grace is how long drives may take to hand their runs back when the
 	// engine drains; 0 means [DefaultGrace], less means not at all.

@@ -24,7 +24,7 @@ const (
 
 // keepListening asks the journal what others have left for the runs that are driven here.
 // It is a goroutine of an engine that is not alone, and costs one statement a look.
-func (l *Local) keepListening(teller journal.Teller) {
+func (l *Local) keepListening() {
 	took := time.Duration(0)
 	for {
 		pause := time.NewTimer(around(min(max(listenPause, listenShare*took), mostListenPause)))
@@ -35,7 +35,7 @@ func (l *Local) keepListening(teller journal.Teller) {
 		case <-pause.C:
 		}
 		begun := time.Now()
-		if err := l.listen(l.own, teller); err != nil && l.own.Err() == nil {
+		if err := l.listen(l.own); err != nil && l.own.Err() == nil {
 			l.options.Log.Warn("the journal did not say what others left for runs", "error", err)
 		}
 		took = time.Since(begun)
@@ -44,7 +44,7 @@ func (l *Local) keepListening(teller journal.Teller) {
 
 // listen rings for mail that others have left, once for each letter, and stops what is to
 // be cancelled.
-func (l *Local) listen(ctx context.Context, teller journal.Teller) error {
+func (l *Local) listen(ctx context.Context) error {
 	l.mu.Lock()
 	driven := make([]string, 0, l.queue.running)
 	for id, t := range l.tasks {
@@ -56,7 +56,7 @@ func (l *Local) listen(ctx context.Context, teller journal.Teller) error {
 	if len(driven) == 0 {
 		return nil
 	}
-	posted, err := teller.Posted(ctx, driven)
+	posted, err := l.store.Posted(ctx, driven)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,14 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Store keeps conversations. All methods are safe for concurrent use, honour
+// Journal is all that a server asks of where it keeps conversations. Package journal's own stores are journals.
+type Journal interface {
+	Store
+	Catalog
+	Ledger
+}
+
+// Store is what driving runs takes of a journal. All methods are safe for concurrent use, honour
 // ctx, and return *[event.Error]s of the kinds named below; a store that cannot
 // be reached answers [event.ErrUnavailable], and what it then did is unknown.
 // Events that a store hands out are shared: nobody changes them.
@@ -32,6 +39,16 @@ type Store interface {
 	// that names another tenant's run is ErrNotFound as well.
 	Admit(ctx context.Context, r Run) (Run, error)
 
+	// Start does what Admit and then Acquire would, as one change that is
+	// durable only with the first commit under the lease: until then a power
+	// cut may lose the run as if it had never been asked for. So it is for a
+	// caller who has promised nothing to anybody yet.
+	//
+	// The errors are those of Admit and of Acquire. Where the run cannot be
+	// taken but is there (it runs, waits behind another, or has ended), the error
+	// is Acquire's, Opened holds nothing but the run's row, and a run that was not
+	// known before is queued.
+	Start(ctx context.Context, r Run, have int64) (Opened, error)
 	// Acquire takes the run's conversation for one driver: it raises the epoch,
 	// so that every earlier lease is void, and answers with what a driver
 	// needs to go on: the run, the events after seq have, the mail that is
@@ -117,9 +134,27 @@ type Store interface {
 	// end; the same ID with another Kind, Token, Value or Message is ErrConflict.
 	Post(ctx context.Context, m Mail) error
 
+	// Posted tells which of the runs have mail that is not consumed, or are to be cancelled.
+	// The others, and those that are not there or have ended, are left out of the answer. A process
+	// that drives runs beside other processes asks it about once a second.
+	Posted(ctx context.Context, runs []string) (map[string]Posted, error)
 	// Read gives at most max events of the conversation after seq after, in
 	// order; max ≤ 0 means all. An unknown conversation has none.
 	Read(ctx context.Context, conversation string, after int64, max int) ([]*event.Event, error)
+	// ReadPage is Read with a bound of bytes as the events are encoded: the page ends with the commit that reaches
+	// it, and holds one event at least if there is one. more says that the log goes on behind the page. A most of 0 or less
+	// is no bound.
+	ReadPage(ctx context.Context, conversation string, after int64, max int, most int64) (events []*event.Event, more bool, err error)
+	// Tail gives the end of the log that a fold may begin from: a store that knows what is still needed of a
+	// long conversation leaves out the rest. An unknown conversation has an empty one.
+	Tail(ctx context.Context, conversation string) (Tail, error)
+	// Entered names the run of the conversation that has read the MailMessage with the
+	// id, wherever in the log that was; empty for none. A fold that begins with a Tail does not
+	// know, and whoever sends a message again long after asks for it.
+	Entered(ctx context.Context, conversation, id string) (run string, err error)
+	// Queue lists the conversation's runs that have not ended in the order in which they are taken:
+	// the first is the one that runs, waits, or is taken next.
+	Queue(ctx context.Context, conversation string) ([]Run, error)
 
 	// Due lists at most limit runs that a driver could take now, oldest first:
 	// queued ones at the head of their conversation, running ones whose
@@ -170,7 +205,7 @@ type Run struct {
 	Since int
 	Past  []event.Message
 	// Life tells apart the conversations that have this ID one after the other: a run for one
-	// that a [Burier] has buried is ErrNotFound. It is neither kept nor compared; empty is not looked at.
+	// that [Catalog].Bury has buried is ErrNotFound. It is neither kept nor compared; empty is not looked at.
 	Life string
 
 	// What follows is the store's: Admit ignores it in its argument.
@@ -230,6 +265,15 @@ type News struct {
 	Mail []Mail
 }
 
+// Posted says what was left for a run.
+type Posted struct {
+	// Mark rises with every letter that comes: who remembers it sees whether there is
+	// something new. It is 0 where there is no unread mail.
+	Mark int64
+	// Cancelled is [Run.Cancelled].
+	Cancelled bool
+}
+
 // Batch is one commit.
 type Batch struct {
 	// Events are appended; their Seq is dense and begins after the last one.
@@ -244,9 +288,8 @@ type Batch struct {
 	// Release gives the lease back with this commit. A run that ends or waits
 	// is always released.
 	Release bool
-	// Usage and Tools go into the ledger of a store that is a [Ledger], with the events: what these
-	// used and did. Others leave them out. Text that a store cannot hold is mended
-	// and never refused.
+	// Usage and Tools go into the [Ledger] with the events: what these used and did. Text that a
+	// store cannot hold is mended and never refused.
 	Usage []UsageEntry
 	Tools []ToolEntry
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Ledger is what some stores keep beside the logs: what models used and what tools did, in
-// rows that can be listed and summed without reading a log (seed 4's usage_logs and
-// tool_execution_logs). The rows are those of [Batch]: they are written in the transaction
-// of the events that they stem from, so that a commit has both or none, and a commit that
-// comes again has them once.
+// Ledger is what a journal keeps beside the logs: what models used, what tools did and what was said, in
+// rows that can be listed and summed without reading a log (seed 4's usage_logs,
+// tool_execution_logs and message_logs). Rows of usage and tools are those of [Batch]: they are written
+// in the transaction of the events that they stem from, so that a commit has both or none, and a commit that
+// comes again has them once. Messages are a projection of the log: whoever keeps a run's messages makes them
+// from its events, and can make them anew at any time.
 //
 // All methods are safe for concurrent use and answer *[event.Error]s as [Store] does. A row
 // is seen under its own tenant alone.
@@ -31,6 +32,15 @@ type Ledger interface {
 	// conversation: u.Run says which run, and that there is none is ErrNotFound. A second entry
 	// of the same run, Step and Attempt changes nothing. An empty Run or Step is ErrInvalid.
 	AddUsage(ctx context.Context, u UsageEntry) error
+	// KeepMessages keeps a run's messages in the place of those that it has, in one transaction;
+	// each has a Seq and Part of its own. ErrNotFound for an unknown run.
+	KeepMessages(ctx context.Context, run string, list []MessageEntry) error
+	// Messages lists a conversation's messages in their order. An unknown conversation, or
+	// another tenant's, has none; an empty one is ErrInvalid.
+	Messages(ctx context.Context, q MessageQuery) ([]MessageEntry, error)
+	// Unkept lists the conversation's runs that have ended and of whose first event no message is
+	// kept, by their turns: nobody has kept any of them. Another tenant's has none.
+	Unkept(ctx context.Context, tenant, conversation string) ([]string, error)
 }
 
 // LedgerQuery says which rows are wanted. Fields that are empty do not narrow.

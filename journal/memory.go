@@ -43,7 +43,7 @@ type Memory struct {
 	tally  tally
 }
 
-var _ Store = (*Memory)(nil)
+var _ Journal = (*Memory)(nil)
 
 // MemoryOptions are the settings of a [Memory]; the zero value is right for most.
 type MemoryOptions struct {

@@ -6,9 +6,7 @@ import (
 	"slices"
 )
 
-var _ Finder = (*Memory)(nil)
-
-// FindRuns implements [Finder].
+// FindRuns implements [Catalog].
 func (m *Memory) FindRuns(ctx context.Context, q RunQuery) (RunPage, error) {
 	if err := alive(ctx, "journal find runs"); err != nil {
 		return RunPage{}, err

@@ -14,13 +14,15 @@ type inbox struct {
 type letter struct {
 	read   bool
 	digest [16]byte
+	// message says that it is a MailMessage.
+	message bool
 }
 
 func (b *inbox) add(m Mail, digest [16]byte) {
 	if b.known == nil {
 		b.known = make(map[string]letter)
 	}
-	b.known[m.ID] = letter{digest: digest}
+	b.known[m.ID] = letter{digest: digest, message: m.Kind == MailMessage}
 	b.unread = append(b.unread, m)
 }
 

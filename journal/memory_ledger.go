@@ -10,8 +10,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-var _ Ledger = (*Memory)(nil)
-
 // usageRow is an entry of the ledger; run is nil once its conversation was removed.
 type usageRow struct {
 	UsageEntry

@@ -6,9 +6,7 @@ import (
 	"slices"
 )
 
-var _ Lister = (*Memory)(nil)
-
-// Conversations implements [Lister].
+// Conversations implements [Catalog].
 func (m *Memory) Conversations(ctx context.Context, tenant, after string, limit int) ([]Summary, error) {
 	const op = "journal conversations"
 	if err := alive(ctx, op); err != nil {
@@ -41,7 +39,7 @@ func (m *Memory) Conversations(ctx context.Context, tenant, after string, limit 
 	return list, nil
 }
 
-// Runs implements [Lister].
+// Runs implements [Catalog].
 func (m *Memory) Runs(ctx context.Context, id string, after, limit int) ([]Run, error) {
 	const op = "journal runs"
 	if err := alive(ctx, op); err != nil {

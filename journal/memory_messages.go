@@ -8,9 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-var _ MessageKeeper = (*Memory)(nil)
-
-// KeepMessages implements [MessageKeeper].
+// KeepMessages implements [Ledger].
 func (m *Memory) KeepMessages(ctx context.Context, id string, list []MessageEntry) error {
 	const op = "journal keep messages"
 	if err := alive(ctx, op); err != nil {
@@ -45,7 +43,7 @@ func (p MessagePlace) compare(q MessagePlace) int {
 	return cmp.Or(cmp.Compare(p.Seq, q.Seq), cmp.Compare(p.Part, q.Part))
 }
 
-// Messages implements [MessageKeeper].
+// Messages implements [Ledger].
 func (m *Memory) Messages(ctx context.Context, q MessageQuery) ([]MessageEntry, error) {
 	const op = "journal messages"
 	if err := alive(ctx, op); err != nil {
@@ -77,7 +75,7 @@ func (m *Memory) Messages(ctx context.Context, q MessageQuery) ([]MessageEntry, 
 	return found, nil
 }
 
-// Unkept implements [MessageKeeper].
+// Unkept implements [Ledger].
 func (m *Memory) Unkept(ctx context.Context, tenant, conversation string) ([]string, error) {
 	const op = "journal unkept messages"
 	if err := alive(ctx, op); err != nil {

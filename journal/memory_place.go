@@ -2,9 +2,7 @@ package journal
 
 import "context"
 
-var _ Placer = (*Memory)(nil)
-
-// Place implements [Placer].
+// Place implements [Catalog].
 func (m *Memory) Place(ctx context.Context, id string, since int) (Place, error) {
 	const op = "journal place"
 	if err := alive(ctx, op); err != nil {

@@ -2,9 +2,7 @@ package journal
 
 import "context"
 
-var _ Queuer = (*Memory)(nil)
-
-// Queue implements [Queuer].
+// Queue implements [Store].
 func (m *Memory) Queue(ctx context.Context, id string) ([]Run, error) {
 	const op = "journal queue"
 	if err := alive(ctx, op); err != nil {

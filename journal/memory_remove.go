@@ -9,13 +9,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-var (
-	_ Remover       = (*Memory)(nil)
-	_ Burier        = (*Memory)(nil)
-	_ TenantRemover = (*Memory)(nil)
-)
-
-// Remove implements [Remover].
+// Remove implements [Catalog].
 func (m *Memory) Remove(ctx context.Context, tenant, id string) error {
 	const op = "journal remove"
 	if err := alive(ctx, op); err != nil {
@@ -32,7 +26,7 @@ func (m *Memory) Remove(ctx context.Context, tenant, id string) error {
 // grave is where a conversation's life is buried.
 type grave struct{ tenant, conversation, life string }
 
-// Bury implements [Burier].
+// Bury implements [Catalog].
 func (m *Memory) Bury(ctx context.Context, tenant, id, life string) error {
 	const op = "journal bury"
 	if err := alive(ctx, op); err != nil {
@@ -86,7 +80,7 @@ func openRun(op string) error {
 	}
 }
 
-// RemoveTenant implements [TenantRemover].
+// RemoveTenant implements [Catalog].
 func (m *Memory) RemoveTenant(ctx context.Context, tenant string) error {
 	const op = "journal remove tenant"
 	if err := alive(ctx, op); err != nil {

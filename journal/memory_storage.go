@@ -6,8 +6,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-var _ StorageCounter = (*Memory)(nil)
-
 // tally is how many bytes tenants' conversations take up. Nothing is counted before the first question.
 type tally struct {
 	asked bool
@@ -50,7 +48,7 @@ func (t *tally) forgetTenant(tenant string) {
 	delete(t.bytes, tenant)
 }
 
-// StoredBytes implements [StorageCounter].
+// StoredBytes implements [Catalog].
 func (m *Memory) StoredBytes(ctx context.Context, tenant string) (int64, error) {
 	const op = "journal stored bytes"
 	if err := alive(ctx, op); err != nil {
@@ -79,14 +77,39 @@ func (m *Memory) StoredBytes(ctx context.Context, tenant string) (int64, error) 
 	return t.bytes[tenant], nil
 }
 
-// weigh counts a conversation. Of its log it counts what has come since the last time.
-func (t *tally) weigh(c *conversation) {
+// Weigh implements [Catalog].
+func (m *Memory) Weigh(ctx context.Context, id string) (int64, error) {
+	const op = "journal weigh"
+	if err := alive(ctx, op); err != nil {
+		return 0, err
+	}
+	if id == "" {
+		return 0, noID(op, "a conversation needs an id")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.conversations[id]
+	if c == nil {
+		return 0, nil
+	}
+	m.tally.weighLog(c)
+	return c.weight.log, nil
+}
+
+// weighLog counts what has come to a conversation's log since the last time.
+func (t *tally) weighLog(c *conversation) {
 	w := &c.weight
 	for _, e := range c.events[w.events:] {
 		t.scratch, _ = event.AppendJSON(t.scratch[:0], e) // what cannot be written takes nothing
 		w.log += int64(len(t.scratch))
 	}
 	w.events = len(c.events)
+}
+
+// weigh counts a conversation.
+func (t *tally) weigh(c *conversation) {
+	t.weighLog(c)
+	w := &c.weight
 	w.bytes = w.log
 	for _, r := range c.runs {
 		for i := range r.row.Input {

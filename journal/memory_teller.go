@@ -2,9 +2,7 @@ package journal
 
 import "context"
 
-var _ Teller = (*Memory)(nil)
-
-// Heads implements [Teller].
+// Heads implements [Catalog].
 func (m *Memory) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
 	if err := alive(ctx, "journal heads"); err != nil {
 		return nil, err
@@ -20,7 +18,7 @@ func (m *Memory) Heads(ctx context.Context, conversations []string) (map[string]
 	return heads, nil
 }
 
-// Posted implements [Teller].
+// Posted implements [Store].
 func (m *Memory) Posted(ctx context.Context, runs []string) (map[string]Posted, error) {
 	if err := alive(ctx, "journal posted"); err != nil {
 		return nil, err

@@ -1,27 +1,9 @@
 package journal
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 )
-
-// MessageKeeper is what some stores keep for people who read: what was said in a conversation,
-// message by message (seed 4's message_logs). It is a projection of the log: whoever keeps a run's
-// messages makes them from its events, and can make them anew at any time.
-//
-// All methods are safe for concurrent use and answer *[event.Error]s as [Store] does.
-type MessageKeeper interface {
-	// KeepMessages keeps a run's messages in the place of those that it has, in one transaction;
-	// each has a Seq and Part of its own. ErrNotFound for an unknown run.
-	KeepMessages(ctx context.Context, run string, list []MessageEntry) error
-	// Messages lists a conversation's messages in their order. An unknown conversation, or
-	// another tenant's, has none; an empty one is ErrInvalid.
-	Messages(ctx context.Context, q MessageQuery) ([]MessageEntry, error)
-	// Unkept lists the conversation's runs that have ended and of whose first event no message is
-	// kept, by their turns: nobody has kept any of them. Another tenant's has none.
-	Unkept(ctx context.Context, tenant, conversation string) ([]string, error)
-}
 
 // MessageQuery says which messages are wanted. An empty Run is all of the conversation's.
 type MessageQuery struct {

@@ -74,7 +74,7 @@ type site struct {
 
 	metrics *server.Metrics
 	service *service.Service
-	store   journal.Store
+	store   journal.Journal
 	handler *server.Server
 	gate    chan struct{}
 	t       *testing.T

@@ -362,16 +362,10 @@ func (s *Service) remove(
 	if err != nil {
 		return err
 	}
-	bury, ok := s.undertaker()
-	if !ok {
-		return &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot remove conversations", Hint: "archive it instead",
-		}
-	}
 	// The log goes first: a crash between the two leaves a name without a log, which
 	// can be deleted again, not a log that nobody can name. A run that another process lets in at the
 	// same time comes before that, and then the conversation stays, or it comes too late.
-	if err := bury(ctx, p.Tenant, id, made.life()); err != nil && !errors.Is(err, event.ErrNotFound) {
+	if err := s.options.Journal.Bury(ctx, p.Tenant, id, made.life()); err != nil && !errors.Is(err, event.ErrNotFound) {
 		return err
 	}
 	s.warm.forget(id)
@@ -388,15 +382,6 @@ func (s *Service) remove(
 	s.unscrubbed.Store(true)
 	s.leave(made.Key().topic())
 	return nil
-}
-
-// undertaker gives the journal's way to remove a conversation; false where it has none.
-func (s *Service) undertaker() (bury func(ctx context.Context, tenant, id, life string) error, ok bool) {
-	if b, ok := s.options.Journal.(journal.Burier); ok {
-		return b.Bury, true
-	}
-	remover, ok := s.options.Journal.(journal.Remover)
-	return func(ctx context.Context, tenant, id, _ string) error { return remover.Remove(ctx, tenant, id) }, ok
 }
 
 // leave has all who watch a conversation look at its log, and so find that it has gone: an
@@ -463,6 +448,12 @@ func (p *past) Read(ctx context.Context, _ string, after int64, limit int) ([]*e
 		p.last = e.Seq
 	}
 	return events, err
+}
+
+// Tail implements [journal.Store].
+func (p *past) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	events, err := p.Read(ctx, conversation, 0, 0)
+	return journal.Tail{First: 1, Last: int64(len(events)), Events: events}, err
 }
 
 // Events reads the log after seq, with what stands in place of what was redacted. What is

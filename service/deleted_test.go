@@ -18,19 +18,9 @@ import (
 	"github.com/braidrun/braid/service/database/databasetest"
 )
 
-// wholeJournal is what a service needs of its journal, and what it deletes with.
-type wholeJournal interface {
-	journal.Store
-	journal.Queuer
-	journal.Placer
-	journal.Lister
-	journal.Teller
-	journal.Burier
-}
-
 // hooked is a journal whose next admission, or next burial, has something happen before and after it.
 type hooked struct {
-	wholeJournal
+	journal.Journal
 
 	before, after           func()
 	beforeBury, afterBurial func()
@@ -42,7 +32,7 @@ func (h *hooked) Bury(ctx context.Context, tenant, conversation, life string) er
 	if before != nil {
 		before()
 	}
-	err := h.wholeJournal.Bury(ctx, tenant, conversation, life)
+	err := h.Journal.Bury(ctx, tenant, conversation, life)
 	if after != nil {
 		after()
 	}
@@ -55,26 +45,19 @@ func (h *hooked) Admit(ctx context.Context, r journal.Run) (journal.Run, error) 
 	if before != nil {
 		before()
 	}
-	row, err := h.wholeJournal.Admit(ctx, r)
+	row, err := h.Journal.Admit(ctx, r)
 	if after != nil {
 		after()
 	}
 	return row, err
 }
 
-// quiet gives a store that no process shares what one needs that does.
-type quiet struct{ *sqlite.Store }
-
-func (quiet) Heads(context.Context, []string) (map[string]int64, error) { return nil, nil }
-
-func (quiet) Posted(context.Context, []string) (map[string]journal.Posted, error) { return nil, nil }
-
 // eachStore runs a test with two services on one store, as in two processes, on every kind of store.
 func eachStore(t *testing.T, run func(t *testing.T, j *hooked, here, there *house)) {
 	t.Helper()
-	two := func(t *testing.T, j wholeJournal, rows service.Rows, shared bool) {
+	two := func(t *testing.T, j journal.Journal, rows service.Rows, shared bool) {
 		t.Helper()
-		h := &hooked{wholeJournal: j}
+		h := &hooked{Journal: j}
 		here := open(t, func(o *service.Options) { o.Journal, o.Rows, o.Shared = h, rows, shared })
 		there := open(t, func(o *service.Options) { o.Journal, o.Rows, o.Shared = j, rows, shared })
 		run(t, h, here, there)
@@ -94,7 +77,7 @@ func eachStore(t *testing.T, run func(t *testing.T, j *hooked, here, there *hous
 				t.Error(err)
 			}
 		})
-		two(t, quiet{store}, service.NewRows(databasetest.OpenSQLite(t, "")), false)
+		two(t, store, service.NewRows(databasetest.OpenSQLite(t, "")), false)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -126,7 +109,7 @@ func gone(t *testing.T, j journal.Store, h *house, conv string) {
 	if events, err := j.Read(t.Context(), conv, 0, 0); err != nil || len(events) > 0 {
 		t.Errorf("its log has %d events: %v", len(events), err)
 	}
-	if runs, err := j.(journal.Queuer).Queue(t.Context(), conv); err != nil || len(runs) > 0 {
+	if runs, err := j.Queue(t.Context(), conv); err != nil || len(runs) > 0 {
 		t.Errorf("%d runs of it are open: %v", len(runs), err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -54,10 +53,8 @@ func (s *Service) EraseTenant(ctx context.Context, by directory.By, tenant strin
 			}
 		}
 	}
-	if r, ok := s.options.Journal.(journal.TenantRemover); ok {
-		if err := r.RemoveTenant(ctx, tenant); err != nil && !errors.Is(err, event.ErrNotFound) {
-			return directory.Erased{}, err
-		}
+	if err := s.options.Journal.RemoveTenant(ctx, tenant); err != nil && !errors.Is(err, event.ErrNotFound) {
+		return directory.Erased{}, err
 	}
 	if s.options.ForgetTenant != nil {
 		if err := s.options.ForgetTenant(ctx, t); err != nil {

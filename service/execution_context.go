@@ -162,12 +162,11 @@ func (s *Service) unpin(ctx context.Context, x *ExecutionContext, made *Row) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unpinTime)
 	defer cancel()
 	defer s.doors.enter(made.ID)()
-	lister, ok := s.options.Journal.(journal.Lister)
 	none := func() bool {
-		runs, err := lister.Runs(ctx, made.ID, 0, 1)
+		runs, err := s.options.Journal.Runs(ctx, made.ID, 0, 1)
 		return err == nil && len(runs) == 0
 	}
-	if !ok || !none() {
+	if !none() {
 		return
 	}
 	row, err := s.change(ctx, made.Key(), func(row *Row) error {

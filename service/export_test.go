@@ -1,6 +1,10 @@
 package service
 
-import "context"
+import (
+	"context"
+
+	"github.com/braidrun/braid/journal"
+)
 
 // HeldTokens is how many runs there are tokens for.
 func (s *Service) HeldTokens() int {
@@ -37,4 +41,4 @@ func (s *Service) Unsettle(ctx context.Context, p Principal, conversation string
 var CleanTitle = cleanTitle
 
 // NewOwnPurse is the purse of a process that shares its database with none.
-func NewOwnPurse() *ownPurse { return &ownPurse{} }
+func NewOwnPurse() *ownPurse { return &ownPurse{ledger: &journal.Memory{}} }

@@ -32,8 +32,8 @@ const (
 // It asks the journal for all of them at once, so that what it costs does not rise with the
 // number of streams.
 type heads struct {
-	teller journal.Teller
-	log    *slog.Logger
+	catalog journal.Catalog
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	watched map[string]*head
@@ -53,8 +53,8 @@ type head struct {
 	used        time.Time
 }
 
-func newHeads(teller journal.Teller, log *slog.Logger) *heads {
-	return &heads{teller: teller, log: log, watched: make(map[string]*head)}
+func newHeads(catalog journal.Catalog, log *slog.Logger) *heads {
+	return &heads{catalog: catalog, log: log, watched: make(map[string]*head)}
 }
 
 // start begins to ask. ctx is for its values.
@@ -112,7 +112,7 @@ func (h *heads) ask(ctx context.Context) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	heads, err := h.teller.Heads(ctx, ids)
+	heads, err := h.catalog.Heads(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 	}
 	step := ""
 	for at := after; ; {
-		events, more, err := journal.ReadPage(ctx, s.options.Journal, run.Conversation, at, joinedPage, pageBytes)
+		events, more, err := s.options.Journal.ReadPage(ctx, run.Conversation, at, joinedPage, pageBytes)
 		if err != nil {
 			return err
 		}
@@ -69,11 +69,7 @@ func (s *Service) joined(ctx context.Context, started *Started, key string) erro
 // runStart is the Seq of an event before which the run has none: the last one before the run where the
 // journal can find that without reading the whole log, else 0.
 func (s *Service) runStart(ctx context.Context, conversation, run string) (int64, error) {
-	tailer, ok := s.options.Journal.(journal.Tailer)
-	if !ok {
-		return 0, nil
-	}
-	tail, err := tailer.Tail(ctx, conversation)
+	tail, err := s.options.Journal.Tail(ctx, conversation)
 	if err != nil {
 		return 0, err
 	}
@@ -95,11 +91,7 @@ func (s *Service) rowOf(ctx context.Context, conversation, run string) (journal.
 	if i := slices.IndexFunc(open, is); i >= 0 {
 		return open[i], nil
 	}
-	lister, ok := s.options.Journal.(journal.Lister)
-	if !ok {
-		return journal.Run{ID: run, Conversation: conversation}, nil
-	}
-	all, err := lister.Runs(ctx, conversation, 0, 0)
+	all, err := s.options.Journal.Runs(ctx, conversation, 0, 0)
 	if err != nil {
 		return journal.Run{}, err
 	}

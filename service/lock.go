@@ -103,19 +103,8 @@ func (s *Service) before(ctx context.Context, conversation string) (int64, error
 
 // end is the Seq of the conversation's last event.
 func (s *Service) end(ctx context.Context, conversation string) (int64, error) {
-	if t, ok := s.options.Journal.(journal.Teller); ok {
-		heads, err := t.Heads(ctx, []string{conversation})
-		return heads[conversation], err
-	}
-	if t, ok := s.options.Journal.(journal.Tailer); ok {
-		tail, err := t.Tail(ctx, conversation)
-		return tail.Last, err
-	}
-	events, err := s.options.Journal.Read(ctx, conversation, 0, 0)
-	if err != nil || len(events) == 0 {
-		return 0, err
-	}
-	return events[len(events)-1].Seq, nil
+	heads, err := s.options.Journal.Heads(ctx, []string{conversation})
+	return heads[conversation], err
 }
 
 // admit has the run accepted under its policy.
@@ -293,7 +282,6 @@ func (s *Service) interrupt(ctx context.Context, row journal.Run) error {
 // entering is a journal in which a run that is admitted has what stands before it.
 type entering struct {
 	journal.Store
-	journal.Queuer
 	run *journal.Run
 }
 
@@ -305,8 +293,7 @@ func (e entering) Admit(ctx context.Context, r journal.Run) (journal.Run, error)
 
 // steer leaves the input for the open run.
 func (s *Service) steer(ctx context.Context, agent *braid.Agent, run journal.Run) (Started, error) {
-	queuer := s.options.Journal.(journal.Queuer) //nolint:forcetypeassert // New has looked
-	conv := braid.Open(entering{s.options.Journal, queuer, &run}, run.Conversation)
+	conv := braid.Open(entering{s.options.Journal, &run}, run.Conversation)
 	opts := []braid.RunOption{
 		braid.During(braid.Steer), braid.Key(run.Key), braid.For(run.Tenant, run.User), braid.Executor(run.Executor),
 		braid.Metadata(run.Metadata),

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/event"
 	cursors "github.com/braidrun/braid/internal/cursor"
 	"github.com/braidrun/braid/journal"
 )
@@ -34,7 +33,7 @@ type LogQuery struct {
 // means that there is none.
 func (s *Service) Usage(ctx context.Context, p Principal, q LogQuery) (rows []journal.UsageEntry, next string, err error) {
 	const op = "usage"
-	ledger, asked, err := s.ledger(p, op, &q)
+	asked, err := s.ledgerQuery(p, op, &q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -42,7 +41,7 @@ func (s *Service) Usage(ctx context.Context, p Principal, q LogQuery) (rows []jo
 	if asked.Before, err = q.before(op, list); err != nil {
 		return nil, "", err
 	}
-	rows, err = ledger.UsageLog(ctx, asked)
+	rows, err = s.options.Journal.UsageLog(ctx, asked)
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		next = placed(list, rows[q.Limit-1].Place())
@@ -55,7 +54,7 @@ func (s *Service) UsageSums(
 	ctx context.Context, p Principal, q LogQuery, by journal.UsageBy,
 ) (sums []journal.UsageSum, next string, err error) {
 	const op = "usage sums"
-	ledger, asked, err := s.ledger(p, op, &q)
+	asked, err := s.ledgerQuery(p, op, &q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -68,7 +67,7 @@ func (s *Service) UsageSums(
 		}
 		after = &place[0]
 	}
-	sums, err = ledger.UsageSums(ctx, asked, by, after)
+	sums, err = s.options.Journal.UsageSums(ctx, asked, by, after)
 	if len(sums) > q.Limit {
 		sums = sums[:q.Limit]
 		next = cursors.Encode(list, sums[q.Limit-1].Key)
@@ -79,7 +78,7 @@ func (s *Service) UsageSums(
 // ToolLog lists what the tools of the tenant's runs did, those calls that began last first.
 func (s *Service) ToolLog(ctx context.Context, p Principal, q LogQuery) (rows []journal.ToolEntry, next string, err error) {
 	const op = "tool log"
-	ledger, asked, err := s.ledger(p, op, &q)
+	asked, err := s.ledgerQuery(p, op, &q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -87,7 +86,7 @@ func (s *Service) ToolLog(ctx context.Context, p Principal, q LogQuery) (rows []
 	if asked.Before, err = q.before(op, list); err != nil {
 		return nil, "", err
 	}
-	rows, err = ledger.ToolLog(ctx, asked)
+	rows, err = s.options.Journal.ToolLog(ctx, asked)
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		next = placed(list, rows[q.Limit-1].Place())
@@ -105,14 +104,10 @@ func (s *Service) MessageLog(ctx context.Context, p Principal, q LogQuery) (rows
 	if q.Conversation == "" {
 		return nil, "", invalid(op, "no conversation is named", "say which one")
 	}
-	keeper, ok := s.options.Journal.(journal.MessageKeeper)
-	if !ok {
-		return nil, "", noLogs(op)
-	}
 	asked := journal.MessageQuery{Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Limit: q.Limit + 1}
 	list := q.list(op, p)
 	if q.Cursor == "" {
-		if err := s.mendMessages(ctx, keeper, p.Tenant, q.Conversation); err != nil {
+		if err := s.mendMessages(ctx, p.Tenant, q.Conversation); err != nil {
 			return nil, "", err
 		}
 	} else {
@@ -122,7 +117,7 @@ func (s *Service) MessageLog(ctx context.Context, p Principal, q LogQuery) (rows
 		}
 		asked.After = journal.MessagePlace{Seq: seq, Part: int(part)}
 	}
-	rows, err = keeper.Messages(ctx, asked)
+	rows, err = s.options.Journal.Messages(ctx, asked)
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		last := rows[q.Limit-1].MessagePlace
@@ -148,16 +143,12 @@ func (q *LogQuery) check(op string, p Principal) error {
 	return nil
 }
 
-// ledger checks a query and gives it as the journal takes it: with one row more than the page has.
-func (s *Service) ledger(p Principal, op string, q *LogQuery) (journal.Ledger, journal.LedgerQuery, error) {
+// ledgerQuery checks a query and gives it as the journal takes it: with one row more than the page has.
+func (s *Service) ledgerQuery(p Principal, op string, q *LogQuery) (journal.LedgerQuery, error) {
 	if err := q.check(op, p); err != nil {
-		return nil, journal.LedgerQuery{}, err
+		return journal.LedgerQuery{}, err
 	}
-	ledger, ok := s.options.Journal.(journal.Ledger)
-	if !ok {
-		return nil, journal.LedgerQuery{}, noLogs(op)
-	}
-	return ledger, journal.LedgerQuery{
+	return journal.LedgerQuery{
 		Tenant: p.Tenant, Conversation: q.Conversation, Run: q.Run, Executor: q.Executor, User: q.User, Model: q.Model, Tool: q.Tool,
 		From: q.From, To: q.To, Limit: q.Limit + 1,
 	}, nil
@@ -210,8 +201,4 @@ func numbers(list, text string) (a, b int64, ok bool) {
 
 func foreignCursor(op string) error {
 	return invalid(op, "the cursor is none that was given out for this list", "begin again without one")
-}
-
-func noLogs(op string) error {
-	return &event.Error{Op: op, Kind: event.ErrUnsupported, Message: "this journal keeps no logs", Hint: "use one that does"}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
 )
 
@@ -40,9 +39,6 @@ func newMender(s *Service) *mender {
 
 // add has a conversation looked at soon.
 func (m *mender) add(tenant, conversation string) {
-	if _, ok := m.service.options.Journal.(journal.MessageKeeper); !ok {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed() || len(m.due) >= mostMends {
@@ -101,7 +97,6 @@ func (m *mender) run() {
 
 // round looks at each conversation that is due, once, and reports whether all could be completed.
 func (m *mender) round(ctx context.Context) bool {
-	keeper, _ := m.service.options.Journal.(journal.MessageKeeper)
 	m.mu.Lock()
 	due := make([]live.Key, 0, len(m.due))
 	for key := range m.due {
@@ -110,7 +105,7 @@ func (m *mender) round(ctx context.Context) bool {
 	clear(m.due)
 	m.mu.Unlock()
 	for i, key := range due {
-		err := m.service.mendMessages(ctx, keeper, key.Tenant, key.Conversation)
+		err := m.service.mendMessages(ctx, key.Tenant, key.Conversation)
 		if err == nil || errors.Is(err, event.ErrNotFound) {
 			continue
 		}

@@ -216,15 +216,11 @@ func (l *messageLog) erase(seq int64) {
 
 // keepMessages keeps the messages of a run that has ended. If that fails it is tried again.
 func (m *MessageProcessor) keepMessages(ctx context.Context) {
-	keeper, ok := m.service.options.Journal.(journal.MessageKeeper)
-	if !ok {
-		return
-	}
 	var err error
 	if m.log.begun {
-		err = keeper.KeepMessages(ctx, m.x.Run, m.log.rows)
+		err = m.service.options.Journal.KeepMessages(ctx, m.x.Run, m.log.rows)
 	} else { // another drive has seen the beginning
-		err = m.service.rebuildMessages(ctx, keeper, m.x.Conversation, map[string]bool{m.x.Run: true})
+		err = m.service.rebuildMessages(ctx, m.x.Conversation, map[string]bool{m.x.Run: true})
 	}
 	if err != nil && !errors.Is(err, event.ErrNotFound) {
 		m.service.log.Warn("the messages of a run were not kept; it is tried again",
@@ -234,8 +230,8 @@ func (m *MessageProcessor) keepMessages(ctx context.Context) {
 }
 
 // mendMessages keeps the messages of those runs that have ended without.
-func (s *Service) mendMessages(ctx context.Context, keeper journal.MessageKeeper, tenant, conversation string) error {
-	runs, err := keeper.Unkept(ctx, tenant, conversation)
+func (s *Service) mendMessages(ctx context.Context, tenant, conversation string) error {
+	runs, err := s.options.Journal.Unkept(ctx, tenant, conversation)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -243,7 +239,7 @@ func (s *Service) mendMessages(ctx context.Context, keeper journal.MessageKeeper
 	for _, run := range runs {
 		missing[run] = true
 	}
-	return s.rebuildMessages(ctx, keeper, conversation, missing)
+	return s.rebuildMessages(ctx, conversation, missing)
 }
 
 // RebuildMessages makes the message log of a conversation anew from its events.
@@ -252,15 +248,11 @@ func (s *Service) RebuildMessages(ctx context.Context, p Principal, conversation
 	if _, err := s.row(ctx, p, op, conversation); err != nil {
 		return err
 	}
-	keeper, ok := s.options.Journal.(journal.MessageKeeper)
-	if !ok {
-		return noLogs(op)
-	}
-	return s.rebuildMessages(ctx, keeper, conversation, nil)
+	return s.rebuildMessages(ctx, conversation, nil)
 }
 
 // rebuildMessages makes the messages of some runs from the log; nil is all.
-func (s *Service) rebuildMessages(ctx context.Context, keeper journal.MessageKeeper, conversation string, runs map[string]bool) error {
+func (s *Service) rebuildMessages(ctx context.Context, conversation string, runs map[string]bool) error {
 	var log messageLog
 	for e, err := range s.view(conversation).all(ctx) {
 		if err != nil {
@@ -271,7 +263,7 @@ func (s *Service) rebuildMessages(ctx context.Context, keeper journal.MessageKee
 		}
 		log.take(e)
 		if _, ended := e.Body.(*event.RunEnded); ended && log.begun {
-			if err := keeper.KeepMessages(ctx, e.Run, log.rows); err != nil {
+			if err := s.options.Journal.KeepMessages(ctx, e.Run, log.rows); err != nil {
 				return err
 			}
 			log = messageLog{}

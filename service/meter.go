@@ -9,7 +9,6 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/service/directory"
 )
@@ -30,8 +29,7 @@ func newPurse(o *Options) purse {
 	if o.Directory != nil && o.Directory.Shared() {
 		return o.Directory
 	}
-	ledger, _ := o.Journal.(journal.Ledger)
-	return &ownPurse{ledger: ledger}
+	return &ownPurse{ledger: o.Journal}
 }
 
 // daily is what a tenant may spend in a day, and whose day it is. bounded is false without a bound.
@@ -68,13 +66,12 @@ func (s *Service) affords(ctx context.Context, in *entry) error {
 
 // repeats reports whether the conversation has a run with the key of this one.
 func (s *Service) repeats(ctx context.Context, in *entry) (bool, error) {
-	lister, ok := s.options.Journal.(journal.Lister)
-	if !ok || in.run.Key == "" {
+	if in.run.Key == "" {
 		return false, nil
 	}
 	const page = 512
 	for after := 0; ; {
-		runs, err := lister.Runs(ctx, in.row.ID, after, page)
+		runs, err := s.options.Journal.Runs(ctx, in.row.ID, after, page)
 		if err != nil {
 			return false, err
 		}

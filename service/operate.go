@@ -58,10 +58,6 @@ func (q *RunQuery) statuses(op string) ([]event.RunStatus, error) {
 // there is none. A page may have fewer runs than the limit while there are more.
 func (s *Service) FindRuns(ctx context.Context, q RunQuery) (runs []journal.Run, next string, err error) {
 	const op = "find runs"
-	finder, err := s.finder(op)
-	if err != nil {
-		return nil, "", err
-	}
 	if q.Limit < 0 || q.Limit > MostPage {
 		return nil, "", invalid(op, "the limit is out of bounds", "ask for 1 to "+strconv.Itoa(MostPage)+" at a time")
 	}
@@ -88,7 +84,7 @@ func (s *Service) FindRuns(ctx context.Context, q RunQuery) (runs []journal.Run,
 			return nil, "", foreignCursor(op)
 		}
 	}
-	page, err := finder.FindRuns(ctx, asked)
+	page, err := s.options.Journal.FindRuns(ctx, asked)
 	if err != nil {
 		return nil, "", err
 	}
@@ -101,14 +97,10 @@ func (s *Service) FindRuns(ctx context.Context, q RunQuery) (runs []journal.Run,
 // FindRun gives a run of any tenant for the operator. [event.ErrNotFound] if there is none.
 func (s *Service) FindRun(ctx context.Context, run string) (journal.Run, error) {
 	const op = "run"
-	finder, err := s.finder(op)
-	if err != nil {
-		return journal.Run{}, err
-	}
 	if err := checkID(op, "run", runPrefix, run); err != nil {
 		return journal.Run{}, err
 	}
-	page, err := finder.FindRuns(ctx, journal.RunQuery{ID: run, Limit: 1})
+	page, err := s.options.Journal.FindRuns(ctx, journal.RunQuery{ID: run, Limit: 1})
 	if err != nil {
 		return journal.Run{}, err
 	}
@@ -154,13 +146,12 @@ func (s *Service) StopTenant(ctx context.Context, by directory.By, tenant string
 }
 
 func (s *Service) stopTenant(ctx context.Context, tenant string) (n int, err error) {
-	finder, ok := s.options.Journal.(journal.Finder)
-	if !ok || tenant == "" {
+	if tenant == "" {
 		return 0, nil
 	}
 	q := journal.RunQuery{Tenant: tenant, Status: OpenRuns()}
 	for {
-		page, err := finder.FindRuns(ctx, q)
+		page, err := s.options.Journal.FindRuns(ctx, q)
 		if err != nil {
 			return n, err
 		}
@@ -180,14 +171,4 @@ func (s *Service) stopTenant(ctx context.Context, tenant string) (n int, err err
 			return n, nil
 		}
 	}
-}
-
-func (s *Service) finder(op string) (journal.Finder, error) {
-	f, ok := s.options.Journal.(journal.Finder)
-	if !ok {
-		return nil, &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot find runs", Hint: "use one that implements journal.Finder",
-		}
-	}
-	return f, nil
 }

@@ -71,9 +71,6 @@ func (p *ownPurse) pocket(ctx context.Context, of directory.SpendOf) (*pocket, e
 
 // before is what the ledger knows of the day.
 func (p *ownPurse) before(ctx context.Context, of directory.SpendOf) (s directory.Spend, err error) {
-	if p.ledger == nil {
-		return s, nil
-	}
 	from := time.Unix(of.Day*secondsOfDay, 0).UTC()
 	sums, err := p.ledger.UsageSums(ctx, journal.LedgerQuery{
 		Tenant: of.Tenant, From: from, To: from.Add(secondsOfDay * time.Second),

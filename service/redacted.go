@@ -34,7 +34,7 @@ func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event
 	var events []*event.Event
 	var err error
 	if v.more = false; limit > 0 {
-		events, v.more, err = journal.ReadPage(ctx, v.store, v.conversation, after, limit, pageBytes)
+		events, v.more, err = v.store.ReadPage(ctx, v.conversation, after, limit, pageBytes)
 	} else {
 		events, err = v.store.Read(ctx, v.conversation, after, 0)
 	}
@@ -71,7 +71,7 @@ func (v *view) read(ctx context.Context, after int64, limit int) ([]*event.Event
 // ahead looks on to the end of the run.
 func (v *view) ahead(ctx context.Context) error {
 	for {
-		events, more, err := journal.ReadPage(ctx, v.store, v.conversation, v.seen, redactedPage, pageBytes)
+		events, more, err := v.store.ReadPage(ctx, v.conversation, v.seen, redactedPage, pageBytes)
 		if err != nil {
 			return err
 		}

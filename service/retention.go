@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -80,19 +79,13 @@ func (s *Service) expireConversation(ctx context.Context, e directory.Expiry, id
 	return err == nil, err
 }
 
-// lastRun says when a conversation's newest run was accepted; the zero time where none was, or
-// where the journal cannot say.
+// lastRun says when a conversation's newest run was accepted; the zero time where none was.
 func (s *Service) lastRun(ctx context.Context, id string) (time.Time, error) {
-	placer, places := s.options.Journal.(journal.Placer)
-	lister, lists := s.options.Journal.(journal.Lister)
-	if !places || !lists {
-		return time.Time{}, nil
-	}
-	place, err := placer.Place(ctx, id, 0)
+	place, err := s.options.Journal.Place(ctx, id, 0)
 	if err != nil || place.Turns == 0 {
 		return time.Time{}, err
 	}
-	runs, err := lister.Runs(ctx, id, place.Turns-1, 1)
+	runs, err := s.options.Journal.Runs(ctx, id, place.Turns-1, 1)
 	if err != nil || len(runs) == 0 {
 		return time.Time{}, err
 	}

@@ -36,16 +36,12 @@ func (s *Service) forgetsFailed(t *directory.Tenant) bool {
 // retried prepares a run that continues the run of this id: it inherits what the request does not name. Where the
 // request is a repeat it gives the run that the first one began.
 func (s *Service) retried(ctx context.Context, row *Row, run *journal.Run, failed string) (Started, error) {
-	lister, ok := s.options.Journal.(journal.Lister)
-	if !ok {
-		return Started{}, &event.Error{Op: "retry run", Kind: event.ErrUnsupported, Message: "this journal cannot list runs"}
-	}
 	old, err := s.rowOf(ctx, row.ID, failed)
 	if err != nil {
 		return Started{}, err
 	}
 	if run.Key != "" {
-		later, err := lister.Runs(ctx, row.ID, old.Turn, 0)
+		later, err := s.options.Journal.Runs(ctx, row.ID, old.Turn, 0)
 		if err != nil {
 			return Started{}, err
 		}

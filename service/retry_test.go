@@ -335,10 +335,10 @@ func TestARetryThatAnotherServersRunOvertakes(t *testing.T) {
 			t.Run(fmt.Sprint("ended ", ended, " key ", key), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					p, rows, j := &pages{fails: 1}, &service.MemoryRows{}, &hooked{wholeJournal: &journal.Memory{}}
+					p, rows, j := &pages{fails: 1}, &service.MemoryRows{}, &hooked{Journal: &journal.Memory{}}
 					with := func(o *service.Options) { o.Rows, o.Agent, o.Shared, o.Journal = rows, p.agent, true, j }
 					here := open(t, with)
-					there := open(t, func(o *service.Options) { with(o); o.Journal = j.wholeJournal })
+					there := open(t, func(o *service.Options) { with(o); o.Journal = j.Journal })
 					conv := here.conversation(t)
 					s, err := here.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "read all"})
 					if err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -41,11 +40,7 @@ func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string
 	if _, err := s.row(ctx, p, "runs", conversation); err != nil {
 		return nil, err
 	}
-	lister, ok := s.options.Journal.(journal.Lister)
-	if !ok {
-		return nil, &event.Error{Op: "runs", Kind: event.ErrUnsupported, Message: "this journal cannot list runs"}
-	}
-	runs, err := lister.Runs(ctx, conversation, after, limit)
+	runs, err := s.options.Journal.Runs(ctx, conversation, after, limit)
 	for i := range runs {
 		runs[i].Metadata = hidden(runs[i].Metadata)
 	}

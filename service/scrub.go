@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
 
 // scrubber is implemented by stores whose files hold for a while what was removed.
@@ -17,10 +16,7 @@ type scrubber interface {
 // nothing of it is left in them. [event.ErrLocked] means that a reader was in the way.
 func (s *Service) Scrub(ctx context.Context) error {
 	s.unscrubbed.Store(false)
-	var errs []error
-	if j, ok := s.options.Journal.(journal.Scrubber); ok {
-		errs = append(errs, j.Scrub(ctx))
-	}
+	errs := []error{s.options.Journal.Scrub(ctx)}
 	if rows, ok := s.options.Rows.(scrubber); ok {
 		errs = append(errs, rows.Scrub(ctx))
 	}

@@ -19,14 +19,14 @@ import (
 // Options are what a service is made of. Journal, Rows and Agent must be set.
 type Options struct {
 	// Journal keeps the logs, Rows what stands beside them. The service closes neither.
-	Journal journal.Store
+	Journal journal.Journal
 	Rows    Rows
 	// Bus carries events to watchers; nil means a hub in this process.
 	Bus live.Bus
 	// Shared says that other processes serve the same journal and rows. Then a reader of any
 	// of them sees each durable event, wherever its run is driven; runs whose process died are
 	// taken over; and what is left for a run here reaches it there. Live events stay in the
-	// process that drives the run. The journal must be a [journal.Teller].
+	// process that drives the run.
 	Shared bool
 	// Agent makes the agent that answers a run. Its error is the caller's: a model
 	// that does not exist is [event.ErrModelNotFound]. It is asked when a run is
@@ -128,16 +128,6 @@ func New(o Options) (*Service, error) {
 	if o.Journal == nil || o.Rows == nil || o.Agent == nil {
 		return nil, invalid("service", "a service needs a journal, rows and agents", "set Journal, Rows and Agent")
 	}
-	if _, ok := o.Journal.(journal.Queuer); !ok {
-		return nil, invalid("service", "the journal cannot say which runs are open", "use one that implements journal.Queuer")
-	}
-	teller, tells := o.Journal.(journal.Teller)
-	if o.Shared && !tells {
-		return nil, invalid("service", "the journal cannot say what other processes did", "use one that implements journal.Teller")
-	}
-	if _, ok := o.Journal.(journal.Placer); !ok {
-		return nil, invalid("service", "the journal cannot say how far a conversation has come", "use one that implements journal.Placer")
-	}
 	if o.LockWait == 0 {
 		o.LockWait = DefaultLockWait
 	}
@@ -160,7 +150,7 @@ func New(o Options) (*Service, error) {
 	o.Engine.Shared = o.Shared
 	s := &Service{options: o, bus: o.Bus, alone: alone, log: o.Log, memory: o.Memory, warm: warm{most: o.Memory.warm}}
 	if o.Shared {
-		s.heads = newHeads(teller, o.Log)
+		s.heads = newHeads(o.Journal, o.Log)
 	}
 	s.builder = OptionsBuilder{Directory: o.Directory, Instructions: o.Instructions, Workspace: o.Workspace}
 	s.titles = newTitleGenerator(s)
@@ -222,8 +212,13 @@ func (s *Service) Drain(ctx context.Context) error {
 	return err
 }
 
+// checker are rows that know whether they can be written, as [journal.Catalog] does of a journal.
+type checker interface {
+	Check(ctx context.Context) error
+}
+
 // Ready returns nil if the service can do its work. Otherwise the error says why: it is not started, its stores do not answer, or
-// one of them is a [journal.Checker] that takes no commits.
+// one of them takes no commits.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.begun("ready"); err != nil {
 		return err
@@ -234,12 +229,11 @@ func (s *Service) Ready(ctx context.Context) error {
 	if _, err := s.options.Journal.Read(ctx, conversationPrefix+"none", 0, 1); err != nil {
 		return err
 	}
-	for _, store := range []any{s.options.Journal, s.options.Rows} {
-		if c, ok := store.(journal.Checker); ok {
-			if err := c.Check(ctx); err != nil {
-				return err
-			}
-		}
+	if err := s.options.Journal.Check(ctx); err != nil {
+		return err
+	}
+	if rows, ok := s.options.Rows.(checker); ok {
+		return rows.Check(ctx)
 	}
 	return nil
 }
@@ -272,5 +266,5 @@ func (s *Service) head(ctx context.Context, conversation, run string) (journal.R
 }
 
 func (s *Service) queue(ctx context.Context, conversation string) ([]journal.Run, error) {
-	return s.options.Journal.(journal.Queuer).Queue(ctx, conversation) //nolint:forcetypeassert // New has looked
+	return s.options.Journal.Queue(ctx, conversation)
 }

@@ -13,7 +13,7 @@ const asked = -1
 
 // place tells how far a conversation has come.
 func (s *Service) place(ctx context.Context, conversation string, since int) (journal.Place, error) {
-	return s.options.Journal.(journal.Placer).Place(ctx, conversation, since) //nolint:forcetypeassert // New has looked
+	return s.options.Journal.Place(ctx, conversation, since)
 }
 
 // session is the id of the session that the conversation's next run belongs to; empty where

@@ -382,6 +382,11 @@ func (c *countingJournal) Read(ctx context.Context, conversation string, after i
 	return c.Memory.Read(ctx, conversation, after, limit)
 }
 
+func (c *countingJournal) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	c.reads.Add(1)
+	return c.Memory.Tail(ctx, conversation)
+}
+
 func (c *countingJournal) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
 	c.heads.Add(1)
 	return c.Memory.Heads(ctx, conversations)

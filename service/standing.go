@@ -34,12 +34,6 @@ func (s *Service) listStanding(ctx context.Context, op string, p Principal, page
 	if err != nil {
 		return nil, "", err
 	}
-	finder, ok := s.options.Journal.(journal.Finder)
-	if !ok {
-		return nil, "", &event.Error{
-			Op: op, Kind: event.ErrUnsupported, Message: "this journal cannot find runs", Hint: "leave status out",
-		}
-	}
 	name := page.name(op, p, q.User) + " status " + page.Status
 	asked := journal.RunQuery{Tenant: p.Tenant, Status: states, Limit: page.Limit}
 	if page.Cursor != "" {
@@ -54,7 +48,7 @@ func (s *Service) listStanding(ctx context.Context, op string, p Principal, page
 	for looked := 0; looked < mostLooked; {
 		// Never more than the page has room for, so that the journal's place is that of the page.
 		asked.Limit = page.Limit - len(list)
-		found, err := finder.FindRuns(ctx, asked)
+		found, err := s.options.Journal.FindRuns(ctx, asked)
 		if err != nil {
 			return nil, "", err
 		}

@@ -81,13 +81,9 @@ func (s *Service) stopInactive(ctx context.Context, everywhere bool) error {
 
 // openTenants adds the tenants that have open runs.
 func (s *Service) openTenants(ctx context.Context, tenants map[string]bool) error {
-	finder, ok := s.options.Journal.(journal.Finder)
-	if !ok {
-		return nil
-	}
 	q := journal.RunQuery{Status: OpenRuns()}
 	for {
-		page, err := finder.FindRuns(ctx, q)
+		page, err := s.options.Journal.FindRuns(ctx, q)
 		if err != nil {
 			return err
 		}

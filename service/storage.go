@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -74,11 +73,7 @@ func (s *Service) stored(ctx context.Context, tenant string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	counter, ok := s.options.Journal.(journal.StorageCounter)
-	if !ok {
-		return bytes, nil
-	}
-	logs, err := counter.StoredBytes(ctx, tenant)
+	logs, err := s.options.Journal.StoredBytes(ctx, tenant)
 	return bytes + logs, err
 }
 

@@ -229,8 +229,7 @@ func (g *TitleGenerator) keep(ctx context.Context, x *ExecutionContext, title st
 
 // spent notes what the title cost, also where it came to nothing.
 func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model braid.Model, r *braid.Result, failed error) {
-	ledger, ok := g.service.options.Journal.(journal.Ledger)
-	if !ok || r.Usage == (event.Usage{}) {
+	if r.Usage == (event.Usage{}) {
 		return
 	}
 	entry := journal.UsageEntry{
@@ -241,7 +240,7 @@ func (g *TitleGenerator) spent(ctx context.Context, x *ExecutionContext, model b
 		entry.Status = event.OutcomeFailed
 	}
 	for pause := firstNote; ; pause *= 2 {
-		err := ledger.AddUsage(ctx, entry) // one that is there already changes nothing
+		err := g.service.options.Journal.AddUsage(ctx, entry) // one that is there already changes nothing
 		if err == nil {
 			return
 		}

@@ -57,7 +57,7 @@ func titled(t *testing.T, n namer) (h *house, opened *[]string) {
 }
 
 // titledOn is titled on a journal of the test's own.
-func titledOn(t *testing.T, n namer, store journal.Store) (h *house, opened *[]string) {
+func titledOn(t *testing.T, n namer, store journal.Journal) (h *house, opened *[]string) {
 	t.Helper()
 	d := people(t)
 	addModel(t, d, directory.Model{ID: "small", Provider: "demo", Name: "tour", Aliases: []string{"haiku"}})

@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// ToolTracker is a journal for the drives of one conversation that also fills the journal's ledger: it
+// ToolTracker makes the rows of one conversation's ledger: it
 // reads what each commit says of model calls and tool calls, and puts rows of usage and of
 // tools beside the events ([journal.Batch]). A sub-agent is known by its scope, so that
 // any number of them may be at work at once, and inside each other (seed 4's active
@@ -21,23 +21,24 @@ import (
 // process is new or another one has driven the run since, or because a commit was not
 // answered, reads it from the log.
 //
-// Make it with [TrackTools]. It is safe for concurrent use.
+// Make it with [NewToolTracker] and pass its Fill to [braid.Conversation.BeforeCommit]. It is safe for concurrent use.
 type ToolTracker struct {
-	journal.Store
+	store journal.Store
 
 	mu     sync.Mutex
 	source func(agent, tool string) string
 	// run is whose events the rest is of, up to Seq last; empty where nothing is known.
 	run  string
 	last int64
-	main trackedScope
+	// epoch is that of the lease of the last batch, newest the highest of all.
+	epoch, newest int64
+	main          trackedScope
 	// scopes are the open ones but the main, by their ids, open the calls that are not over,
 	// by their steps, and hidden the events of which nothing may be repeated.
 	scopes map[string]*trackedScope
 	open   map[string]*trackedCall
 	hidden map[int64]bool
-	// usage and tools are the rows of the commit that is being made; the journal does
-	// not keep them.
+	// usage and tools are the rows of the batch that is being filled.
 	usage []journal.UsageEntry
 	tools []journal.ToolEntry
 }
@@ -67,53 +68,34 @@ type trackedCall struct {
 	stands bool
 }
 
-// TrackTools gives a journal that fills the ledger of store, and store itself where that has none. source
-// says where a tool of an agent comes from; nil says nothing. The answer can do what a drive asks
-// of a journal, which is [journal.Store] and [journal.Tailer].
-func TrackTools(store journal.Store, source func(agent, tool string) string) journal.Store {
-	if _, ok := store.(journal.Ledger); !ok {
-		return store
-	}
-	t := &ToolTracker{Store: store, source: source}
-	if tailer, ok := store.(journal.Tailer); ok {
-		return &tailedTracker{t, tailer}
-	}
-	return t
+// NewToolTracker makes a tracker that reads what it has not seen from store. source
+// says where a tool of an agent comes from; nil says nothing.
+func NewToolTracker(store journal.Store, source func(agent, tool string) string) *ToolTracker {
+	return &ToolTracker{store: store, source: source}
 }
 
-// tailedTracker is a tracker on a journal that can give the end of a log.
-type tailedTracker struct {
-	*ToolTracker
-	journal.Tailer
-}
-
-// Commit implements [journal.Store].
-func (t *ToolTracker) Commit(ctx context.Context, l journal.Lease, b journal.Batch) error {
-	if len(b.Events) == 0 {
-		return t.Store.Commit(ctx, l, b)
-	}
+// Fill adds the rows of a batch that is about to be committed under the lease.
+func (t *ToolTracker) Fill(ctx context.Context, l journal.Lease, b *journal.Batch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.know(ctx, b.Events[0]); err != nil {
+	if err := t.know(ctx, l, b.Events[0]); err != nil {
 		return err
 	}
-	t.usage, t.tools = t.usage[:0], t.tools[:0]
+	t.usage, t.tools = nil, nil // the batch's own from here on
 	for _, e := range b.Events {
 		t.fold(e)
 	}
 	b.Usage, b.Tools = t.usage, t.tools
-	err := t.Store.Commit(ctx, l, b)
-	if err != nil {
-		t.run = "" // it may be there, or not
+	if t.usage, t.tools = nil, nil; l.Epoch < t.newest {
+		t.run = "" // the lease is void, and the batch will be refused
 	}
-	clear(t.usage)
-	clear(t.tools)
-	return err
+	t.epoch, t.newest = l.Epoch, max(t.newest, l.Epoch)
+	return nil
 }
 
 // know sees to it that what stands before the event is known.
-func (t *ToolTracker) know(ctx context.Context, e *event.Event) error {
-	if t.run == e.Run && t.last == e.Seq-1 {
+func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event) error {
+	if t.follows(l, e) {
 		return nil
 	}
 	t.run, t.last, t.main = e.Run, e.Seq-1, trackedScope{}
@@ -124,11 +106,11 @@ func (t *ToolTracker) know(ctx context.Context, e *event.Event) error {
 		return nil
 	}
 	t.run = "" // until it is
-	before, err := t.before(ctx, e)
+	before, err := t.store.Tail(ctx, e.Conversation)
 	if err != nil {
 		return err
 	}
-	for _, o := range before {
+	for _, o := range before.Events {
 		if o.Run == e.Run && o.Seq < e.Seq {
 			t.fold(o)
 		}
@@ -140,13 +122,11 @@ func (t *ToolTracker) know(ctx context.Context, e *event.Event) error {
 	return nil
 }
 
-// before reads what stands before an event, at least of its run.
-func (t *ToolTracker) before(ctx context.Context, e *event.Event) ([]*event.Event, error) {
-	if tailer, ok := t.Store.(journal.Tailer); ok {
-		tail, err := tailer.Tail(ctx, e.Conversation)
-		return tail.Events, err
-	}
-	return t.Read(ctx, e.Conversation, 0, int(e.Seq-1))
+// follows reports whether the event stands behind the last one that was folded. Nobody says whether a commit
+// succeeded, but where the log goes on behind it under the same lease, or under the very next one, nobody else
+// can have written in its place.
+func (t *ToolTracker) follows(l journal.Lease, e *event.Event) bool {
+	return t.run == e.Run && t.last == e.Seq-1 && (l.Epoch == t.epoch || l.Epoch == t.epoch+1)
 }
 
 // fold takes an event in, and makes rows of it.

@@ -154,7 +154,8 @@ func TestRowsAreWhatTheRunSays(t *testing.T) {
 						seen.cancelled++
 					}
 				}
-				conv := braid.Open(service.TrackTools(dies, func(agent, tool string) string { return agent + "/" + tool }), "talk")
+				conv := braid.Open(dies, "talk")
+				conv.BeforeCommit(service.NewToolTracker(dies, func(agent, tool string) string { return agent + "/" + tool }).Fill)
 				result, err := agent.Drive(ctx, conv, "run", braid.Work{})
 				if errors.Is(err, event.ErrConflict) || err == nil && result.Status.Ended() {
 					break // now, or in a commit whose answer was lost
@@ -271,7 +272,9 @@ func TestSubagentsAtOnceAreToldApart(t *testing.T) {
 			}}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := crew(seed).Drive(t.Context(), braid.Open(service.TrackTools(store, nil), "talk"), "run", braid.Work{}); err != nil {
+			conv := braid.Open(store, "talk")
+			conv.BeforeCommit(service.NewToolTracker(store, nil).Fill)
+			if _, err := crew(seed).Drive(t.Context(), conv, "run", braid.Work{}); err != nil {
 				t.Fatal(err)
 			}
 			tools, err := store.ToolLog(t.Context(), journal.LedgerQuery{})

@@ -137,7 +137,8 @@ func (w *warm) take(store journal.Store, id, life string, bytes int64) (h *warmt
 		}
 		h = &warmth{id: id, life: life}
 		h.bytes.Store(bytes)
-		h.conv = braid.Open(TrackTools(store, h.source), id)
+		h.conv = braid.Open(store, id)
+		h.conv.BeforeCommit(NewToolTracker(store, h.source).Fill)
 		w.used[id] = h
 	}
 	w.wake(h)

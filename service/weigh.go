@@ -29,21 +29,13 @@ func (s *Service) weigh(ctx context.Context, run *journal.Run) (bytes int64, kno
 	if bytes, known = s.warm.find(run.Conversation, run.Metadata[keyLife]); known || run.Turn == 1 {
 		return bytes, known, nil
 	}
-	weigher, ok := s.options.Journal.(journal.Weigher)
-	if !ok {
-		return 0, false, nil
-	}
-	bytes, err = weigher.Weigh(ctx, run.Conversation)
+	bytes, err = s.options.Journal.Weigh(ctx, run.Conversation)
 	return bytes, false, err
 }
 
 // reweigh looks how much a conversation holds that was made shorter. Where that fails it counts for more than it is.
 func (s *Service) reweigh(ctx context.Context, h *warmth, conversation string) {
-	weigher, ok := s.options.Journal.(journal.Weigher)
-	if !ok {
-		return
-	}
-	if bytes, err := weigher.Weigh(ctx, conversation); err == nil {
+	if bytes, err := s.options.Journal.Weigh(ctx, conversation); err == nil {
 		h.bytes.Store(bytes)
 	}
 }
@@ -51,9 +43,9 @@ func (s *Service) reweigh(ctx context.Context, h *warmth, conversation string) {
 // fits refuses a run whose conversation, with its input, is larger than the server can work on.
 func (s *Service) fits(ctx context.Context, in *entry) error {
 	bytes, known := s.warm.find(in.row.ID, in.row.life())
-	if weigher, ok := s.options.Journal.(journal.Weigher); !known && ok && in.after > 0 {
+	if !known && in.after > 0 {
 		var err error
-		if bytes, err = weigher.Weigh(ctx, in.row.ID); err != nil {
+		if bytes, err = s.options.Journal.Weigh(ctx, in.row.ID); err != nil {
 			return err
 		}
 	}

@@ -103,7 +103,7 @@ func (s *Served) onSQLite(ctx context.Context) (http.Handler, func() error, erro
 
 // braid is the server with all that it does for each request, its log apart.
 func (s *Served) braid(
-	ctx context.Context, store journal.Store, rows service.Rows, people *directory.Directory, end func() error,
+	ctx context.Context, store journal.Journal, rows service.Rows, people *directory.Directory, end func() error,
 ) (http.Handler, func() error, error) {
 	metrics := server.NewMetrics("bench")
 	model := generator{s}

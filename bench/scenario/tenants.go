@@ -73,7 +73,7 @@ func (s *Served) onPostgres(ctx context.Context) (http.Handler, func() error, er
 // onDatabase is the server with the service's own database, and tenants in it where the side
 // has them.
 func (s *Served) onDatabase(
-	ctx context.Context, store journal.Store, db *database.DB, end func() error,
+	ctx context.Context, store journal.Journal, db *database.DB, end func() error,
 ) (http.Handler, func() error, error) {
 	end = joined(db.Close, end)
 	rows := service.NewRows(db)

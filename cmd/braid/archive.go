@@ -12,10 +12,16 @@ import (
 
 // archive is a data folder to read in, beside the process that may be at work there.
 type archive interface {
-	journal.Lister
+	listing
 	// Read is that of [journal.Store].
 	Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error)
 	Close() error
+}
+
+// listing lists what is kept. Its methods are those of [journal.Catalog].
+type listing interface {
+	Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
+	Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error)
 }
 
 // newest stands for the conversation with the newest run.
@@ -23,7 +29,7 @@ const newest = "latest"
 
 // findConversation finds the one whose ID is word or, if there is only one, begins
 // with it; "" and [newest] are the newest one.
-func findConversation(ctx context.Context, list journal.Lister, word string) (*journal.Summary, error) {
+func findConversation(ctx context.Context, list listing, word string) (*journal.Summary, error) {
 	all, limit := true, 0
 	if word == "" || word == newest {
 		all, limit = false, 1

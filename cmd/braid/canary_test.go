@@ -151,10 +151,7 @@ func TestNothingOfACanaryIsLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var store interface {
-				journal.Store
-				journal.Lister
-			} = &journal.Memory{}
+			var store journal.Journal = &journal.Memory{}
 			var rows service.Rows = &service.MemoryRows{}
 			var shut []func() error
 			if kind == "sqlite" {
@@ -196,7 +193,7 @@ func TestNothingOfACanaryIsLeft(t *testing.T) {
 }
 
 // inTheLibrary talks to an agent that is recorded, and looks at all that it gives.
-func (a *aviary) inTheLibrary(store journal.Store, part braid.Part) {
+func (a *aviary) inTheLibrary(store journal.Journal, part braid.Part) {
 	t := a.T
 	var tape bytes.Buffer
 	recorded := cassette.Record(talkative{}, &tape, cassette.Redact(func(text string) string {
@@ -241,7 +238,7 @@ func (a *aviary) inTheLibrary(store journal.Store, part braid.Part) {
 }
 
 // onTheServer asks the same over HTTP.
-func (a *aviary) onTheServer(store journal.Store, rows service.Rows, part braid.Part) {
+func (a *aviary) onTheServer(store journal.Journal, rows service.Rows, part braid.Part) {
 	t := a.T
 	var lines bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -97,7 +97,7 @@ func newConversationID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // findPlace finds the conversation that --continue is about. A word right behind it
 // is its ID where the command takes nothing else, or where there is one that begins so.
-func (in *invocation) findPlace(ctx context.Context, list journal.Lister, id string) (*journal.Summary, error) {
+func (in *invocation) findPlace(ctx context.Context, list listing, id string) (*journal.Summary, error) {
 	at, bare := in.behind["continue"]
 	if !bare || at >= len(in.args) {
 		return findConversation(ctx, list, id)

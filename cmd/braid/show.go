@@ -216,7 +216,7 @@ func isWorking(folder string) bool {
 }
 
 // openRuns lists the runs of a conversation that have not ended, the oldest first.
-func openRuns(ctx context.Context, list journal.Lister, conversation string) ([]journal.Run, error) {
+func openRuns(ctx context.Context, list listing, conversation string) ([]journal.Run, error) {
 	runs, err := list.Runs(ctx, conversation, 0, 0)
 	if err != nil {
 		return nil, storeError(err)

@@ -21,8 +21,7 @@ const serviceFile = "service.db"
 // or a PostgreSQL database, for many.
 type stores struct {
 	journal interface {
-		journal.Store
-		journal.StorageCounter
+		journal.Journal
 		Close() error
 	}
 	database *database.DB

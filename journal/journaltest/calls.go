@@ -14,27 +14,7 @@ type Call struct {
 	Name string
 	// Do makes it for the n-th time, from 0 on, in the conversation talk of the tenant "acme", which is the
 	// caller's alone. The calls are made in their order, each as often as the others.
-	Do func(ctx context.Context, s Whole, talk string, n int) error
-}
-
-// Whole is a store that can do whatever a server asks of one.
-type Whole interface {
-	journal.Store
-	journal.Starter
-	journal.Tailer
-	journal.Lister
-	journal.Queuer
-	journal.Finder
-	journal.Placer
-	journal.Remover
-	journal.TenantRemover
-	records
-}
-
-// records is what a store keeps of runs beside their logs.
-type records interface {
-	journal.Ledger
-	journal.MessageKeeper
+	Do func(ctx context.Context, s journal.Journal, talk string, n int) error
 }
 
 // Calls are those that a server makes for a turn, for a page of a list and in its sweeps: for tests of
@@ -42,7 +22,7 @@ type records interface {
 func Calls() []Call {
 	return []Call{
 		{"turn", takeTurn},
-		{"steered", func(ctx context.Context, s Whole, talk string, n int) error {
+		{"steered", func(ctx context.Context, s journal.Journal, talk string, n int) error {
 			run := journal.Run{ID: fmt.Sprint(talk, " admitted ", n), Conversation: talk + " steered", Tenant: "acme", Key: fmt.Sprint("key ", n)}
 			if _, err := s.Admit(ctx, run); err != nil {
 				return err
@@ -72,88 +52,80 @@ func Calls() []Call {
 			b.Read = []string{"m"}
 			return s.Commit(ctx, o.Lease, b)
 		}},
-		{"due", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"due", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			_, err := s.Due(ctx, 10)
 			return err
 		}},
-		{"heads", func(ctx context.Context, s Whole, talk string, _ int) error {
-			t, ok := s.(journal.Teller)
-			if !ok {
-				return nil
-			}
-			_, err := t.Heads(ctx, []string{talk, "c7", "nobody"})
+		{"heads", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
+			_, err := s.Heads(ctx, []string{talk, "c7", "nobody"})
 			return err
 		}},
-		{"posted", func(ctx context.Context, s Whole, talk string, _ int) error {
-			t, ok := s.(journal.Teller)
-			if !ok {
-				return nil
-			}
-			_, err := t.Posted(ctx, []string{talk + " 0", "r7", "nobody"})
+		{"posted", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
+			_, err := s.Posted(ctx, []string{talk + " 0", "r7", "nobody"})
 			return err
 		}},
-		{"conversations", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"conversations", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			page, err := s.Conversations(ctx, "acme", "", 5)
 			if err == nil {
 				_, err = s.Conversations(ctx, "acme", page[len(page)-1].ID, 5)
 			}
 			return err
 		}},
-		{"runs", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"runs", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Runs(ctx, talk, 3, 5)
 			return err
 		}},
-		{"queue", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"queue", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Queue(ctx, talk)
 			return err
 		}},
-		{"read", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"read", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Read(ctx, talk, 3, 5)
 			return err
 		}},
-		{"tail", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"tail", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Tail(ctx, talk)
 			return err
 		}},
-		{"place", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"place", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Place(ctx, talk, 3)
 			return err
 		}},
-		{"keep messages", func(ctx context.Context, s Whole, talk string, n int) error {
+		{"keep messages", func(ctx context.Context, s journal.Journal, talk string, n int) error {
 			return s.KeepMessages(ctx, talk+" 0", []journal.MessageEntry{{MessagePlace: journal.MessagePlace{Seq: int64(n)}, Type: "user"}})
 		}},
-		{"messages", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"messages", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Messages(ctx, journal.MessageQuery{Tenant: "acme", Conversation: talk, After: journal.MessagePlace{Seq: 1}, Limit: 5})
 			return err
 		}},
-		{"messages of a run", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"messages of a run", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Messages(ctx, journal.MessageQuery{Tenant: "acme", Conversation: talk, Run: talk + " 0", Limit: 5})
 			return err
 		}},
-		{"unkept", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"unkept", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.Unkept(ctx, "acme", talk)
 			return err
 		}},
-		{"add usage", func(ctx context.Context, s Whole, talk string, n int) error {
+		{"add usage", func(ctx context.Context, s journal.Journal, talk string, n int) error {
 			return s.AddUsage(ctx, journal.UsageEntry{Run: talk + " 0", Step: fmt.Sprint("title ", n), Kind: journal.UsageTitle, Time: time.Now()})
 		}},
-		{"a tenant's open runs", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"a tenant's open runs", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			_, err := s.FindRuns(ctx, journal.RunQuery{Tenant: "acme", Status: []event.RunStatus{event.RunRunning}, Limit: 5})
 			return err
 		}},
-		{"a tenant's failed runs", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"a tenant's failed runs", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			_, err := s.FindRuns(ctx, journal.RunQuery{Tenant: "acme", Status: []event.RunStatus{event.RunFailed}, Limit: 5})
 			return err
 		}},
-		{"usage of a user", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"usage of a user", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			_, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", User: "ann", Limit: 5})
 			return err
 		}},
-		{"sums of a user", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"sums of a user", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", User: "ann"}, journal.UsageByModel, nil)
 			return err
 		}},
-		{"usage", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"usage", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			page, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5})
 			if err == nil {
 				last := page[len(page)-1]
@@ -161,19 +133,19 @@ func Calls() []Call {
 			}
 			return err
 		}},
-		{"usage of a conversation", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"usage of a conversation", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", Conversation: talk, Limit: 5})
 			return err
 		}},
-		{"usage of a run", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"usage of a run", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.UsageLog(ctx, journal.LedgerQuery{Tenant: "acme", Run: talk + " 0", Limit: 5})
 			return err
 		}},
-		{"sums of a conversation", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"sums of a conversation", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.UsageSums(ctx, journal.LedgerQuery{Tenant: "acme", Conversation: talk}, journal.UsageByModel, nil)
 			return err
 		}},
-		{"tools", func(ctx context.Context, s Whole, _ string, _ int) error {
+		{"tools", func(ctx context.Context, s journal.Journal, _ string, _ int) error {
 			page, err := s.ToolLog(ctx, journal.LedgerQuery{Tenant: "acme", Limit: 5})
 			if err == nil {
 				last := page[len(page)-1]
@@ -181,22 +153,22 @@ func Calls() []Call {
 			}
 			return err
 		}},
-		{"tools of a conversation", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"tools of a conversation", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.ToolLog(ctx, journal.LedgerQuery{Tenant: "acme", Conversation: talk, Limit: 5})
 			return err
 		}},
-		{"tools of a run", func(ctx context.Context, s Whole, talk string, _ int) error {
+		{"tools of a run", func(ctx context.Context, s journal.Journal, talk string, _ int) error {
 			_, err := s.ToolLog(ctx, journal.LedgerQuery{Tenant: "acme", Run: talk + " 0", Limit: 5})
 			return err
 		}},
-		{"remove", func(ctx context.Context, s Whole, talk string, n int) error {
+		{"remove", func(ctx context.Context, s journal.Journal, talk string, n int) error {
 			other := fmt.Sprint(talk, " to be removed ", n)
 			if err := takeTurn(ctx, s, other, 0); err != nil {
 				return err
 			}
 			return s.Remove(ctx, "acme", other)
 		}},
-		{"remove tenant", func(ctx context.Context, s Whole, talk string, n int) error {
+		{"remove tenant", func(ctx context.Context, s journal.Journal, talk string, n int) error {
 			tenant := fmt.Sprint(talk, " ", n)
 			o, err := s.Start(ctx, journal.Run{ID: tenant + " run", Conversation: tenant + " talk", Tenant: tenant}, 0)
 			if err == nil {
@@ -211,7 +183,7 @@ func Calls() []Call {
 }
 
 // takeTurn is the n-th turn of a conversation: each has two events.
-func takeTurn(ctx context.Context, s Whole, talk string, n int) error {
+func takeTurn(ctx context.Context, s journal.Journal, talk string, n int) error {
 	seq := int64(2 * n)
 	run := journal.Run{ID: fmt.Sprint(talk, " ", n), Conversation: talk, Tenant: "acme", Since: 1}
 	o, err := s.Start(ctx, run, seq)

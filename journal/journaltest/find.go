@@ -11,11 +11,7 @@ import (
 // find is a page of runs, where the store finds them.
 func (p *probe) find(q journal.RunQuery) journal.RunPage {
 	p.Helper()
-	f, ok := p.Store.(journal.Finder)
-	if !ok {
-		p.Skip("the store is no journal.Finder")
-	}
-	page, err := f.FindRuns(p.ctx, q)
+	page, err := p.Store.FindRuns(p.ctx, q)
 	p.ok("FindRuns", err)
 	return page
 }

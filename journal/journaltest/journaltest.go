@@ -1,10 +1,7 @@
-// Package journaltest is the contract of [journal.Store] in running form. A
+// Package journaltest is the contract of [journal.Journal] in running form. A
 // store's own tests call [Run]; what passes can stand under the loop.
 //
-// The cases ask through the seven methods, and through [journal.Lister],
-// [journal.Queuer], [journal.Teller], [journal.Weigher], [journal.StorageCounter], [journal.Remover], [journal.Ledger] and
-// [journal.MessageKeeper] where the store has these, and compare values, never
-// pointers, so a store may encode what it keeps. They are proven against
+// The cases compare values, never pointers, so a store may encode what it keeps. They are proven against
 // stores with planted bugs: each bug is caught by the case that is about it.
 package journaltest
 
@@ -19,7 +16,7 @@ import (
 // Harness is one store under test, and what a test may do to it from outside.
 type Harness struct {
 	// Store is new and empty, and nobody else uses it.
-	Store journal.Store
+	Store journal.Journal
 	// Term is how long its leases last; 0 means [journal.DefaultTerm].
 	Term time.Duration
 	// Advance moves the store's clock forward. Where it is nil, the cases that
@@ -27,7 +24,7 @@ type Harness struct {
 	Advance func(time.Duration)
 	// Reopen closes the store and opens what it wrote, as after a crash. Where
 	// it is nil, the cases about durability are skipped.
-	Reopen func() journal.Store
+	Reopen func() journal.Journal
 }
 
 // Run holds a store against the contract, one subtest a case. open is called

@@ -10,20 +10,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// ledger is the store where it keeps one, and otherwise ends the case.
-func (p *probe) ledger() journal.Ledger {
-	p.Helper()
-	l, ok := p.Store.(journal.Ledger)
-	if !ok {
-		p.Skip("the store is no journal.Ledger")
-	}
-	return l
-}
-
 // usage is what a query finds, without the store's own keys.
 func (p *probe) usage(q journal.LedgerQuery) []journal.UsageEntry {
 	p.Helper()
-	list, err := p.ledger().UsageLog(p.ctx, q)
+	list, err := p.Store.UsageLog(p.ctx, q)
 	p.ok("UsageLog", err)
 	for i := range list {
 		if list[i].Key == 0 {
@@ -36,7 +26,7 @@ func (p *probe) usage(q journal.LedgerQuery) []journal.UsageEntry {
 
 func (p *probe) tools(q journal.LedgerQuery) []journal.ToolEntry {
 	p.Helper()
-	list, err := p.ledger().ToolLog(p.ctx, q)
+	list, err := p.Store.ToolLog(p.ctx, q)
 	p.ok("ToolLog", err)
 	for i := range list {
 		if list[i].Key == 0 {
@@ -49,7 +39,7 @@ func (p *probe) tools(q journal.LedgerQuery) []journal.ToolEntry {
 
 func (p *probe) sums(q journal.LedgerQuery, by journal.UsageBy) string {
 	p.Helper()
-	list, err := p.ledger().UsageSums(p.ctx, q, by, nil)
+	list, err := p.Store.UsageSums(p.ctx, q, by, nil)
 	p.ok("UsageSums", err)
 	return told(list)
 }
@@ -109,7 +99,6 @@ func ledgerCases() []testCase {
 	one := func(u ...journal.UsageEntry) []journal.UsageEntry { return u }
 	return []testCase{
 		{"what a commit used stands there with its run", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			w := p.take(first)
 			a, b := used(1, "opus", new(int64(7))), used(2, "haiku", nil)
@@ -122,7 +111,6 @@ func ledgerCases() []testCase {
 			equal(p, "how the run stands", p.usage(of)[0].RunStatus, event.RunFailed)
 		}},
 		{"a commit that comes again has its rows once", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			w := p.take(first)
 			b := with(w.batch(note("a")), one(used(1, "opus", new(int64(7)))), runs("t1"))
@@ -135,7 +123,6 @@ func ledgerCases() []testCase {
 			equal(p, "tools", p.tools(of), []journal.ToolEntry{owns(gave(runs("t1"), journal.ToolDone, "4"), acme)})
 		}},
 		{"a refused commit has no rows", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			w := p.take(first)
 			old := *w
@@ -149,7 +136,6 @@ func ledgerCases() []testCase {
 			equal(p, "tools", p.tools(of), nil)
 		}},
 		{"a tool call is where it stands", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			w := p.take(first)
 			w.commit(with(w.batch(note("a")), nil, runs("t1"), runs("t2")))
@@ -170,7 +156,6 @@ func ledgerCases() []testCase {
 			equal(p, "once more", p.tools(of)[1], owns(again, acme))
 		}},
 		{"rows are found by what they are of", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			hers := journal.Run{ID: next, Conversation: other, Tenant: "acme", User: "eve", Executor: "web"}
 			p.admit(hers)
@@ -208,7 +193,7 @@ func ledgerCases() []testCase {
 			}
 		}},
 		{"pages follow each other", func(p *probe) {
-			l := p.ledger()
+			l := p.Store
 			p.admit(acme)
 			w := p.take(first)
 			var all []journal.UsageEntry
@@ -245,7 +230,7 @@ func ledgerCases() []testCase {
 			equal(p, "tools", strings.Join(steps, " "), "t6 t5 t4 t3 t2 t1 t0")
 		}},
 		{"sums are those of the rows", func(p *probe) {
-			l := p.ledger()
+			l := p.Store
 			p.admit(acme)
 			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "acme"})
 			w, v := p.take(first), p.take(next)
@@ -288,7 +273,7 @@ func ledgerCases() []testCase {
 			p.refused("sums by what there is not", err, event.ErrInvalid)
 		}},
 		{"sums of days and of parts of days are those of the rows", func(p *probe) {
-			l := p.ledger()
+			l := p.Store
 			p.admit(acme)
 			w := p.take(first)
 			var all []journal.UsageEntry
@@ -339,7 +324,7 @@ func ledgerCases() []testCase {
 			}
 		}},
 		{"an estimate is marked", func(p *probe) {
-			l := p.ledger()
+			l := p.Store
 			p.admit(acme)
 			w := p.take(first)
 			u := used(1, "opus", new(int64(7)))
@@ -355,7 +340,7 @@ func ledgerCases() []testCase {
 			}
 		}},
 		{"a sum that does not fit is a large number", func(p *probe) {
-			l := p.ledger()
+			l := p.Store
 			p.admit(acme)
 			w := p.take(first)
 			const huge = 1<<63 - 4
@@ -373,7 +358,6 @@ func ledgerCases() []testCase {
 			}
 		}},
 		{"a tenant sees its own", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			zeta := journal.Run{ID: next, Conversation: other, Tenant: "zeta"}
 			p.admit(zeta)
@@ -390,7 +374,6 @@ func ledgerCases() []testCase {
 			equal(p, "usage of nobody", p.usage(journal.LedgerQuery{}), nil)
 		}},
 		{"a redaction erases what the ledger repeats", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "acme"})
 			v := p.take(next)
@@ -415,8 +398,7 @@ func ledgerCases() []testCase {
 			equal(p, "another's arguments", p.tools(of)[2].Input, runs("t1").Input)
 		}},
 		{"of a conversation that is removed what was used stays", func(p *probe) {
-			p.ledger()
-			remove := p.remover().Remove
+			remove := p.Store.Remove
 			p.admit(acme)
 			w := p.take(first)
 			w.commit(with(w.ending(event.RunCancelled), one(used(1, "opus", new(int64(7)))), runs("t1")))
@@ -430,7 +412,7 @@ func ledgerCases() []testCase {
 			equal(p, "tools of the new one", len(p.tools(journal.LedgerQuery{})), 1)
 		}},
 		{"what is used beside a log is added once", func(p *probe) {
-			l := p.ledger()
+			l := p.Store
 			p.admit(acme)
 			w := p.take(first)
 			w.end(event.RunCompleted)
@@ -448,7 +430,6 @@ func ledgerCases() []testCase {
 			p.refused("usage without a step", l.AddUsage(p.ctx, journal.UsageEntry{Run: first}), event.ErrInvalid)
 		}},
 		{"text that cannot be held is mended", func(p *probe) {
-			p.ledger()
 			p.admit(acme)
 			w := p.take(first)
 			u, t := used(1, "a\x00\xffb", nil), runs("t1")

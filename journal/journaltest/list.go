@@ -8,19 +8,9 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// lister is the store where it lists, and otherwise ends the case.
-func (p *probe) lister() journal.Lister {
-	p.Helper()
-	l, ok := p.Store.(journal.Lister)
-	if !ok {
-		p.Skip("the store is no journal.Lister")
-	}
-	return l
-}
-
 func (p *probe) conversations(tenant, after string, limit int) []journal.Summary {
 	p.Helper()
-	list, err := p.lister().Conversations(p.ctx, tenant, after, limit)
+	list, err := p.Store.Conversations(p.ctx, tenant, after, limit)
 	p.ok("Conversations", err)
 	return list
 }
@@ -51,7 +41,7 @@ func listCases() []testCase {
 				equal(p, "after "+id, summaryIDs(p.conversations("", id, -1)), want[i+1:])
 				equal(p, "the one after "+id, summaryIDs(p.conversations("", id, 1)), want[i+1:min(i+2, len(want))])
 			}
-			_, err := p.lister().Conversations(p.ctx, "", "nowhere", 0)
+			_, err := p.Store.Conversations(p.ctx, "", "nowhere", 0)
 			p.refused("Conversations after one that is not there", err, event.ErrNotFound)
 		}},
 		{"a tenant sees its own", func(p *probe) {
@@ -62,7 +52,7 @@ func listCases() []testCase {
 				equal(p, "conversations of "+tenant, summaryIDs(p.conversations(tenant, "", 0)), []string{want})
 			}
 			equal(p, "conversations of nobody", p.conversations("nobody", "", 0), nil)
-			_, err := p.lister().Conversations(p.ctx, "acme", other, 0)
+			_, err := p.Store.Conversations(p.ctx, "acme", other, 0)
 			p.refused("Conversations after another tenant's", err, event.ErrNotFound)
 		}},
 		{"a summary follows the runs", func(p *probe) {
@@ -104,7 +94,7 @@ func listCases() []testCase {
 			p.admit(journal.Run{ID: next, Conversation: other})
 			p.take(first).end(event.RunFailed)
 			p.take("9").park(time.Unix(1000, 0))
-			got, err := p.lister().Runs(p.ctx, talk, 0, 0)
+			got, err := p.Store.Runs(p.ctx, talk, 0, 0)
 			p.ok("Runs", err)
 			for i := range got {
 				equal(p, "turn", got[i].Turn, i+1)
@@ -113,14 +103,14 @@ func listCases() []testCase {
 			equal(p, "the first", got[0], p.row(r))
 			equal(p, "when the second wakes", got[1].WakeAt.Unix(), int64(1000))
 			got[1].Metadata["n"] = "2"
-			again, err := p.lister().Runs(p.ctx, talk, 0, 0)
+			again, err := p.Store.Runs(p.ctx, talk, 0, 0)
 			p.ok("Runs", err)
 			equal(p, "a label that the caller changed", again[1].Metadata["n"], "1")
 
 			for _, page := range []struct{ after, limit, first, many int }{
 				{0, 3, 1, 3}, {3, 3, 4, 3}, {9, 3, 10, 1}, {8, 0, 9, 2}, {10, 3, 0, 0}, {-1, 1, 1, 1}, {99, 0, 0, 0},
 			} {
-				part, err := p.lister().Runs(p.ctx, talk, page.after, page.limit)
+				part, err := p.Store.Runs(p.ctx, talk, page.after, page.limit)
 				p.ok("a page of Runs", err)
 				equal(p, fmt.Sprintf("how many after %d", page.after), len(part), page.many)
 				if len(part) > 0 {
@@ -128,10 +118,10 @@ func listCases() []testCase {
 				}
 			}
 
-			none, err := p.lister().Runs(p.ctx, "nowhere", 0, 0)
+			none, err := p.Store.Runs(p.ctx, "nowhere", 0, 0)
 			p.ok("Runs of nowhere", err)
 			equal(p, "runs of nowhere", none, nil)
-			_, err = p.lister().Runs(p.ctx, "", 0, 0)
+			_, err = p.Store.Runs(p.ctx, "", 0, 0)
 			p.refused("Runs of no name", err, event.ErrInvalid)
 		}},
 		{"a run that was made for mail is listed", func(p *probe) {
@@ -139,7 +129,7 @@ func listCases() []testCase {
 			p.startIn(other, next).release()
 			p.post(letter("a", first))
 			w.end(event.RunCompleted)
-			got, err := p.lister().Runs(p.ctx, talk, 0, 0)
+			got, err := p.Store.Runs(p.ctx, talk, 0, 0)
 			p.ok("Runs", err)
 			equal(p, "runs", len(got), 2)
 			equal(p, "the second", got[1].ID, first+"+")
@@ -149,13 +139,9 @@ func listCases() []testCase {
 			equal(p, "open ones", list[0].Open, 1)
 		}},
 		{"the queue is the open runs in their order", func(p *probe) {
-			q, ok := p.Store.(journal.Queuer)
-			if !ok {
-				p.Skip("the store is no journal.Queuer")
-			}
 			want := func(ids ...string) {
 				p.Helper()
-				runs, err := q.Queue(p.ctx, talk)
+				runs, err := p.Store.Queue(p.ctx, talk)
 				p.ok("Queue", err)
 				var got []string
 				for _, r := range runs {
@@ -170,7 +156,7 @@ func listCases() []testCase {
 			p.admit(journal.Run{ID: "0", Conversation: other, Tenant: "acme"})
 			want(first, "a")
 			w := p.take(first)
-			runs, err := q.Queue(p.ctx, talk)
+			runs, err := p.Store.Queue(p.ctx, talk)
 			p.ok("Queue", err)
 			equal(p, "the run that runs", runs[0], p.row(r))
 			w.park(time.Time{})
@@ -180,7 +166,7 @@ func listCases() []testCase {
 			want("a")
 			p.take("a").end(event.RunFailed)
 			want("a+")
-			_, err = q.Queue(p.ctx, "")
+			_, err = p.Store.Queue(p.ctx, "")
 			p.refused("Queue of no name", err, event.ErrInvalid)
 		}},
 	}

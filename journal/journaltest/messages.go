@@ -8,19 +8,9 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// keeper is the store where it keeps messages, and otherwise ends the case.
-func (p *probe) keeper() journal.MessageKeeper {
-	p.Helper()
-	k, ok := p.Store.(journal.MessageKeeper)
-	if !ok {
-		p.Skip("the store is no journal.MessageKeeper")
-	}
-	return k
-}
-
 func (p *probe) messages(q journal.MessageQuery) []journal.MessageEntry {
 	p.Helper()
-	list, err := p.keeper().Messages(p.ctx, q)
+	list, err := p.Store.Messages(p.ctx, q)
 	p.ok("Messages", err)
 	return list
 }
@@ -44,7 +34,7 @@ func messageCases() []testCase {
 	all := journal.MessageQuery{Tenant: "acme", Conversation: talk}
 	return []testCase{
 		{"messages come in their order, page by page", func(p *probe) {
-			k := p.keeper()
+			k := p.Store
 			p.admit(acme)
 			p.take(first).end(event.RunCompleted)
 			again := acme
@@ -79,7 +69,7 @@ func messageCases() []testCase {
 			p.refused("KeepMessages of nothing", k.KeepMessages(p.ctx, "", nil), event.ErrInvalid)
 		}},
 		{"what is kept again takes the place of what was", func(p *probe) {
-			k := p.keeper()
+			k := p.Store
 			p.admit(acme)
 			for _, text := range []string{"a", "b"} {
 				p.ok("KeepMessages", k.KeepMessages(p.ctx, first, []journal.MessageEntry{says(1, 0, text), says(2, 0, text)}))
@@ -90,7 +80,7 @@ func messageCases() []testCase {
 			equal(p, "none", p.messages(all), nil)
 		}},
 		{"runs that have ended without are known", func(p *probe) {
-			k := p.keeper()
+			k := p.Store
 			unkept := func(tenant string) []string {
 				p.Helper()
 				list, err := k.Unkept(p.ctx, tenant, talk)
@@ -110,7 +100,7 @@ func messageCases() []testCase {
 			p.refused("Unkept of nothing", err, event.ErrInvalid)
 		}},
 		{"a redaction takes their content, and a removal all of it", func(p *probe) {
-			k := p.keeper()
+			k := p.Store
 			p.admit(acme)
 			w := p.take(first)
 			w.write(answer("", 0), note("b"))
@@ -120,7 +110,7 @@ func messageCases() []testCase {
 			want[0].Content, want[1].Content = nil, nil
 			equal(p, "messages", p.messages(all), want)
 			w.end(event.RunCompleted)
-			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
+			p.ok("Remove", p.Store.Remove(p.ctx, "acme", talk))
 			p.admit(acme)
 			equal(p, "messages of another with its name", p.messages(all), nil)
 		}},

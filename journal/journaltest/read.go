@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
 
 func readCases() []testCase {
@@ -94,10 +93,6 @@ func readCases() []testCase {
 			equal(p, "seqs of the tail", seqs(o.Events), []int64{total - 2, total - 1, total})
 		}},
 		{"pages end where their bytes do", func(p *probe) {
-			pager, ok := p.Store.(journal.Pager)
-			if !ok {
-				p.Skip("the store is no journal.Pager")
-			}
 			w := p.start()
 			const size = 100_000
 			said := event.Event{Body: &event.UserMessage{Content: words(strings.Repeat("x", size))}}
@@ -125,16 +120,16 @@ func readCases() []testCase {
 				{7, 0, 1, nil, false},
 				{-3, 2, 1 << 40, []int64{1, 2}, true},
 			} {
-				events, more, err := pager.ReadPage(p.ctx, talk, r.after, r.limit, r.most)
+				events, more, err := p.Store.ReadPage(p.ctx, talk, r.after, r.limit, r.most)
 				p.ok("ReadPage", err)
 				what := fmt.Sprintf("at most %d events and %d bytes after %d", r.limit, r.most, r.after)
 				equal(p, what, seqs(events), r.want)
 				equal(p, what+": more", more, r.more)
 			}
-			_, more, err := pager.ReadPage(p.ctx, other, 0, 0, 1)
+			_, more, err := p.Store.ReadPage(p.ctx, other, 0, 0, 1)
 			p.ok("ReadPage of an unknown conversation", err)
 			equal(p, "more of an unknown conversation", more, false)
-			_, _, err = pager.ReadPage(p.ctx, "", 0, 0, 1)
+			_, _, err = p.Store.ReadPage(p.ctx, "", 0, 0, 1)
 			p.refused("ReadPage without an id", err, event.ErrInvalid)
 		}},
 		{"events of a megabyte", func(p *probe) {

@@ -116,12 +116,12 @@ func TestReopenCases(t *testing.T) {
 	t.Parallel()
 	for _, c := range reopenCases() {
 		h, m := memory(0)
-		h.Reopen = func() journal.Store { return m }
+		h.Reopen = func() journal.Journal { return m }
 		if r := play(t.Context(), c, h); len(r.reasons) > 0 || r.skipped {
 			t.Errorf("%s: a store that keeps everything fails: %v", c.name, r.reasons)
 		}
 		h, _ = memory(0)
-		h.Reopen = func() journal.Store { return new(journal.Memory) }
+		h.Reopen = func() journal.Journal { return new(journal.Memory) }
 		if r := play(t.Context(), c, h); len(r.reasons) == 0 {
 			t.Errorf("%s: a store that forgets everything passes", c.name)
 		}

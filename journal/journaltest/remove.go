@@ -10,31 +10,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// remover is the store where it removes, and otherwise ends the case.
-func (p *probe) remover() journal.Remover {
-	p.Helper()
-	r, ok := p.Store.(journal.Remover)
-	if !ok {
-		p.Skip("the store is no journal.Remover")
-	}
-	return r
-}
-
-// burier is the store where it buries, and otherwise ends the case.
-func (p *probe) burier() journal.Burier {
-	p.Helper()
-	b, ok := p.Store.(journal.Burier)
-	if !ok {
-		p.Skip("the store is no journal.Burier")
-	}
-	return b
-}
-
 func removeCases() []testCase {
 	r := journal.Run{ID: first, Conversation: talk, Tenant: "acme", User: "ann", Key: "k"}
 	return []testCase{
 		{"what was removed was never there", func(p *probe) {
-			p.remover()
 			p.admit(r)
 			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "acme", User: "ann"})
 			p.take(next).end(event.RunCompleted)
@@ -45,7 +24,7 @@ func removeCases() []testCase {
 			b := w.ending(event.RunCompleted)
 			b.Read = []string{"a"}
 			w.commit(b)
-			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
+			p.ok("Remove", p.Store.Remove(p.ctx, "acme", talk))
 
 			equal(p, "log", p.log(talk), nil)
 			_, err := p.Store.Acquire(p.ctx, first, 0)
@@ -56,10 +35,8 @@ func removeCases() []testCase {
 			_, err = p.Store.Renew(p.ctx, w.lease)
 			p.refused("Renew", err, event.ErrLeaseLost)
 			p.wantDue()
-			if _, ok := p.Store.(journal.Lister); ok {
-				equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), []string{other})
-			}
-			p.refused("Remove again", p.remover().Remove(p.ctx, "acme", talk), event.ErrNotFound)
+			equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), []string{other})
+			p.refused("Remove again", p.Store.Remove(p.ctx, "acme", talk), event.ErrNotFound)
 
 			// What others share stays, and the names are free: anybody may have them.
 			equal(p, "the other log", len(p.log(other)), 1)
@@ -80,7 +57,7 @@ func removeCases() []testCase {
 		{"a conversation with an open run stays", func(p *probe) {
 			refused := func(what string) {
 				p.Helper()
-				p.refused("Remove while a run "+what, p.remover().Remove(p.ctx, "acme", talk), event.ErrLocked)
+				p.refused("Remove while a run "+what, p.Store.Remove(p.ctx, "acme", talk), event.ErrLocked)
 			}
 			p.admit(r)
 			refused("is queued")
@@ -101,47 +78,37 @@ func removeCases() []testCase {
 			e := w.ending(event.RunCompleted)
 			e.Read = []string{"a"}
 			w.commit(e)
-			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
+			p.ok("Remove", p.Store.Remove(p.ctx, "acme", talk))
 		}},
 		{"a tenant that is removed has nothing", func(p *probe) {
-			t, ok := p.Store.(journal.TenantRemover)
-			if !ok {
-				p.Skip("the store is no journal.TenantRemover")
-			}
-			p.ok("RemoveTenant of nothing", t.RemoveTenant(p.ctx, "acme"))
+			p.ok("RemoveTenant of nothing", p.Store.RemoveTenant(p.ctx, "acme"))
 			p.admit(r)
 			p.admit(journal.Run{ID: next, Conversation: other, Tenant: "zeta"})
 			p.take(next).end(event.RunCompleted)
 			w := p.take(first)
 			w.write(set("app:n", "1", "user:n", "2", "own", "3"), begun("t", 1, event.StepTool))
 			p.post(letter("a", first))
-			p.refused("RemoveTenant while a run is open", t.RemoveTenant(p.ctx, "acme"), event.ErrLocked)
+			p.refused("RemoveTenant while a run is open", p.Store.RemoveTenant(p.ctx, "acme"), event.ErrLocked)
 			b := w.ending(event.RunCompleted)
 			b.Read, b.Usage, b.Tools = []string{"a"}, []journal.UsageEntry{used(1, "opus", nil)}, []journal.ToolEntry{runs("t")}
 			w.commit(b)
-			if k, ok := p.Store.(journal.MessageKeeper); ok {
-				p.ok("KeepMessages", k.KeepMessages(p.ctx, first, []journal.MessageEntry{says(1, 0, "a")}))
-			}
-			p.ok("RemoveTenant", t.RemoveTenant(p.ctx, "acme"))
+			p.ok("KeepMessages", p.Store.KeepMessages(p.ctx, first, []journal.MessageEntry{says(1, 0, "a")}))
+			p.ok("RemoveTenant", p.Store.RemoveTenant(p.ctx, "acme"))
 			equal(p, "log", p.log(talk), nil)
-			if _, ok := p.Store.(journal.Ledger); ok {
-				equal(p, "usage", p.usage(journal.LedgerQuery{Tenant: "acme"}), nil)
-				equal(p, "tools", p.tools(journal.LedgerQuery{Tenant: "acme"}), nil)
-			}
+			equal(p, "usage", p.usage(journal.LedgerQuery{Tenant: "acme"}), nil)
+			equal(p, "tools", p.tools(journal.LedgerQuery{Tenant: "acme"}), nil)
 			equal(p, "another's log", len(p.log(other)), 1)
 			p.admit(r)
 			o := p.acquire(first, 0)
 			equal(p, "shared state", o.Shared, nil)
 			equal(p, "turn", o.Run.Turn, 1)
 			equal(p, "mail", mailIDs(o.Mail), nil)
-			if k, ok := p.Store.(journal.MessageKeeper); ok {
-				list, err := k.Messages(p.ctx, journal.MessageQuery{Tenant: "acme", Conversation: talk})
-				p.ok("Messages", err)
-				equal(p, "messages", list, nil)
-			}
+			list, err := p.Store.Messages(p.ctx, journal.MessageQuery{Tenant: "acme", Conversation: talk})
+			p.ok("Messages", err)
+			equal(p, "messages", list, nil)
 		}},
 		{"what is on its way to what was buried comes too late", func(p *probe) {
-			b := p.burier()
+			b := p.Store
 			of := func(life string) journal.Run {
 				r := r
 				r.Life = life
@@ -177,13 +144,11 @@ func removeCases() []testCase {
 			equal(p, "events", len(p.log(talk)), 0)
 		}},
 		{"what never had a log is buried, too", func(p *probe) {
-			b := p.burier()
+			b := p.Store
 			p.refused("Bury of no name", b.Bury(p.ctx, "acme", "", "1"), event.ErrInvalid)
 			p.refused("Bury of no life", b.Bury(p.ctx, "acme", talk, ""), event.ErrInvalid)
 			p.ok("Bury", b.Bury(p.ctx, "acme", talk, "1"))
-			if _, ok := p.Store.(journal.Lister); ok {
-				equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), nil)
-			}
+			equal(p, "conversations", summaryIDs(p.conversations("acme", "", 0)), nil)
 			late := r
 			late.Life = "1"
 			_, err := p.Store.Admit(p.ctx, late)
@@ -192,7 +157,7 @@ func removeCases() []testCase {
 			equal(p, "turn", p.admit(late).Turn, 1)
 		}},
 		{"an admission comes before a burial, or too late", func(p *probe) {
-			b := p.burier()
+			b := p.Store
 			for n := range 40 {
 				r := journal.Run{ID: fmt.Sprint("run ", n), Conversation: fmt.Sprint("talk ", n), Tenant: "acme", Life: "1"}
 				if n%2 == 0 { // half of them have had a run
@@ -217,7 +182,7 @@ func removeCases() []testCase {
 			}
 		}},
 		{"a tenant removes its own", func(p *probe) {
-			remove := p.remover().Remove
+			remove := p.Store.Remove
 			p.admit(r)
 			p.take(first).end(event.RunCompleted)
 			p.refused("Remove by another tenant", remove(p.ctx, "zeta", talk), event.ErrNotFound)

@@ -12,11 +12,7 @@ import (
 // place asks the store how far the conversation has come, and otherwise ends the case.
 func (p *probe) place(conversation string, since int) journal.Place {
 	p.Helper()
-	s, ok := p.Store.(journal.Placer)
-	if !ok {
-		p.Skip("the store is no journal.Placer")
-	}
-	at, err := s.Place(p.ctx, conversation, since)
+	at, err := p.Store.Place(p.ctx, conversation, since)
 	p.ok("Place", err)
 	at.Epoch = 0 // a case of its own holds it
 	return at
@@ -52,13 +48,9 @@ func sessionCases() []testCase {
 			equal(p, "elsewhere", p.admit(journal.Run{ID: "8", Conversation: other, Since: 1}).NewSession, true)
 		}},
 		{"the place of a conversation has the epoch of its newest lease", func(p *probe) {
-			s, ok := p.Store.(journal.Placer)
-			if !ok {
-				p.Skip("the store is no journal.Placer")
-			}
 			is := func(what string, want int64) {
 				p.Helper()
-				at, err := s.Place(p.ctx, talk, 0)
+				at, err := p.Store.Place(p.ctx, talk, 0)
 				p.ok("Place", err)
 				equal(p, what, at.Epoch, want)
 			}

@@ -21,11 +21,7 @@ const (
 // stored returns the bytes of a tenant, and ends the case if the store does not count.
 func (p *probe) stored(tenant string) int64 {
 	p.Helper()
-	c, ok := p.Store.(journal.StorageCounter)
-	if !ok {
-		p.Skip("the store is no journal.StorageCounter")
-	}
-	n, err := c.StoredBytes(p.ctx, tenant)
+	n, err := p.Store.StoredBytes(p.ctx, tenant)
 	p.ok("StoredBytes", err)
 	return n
 }
@@ -123,38 +119,32 @@ func storageCases() []testCase {
 			p.admit(journal.Run{ID: first, Conversation: talk, Tenant: "acme"})
 			w := p.take(first)
 			b := w.batch(event.Event{Body: &event.RunStarted{Session: 1}}, note("two"), note("three"))
-			if _, ok := p.Store.(journal.Ledger); ok {
-				call := journal.ToolEntry{
-					Step: "t1", Attempt: 1, Asked: 2, Input: json.RawMessage(`"` + strings.Repeat("x", large) + `"`), Status: journal.ToolRunning, Began: noon,
-				}
-				b.Tools = []journal.ToolEntry{call}
-				w.commit(b)
-				p.holds("a call", "acme", large)
-				call.Input, call.Output, call.Status, call.End, call.Finished = nil, text(large), journal.ToolDone, 3, noon
-				b = w.batch(note("four"))
-				b.Tools = []journal.ToolEntry{call}
-				w.commit(b)
-				p.holds("its result", "acme", 2*large)
-				w.repeat("a repeat", b)
-				p.holds("a repeat", "acme", 2*large)
-				w.write(redacts(3, "(no)"))
-				p.holds("a result that was erased", "acme", large)
-				w.write(redacts(2, "(no)"))
-			} else {
-				w.commit(b)
+			call := journal.ToolEntry{
+				Step: "t1", Attempt: 1, Asked: 2, Input: json.RawMessage(`"` + strings.Repeat("x", large) + `"`), Status: journal.ToolRunning, Began: noon,
 			}
+			b.Tools = []journal.ToolEntry{call}
+			w.commit(b)
+			p.holds("a call", "acme", large)
+			call.Input, call.Output, call.Status, call.End, call.Finished = nil, text(large), journal.ToolDone, 3, noon
+			b = w.batch(note("four"))
+			b.Tools = []journal.ToolEntry{call}
+			w.commit(b)
+			p.holds("its result", "acme", 2*large)
+			w.repeat("a repeat", b)
+			p.holds("a repeat", "acme", 2*large)
+			w.write(redacts(3, "(no)"))
+			p.holds("a result that was erased", "acme", large)
+			w.write(redacts(2, "(no)"))
 			w.end(event.RunCompleted)
 			p.holdsExactly("after the run", "acme", 0)
-			if k, ok := p.Store.(journal.MessageKeeper); ok {
-				list := []journal.MessageEntry{says(1, 0, strings.Repeat("x", large)), says(2, 0, "short")}
-				for range 2 {
-					p.ok("KeepMessages", k.KeepMessages(p.ctx, first, list))
-					p.holdsExactly("messages", "acme", large)
-				}
-				list[0].Content = nil
-				p.ok("KeepMessages", k.KeepMessages(p.ctx, first, list))
-				p.holdsExactly("messages that became short", "acme", 0)
+			list := []journal.MessageEntry{says(1, 0, strings.Repeat("x", large)), says(2, 0, "short")}
+			for range 2 {
+				p.ok("KeepMessages", p.Store.KeepMessages(p.ctx, first, list))
+				p.holdsExactly("messages", "acme", large)
 			}
+			list[0].Content = nil
+			p.ok("KeepMessages", p.Store.KeepMessages(p.ctx, first, list))
+			p.holdsExactly("messages that became short", "acme", 0)
 		}},
 		{"what is removed counts no more", func(p *probe) {
 			before := p.stored("acme")
@@ -168,17 +158,12 @@ func storageCases() []testCase {
 			one := p.stored("acme")
 			made("acme", other, next, large)
 			p.holdsExactly("two conversations", "acme", 2*large)
-			p.ok("Remove", p.remover().Remove(p.ctx, "acme", other))
+			p.ok("Remove", p.Store.Remove(p.ctx, "acme", other))
 			equal(p, "one conversation", p.stored("acme"), one)
-			p.ok("Remove", p.remover().Remove(p.ctx, "acme", talk))
+			p.ok("Remove", p.Store.Remove(p.ctx, "acme", talk))
 			equal(p, "no conversation", p.stored("acme"), before)
 		}},
 		{"a tenant that is made anew holds nothing", func(p *probe) {
-			r, ok := p.Store.(journal.TenantRemover)
-			if !ok {
-				p.stored("acme")
-				p.Skip("the store is no journal.TenantRemover")
-			}
 			made := func(tenant, conversation, run string) {
 				p.admit(journal.Run{ID: run, Conversation: conversation, Tenant: tenant})
 				w := p.take(run)
@@ -192,7 +177,7 @@ func storageCases() []testCase {
 			if n := p.stored("acme"); n < 20*large {
 				p.Fatalf("20 conversations hold %d bytes", n)
 			}
-			p.ok("RemoveTenant", r.RemoveTenant(p.ctx, "acme"))
+			p.ok("RemoveTenant", p.Store.RemoveTenant(p.ctx, "acme"))
 			equal(p, "a removed tenant", p.stored("acme"), 0)
 			p.holdsExactly("another tenant", "else", large)
 			made("acme", "talk 1", "run 1")
@@ -207,12 +192,11 @@ func storageCases() []testCase {
 		}},
 		{"what is asked in vain", func(p *probe) {
 			p.stored("acme")
-			c := p.Store.(journal.StorageCounter) //nolint:forcetypeassert // stored has seen it
 			done, end := context.WithCancel(p.ctx)
 			end()
-			_, err := c.StoredBytes(done, "acme")
+			_, err := p.Store.StoredBytes(done, "acme")
 			p.refused("StoredBytes after the end of its context", err, event.ErrCancelled)
-			_, err = c.StoredBytes(p.ctx, "\xff")
+			_, err = p.Store.StoredBytes(p.ctx, "\xff")
 			p.refused("StoredBytes of a name that is not UTF-8", err, event.ErrInvalid)
 			p.admit(journal.Run{ID: first, Conversation: talk, Tenant: "acme"})
 			w := p.take(first)

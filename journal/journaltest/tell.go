@@ -7,20 +7,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// teller is the store where it tells what others did, and otherwise ends the case.
-func (p *probe) teller() journal.Teller {
-	p.Helper()
-	t, ok := p.Store.(journal.Teller)
-	if !ok {
-		p.Skip("the store is no journal.Teller")
-	}
-	return t
-}
-
 // posted asks for all runs that the cases know, and for some that are none.
 func (p *probe) posted() map[string]journal.Posted {
 	p.Helper()
-	posted, err := p.teller().Posted(p.ctx, []string{first, "", "nowhere", "no\x00text", next, "\xff"})
+	posted, err := p.Store.Posted(p.ctx, []string{first, "", "nowhere", "no\x00text", next, "\xff"})
 	p.ok("Posted", err)
 	return posted
 }
@@ -42,7 +32,7 @@ func tellCases() []testCase {
 		{"how far conversations are", func(p *probe) {
 			heads := func() map[string]int64 {
 				p.Helper()
-				heads, err := p.teller().Heads(p.ctx, []string{talk, "", "nowhere", "no\x00text", other})
+				heads, err := p.Store.Heads(p.ctx, []string{talk, "", "nowhere", "no\x00text", other})
 				p.ok("Heads", err)
 				return heads
 			}
@@ -56,12 +46,10 @@ func tellCases() []testCase {
 			equal(p, "two of two tenants", heads(), map[string]int64{talk: 2, other: 1})
 			w.write(note("d"))
 			equal(p, "one has moved", heads(), map[string]int64{talk: 3, other: 1})
-			if r, ok := p.Store.(journal.Remover); ok {
-				w.end(event.RunCompleted)
-				p.ok("Remove", r.Remove(p.ctx, "acme", talk))
-				equal(p, "one has gone", heads(), map[string]int64{other: 1})
-			}
-			none, err := p.teller().Heads(p.ctx, nil)
+			w.end(event.RunCompleted)
+			p.ok("Remove", p.Store.Remove(p.ctx, "acme", talk))
+			equal(p, "one has gone", heads(), map[string]int64{other: 1})
+			none, err := p.Store.Heads(p.ctx, nil)
 			p.ok("Heads of none", err)
 			equal(p, "none were asked for", len(none), 0)
 		}},

@@ -11,13 +11,9 @@ import (
 func weighCases() []testCase {
 	return []testCase{
 		{"a conversation weighs what its events take", func(p *probe) {
-			w, ok := p.Store.(journal.Weigher)
-			if !ok {
-				return // a server counts inputs alone then
-			}
 			weigh := func(conversation string) int64 {
 				p.Helper()
-				n, err := w.Weigh(p.ctx, conversation)
+				n, err := p.Store.Weigh(p.ctx, conversation)
 				p.ok("Weigh", err)
 				return n
 			}
@@ -45,20 +41,18 @@ func weighCases() []testCase {
 			p.admit(journal.Run{ID: next, Conversation: talk})
 			d = p.take(next)
 			d.write(event.Event{Body: &event.RunStarted{Session: 2, Turn: 2}})
-			if t, ok := p.Store.(journal.Tailer); ok {
-				tail, err := t.Tail(p.ctx, talk)
-				p.ok("Tail", err)
-				if tail.First > 1 {
-					between("a new session", weigh(talk), 1, small)
-				}
+			tail, err := p.Store.Tail(p.ctx, talk)
+			p.ok("Tail", err)
+			if tail.First > 1 {
+				between("a new session", weigh(talk), 1, small)
 			}
 			d.end(event.RunCompleted)
 
-			_, err := w.Weigh(p.ctx, "")
+			_, err = p.Store.Weigh(p.ctx, "")
 			p.refused("Weigh without an id", err, event.ErrInvalid)
 			ended, end := context.WithCancel(p.ctx)
 			end()
-			_, err = w.Weigh(ended, talk)
+			_, err = p.Store.Weigh(ended, talk)
 			p.refused("Weigh after the end of its context", err, event.ErrCancelled)
 		}},
 	}

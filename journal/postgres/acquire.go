@@ -91,7 +91,7 @@ func (s *Store) commitLease(x *tx, o *opening, statements []question) error {
 	return err
 }
 
-// Start implements [journal.Starter]. It is one transaction, and as durable as others.
+// Start implements [journal.Store]. It is one transaction, and as durable as others.
 func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.Opened, error) {
 	const op = "journal start"
 	if err := alive(ctx, op); err != nil {

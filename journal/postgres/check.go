@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 
 	"github.com/braidrun/braid/internal/lowspace"
-	"github.com/braidrun/braid/journal"
 )
-
-var _ journal.Checker = (*Store)(nil)
 
 const (
 	// A server that follows another one, and one without space at some providers, can only be read.
@@ -18,7 +15,7 @@ const (
 	insertProbe = `INSERT INTO state (tenant, owner, name, value) VALUES ('', 'probe', $1, $2)`
 )
 
-// Check implements [journal.Checker]. It is one short question. Once a write has found no space, it also writes, at most once a
+// Check implements [journal.Catalog]. It is one short question. Once a write has found no space, it also writes, at most once a
 // second and until that succeeds.
 func (s *Store) Check(ctx context.Context) error {
 	const op = "journal check"
@@ -46,3 +43,6 @@ func (s *Store) probe(ctx context.Context) error {
 		return x.begin(beginWrite, do(insertProbe, name, value), do(`ROLLBACK`))
 	})
 }
+
+// Scrub implements [journal.Catalog]. It does nothing: the files are the database's, whose vacuum takes out of them what was removed.
+func (s *Store) Scrub(ctx context.Context) error { return alive(ctx, "journal scrub") }

@@ -7,8 +7,6 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Finder = (*Store)(nil)
-
 const (
 	selectEdge             = `SELECT key, admitted FROM edge_of_runs($1, $2, $3, $4)`
 	selectUnsuccessfulEdge = `SELECT key, admitted FROM edge_of_unsuccessful_runs($1, $2, $3)`
@@ -17,7 +15,7 @@ const (
 		turn, status, wake, cancelled, admitted, session, lost, failure FROM find_runs($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 )
 
-// FindRuns implements [journal.Finder]. Like Due it looks across tenants.
+// FindRuns implements [journal.Catalog]. Like Due it looks across tenants.
 func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.RunPage, err error) {
 	const op = "journal find runs"
 	if err := alive(ctx, op); err != nil {

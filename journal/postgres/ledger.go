@@ -13,13 +13,9 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var (
-	_ journal.Ledger = (*Store)(nil)
-
-	dialect = ledgerrow.Dialect{
-		Mark: '$', Day: `to_char(to_timestamp(s.day * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C"`,
-	}
-)
+var dialect = ledgerrow.Dialect{
+	Mark: '$', Day: `to_char(to_timestamp(s.day * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD') COLLATE "C"`,
+}
 
 const (
 	// The tenant and the rest of what is the run's come from its row.

@@ -9,14 +9,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.MessageKeeper = (*Store)(nil)
-
 const insertMessages = `INSERT INTO message_logs (tenant, conversation, run, seq, part, type, subtype, tool_use_id, parent_tool_use_id,
 		content, at)
 	SELECT r.tenant, r.conversation, r.key, m.* FROM run r, unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::text[],
 		$7::text[], $8::bytea[], $9::bigint[]) m WHERE r.id = $1`
 
-// KeepMessages implements [journal.MessageKeeper].
+// KeepMessages implements [journal.Ledger].
 func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.MessageEntry) error {
 	const op = "journal keep messages"
 	if err := alive(ctx, op); err != nil {
@@ -62,7 +60,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 	})
 }
 
-// Messages implements [journal.MessageKeeper].
+// Messages implements [journal.Ledger].
 func (s *Store) Messages(ctx context.Context, q journal.MessageQuery) ([]journal.MessageEntry, error) {
 	const op = "journal messages"
 	if q.Conversation == "" {
@@ -87,7 +85,7 @@ const selectUnkept = `SELECT r.id FROM run r JOIN conversation c ON c.key = r.co
 		AND NOT EXISTS (SELECT 1 FROM message_logs m WHERE m.conversation = c.key AND m.seq = r.first)
 	ORDER BY r.turn`
 
-// Unkept implements [journal.MessageKeeper].
+// Unkept implements [journal.Ledger].
 func (s *Store) Unkept(ctx context.Context, tenant, conversation string) ([]string, error) {
 	const op = "journal unkept messages"
 	if conversation == "" {

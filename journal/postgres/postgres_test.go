@@ -204,7 +204,7 @@ func TestContract(t *testing.T) {
 			store := open(t, o)
 			return journaltest.Harness{
 				Store: store, Term: o.Term, Advance: hold(t, s, o),
-				Reopen: func() journal.Store {
+				Reopen: func() journal.Journal {
 					shut(t, store)
 					store = open(t, o)
 					return store

@@ -55,9 +55,7 @@ func (s *Store) Read(ctx context.Context, conversation string, after int64, limi
 	return readLog(op, conversation, after, limit, rows)
 }
 
-var _ journal.Pager = (*Store)(nil)
-
-// ReadPage implements [journal.Pager].
+// ReadPage implements [journal.Store].
 func (s *Store) ReadPage(
 	ctx context.Context, conversation string, after int64, limit int, most int64,
 ) (events []*event.Event, more bool, err error) {
@@ -122,7 +120,7 @@ func (s *Store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 	return s.runs(ctx, op, scope{`SELECT set_config('braid.tenant', $1, true)`, ""}, selectDue, upTo(limit))
 }
 
-// Queue implements [journal.Queuer].
+// Queue implements [journal.Store].
 func (s *Store) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
 	const op = "journal queue"
 	if err := alive(ctx, op); err != nil {
@@ -167,7 +165,7 @@ const (
 		WHERE c.id = $1 AND r.turn > $2 ORDER BY r.turn LIMIT $3`
 )
 
-// Conversations implements [journal.Lister].
+// Conversations implements [journal.Catalog].
 func (s *Store) Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
 	const op = "journal conversations"
 	if err := alive(ctx, op); err != nil {
@@ -203,7 +201,7 @@ func (s *Store) Conversations(ctx context.Context, tenant, after string, limit i
 	return found, err
 }
 
-// Runs implements [journal.Lister].
+// Runs implements [journal.Catalog].
 func (s *Store) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
 	const op = "journal runs"
 	if err := alive(ctx, op); err != nil {

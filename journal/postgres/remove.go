@@ -7,12 +7,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var (
-	_ journal.Remover = (*Store)(nil)
-	_ journal.Burier  = (*Store)(nil)
-)
-
-// Remove implements [journal.Remover].
+// Remove implements [journal.Catalog].
 func (s *Store) Remove(ctx context.Context, tenant, conversation string) error {
 	const op = "journal remove"
 	if err := alive(ctx, op); err != nil {
@@ -40,7 +35,7 @@ const (
 	forgetBuried = `DELETE FROM buried WHERE tenant = $1 AND at < (SELECT store_clock()) - $2`
 )
 
-// Bury implements [journal.Burier].
+// Bury implements [journal.Catalog].
 func (s *Store) Bury(ctx context.Context, tenant, conversation, life string) error {
 	const op = "journal bury"
 	if err := alive(ctx, op); err != nil {

@@ -6,10 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
-
-var _ journal.TenantRemover = (*Store)(nil)
 
 // removedAtOnce is how many conversations go in one transaction.
 const removedAtOnce = 200
@@ -22,7 +19,7 @@ const selectRemovable = `SELECT key FROM conversation WHERE tenant = $1 AND turn
 // largest, and reads whole tables for the smallest.
 const planForTenant = `SET LOCAL plan_cache_mode = force_custom_plan`
 
-// RemoveTenant implements [journal.TenantRemover].
+// RemoveTenant implements [journal.Catalog].
 func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 	const op = "journal remove tenant"
 	if err := names(op, tenant); err != nil {

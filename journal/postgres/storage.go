@@ -2,11 +2,7 @@ package postgres
 
 import (
 	"context"
-
-	"github.com/braidrun/braid/journal"
 )
-
-var _ journal.StorageCounter = (*Store)(nil)
 
 const (
 	selectStored = `SELECT greatest(coalesce(sum(bytes), 0), 0)::bigint FROM storage WHERE tenant = $1`
@@ -20,7 +16,7 @@ const (
 		FROM run r WHERE r.id = $1 AND c.key = r.conversation`
 )
 
-// StoredBytes implements [journal.StorageCounter].
+// StoredBytes implements [journal.Catalog].
 func (s *Store) StoredBytes(ctx context.Context, tenant string) (bytes int64, err error) {
 	const op = "journal stored bytes"
 	if err := alive(ctx, op); err != nil {

@@ -69,13 +69,7 @@ type Store struct {
 	space    lowspace.Watch
 }
 
-var (
-	_ journal.Store   = (*Store)(nil)
-	_ journal.Starter = (*Store)(nil)
-	_ journal.Tailer  = (*Store)(nil)
-	_ journal.Lister  = (*Store)(nil)
-	_ journal.Queuer  = (*Store)(nil)
-)
+var _ journal.Journal = (*Store)(nil)
 
 // Open opens the journal that [Migrate] has made. It asks the database before it
 // answers.

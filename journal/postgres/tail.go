@@ -28,7 +28,7 @@ const (
 const selectEntered = `SELECT r.id FROM conversation c JOIN mail m ON m.tenant = c.tenant AND m.id = $1 AND m.kind = 'message' AND m.read = 1
 	JOIN run r ON r.key = m.run AND r.conversation = c.key WHERE c.id = $2`
 
-// Entered implements [journal.Tailer].
+// Entered implements [journal.Store].
 func (s *Store) Entered(ctx context.Context, conversation, id string) (run string, err error) {
 	const op = "journal entered"
 	if err := alive(ctx, op); err != nil {
@@ -48,7 +48,7 @@ func (s *Store) Entered(ctx context.Context, conversation, id string) (run strin
 	return run, err
 }
 
-// Tail implements [journal.Tailer].
+// Tail implements [journal.Store].
 func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	const op = "journal tail"
 	if err := alive(ctx, op); err != nil {

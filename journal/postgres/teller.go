@@ -9,9 +9,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Teller = (*Store)(nil)
-
-// Heads implements [journal.Teller]. However many conversations there are, it is one statement.
+// Heads implements [journal.Catalog]. However many conversations there are, it is one statement.
 func (s *Store) Heads(ctx context.Context, conversations []string) (map[string]int64, error) {
 	const op = "journal heads"
 	if err := alive(ctx, op); err != nil {
@@ -32,7 +30,7 @@ func (s *Store) Heads(ctx context.Context, conversations []string) (map[string]i
 	return heads, err
 }
 
-// Posted implements [journal.Teller]. However many runs there are, it is one statement.
+// Posted implements [journal.Store]. However many runs there are, it is one statement.
 func (s *Store) Posted(ctx context.Context, runs []string) (map[string]journal.Posted, error) {
 	const op = "journal posted"
 	if err := alive(ctx, op); err != nil {

@@ -6,12 +6,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Weigher = (*Store)(nil)
-
 // The length of a value stands beside it: the value is not read.
 const selectWeight = `SELECT coalesce(sum(octet_length(events)), 0)::bigint FROM log WHERE conversation = $1 AND last >= $2`
 
-// Weigh implements [journal.Weigher].
+// Weigh implements [journal.Catalog].
 func (s *Store) Weigh(ctx context.Context, conversation string) (bytes int64, err error) {
 	const op = "journal weigh"
 	if err := alive(ctx, op); err != nil {

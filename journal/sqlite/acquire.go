@@ -45,7 +45,7 @@ func (s *Store) Acquire(ctx context.Context, run string, have int64) (journal.Op
 	return s.opened(ctx, op, &o, have)
 }
 
-// Start implements [journal.Starter].
+// Start implements [journal.Store].
 func (s *Store) Start(ctx context.Context, r journal.Run, have int64) (journal.Opened, error) {
 	const op = "journal start"
 	if err := alive(ctx, op); err != nil {

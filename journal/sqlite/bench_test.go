@@ -76,12 +76,12 @@ func (t *turn) play(tb testing.TB, s journal.Store, have int64) int64 {
 }
 
 // start is the same turn where the store can begin it at once.
-func (t *turn) start(tb testing.TB, s journal.Starter, have int64) int64 {
+func (t *turn) start(tb testing.TB, s journal.Store, have int64) int64 {
 	o, err := s.Start(context.Background(), t.run, have)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return t.drive(tb, s.(journal.Store), o)
+	return t.drive(tb, s, o)
 }
 
 func (t *turn) drive(tb testing.TB, s journal.Store, o journal.Opened) int64 {

@@ -81,7 +81,7 @@ func fillUp(s *sqlite.Store, more func() error) error {
 	if err := s.Commit(ctx, o.Lease, batch()); err != nil {
 		return fmt.Errorf("Commit when there is space again: %w", err)
 	}
-	if result, err := s.Check(); err != nil || result != "ok" {
+	if result, err := s.Integrity(); err != nil || result != "ok" {
 		return fmt.Errorf("integrity: %s: %w", result, err)
 	}
 	events, err := s.Read(ctx, "talk", 0, 0)

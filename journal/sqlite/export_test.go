@@ -20,8 +20,8 @@ func (s *Store) Limit(pages int) error {
 	})
 }
 
-// Check is SQLite's own look at the whole file; it brings everything to the disk first.
-func (s *Store) Check() (string, error) {
+// Integrity is SQLite's own look at the whole file; it brings everything to the disk first.
+func (s *Store) Integrity() (string, error) {
 	if err := s.write(context.Background(), "test check", false, func(*tx) error { return nil }); err != nil {
 		return "", err
 	}

@@ -10,15 +10,13 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Finder = (*Store)(nil)
-
 // stillOpen is the condition of the index run_open.
 const stillOpen = ` AND r.status IN ('queued', 'running', 'waiting')`
 
 // unsuccessful is the condition of the index run_tenant_unsuccessful.
 const unsuccessful = ` AND r.status IN ('failed', 'cancelled')`
 
-// FindRuns implements [journal.Finder].
+// FindRuns implements [journal.Catalog].
 func (s *Store) FindRuns(ctx context.Context, q journal.RunQuery) (page journal.RunPage, err error) {
 	const op = "journal find runs"
 	if err := alive(ctx, op); err != nil {

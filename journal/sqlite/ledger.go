@@ -9,11 +9,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var (
-	_ journal.Ledger = (*Store)(nil)
-
-	dialect = ledgerrow.Dialect{Mark: '?', Day: `strftime('%Y-%m-%d', s.day * 86400, 'unixepoch')`}
-)
+var dialect = ledgerrow.Dialect{Mark: '?', Day: `strftime('%Y-%m-%d', s.day * 86400, 'unixepoch')`}
 
 const (
 	// The tenant and the rest of what is the run's come from its row.

@@ -22,12 +22,12 @@ const (
 		WHERE c.id = ? AND r.turn > ? ORDER BY r.turn LIMIT ?`
 )
 
-// Conversations implements [journal.Lister].
+// Conversations implements [journal.Catalog].
 func (s *Store) Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
 	return conversations(ctx, s.look, tenant, after, limit)
 }
 
-// Runs implements [journal.Lister].
+// Runs implements [journal.Catalog].
 func (s *Store) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
 	return runs(ctx, s.look, conversation, after, limit)
 }

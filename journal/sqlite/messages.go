@@ -9,8 +9,6 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.MessageKeeper = (*Store)(nil)
-
 // A statement takes no more than some thousand values, so that the rows come as one.
 const insertMessages = `INSERT INTO message_logs (conversation, run, seq, part, type, subtype, tool_use_id, parent_tool_use_id, content, at)
 	SELECT ?1, ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, CAST(value ->> 6 AS BLOB), value ->> 7
@@ -26,7 +24,7 @@ const longMessage = 64 << 10
 
 const setMessage = `UPDATE message_logs SET content = CAST(? AS BLOB) WHERE conversation = ? AND run = ? AND seq = ? AND part = ?`
 
-// KeepMessages implements [journal.MessageKeeper].
+// KeepMessages implements [journal.Ledger].
 func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.MessageEntry) error {
 	const op = "journal keep messages"
 	if err := alive(ctx, op); err != nil {
@@ -84,7 +82,7 @@ func (s *Store) KeepMessages(ctx context.Context, run string, list []journal.Mes
 	})
 }
 
-// Messages implements [journal.MessageKeeper].
+// Messages implements [journal.Ledger].
 func (s *Store) Messages(ctx context.Context, q journal.MessageQuery) ([]journal.MessageEntry, error) {
 	const op = "journal messages"
 	if q.Conversation == "" {
@@ -106,7 +104,7 @@ const selectUnkept = `SELECT r.id FROM run r JOIN conversation c ON c.key = r.co
 		AND NOT EXISTS (SELECT 1 FROM message_logs m WHERE m.conversation = c.key AND m.seq = r.first)
 	ORDER BY r.turn`
 
-// Unkept implements [journal.MessageKeeper].
+// Unkept implements [journal.Ledger].
 func (s *Store) Unkept(ctx context.Context, tenant, conversation string) ([]string, error) {
 	const op = "journal unkept messages"
 	if conversation == "" {

@@ -6,8 +6,6 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Placer = (*Store)(nil)
-
 const (
 	// Whether a run from a turn on was admitted to begin a session. Where one was, it is
 	// among the first of them.
@@ -23,7 +21,7 @@ const (
 		) WHERE c.id = ?1`
 )
 
-// Place implements [journal.Placer].
+// Place implements [journal.Catalog].
 func (s *Store) Place(ctx context.Context, conversation string, since int) (journal.Place, error) {
 	const op = "journal place"
 	if err := alive(ctx, op); err != nil {

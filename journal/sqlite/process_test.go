@@ -324,7 +324,7 @@ func TestKill(t *testing.T) {
 		if err != nil {
 			t.Fatalf("round %d: Open: %v", round, err)
 		}
-		if result, err := s.Check(); err != nil || result != "ok" {
+		if result, err := s.Integrity(); err != nil || result != "ok" {
 			t.Errorf("round %d: integrity: %s %v", round, result, err)
 		}
 		told.look(t, s)

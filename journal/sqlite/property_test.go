@@ -218,7 +218,7 @@ func (p *pair) play() {
 	}
 	p.lists()
 	p.must(p.store.Limit(-1))
-	if result, err := p.store.Check(); err != nil || result != "ok" {
+	if result, err := p.store.Integrity(); err != nil || result != "ok" {
 		p.Fatal(result, err)
 	}
 	for _, c := range conversations {

@@ -6,12 +6,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Queuer = (*Store)(nil)
-
 const selectQueue = `SELECT ` + runColumns + ` FROM run r JOIN conversation c ON c.key = r.conversation
 	WHERE c.id = ? AND r.turn > c.ended ORDER BY r.turn`
 
-// Queue implements [journal.Queuer].
+// Queue implements [journal.Store].
 func (s *Store) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
 	const op = "journal queue"
 	if err := alive(ctx, op); err != nil {

@@ -9,14 +9,12 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Pager = (*Store)(nil)
-
 // Read implements [journal.Store].
 func (s *Store) Read(ctx context.Context, conversation string, after int64, limit int) ([]*event.Event, error) {
 	return s.reader.log(ctx, conversation, after, limit)
 }
 
-// ReadPage implements [journal.Pager].
+// ReadPage implements [journal.Store].
 func (s *Store) ReadPage(
 	ctx context.Context, conversation string, after int64, limit int, most int64,
 ) (events []*event.Event, more bool, err error) {

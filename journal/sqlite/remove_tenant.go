@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
-
-var _ journal.TenantRemover = (*Store)(nil)
 
 // removedAtOnce is how many conversations go in one transaction: others write in between.
 const removedAtOnce = 100
 
-// RemoveTenant implements [journal.TenantRemover].
+// RemoveTenant implements [journal.Catalog].
 func (s *Store) RemoveTenant(ctx context.Context, tenant string) error {
 	const op = "journal remove tenant"
 	for more := true; more; {

@@ -4,12 +4,9 @@ import (
 	"context"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Scrubber = (*Store)(nil)
-
-// Scrub implements [journal.Scrubber]: the write-ahead log, which holds pages from before a removal, is brought into
+// Scrub implements [journal.Catalog]: the write-ahead log, which holds pages from before a removal, is brought into
 // the file and cut to nothing. In the file itself what was removed is overwritten (secure_delete).
 func (s *Store) Scrub(ctx context.Context) error {
 	const op = "journal scrub"

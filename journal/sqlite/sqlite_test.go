@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 				s := open(t, folder, o)
 				return journaltest.Harness{
 					Store: s, Term: o.Term, Advance: c.Advance,
-					Reopen: func() journal.Store {
+					Reopen: func() journal.Journal {
 						shut(t, s)
 						s = open(t, folder, o)
 						return s

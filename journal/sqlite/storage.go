@@ -3,13 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-
-	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.StorageCounter = (*Store)(nil)
-
-// StoredBytes implements [journal.StorageCounter].
+// StoredBytes implements [journal.Catalog].
 func (s *Store) StoredBytes(ctx context.Context, tenant string) (bytes int64, err error) {
 	const op = "journal stored bytes"
 	if err := names(op, tenant); err != nil {

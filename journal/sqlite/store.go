@@ -51,12 +51,7 @@ type Store struct {
 	closed  error
 }
 
-var (
-	_ journal.Store   = (*Store)(nil)
-	_ journal.Starter = (*Store)(nil)
-	_ journal.Tailer  = (*Store)(nil)
-	_ journal.Lister  = (*Store)(nil)
-)
+var _ journal.Journal = (*Store)(nil)
 
 // processOwner is what this process calls itself where nobody said otherwise.
 var processOwner = "process/" + rand.Text()

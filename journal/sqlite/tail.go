@@ -29,7 +29,7 @@ const (
 const selectEntered = `SELECT r.id FROM mail m JOIN run r ON r.key = m.run JOIN conversation c ON c.key = r.conversation
 	WHERE m.id = ? AND m.kind = 'message' AND m.read = 1 AND c.id = ?`
 
-// Entered implements [journal.Tailer].
+// Entered implements [journal.Store].
 func (s *Store) Entered(ctx context.Context, conversation, id string) (run string, err error) {
 	return s.reader.entered(ctx, conversation, id)
 }
@@ -47,7 +47,7 @@ func (r *reader) entered(ctx context.Context, conversation, id string) (run stri
 	return run, fault(op, err)
 }
 
-// Tail implements [journal.Tailer].
+// Tail implements [journal.Store].
 func (s *Store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	return s.reader.tail(ctx, conversation)
 }

@@ -119,7 +119,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 	if err := post("behind", "unread", "no", "", ""); event.KindOf(err) != event.ErrConflict {
 		t.Errorf("other words under the id of what was left: %v", err)
 	}
-	if result, err := s.Check(); err != nil || result != "ok" {
+	if result, err := s.Integrity(); err != nil || result != "ok" {
 		t.Error(result, err)
 	}
 }

@@ -21,11 +21,6 @@ import (
 // in package journal do.
 type Reader struct{ reader *reader }
 
-var (
-	_ journal.Tailer = (*Reader)(nil)
-	_ journal.Lister = (*Reader)(nil)
-)
-
 // View opens the journal in the folder for reading. It takes no lock on the folder,
 // makes no journal where there is none, and leaves the file as it is; beside it,
 // there may be the two files that SQLite needs to share it.
@@ -101,22 +96,22 @@ func (r *Reader) Read(ctx context.Context, conversation string, after int64, lim
 	return r.reader.log(ctx, conversation, after, limit)
 }
 
-// Tail implements [journal.Tailer].
+// Tail implements [journal.Store].
 func (r *Reader) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	return r.reader.tail(ctx, conversation)
 }
 
-// Entered implements [journal.Tailer].
+// Entered implements [journal.Store].
 func (r *Reader) Entered(ctx context.Context, conversation, id string) (run string, err error) {
 	return r.reader.entered(ctx, conversation, id)
 }
 
-// Conversations implements [journal.Lister].
+// Conversations implements [journal.Catalog].
 func (r *Reader) Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error) {
 	return conversations(ctx, r.reader.look, tenant, after, limit)
 }
 
-// Runs implements [journal.Lister].
+// Runs implements [journal.Catalog].
 func (r *Reader) Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error) {
 	return runs(ctx, r.reader.look, conversation, after, limit)
 }

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,8 +34,9 @@ func view(t testing.TB, folder string) *sqlite.Reader {
 
 // lister is what the two have in common.
 type lister interface {
-	journal.Lister
-	journal.Tailer
+	Conversations(ctx context.Context, tenant, after string, limit int) ([]journal.Summary, error)
+	Runs(ctx context.Context, conversation string, after, limit int) ([]journal.Run, error)
+	Tail(ctx context.Context, conversation string) (journal.Tail, error)
 }
 
 // alike wants both to tell the same of a tenant's conversations.

@@ -6,12 +6,10 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-var _ journal.Weigher = (*Store)(nil)
-
 // The length of a value stands in the head of its row: the value is not read.
 const selectWeight = `SELECT ifnull(sum(length(events)), 0) FROM log WHERE conversation = ? AND last >= ?`
 
-// Weigh implements [journal.Weigher].
+// Weigh implements [journal.Catalog].
 func (s *Store) Weigh(ctx context.Context, conversation string) (int64, error) {
 	const op = "journal weigh"
 	if conversation == "" {

@@ -65,7 +65,7 @@ func TestManyWriters(t *testing.T) {
 			t.Errorf("conversation %d has %d events, want %d: %v", w, len(events), commits, err)
 		}
 	}
-	if result, err := s.Check(); err != nil || result != "ok" {
+	if result, err := s.Integrity(); err != nil || result != "ok" {
 		t.Errorf("integrity: %s %v", result, err)
 	}
 }

@@ -110,7 +110,7 @@ type site struct {
 	t       *testing.T
 	handler *agentcore.Handler
 	service *service.Service
-	store   journal.Store
+	store   journal.Journal
 	// gate lets a model that speaks slowly, or a tool that waits, go on by one.
 	gate chan struct{}
 	// calls counts the model's calls.

@@ -325,7 +325,7 @@ func TestAReaderThatComesBackElsewhere(t *testing.T) {
 }
 
 // beside is one of several servers on the same stores, without a network.
-func beside(t *testing.T, store journal.Store, rows service.Rows) *site {
+func beside(t *testing.T, store journal.Journal, rows service.Rows) *site {
 	t.Helper()
 	s := &site{t: t, gate: make(chan struct{})}
 	var err error

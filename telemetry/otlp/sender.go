@@ -26,7 +26,7 @@ import (
 // sender posts one signal to a collector, as the specification of OTLP over HTTP and its
 // page about the exporters' variables say (opentelemetry.io/docs/specs/otlp,
 // …/specs/otel/protocol/exporter). The official exporters over HTTP link grpc, which costs the
-// command some 11 MB: ADR 15. It is safe for concurrent use.
+// command some 11 MB: ADR 18. It is safe for concurrent use.
 type sender struct {
 	address string
 	header  http.Header

@@ -21,7 +21,7 @@ type disks struct {
 	err    error
 }
 
-func (d *disks) first(c Case) journal.Store {
+func (d *disks) first(c Case) journal.Journal {
 	if d.kind = c.Store; d.kind == "memory" {
 		return journal.NewMemory(journal.MemoryOptions{Term: term})
 	}
@@ -31,7 +31,7 @@ func (d *disks) first(c Case) journal.Store {
 
 func (d *disks) next() string { return filepath.Join(d.folder, fmt.Sprint("disk", len(d.open)+1)) }
 
-func (d *disks) start(folder string) journal.Store {
+func (d *disks) start(folder string) journal.Journal {
 	s, err := sqlite.Open(folder, sqlite.Options{Term: term, Owner: folder, Relaxed: true})
 	if err != nil {
 		d.err = err
@@ -45,7 +45,7 @@ func (d *disks) start(folder string) journal.Store {
 // reopen gives the journal as the next process finds it: for files, what the one
 // that crashed has left in them, and not what it still had in mind. What is
 // in memory outlives the process as a database of its own would.
-func (d *disks) reopen(base journal.Store) journal.Store {
+func (d *disks) reopen(base journal.Journal) journal.Journal {
 	s, ok := base.(*sqlite.Store)
 	if !ok {
 		return base
@@ -93,8 +93,8 @@ func (d *disks) close() {
 }
 
 // whole reads the journal as it is in the end.
-func whole(base journal.Store) (map[string]journal.Run, error) {
-	rows, err := base.(journal.Lister).Runs(context.Background(), talk, 0, 0)
+func whole(base journal.Journal) (map[string]journal.Run, error) {
+	rows, err := base.Runs(context.Background(), talk, 0, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -14,24 +14,7 @@ type store struct {
 	base journal.Store
 }
 
-// queueStore and tailStore are stores that can do more, as far as what they wrap can.
-type queueStore struct{ *store }
-
-type tailStore struct{ queueStore }
-
-func newStore(p *process, base journal.Store) journal.Store {
-	s := &store{p: p, base: base}
-	_, queues := base.(journal.Queuer)
-	_, tails := base.(journal.Tailer)
-	switch {
-	case queues && tails:
-		return tailStore{queueStore{s}}
-	case queues:
-		return queueStore{s}
-	default:
-		return s
-	}
-}
+func newStore(p *process, base journal.Store) journal.Store { return &store{p: p, base: base} }
 
 // Admit implements [journal.Store].
 func (s *store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
@@ -40,6 +23,11 @@ func (s *store) Admit(ctx context.Context, r journal.Run) (journal.Run, error) {
 		s.p.w.admitted(s.p, row, err)
 		return row, err
 	})
+}
+
+// Start implements [journal.Store] with the two calls that it stands for: each may fail.
+func (s *store) Start(ctx context.Context, r journal.Run, have int64) (journal.Opened, error) {
+	return journal.AdmitAndAcquire(ctx, s, r, have)
 }
 
 // Acquire implements [journal.Store].
@@ -101,23 +89,32 @@ func (s *store) Due(ctx context.Context, limit int) ([]journal.Run, error) {
 	return call(s.p, Due, who(ctx), func() ([]journal.Run, error) { return s.base.Due(ctx, limit) })
 }
 
-// Queue implements [journal.Queuer].
-func (s queueStore) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
-	return call(s.p, Queue, who(ctx), func() ([]journal.Run, error) {
-		return s.base.(journal.Queuer).Queue(ctx, conversation)
-	})
+// Queue implements [journal.Store].
+func (s *store) Queue(ctx context.Context, conversation string) ([]journal.Run, error) {
+	return call(s.p, Queue, who(ctx), func() ([]journal.Run, error) { return s.base.Queue(ctx, conversation) })
 }
 
-// Tail implements [journal.Tailer].
-func (s tailStore) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
-	return call(s.p, Tail, who(ctx), func() (journal.Tail, error) {
-		return s.base.(journal.Tailer).Tail(ctx, conversation)
-	})
+// Tail implements [journal.Store].
+func (s *store) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
+	return call(s.p, Tail, who(ctx), func() (journal.Tail, error) { return s.base.Tail(ctx, conversation) })
 }
 
-// Entered implements [journal.Tailer].
-func (s tailStore) Entered(ctx context.Context, conversation, id string) (string, error) {
-	return call(s.p, Tail, who(ctx), func() (string, error) {
-		return s.base.(journal.Tailer).Entered(ctx, conversation, id)
+// Entered implements [journal.Store].
+func (s *store) Entered(ctx context.Context, conversation, id string) (string, error) {
+	return call(s.p, Tail, who(ctx), func() (string, error) { return s.base.Entered(ctx, conversation, id) })
+}
+
+// ReadPage implements [journal.Store].
+func (s *store) ReadPage(ctx context.Context, conversation string, after int64, limit int, most int64) ([]*event.Event, bool, error) {
+	more := false
+	events, err := call(s.p, Read, who(ctx), func() (events []*event.Event, err error) {
+		events, more, err = s.base.ReadPage(ctx, conversation, after, limit, most)
+		return events, err
 	})
+	return events, more, err
+}
+
+// Posted implements [journal.Store]. The engines of the simulation do not ask it.
+func (s *store) Posted(ctx context.Context, runs []string) (map[string]journal.Posted, error) {
+	return s.base.Posted(ctx, runs)
 }

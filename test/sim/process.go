@@ -20,7 +20,7 @@ type process struct {
 	w    *world
 	name string
 	// base is the journal as it is, store as the process sees it through the seams.
-	base   journal.Store
+	base   journal.Journal
 	store  journal.Store
 	hub    *live.Hub
 	bus    *bus
@@ -82,7 +82,7 @@ func processOf(ctx context.Context) *process { return ctx.Value(processKey{}).(*
 
 // boot starts a process on a journal. It becomes the one that clients reach when
 // its engine has started.
-func (w *world) boot(base journal.Store) {
+func (w *world) boot(base journal.Journal) {
 	w.mu.Lock()
 	if w.closing {
 		w.mu.Unlock()

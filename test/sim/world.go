@@ -41,7 +41,7 @@ type world struct {
 	waiters  []*waiter
 	record   record
 	failures []failure
-	base     journal.Store
+	base     journal.Journal
 	work     sync.WaitGroup
 }
 
@@ -165,7 +165,7 @@ func (w *world) done() bool {
 
 // open lists the conversation's runs that have not ended, as the journal has them.
 func (w *world) open(conv string) []journal.Run {
-	rows, err := w.base.(journal.Queuer).Queue(context.Background(), conv)
+	rows, err := w.base.Queue(context.Background(), conv)
 	if err != nil {
 		w.failLocked("P1", "the journal does not say which runs are open: %v", err)
 	}
@@ -278,7 +278,7 @@ func (w *world) disturb(f Fault) {
 }
 
 // inherit gives the journal as the next process finds it after a crash.
-func (w *world) inherit(base journal.Store) journal.Store {
+func (w *world) inherit(base journal.Journal) journal.Journal {
 	next := w.disks.reopen(base)
 	w.mu.Lock()
 	w.base = next
@@ -317,7 +317,7 @@ func (w *world) failLocked(promise, format string, args ...any) {
 }
 
 // logOf is the log as the journal has it now.
-func logOf(base journal.Store, conv string) ([]*event.Event, error) {
+func logOf(base journal.Journal, conv string) ([]*event.Event, error) {
 	return base.Read(context.Background(), conv, 0, 0)
 }
 

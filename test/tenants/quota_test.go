@@ -47,7 +47,7 @@ type shop struct {
 }
 
 // quotaStores are the stores that the bounds are held on.
-func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB)) {
+func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
@@ -82,7 +82,7 @@ func quotaStores(t *testing.T, test func(t *testing.T, logs journal.Store, rows 
 var quotaSchemas atomic.Int64
 
 // openShop serves the tenants acme and zeta.
-func openShop(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB, q directory.Quota) *shop {
+func openShop(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB, q directory.Quota) *shop {
 	t.Helper()
 	s := &shop{t: t, gate: make(chan struct{}), begun: make(chan struct{}, 1), keys: map[string]string{}}
 	s.people = directory.New(directory.Options{Database: db, Quota: q})
@@ -276,7 +276,7 @@ func TestQuotaOfRequests(t *testing.T) {
 	for name, door := range quotaDoors {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+			quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 				s := openShop(t, logs, rows, db, directory.Quota{Requests: new(int64(4))})
 				s.ask("", "PATCH", "/v1/admin/tenants/zeta", `{"quota":{"requests_per_minute":1000}}`)
 				if r := door(s, "zeta", "", "hello"); r.code != 200 {
@@ -317,7 +317,7 @@ func TestQuotaOfRequests(t *testing.T) {
 // room for another one.
 func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
-	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 		s := openShop(t, logs, rows, db, directory.Quota{Conversations: new(int64(2))})
 		first, second := s.talk("acme"), s.talk("acme")
 		for what, r := range map[string]answered{
@@ -427,7 +427,7 @@ func TestWrongCredentials(t *testing.T) {
 func TestQuotaOfStorage(t *testing.T) {
 	t.Parallel()
 	const most, prompt = 2_000_000, 400_000
-	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 		s := openShop(t, logs, rows, db, directory.Quota{Storage: new(int64(most))})
 		stored := func(tenant string) (bytes, bound int64) {
 			t.Helper()
@@ -504,7 +504,7 @@ func TestQuotaOfStorage(t *testing.T) {
 // Of many that are made at once no more are kept than may be.
 func TestQuotaAtOnce(t *testing.T) {
 	t.Parallel()
-	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 		s := openShop(t, logs, rows, db, directory.Quota{Conversations: new(int64(5)), Agents: new(int64(5))})
 		for what, post := range map[string]func(n int) (answered, error){
 			"conversations": func(int) (answered, error) { return s.send("acme", "POST", "/v1/conversations", "") },
@@ -549,7 +549,7 @@ func TestQuotaOfADay(t *testing.T) {
 		} {
 			t.Run(name+" "+quota, func(t *testing.T) {
 				t.Parallel()
-				quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+				quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 					s := openShop(t, logs, rows, db, q)
 					var wg sync.WaitGroup
 					var answered atomic.Int64
@@ -614,7 +614,7 @@ func (s *shop) spent(tenant string) int64 {
 // What was spent is known after a restart; another tenant of the same id begins with nothing.
 func TestQuotaOfADayStays(t *testing.T) {
 	t.Parallel()
-	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 		quota := directory.Quota{Tokens: new(int64(250))}
 		s := openShop(t, logs, rows, db, quota)
 		if r := quotaDoors["native"](s, "acme", "", "hello"); r.code != 200 {
@@ -650,7 +650,7 @@ func TestQuotaOfADayStays(t *testing.T) {
 // Runs beyond those that may be driven are queued, and beyond those refused, at each door.
 func TestQuotaOfRuns(t *testing.T) {
 	t.Parallel()
-	quotaStores(t, func(t *testing.T, logs journal.Store, rows service.Rows, db *database.DB) {
+	quotaStores(t, func(t *testing.T, logs journal.Journal, rows service.Rows, db *database.DB) {
 		s := openShop(t, logs, rows, db, directory.Quota{Running: new(int64(50)), Queued: new(int64(50))})
 		s.ask("", "PATCH", "/v1/admin/tenants/acme", `{"quota":{"running_runs":1,"queued_runs":1}}`)
 		begin := func(tenant string) answered {

@@ -51,8 +51,7 @@ func inputTokens(n int) int64 { return int64(1000 + n) }
 
 // store is a store of logs that keeps the books too.
 type store interface {
-	journal.Store
-	journal.Ledger
+	journal.Journal
 	Close() error
 }
 

@@ -221,7 +221,7 @@ type curse struct {
 	world *ledger.Client
 }
 
-// Tail implements [journal.Tailer].
+// Tail implements [journal.Store].
 func (s *curse) Tail(ctx context.Context, conversation string) (journal.Tail, error) {
 	if strings.HasPrefix(conversation, Cursed) {
 		in := deadlyArgs{Deaths: 1 << 20, Exit: true}

@@ -1,23 +1,12 @@
 package journal
 
 import (
-	"context"
 	"time"
 
 	"github.com/braidrun/braid/event"
 )
 
-// Finder finds runs of all tenants, for the operator of a service.
-type Finder interface {
-	// FindRuns lists the runs that q describes, the one that was admitted last first. They come
-	// without Input and Metadata.
-	//
-	// One call looks at no more than [FindAtOnce] runs that were admitted one after the other, so
-	// a page may have fewer runs than the limit, or none, while there are more.
-	FindRuns(ctx context.Context, q RunQuery) (RunPage, error)
-}
-
-// FindAtOnce bounds how many runs [Finder.FindRuns] looks at in one call.
+// FindAtOnce bounds how many runs [Catalog].FindRuns looks at in one call.
 const FindAtOnce = 10_000
 
 // RunQuery says which runs are wanted. A field that is empty does not narrow.
@@ -40,7 +29,7 @@ type RunQuery struct {
 	Limit int
 }
 
-// RunPage is one answer of [Finder.FindRuns].
+// RunPage is one answer of [Catalog].FindRuns.
 type RunPage struct {
 	Runs []Run
 	// Next is where the next page begins; 0 means that there is none.

@@ -1,0 +1,22 @@
+package journal
+
+import "context"
+
+// AdmitAndAcquire does what [Store].Start promises as two changes, Admit and then Acquire: for stores that
+// lose nothing by that, and for wrappers of a store that change one of the two.
+func AdmitAndAcquire(ctx context.Context, s Store, r Run, have int64) (Opened, error) {
+	run, err := s.Admit(ctx, r)
+	if err != nil {
+		return Opened{}, err
+	}
+	opened, err := s.Acquire(ctx, run.ID, have)
+	if err != nil {
+		return Opened{Run: run}, err
+	}
+	return opened, nil
+}
+
+// Start implements [Store].
+func (m *Memory) Start(ctx context.Context, r Run, have int64) (Opened, error) {
+	return AdmitAndAcquire(ctx, m, r, have)
+}
