@@ -9,7 +9,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 GOOS=linux GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace -ldflags=-s -o /out/braid ./cmd/braid
+RUN CGO_ENABLED=0 GOOS=linux GOARCH=$TARGETARCH go build -trimpath -ldflags=-s -o /out/braid ./cmd/braid
 RUN mkdir -p /out/data
 
 # Nothing but the program, the certificates that it trusts, and a folder to write in.

@@ -28,31 +28,24 @@ race := -race
 need_cc := cc
 endif
 
-# Google's SDK brings grpc, whose trace pages keep the linker from leaving out what nobody
-# calls: without them the command is a third smaller.
-lean := -tags=grpcnotrace
-
 # On two cores with nothing compiled, half of the time of the tests is the compiler's. So all is
 # compiled in two forms, and the tests that build the command build it in one of them: with the
 # race detector, and without it but with the points and the bugs of test/instrument. Linking
 # without tables for a debugger takes two thirds of the time. Without the folder's path in it,
 # what was compiled for one clone is there for all. make lint vets.
 quick := -ldflags=-w -vet=off
-# The compiler writes no tables for a debugger either, and spares itself the work of inlining in
-# the two largest SDKs. SQLite and its C library, which are C in the words of Go, keep to memory of
+# The compiler writes no tables for a debugger either. SQLite and its C library, which are C in the words of Go, keep to memory of
 # their own, where the race detector does not look: watching SQLite makes it four times slower and
 # finds nothing.
 # The largest package takes a third less of the processor where the compiler may have a third more
 # memory, 2.2 GiB.
 # These stand in GOFLAGS, so that the tests that build the command build it with them.
 quick_go := -trimpath '-toolexec=env GOGC=400' '-gcflags=all=-dwarf=false' '-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false' \
-	'-gcflags=modernc.org/libc/...=-dwarf=false -race=false' '-gcflags=modernc.org/memory=-dwarf=false -race=false' \
-	'-gcflags=github.com/openai/openai-go/...=-dwarf=false -l' '-gcflags=github.com/anthropics/anthropic-sdk-go/...=-dwarf=false -l'
+	'-gcflags=modernc.org/libc/...=-dwarf=false -race=false' '-gcflags=modernc.org/memory=-dwarf=false -race=false'
 # A program under the race detector waits for a second before it ends, in case that somebody is
 # about to be caught: here seventy programs do, one after another, and most have nobody left.
 test_env := GORACE='atexit_sleep_ms=20 $(GORACE)'
-raced := $(lean)
-plain := $(lean),planted
+plain := -tags=planted
 # The points to die at and the bugs that must be found are in no production file: an overlay adds them.
 # The go command passes over folders whose names begin with _, so it finds no packages in this one.
 overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/_instrumented)
@@ -88,13 +81,13 @@ run: build ## Start the server and talk to it; in a pipe, watch one whole script
 .PHONY: build
 build: ## Build the command into bin/braid
 	@scripts/need go
-	@$(GO) build -trimpath $(lean) -o bin/braid ./cmd/braid
+	@$(GO) build -trimpath -o bin/braid ./cmd/braid
 
 .PHONY: test
 test: export GOFLAGS := $(GOFLAGS) $(quick_go)
 test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race detector)
 	@scripts/need go git $(need_cc)
-	@$(if $(race),CGO_ENABLED=1 $(test_env) )$(gotest) $(race) $(raced) $(if $(filter ./...,$(PKG)),$(first) )$(PKG)
+	@$(if $(race),CGO_ENABLED=1 $(test_env) )$(gotest) $(race) $(if $(filter ./...,$(PKG)),$(first) )$(PKG)
 ifeq ($(PKG),./...)
 	@echo "without the race detector: all cases of what plays many, and bugs that must be found"
 	@$(gotest) $(plain) $(overlay) -run '^($(if $(race),$(many)|)TestPlanted)$$' $(if $(race),$(many_in)) ./test/sim
@@ -103,7 +96,7 @@ endif
 .PHONY: test-long
 test-long: ## Shuffle the tests, kill the command 10,000 times and simulate 100,000 seeds: 40 minutes
 	@scripts/need go $(need_cc)
-	@TOOLS='$(TOOLS)' scripts/gotest $(race) $(lean) -shuffle=on -timeout=15m $(jobs) ./...
+	@TOOLS='$(TOOLS)' scripts/gotest $(race) -shuffle=on -timeout=15m $(jobs) ./...
 	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run '^(TestKill|TestDeadlyTools)$$' ./test/kill
 	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim
 

@@ -40,7 +40,7 @@ func timeReady(ctx context.Context, opt *options, rep *report, pl plan, show *pr
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	show.say("building the command")
 	command := filepath.Join(folder, "braid.exe")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", command, //nolint:gosec // this module
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", command, //nolint:gosec // this module
 		"github.com/braidrun/braid/cmd/braid")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the command: %w: %s", err, out)

@@ -32,7 +32,7 @@ func TestClipBoundsSearches(t *testing.T) {
 func TestSearchesInTheLog(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]event.Usage{
-		`{"stop":"end_turn","usage":{"input":7,"cache_write_hour":1}}`:              {Input: 7, CacheWriteHour: 1},
+		`{"stop":"end_turn","usage":{"input":7,"cache_write_hour":1}}`:               {Input: 7, CacheWriteHour: 1},
 		`{"stop":"end_turn","usage":{"input":7,"web_searches":3,"file_searches":2}}`: {Input: 7, WebSearches: 3, FileSearches: 2},
 	} {
 		whole := `{"seq":1,"conversation":"c","kind":"assistant_message","body":` + text + `}`

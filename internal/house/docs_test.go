@@ -172,7 +172,7 @@ func TestProgramsCompile(t *testing.T) {
 	}
 	// Export data is made by compiling; linking thirty programs would take minutes.
 	// What they import has been compiled in this form for the tests.
-	flags := []string{"list", "-export", "-tags=grpcnotrace", "-overlay", file}
+	flags := []string{"list", "-export", "-overlay", file}
 	if raced.On {
 		flags = append(flags, "-race")
 	}

@@ -115,6 +115,7 @@ var rooms = []room{
 	},
 	{dir: "embedding/embeddingtest", own: []string{"embedding", "event"}, from: testLibraries},
 	{dir: "embedding/internal/batch", own: []string{"embedding", "event", "secret", "internal/vendor"}},
+	{dir: "internal/lazyre"},
 	{dir: "internal/vendor", own: []string{"event", "model", "secret"}},
 	{dir: "tool/demotool", own: []string{"", "event"}, tests: []string{"model/demo"}},
 	{

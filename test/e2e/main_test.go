@@ -14,7 +14,7 @@ import (
 var braid string
 
 // buildFlags are those of make build, and -race where the tests have it.
-var buildFlags = []string{"-trimpath", "-tags=grpcnotrace"}
+var buildFlags = []string{"-trimpath"}
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 

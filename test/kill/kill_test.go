@@ -27,7 +27,7 @@ import (
 // buildFlags build the command. To these comes the overlay that package instrument writes: points to
 // die at, and bugs that a test can turn on. make test builds all that it tests without the race
 // detector like this, so that nothing is compiled twice.
-var buildFlags = []string{"-trimpath", "-tags=grpcnotrace,planted"}
+var buildFlags = []string{"-trimpath", "-tags=planted"}
 
 // programVariable names the package of another program to kill, such as ../../cmd/braid.
 const programVariable = "BRAID_KILL_PROGRAM"

@@ -18,7 +18,7 @@ import (
 // where the tests have it.
 var (
 	braid      string
-	buildFlags = []string{"-trimpath", "-tags=grpcnotrace"}
+	buildFlags = []string{"-trimpath"}
 )
 
 // shared is the PostgreSQL server that most tests share: each has a database of its own there.

@@ -47,7 +47,7 @@ func TestNoSecretIsFound(t *testing.T) {
 		t.Skip("it builds the command and has a story of its own: scripts/test-peers tenants runs it")
 	}
 	braid := filepath.Join(t.TempDir(), "braid")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags=grpcnotrace", "-o", braid, "../../cmd/braid")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", braid, "../../cmd/braid")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

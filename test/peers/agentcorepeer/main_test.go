@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	braid = filepath.Join(dir, "braid")
-	build := exec.Command("go", "build", "-tags=grpcnotrace", "-o", braid, "../../../cmd/braid")
+	build := exec.Command("go", "build", "-o", braid, "../../../cmd/braid")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 		_ = os.RemoveAll(dir)

@@ -31,7 +31,9 @@ func TestTheSDKKnowsTheBetas(t *testing.T) {
 	raw := func(kind, rest string) event.Block {
 		return &event.UnknownBlock{Name: event.BlockKind("anthropic." + kind), Raw: json.RawMessage(`{"kind":"anthropic.` + kind + `",` + rest + `}`)}
 	}
-	says := func(role event.Role, blocks ...event.Block) event.Message { return event.Message{Role: role, Content: blocks} }
+	says := func(role event.Role, blocks ...event.Block) event.Message {
+		return event.Message{Role: role, Content: blocks}
+	}
 	req := &model.Request{
 		Instructions: "New.", Tools: []model.ToolSpec{spec("strict"), spec("new")},
 		Messages: []event.Message{says(event.RoleUser, &event.Text{Text: "Hi."}), says(
