@@ -282,7 +282,7 @@ func (a *Agent) through(
 	// all went well.
 	kept = nil
 	conv.drives(opened.Run.ID)
-	if unread && a.behindUnread(taking, conv, &opened) {
+	if unread && a.behindUnread(taking, stop, conv, &opened) {
 		_, err = a.endUnread(taking, o, &opened, lostReading(&opened.Run), r, sink)
 		return err
 	}

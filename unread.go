@@ -84,10 +84,13 @@ func (l *Limits) killsReaders(row *journal.Run) bool {
 }
 
 // behindUnread reports whether a run that lost a driver before it began stands behind one that ended unread. Reading the
-// log has ended the process then once more, and is not tried again.
-func (a *Agent) behindUnread(ctx context.Context, conv *Conversation, o *journal.Opened) bool {
+// log has ended the process then once more, and is not tried again. It renews the lease while it waits for the store.
+func (a *Agent) behindUnread(ctx context.Context, stop context.CancelFunc, conv *Conversation, o *journal.Opened) bool {
 	if a.limits.LostDrivers <= 0 || o.Run.Lost == 0 || o.Run.Session > 0 || o.Last == 0 {
 		return false
+	}
+	if !conv.own {
+		defer keep(context.WithoutCancel(ctx), conv.store, o.Lease, o.Lease.Term, stop).close()
 	}
 	events, err := conv.store.Read(ctx, conv.id, o.Last-1, 1)
 	if err != nil || len(events) != 1 {
