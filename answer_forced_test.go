@@ -105,13 +105,13 @@ func (m *refusing) way() string {
 func (m *refusing) wanted(refers, tools bool) string {
 	fits := !refers || m.recursive
 	switch {
-	case m.texts && fits && !(m.apart && tools):
+	case m.texts && fits && (!m.apart || !tools):
 		return "held"
 	case m.forces:
 		return "called"
 	case m.stricts && fits:
 		return "strict"
-	case m.texts && !(m.apart && tools) || m.stricts:
+	case m.texts && (!m.apart || !tools) || m.stricts:
 		return ""
 	default:
 		return "told"

@@ -66,8 +66,10 @@ func TestAProviderManagesTheConversation(t *testing.T) {
 		"it only drops":  {braid.Management{By: braid.ProviderManaged{}}, model.ContextManagement{Truncate: true}, model.ContextManagement{Truncate: true}, false},
 		"it has nothing": {braid.Management{By: braid.ProviderManaged{}}, model.ContextManagement{}, model.ContextManagement{}, true},
 		"exactly this": {
-			braid.Management{By: braid.ProviderManaged{ClearResults: 100, KeepResults: 2, Truncate: true}}, all,
-			model.ContextManagement{ClearResults: 100, KeepResults: 2, Truncate: true}, false,
+			braid.Management{By: braid.ProviderManaged{ClearResults: 100, KeepResults: 2, Truncate: true}},
+			all,
+			model.ContextManagement{ClearResults: 100, KeepResults: 2, Truncate: true},
+			false,
 		},
 		"exactly what it has not": {braid.Management{By: braid.ProviderManaged{Compact: 100}}, model.ContextManagement{Truncate: true}, model.ContextManagement{}, true},
 	} {

@@ -159,13 +159,13 @@ func sharedEnds(a, b string) (head, tail int) {
 	for head < n && a[head] == b[head] {
 		head++
 	}
-	for head > 0 && !(starts(a, head) && starts(b, head)) {
+	for head > 0 && (!starts(a, head) || !starts(b, head)) {
 		head--
 	}
 	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	for tail > 0 && !(starts(a, len(a)-tail) && starts(b, len(b)-tail)) {
+	for tail > 0 && (!starts(a, len(a)-tail) || !starts(b, len(b)-tail)) {
 		tail--
 	}
 	return head, tail

@@ -25,23 +25,28 @@ func TestBedrockBySettings(t *testing.T) {
 		want []string
 	}{
 		{
-			"bedrock:us.amazon.nova-2-lite-v1:0?effort=low&tier=flex&top_p=0.9", model.Options{},
+			"bedrock:us.amazon.nova-2-lite-v1:0?effort=low&tier=flex&top_p=0.9",
+			model.Options{},
 			[]string{`"topP":0.9`, `"reasoningConfig":{"type":"enabled","maxReasoningEffort":"low"}`, `"serviceTier":{"type":"flex"}`},
 		},
 		{
-			"bedrock:us.amazon.nova-2-lite-v1:0?effort=low&tier=optimized", model.Options{Effort: "medium"},
+			"bedrock:us.amazon.nova-2-lite-v1:0?effort=low&tier=optimized",
+			model.Options{Effort: "medium"},
 			[]string{`"maxReasoningEffort":"medium"`, `"performanceConfig":{"latency":"optimized"}`},
 		},
 		{
-			"bedrock:us.anthropic.claude-sonnet-4-6?api=converse&effort=max&cache=hour", model.Options{},
+			"bedrock:us.anthropic.claude-sonnet-4-6?api=converse&effort=max&cache=hour",
+			model.Options{},
 			[]string{`"output_config":{"effort":"max"}`, `"cachePoint":{"type":"default","ttl":"1h"}`},
 		},
 		{
-			"bedrock:us.anthropic.claude-opus-5?api=converse&show=yes&cache=off", model.Options{},
+			"bedrock:us.anthropic.claude-opus-5?api=converse&show=yes&cache=off",
+			model.Options{},
 			[]string{`"thinking":{"type":"adaptive","display":"summarized"}`},
 		},
 		{
-			"bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0?api=converse&thinking=2000", model.Options{},
+			"bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0?api=converse&thinking=2000",
+			model.Options{},
 			[]string{`"budget_tokens":2000`},
 		},
 	} {

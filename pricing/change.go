@@ -170,9 +170,10 @@ func merged(old *row, r row) row {
 	if r.embedding {
 		r.price.Output = Rate{}
 	}
-	if r.price.LongOver == 0 {
+	switch r.price.LongOver {
+	case 0:
 		r.price.LongOver, r.price.Long = old.price.LongOver, old.price.Long
-	} else if r.price.LongOver == old.price.LongOver {
+	case old.price.LongOver:
 		keep(&r.price.Long, &old.price.Long)
 	}
 	keep(&r.price.Rates, &old.price.Rates)

@@ -62,7 +62,7 @@ func (r *row) write(b *bytes.Buffer) {
 	if r.context > 0 {
 		fmt.Fprintf(b, ", context: %d", r.context)
 	}
-	r.price.Rates.write(b, ", ")
+	r.price.write(b, ", ")
 	writeRate(b, ", web_search: ", r.price.WebSearch)
 	writeRate(b, ", file_search: ", r.price.FileSearch)
 	if r.price.LongOver > 0 {

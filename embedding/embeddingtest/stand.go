@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -129,9 +130,7 @@ func (s *Stand) serve(w http.ResponseWriter, r *http.Request, v rules) {
 	s.mu.Unlock()
 	say := func(no *refusal) {
 		h, text := v.refuse(no)
-		for name, values := range h {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), h)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(no.status)
 		_, _ = io.WriteString(w, text)
@@ -405,8 +404,10 @@ func Gemini() *Stand {
 				texts = append(texts, one.Content.Parts[0].Text)
 			}
 			if tooLong(texts, 8192) {
-				return nil, 0, &refusal{http.StatusBadRequest, "INVALID_ARGUMENT",
-					"The input token count exceeds the maximum number of tokens allowed."}
+				return nil, 0, &refusal{
+					http.StatusBadRequest, "INVALID_ARGUMENT",
+					"The input token count exceeds the maximum number of tokens allowed.",
+				}
 			}
 			return texts, size, nil
 		},

@@ -81,10 +81,10 @@ func window(model string) int {
 // (build-with-claude/mid-conversation-system-messages): Opus 4.8 and all of Claude 5 and
 // later, but for Sonnet 5.
 func midway(model string) bool {
-	switch g := generation(model); {
-	case g == 408:
+	switch g := generation(model); g {
+	case 408:
 		return strings.Contains(model, "opus")
-	case g == 500:
+	case 500:
 		return !strings.Contains(model, "sonnet") && !strings.Contains(model, "haiku")
 	default:
 		return g > 500

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -91,9 +92,7 @@ func (m *Model) send(
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range extra {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, extra)
 	req.Header.Set("Accept", accept)
 	if in != nil {
 		req.Header.Set("Content-Type", kind)

@@ -384,14 +384,20 @@ func (broken) Read([]byte) (int, error) {
 func TestCutAtAnyByte(t *testing.T) {
 	t.Parallel()
 	stream := anthropictest.Stream([]model.Chunk{
-		{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkSignature, Text: "c2ln"}, {Kind: model.ChunkText, Index: 1, Text: "So."},
-		{Kind: model.ChunkCall, Index: 2, ID: "t", Text: "add"}, {Kind: model.ChunkCallInput, Index: 2, Text: `{"a":1}`},
+		{Kind: model.ChunkThinking, Text: "Hm."},
+		{Kind: model.ChunkSignature, Text: "c2ln"},
+		{Kind: model.ChunkText, Index: 1, Text: "So."},
+		{Kind: model.ChunkCall, Index: 2, ID: "t", Text: "add"},
+		{Kind: model.ChunkCallInput, Index: 2, Text: `{"a":1}`},
 	}, "tool_use", event.Usage{Input: 1, Output: 1}).Body
 	c := &cutter{}
 	models := places(t, "http://host.example", &http.Client{Transport: c})
 	for _, tc := range []struct{ name, kind, body string }{
-		{"api", "text/event-stream", stream}, {"vertex", "text/event-stream", stream}, {"api", "application/json", atOnce},
-		{"bedrock", "application/vnd.amazon.eventstream", anthropictest.Frames(stream)}, {"bedrock", "application/json", atOnce},
+		{"api", "text/event-stream", stream},
+		{"vertex", "text/event-stream", stream},
+		{"api", "application/json", atOnce},
+		{"bedrock", "application/vnd.amazon.eventstream", anthropictest.Frames(stream)},
+		{"bedrock", "application/json", atOnce},
 	} {
 		// The last line end of a stream says nothing any more.
 		for n := range len(strings.TrimRight(tc.body, "\n")) {
@@ -448,7 +454,7 @@ func (p *phase) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type waiting struct {
 	p   *phase
-	ctx context.Context //nolint:containedctx // it is the request's
+	ctx context.Context
 }
 
 func (w waiting) Read([]byte) (int, error) { return 0, w.p.wait(w.ctx, w.p.at) }

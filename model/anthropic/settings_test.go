@@ -27,7 +27,8 @@ var served = []string{
 	"claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-sonnet-4-20250514", "claude-3-7-sonnet-20250219", "claude-3-haiku-20240307",
 }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 // What each model is asked for an effort: which words it takes, what stands for none, and
 // where there is a budget instead.
@@ -169,13 +170,13 @@ func drawnRequest(t *rapid.T) *model.Request {
 		case "most":
 			o.MaxTokens = rapid.SampledFrom([]int{100, 1300, 2500, 64_000}).Draw(t, "most")
 		case "temperature":
-			o.Temperature = ptr(0.5)
+			o.Temperature = new(0.5)
 		case "top_p":
-			o.TopP = ptr(rapid.SampledFrom([]float64{0.5, 0.99, 1, 1.5, 0}).Draw(t, "top_p"))
+			o.TopP = new(rapid.SampledFrom([]float64{0.5, 0.99, 1, 1.5, 0}).Draw(t, "top_p"))
 		case "tier":
 			o.ServiceTier = rapid.SampledFrom([]string{"auto", "standard_only", "flex"}).Draw(t, "tier")
 		case "seed":
-			o.Seed = ptr(int64(1))
+			o.Seed = new(int64(1))
 		case "verbosity":
 			o.Verbosity = "low"
 		case "tools":
@@ -251,9 +252,12 @@ func TestExtraAndHeaders(t *testing.T) {
 		t.Errorf("%s", asked.Body)
 	}
 	for _, o := range []model.Options{
-		{Extra: map[string]json.RawMessage{"model": []byte(`"x"`)}}, {Extra: map[string]json.RawMessage{"x": []byte(`{`)}},
-		{Headers: map[string]string{"authorization": "x"}}, {Headers: map[string]string{"anthropic-version": "x"}},
-		{Headers: map[string]string{"anthropic-beta": "a b"}}, {Headers: map[string]string{"x": "a\r\nb"}},
+		{Extra: map[string]json.RawMessage{"model": []byte(`"x"`)}},
+		{Extra: map[string]json.RawMessage{"x": []byte(`{`)}},
+		{Headers: map[string]string{"authorization": "x"}},
+		{Headers: map[string]string{"anthropic-version": "x"}},
+		{Headers: map[string]string{"anthropic-beta": "a b"}},
+		{Headers: map[string]string{"x": "a\r\nb"}},
 	} {
 		if err := m.Check(&model.Request{Options: o}); !errors.Is(err, event.ErrInvalid) {
 			t.Errorf("%+v: %v", o, err)

@@ -41,8 +41,10 @@ func TestNoSetupIsRefused(t *testing.T) {
 		return model.ToolSpec{Name: name, Description: says, Schema: []byte(`{"type":"object","properties":{}}`)}
 	}
 	setups := []model.Setup{
-		{Instructions: "Be brief.", Tools: []model.ToolSpec{spec("a", "")}}, {Tools: []model.ToolSpec{spec("a", ""), spec("b", "")}},
-		{Instructions: "Today is Monday.", Tools: []model.ToolSpec{spec("a", "new")}}, {Instructions: "Be brief."},
+		{Instructions: "Be brief.", Tools: []model.ToolSpec{spec("a", "")}},
+		{Tools: []model.ToolSpec{spec("a", ""), spec("b", "")}},
+		{Instructions: "Today is Monday.", Tools: []model.ToolSpec{spec("a", "new")}},
+		{Instructions: "Be brief."},
 		{Instructions: "Be brief.", Tools: []model.ToolSpec{spec("b", ""), spec("a", "")}},
 	}
 	searches := 0

@@ -25,8 +25,11 @@ import (
 func TestACutAtEveryByte(t *testing.T) {
 	t.Parallel()
 	begun := bedrocktest.Begun([]model.Chunk{
-		{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkSignature, Text: "c2ln"}, {Kind: model.ChunkText, Index: 1, Text: "I add."},
-		{Kind: model.ChunkCall, Index: 2, ID: "c1", Text: "add"}, {Kind: model.ChunkCallInput, Index: 2, Text: `{"a":1}`},
+		{Kind: model.ChunkThinking, Text: "Hm."},
+		{Kind: model.ChunkSignature, Text: "c2ln"},
+		{Kind: model.ChunkText, Index: 1, Text: "I add."},
+		{Kind: model.ChunkCall, Index: 2, ID: "c1", Text: "add"},
+		{Kind: model.ChunkCallInput, Index: 2, Text: `{"a":1}`},
 	}) + bedrocktest.Stopped("tool_use")
 	body := begun + bedrocktest.Metadata(nil, event.Usage{Input: 1})
 	for n := range len(body) {

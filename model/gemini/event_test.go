@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
 	"github.com/braidrun/braid/model/modeltest"
-	"github.com/google/go-cmp/cmp"
 )
 
 // An answer in which the vendor searched and ran code by itself, thought, made an

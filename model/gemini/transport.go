@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -141,9 +142,7 @@ func (m *Model) post(g *idle.Guard, x *exchange) error {
 // header makes the header of a request: the fields of more, and the key or an access token.
 func (m *Model) header(ctx context.Context, more http.Header) (http.Header, error) {
 	h := make(http.Header, len(more)+3)
-	for name, values := range more {
-		h[name] = values
-	}
+	maps.Copy(h, more)
 	if h.Get("Content-Type") == "" {
 		h.Set("Content-Type", "application/json")
 	}

@@ -395,8 +395,10 @@ func TestPromptsKeepTheirBeginning(t *testing.T) {
 		for i := range 40 {
 			id := string(rune('a'+i%26)) + string(rune('a'+i/26))
 			answers = append(answers, geminitest.Stream([]model.Chunk{
-				{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkText, Index: 1, Text: "I add."},
-				{Kind: model.ChunkCall, Index: 2, ID: id, Text: "add"}, {Kind: model.ChunkSignature, Index: 2, Text: "c2ln" + id + "=="},
+				{Kind: model.ChunkThinking, Text: "Hm."},
+				{Kind: model.ChunkText, Index: 1, Text: "I add."},
+				{Kind: model.ChunkCall, Index: 2, ID: id, Text: "add"},
+				{Kind: model.ChunkSignature, Index: 2, Text: "c2ln" + id + "=="},
 			}, "STOP", event.Usage{Input: 1, Output: 1}), geminitest.Text("Turn."))
 		}
 		m, server := open(t, flash, nil, answers...)

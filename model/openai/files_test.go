@@ -90,7 +90,8 @@ func TestFilesOfOthers(t *testing.T) {
 		}
 		old := []event.Message{
 			{Role: event.RoleUser, Content: []event.Block{&event.Document{Name: "a.pdf", URL: "anthropic-file:f1"}, &event.Image{URL: "anthropic-file:f2"}}},
-			{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "I see."}}}, {Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Go on."}}},
+			{Role: event.RoleAssistant, Content: []event.Block{&event.Text{Text: "I see."}}},
+			{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Go on."}}},
 		}
 		r := modeltest.Call(t.Context(), m, &model.Request{Messages: old})
 		if body := string(server.Asked()[0].Body); r.Err != nil || !strings.Contains(body, "cannot be shown a.pdf") || strings.Contains(body, "anthropic-file") {

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
@@ -86,7 +87,7 @@ func (m *Model) hasServerTool(t *model.ServerTool, count int) error {
 	case t.Kind != model.RemoteMCP && (t.Name != "" || t.URL != "" || len(t.Tools) > 0 || t.Token != nil):
 		return notSent(event.ErrInvalid, "The server-side tool %q is no MCP server.", "leave Name, URL, Tools and Token out", kind)
 	}
-	for _, d := range append(t.Domains[:len(t.Domains):len(t.Domains)], t.Blocked...) {
+	for _, d := range append(slices.Clip(t.Domains), t.Blocked...) {
 		if d == "" || strings.ContainsAny(d, "*:@? \t") {
 			return notSent(event.ErrInvalid, "A domain of the web search is none.", "write it as example.com, without https://")
 		}

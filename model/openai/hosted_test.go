@@ -45,12 +45,16 @@ func TestItemsOfTheVendorsToolsGoBack(t *testing.T) {
 	}
 	chunks := []model.Chunk{
 		item(0, compactOne), item(1, toolsItem), think(2, "gAAA1"), item(3, searchItem), item(4, opened), item(5, filesItem), item(6, codeItem), item(7, mcpItem),
-		item(8, soughtItem), item(9, foundItem), {Kind: model.ChunkText, Index: 10, Text: "Done."}, think(11, "gAAA2"), item(12, searchItemOf("ws_3")),
+		item(8, soughtItem), item(9, foundItem),
+		{Kind: model.ChunkText, Index: 10, Text: "Done."},
+		think(11, "gAAA2"), item(12, searchItemOf("ws_3")),
 	}
 	m, server := open(t, reasoner, nil,
 		openaitest.Stream(openaitest.Responses, chunks, event.StopEndTurn, event.Usage{Input: 1, Output: 1, Total: 2}), openaitest.Text(openaitest.Responses, "Yes."))
 	agent := braid.New("a", m, braid.Options(model.Options{ServerTools: []model.ServerTool{
-		{Kind: model.WebSearch}, {Kind: model.FileSearch, Stores: []string{"vs_1"}}, {Kind: model.CodeExecution},
+		{Kind: model.WebSearch},
+		{Kind: model.FileSearch, Stores: []string{"vs_1"}},
+		{Kind: model.CodeExecution},
 		{Kind: model.RemoteMCP, Name: "docs", URL: "https://mcp.example"},
 	}}))
 	conversation := braid.NewConversation()
@@ -249,9 +253,11 @@ func TestCallsThatNobodyExpected(t *testing.T) {
 		answer openaitest.Answer
 		want   []string
 	}{
-		"chat": {chatting, chat(`{"index":0,"id":"c","type":"function","function":{"name":"nobody","arguments":{"x":1}}},` +
-			`{"index":1,"id":"c","type":"function","function":{"name":"add","arguments":{"a":1}}},{"index":2,"id":"c","type":"function","function":{"name":"add","arguments":"[1]"}}`),
-			[]string{`{\"x\":1}`, `{\"a\":1}`}},
+		"chat": {
+			chatting, chat(`{"index":0,"id":"c","type":"function","function":{"name":"nobody","arguments":{"x":1}}},` +
+				`{"index":1,"id":"c","type":"function","function":{"name":"add","arguments":{"a":1}}},{"index":2,"id":"c","type":"function","function":{"name":"add","arguments":"[1]"}}`),
+			[]string{`{\"x\":1}`, `{\"a\":1}`},
+		},
 		"chat of another server": {local, chat(`{"index":0,"id":"c","type":"function","function":{"name":"nobody","arguments":{"x":1}}},` +
 			`{"index":1,"id":"c","type":"function","function":{"name":"add","arguments":{"a":1}}}`), []string{`{\"x\":1}`, `{\"a\":1}`}},
 		"Responses": {talker, responses(`{"type":"function_call","id":"fc_1","call_id":"c","name":"nobody","arguments":{"x":1}}`,
@@ -268,7 +274,8 @@ func TestCallsThatNobodyExpected(t *testing.T) {
 			ran := 0
 			add := braid.Func("add", "Adds.", func(context.Context, struct {
 				A int `json:"a"`
-			}) (string, error) {
+			},
+			) (string, error) {
 				ran++
 				return "ok", nil
 			})
@@ -300,7 +307,9 @@ func TestStrictTools(t *testing.T) {
 	}
 	call := func(api openaitest.API) openaitest.Answer {
 		return openaitest.Stream(api, []model.Chunk{
-			{Kind: model.ChunkCall, ID: "c", Text: "total"}, {Kind: model.ChunkCallInput, Text: `{"a":1,`}, {Kind: model.ChunkCallInput, Text: `"b":nu`},
+			{Kind: model.ChunkCall, ID: "c", Text: "total"},
+			{Kind: model.ChunkCallInput, Text: `{"a":1,`},
+			{Kind: model.ChunkCallInput, Text: `"b":nu`},
 			{Kind: model.ChunkCallInput, Text: `ll}`},
 		}, event.StopToolUse, event.Usage{})
 	}

@@ -135,7 +135,7 @@ func TestEffortsOfOtherServers(t *testing.T) {
 			continue
 		}
 		server.Add(openaitest.Text(openaitest.Chat, "a"))
-		for range m.Stream(t.Context(), req) { //nolint:revive // the stand-in knows the words of one server alone
+		for range m.Stream(t.Context(), req) {
 		}
 		if got := string(server.Asked()[0].Body); !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %s\nhas no %s", tc.base, got, tc.want)

@@ -57,12 +57,24 @@ func TestAnswersThatDoNotStream(t *testing.T) {
 			&event.Thinking{Text: "Hm."}, &event.Text{Text: "Let me see."},
 			&event.ToolCall{ID: "a", Name: "add", Args: []byte(`{"x":1}`)}, &event.ToolCall{ID: "b", Name: "add", Args: []byte(`{"x":2}`)},
 		}, event.StopToolUse, event.Usage{Input: 6, CacheRead: 3, Output: 4, Total: 13}},
-		"chat without a reason": {local, `{"id":"c","model":"m","choices":[{"message":{"content":"Yes."}}]}`,
-			[]event.Block{&event.Text{Text: "Yes."}}, event.StopEndTurn, event.Usage{}},
-		"chat with an empty piece": {local, `{"id":"c","model":"m","choices":[{"index":0,"message":{"content":"Yes."},"delta":{"content":""},"finish_reason":"stop"}]}`,
-			[]event.Block{&event.Text{Text: "Yes."}}, event.StopEndTurn, event.Usage{}},
-		"a refusal": {local, `{"id":"c","model":"m","choices":[{"index":0,"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}`,
-			[]event.Block{&event.Text{Text: "No."}}, event.StopRefusal, event.Usage{}},
+		"chat without a reason": {
+			local, `{"id":"c","model":"m","choices":[{"message":{"content":"Yes."}}]}`,
+			[]event.Block{&event.Text{Text: "Yes."}},
+			event.StopEndTurn,
+			event.Usage{},
+		},
+		"chat with an empty piece": {
+			local, `{"id":"c","model":"m","choices":[{"index":0,"message":{"content":"Yes."},"delta":{"content":""},"finish_reason":"stop"}]}`,
+			[]event.Block{&event.Text{Text: "Yes."}},
+			event.StopEndTurn,
+			event.Usage{},
+		},
+		"a refusal": {
+			local, `{"id":"c","model":"m","choices":[{"index":0,"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}`,
+			[]event.Block{&event.Text{Text: "No."}},
+			event.StopRefusal,
+			event.Usage{},
+		},
 		"responses": {responses, wholeResponse, []event.Block{
 			&event.Thinking{Text: "Hm.", Signature: "openai.rs_1.gAA="}, &event.Text{Text: "Let me see.", Signature: "openai.phase.commentary"},
 			&event.Citation{Title: "E", URL: "https://example.com", End: 3},
@@ -71,13 +83,20 @@ func TestAnswersThatDoNotStream(t *testing.T) {
 		}, event.StopToolUse, event.Usage{Input: 6, CacheRead: 3, Output: 4, Reasoning: 2, Total: 13, WebSearches: 1}},
 		"responses that end early": {responses, `{"id":"r","object":"response","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"model":"m",` +
 			`"output":[{"type":"message","content":[{"type":"output_text","text":"So"}]}]}`, []event.Block{&event.Text{Text: "So"}}, event.StopMaxTokens, event.Usage{}},
-		"open reasoning": {responses, `{"id":"r","object":"response","status":"completed","model":"m","output":[{"type":"reasoning","id":"x","summary":[],` +
-			`"content":[{"type":"reasoning_text","text":"Hm."}]},{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`,
-			[]event.Block{&event.Thinking{Text: "Hm."}, &event.Text{Text: "Yes."}}, event.StopEndTurn, event.Usage{}},
+		"open reasoning": {
+			responses, `{"id":"r","object":"response","status":"completed","model":"m","output":[{"type":"reasoning","id":"x","summary":[],` +
+				`"content":[{"type":"reasoning_text","text":"Hm."}]},{"type":"message","content":[{"type":"output_text","text":"Yes."}]}]}`,
+			[]event.Block{&event.Thinking{Text: "Hm."}, &event.Text{Text: "Yes."}},
+			event.StopEndTurn,
+			event.Usage{},
+		},
 	} {
 		for _, way := range []openaitest.Answer{
-			asJSON(tc.body), {Body: " \r\n" + tc.body}, {Body: "\ufeff" + tc.body, Slow: true},
-			{Body: tc.body, Header: map[string]string{"Content-Type": "text/plain"}}, {Body: tc.body, Header: map[string]string{"Content-Type": ""}, Slow: true},
+			asJSON(tc.body),
+			{Body: " \r\n" + tc.body},
+			{Body: "\ufeff" + tc.body, Slow: true},
+			{Body: tc.body, Header: map[string]string{"Content-Type": "text/plain"}},
+			{Body: tc.body, Header: map[string]string{"Content-Type": ""}, Slow: true},
 		} {
 			server := openaitest.Start(way)
 			server.Compatible = tc.k.compatible

@@ -55,7 +55,7 @@ func (w *Writer) send(b []byte, now time.Time) error {
 		_ = w.control.SetWriteDeadline(now.Add(w.Time)) // where there are no deadlines, TCP's are left
 	}
 	if len(b) > 0 {
-		if _, err := w.Response.Write(b); err != nil { //nolint:gosec // it is an event stream, and JSON
+		if _, err := w.Response.Write(b); err != nil {
 			return err
 		}
 		if w.writes++; w.writes == writesCounted {

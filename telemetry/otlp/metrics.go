@@ -243,7 +243,7 @@ func nano(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0
 	}
-	return uint64(max(0, t.UnixNano())) //nolint:gosec // it is not below zero
+	return uint64(max(0, t.UnixNano()))
 }
 
 func keyValues(in attribute.Iterator) []*commonpb.KeyValue {

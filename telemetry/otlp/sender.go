@@ -281,7 +281,7 @@ func rejected(answer []byte) (n int64, why string) {
 		field(partial, func(num protowire.Number, v uint64, s []byte) {
 			switch num {
 			case 1:
-				n = int64(v) //nolint:gosec // a count
+				n = int64(v)
 			case 2:
 				why = string(s[:min(len(s), 300)])
 			}

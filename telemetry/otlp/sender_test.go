@@ -28,7 +28,9 @@ func TestAddresses(t *testing.T) { //nolint:paralleltest // it sets the environm
 		{"https://c.example/otel/", "", "https://c.example/otel/v1/traces"},
 		{"https://c.example", "http://t.example/in", "http://t.example/in"},
 		{"https://c.example", "http://t.example", "http://t.example/"},
-		{"c.example:4318", "", ""}, {"", "grpc://x", ""}, {"http://", "", ""},
+		{"c.example:4318", "", ""},
+		{"", "grpc://x", ""},
+		{"http://", "", ""},
 	} {
 		t.Setenv(both, c.both)
 		t.Setenv(own, c.own)
@@ -42,7 +44,7 @@ func TestAddresses(t *testing.T) { //nolint:paralleltest // it sets the environm
 	}
 }
 
-func TestWrongVariables(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestWrongVariables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "no.pem")
 	if err := os.WriteFile(file, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func certain(x *exchange) event.ErrorKind {
 
 // repeats reports whether a message has some words of what the vendor said.
 func repeats(message string, body []byte) bool {
-	for _, word := range strings.FieldsFunc(message, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') }) {
+	for _, word := range strings.FieldsFunc(message, func(r rune) bool { return ('a' > r || r > 'z') && ('A' > r || r > 'Z') }) {
 		if len(word) > 4 && strings.Contains(strings.ToLower(string(body)), strings.ToLower(word)) {
 			return true
 		}

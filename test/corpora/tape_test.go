@@ -125,7 +125,7 @@ func readFile(path, file string) ([]exchange, error) {
 	switch {
 	case strings.Contains(path, "cassettes") && (strings.HasSuffix(path, ".yaml") || strings.HasSuffix(path, ".yml")),
 		(strings.Contains(path, "testdata") || strings.Contains(path, "provider-recordings")) && strings.HasSuffix(path, ".yaml"):
-		data, err := os.ReadFile(path) //nolint:gosec // a recording
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +304,7 @@ func readFixture(path, file string) ([]exchange, error) {
 	if !ok {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path) //nolint:gosec // a recording
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

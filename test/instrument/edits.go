@@ -10,10 +10,14 @@ type edit struct {
 // points call package failpoint. The new text has as many lines as the old one, so that line numbers
 // in stack traces stay true.
 var points = []edit{
-	{".", `if asked := c.questions.asked; len(asked) > 0 {`,
-		`failpoint.Hit("tool/ended"); if asked := c.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`},
-	{".", `if end.taken != "" && (end.message != nil || !d.cutOff()) {`,
-		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.cutOff()) {`},
+	{
+		".", `if asked := c.questions.asked; len(asked) > 0 {`,
+		`failpoint.Hit("tool/ended"); if asked := c.questions.asked; len(asked) > 0 { failpoint.Hit("tool/asked")`,
+	},
+	{
+		".", `if end.taken != "" && (end.message != nil || !d.cutOff()) {`,
+		`failpoint.Hit("model/ended"); if end.taken != "" && (end.message != nil || !d.cutOff()) {`,
+	},
 	{".", `asked := time.Now()`, `failpoint.Hit("drive/renew"); asked := time.Now()`},
 	{".", `d.tellTaken()` + "\n\t//", `d.tellTaken(); failpoint.Hit("drive/acquired")` + "\n\t//"},
 	{".", `err = d.iterate()`, `failpoint.Hit("drive/recovered"); err = d.iterate()`},
@@ -21,22 +25,32 @@ var points = []edit{
 	{".", `d.events, d.read = d.events[:0], d.read[:0]`, `d.events, d.read = d.events[:0], d.read[:0]; failpoint.Hit("drive/sent")`},
 	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
 	{".", `a := AfterCompaction{Scope: w.scope.id,`, `failpoint.Hit("compaction/summed"); a := AfterCompaction{Scope: w.scope.id,`},
-	{".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)`,
-		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary); failpoint.Hit("compaction/ended")`},
+	{
+		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)`,
+		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary); failpoint.Hit("compaction/ended")`,
+	},
 	{".", `func (d *driver) refold() error {`, `func (d *driver) refold() error { failpoint.Hit("compaction/refold")`},
-	{".", `return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil`,
-		`failpoint.Hit("send/admitted"); return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil`},
-	{".", `sent.Interrupted = append(sent.Interrupted, run.ID)`,
-		`failpoint.Hit("send/cancelled"); sent.Interrupted = append(sent.Interrupted, run.ID)`},
+	{
+		".", `return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil`,
+		`failpoint.Hit("send/admitted"); return Sent{Run: run.ID, Turn: run.Turn, Status: run.Status}, nil`,
+	},
+	{
+		".", `sent.Interrupted = append(sent.Interrupted, run.ID)`,
+		`failpoint.Hit("send/cancelled"); sent.Interrupted = append(sent.Interrupted, run.ID)`,
+	},
 	{".", `err = c.store.Post(ctx, letter)` + "\n\t\tswitch {", `err = c.store.Post(ctx, letter); failpoint.Hit("send/posted")` + "\n\t\tswitch {"},
 	{".", `if known || err != nil {` + "\n\t\t\tend.out", `failpoint.Hit("tool/reconciled"); if known || err != nil {` + "\n\t\t\tend.out"},
 	{".", `if !w.take(a, &chunk, send) {`, `failpoint.Hit("model/streaming"); if !w.take(a, &chunk, send) {`},
 	{"engine", `return l.drive(ctx, w)`, `failpoint.Hit("engine/drive"); return l.drive(ctx, w)`},
-	{"engine", `func (l *Local) finish(t *task, out Outcome, err error) {`,
-		`func (l *Local) finish(t *task, out Outcome, err error) { failpoint.Hit("engine/driven")`},
-	{"journal/sqlite", "if _, err := w.exec(ctx, `COMMIT`); err != nil {\n\t\t\treturn fail(err)\n\t\t}\n\t\tclear(w.pending)",
+	{
+		"engine", `func (l *Local) finish(t *task, out Outcome, err error) {`,
+		`func (l *Local) finish(t *task, out Outcome, err error) { failpoint.Hit("engine/driven")`,
+	},
+	{
+		"journal/sqlite", "if _, err := w.exec(ctx, `COMMIT`); err != nil {\n\t\t\treturn fail(err)\n\t\t}\n\t\tclear(w.pending)",
 		"failpoint.Hit(\"sqlite/commit\"); if _, err := w.exec(ctx, `COMMIT`); err != nil {\n\t\t\treturn fail(err)\n\t\t}; " +
-			"failpoint.Hit(\"sqlite/committed\")\n\t\tclear(w.pending)"},
+			"failpoint.Hit(\"sqlite/committed\")\n\t\tclear(w.pending)",
+	},
 }
 
 // bugs ask package planted for a bug; some edits add a point, too, where both are at one place.
@@ -44,51 +58,81 @@ var bugs = []edit{
 	{".", `i := slices.Index(d.flights, w)` + "\n\tif i < 0 {", `i := slices.Index(d.flights, w)` + "\n\t" +
 		`if i < 0 { if planted.Is("straggler of the same epoch accepted") && w.call != nil { d.running++; d.settleTool(w) }`},
 	{".", `case errors.Is(err, event.ErrLeaseLost):`, `case errors.Is(err, event.ErrLeaseLost) && !planted.Is("renewal after loss"):`},
-	{".", `if k.closed || k.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
-		`if k.closed || k.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left"},
-	{".", `if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {`,
-		`if l.LostDrivers <= 0 || row.Lost < l.LostDrivers || planted.Is("deadly run driven for ever") {`},
+	{
+		".", `if k.closed || k.lost != nil {` + "\n\t\treturn\n\t}\n\tif left",
+		`if k.closed || k.lost != nil || planted.Is("a lease without an end") {` + "\n\t\treturn\n\t}\n\tif left",
+	},
+	{
+		".", `if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {`,
+		`if l.LostDrivers <= 0 || row.Lost < l.LostDrivers || planted.Is("deadly run driven for ever") {`,
+	},
 	{".", `r.usage = r.usage.Add(u)`, `r.usage = r.usage.Add(u); if planted.Is("usage twice") { r.usage = r.usage.Add(u) }`},
-	{".", `if err := d.commit(); err != nil {`,
-		`if planted.Is("run before commit") && len(d.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`},
-	{".", `d.hear(nil, m.Message, func(c []event.Block) event.Body {`,
+	{
+		".", `if err := d.commit(); err != nil {`,
+		`if planted.Is("run before commit") && len(d.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
+	},
+	{
+		".", `d.hear(nil, m.Message, func(c []event.Block) event.Body {`,
 		`if planted.Is("message lost") { continue }; ` +
 			`if planted.Is("message twice") { d.add(nil, "", 0, &event.UserMessage{Content: m.Message, Mail: m.ID}) }; ` +
-			`d.hear(nil, m.Message, func(c []event.Block) event.Body {`},
-	{".", `err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
-		`if planted.Is("answer accepted twice") { letter.ID += string(letter.Value) }; err = c.store.Post(ctx, letter)` + "\n\tif err == nil {"},
-	{".", `if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {`,
+			`d.hear(nil, m.Message, func(c []event.Block) event.Body {`,
+	},
+	{
+		".", `err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
+		`if planted.Is("answer accepted twice") { letter.ID += string(letter.Value) }; err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
+	},
+	{
+		".", `if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {`,
 		`if c.state == callAsked && planted.Is("asked taken for begun") { c.state, c.attempt = callBegun, 0 }; ` +
-			`if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {`},
-	{".", `if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
+			`if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {`,
+	},
+	{
+		".", `if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
 		`if planted.Is("send before commit") { for _, e := range d.events { d.send(*e) } }; ` +
-			`if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}; " + `failpoint.Hit("drive/committed")` + "\n\tfor"},
-	{".", `d.addAt(s, cycle, step, attempt, b)`,
-		`d.addAt(s, cycle, step, attempt, b); if planted.Is("compacted twice") { d.addAt(s, cycle, step, attempt, b) }`},
-	{".", `root.cycle-- // its model call is made again` + "\n\t}",
+			`if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}; " + `failpoint.Hit("drive/committed")` + "\n\tfor",
+	},
+	{
+		".", `d.addAt(s, cycle, step, attempt, b)`,
+		`d.addAt(s, cycle, step, attempt, b); if planted.Is("compacted twice") { d.addAt(s, cycle, step, attempt, b) }`,
+	},
+	{
+		".", `root.cycle-- // its model call is made again` + "\n\t}",
 		`root.cycle-- // its model call is made again` + "\n\t}; " + `if planted.Is("continued from the beginning") { ` +
 			`prompt := func(m event.Message) bool { return m.Role == event.RoleUser && event.TextOf(m.Content) != "" }; ` +
-			`for n := len(root.talk.msgs); n > 0 && !prompt(root.talk.msgs[n-1]); n-- { root.talk.msgs = root.talk.msgs[:n-1] }; root.cycle = 0 }`},
+			`for n := len(root.talk.msgs); n > 0 && !prompt(root.talk.msgs[n-1]); n-- { root.talk.msgs = root.talk.msgs[:n-1] }; root.cycle = 0 }`,
+	},
 	{".", `} else if d.running > 0 {`, `} else if d.running > 0 && !planted.Is("handed back in the middle of a step") {`},
-	{".", `end.out, end.err = c.tool.Call(c, c.Args)`,
-		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`},
+	{
+		".", `end.out, end.err = c.tool.Call(c, c.Args)`,
+		`failpoint.Hit("tool/begun"); if planted.Is("tool run twice") { _, _ = c.tool.Call(c, c.Args) }; end.out, end.err = c.tool.Call(c, c.Args)`,
+	},
 	{"engine", `case woken:`, `case woken && !planted.Is("lost wake-up"):`},
-	{"engine", `row, err := l.store.Admit(ctx, run)`,
+	{
+		"engine", `row, err := l.store.Admit(ctx, run)`,
 		`if planted.Is("acknowledged before it is written") { go func() { _, _ = l.store.Admit(context.WithoutCancel(ctx), run) }(); return run, nil }; ` +
-			`row, err := l.store.Admit(ctx, run); failpoint.Hit("engine/admitted")`},
-	{"engine", `Kind: journal.MailCancel, By: by})` + "\n\tif err != nil {",
-		`Kind: journal.MailCancel, By: by})` + "\n\t" + `if err != nil && !planted.Is("cancelled in memory alone") {`},
-	{"journal", `if mail.Kind == MailCancel {` + "\n\t\tr.row.Cancelled",
+			`row, err := l.store.Admit(ctx, run); failpoint.Hit("engine/admitted")`,
+	},
+	{
+		"engine", `Kind: journal.MailCancel, By: by})` + "\n\tif err != nil {",
+		`Kind: journal.MailCancel, By: by})` + "\n\t" + `if err != nil && !planted.Is("cancelled in memory alone") {`,
+	},
+	{
+		"journal", `if mail.Kind == MailCancel {` + "\n\t\tr.row.Cancelled",
 		`if mail.Kind == MailAnswer && planted.Is("an answer that takes the epoch") { r.conversation.epoch++ }; ` +
-			`if mail.Kind == MailCancel {` + "\n\t\tr.row.Cancelled"},
-	{"journal", `return !c.held || !now.Before(c.until)` + "\n\tdefault:",
-		`return (!c.held || !now.Before(c.until)) && !planted.Is("dead driver's run forgotten")` + "\n\tdefault:"},
+			`if mail.Kind == MailCancel {` + "\n\t\tr.row.Cancelled",
+	},
+	{
+		"journal", `return !c.held || !now.Before(c.until)` + "\n\tdefault:",
+		`return (!c.held || !now.Before(c.until)) && !planted.Is("dead driver's run forgotten")` + "\n\tdefault:",
+	},
 	{"journal", `if !c.heldBy(r, l) {` + "\n\t\tif len(b.Events)", `if !c.heldBy(r, l) && !planted.Is("no epoch check") {` + "\n\t\tif len(b.Events)"},
 	{"journal", `if !ok {` + "\n\t\t\treturn nil, &event.Error{", `if !ok && !planted.Is("straggler of the same epoch accepted") {` +
 		"\n\t\t\treturn nil, &event.Error{"},
 	{"live", `if !f.over(&item.Event.Header, 0) {`, `if !f.over(&item.Event.Header, 0) || planted.Is("piece of what is over") {`},
-	{"live", `page, err := f.log(ctx, after, f.page)`,
-		`if planted.Is("replay off by one") { after++ }; page, err := f.log(ctx, after, f.page)`},
+	{
+		"live", `page, err := f.log(ctx, after, f.page)`,
+		`if planted.Is("replay off by one") { after++ }; page, err := f.log(ctx, after, f.page)`,
+	},
 	{"live", `looks := f.poll > 0`, `looks := f.poll > 0 && !planted.Is("no look at the journal")`},
 }
 

@@ -122,10 +122,12 @@ var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
 func withImports(text string) string {
 	clause := packageClause.FindString(text)
 	with := clause
+	var withSb125 strings.Builder
 	for _, name := range []string{"failpoint", "planted"} {
 		if strings.Contains(text, name+".") && !strings.Contains(text, module+name) {
-			with += `; import "` + module + name + `"`
+			withSb125.WriteString(`; import "` + module + name + `"`)
 		}
 	}
+	with += withSb125.String()
 	return strings.Replace(text, clause, with, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -26,9 +27,7 @@ func (s *Server) Files() map[string]File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make(map[string]File, len(s.kept))
-	for id, f := range s.kept {
-		all[id] = f
-	}
+	maps.Copy(all, s.kept)
 	return all
 }
 
@@ -96,7 +95,7 @@ func (s *Server) upload(r *http.Request, body []byte) *vendortest.Refusal {
 	case !fileNames.MatchString(f.Name):
 		return no("file: Invalid filename")
 	}
-	if _, err := form.NextRawPart(); err != io.EOF { //nolint:errorlint // the reader gives it bare
+	if _, err := form.NextRawPart(); err != io.EOF {
 		return no("Extra inputs are not permitted")
 	}
 	s.mu.Lock()

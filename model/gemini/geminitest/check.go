@@ -119,7 +119,7 @@ func taken(body string) *vendortest.Refusal {
 
 // shared holds the header that asks Vertex AI for a service tier.
 func (c *checker) shared(r *http.Request) {
-	tier := r.Header.Get("X-Vertex-AI-LLM-Shared-Request-Type")
+	tier := r.Header.Get("X-Vertex-Ai-Llm-Shared-Request-Type")
 	switch {
 	case tier == "":
 	case !c.vertex || !strings.Contains(r.URL.Path, "/locations/global/"):

@@ -2,7 +2,6 @@ package openaitest
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -122,7 +121,7 @@ func (c *checker) hosted(raw []byte, kind, at string) {
 	defer c.server.mu.Unlock()
 	if _, ok := c.server.said[c.str(o, at, "encrypted_content")]; !ok {
 		c.code = "invalid_encrypted_content"
-		c.fail("The encrypted content for item %s could not be verified.", fmt.Sprint(string(o["id"])))
+		c.fail("The encrypted content for item %s could not be verified.", string(o["id"]))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -23,9 +24,7 @@ func (s *Server) Files() map[string]File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make(map[string]File, len(s.files))
-	for id, f := range s.files {
-		all[id] = f
-	}
+	maps.Copy(all, s.files)
 	return all
 }
 

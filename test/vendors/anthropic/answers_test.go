@@ -46,9 +46,13 @@ func question(name string) sdk.MessageNewParams {
 
 var (
 	chunks = []model.Chunk{
-		{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkSignature, Text: "c2ln"}, {Kind: model.ChunkText, Index: 1, Text: "So "},
-		{Kind: model.ChunkText, Index: 1, Text: "it is."}, {Kind: model.ChunkCall, Index: 2, ID: "t1", Text: "add"},
-		{Kind: model.ChunkCallInput, Index: 2, Text: `{"a":`}, {Kind: model.ChunkCallInput, Index: 2, Text: `1}`},
+		{Kind: model.ChunkThinking, Text: "Hm."},
+		{Kind: model.ChunkSignature, Text: "c2ln"},
+		{Kind: model.ChunkText, Index: 1, Text: "So "},
+		{Kind: model.ChunkText, Index: 1, Text: "it is."},
+		{Kind: model.ChunkCall, Index: 2, ID: "t1", Text: "add"},
+		{Kind: model.ChunkCallInput, Index: 2, Text: `{"a":`},
+		{Kind: model.ChunkCallInput, Index: 2, Text: `1}`},
 	}
 	usage = event.Usage{Input: 12, Output: 7, CacheRead: 3, CacheWrite: 2}
 )

@@ -52,7 +52,9 @@ func TestTheSDKKnowsTheBetas(t *testing.T) {
 		Options: model.Options{
 			Effort: model.EffortHigh, ShowThinking: true, ServiceTier: "auto",
 			ServerTools: []model.ServerTool{
-				{Kind: model.WebSearch, MaxUses: 3, Domains: []string{"example.com"}}, {Kind: model.WebFetch, Blocked: []string{"a.example"}}, {Kind: model.CodeExecution},
+				{Kind: model.WebSearch, MaxUses: 3, Domains: []string{"example.com"}},
+				{Kind: model.WebFetch, Blocked: []string{"a.example"}},
+				{Kind: model.CodeExecution},
 				{Kind: model.RemoteMCP, Name: "crm", URL: "https://mcp.example.com/mcp", Tools: []string{"f"}, Token: func() string { return "token" }},
 			},
 			Context: model.ContextManagement{ClearResults: 1000, KeepResults: 2, Compact: 60_000},

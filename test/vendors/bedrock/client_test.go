@@ -210,10 +210,13 @@ func TestAnswers(t *testing.T) {
 	}{
 		"text": {[]model.Chunk{{Kind: model.ChunkText, Text: "Hello, "}, {Kind: model.ChunkText, Text: "世界 \u2028\"\\"}}, "end_turn", false},
 		"thinking and calls": {[]model.Chunk{
-			{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkSignature, Text: "c2ln"},
+			{Kind: model.ChunkThinking, Text: "Hm."},
+			{Kind: model.ChunkSignature, Text: "c2ln"},
 			{Kind: model.ChunkText, Index: 1, Text: "I add."},
-			{Kind: model.ChunkCall, Index: 2, ID: "c1", Text: "add"}, {Kind: model.ChunkCallInput, Index: 2, Text: `{"a":1,"b":[2]}`},
-			{Kind: model.ChunkCall, Index: 3, ID: "c2", Text: "add"}, {Kind: model.ChunkCallInput, Index: 3, Text: `{"a":2}`},
+			{Kind: model.ChunkCall, Index: 2, ID: "c1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 2, Text: `{"a":1,"b":[2]}`},
+			{Kind: model.ChunkCall, Index: 3, ID: "c2", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 3, Text: `{"a":2}`},
 		}, "tool_use", false},
 		"redacted": {[]model.Chunk{
 			{Kind: model.ChunkBlock, Block: &event.RedactedThinking{Data: "aGlkZGVu"}}, {Kind: model.ChunkText, Index: 1, Text: "So."},

@@ -35,10 +35,13 @@ func TestTheSDKReadsStreams(t *testing.T) {
 	t.Parallel()
 	for _, vertex := range []bool{false, true} {
 		c, server := client(t, vertex, geminitest.Stream([]model.Chunk{
-			{Kind: model.ChunkThinking, Text: "Hm."}, {Kind: model.ChunkText, Index: 1, Text: "I "}, {Kind: model.ChunkText, Index: 1, Text: "add."},
+			{Kind: model.ChunkThinking, Text: "Hm."},
+			{Kind: model.ChunkText, Index: 1, Text: "I "},
+			{Kind: model.ChunkText, Index: 1, Text: "add."},
 			{Kind: model.ChunkBlock, Index: 2, Block: &event.Code{Language: "python", Code: "1", ID: "c", Signature: "c2ln"}},
 			{Kind: model.ChunkBlock, Index: 3, Block: &event.CodeResult{Output: "2", ID: "c"}},
-			{Kind: model.ChunkCall, Index: 4, ID: "t1", Text: "add"}, {Kind: model.ChunkCallInput, Index: 4, Text: `{"a":1}`},
+			{Kind: model.ChunkCall, Index: 4, ID: "t1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 4, Text: `{"a":1}`},
 			{Kind: model.ChunkSignature, Index: 4, Text: "c2lnMg=="},
 		}, "STOP", event.Usage{Input: 5, CacheRead: 3, Output: 4, Reasoning: 1}))
 		var text, thoughts string

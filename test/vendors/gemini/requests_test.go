@@ -96,7 +96,10 @@ func TestRequestsAreTheSDKs(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`)
 	tools := []model.ToolSpec{{Name: "add", Description: "Adds.", Schema: schema, Strict: true}}
 	servers := []model.ServerTool{
-		{Kind: model.WebSearch}, {Kind: model.WebFetch}, {Kind: model.CodeExecution}, {Kind: model.FileSearch, Stores: []string{"a"}},
+		{Kind: model.WebSearch},
+		{Kind: model.WebFetch},
+		{Kind: model.CodeExecution},
+		{Kind: model.FileSearch, Stores: []string{"a"}},
 		{Kind: model.RemoteMCP, Name: "docs", URL: "https://mcp.example.com/mcp", Token: func() string { return "t" }},
 	}
 	for name, tc := range map[string]struct {

@@ -86,7 +86,9 @@ func TestTheSDKKnowsTheOptionsThatAreSent(t *testing.T) {
 	strict := []model.ToolSpec{{Name: "add", Strict: true, Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}`)}}
 	metadata := map[string]json.RawMessage{"metadata": json.RawMessage(`{"a":"b"}`)}
 	hosted := []model.ServerTool{
-		{Kind: model.WebSearch, Domains: []string{"a.example"}}, {Kind: model.FileSearch, Stores: []string{"vs_1"}}, {Kind: model.CodeExecution},
+		{Kind: model.WebSearch, Domains: []string{"a.example"}},
+		{Kind: model.FileSearch, Stores: []string{"vs_1"}},
+		{Kind: model.CodeExecution},
 		{Kind: model.RemoteMCP, Name: "docs", URL: "https://mcp.example", Tools: []string{"find"}, Token: func() string { return "T" }},
 	}
 	for name, tc := range map[string]struct {
