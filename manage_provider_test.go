@@ -16,7 +16,6 @@ import (
 type managing struct {
 	name  string
 	has   model.ContextManagement
-	bare  bool
 	asked []model.ContextManagement
 	seen  [][]event.Message
 	says  func(n int) ([]braid.Chunk, error)

@@ -274,7 +274,10 @@ func (w *setupWorld) step(t *testing.T) {
 	a := w.agent()
 	if w.one(8) {
 		begun := 0
-		for e := range a.Stream(ctx, "go", opts...) {
+		for e, err := range a.Stream(ctx, "go", opts...) {
+			if err != nil {
+				break
+			}
 			if _, ok := e.Body.(*event.StepBegun); ok {
 				if begun++; begun > 2 {
 					break

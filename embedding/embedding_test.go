@@ -3,7 +3,6 @@ package embedding_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"math"
 	"testing"
 
@@ -21,16 +20,19 @@ func Example() {
 	defer vendor.Close()
 	m, err := openai.New("text-embedding-3-small", secret.New(embeddingtest.Key), openai.BaseURL(vendor.URL+"/v1"))
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	texts := []string{"Invoices are paid within 30 days.", "The office is closed on Sundays.", "Lunch is at noon."}
 	docs, err := m.Embed(context.Background(), &embedding.Request{Texts: texts, Task: embedding.Document})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	asked, err := m.Embed(context.Background(), &embedding.Request{Texts: []string{"When is the office closed?"}, Task: embedding.Query})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, near := range embedding.Nearest(asked.Vectors[0], docs.Vectors, 1) {
 		fmt.Println(texts[near.Index])

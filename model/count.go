@@ -22,7 +22,8 @@ func Count(ctx context.Context, m Model, req *Request) (int64, error) {
 	c, ok := find[Counter](m)
 	if !ok {
 		return 0, &event.Error{
-			Op: "count tokens", Kind: event.ErrUnsupported, Message: "The provider of the model counts no tokens.", Hint: "use Request.Tokens, which estimates",
+			Op: "count tokens", Kind: event.ErrUnsupported, Message: "The provider of the model counts no tokens.",
+			Hint: "use Request.Tokens, which estimates",
 		}
 	}
 	return c.CountTokens(ctx, req)

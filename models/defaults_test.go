@@ -80,8 +80,8 @@ func TestDefaultsAreMergedIntoRequests(t *testing.T) {
 		below := &whole{asked: asked{Options: &got}}
 		m := withDefaults(below, usual)
 		req := &model.Request{Options: c.own}
-		for range m.Stream(t.Context(), req) {
-			t.Error("a chunk of nobody's")
+		for c, err := range m.Stream(t.Context(), req) {
+			t.Errorf("a chunk of nobody's: %v, %v", c, err)
 		}
 		check := func(where string) {
 			if !reflect.DeepEqual(got, c.want) {

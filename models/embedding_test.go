@@ -55,7 +55,7 @@ func TestModelsOfEmbeddings(t *testing.T) {
 					vars[i] = tc.vars[i]
 				}
 			}
-			m, err := openEmbeddingIn(t, strings.ReplaceAll(tc.ref, "URL", s.URL), append(vars, "AWS_CONFIG_FILE", "/dev/null", "AWS_SHARED_CREDENTIALS_FILE", "/dev/null")...)
+			m, err := openEmbeddingIn(t, strings.ReplaceAll(tc.ref, "URL", s.URL), append(vars, "AWS_CONFIG_FILE", "/dev/null", "AWS_SHARED_CREDENTIALS_FILE", "/dev/null")...) //nolint:makezero // they are copied
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,10 @@ func (o *Opener) OpenOwn(own Own) (model.Model, error) {
 			return nil, &event.Error{Op: op, Kind: event.ErrInvalid, Message: p.title + " takes no key", Hint: "leave the key out"}
 		}
 		// A limiter of its own: what another key is asked too often is none of its business.
-		opener = &Opener{env: own.over(o.env, p), prices: o.prices, limits: o.limits, providers: o.providers, limiters: map[string]*Limiter{}, ownKey: !own.Key.Empty()}
+		opener = &Opener{
+			env: own.over(o.env, p), prices: o.prices, limits: o.limits, providers: o.providers,
+			limiters: map[string]*Limiter{}, ownKey: !own.Key.Empty(),
+		}
 	}
 	m, err := opener.OpenNamed(ref)
 	if err != nil || own.Price == nil || m.Info().Simulated {

@@ -44,7 +44,8 @@ func openVertex(g *opening) (model.Model, error) {
 		return nil, g.noSuch(gemini.Default)
 	}
 	claude, isClaude := claudeOn(name)
-	if publisher, _, two := strings.Cut(name, "/"); two && !isClaude && publisher != "google" && publisher != "publishers" && publisher != "projects" {
+	if publisher, _, two := strings.Cut(name, "/"); two && !isClaude && publisher != "google" &&
+		publisher != "publishers" && publisher != "projects" {
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrUnsupported, Message: "Braid does not speak with models of other publishers on Vertex AI.",
 			Hint: "name a model of Gemini, or one of Claude such as vertex:claude-sonnet-5-5",
@@ -75,7 +76,8 @@ func openVertex(g *opening) (model.Model, error) {
 		return nil, &event.Error{
 			Op: op, Kind: event.ErrModelAuth,
 			Message: "There is no key for the address that the reference names, and Google's access tokens do not go there.",
-			Hint:    "name the variable with its key behind the address: &key=" + googleKey + "; for a gateway that takes access tokens, set " + gemini.VertexBaseVariable,
+			Hint: "name the variable with its key behind the address: &key=" + googleKey +
+				"; for a gateway that takes access tokens, set " + gemini.VertexBaseVariable,
 		}
 	}
 	m, err := g.vertexModel(name, claude, isClaude, key, s)

@@ -391,7 +391,7 @@ func TestVertexOnAMachine(t *testing.T) {
 	if metadata.Load() != 1 || len(asked) != 2 {
 		t.Errorf("%d questions, %d calls", metadata.Load(), len(asked))
 	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:errcheck,forcetypeassert // it is one
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:forcetypeassert // it is one
 }
 
 // Settings of Gemini by string are in each request, and a request's own go before them.

@@ -395,7 +395,7 @@ var options = []option{
 	},
 	{
 		name: "effort", value: "WORD",
-		help: "how hard the model tries: none, low, medium, high, max or the vendor's own word; goes before thinking-budget; empty leaves it to the provider",
+		help: "how hard the model tries: none, low, medium, high, max or the vendor's word; goes before thinking-budget; empty is its default",
 		set:  func(s *settings, v string) error { return parseEffort(&s.Effort, v) },
 	},
 	{
@@ -420,8 +420,9 @@ var options = []option{
 		},
 	},
 	{
-		name: "service_tier", value: "WORD", help: "the provider's word for how fast and at which price it answers, such as flex; empty is its default",
-		set: func(s *settings, v string) error { return parseTier(&s.ServiceTier, v) },
+		name: "service_tier", value: "WORD",
+		help: "the provider's word for how fast and at which price it answers, such as flex; empty is its default",
+		set:  func(s *settings, v string) error { return parseTier(&s.ServiceTier, v) },
 	},
 	{
 		name: "server_tool", value: "TOOL", list: true, lines: true,

@@ -193,7 +193,7 @@ func TestRefreshFromAnAddress(t *testing.T) {
 	serve("/out", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://192.0.2.1/x", http.StatusFound)
 	})
-	serve("/file", func(w http.ResponseWriter, r *http.Request) {
+	serve("/file", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "file:///etc/passwd")
 		w.WriteHeader(http.StatusFound)
 	})

@@ -258,7 +258,7 @@ func (v Vendor) cancelling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for len(s.Bodies()) == 0 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) //nolint:forbidigo // it waits for a request on a real connection
 		}
 		cancel()
 	}()

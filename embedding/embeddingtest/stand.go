@@ -200,7 +200,7 @@ func (v rules) write(texts []string, dimensions int, fault Fault) (body, tokens 
 	case Missing:
 		vectors, order = vectors[:last], order[:last]
 	case More:
-		vectors, order = append(vectors, vectors[0]), append(order, len(order))
+		vectors, order = append(slices.Clip(vectors), vectors[0]), append(order, len(order)) //nolint:makezero // one more on purpose
 	case Empty:
 		vectors[last] = "[]"
 	case Ragged:
@@ -296,7 +296,7 @@ func bad(message string) *refusal {
 }
 
 func quote(s string) string {
-	b, _ := json.Marshal(s) // a string can always be written
+	b, _ := json.Marshal(s) //nolint:errchkjson // a string can always be written
 	return string(b)
 }
 

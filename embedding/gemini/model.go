@@ -29,7 +29,8 @@ const (
 	Base = "https://generativelanguage.googleapis.com"
 	// KeyVariable and OtherKeyVariable are the environment variables that usually hold the key.
 	// Nothing here reads them.
-	KeyVariable      = "GEMINI_API_KEY"
+	KeyVariable = "GEMINI_API_KEY"
+	// OtherKeyVariable is the one that is read where that is not set.
 	OtherKeyVariable = "GOOGLE_API_KEY"
 	// BaseVariable is the one with another address.
 	BaseVariable = "GOOGLE_GEMINI_BASE_URL"

@@ -24,7 +24,8 @@ const (
 	Base = "https://api.openai.com/v1"
 	// KeyVariable is the environment variable that usually holds the key. Nothing here reads it.
 	// BaseVariable is the one with another address.
-	KeyVariable  = "OPENAI_API_KEY"
+	KeyVariable = "OPENAI_API_KEY"
+	// BaseVariable is the one with another address.
 	BaseVariable = "OPENAI_BASE_URL"
 )
 

@@ -74,7 +74,7 @@ func (m *Model) countBody(body []byte) ([]byte, error) {
 		return nil, notSent(event.ErrInvalid, "The request cannot be read as JSON.", "look at the members that are added to it")
 	}
 	if m.google != nil { // there the model is no part of the path
-		all["model"], _ = json.Marshal(m.name) // a string is JSON
+		all["model"], _ = json.Marshal(m.name) //nolint:errchkjson // a string can always be written
 	}
 	var b bytes.Buffer
 	for _, name := range counted {

@@ -146,7 +146,7 @@ func (m *Model) denial(said *awserr.Said) error {
 // denied makes an error of ours out of an answer with another status than 2xx.
 func (m *Model) denied(r *provider.Refused) error {
 	var failure error
-	strange := false
+	var strange bool
 	switch {
 	case r.Status < http.StatusBadRequest:
 		return &event.Error{

@@ -128,7 +128,8 @@ func (m *Model) Delete(ctx context.Context, address string) error {
 		ID string `json:"id"`
 	}
 	err := m.exchange(g, http.MethodDelete, m.route("files/"+id), nil, "", content{}, &gone)
-	if r, ok := errors.AsType[*provider.Refused](err); ok && r.Status == http.StatusNotFound && said(r.Status, r.Header, r.Body).kind == "not_found_error" {
+	if r, ok := errors.AsType[*provider.Refused](err); ok && r.Status == http.StatusNotFound &&
+		said(r.Status, r.Header, r.Body).kind == "not_found_error" {
 		return nil
 	}
 	if err != nil {

@@ -136,7 +136,8 @@ func checkTools(tools []model.ToolSpec, server []model.ServerTool) error {
 		}
 	}
 	if strict > mostStrict {
-		return notSent(event.ErrUnsupported, "There are %d strict tools: Claude takes %d.", "leave Strict out where it matters least", strict, mostStrict)
+		return notSent(event.ErrUnsupported, "There are %d strict tools: Claude takes %d.",
+			"leave Strict out where it matters least", strict, mostStrict)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestASearchGoesOn(t *testing.T) {
 		cite   = `{"type":"web_search_result_location","url":"https://e.com","title":"<E>","cited_text":"so","encrypted_index":"Eo8B=="}`
 	)
 	n := 0
-	server := anthropictest.StartPreserved(func(told *anthropictest.Told) []anthropictest.Part {
+	server := anthropictest.StartPreserved(func(*anthropictest.Told) []anthropictest.Part {
 		switch n++; n {
 		case 1:
 			return []anthropictest.Part{{Thinks: true, Text: "I search."}, {Raw: call, Pause: true}}

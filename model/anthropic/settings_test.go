@@ -27,9 +27,6 @@ var served = []string{
 	"claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-sonnet-4-20250514", "claude-3-7-sonnet-20250219", "claude-3-haiku-20240307",
 }
 
-//go:fix inline
-func ptr[T any](v T) *T { return new(v) }
-
 // What each model is asked for an effort: which words it takes, what stands for none, and
 // where there is a budget instead.
 func TestEffort(t *testing.T) {

@@ -95,7 +95,7 @@ func serverID(b event.Block) (id string, kind int) {
 	if !ok || !strings.HasPrefix(string(u.Name), own) {
 		return "", 0
 	}
-	member := ""
+	var member string
 	switch {
 	case u.Name == own+"server_tool_use", u.Name == own+"mcp_tool_use":
 		member, kind = "id", serverCall

@@ -158,7 +158,7 @@ func googleSaid(r *provider.Refused) *googleError {
 	if json.Unmarshal(r.Body, &list) == nil && len(list) > 0 {
 		one = list[0]
 	} else if json.Unmarshal(r.Body, &one) != nil {
-		return nil
+		return nil //nolint:nilerr // Google did not say it
 	}
 	if one.Error.Status == "" && one.Error.Code == 0 {
 		return nil

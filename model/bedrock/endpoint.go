@@ -152,7 +152,7 @@ func configured(cfg *aws.Config) string {
 
 // resolved asks the functions by which older programs set endpoints.
 func resolved(cfg *aws.Config, region string) (endpoint, bool, error) {
-	var e aws.Endpoint
+	var e aws.Endpoint //nolint:staticcheck // programs still set its resolver
 	var err error
 	switch {
 	case cfg.EndpointResolverWithOptions != nil: //nolint:staticcheck // programs still set it

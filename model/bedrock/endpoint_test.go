@@ -67,9 +67,9 @@ func TestWhereTheAPIIsAsked(t *testing.T) {
 	ignored := in("us-east-1", source{own: "https://own.example.com", ignore: true})
 	older := in("us-east-1")
 	older.EndpointResolverWithOptions = aws.EndpointResolverWithOptionsFunc( //nolint:staticcheck // programs still set it
-		func(service, region string, _ ...any) (aws.Endpoint, error) { //nolint:staticcheck // as above
+		func(service, _ string, _ ...any) (aws.Endpoint, error) { //nolint:staticcheck // as above
 			if service != "Bedrock Runtime" {
-				return aws.Endpoint{}, &aws.EndpointNotFoundError{}
+				return aws.Endpoint{}, &aws.EndpointNotFoundError{} //nolint:staticcheck // as above
 			}
 			return aws.Endpoint{URL: "https://older.example.com", SigningRegion: "eu-west-1"}, nil //nolint:staticcheck // as above
 		})

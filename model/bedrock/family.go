@@ -132,7 +132,8 @@ var table = []struct {
 	{lazyre.New(`^amazon\.nova-(lite|pro)`), nova(family{video: true, window: 300_000})},
 	{lazyre.New(`^amazon\.nova-premier`), nova(family{video: true, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch}})},
 	{lazyre.New(`^amazon\.nova`), nova(family{
-		video: true, thinks: novaEffort, efforts: threeEfforts, window: 1_000_000, served: []model.ServerToolKind{model.WebSearch, model.CodeExecution},
+		video: true, thinks: novaEffort, efforts: threeEfforts, window: 1_000_000,
+		served: []model.ServerToolKind{model.WebSearch, model.CodeExecution},
 	})},
 	{lazyre.New(`^amazon\.titan-text-premier`), family{noSystem: true, noTools: true, noImages: true, noDocuments: true, window: 32_000}},
 	{lazyre.New(`^amazon\.titan`), family{noSystem: true, noTools: true, noImages: true, window: 8_000}},

@@ -206,7 +206,7 @@ func (m *Model) post(ctx context.Context, a *asked, whole bool) (answer, error) 
 		body, header, err := m.caller.whole(ctx, converse, m.name, a.header, a.body)
 		return answer{header: header, whole: body}, err
 	}
-	resp, err := m.caller.ask(ctx, converseStream, m.name, a.header, a.body)
+	resp, err := m.caller.ask(ctx, converseStream, m.name, a.header, a.body) //nolint:bodyclose // who reads the answer closes it
 	if err != nil {
 		return answer{}, err
 	}
@@ -247,7 +247,8 @@ func (d *decoder) run(g *idle.Guard, body io.Reader) error {
 		switch {
 		case err == nil:
 			err = d.message(&m)
-			if total += len(m.Payload); err == nil && (total > cmp.Or(d.most, maxStream) || d.held > cmp.Or(d.most, maxWhole) || len(d.open) > maxOpen) {
+			if total += len(m.Payload); err == nil && (total > cmp.Or(d.most, maxStream) ||
+				d.held > cmp.Or(d.most, maxWhole) || len(d.open) > maxOpen) {
 				err = awsframe.ErrTooLong
 			}
 		case errors.Is(err, io.EOF) && d.stopped, d.stopped && g.Outer().Err() == nil && (over.Load() || g.Stalled()):

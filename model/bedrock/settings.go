@@ -193,7 +193,8 @@ func (m *Model) thought(req *model.Request) (thought, error) {
 }
 
 func (m *Model) noEffort(e model.Effort, why string) error {
-	return notSent(event.ErrUnsupported, "The model %q does not have the effort %q on Amazon Bedrock: %s.", "leave the effort out, or take another one",
+	return notSent(event.ErrUnsupported, "The model %q does not have the effort %q on Amazon Bedrock: %s.",
+		"leave the effort out, or take another one",
 		m.name, string(e), why)
 }
 
@@ -210,7 +211,8 @@ func (m *Model) think(req *model.Request, without bool, set func(key, value stri
 		return 0, err
 	}
 	if forced(req) {
-		return most, m.thinkForced(req, t, set)
+		m.thinkForced(req, t, set)
+		return most, nil
 	}
 	switch {
 	case t.off != "" && t.off != never:
@@ -241,14 +243,13 @@ func (m *Model) think(req *model.Request, without bool, set func(key, value stri
 
 // thinkForced writes what is left where a tool must be called, which leaves no room for
 // thinking: Claude's effort, at most high without thinking (API_runtime_OutputConfig).
-func (m *Model) thinkForced(req *model.Request, t thought, set func(key, value string)) error {
+func (m *Model) thinkForced(req *model.Request, t thought, set func(key, value string)) {
 	if t.effort != "" && m.family.thinks == claudeDecides {
 		if t.effort == "xhigh" || t.effort == string(model.EffortMax) {
 			t.effort = string(model.EffortHigh)
 		}
 		m.setEffort(req, t.effort, set)
 	}
-	return nil
 }
 
 // setEffort writes Claude's effort. Beside the form of an answer it has its place in Converse's

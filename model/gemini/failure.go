@@ -40,10 +40,10 @@ func errorIn(body []byte) *wireError {
 	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '{' {
 		list = make([]answer, 1)
 		if json.NewDecoder(bytes.NewReader(body)).Decode(&list[0]) != nil {
-			return nil
+			return nil //nolint:nilerr // the API did not say it
 		}
 	} else if json.NewDecoder(bytes.NewReader(body)).Decode(&list) != nil {
-		return nil
+		return nil //nolint:nilerr // the API did not say it
 	}
 	if len(list) == 0 {
 		return nil
@@ -117,7 +117,8 @@ func (m *Model) failure(g *idle.Guard, x *exchange, err error) error {
 	case errors.Is(err, errNoStream):
 		return &event.Error{
 			Op: op, Kind: event.ErrModel, Code: model.CodeForeign, Err: err, Hint: "look at the base URL, " + m.baseFrom,
-			Message: "What answered at " + m.place() + " is not " + lower(m.title()) + ": its answer is neither a stream of events nor JSON of the API.",
+			Message: "What answered at " + m.place() + " is not " + lower(m.title()) +
+				": its answer is neither a stream of events nor JSON of the API.",
 		}
 	case errors.Is(err, errMalformed):
 		e := &event.Error{

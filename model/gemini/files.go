@@ -78,7 +78,8 @@ func (m *Model) Upload(ctx context.Context, f model.File) (string, error) {
 
 // noFiles is the error of a store that is not there.
 func (m *Model) noFiles() error {
-	return notSent(event.ErrUnsupported, "Vertex AI keeps no files.", "put the file into Cloud Storage, and name it by an address that begins with gs:")
+	return notSent(event.ErrUnsupported, "Vertex AI keeps no files.",
+		"put the file into Cloud Storage, and name it by an address that begins with gs:")
 }
 
 // beginUpload asks where to send a file.

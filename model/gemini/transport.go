@@ -135,7 +135,8 @@ func (m *Model) post(g *idle.Guard, x *exchange) error {
 	if x.action == streaming {
 		header.Set("Accept", "text/event-stream")
 	}
-	x.answer, err = provider.Send(g.Context(), m.client, cmp.Or(x.method, http.MethodPost), m.address(x), header, x.body)
+	method := cmp.Or(x.method, http.MethodPost)
+	x.answer, err = provider.Send(g.Context(), m.client, method, m.address(x), header, x.body) //nolint:bodyclose // who reads the answer closes it
 	return err
 }
 

@@ -122,7 +122,8 @@ func Speaks(d Dialect) Option {
 		}
 		for code, kind := range d.Errors {
 			if !slices.Contains(Kinds(), kind) {
-				return wrong("Errors of the code "+strconv.Quote(code)+" cannot have such a kind.", "use one of a model's kinds, such as context_overflow")
+				return wrong("Errors of the code "+strconv.Quote(code)+" cannot have such a kind.",
+					"use one of a model's kinds, such as context_overflow")
 			}
 		}
 		if d.Cache != "" && d.Cache != CacheAnthropic {

@@ -57,7 +57,8 @@ func keptElsewhere(address string) bool {
 // notHere is the error of an address that another vendor gave.
 func (m *Model) notHere(address, what string) error {
 	if fileID(m.prefix, address) != "" {
-		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone.", "give the file's bytes, or use api=responses", m.title, what)
+		return notSent(event.ErrUnsupported, "%s takes %s by its id in Responses alone.",
+			"give the file's bytes, or use api=responses", m.title, what)
 	}
 	return notSent(event.ErrInvalid, "The file %q is kept by another vendor than %s.", "upload it there, or give its bytes",
 		provider.Line(address, secret.Secret{}), m.title)

@@ -188,7 +188,8 @@ func (m *Model) own() []string {
 		return append(own, "instructions", "input", "max_output_tokens", "max_tool_calls", "include", "reasoning", "context_management",
 			"truncation", "store", "text")
 	}
-	own = append(own, "messages", "stop", "max_tokens", "max_completion_tokens", "verbosity", "web_search_options", "stream_options", "response_format",
+	own = append(own, "messages", "stop", "max_tokens", "max_completion_tokens", "verbosity",
+		"web_search_options", "stream_options", "response_format",
 		m.seedName())
 	switch form := m.dialect.Effort; {
 	case m.vendors, form == "", form == EffortWord, form == EffortNowhere:

@@ -135,7 +135,10 @@ func TestEffortsOfOtherServers(t *testing.T) {
 			continue
 		}
 		server.Add(openaitest.Text(openaitest.Chat, "a"))
-		for range m.Stream(t.Context(), req) {
+		for _, err := range m.Stream(t.Context(), req) {
+			if err != nil {
+				t.Errorf("%s: %v", tc.base, err)
+			}
 		}
 		if got := string(server.Asked()[0].Body); !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %s\nhas no %s", tc.base, got, tc.want)

@@ -115,7 +115,7 @@ func (s *Stream) Read(ctx context.Context, by time.Time) ([]live.Item, error) {
 func (s *Stream) Send(ctx context.Context, sink Sink) error {
 	s.sent = time.Now()
 	if len(s.First) > 0 && sink(s.First, s.sent) != nil {
-		return nil // the reader has left
+		return nil //nolint:nilerr // the reader has left
 	}
 	var buf []byte
 	for !s.Encoder.Done() {
@@ -126,7 +126,7 @@ func (s *Stream) Send(ctx context.Context, sink Sink) error {
 		case ended != nil:
 			buf, err = s.Encoder.Fail(buf[:0], ended), ended
 		case err != nil && ctx.Err() != nil:
-			return nil // the reader has left
+			return nil //nolint:nilerr // the reader has left
 		case err != nil:
 			buf = s.Encoder.Fail(buf, err)
 		case len(buf) == 0:

@@ -136,7 +136,8 @@ func metricOf(m *metricdata.Metrics) *metricspb.Metric {
 		s := &metricspb.Summary{}
 		for _, p := range d.DataPoints {
 			point := &metricspb.SummaryDataPoint{
-				Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime), TimeUnixNano: nano(p.Time), Count: p.Count, Sum: p.Sum,
+				Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime),
+				TimeUnixNano: nano(p.Time), Count: p.Count, Sum: p.Sum,
 			}
 			for _, q := range p.QuantileValues {
 				point.QuantileValues = append(point.QuantileValues, &metricspb.SummaryDataPoint_ValueAtQuantile{Quantile: q.Quantile, Value: q.Value})
@@ -162,7 +163,8 @@ func numbers[N number](points []metricdata.DataPoint[N]) []*metricspb.NumberData
 	out := make([]*metricspb.NumberDataPoint, len(points))
 	for i, p := range points {
 		out[i] = &metricspb.NumberDataPoint{
-			Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime), TimeUnixNano: nano(p.Time), Exemplars: exemplars(p.Exemplars),
+			Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime),
+			TimeUnixNano: nano(p.Time), Exemplars: exemplars(p.Exemplars),
 		}
 		switch v := any(p.Value).(type) {
 		case int64:
@@ -277,7 +279,7 @@ func anyValue(v attribute.Value) *commonpb.AnyValue {
 	case attribute.STRINGSLICE:
 		return list(v.AsStringSlice(), attribute.StringValue)
 	default:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.Emit()}}
+		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.String()}}
 	}
 }
 

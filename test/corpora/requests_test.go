@@ -31,7 +31,7 @@ func TestRequests(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", x.name(), i), func(t *testing.T) {
 				t.Parallel()
 				want, other := x.take(x.request)
-				req, fits := request(&x, want)
+				req, fits := request(want)
 				if other != "" || !fits {
 					mu.Lock()
 					left[other]++
@@ -76,7 +76,7 @@ func TestRequests(t *testing.T) {
 var toolNames = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // request is a conversation in Braid's words; false for one that Braid never has.
-func request(x *exchange, a asked) (*model.Request, bool) {
+func request(a asked) (*model.Request, bool) {
 	req := &model.Request{Instructions: a.System, Options: model.Options{MaxTokens: 100}}
 	for _, name := range a.Tools {
 		if !toolNames.MatchString(name) {

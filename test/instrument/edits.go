@@ -109,8 +109,8 @@ var bugs = []edit{
 	{"engine", `case woken:`, `case woken && !planted.Is("lost wake-up"):`},
 	{
 		"engine", `row, err := l.store.Admit(ctx, run)`,
-		`if planted.Is("acknowledged before it is written") { go func() { _, _ = l.store.Admit(context.WithoutCancel(ctx), run) }(); return run, nil }; ` +
-			`row, err := l.store.Admit(ctx, run); failpoint.Hit("engine/admitted")`,
+		`if planted.Is("acknowledged before it is written") { ` +
+			`go func() { _, _ = l.store.Admit(context.WithoutCancel(ctx), run) }(); return run, nil }; row, err := l.store.Admit(ctx, run); failpoint.Hit("engine/admitted")`,
 	},
 	{
 		"engine", `Kind: journal.MailCancel, By: by})` + "\n\tif err != nil {",
@@ -125,7 +125,10 @@ var bugs = []edit{
 		"journal", `return !c.held || !now.Before(c.until)` + "\n\tdefault:",
 		`return (!c.held || !now.Before(c.until)) && !planted.Is("dead driver's run forgotten")` + "\n\tdefault:",
 	},
-	{"journal", `if !c.heldBy(r, l) {` + "\n\t\tif len(b.Events)", `if !c.heldBy(r, l) && !planted.Is("no epoch check") {` + "\n\t\tif len(b.Events)"},
+	{
+		"journal", `if !c.heldBy(r, l) {` + "\n\t\tif len(b.Events)",
+		`if !c.heldBy(r, l) && !planted.Is("no epoch check") {` + "\n\t\tif len(b.Events)",
+	},
 	{"journal", `if !ok {` + "\n\t\t\treturn nil, &event.Error{", `if !ok && !planted.Is("straggler of the same epoch accepted") {` +
 		"\n\t\t\treturn nil, &event.Error{"},
 	{"live", `if !f.over(&item.Event.Header, 0) {`, `if !f.over(&item.Event.Header, 0) || planted.Is("piece of what is over") {`},

@@ -194,7 +194,10 @@ func (c *checker) request(body []byte) {
 	if c.server.bedrock {
 		// It knows neither the automatic cache point nor what stands in the path.
 		known = slices.DeleteFunc(known, func(k string) bool {
-			return slices.Contains([]string{"model", "stream", "cache_control", "service_tier", "mcp_servers", "container", "inference_geo", "speed"}, k)
+			return slices.Contains([]string{
+				"model", "stream", "cache_control", "service_tier",
+				"mcp_servers", "container", "inference_geo", "speed",
+			}, k)
 		})
 		known = append(known, "anthropic_version", "anthropic_beta")
 	}

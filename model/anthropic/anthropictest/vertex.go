@@ -69,7 +69,8 @@ func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal 
 		return no(http.StatusNotFound, "NOT_FOUND", "The requested URL was not found on this server.")
 	case address[1] != VertexProject:
 		return no(http.StatusForbidden, "PERMISSION_DENIED",
-			"Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/"+address[1]+"' (or it may not exist).")
+			"Permission 'aiplatform.endpoints.predict' denied on resource "+
+				"'//aiplatform.googleapis.com/projects/"+address[1]+"' (or it may not exist).")
 	case len(body) > largestVertex:
 		return no(http.StatusBadRequest, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 31457280 bytes.")
 	case r.Header.Get("Anthropic-Version") != "":
@@ -92,8 +93,9 @@ func (s *Server) deniesVertex(r *http.Request, body []byte) *vendortest.Refusal 
 	}
 	known := vertexIDs.FindStringSubmatch(id)
 	if err != nil || known == nil || address[2] != VertexLocation || late(known[1]) < 406 && known[2] == "" {
-		return no(http.StatusNotFound, "NOT_FOUND", fmt.Sprintf("Publisher Model `projects/%s/locations/%s/publishers/anthropic/models/%s` was not found "+
-			"or your project does not have access to it. Please ensure you are using a valid model version.", address[1], address[2], id))
+		return no(http.StatusNotFound, "NOT_FOUND",
+			fmt.Sprintf("Publisher Model `projects/%s/locations/%s/publishers/anthropic/models/%s` was not found "+
+				"or your project does not have access to it. Please ensure you are using a valid model version.", address[1], address[2], id))
 	}
 	c.model = known[1]
 	c.request(body)

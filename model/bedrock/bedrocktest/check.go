@@ -406,7 +406,8 @@ func (c *checker) additional(o object) {
 		if r, ok := fields["reasoningConfig"]; ok {
 			p := c.object(r, "reasoningConfig", "type", "maxReasoningEffort")
 			c.topK = "1" // it decodes in its own way
-			if word := c.str(p, "reasoningConfig", "maxReasoningEffort"); !c.vendor.reasons || !slices.Contains([]string{"low", "medium", "high"}, word) {
+			if word := c.str(p, "reasoningConfig", "maxReasoningEffort"); !c.vendor.reasons ||
+				!slices.Contains([]string{"low", "medium", "high"}, word) {
 				c.fail(returned+"Malformed input request: reasoningConfig is not supported as %q", word)
 			}
 			if string(p["maxReasoningEffort"]) == `"high"` && (c.most > 0 || c.temperature != "" || c.topP != "") {

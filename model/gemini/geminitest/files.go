@@ -81,7 +81,8 @@ func (s *Server) upload(r *http.Request, body []byte, no func(int, string, strin
 		s.files[id] = &stored{name: begun.File.DisplayName, kind: kind}
 		a := taken("")
 		// The vendor names its own host here, whoever was asked.
-		a.Answer.Header["X-Goog-Upload-Url"] = "https://generativelanguage.googleapis.com" + uploads + "?upload_id=" + id + "&upload_protocol=resumable"
+		a.Answer.Header["X-Goog-Upload-Url"] = "https://generativelanguage.googleapis.com" +
+			uploads + "?upload_id=" + id + "&upload_protocol=resumable"
 		a.Answer.Header["X-Goog-Upload-Status"] = "active"
 		return a
 	}

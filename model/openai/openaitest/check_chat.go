@@ -39,7 +39,7 @@ func (c *checker) chat(body []byte) {
 		if word := c.str(o, "", "reasoning_effort"); !c.thinks && !c.server.Compatible {
 			c.fail("Unrecognized request argument supplied: reasoning_effort")
 		} else {
-			c.tried(word, "reasoning_effort", true)
+			c.tried(word, true)
 		}
 	}
 	c.common(o)

@@ -24,7 +24,7 @@ func (c *checker) responses(body []byte) {
 			c.fail("Unsupported parameter: 'reasoning.effort' is not supported with this model.")
 		}
 		if _, ok := r["effort"]; ok {
-			c.tried(c.str(r, "reasoning", "effort"), "reasoning.effort", false)
+			c.tried(c.str(r, "reasoning", "effort"), false)
 		}
 		c.oneOf(r, "reasoning", "summary", "auto", "concise", "detailed")
 	}

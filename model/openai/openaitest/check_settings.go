@@ -10,7 +10,7 @@ import (
 // UKGovernmentBEIS/inspect_ai#5254, and BerriAI/litellm-docs#1173 for what Chat Completions
 // has of them).
 func efforts(model string, chat bool) []string {
-	words := func(s string) []string { return strings.Fields(s) }
+	words := strings.Fields
 	is := func(prefix string) bool { return strings.HasPrefix(model, prefix) }
 	_, version, _ := strings.Cut(model, "gpt-5.")
 	switch {
@@ -44,7 +44,7 @@ func efforts(model string, chat bool) []string {
 }
 
 // tried checks an effort.
-func (c *checker) tried(word, at string, chat bool) {
+func (c *checker) tried(word string, chat bool) {
 	c.effort = word
 	if c.server.Compatible {
 		if !slices.Contains(strings.Fields("none minimal low medium high"), word) {
