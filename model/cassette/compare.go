@@ -77,7 +77,7 @@ func compareSetup(was, is *setupLine) *gap {
 	}{
 		{"the choice of tools", was.Choice, is.Choice},
 		{"the form of the answer", was.Output, is.Output},
-		{"the model's options", was.Options, is.Options},
+		{"the model's options", was.Options.hidingThinking(), is.Options.hidingThinking()},
 	} {
 		w, werr := json.Marshal(part.was)
 		n, nerr := json.Marshal(part.is)

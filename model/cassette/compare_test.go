@@ -93,4 +93,8 @@ func TestEachPartIsCompared(t *testing.T) {
 			t.Errorf("%s: %v", words, err)
 		}
 	}
+	// Whoever wants to see the thinking asks the same.
+	if err := ask(open(t, tape), asked(func(r *model.Request) { r.Options.ShowThinking = true })); err != nil {
+		t.Errorf("a wish to see thinking: %v", err)
+	}
 }

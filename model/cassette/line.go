@@ -133,6 +133,21 @@ func optionsOf(o *model.Options) *optionsLine {
 	return &line
 }
 
+// hidingThinking gives the options without the wish to see the model's thinking, and nil where nothing else
+// is set. A replay needs no such wish: the thinking stands in the recording or it does not. So what braid chat
+// has recorded, which shows thinking, braid run replays.
+func (o *optionsLine) hidingThinking() *optionsLine {
+	if o == nil {
+		return nil
+	}
+	line := *o
+	line.ShowThinking = false
+	if reflect.ValueOf(line).IsZero() {
+		return nil
+	}
+	return &line
+}
+
 // requestLine is one call. Messages follow the first Keep ones of the request As.
 type requestLine struct {
 	Kind     string            `json:"kind"`

@@ -180,7 +180,7 @@ func (s *target) attack(method, path, body string, headers ...string) received {
 		if !s.alive() {
 			s.t.Fatalf("%s %.200s ended the server: %v\n%s", method, path, err, last(s.log.String(), 4000))
 		}
-		return received{} // cut off, which a body of any size may be
+		return received{body: err.Error()} // cut off, which a body of any size may be
 	}
 	defer res.Body.Close()
 	a := received{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After")}
