@@ -21,10 +21,11 @@ func TestCuts(t *testing.T) {
 	if os.Getenv("BRAID_CORPORA_CUTS") == "all" {
 		most = 300
 	}
+	all := recorded(t)
 	var asked, failed, whole atomic.Int64
 	s := newStage(t)
 	t.Run("all", func(t *testing.T) {
-		for i, x := range recorded(t) {
+		for i, x := range all {
 			if x.status != 200 || !x.stream || reason(exceptions[true], &x) != "" {
 				continue
 			}
