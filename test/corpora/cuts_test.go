@@ -31,11 +31,12 @@ func TestCuts(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%d", x.name(), i), func(t *testing.T) {
 				t.Parallel()
+				full, _ := s.play(t.Context(), t, &x, way{cut: -1}, ask())
 				for _, at := range places(&x, most) {
 					for _, drop := range []bool{false, true} {
 						asked.Add(1)
 						r, _ := s.play(t.Context(), t, &x, way{cut: at, drop: drop}, ask())
-						switch why := wrongCut(&x, r); {
+						switch why := wrongCut(&x, full, r); {
 						case why != "":
 							t.Errorf("cut at %d of %d, dropped %t: %s", at, len(x.body), drop, why)
 						case r.Err != nil:
@@ -62,8 +63,9 @@ func places(x *exchange, most int) []int {
 	return at
 }
 
-// wrongCut says what is wrong with what came of a cut stream; "" is nothing.
-func wrongCut(x *exchange, r modeltest.Read) string {
+// wrongCut says what is wrong with what came of a cut stream; "" is nothing. full is what the
+// whole stream gives.
+func wrongCut(x *exchange, full, r modeltest.Read) string {
 	if r.Err != nil {
 		if e, ok := errors.AsType[*event.Error](r.Err); !ok || e.Kind == "" || e.Message == "" {
 			return fmt.Sprintf("an error without a type: %v", r.Err)
@@ -77,6 +79,9 @@ func wrongCut(x *exchange, r modeltest.Read) string {
 	have := got(r)
 	if r.Stops != 1 || have.Text != want.Text || have.Thinking != want.Thinking || len(have.Calls) != len(want.Calls) {
 		return fmt.Sprintf("a success with less than the answer: %d end signals, %q, calls %v", r.Stops, have.Text, have.Calls)
+	}
+	if r.Stop == "" || r.Stop != full.Stop {
+		return fmt.Sprintf("a success that stops with %q, and not with %q", r.Stop, full.Stop)
 	}
 	for i := range want.Calls {
 		if have.Calls[i] != want.Calls[i] {
