@@ -222,6 +222,6 @@ func got(r modeltest.Read) said {
 			s.Calls = append(s.Calls, call{b.Name, canonical(args)})
 		}
 	}
-	s.In, s.Out = r.Usage.Prompt(), r.Usage.Output
+	s.In, s.Out, s.Cached, s.Stop = r.Usage.Prompt(), r.Usage.Output, r.Usage.CacheRead, r.Stop
 	return s
 }

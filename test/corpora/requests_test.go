@@ -87,6 +87,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	t.Logf("left out %d in all: other features than these, or histories that Braid never has", sum)
+	reasons(t, requestExceptions, differs)
 	stale(t, requestExceptions, differs)
 }
 
