@@ -195,6 +195,10 @@ func (s *story) message(e *event.Event, b *event.AssistantMessage) {
 			s.callCard(c, 0)
 		case *event.Citation:
 			s.note(0, dim, "source: %s", cleanLine(strings.TrimSpace(c.Title+" "+c.URL)))
+		default:
+			if words := vendorsWords(block); words != "" {
+				s.note(0, dim, "%s", words)
+			}
 		}
 	}
 	if b.Stop == event.StopMaxTokens {
