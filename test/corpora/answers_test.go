@@ -147,6 +147,9 @@ func differ(t *testing.T, s *stage, x *exchange) string {
 		if diff := cmp.Diff(want, have); diff != "" {
 			return name + " (-recorded +read):\n" + diff
 		}
+		if x.stream && r.Pieces < x.live() {
+			return fmt.Sprintf("%s: the stream has %d pieces of text and thinking, and the provider gives %d", name, x.live(), r.Pieces)
+		}
 	}
 	return ""
 }
