@@ -1,11 +1,13 @@
 package corpora
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -37,7 +39,7 @@ func TestCuts(t *testing.T) {
 					for _, drop := range []bool{false, true} {
 						asked.Add(1)
 						r, _ := s.play(t.Context(), t, &x, way{cut: at, drop: drop}, ask())
-						switch why := wrongCut(&x, full, r); {
+						switch why := wrongCut(&x, at, full, r); {
 						case why != "":
 							t.Errorf("cut at %d of %d, dropped %t: %s", at, len(x.body), drop, why)
 						case r.Err != nil:
@@ -69,7 +71,7 @@ func places(x *exchange, most int) []int {
 
 // wrongCut says what is wrong with what came of a cut stream; "" is nothing. full is what the
 // whole stream gives.
-func wrongCut(x *exchange, full, r modeltest.Read) string {
+func wrongCut(x *exchange, at int, full, r modeltest.Read) string {
 	if r.Err != nil {
 		if e, ok := errors.AsType[*event.Error](r.Err); !ok || e.Kind == "" || e.Message == "" {
 			return fmt.Sprintf("an error without a type: %v", r.Err)
@@ -84,6 +86,9 @@ func wrongCut(x *exchange, full, r modeltest.Read) string {
 	if r.Stops != 1 || have.Text != want.Text || have.Thinking != want.Thinking || len(have.Calls) != len(want.Calls) {
 		return fmt.Sprintf("a success with less than the answer: %d end signals, %q, calls %v", r.Stops, have.Text, have.Calls)
 	}
+	if want.Stop != "" && x.until(at).Stop == "" {
+		return fmt.Sprintf("a success that stops with %q before the vendor said why", r.Stop)
+	}
 	if r.Stop == "" || r.Stop != full.Stop {
 		return fmt.Sprintf("a success that stops with %q, and not with %q", r.Stop, full.Stop)
 	}
@@ -93,4 +98,24 @@ func wrongCut(x *exchange, full, r modeltest.Read) string {
 		}
 	}
 	return ""
+}
+
+// until is what the events say that a cut leaves whole.
+func (x *exchange) until(at int) said {
+	y := *x
+	if y.body = x.body[:at]; !strings.HasPrefix(x.kind, "application/vnd") {
+		y.body = y.body[:1+bytes.LastIndexByte(y.body, '\n')]
+		if _, err := y.expected(); err != nil {
+			return said{}
+		}
+		// The last event counts where only its newline is missing.
+		if z := y; len(y.body) < at {
+			z.body = x.body[:at]
+			if s, err := z.expected(); err == nil {
+				return s
+			}
+		}
+	}
+	s, _ := y.expected()
+	return s
 }
