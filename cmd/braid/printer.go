@@ -116,6 +116,11 @@ func (s *story) inner(e *event.Event) {
 			s.begin(partTools)
 			s.callCard(c, depth)
 		}
+		for _, block := range b.Content {
+			if words := vendorsWords(block); words != "" {
+				s.note(depth, dim, "%s", words)
+			}
+		}
 	default:
 		s.common(e, depth)
 	}

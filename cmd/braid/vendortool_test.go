@@ -40,6 +40,12 @@ func TestTheProvidersToolsAreShown(t *testing.T) {
 	shown := tell(t, inPipe, []*event.Event{ev(1, "m1", &event.AssistantMessage{Content: []event.Block{
 		raw(`{"type":"server_tool_use","name":"web_search","input":{"query":"rain\u001b[2J"}}`), &event.Text{Text: "It rains."},
 	}, Stop: event.StopEndTurn})})
+	inner := tell(t, inPipe, []*event.Event{inScope("s2", "helper", ev(1, "m2", &event.AssistantMessage{Content: []event.Block{
+		raw(`{"type":"web_search_call","action":{"query":"snow"}}`),
+	}, Stop: event.StopEndTurn}))})
+	if !strings.Contains(inner, "the provider ran web_search: snow") {
+		t.Errorf("of an agent below, the terminal shows %q", inner)
+	}
 	if !strings.Contains(shown, "the provider ran web_search: rain") || strings.Contains(shown, "\x1b[2J") {
 		t.Errorf("the terminal shows %q", shown)
 	}
