@@ -16,6 +16,7 @@ type modelFields struct {
 	Region   string           `json:"region,omitempty"`
 	Aliases  []string         `json:"aliases,omitempty"`
 	Prices   directory.Prices `json:"prices,omitzero"`
+	directory.Settings
 	// Credential is the key that the provider is asked with; without one the server looks
 	// in its own environment.
 	Credential *modelCredential `json:"credential,omitempty"`
@@ -37,6 +38,7 @@ type modelRequest struct {
 
 func (f *modelFields) into(m *directory.Model) {
 	m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices = f.Status, f.Provider, f.Name, f.Region, f.Aliases, f.Prices
+	m.Settings = f.Settings
 	m.Credential = directory.Credential{}
 	if f.Credential != nil {
 		m.Credential = directory.Credential{Env: f.Credential.Env, Secret: secret.New(f.Credential.Secret)}
@@ -47,7 +49,7 @@ func (f *modelFields) into(m *directory.Model) {
 // be read, so that nothing could be merged with it.
 func (f *modelFields) patch(m *directory.Model, patch json.RawMessage) error {
 	old := m.Credential
-	fields, err := merge(modelFields{m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, nil}, patch)
+	fields, err := merge(modelFields{m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, m.Settings, nil}, patch)
 	if err != nil {
 		return err
 	}
