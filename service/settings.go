@@ -57,13 +57,16 @@ func (o *AgentOptions) ModelOptions(servers braid.ModelOptions) braid.ModelOptio
 	return all
 }
 
-// CheckAgent reports what an agent of a tenant asks of its model and can never have: a setting that the model does not
-// keep ([event.ErrUnsupported]), or that the tenant's policy does not allow (SETTING_FORBIDDEN). Each run is checked
+// CheckAgent reports what an agent of a tenant asks of its model and can never have: a value that a setting cannot have
+// (SETTING_INVALID), a setting that the model does not keep ([event.ErrUnsupported]), or that the tenant's policy does not allow (SETTING_FORBIDDEN). Each run is checked
 // again, because it may name another model and a policy may change. What cannot be found out now, such as for want of
 // a key, is no error. No model is asked.
 func (s *Service) CheckAgent(ctx context.Context, tenant string, spec *directory.AgentSpec) error {
 	if s.options.Directory == nil || !spec.Settings.Any() && spec.Context == "" {
 		return nil
+	}
+	if err := spec.CheckSettings(); err != nil {
+		return err
 	}
 	x := &ExecutionContext{Principal: Principal{Tenant: tenant}}
 	var err error

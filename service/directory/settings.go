@@ -205,6 +205,15 @@ func (c *checker) policySettings(p *Policy) {
 	}
 }
 
+// CheckSettings reports a value that a setting of the agent cannot have, with the code SETTING_INVALID. Agents are
+// checked by it when they are written.
+func (a *AgentSpec) CheckSettings() error {
+	c := checker{op: "settings"}
+	c.settings(&a.Settings)
+	c.context(a.Context)
+	return c.err
+}
+
 func (c *checker) context(how string) {
 	c.setting(how == "" || slices.Contains(contexts, how), "context", "there is no such way", "use one of "+strings.Join(contexts, ", "))
 }
