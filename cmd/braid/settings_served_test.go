@@ -43,7 +43,7 @@ func claudes(t *testing.T, answers int) (s *site, vendor *anthropictest.Server, 
 	vendor = anthropictest.Start(slices.Repeat([]anthropictest.Answer{anthropictest.Text("Hello.")}, answers)...)
 	t.Cleanup(vendor.Close)
 	s = serveIn(t, filepath.Join(t.TempDir(), "data"), map[string]string{"ANTHROPIC_API_KEY": anthropictest.Key, "ANTHROPIC_BASE_URL": vendor.URL},
-		"--model", "anthropic:claude-sonnet-5-5", "--tools", "none")
+		"--model", "anthropic:claude-sonnet-5-5", "--tools", "none", "--agentcore")
 	for _, tenant := range []string{"acme", "zeta"} {
 		s.must("", "POST", "/v1/admin/tenants", `{"id":"`+tenant+`"}`)
 		for id, name := range map[string]string{"own": "claude-sonnet-5-5", "old": "claude-sonnet-4-5"} {
@@ -304,7 +304,7 @@ func TestSettingsOnTheOperatorsModels(t *testing.T) {
 // No request for a run sets members or header fields of the model's requests, nor its options.
 func TestRunsSetNoMembersOfRequests(t *testing.T) {
 	t.Parallel()
-	s, vendor, acme, _ := claudes(t, 1)
+	s, vendor, acme, _ := claudes(t, 2)
 	s.must(acme, "POST", "/v1/admin/tenants/acme/agents", `{"id":"clerk","model":"own"}`)
 	conv, ok := s.must(acme, "POST", "/v1/conversations", `{"agent":"clerk"}`)["id"].(string)
 	if !ok {
@@ -330,8 +330,18 @@ func TestRunsSetNoMembersOfRequests(t *testing.T) {
 	if status, answer := s.run(acme, conv, "Hi.", ""); status != 200 {
 		t.Errorf("a plain run: %d %s", status, answer)
 	}
+	// AgentCore's payload is the program's own: what is unknown in it goes nowhere.
+	if status, answer := s.ask("", "POST", "/invocations",
+		`{"prompt":"Hi.","extra":{"user":"planted"},"headers":{"x-api-key":"planted"},"options":{"extra":{"user":"planted"}},"effort":"planted"}`); status != 200 {
+		t.Errorf("an invocation: %d %s", status, answer)
+	}
 	asked := vendor.Asked()
-	if len(asked) != 1 || bytes.Contains(asked[0].Body, []byte("planted")) || strings.Contains(fmt.Sprint(asked[0].Header), "planted") {
-		t.Errorf("%d requests: %s", len(asked), asked[0].Body)
+	if len(asked) != 2 {
+		t.Fatalf("%d requests", len(asked))
+	}
+	for _, r := range asked {
+		if bytes.Contains(r.Body, []byte("planted")) || strings.Contains(fmt.Sprint(r.Header), "planted") {
+			t.Errorf("it is sent: %s %v", r.Body, r.Header)
+		}
 	}
 }
