@@ -153,8 +153,10 @@ type AgentSpec struct {
 	Limits      Bounds              `json:"limits,omitzero"`
 	Skills      []string            `json:"skills,omitempty"`
 	SubAgents   map[string]SubAgent `json:"sub_agents,omitempty"`
+
 	// Settings go before those of its model.
-	Settings
+	Settings //nolint:embeddedstructfieldcheck // it is shown in this order
+
 	// Context is summary, window, provider or none: what becomes of the oldest messages where a conversation grows too
 	// long. "" is what the server does.
 	Context string `json:"context,omitempty"`
@@ -217,7 +219,9 @@ type TenantModel struct {
 	Region   string   `json:"region,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 	Prices   Prices   `json:"prices,omitzero"`
-	Settings
+
+	Settings //nolint:embeddedstructfieldcheck // it is shown in this order
+
 	// Credential says what the provider is asked with, never the key itself.
 	Credential struct {
 		Env    string `json:"env,omitempty"`
@@ -244,6 +248,9 @@ type Prices struct {
 
 // NewModel is a model that is to be made.
 type NewModel struct {
+	// Settings are those of its calls that an agent leaves open.
+	Settings
+
 	ID       string   `json:"id"`
 	Status   string   `json:"status,omitempty"`
 	Provider string   `json:"provider"`
@@ -251,8 +258,6 @@ type NewModel struct {
 	Region   string   `json:"region,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 	Prices   Prices   `json:"prices,omitzero"`
-	// Settings are those of its calls that an agent leaves open.
-	Settings
 	// Env names a variable of the server's environment that holds the provider's key, Key is
 	// the key itself; at most one of them is set.
 	Env string        `json:"-"`

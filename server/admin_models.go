@@ -10,13 +10,14 @@ import (
 
 // modelFields are what may be said of a model.
 type modelFields struct {
+	directory.Settings
+
 	Status   directory.Status `json:"status,omitempty"`
 	Provider string           `json:"provider,omitempty"`
 	Name     string           `json:"name,omitempty"`
 	Region   string           `json:"region,omitempty"`
 	Aliases  []string         `json:"aliases,omitempty"`
 	Prices   directory.Prices `json:"prices,omitzero"`
-	directory.Settings
 	// Credential is the key that the provider is asked with; without one the server looks
 	// in its own environment.
 	Credential *modelCredential `json:"credential,omitempty"`
@@ -49,7 +50,7 @@ func (f *modelFields) into(m *directory.Model) {
 // be read, so that nothing could be merged with it.
 func (f *modelFields) patch(m *directory.Model, patch json.RawMessage) error {
 	old := m.Credential
-	fields, err := merge(modelFields{m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, m.Settings, nil}, patch)
+	fields, err := merge(modelFields{m.Settings, m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, nil}, patch)
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,10 @@ func (o *AgentOptions) ModelOptions(servers braid.ModelOptions) braid.ModelOptio
 	return all
 }
 
-// CheckAgent reports what an agent of a tenant asks of its model and can never have: a value that a setting cannot have
-// (SETTING_INVALID), a setting that the model does not keep ([event.ErrUnsupported]), or that the tenant's policy does not allow (SETTING_FORBIDDEN). Each run is checked
-// again, because it may name another model and a policy may change. What cannot be found out now, such as for want of
-// a key, is no error. No model is asked.
+// CheckAgent reports a setting of an agent that its runs can never have: one with a value that it cannot have (the code
+// SETTING_INVALID), one that its model does not keep ([event.ErrUnsupported]), and one that the tenant's policy does not
+// allow ([directory.SettingForbidden]). Each run is checked again, because it may name another model and a policy may
+// change. What cannot be found out now, such as for want of a key, is no error. No model is called.
 func (s *Service) CheckAgent(ctx context.Context, tenant string, spec *directory.AgentSpec) error {
 	if s.options.Directory == nil || !spec.Settings.Any() && spec.Context == "" {
 		return nil

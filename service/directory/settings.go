@@ -149,7 +149,8 @@ func (c *checker) setting(ok bool, path, message, hint string) {
 func (c *checker) settings(s *Settings) {
 	c.setting(s.Effort == "" || effortWords.MatchString(s.Effort), "effort", "it is no word for an effort",
 		"use none, low, medium, high, max or a word of the vendor's")
-	c.setting(s.TopP == nil || !math.IsNaN(*s.TopP) && *s.TopP > 0 && *s.TopP <= 1, "top_p", "it is out of bounds", "use a number above 0 and at most 1")
+	c.setting(s.TopP == nil || !math.IsNaN(*s.TopP) && *s.TopP > 0 && *s.TopP <= 1, "top_p", "it is out of bounds",
+		"use a number above 0 and at most 1")
 	c.setting(s.Verbosity == "" || slices.Contains(verbosities, s.Verbosity), "verbosity", "there is no such verbosity", "use low, medium or high")
 	c.tier("service_tier", s.ServiceTier, true)
 	c.setting(len(s.ServerTools) <= len(serverTools), "server_tools", "there are too many tools", "name each kind at most once")
@@ -170,7 +171,8 @@ func (c *checker) serverTool(path string, t *ServerTool) {
 	c.setting(t.Kind != remoteServer, path+".kind", "an MCP server that the provider calls cannot be named here",
 		"ask the operator: the server's own --mcp gives tools to agents")
 	c.setting(slices.Contains(serverTools, t.Kind), path+".kind", "there is no such tool of providers", "use one of "+strings.Join(serverTools, ", "))
-	c.setting(t.MaxUses >= 0 && t.MaxUses <= mostUses, path+".max_uses", "it is out of bounds", "use a number up to 1000; 0 is the provider's default")
+	c.setting(t.MaxUses >= 0 && t.MaxUses <= mostUses, path+".max_uses", "it is out of bounds",
+		"use a number up to 1000; 0 is the provider's default")
 	c.setting(t.MaxUses == 0 || t.Kind != CodeExecution, path+".max_uses", "code_execution has no such setting", "leave it out")
 	c.setting(len(t.Domains) == 0 || len(t.Blocked) == 0, path+".blocked", "domains are given, too", "give one of the two")
 	c.words(path+".domains", t.Domains, mostDomains, web, domainWords)
