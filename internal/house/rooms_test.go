@@ -136,7 +136,7 @@ var rooms = []room{
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
 	{dir: "secret"},
-	{dir: "secret/keyset", own: []string{"event"}, from: []string{"github.com/tink-crypto/tink-go"}},
+	{dir: "secret/keyset", own: []string{"event"}, tests: []string{"github.com/tink-crypto/tink-go"}},
 	{dir: "workspace"},
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{
