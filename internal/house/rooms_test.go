@@ -131,7 +131,8 @@ var rooms = []room{
 	},
 	{
 		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
-		from: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf", "github.com/cenkalti/backoff"},
+		from:  []string{"go.opentelemetry.io/otel", "github.com/cenkalti/backoff"},
+		tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
