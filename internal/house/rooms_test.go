@@ -53,12 +53,12 @@ var rooms = []room{
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
 		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
-		from: []string{"modernc.org/sqlite", "github.com/pressly/goose"},
+		from: []string{"modernc.org/sqlite"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"},
+		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
 		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
-		from:  []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
+		from:  []string{"github.com/jackc/pgx"},
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
@@ -141,8 +141,8 @@ var rooms = []room{
 	{dir: "workspace"},
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{
-		dir: "service/database", own: []string{"event"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
-		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"},
+		dir: "service/database", own: []string{"event", "internal/pgup"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
+		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx"},
 	},
 	{
 		dir: "service/database/databasetest", own: []string{"service/database", "journal/postgres/postgrestest"},
@@ -175,6 +175,7 @@ var rooms = []room{
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{dir: "internal/logrow", own: []string{"event"}},
+	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
 	{dir: "internal/strictjson"},
 	{dir: "internal/partialjson"},
