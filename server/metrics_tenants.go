@@ -46,7 +46,8 @@ func (t *tenantMetrics) metrics() []meter.Metric {
 		}}
 	}
 	many := func(name, help, label string, of func(*tenantCounts) map[string]float64) meter.Metric {
-		return meter.Metric{Kind: meter.KindCounter, Name: name, Help: help, Labels: []string{"tenant", label}, Read: func(put func(float64, ...string)) {
+		labels := []string{"tenant", label}
+		return meter.Metric{Kind: meter.KindCounter, Name: name, Help: help, Labels: labels, Read: func(put func(float64, ...string)) {
 			t.each(func(tenant string, c *tenantCounts) {
 				for value, n := range of(c) {
 					put(n, tenant, value)
