@@ -17,6 +17,9 @@ type Body interface {
 	size() int
 }
 
+// The structs below declare their kinds themselves, in the line //event:body, and their tags say how fields are
+// written and redacted: internal/gen/codec explains both. After a change: go generate ./event.
+
 // RunStarted is the first event of a run. The user messages that follow it
 // are the run's input.
 //

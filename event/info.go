@@ -4,8 +4,8 @@ import "slices"
 
 //go:generate go run github.com/braidrun/braid/internal/gen/codec
 
-// BodyInfo says what a kind of body is to those who pass events on without reading them. It is one row
-// of a table that the declarations of the bodies give.
+// BodyInfo describes a kind of body to code that passes events on without reading them. The declaration of the
+// body gives it: CONTRIBUTING.md describes how to add a kind.
 type BodyInfo struct {
 	// Kind is "" for a kind that this version does not know.
 	Kind Kind
@@ -13,12 +13,12 @@ type BodyInfo struct {
 	Live bool
 	// Final says that every event with such a body is final; see [Event.Final].
 	Final bool
-	// Erased says that stores take the content of such a body out of the log when it is redacted. What
-	// is redacted of other kinds stays in the log, and is hidden by those who show it.
+	// Erased says that stores remove the content of such a body from the log when it is redacted. The log keeps
+	// the content of other kinds, and whoever shows them hides it.
 	Erased bool
 }
 
-// Bodies lists every kind of body that this version knows, durable ones first.
+// Bodies describes every kind of body that this version knows, durable ones first.
 func Bodies() []BodyInfo { return slices.Clone(bodies[:]) }
 
 // Info looks a kind up in [Bodies]. One that this version does not know gets the zero value.

@@ -70,7 +70,8 @@ func (w *writer) kinds() {
 	}
 	for _, o := range w.blocks {
 		w.line("// BlockKind implements [Block].\nfunc (*<T>) BlockKind() BlockKind { return Block<T> }\n", "<T>", o.name)
-		w.line("// MarshalJSON implements [encoding/json.Marshaler].\nfunc (b *<T>) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }\n", "<T>", o.name)
+		w.line("// MarshalJSON implements [encoding/json.Marshaler].")
+		w.line("func (b *<T>) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }\n", "<T>", o.name)
 	}
 }
 
@@ -270,7 +271,8 @@ func (w *writer) weighs(o *object) bool {
 
 // covered writes what a redaction leaves of each body.
 func (w *writer) covered() {
-	w.line("// covered is b as r shows it; b itself where nothing of it is hidden. b is not changed.\nfunc (r *Redacted) covered(b Body) Body {\nswitch b := b.(type) {")
+	w.line("// covered is b as r shows it; b itself where nothing of it is hidden. b is not changed.")
+	w.line("func (r *Redacted) covered(b Body) Body {\nswitch b := b.(type) {")
 	for _, o := range w.bodies {
 		begun := false
 		for _, f := range o.fields {
