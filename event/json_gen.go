@@ -488,11 +488,20 @@ func (r *decoder) runStarted() *RunStarted {
 	return b
 }
 
-func (b *RunStarted) size() int {
-	n := len(b.Agent) + len(b.Model) + len(b.Executor) + sizeOfStrings(b.Tools) + sizeOfStrings(b.Found) + sizeOfMap(b.Metadata) + len(b.Continues)
+func (b *RunStarted) size() (n int) {
+	n += len(b.Agent)
+	n += len(b.Model)
+	n += len(b.Executor)
+	n += sizeOfStrings(b.Tools)
 	for i := range b.Servers {
 		n += b.Servers[i].size()
 	}
+	n += sizeOfStrings(b.Found)
+	n += sizeOfMap(b.Metadata)
+	if b.Spent != nil {
+		n += b.Spent.size()
+	}
+	n += len(b.Continues)
 	return n
 }
 
@@ -574,11 +583,16 @@ func (r *decoder) runEnded() *RunEnded {
 	return b
 }
 
-func (b *RunEnded) size() int {
-	n := b.Err.size() + len(b.Output) + len(b.Partial)
+func (b *RunEnded) size() (n int) {
+	if b.Err != nil {
+		n += b.Err.size()
+	}
+	n += b.Usage.size()
 	for i := range b.Models {
 		n += b.Models[i].size()
 	}
+	n += len(b.Output)
+	n += len(b.Partial)
 	return n
 }
 
@@ -611,8 +625,10 @@ func (r *decoder) userMessage() *UserMessage {
 	return b
 }
 
-func (b *UserMessage) size() int {
-	return sizeOfBlocks(b.Content) + len(b.Mail)
+func (b *UserMessage) size() (n int) {
+	n += sizeOfBlocks(b.Content)
+	n += len(b.Mail)
+	return n
 }
 
 func (w *encoder) assistantMessage(b *AssistantMessage) {
@@ -680,8 +696,13 @@ func (r *decoder) assistantMessage() *AssistantMessage {
 	return b
 }
 
-func (b *AssistantMessage) size() int {
-	return sizeOfBlocks(b.Content) + len(b.Model) + len(b.Response) + sizeOfStrings(b.LongRunning)
+func (b *AssistantMessage) size() (n int) {
+	n += sizeOfBlocks(b.Content)
+	n += b.Usage.size()
+	n += len(b.Model)
+	n += len(b.Response)
+	n += sizeOfStrings(b.LongRunning)
+	return n
 }
 
 func (w *encoder) stepBegun(b *StepBegun) {
@@ -734,8 +755,14 @@ func (r *decoder) stepBegun() *StepBegun {
 	return b
 }
 
-func (b *StepBegun) size() int {
-	return len(b.Model) + sizeOfStrings(b.Tools) + len(b.Call) + len(b.Tool) + len(b.Args) + len(b.Runs)
+func (b *StepBegun) size() (n int) {
+	n += len(b.Model)
+	n += sizeOfStrings(b.Tools)
+	n += len(b.Call)
+	n += len(b.Tool)
+	n += len(b.Args)
+	n += len(b.Runs)
+	return n
 }
 
 func (w *encoder) stepEnded(b *StepEnded) {
@@ -812,8 +839,16 @@ func (r *decoder) stepEnded() *StepEnded {
 	return b
 }
 
-func (b *StepEnded) size() int {
-	return sizeOfResult(b.Result) + sizeOfBlocks(b.Shown) + b.Err.size() + len(b.Fallback) + sizeOfStrings(b.Found)
+func (b *StepEnded) size() (n int) {
+	n += sizeOfResult(b.Result)
+	n += sizeOfBlocks(b.Shown)
+	if b.Err != nil {
+		n += b.Err.size()
+	}
+	n += b.Usage.size()
+	n += len(b.Fallback)
+	n += sizeOfStrings(b.Found)
+	return n
 }
 
 func (w *encoder) scopeOpened(b *ScopeOpened) {
@@ -860,8 +895,14 @@ func (r *decoder) scopeOpened() *ScopeOpened {
 	return b
 }
 
-func (b *ScopeOpened) size() int {
-	return len(b.ID) + len(b.Parent) + len(b.Call) + len(b.Node) + len(b.Agent) + sizeOfBlocks(b.Input)
+func (b *ScopeOpened) size() (n int) {
+	n += len(b.ID)
+	n += len(b.Parent)
+	n += len(b.Call)
+	n += len(b.Node)
+	n += len(b.Agent)
+	n += sizeOfBlocks(b.Input)
+	return n
 }
 
 func (w *encoder) scopeClosed(b *ScopeClosed) {
@@ -908,8 +949,14 @@ func (r *decoder) scopeClosed() *ScopeClosed {
 	return b
 }
 
-func (b *ScopeClosed) size() int {
-	return len(b.ID) + sizeOfBlocks(b.Output) + len(b.Route) + b.Err.size()
+func (b *ScopeClosed) size() (n int) {
+	n += len(b.ID)
+	n += sizeOfBlocks(b.Output)
+	n += len(b.Route)
+	if b.Err != nil {
+		n += b.Err.size()
+	}
+	return n
 }
 
 func (w *encoder) stateChanged(b *StateChanged) {
@@ -938,8 +985,10 @@ func (r *decoder) stateChanged() *StateChanged {
 	return b
 }
 
-func (b *StateChanged) size() int {
-	return sizeOfMap(b.Set) + sizeOfStrings(b.Delete)
+func (b *StateChanged) size() (n int) {
+	n += sizeOfMap(b.Set)
+	n += sizeOfStrings(b.Delete)
+	return n
 }
 
 func (w *encoder) artifactSaved(b *ArtifactSaved) {
@@ -977,8 +1026,11 @@ func (r *decoder) artifactSaved() *ArtifactSaved {
 	return b
 }
 
-func (b *ArtifactSaved) size() int {
-	return len(b.Name) + len(b.MIME) + len(b.Digest)
+func (b *ArtifactSaved) size() (n int) {
+	n += len(b.Name)
+	n += len(b.MIME)
+	n += len(b.Digest)
+	return n
 }
 
 func (w *encoder) transferred(b *Transferred) {
@@ -1007,8 +1059,10 @@ func (r *decoder) transferred() *Transferred {
 	return b
 }
 
-func (b *Transferred) size() int {
-	return len(b.From) + len(b.To)
+func (b *Transferred) size() (n int) {
+	n += len(b.From)
+	n += len(b.To)
+	return n
 }
 
 func (w *encoder) escalated(b *Escalated) {
@@ -1034,8 +1088,9 @@ func (r *decoder) escalated() *Escalated {
 	return b
 }
 
-func (b *Escalated) size() int {
-	return len(b.Reason)
+func (b *Escalated) size() (n int) {
+	n += len(b.Reason)
+	return n
 }
 
 func (w *encoder) asked(b *Asked) {
@@ -1094,8 +1149,17 @@ func (r *decoder) asked() *Asked {
 	return b
 }
 
-func (b *Asked) size() int {
-	return len(b.Token) + len(b.Name) + len(b.Prompt) + len(b.Payload) + len(b.Schema) + len(b.Call) + len(b.Tool) + len(b.Args) + len(b.ToolHash)
+func (b *Asked) size() (n int) {
+	n += len(b.Token)
+	n += len(b.Name)
+	n += len(b.Prompt)
+	n += len(b.Payload)
+	n += len(b.Schema)
+	n += len(b.Call)
+	n += len(b.Tool)
+	n += len(b.Args)
+	n += len(b.ToolHash)
+	return n
 }
 
 func (w *encoder) answered(b *Answered) {
@@ -1127,8 +1191,11 @@ func (r *decoder) answered() *Answered {
 	return b
 }
 
-func (b *Answered) size() int {
-	return len(b.Token) + len(b.Value) + len(b.By)
+func (b *Answered) size() (n int) {
+	n += len(b.Token)
+	n += len(b.Value)
+	n += len(b.By)
+	return n
 }
 
 func (w *encoder) fault(b *Fault) {
@@ -1161,8 +1228,11 @@ func (r *decoder) fault() *Fault {
 	return b
 }
 
-func (b *Fault) size() int {
-	return b.Err.size()
+func (b *Fault) size() (n int) {
+	if b.Err != nil {
+		n += b.Err.size()
+	}
+	return n
 }
 
 func (w *encoder) notice(b *Notice) {
@@ -1194,8 +1264,11 @@ func (r *decoder) notice() *Notice {
 	return b
 }
 
-func (b *Notice) size() int {
-	return len(b.Code) + len(b.Text) + len(b.Data)
+func (b *Notice) size() (n int) {
+	n += len(b.Code)
+	n += len(b.Text)
+	n += len(b.Data)
+	return n
 }
 
 func (w *encoder) compacted(b *Compacted) {
@@ -1236,8 +1309,11 @@ func (r *decoder) compacted() *Compacted {
 	return b
 }
 
-func (b *Compacted) size() int {
-	return sizeOfBlocks(b.Summary) + 8*len(b.Keep) + len(b.Trigger)
+func (b *Compacted) size() (n int) {
+	n += sizeOfBlocks(b.Summary)
+	n += 8 * len(b.Keep)
+	n += len(b.Trigger)
+	return n
 }
 
 func (w *encoder) redacted(b *Redacted) {
@@ -1272,8 +1348,10 @@ func (r *decoder) redacted() *Redacted {
 	return b
 }
 
-func (b *Redacted) size() int {
-	return sizeOfBlocks(b.Replacement) + len(b.Reason)
+func (b *Redacted) size() (n int) {
+	n += sizeOfBlocks(b.Replacement)
+	n += len(b.Reason)
+	return n
 }
 
 func (w *encoder) setup(b *Setup) {
@@ -1330,8 +1408,8 @@ func (r *decoder) setup() *Setup {
 	return b
 }
 
-func (b *Setup) size() int {
-	n := len(b.Text)
+func (b *Setup) size() (n int) {
+	n += len(b.Text)
 	for i := range b.Tools {
 		n += b.Tools[i].size()
 	}
@@ -1364,8 +1442,9 @@ func (r *decoder) textDelta() *TextDelta {
 	return b
 }
 
-func (b *TextDelta) size() int {
-	return len(b.Text)
+func (b *TextDelta) size() (n int) {
+	n += len(b.Text)
+	return n
 }
 
 func (w *encoder) thinkingDelta(b *ThinkingDelta) {
@@ -1394,8 +1473,9 @@ func (r *decoder) thinkingDelta() *ThinkingDelta {
 	return b
 }
 
-func (b *ThinkingDelta) size() int {
-	return len(b.Text)
+func (b *ThinkingDelta) size() (n int) {
+	n += len(b.Text)
+	return n
 }
 
 func (w *encoder) toolInputDelta(b *ToolInputDelta) {
@@ -1430,8 +1510,11 @@ func (r *decoder) toolInputDelta() *ToolInputDelta {
 	return b
 }
 
-func (b *ToolInputDelta) size() int {
-	return len(b.Call) + len(b.Tool) + len(b.JSON)
+func (b *ToolInputDelta) size() (n int) {
+	n += len(b.Call)
+	n += len(b.Tool)
+	n += len(b.JSON)
+	return n
 }
 
 func (w *encoder) toolProgress(b *ToolProgress) {
@@ -1466,8 +1549,12 @@ func (r *decoder) toolProgress() *ToolProgress {
 	return b
 }
 
-func (b *ToolProgress) size() int {
-	return len(b.Call) + len(b.Tool) + len(b.Text) + len(b.Data)
+func (b *ToolProgress) size() (n int) {
+	n += len(b.Call)
+	n += len(b.Tool)
+	n += len(b.Text)
+	n += len(b.Data)
+	return n
 }
 
 func (w *encoder) answerReplaced(b *AnswerReplaced) {
@@ -1496,8 +1583,9 @@ func (r *decoder) answerReplaced() *AnswerReplaced {
 	return b
 }
 
-func (b *AnswerReplaced) size() int {
-	return len(b.Text)
+func (b *AnswerReplaced) size() (n int) {
+	n += len(b.Text)
+	return n
 }
 
 func (w *encoder) text(b *Text) {
@@ -1526,8 +1614,10 @@ func (r *decoder) text(o *strictjson.Object) *Text {
 	return b
 }
 
-func (b *Text) size() int {
-	return len(b.Text) + len(b.Signature)
+func (b *Text) size() (n int) {
+	n += len(b.Text)
+	n += len(b.Signature)
+	return n
 }
 
 func (w *encoder) thinking(b *Thinking) {
@@ -1559,8 +1649,11 @@ func (r *decoder) thinking(o *strictjson.Object) *Thinking {
 	return b
 }
 
-func (b *Thinking) size() int {
-	return len(b.Text) + len(b.Signature) + len(b.Prefix)
+func (b *Thinking) size() (n int) {
+	n += len(b.Text)
+	n += len(b.Signature)
+	n += len(b.Prefix)
+	return n
 }
 
 func (w *encoder) redactedThinking(b *RedactedThinking) {
@@ -1589,8 +1682,10 @@ func (r *decoder) redactedThinking(o *strictjson.Object) *RedactedThinking {
 	return b
 }
 
-func (b *RedactedThinking) size() int {
-	return len(b.Data) + len(b.Prefix)
+func (b *RedactedThinking) size() (n int) {
+	n += len(b.Data)
+	n += len(b.Prefix)
+	return n
 }
 
 func (w *encoder) image(b *Image) {
@@ -1622,8 +1717,11 @@ func (r *decoder) image(o *strictjson.Object) *Image {
 	return b
 }
 
-func (b *Image) size() int {
-	return len(b.MIME) + len(b.Data) + len(b.URL)
+func (b *Image) size() (n int) {
+	n += len(b.MIME)
+	n += len(b.Data)
+	n += len(b.URL)
+	return n
 }
 
 func (w *encoder) document(b *Document) {
@@ -1661,8 +1759,13 @@ func (r *decoder) document(o *strictjson.Object) *Document {
 	return b
 }
 
-func (b *Document) size() int {
-	return len(b.Name) + len(b.MIME) + len(b.Data) + len(b.URL) + len(b.Text)
+func (b *Document) size() (n int) {
+	n += len(b.Name)
+	n += len(b.MIME)
+	n += len(b.Data)
+	n += len(b.URL)
+	n += len(b.Text)
+	return n
 }
 
 func (w *encoder) media(b *Media) {
@@ -1694,8 +1797,11 @@ func (r *decoder) media(o *strictjson.Object) *Media {
 	return b
 }
 
-func (b *Media) size() int {
-	return len(b.Media) + len(b.MIME) + len(b.URL)
+func (b *Media) size() (n int) {
+	n += len(b.Media)
+	n += len(b.MIME)
+	n += len(b.URL)
+	return n
 }
 
 func (w *encoder) toolCall(b *ToolCall) {
@@ -1736,8 +1842,14 @@ func (r *decoder) toolCall(o *strictjson.Object) *ToolCall {
 	return b
 }
 
-func (b *ToolCall) size() int {
-	return len(b.ID) + len(b.Name) + len(b.Args) + len(b.Invalid) + len(b.Fault) + len(b.Signature)
+func (b *ToolCall) size() (n int) {
+	n += len(b.ID)
+	n += len(b.Name)
+	n += len(b.Args)
+	n += len(b.Invalid)
+	n += len(b.Fault)
+	n += len(b.Signature)
+	return n
 }
 
 func (w *encoder) toolResult(b *ToolResult) {
@@ -1781,8 +1893,12 @@ func (r *decoder) toolResult(o *strictjson.Object) *ToolResult {
 	return b
 }
 
-func (b *ToolResult) size() int {
-	return len(b.Call) + len(b.Name) + sizeOfBlocks(b.Content) + len(b.Structured)
+func (b *ToolResult) size() (n int) {
+	n += len(b.Call)
+	n += len(b.Name)
+	n += sizeOfBlocks(b.Content)
+	n += len(b.Structured)
+	return n
 }
 
 func (w *encoder) citation(b *Citation) {
@@ -1820,8 +1936,11 @@ func (r *decoder) citation(o *strictjson.Object) *Citation {
 	return b
 }
 
-func (b *Citation) size() int {
-	return len(b.Title) + len(b.URL) + len(b.Quote)
+func (b *Citation) size() (n int) {
+	n += len(b.Title)
+	n += len(b.URL)
+	n += len(b.Quote)
+	return n
 }
 
 func (w *encoder) code(b *Code) {
@@ -1856,8 +1975,12 @@ func (r *decoder) code(o *strictjson.Object) *Code {
 	return b
 }
 
-func (b *Code) size() int {
-	return len(b.Language) + len(b.Code) + len(b.ID) + len(b.Signature)
+func (b *Code) size() (n int) {
+	n += len(b.Language)
+	n += len(b.Code)
+	n += len(b.ID)
+	n += len(b.Signature)
+	return n
 }
 
 func (w *encoder) codeResult(b *CodeResult) {
@@ -1892,12 +2015,16 @@ func (r *decoder) codeResult(o *strictjson.Object) *CodeResult {
 	return b
 }
 
-func (b *CodeResult) size() int {
-	return len(b.Outcome) + len(b.Output) + len(b.ID) + len(b.Signature)
+func (b *CodeResult) size() (n int) {
+	n += len(b.Outcome)
+	n += len(b.Output)
+	n += len(b.ID)
+	n += len(b.Signature)
+	return n
 }
 
 func (w *encoder) toolServer(b *ToolServer) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.str(`"name":`, b.Name)
 	w.str(`"status":`, b.Status)
 	if len(b.Skipped) > 0 {
@@ -1929,11 +2056,9 @@ func (r *decoder) toolServer(b *ToolServer) {
 	}
 }
 
-func (b *ToolServer) size() int {
-	if b == nil {
-		return 0
-	}
-	n := len(b.Name) + len(b.Status)
+func (b *ToolServer) size() (n int) {
+	n += len(b.Name)
+	n += len(b.Status)
 	for i := range b.Skipped {
 		n += b.Skipped[i].size()
 	}
@@ -1941,7 +2066,7 @@ func (b *ToolServer) size() int {
 }
 
 func (w *encoder) skippedTool(b *SkippedTool) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.str(`"tool":`, b.Tool)
 	w.str(`"why":`, b.Why)
 	w.end()
@@ -1960,15 +2085,14 @@ func (r *decoder) skippedTool(b *SkippedTool) {
 	}
 }
 
-func (b *SkippedTool) size() int {
-	if b == nil {
-		return 0
-	}
-	return len(b.Tool) + len(b.Why)
+func (b *SkippedTool) size() (n int) {
+	n += len(b.Tool)
+	n += len(b.Why)
+	return n
 }
 
 func (w *encoder) spent(b *Spent) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.intOpt(`"cycles":`, int64(b.Cycles))
 	w.intOpt(`"tool_calls":`, int64(b.ToolCalls))
 	w.intOpt(`"scopes":`, int64(b.Scopes))
@@ -2002,8 +2126,13 @@ func (r *decoder) spent(b *Spent) {
 	}
 }
 
+func (b *Spent) size() (n int) {
+	n += b.Usage.size()
+	return n
+}
+
 func (w *encoder) usage(b *Usage) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.intOpt(`"input":`, b.Input)
 	w.intOpt(`"output":`, b.Output)
 	w.intOpt(`"total":`, b.Total)
@@ -2043,8 +2172,12 @@ func (r *decoder) usage(b *Usage) {
 	}
 }
 
+func (b *Usage) size() (n int) {
+	return n
+}
+
 func (w *encoder) error(b *Error) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.strOpt(`"op":`, b.Op)
 	w.str(`"kind":`, string(b.Kind))
 	w.strOpt(`"message":`, b.Message)
@@ -2075,15 +2208,16 @@ func (r *decoder) error(b *Error) {
 	}
 }
 
-func (b *Error) size() int {
-	if b == nil {
-		return 0
-	}
-	return len(b.Op) + len(b.Message) + len(b.Hint) + len(b.Code)
+func (b *Error) size() (n int) {
+	n += len(b.Op)
+	n += len(b.Message)
+	n += len(b.Hint)
+	n += len(b.Code)
+	return n
 }
 
 func (w *encoder) modelUsage(b *ModelUsage) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.str(`"model":`, b.Model)
 	w.key(`"usage":`)
 	w.usage(&b.Usage)
@@ -2109,15 +2243,14 @@ func (r *decoder) modelUsage(b *ModelUsage) {
 	}
 }
 
-func (b *ModelUsage) size() int {
-	if b == nil {
-		return 0
-	}
-	return len(b.Model)
+func (b *ModelUsage) size() (n int) {
+	n += len(b.Model)
+	n += b.Usage.size()
+	return n
 }
 
 func (w *encoder) setupTool(b *SetupTool) {
-	w.buf = append(w.buf, '{')
+	w.key(`{`)
 	w.str(`"name":`, b.Name)
 	w.strOpt(`"description":`, b.Description)
 	w.strOpt(`"schema":`, b.Schema)
@@ -2142,11 +2275,11 @@ func (r *decoder) setupTool(b *SetupTool) {
 	}
 }
 
-func (b *SetupTool) size() int {
-	if b == nil {
-		return 0
-	}
-	return len(b.Name) + len(b.Description) + len(b.Schema)
+func (b *SetupTool) size() (n int) {
+	n += len(b.Name)
+	n += len(b.Description)
+	n += len(b.Schema)
+	return n
 }
 
 // covered is b as r shows it; b itself where nothing of it is hidden. b is not changed.

@@ -26,7 +26,7 @@ var forms = map[string]form{
 	"[]byte":                     {"", "bytesOpt", "%s", "r.Base64()", "len(%s)", "nil"},
 	"[]string":                   {"", "strsOpt", "%s", "r.strings()", "sizeOfStrings(%s)", "nil"},
 	"[]string,omitzero":          {"", "strsZero", "%s", "r.stringsZero()", "sizeOfStrings(%s)", "nil"},
-	"[]int64":                    {"", "intsOpt", "%s", "r.ints()", "8*len(%s)", "nil"},
+	"[]int64":                    {"", "intsOpt", "%s", "r.ints()", "8 * len(%s)", "nil"},
 	"[]Block":                    {"blocks", "blocksOpt", "%s", "r.blocks()", "sizeOfBlocks(%s)", "nil"},
 	"*ToolResult":                {"", "resultOpt", "%s", "r.result()", "sizeOfResult(%s)", "nil"},
 	"*int64":                     {"", "costOpt", "%s", "r.cost()", "", "nil"},
@@ -37,25 +37,13 @@ var forms = map[string]form{
 	"map[string]json.RawMessage": {"", "valuesOpt", "%s", "r.values()", "sizeOfMap(%s)", "nil"},
 }
 
-// put is the encoder's method for a field; "" where there is none.
-func (f form) put(to field) string {
-	if to.opt {
-		return f.opt
-	}
-	return f.always
-}
-
-// formOf gives the form of a type; a named string is one of a few words.
-func (p *pkg) formOf(typ string) (form, bool) {
-	if p.words[typ] {
-		return form{"str", "strOpt", "string(%s)", typ + "(r.word())", "", `""`}, true
-	}
-	f, ok := forms[typ]
-	return f, ok
+// wordForm is that of a named string: one of a few words.
+func wordForm(typ string) form {
+	return form{"str", "strOpt", "string(%s)", typ + "(r.word())", "", `""`}
 }
 
 // hides lists what a redaction may do to a field of a type: the expression that takes its place, where
-// %s is the field. "drop" works for every form, and "keep" for every type.
+// %s is the field. "drop" works for every type except structs, and "keep" for all.
 var hides = map[[2]string]string{
 	{"shown", "[]Block"}:                   "r.Shown()",
 	{"shown", "string"}:                    "TextOf(r.Shown())",
@@ -69,19 +57,33 @@ var hides = map[[2]string]string{
 // mustSay lists the types whose fields must say what a redaction does to them.
 var mustSay = map[string]bool{"[]Block": true, "*ToolResult": true, "json.RawMessage": true, "map[string]json.RawMessage": true}
 
-// instead is what takes a field's place where its body is redacted; "" where it stays. ok is false where
-// there is nothing for such a type and tag.
-func (p *pkg) instead(f field) (instead string, ok bool) {
-	if f.redacted == "" || f.redacted == "keep" {
-		return "", true
+// Put is the encoder's method for the field; "" where there is none.
+func (f field) Put() string {
+	if f.Opt {
+		return f.form.opt
 	}
-	form, known := p.formOf(f.typ)
-	switch {
-	case f.redacted == "drop" && known:
-		return form.zero, true
-	case f.redacted == "drop" && strings.ContainsAny(f.typ[:1], "[*"):
-		return "nil", true
-	}
-	instead, ok = hides[[2]string{f.redacted, f.typ}]
-	return strings.ReplaceAll(instead, "%s", "b."+f.name), ok
+	return f.form.always
 }
+
+// Value is what that method is given.
+func (f field) Value() string { return f.in(f.form.value) }
+
+// Read is the decoder's expression for the field.
+func (f field) Read() string { return f.form.read }
+
+// Size is how much memory the field takes beside its struct.
+func (f field) Size() string { return f.in(f.form.size) }
+
+// Instead is what takes the field's place where its body is redacted; "" where there is no way.
+func (f field) Instead() string {
+	switch {
+	case f.redacted == "drop" && (f.IsList() || f.IsPointer()):
+		return "nil"
+	case f.redacted == "drop":
+		return f.form.zero
+	}
+	return f.in(hides[[2]string{f.redacted, f.typ}])
+}
+
+// in puts the field in an expression.
+func (f field) in(expression string) string { return strings.ReplaceAll(expression, "%s", "b."+f.Name) }

@@ -22,23 +22,30 @@
 package main
 
 import (
+	"bytes"
+	_ "embed"
 	"fmt"
+	"go/format"
 	"os"
+	"text/template"
 )
 
 // output is the file that the command writes, in the folder of package event.
 const output = "json_gen.go"
 
 func main() {
-	source, err := generate(".")
+	code, err := generate(".")
 	if err == nil {
-		err = os.WriteFile(output, source, 0o644) //nolint:gosec // source code is for everybody
+		err = os.WriteFile(output, code, 0o644) //nolint:gosec // source code is for everybody
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "codec:", err)
 		os.Exit(1)
 	}
 }
+
+//go:embed json_gen.tmpl
+var source string
 
 // generate reads the package in the folder and gives the source of its generated file.
 func generate(folder string) ([]byte, error) {
@@ -49,5 +56,13 @@ func generate(folder string) ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return p.source()
+	t, err := template.New(output).Parse(source)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := t.Execute(&text, p); err != nil {
+		return nil, err
+	}
+	return format.Source(text.Bytes())
 }

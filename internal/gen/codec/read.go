@@ -13,13 +13,14 @@ import (
 	"strings"
 )
 
-// pkg is what the generator knows of package event.
+// pkg is what the generator knows of package event. What is exported is for the template.
 type pkg struct {
-	// durable, live and blocks are in the order of their files and declarations, and bodies are
+	// Durable, Live and Blocks are in the order of their files and declarations, and Bodies are
 	// the durable ones and then the live ones.
-	durable, live, blocks, bodies []*object
-	// parts are the structs inside bodies and blocks, in the order in which they are met.
-	parts []*object
+	Durable, Live, Blocks, Bodies []*object
+	// Parts are the structs inside bodies and blocks, in the order in which they are met.
+	Parts []*object
+
 	// words are the named string types.
 	words map[string]bool
 	// structs are all structs, by name.
@@ -28,23 +29,27 @@ type pkg struct {
 
 // object is a struct that is written as a JSON object.
 type object struct {
-	name string
-	// kind is its name in JSON; "" for a part.
-	kind                string
-	block               bool
-	live, final, erased bool
-	fields              []field
+	Name string
+	// Kind is its name in JSON; "" for a part.
+	Kind string
+	// Words are those of its row in the table of bodies.
+	Words  []string
+	Fields []field
 }
 
 type field struct {
-	name string
+	Name string
+	// Key is "" for a field that has none of its own.
+	Key string
+	// Opt says that a zero value is left out.
+	Opt bool
+	// Part is the struct that the field is, points to or lists; nil for a field of a form.
+	Part *object
+
 	// typ is the type as the source writes it.
-	typ string
-	// key is "" for a field that has none of its own.
-	key string
-	// opt says that a zero value is left out.
-	opt      bool
+	typ      string
 	redacted string
+	form     form
 }
 
 // read parses the package without its tests and without the generated file. It looks at the syntax
@@ -63,9 +68,9 @@ func read(folder string) (*pkg, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	p.bodies = slices.Concat(p.durable, p.live)
-	for _, o := range slices.Concat(p.bodies, p.blocks) {
-		p.findParts(o)
+	p.Bodies = slices.Concat(p.Durable, p.Live)
+	for _, o := range slices.Concat(p.Bodies, p.Blocks) {
+		p.resolve(o)
 	}
 	return p, nil
 }
@@ -96,10 +101,12 @@ func (p *pkg) readFile(path string) error {
 }
 
 func (p *pkg) readStruct(name string, doc *ast.CommentGroup, s *ast.StructType) error {
-	o := &object{name: name}
+	o := &object{Name: name}
 	p.structs[name] = o
-	if err := o.readFields(s); err != nil {
-		return err
+	for _, f := range s.Fields.List {
+		if err := o.readField(f); err != nil {
+			return err
+		}
 	}
 	if doc == nil {
 		return nil
@@ -112,84 +119,96 @@ func (p *pkg) readStruct(name string, doc *ast.CommentGroup, s *ast.StructType) 
 	return nil
 }
 
+func (o *object) readField(f *ast.Field) error {
+	var tag reflect.StructTag
+	if f.Tag != nil {
+		text, err := strconv.Unquote(f.Tag.Value)
+		if err != nil {
+			return err
+		}
+		tag = reflect.StructTag(text)
+	}
+	key, option, _ := strings.Cut(tag.Get("json"), ",")
+	if key == "-" {
+		return nil
+	}
+	typ := types.ExprString(f.Type)
+	name := typ // of an embedded field
+	for _, n := range f.Names {
+		name = n.Name
+	}
+	if len(f.Names) != 1 {
+		key = "" // not one of its own
+	}
+	if option == "omitzero" && strings.HasPrefix(typ, "[]") {
+		typ += ",omitzero" // an empty list is not the same as nil
+	}
+	o.Fields = append(o.Fields, field{Name: name, Key: key, Opt: option != "", typ: typ, redacted: tag.Get("redacted")})
+	return nil
+}
+
 // declare reads a line of a struct's comment, which may be a directive.
 func (p *pkg) declare(o *object, line string) error {
 	directive, rest, _ := strings.Cut(line, " ")
 	words := strings.Fields(rest)
-	if directive != "//event:body" && directive != "//event:block" {
+	list := &p.Durable
+	switch {
+	case directive == "//event:block":
+		list = &p.Blocks
+	case directive != "//event:body":
 		return nil
+	case slices.Contains(words, "live"):
+		list = &p.Live
 	}
-	o.block = directive == "//event:block"
-	if len(words) == 0 || o.block && len(words) > 1 {
+	if len(words) == 0 || list == &p.Blocks && len(words) > 1 {
 		return fmt.Errorf("%q: want a kind, and words for a body alone", line)
 	}
-	o.kind = words[0]
+	o.Kind = words[0]
 	for _, word := range words[1:] {
 		switch word {
-		case "live":
-			o.live = true
-		case "final":
-			o.final = true
-		case "erased":
-			o.erased = true
+		case "live", "final", "erased":
+			o.Words = append(o.Words, strings.ToUpper(word[:1])+word[1:])
 		default:
 			return fmt.Errorf("%q: unknown word %q", line, word)
 		}
 	}
-	switch {
-	case o.block:
-		p.blocks = append(p.blocks, o)
-	case o.live:
-		p.live = append(p.live, o)
-	default:
-		p.durable = append(p.durable, o)
-	}
+	*list = append(*list, o)
 	return nil
 }
 
-func (o *object) readFields(s *ast.StructType) error {
-	for _, f := range s.Fields.List {
-		var tag reflect.StructTag
-		if f.Tag != nil {
-			text, err := strconv.Unquote(f.Tag.Value)
-			if err != nil {
-				return err
-			}
-			tag = reflect.StructTag(text)
+// resolve gives the fields of o their forms, or the structs that they are made of.
+func (p *pkg) resolve(o *object) {
+	for i := range o.Fields {
+		f := &o.Fields[i]
+		if f.form = forms[f.typ]; p.words[f.typ] {
+			f.form = wordForm(f.typ)
 		}
-		key, option, _ := strings.Cut(tag.Get("json"), ",")
-		if key == "-" {
+		if f.form != (form{}) {
 			continue
 		}
-		typ := types.ExprString(f.Type)
-		name := typ // of an embedded field
-		for _, n := range f.Names {
-			name = n.Name
+		f.Part = p.structs[strings.TrimPrefix(strings.TrimPrefix(f.typ, "[]"), "*")]
+		if f.Part != nil && !slices.Contains(p.Parts, f.Part) {
+			p.Parts = append(p.Parts, f.Part)
+			p.resolve(f.Part)
 		}
-		if len(f.Names) != 1 {
-			key = "" // not one of its own
-		}
-		if option == "omitzero" && strings.HasPrefix(typ, "[]") {
-			typ += ",omitzero" // an empty list is not the same as nil
-		}
-		o.fields = append(o.fields, field{name: name, typ: typ, key: key, opt: option != "", redacted: tag.Get("redacted")})
-	}
-	return nil
-}
-
-// findParts notes the structs inside o.
-func (p *pkg) findParts(o *object) {
-	for _, f := range o.fields {
-		part := p.part(f.typ)
-		if _, known := forms[f.typ]; known || part == nil || slices.Contains(p.parts, part) {
-			continue
-		}
-		p.parts = append(p.parts, part)
-		p.findParts(part)
 	}
 }
 
-// part is the struct that a type is made of; nil where there is none.
-func (p *pkg) part(typ string) *object {
-	return p.structs[strings.TrimPrefix(strings.TrimPrefix(typ, "[]"), "*")]
+// Method is the name of the encoder's and decoder's method for o.
+func (o *object) Method() string { return strings.ToLower(o.Name[:1]) + o.Name[1:] }
+
+// HoldsBlocks reports whether o has blocks inside. In a block they count as one level more.
+func (o *object) HoldsBlocks() bool {
+	return slices.ContainsFunc(o.Fields, func(f field) bool { return f.typ == "[]Block" })
 }
+
+// Hidden lists the fields that a redaction changes.
+func (o *object) Hidden() []field {
+	return slices.DeleteFunc(slices.Clone(o.Fields), func(f field) bool { return !f.isHidden() })
+}
+
+func (f field) isHidden() bool { return f.redacted != "" && f.redacted != "keep" }
+
+// IsList reports whether the field is a list, and IsPointer whether it is a pointer.
+func (f field) IsList() bool    { return strings.HasPrefix(f.typ, "[]") }
+func (f field) IsPointer() bool { return strings.HasPrefix(f.typ, "*") }
