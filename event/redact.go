@@ -11,9 +11,9 @@ func (r *Redacted) Shown() []Block {
 }
 
 // Cover gives an event as it may be shown to clients and people once it is redacted: its
-// content is replaced, unless the redaction is Clean. Calls stay without their arguments and results without what they
-// say, because others refer to them. An event that says nothing stays as it is. e
-// itself is not changed.
+// content is replaced, unless the redaction is Clean. The tag "redacted" of a body's field says what
+// becomes of it. Calls stay without their arguments and results without what they say, because others
+// refer to them. An event without content stays as it is. Cover does not change e.
 func (r *Redacted) Cover(e *Event) *Event {
 	if r.Clean {
 		return e

@@ -38,11 +38,4 @@ type SetupTool struct {
 }
 
 // Bytes is how much text the body holds.
-func (b *Setup) Bytes() int {
-	n := len(b.Text)
-	for i := range b.Tools {
-		t := &b.Tools[i]
-		n += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
-	return n
-}
+func (b *Setup) Bytes() int { return b.size() }
