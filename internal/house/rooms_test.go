@@ -189,6 +189,7 @@ var rooms = []room{
 	{dir: "internal/sigv4"},
 	{dir: "internal/ownhost"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/gen/codec"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{dir: "examples", any: true},
