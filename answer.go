@@ -439,20 +439,6 @@ func (x *answer) refused(s *scope) bool {
 	return r != nil && r.IsError
 }
 
-// lastResult is the newest result of a tool in the message that the transcript ends with, one
-// that is no error before one that is; nil where there is none.
-func (s *scope) lastResult(tool string) *event.ToolResult {
-	var last *event.ToolResult
-	if n := len(s.talk.msgs); n > 0 {
-		for _, b := range s.talk.msgs[n-1].Content {
-			if r, ok := b.(*event.ToolResult); ok && r.Name == tool && (last == nil || last.IsError || !r.IsError) {
-				last = r
-			}
-		}
-	}
-	return last
-}
-
 // say writes what the loop says to the model itself. No client is shown it.
 func (d *driver) say(s *scope, cmd command) {
 	d.add(s, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: cmd.say}}, Why: cmd.Why})

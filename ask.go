@@ -113,9 +113,6 @@ func AskName(name string) AskOption {
 	}
 }
 
-// reservedName begins the names of questions and the keys of state that are Braid's own.
-const reservedName = "braid."
-
 // AskPayload adds JSON for the program that shows the question.
 func AskPayload(v any) AskOption {
 	return func(q *event.Asked) error {

@@ -207,7 +207,12 @@ func (c *Conversation) coldView(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTailView(&tail, false), nil
+	return newTailView(foldable(&tail), false), nil
+}
+
+// foldable is the end of a log as a view takes it.
+func foldable(t *journal.Tail) *foldedTail {
+	return &foldedTail{First: t.First, Last: t.Last, Events: t.Events, Session: t.Session, Begin: t.Begin, State: t.State}
 }
 
 // wholeView folds the whole log.

@@ -447,7 +447,7 @@ func (d *driver) inputs(s *scope) inputs {
 	agent, t := d.agentIn(s), d.thread(s)
 	in := inputs{
 		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == s.wantedCompaction(),
+		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == compactionOf(s),
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken

@@ -62,7 +62,7 @@ func (d *driver) closingWords(s *scope, why event.Why) error {
 			text = string(r.Structured)
 		}
 	case event.WhyDirectCall:
-		text = "[" + list(s.lastTools()) + " was called by the program itself.]"
+		text = "[" + list(lastTools(s)) + " was called by the program itself.]"
 	}
 	if text == "" {
 		return nil
@@ -77,7 +77,7 @@ func (d *driver) closingWords(s *scope, why event.Why) error {
 }
 
 // lastTools names the tools whose results the scope has last.
-func (s *scope) lastTools() (names []string) {
+func lastTools(s *scope) (names []string) {
 	if n := len(s.talk.msgs); n > 0 {
 		for _, b := range s.talk.msgs[n-1].Content {
 			if r, ok := b.(*event.ToolResult); ok {

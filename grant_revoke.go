@@ -54,21 +54,17 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 
 // keptGrants are the conversation's own grants, by their keys in the state.
 func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]Grant, err error) {
-	err = c.look(ctx, func(v *view) { kept = v.state.grants() })
+	err = c.look(ctx, func(v *view) { kept = grantsOf(v.state) })
 	return kept, err
 }
 
-// grants are the grants in the state, by their keys.
-func (s *stateBox) grants() map[string]Grant {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+// grantsOf gives the grants in the state, by their keys.
+func grantsOf(s *stateBox) map[string]Grant {
 	kept := map[string]Grant{}
-	for key, raw := range s.kept {
-		if strings.HasPrefix(key, stateGrant) {
-			var g Grant
-			if json.Unmarshal(raw, &g) == nil {
-				kept[key] = g
-			}
+	for key, raw := range s.reserved(stateGrant) {
+		var g Grant
+		if json.Unmarshal(raw, &g) == nil {
+			kept[key] = g
 		}
 	}
 	return kept

@@ -54,8 +54,8 @@ func (d *driver) tellTaken() {
 	}
 	run := d.view.run
 	e := BeforeDrive{Agent: d.agent, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
-	if e.Resumed = run != nil && run.id == d.row.ID; e.Resumed && run.trace != "" {
-		e.Trace = run.trace
+	if e.Resumed = run != nil && run.id == d.row.ID; e.Resumed && run.labels[TraceLabel] != "" {
+		e.Trace = run.labels[TraceLabel]
 	}
 	for i := range list {
 		e.Context = d.ctx //nolint:fatcontext // each hook goes on from what the one before made

@@ -305,16 +305,6 @@ func (d *driver) tooMany(s *scope) *event.Error {
 	return nil
 }
 
-// refusedScopes reads the Code of such an error; empty for any other.
-func refusedScopes(err *event.Error) event.StopReason {
-	switch stop := event.StopReason(err.Code); stop {
-	case event.StopLimitDepth, event.StopLimitScopes:
-		return stop
-	default:
-		return ""
-	}
-}
-
 // scopesLimited ends a scope that asked for more agents than there may be.
 func (in *inputs) scopesLimited(s *scope) command {
 	if s.refused == event.StopLimitDepth {

@@ -124,7 +124,7 @@ func next(s *scope, in inputs) command {
 		}
 	}
 
-	if cmd, ok := s.squeezed().next(s, in); ok {
+	if cmd, ok := nextCompaction(s, in); ok {
 		return cmd
 	}
 
@@ -214,17 +214,6 @@ func nextCalls(s *scope, in inputs) command {
 		return command{Do: doTools, calls: tools}
 	}
 	return wait
-}
-
-// untouched reports whether no call of the batch has begun: the usual case, in
-// which the whole batch is the answer.
-func (s *scope) untouched() bool {
-	for _, c := range s.batch {
-		if c.state != callNew {
-			return false
-		}
-	}
-	return true
 }
 
 // nextModel calls the model unless a limit is reached.

@@ -29,7 +29,7 @@ func (m *management) due(s *scope, a *Agent) bool {
 	if m.window >= 0 && len(s.talk.msgs) > m.window && len(s.talk.msgs) > 1 {
 		return true
 	}
-	return m.at > 0 && s.projected(a) > m.threshold(s, a)
+	return m.at > 0 && a.projected(s) > m.threshold(s, a)
 }
 
 // threshold is how many tokens a conversation may have before something is left out.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
 
 // checkPlanned plans compactions on a log of random runs, cut at a random place, one after another,
@@ -22,7 +21,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 	}
 	reach := map[string]int64{}
 	for range 1 + pick.IntN(4) {
-		traced := newTailView(&journal.Tail{First: 1, Events: log}, true)
+		traced := newTailView(&foldedTail{First: 1, Events: log}, true)
 		plain := newView(log)
 		if traced.run == nil || !traced.open() {
 			return nil
@@ -141,7 +140,7 @@ func checkShortened(v *view, log, news []*event.Event) error {
 		return errors.New("a planned compaction was not taken in")
 	}
 	alike := func() error {
-		anew := newTailView(&journal.Tail{First: 1, Events: log}, true)
+		anew := newTailView(&foldedTail{First: 1, Events: log}, true)
 		for i, s := range anew.run.scopes {
 			if err := alikeTranscripts(&v.run.scopes[i].talk, &s.talk); err != nil {
 				return fmt.Errorf("scope %q: %w", s.id, err)

@@ -9,44 +9,6 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-// compacting is where a scope's compaction stands.
-type compacting struct {
-	// state, step, attempt and tries are those of the model call for a summary, which goes to
-	// the model called name.
-	state   modelState
-	step    string
-	attempt int
-	tries   int
-	// unreached counts the newest tries that reached no server.
-	unreached int
-
-	name    string
-	why     event.Why
-	err     *event.Error
-	retryAt time.Time
-	// tried is the last cycle before whose model call a compaction was tried.
-	tried int
-}
-
-// noCompaction is where the compaction of most scopes stands. Nobody writes to it.
-var noCompaction compacting
-
-// squeezed gives where the scope's compaction stands, to read.
-func (s *scope) squeezed() *compacting {
-	if s.squeeze == nil {
-		return &noCompaction
-	}
-	return s.squeeze
-}
-
-// squeezing is squeezed to write.
-func (s *scope) squeezing() *compacting {
-	if s.squeeze == nil {
-		s.squeeze = &compacting{}
-	}
-	return s.squeeze
-}
-
 // summing is a model call for a summary.
 type summing struct {
 	omission
@@ -56,60 +18,8 @@ type summing struct {
 	broke   error
 }
 
-// compacted takes in that the model is shown less of a scope.
-func (v *view) compacted(e *event.Event) {
-	if e.Scope == "" {
-		v.gauge = gauge{}
-	}
-	v.forgetSetups(e.Scope)
-	s := v.run.scope(e.Scope)
-	if s == nil {
-		return
-	}
-	v.run.metrics.Compactions++
-	s.gauge = gauge{}
-	c := s.squeezing()
-	c.state, c.tries, c.tried = modelIdle, 0, max(c.tried, e.Cycle)
-	if s.tooLong() && !s.model.eased {
-		s.model.eased = true
-		s.model.easings++
-	}
-}
-
-// tooLong reports whether the scope's model has refused the conversation as too long.
-func (s *scope) tooLong() bool {
-	return s.model.state == modelFailed && s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow
-}
-
-func (c *compacting) begin(e *event.Event, b *event.StepBegun) {
-	tries, unreached := 1, 0
-	if c.step == e.Step {
-		tries += c.tries
-		unreached = c.unreached
-	}
-	*c = compacting{
-		state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, unreached: unreached, name: b.Model, why: b.Why, tried: c.tried,
-	}
-}
-
-func (c *compacting) end(e *event.Event, b *event.StepEnded) {
-	c.err, c.retryAt = b.Err, b.RetryAt
-	c.unreached = countUnreached(c.unreached, b.Err)
-	switch b.Outcome {
-	case event.OutcomeDone:
-		c.state = modelIdle
-	case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
-		c.state = modelLost
-	default:
-		c.state = modelFailed
-		if b.RetryAt.IsZero() {
-			c.tried = max(c.tried, e.Cycle)
-		}
-	}
-}
-
-// wantedCompaction names the compaction that there may be before the scope's next model call.
-func (s *scope) wantedCompaction() wantedCompaction {
+// compactionOf names the compaction that there may be before the scope's next model call.
+func compactionOf(s *scope) wantedCompaction {
 	w := wantedCompaction{why: event.WhyLimit, cycle: s.cycle + 1, messages: len(s.talk.msgs)}
 	if s.tooLong() {
 		w.why, w.cycle = event.WhyOverflow, s.cycle
@@ -124,8 +34,9 @@ func (s *scope) wantedCompaction() wantedCompaction {
 // the hooks before the call have asked a question, which they do only once that is decided.
 func (in *inputs) stays(s *scope) bool { return in.whole || s.before != nil && !s.tooLong() }
 
-// next decides for a compaction that has begun.
-func (c *compacting) next(s *scope, in inputs) (command, bool) {
+// nextCompaction decides for a compaction that has begun.
+func nextCompaction(s *scope, in inputs) (command, bool) {
+	c := s.squeezed()
 	if in.stays(s) {
 		return command{}, false
 	}
@@ -145,7 +56,7 @@ func (c *compacting) next(s *scope, in inputs) (command, bool) {
 	default:
 		return command{}, false
 	}
-	return command{Do: doCompact, Why: s.wantedCompaction().why}, true
+	return command{Do: doCompact, Why: compactionOf(s).why}, true
 }
 
 // nextEasing decides where a model has refused the conversation as too long: it is called again
@@ -208,7 +119,7 @@ func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
 	}
 	p, ok := m.plan(s, first, d.view.hide.reach(s.id), why, s.model.easings)
 	if !ok {
-		d.thread(s).whole = s.wantedCompaction()
+		d.thread(s).whole = compactionOf(s)
 		return true
 	}
 	b, decided := d.askCompaction(s, agent, &p, &m)
@@ -217,7 +128,7 @@ func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		d.thread(s).whole = s.wantedCompaction()
+		d.thread(s).whole = compactionOf(s)
 		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
 		return true
 	case p.sumUp && len(b.Summary) == 0:
@@ -413,7 +324,7 @@ func (d *driver) refold() error {
 	if err != nil {
 		return err
 	}
-	old, v := d.view, newTailView(&tail, d.traced || d.view.past.traced)
+	old, v := d.view, newTailView(foldable(&tail), d.traced || d.view.past.traced)
 	v.state, v.spent, v.counted = old.state, old.spent, old.counted
 	d.view = v
 	for _, list := range [][]*work{d.flights, d.queue, d.todo} {

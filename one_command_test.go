@@ -21,7 +21,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 )
 
@@ -75,7 +74,7 @@ func oneCommand(log []*event.Event, agentOf func(name string) *Agent, chosen fun
 		}
 		for how, other := range map[string]*view{
 			"from scratch": newView(log[:n+1]),
-			"traced":       newTailView(&journal.Tail{First: 1, Events: log[:n+1]}, true),
+			"traced":       newTailView(&foldedTail{First: 1, Events: log[:n+1]}, true),
 		} {
 			want, err := commands(other, agentOf)
 			if err != nil {

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -267,4 +268,71 @@ func stepName(scope string, kind byte, cycle, index int) string {
 		b = strconv.AppendInt(b, int64(index), 10)
 	}
 	return string(b)
+}
+
+// threshold is where a scope waits for the answers to what a hook has asked before a model call
+// or a batch of tools: nothing of it has begun, so that its questions stand in the log
+// without a step. A scope has one at most, which what it stood before takes away.
+type threshold struct {
+	asks []*question
+}
+
+// waits reports whether one of the questions is open.
+func (t *threshold) waits() bool {
+	return t != nil && slices.ContainsFunc(t.asks, func(q *question) bool { return !q.answered })
+}
+
+// ask adds a question to what the scope waits for.
+func (s *scope) ask(q *question) {
+	if s.before == nil {
+		s.before = &threshold{}
+	}
+	s.before.asks = append(s.before.asks, q)
+}
+
+// lastResult is the newest result of a tool in the message that the transcript ends with, one
+// that is no error before one that is; nil where there is none.
+func (s *scope) lastResult(tool string) *event.ToolResult {
+	var last *event.ToolResult
+	if n := len(s.talk.msgs); n > 0 {
+		for _, b := range s.talk.msgs[n-1].Content {
+			if r, ok := b.(*event.ToolResult); ok && r.Name == tool && (last == nil || last.IsError || !r.IsError) {
+				last = r
+			}
+		}
+	}
+	return last
+}
+
+// untouched reports whether no call of the batch has begun: the usual case, in
+// which the whole batch is the answer.
+func (s *scope) untouched() bool {
+	for _, c := range s.batch {
+		if c.state != callNew {
+			return false
+		}
+	}
+	return true
+}
+
+// find takes note of tools that a call has found. What was handed out stays as it is.
+func (s *scope) find(v *view, names []string) {
+	for _, name := range names {
+		if !slices.Contains(s.found, name) {
+			s.found = append(s.found, name)
+		}
+	}
+	if s.depth == 0 {
+		v.found = slices.Clip(s.found)
+	}
+}
+
+// refusedScopes reads the Code of such an error; empty for any other.
+func refusedScopes(err *event.Error) event.StopReason {
+	switch stop := event.StopReason(err.Code); stop {
+	case event.StopLimitDepth, event.StopLimitScopes:
+		return stop
+	default:
+		return ""
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 )
 
 // searching is a model whose provider searches: each answer is a list of words. "call" and "result" are
@@ -192,7 +191,7 @@ func TestACompactionKeepsAPausedTurnWhole(t *testing.T) {
 		m.asked = nil
 	}
 	log := conv.logged()
-	v := newTailView(&journal.Tail{First: 1, Events: log}, true)
+	v := newTailView(&foldedTail{First: 1, Events: log}, true)
 	kinds := ""
 	for _, u := range v.past.units {
 		kinds += fmt.Sprint(u.kind, len(u.seqs), " ")

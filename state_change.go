@@ -85,10 +85,3 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		return []event.Body{changed}, nil
 	})
 }
-
-// dateOf is the state's version; false where it is older than what was read of the log.
-func (s *stateBox) dateOf() (version int64, known bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.version, s.dated
-}

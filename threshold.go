@@ -7,26 +7,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// threshold is where a scope waits for the answers to what a hook has asked before a model call
-// or a batch of tools: nothing of it has begun, so that its questions stand in the log
-// without a step. A scope has one at most, which what it stood before takes away.
-type threshold struct {
-	asks []*question
-}
-
-// waits reports whether one of the questions is open.
-func (t *threshold) waits() bool {
-	return t != nil && slices.ContainsFunc(t.asks, func(q *question) bool { return !q.answered })
-}
-
-// ask adds a question to what the scope waits for.
-func (s *scope) ask(q *question) {
-	if s.before == nil {
-		s.before = &threshold{}
-	}
-	s.before.asks = append(s.before.asks, q)
-}
-
 // atThreshold is the context of hooks that stand before something that is no tool call: [Ask]
 // works in it.
 type atThreshold struct {

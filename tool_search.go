@@ -142,18 +142,6 @@ func (w *work) foundBy(o *offer) []string {
 	return []string{c.Name}
 }
 
-// find takes note of tools that a call has found. What was handed out stays as it is.
-func (s *scope) find(v *view, names []string) {
-	for _, name := range names {
-		if !slices.Contains(s.found, name) {
-			s.found = append(s.found, name)
-		}
-	}
-	if s.depth == 0 {
-		v.found = slices.Clip(s.found)
-	}
-}
-
 // toolIndex finds the tools of an offer by words: the more often a word stands in one, and the
 // rarer it is among all, the more it counts, and less in long texts (the BM25 formula of Robertson
 // and others).

@@ -2,6 +2,7 @@ package braid
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -342,7 +343,7 @@ func (h *hidden) callContent(e *event.Event, own []event.Block) []event.Block {
 	}
 	blocks := joinBlocks(repl, nil)
 	for _, c := range event.CallsOf(own) {
-		blocks = append(blocks, &event.ToolCall{ID: c.ID, Name: c.Name, Args: emptyObject})
+		blocks = append(blocks, &event.ToolCall{ID: c.ID, Name: c.Name, Args: json.RawMessage("{}")})
 	}
 	return blocks
 }

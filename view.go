@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/model"
 )
 
@@ -60,7 +59,7 @@ type view struct {
 type runView struct {
 	id      string
 	agent   string
-	trace   string
+	labels  map[string]string
 	started time.Time
 	// first is the Seq of the run's first event.
 	first int64
@@ -117,16 +116,28 @@ type question struct {
 	by       string
 }
 
+// foldedTail is the end of a log, as far as a view needs it.
+type foldedTail struct {
+	// First is the Seq of the first of Events, Last that of the last; where there are none, First is Last plus one.
+	First, Last int64
+	Events      []*event.Event
+	// Session is the number of the session that First is in, Begin the Seq of its first event; 0 where nobody knows.
+	Session int
+	Begin   int64
+	// State is the conversation's own state before Events, or as Events leave it; nil where First is 1.
+	State map[string]json.RawMessage
+}
+
 // newView folds a whole log.
 func newView(events []*event.Event) *view {
-	return newTailView(&journal.Tail{First: 1, Events: events}, false)
+	return newTailView(&foldedTail{First: 1, Events: events}, false)
 }
 
 // newTailView folds the end of a log. What is compacted or redacted is known only
 // after the event, so the log is looked through once before it is folded. The
 // summaries of what stands before the tail come first. A view that is traced knows where
 // its messages come from.
-func newTailView(t *journal.Tail, traced bool) *view {
+func newTailView(t *foldedTail, traced bool) *view {
 	v := &view{state: newState(t.State), last: t.Last, counted: t.First <= 1, tail: t.First > 1}
 	v.past.traced = traced
 	v.state.dated = t.First <= 1
@@ -326,7 +337,7 @@ func (v *view) startRun(e *event.Event, b *event.RunStarted) {
 	if n := len(root.talk.msgs); n > 0 && root.talk.msgs[n-1].Role == event.RoleUser {
 		root.fresh = event.WhyInput
 	}
-	v.run = &runView{id: e.Run, agent: b.Agent, trace: b.Metadata[TraceLabel], started: e.Time, at: e.Time, first: e.Seq, scopes: []*scope{root}}
+	v.run = &runView{id: e.Run, agent: b.Agent, labels: b.Metadata, started: e.Time, at: e.Time, first: e.Seq, scopes: []*scope{root}}
 	if old != nil {
 		v.run.takeOver(old)
 	}
