@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -18,9 +19,9 @@ const ContinuesLabel = "braid.continues"
 // after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
 // all others: a run that is open, that is complete, or that a user stopped.
 func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
-	err = c.look(ctx, func(v *view) {
-		if v.continuable() || v.limited() {
-			run = v.run.id
+	err = c.look(ctx, func(v *fold.Conversation) {
+		if v.Continuable() || v.Limited() {
+			run = v.Run.ID
 		}
 	})
 	return run, err
@@ -43,12 +44,12 @@ func (d *driver) takesOver(b *event.RunStarted) {
 	if failed == "" || len(d.row.Input) > 0 {
 		return
 	}
-	if v := d.view; v.run != nil && v.run.id == failed && !d.row.NewSession {
+	if v := d.view; v.Run != nil && v.Run.ID == failed && !d.row.NewSession {
 		switch {
-		case v.continuable():
-			b.Continues, b.From = failed, v.run.first
+		case v.Continuable():
+			b.Continues, b.From = failed, v.Run.First
 			return
-		case v.limited():
+		case v.Limited():
 			return
 		}
 	}

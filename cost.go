@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -113,7 +114,7 @@ func refused(err error) bool {
 
 // lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
 // what the model had reported, as far as it is known.
-func (d *driver) lostCharge(s *scope, name string, left event.Usage) charge {
+func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) charge {
 	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.hooks != nil {
@@ -123,8 +124,8 @@ func (d *driver) lostCharge(s *scope, name string, left event.Usage) charge {
 }
 
 // lostSummary is lostCharge for the call for a summary.
-func (d *driver) lostSummary(s *scope, left event.Usage) charge {
-	name := s.squeezed().name
+func (d *driver) lostSummary(s *fold.Scope, left event.Usage) charge {
+	name := s.Compaction().Name
 	a := d.agentIn(s)
 	m := a.managed()
 	if m.summary == nil || m.summary.Model == nil {

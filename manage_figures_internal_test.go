@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // The figures are those that the comments promise; a share that cannot be counts as the nearest one.
@@ -28,7 +29,7 @@ func TestTheFiguresOfManagement(t *testing.T) {
 		}
 	}
 	for length, cut := range map[int]bool{400: false, 401: true} {
-		r := cutResult(&event.ToolResult{Content: []event.Block{&event.Text{Text: strings.Repeat("あ", length)}}})
+		r := fold.CutResult(&event.ToolResult{Content: []event.Block{&event.Text{Text: strings.Repeat("あ", length)}}})
 		text := event.TextOf(r.Content)
 		if is := strings.Count(text, "あ") == 400 && strings.Contains(text, "[1 characters"); is != cut || !cut && strings.Count(text, "あ") != length {
 			t.Errorf("%d characters become %q", length, text)

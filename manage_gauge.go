@@ -1,12 +1,13 @@
 package braid
 
 import (
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
 // projected estimates how many tokens the scope's next model call has.
-func (a *Agent) projected(s *scope) int64 {
-	tokens, whole := s.projected()
+func (a *Agent) projected(s *fold.Scope) int64 {
+	tokens, whole := s.Tokens()
 	if whole {
 		return tokens
 	}

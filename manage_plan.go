@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // omission is what a compaction leaves out, as places in the log.
@@ -17,26 +18,26 @@ type omission struct {
 	// cut is how far what tools gave is cut, 0 for not.
 	cut int64
 	// gone are the units that are left out, and sumUp says that they are to be summed up.
-	gone  []unit
+	gone  []fold.Unit
 	sumUp bool
 }
 
 // due reports whether something is to be left out before the scope's next model call.
-func (m *management) due(s *scope, a *Agent) bool {
-	if s.squeezed().tried > s.cycle {
+func (m *management) due(s *fold.Scope, a *Agent) bool {
+	if s.Compaction().Tried > s.Cycle {
 		return false
 	}
-	if m.window >= 0 && len(s.talk.msgs) > m.window && len(s.talk.msgs) > 1 {
+	if m.window >= 0 && len(s.Transcript.Messages) > m.window && len(s.Transcript.Messages) > 1 {
 		return true
 	}
 	return m.at > 0 && a.projected(s) > m.threshold(s, a)
 }
 
 // threshold is how many tokens a conversation may have before something is left out.
-func (m *management) threshold(s *scope, a *Agent) int64 {
+func (m *management) threshold(s *fold.Scope, a *Agent) int64 {
 	size := m.context
 	if size == 0 {
-		size = or(a.named(s.asks).Info().ContextWindow, defaultContext)
+		size = or(a.named(s.LastModel).Info().ContextWindow, defaultContext)
 	}
 	return int64(m.at * float64(size))
 }
@@ -44,12 +45,12 @@ func (m *management) threshold(s *scope, a *Agent) int64 {
 // plan decides what is left out of a traced scope; false where there is nothing that would help.
 // reach is how far compactions of the scope have come, and easings how often less was shown already to a
 // model that refuses the same call.
-func (m *management) plan(s *scope, first, reach int64, why event.Why, easings int) (omission, bool) {
-	p := planner{management: m, units: s.talk.units, reach: reach, omission: omission{why: why, first: first}}
+func (m *management) plan(s *fold.Scope, first, reach int64, why event.Why, easings int) (omission, bool) {
+	p := planner{management: m, units: s.Transcript.Units, reach: reach, omission: omission{why: why, first: first}}
 	if len(p.units) == 0 {
 		return omission{}, false
 	}
-	p.weigh(s.newest.seq)
+	p.weigh(s.Newest.Seq)
 	switch {
 	case why == event.WhyOverflow:
 		p.ease(easings)
@@ -65,7 +66,7 @@ func (m *management) plan(s *scope, first, reach int64, why event.Why, easings i
 type planner struct {
 	*management
 	omission
-	units []unit
+	units []fold.Unit
 	reach int64
 	// stays says of each unit that it is never left out; weight and spare are its tokens, and
 	// how many of them cutting would save, which is only looked at where it matters.
@@ -82,16 +83,16 @@ func (p *planner) weigh(newest int64) {
 	p.stays, p.weight = make([]bool, n), make([]int64, n)
 	for i := range p.units {
 		u := &p.units[i]
-		p.weight[i] = 8 + u.tokens()
+		p.weight[i] = 8 + u.Tokens()
 		p.total += p.weight[i]
-		p.stays[i] = u.kind == unitInput || u.kind == unitUser && slices.Contains(u.seqs, newest) ||
-			u.kind != unitSummary && p.pin != nil && p.pin(u.message())
+		p.stays[i] = u.Kind == fold.UnitInput || u.Kind == fold.UnitUser && slices.Contains(u.Seqs, newest) ||
+			u.Kind != fold.UnitSummary && p.pin != nil && p.pin(u.Message())
 	}
 	i := n - 1
-	for ; i >= 0 && (p.units[i].kind == unitUser || p.units[i].kind == unitNote); i-- {
+	for ; i >= 0 && (p.units[i].Kind == fold.UnitUser || p.units[i].Kind == fold.UnitNote); i-- {
 		p.stays[i] = true // nobody has answered it
 	}
-	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].kind == unitPair {
+	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].Kind == fold.UnitPair {
 		p.unseen = i // what came behind the results was said before a model has seen them
 	}
 }
@@ -101,7 +102,7 @@ func (p *planner) count(tail int) int {
 	n := 0
 	for i := range p.units {
 		if i >= tail || p.stays[i] {
-			n += p.units[i].messages()
+			n += p.units[i].Messages()
 		}
 	}
 	return n
@@ -123,7 +124,7 @@ func (p *planner) saved(tail int) int64 {
 	if p.spare == nil {
 		p.spare = make([]int64, len(p.units))
 		for i := range p.units {
-			p.spare[i] = p.weight[i] - 8 - p.units[i].cutTokens()
+			p.spare[i] = p.weight[i] - 8 - p.units[i].CutTokens()
 		}
 	}
 	n := int64(0)
@@ -145,7 +146,7 @@ func (p *planner) slide() {
 	}
 	// A conversation reads better from where a person speaks, if that is near.
 	for i := tail; i <= p.last() && 2*p.count(i) >= target; i++ {
-		if p.units[i].kind == unitUser {
+		if p.units[i].Kind == fold.UnitUser {
 			tail = i
 			break
 		}
@@ -202,7 +203,7 @@ func (p *planner) ease(before int) {
 
 // kept is the first unit behind what is left out.
 func (p *planner) kept() int {
-	return slices.IndexFunc(p.units, func(u unit) bool { return len(u.seqs) > 0 && u.seqs[0] > p.to })
+	return slices.IndexFunc(p.units, func(u fold.Unit) bool { return len(u.Seqs) > 0 && u.Seqs[0] > p.to })
 }
 
 // leaveOutTo leaves the oldest out until no more than target tokens stay, or nothing is left that
@@ -219,8 +220,8 @@ func (p *planner) leaveOutTo(target int64) {
 func (p *planner) leaveOut(tail int) {
 	to := int64(0)
 	for _, u := range slices.Backward(p.units[tail:]) {
-		if len(u.seqs) > 0 {
-			to = u.seqs[0] - 1
+		if len(u.Seqs) > 0 {
+			to = u.Seqs[0] - 1
 		}
 	}
 	if to == 0 {
@@ -231,18 +232,18 @@ func (p *planner) leaveOut(tail int) {
 		switch {
 		case !p.stays[i]:
 			p.gone = append(p.gone, *u)
-		case u.kind != unitInput:
-			p.keep = append(p.keep, u.seqs...)
+		case u.Kind != fold.UnitInput:
+			p.keep = append(p.keep, u.Seqs...)
 		}
 	}
-	if !slices.ContainsFunc(p.gone, func(u unit) bool { return u.kind != unitSummary }) {
+	if !slices.ContainsFunc(p.gone, func(u fold.Unit) bool { return u.Kind != fold.UnitSummary }) {
 		p.gone, p.keep = nil, nil
 		return
 	}
 	// One that does not reach as far as one before it would leave that one's summary beside its own.
 	p.to, p.sumUp = max(to, p.reach), p.summary != nil
 	for i := tail; i < len(p.units); i++ {
-		for _, seq := range p.units[i].seqs {
+		for _, seq := range p.units[i].Seqs {
 			if seq <= p.reach {
 				p.keep = append(p.keep, seq)
 			}
@@ -253,7 +254,7 @@ func (p *planner) leaveOut(tail int) {
 // cutTo cuts what tools gave in the units before tail.
 func (p *planner) cutTo(tail int) {
 	for i := range tail {
-		for _, seq := range p.units[i].seqs {
+		for _, seq := range p.units[i].Seqs {
 			p.cut = max(p.cut, seq)
 		}
 	}

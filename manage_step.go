@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -19,39 +20,39 @@ type summing struct {
 }
 
 // compactionOf names the compaction that there may be before the scope's next model call.
-func compactionOf(s *scope) wantedCompaction {
-	w := wantedCompaction{why: event.WhyLimit, cycle: s.cycle + 1, messages: len(s.talk.msgs)}
-	if s.tooLong() {
-		w.why, w.cycle = event.WhyOverflow, s.cycle
+func compactionOf(s *fold.Scope) wantedCompaction {
+	w := wantedCompaction{why: event.WhyLimit, cycle: s.Cycle + 1, messages: len(s.Transcript.Messages)}
+	if s.Overflowed() {
+		w.why, w.cycle = event.WhyOverflow, s.Cycle
 	}
 	if w.messages > 0 {
-		w.blocks = len(s.talk.msgs[w.messages-1].Content)
+		w.blocks = len(s.Transcript.Messages[w.messages-1].Content)
 	}
 	return w
 }
 
 // stays reports whether nothing is left out before the scope's next model call: this driver found nothing that can go, or
 // the hooks before the call have asked a question, which they do only once that is decided.
-func (in *inputs) stays(s *scope) bool { return in.whole || s.before != nil && !s.tooLong() }
+func (in *inputs) stays(s *fold.Scope) bool { return in.whole || s.Before != nil && !s.Overflowed() }
 
 // nextCompaction decides for a compaction that has begun.
-func nextCompaction(s *scope, in inputs) (command, bool) {
-	c := s.squeezed()
+func nextCompaction(s *fold.Scope, in inputs) (command, bool) {
+	c := s.Compaction()
 	if in.stays(s) {
 		return command{}, false
 	}
-	switch c.state {
-	case modelBegun:
-		if in.runs(c.step) {
+	switch c.State {
+	case fold.ModelBegun:
+		if in.runs(c.Step) {
 			return command{Do: doWait, Why: event.WhyWaiting}, true
 		}
-	case modelLost:
-	case modelFailed:
-		if c.retryAt.IsZero() {
+	case fold.ModelLost:
+	case fold.ModelFailed:
+		if c.RetryAt.IsZero() {
 			return command{}, false // the model is called without it, or the run ends
 		}
-		if in.Now.Before(c.retryAt) {
-			return command{Do: doWait, Why: event.WhyRetry, Until: c.retryAt}, true
+		if in.Now.Before(c.RetryAt) {
+			return command{Do: doWait, Why: event.WhyRetry, Until: c.RetryAt}, true
 		}
 	default:
 		return command{}, false
@@ -61,24 +62,24 @@ func nextCompaction(s *scope, in inputs) (command, bool) {
 
 // nextEasing decides where a model has refused the conversation as too long: it is called again
 // once it is shown less, and the run ends where that does not help.
-func nextEasing(s *scope, in inputs) command {
-	if s.model.eased {
+func nextEasing(s *fold.Scope, in inputs) command {
+	if s.Model.Eased {
 		return nextModel(s, in, event.WhyCompacted)
 	}
-	end := *s.model.err
+	end := *s.Model.Err
 	m := in.Agent.managed()
 	switch {
 	case m.keepAll || m.tries < 0:
 	case in.whole:
 		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
-	case s.squeezed().state == modelFailed && s.squeezed().why == event.WhyOverflow:
+	case s.Compaction().State == fold.ModelFailed && s.Compaction().Why == event.WhyOverflow:
 		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
-		if s.squeezed().err != nil {
-			end.Message += ": " + s.squeezed().err.Message
+		if s.Compaction().Err != nil {
+			end.Message += ": " + s.Compaction().Err.Message
 		}
 		end.Hint = "ask again later, or begin a new session"
-	case s.model.easings >= m.tries:
-		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
+	case s.Model.Easings >= m.tries:
+		end.Hint = "the conversation was shortened " + itoa(s.Model.Easings) + " times and still does not fit: begin a new session, " +
 			"or take a model with a larger context"
 	default:
 		return command{Do: doCompact, Why: event.WhyOverflow}
@@ -89,7 +90,7 @@ func nextEasing(s *scope, in inputs) command {
 // outdated reports whether the view must be folded anew before anything more is decided. A run that
 // is to stop is ended as it is.
 func (d *driver) outdated() bool {
-	if !d.view.stale || d.ending || d.fault != nil {
+	if !d.view.Stale || d.ending || d.fault != nil {
 		return false
 	}
 	d.held = true
@@ -98,26 +99,26 @@ func (d *driver) outdated() bool {
 
 // compact begins a compaction: what is left out is decided from the log, after all that has
 // ended stands there. It reports whether the scope moved.
-func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
+func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	if len(d.events) > 0 {
 		d.held = true
 		return false
 	}
 	m := agent.managed()
-	cycle := s.cycle
+	cycle := s.Cycle
 	if why != event.WhyOverflow {
 		cycle++
 	}
-	if !d.view.past.traced {
+	if !d.view.Past.Traced {
 		// From now on the fold knows it, so that this is done once.
-		d.traced, d.view.stale, d.held = true, true, true
+		d.traced, d.view.Stale, d.held = true, true, true
 		return false
 	}
-	first := d.view.begin + 1
-	if s.depth > 0 {
-		first = d.view.run.first
+	first := d.view.Begin + 1
+	if s.Depth > 0 {
+		first = d.view.Run.First
 	}
-	p, ok := m.plan(s, first, d.view.hide.reach(s.id), why, s.model.easings)
+	p, ok := m.plan(s, first, d.view.Hidden.Reach(s.ID), why, s.Model.Easings)
 	if !ok {
 		d.thread(s).whole = compactionOf(s)
 		return true
@@ -129,13 +130,13 @@ func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
 		return false
 	case b.Cancel:
 		d.thread(s).whole = compactionOf(s)
-		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
+		d.tellCompaction(agent, &AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
 		return true
 	case p.sumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
 		return true
 	}
-	a := AfterCompaction{Scope: s.id, Why: why, Summary: b.Summary}
+	a := AfterCompaction{Scope: s.ID, Why: why, Summary: b.Summary}
 	if p.to > 0 && len(a.Summary) == 0 {
 		a.Summary = leftOut
 	}
@@ -175,30 +176,30 @@ func (d *driver) insist(read func() error) error {
 }
 
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *scope, agent *Agent, cycle int, p *omission, m *management, told string) {
+func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
-		model = agent.named(s.asks)
+		model = agent.named(s.LastModel)
 	}
-	step := stepName(s.id, 'c', cycle, 0)
+	step := fold.StepName(s.ID, 'c', cycle, 0)
 	if p.why == event.WhyOverflow {
-		step += "." + itoa(s.model.easings+1) // there may have been others before the same call
+		step += "." + itoa(s.Model.Easings+1) // there may have been others before the same call
 	}
 	attempt, tries := 1, 1
-	if s.squeezed().step == step {
-		attempt, tries = s.squeezed().attempt+1, s.squeezed().tries+1
+	if s.Compaction().Step == step {
+		attempt, tries = s.Compaction().Attempt+1, s.Compaction().Tries+1
 	}
 	w := &modelWork{work: work{
 		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now,
 	}, whom: addressee{model: model, info: model.Info(), sum: &summing{omission: *p}}}
 	w.addressee = &w.whom
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
-	if err := s.squeezed().err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
-		refused = s.squeezed().tries
+	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
+		refused = s.Compaction().Tries
 	}
 	w.own = ModelRequest{
 		Instructions: told, Messages: summaryMessages(p.gone, size/2, refused), Options: m.summary.Options,
-		Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt,
+		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
 	w.request, w.answer = &w.own, &w.end
 	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
@@ -222,7 +223,7 @@ func (d *driver) summarise(w *work) {
 	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
 	d.siftAnswer(w.within(d.ctx), w, guards)
-	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
+	a := AfterCompaction{Scope: w.scope.ID, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = summaryOf(end.message)
 	}
@@ -249,7 +250,7 @@ func (d *driver) siftSummary(w *work, guards []guard) {
 	case s.err != nil:
 		w.sum.summary, w.sum.err = nil, s.err
 	case len(w.sum.summary) == 0 && w.sum.err == nil:
-		w.sum.summary = redactedContent
+		w.sum.summary = fold.RedactedContent
 	}
 }
 
@@ -263,7 +264,7 @@ func (d *driver) settleSummary(w *work) {
 	if sum.err != nil && d.cutOff() {
 		return // the next driver finds it begun, and begins it again
 	}
-	cycle := s.cycle
+	cycle := s.Cycle
 	if sum.why != event.WhyOverflow {
 		cycle++
 	}
@@ -287,10 +288,10 @@ func (d *driver) settleSummary(w *work) {
 	case d.ctx.Err() != nil:
 		ended.Outcome = event.OutcomeCancelled
 	case sum.broke != nil:
-	case kind == event.ErrContextOverflow && s.squeezed().tries < defaultEasings:
+	case kind == event.ErrContextOverflow && s.Compaction().Tries < defaultEasings:
 		ended.RetryAt = d.now // with less to read
 	case kind.Info().Retry && kind != event.ErrTimeout:
-		if after, again := retry.after(s.squeezed().tries, s.squeezed().unreached, ended.Err); again {
+		if after, again := retry.after(s.Compaction().Tries, s.Compaction().Unreached, ended.Err); again {
 			ended.RetryAt = d.now.Add(after)
 		}
 	}
@@ -302,7 +303,7 @@ func (d *driver) settleSummary(w *work) {
 }
 
 // writeCompaction writes what the model is not shown any more.
-func (d *driver) writeCompaction(s *scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
+func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
 	trigger := "limit"
 	if p.why == event.WhyOverflow {
 		trigger = "overflow"
@@ -324,14 +325,14 @@ func (d *driver) refold() error {
 	if err != nil {
 		return err
 	}
-	old, v := d.view, newTailView(foldable(&tail), d.traced || d.view.past.traced)
-	v.state, v.spent, v.counted = old.state, old.spent, old.counted
+	old, v := d.view, fold.FromTail(foldable(&tail), d.traced || d.view.Past.Traced)
+	v.State, v.Spent, v.SpentKnown = old.State, old.Spent, old.SpentKnown
 	d.view = v
 	for _, list := range [][]*work{d.flights, d.queue, d.todo} {
 		for _, w := range list {
-			w.scope = v.run.scope(w.scope.id)
+			w.scope = v.Run.Scope(w.scope.ID)
 			if w.entry != nil {
-				w.entry = w.scope.callByStep(w.step)
+				w.entry = w.scope.CallByStep(w.step)
 			}
 		}
 	}

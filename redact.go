@@ -10,7 +10,7 @@ import (
 // the last tool calls, or the newest messages. Everybody who reads the log from then on sees text instead.
 // What was answered before stays, so that a result that is blocked does not take the user's question with it.
 func (d *driver) takeBack(w *work, text string) {
-	for _, seq := range w.scope.news() {
+	for _, seq := range w.scope.Unanswered() {
 		d.add(w.scope, w.step, w.attempt, &event.Redacted{
 			Target: seq, Replacement: []event.Block{&event.Text{Text: text}}, Reason: "guardrail",
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Result is what a run came to. It is filled as far as the run got, also where
@@ -55,24 +56,34 @@ func (r *Result) Text() string {
 	return string(r.Output)
 }
 
+// Metrics count what a run did, over all its drives. What its models used, also of their
+// caches, is Result.Usage.
+type Metrics = fold.Metrics
+
+// ToolMetrics count the calls of one tool.
+type ToolMetrics = fold.ToolMetrics
+
+// Question is an open question of a waiting run.
+type Question = fold.Question
+
 // fill sets the result from the fold of its run.
-func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
-	r.Run = run.id
-	r.Message = run.lastMessage
-	r.Usage = run.usage
-	r.Metrics = run.metrics
-	r.Metrics.Duration = now.Sub(run.started)
-	r.Metrics.Tools = slices.Clone(run.metrics.Tools) // the run may go on
-	r.State = state.run()
-	if run.ended != nil {
-		r.Status, r.Stop, r.Why = run.ended.Status, run.ended.Stop, run.ended.Why
-		r.CostNanoUSD, r.Estimated, r.Output = run.ended.CostNanoUSD, run.ended.Estimated, run.ended.Output
+func (r *Result) fill(run *fold.Run, state *fold.State, now time.Time) {
+	r.Run = run.ID
+	r.Message = run.LastMessage
+	r.Usage = run.Usage
+	r.Metrics = run.Metrics
+	r.Metrics.Duration = now.Sub(run.Started)
+	r.Metrics.Tools = slices.Clone(run.Metrics.Tools) // the run may go on
+	r.State = state.Run()
+	if run.Ended != nil {
+		r.Status, r.Stop, r.Why = run.Ended.Status, run.Ended.Stop, run.Ended.Why
+		r.CostNanoUSD, r.Estimated, r.Output = run.Ended.CostNanoUSD, run.Ended.Estimated, run.Ended.Output
 		return
 	}
-	_, r.CostNanoUSD, r.Estimated = run.bill()
+	_, r.CostNanoUSD, r.Estimated = run.Bill()
 	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
-	r.Questions = run.openQuestions()
+	r.Questions = run.OpenQuestions()
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -5,19 +5,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
 // setUp puts into a request under which setups its messages were answered, and records the one
 // that it holds if that is another. It is called before the call's own event.
-func (d *driver) setUp(s *scope, cycle int, req *ModelRequest) {
-	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.talk.setups.last()
-	if last == nil || !sameSetup(last, now) {
+func (d *driver) setUp(s *fold.Scope, cycle int, req *ModelRequest) {
+	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.Transcript.Setups.Last()
+	if last == nil || !fold.SameSetup(last, now) {
 		var b *event.Setup
 		switch {
 		case d.recordable(now):
-			b = recordOf(d.view.setups[s.agent], now)
-			b.Base = s.talk.setups.full(b.Bytes())
+			b = fold.RecordSetup(d.view.Setups[s.Agent], now)
+			b.Base = s.Transcript.Setups.Full(b.Bytes())
 		case last != nil:
 			b = &event.Setup{Hidden: true}
 		default:
@@ -26,8 +27,8 @@ func (d *driver) setUp(s *scope, cycle int, req *ModelRequest) {
 		d.addAt(s, cycle, "", 0, b)
 		d.events[len(d.events)-1].Audience = event.Operator
 	}
-	if len(s.talk.setups.list) > 1 {
-		req.Setups = slices.Clip(s.talk.setups.list)
+	if len(s.Transcript.Setups.List) > 1 {
+		req.Setups = slices.Clip(s.Transcript.Setups.List)
 	}
 }
 
@@ -37,7 +38,7 @@ func (d *driver) recordable(s *model.Setup) bool {
 	n := 0
 	clean := func(text string) bool {
 		n += len(text)
-		return n <= maxSetup && utf8.ValidString(text) && d.mask.Hide(text) == text
+		return n <= fold.MaxSetup && utf8.ValidString(text) && d.mask.Hide(text) == text
 	}
 	return clean(s.Instructions) && !slices.ContainsFunc(s.Tools, func(t ToolSpec) bool {
 		return !clean(t.Name) || !clean(t.Description) || !clean(string(t.Schema))
@@ -56,7 +57,7 @@ func requestAsIs(r *ModelRequest) asIs { return asIs{r.Instructions, r.Messages,
 // kept reports whether a request still is what it was. What a hook shows to a model stands in no log.
 func (a asIs) kept(r *ModelRequest) bool {
 	return a.instructions == r.Instructions &&
-		slices.EqualFunc(a.tools, r.Tools, func(a, b ToolSpec) bool { return sameSpec(&a, &b) }) &&
+		slices.EqualFunc(a.tools, r.Tools, func(a, b ToolSpec) bool { return fold.SameSpec(&a, &b) }) &&
 		slices.EqualFunc(a.messages, r.Messages, func(a, b event.Message) bool {
 			return a.Role == b.Role && slices.Equal(a.Content, b.Content)
 		})

@@ -8,21 +8,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // The prefixes of state keys. A key without one belongs to the conversation.
 const (
 	// StateApp is shared by all conversations of a tenant.
-	StateApp = appPrefix
+	StateApp = fold.AppPrefix
 	// StateUser is shared by all conversations of a tenant's user.
-	StateUser = userPrefix
+	StateUser = fold.UserPrefix
 	// StateRun lives for one run, and is kept with it: it survives a restart, and is gone when
 	// the next run begins.
-	StateRun = runPrefix
+	StateRun = fold.RunPrefix
 	// StateTemp lives for one run, in memory only: it is never stored or sent, and is gone
 	// after a restart.
-	StateTemp = tempPrefix
+	StateTemp = fold.TempPrefix
 )
 
 // GetState reads a value of the conversation's state inside a tool, or of the
@@ -82,7 +83,7 @@ func checkStateKey(key string) error {
 	if key == "" {
 		return &event.Error{Op: "state", Kind: event.ErrInvalid, Message: "the key is empty", Hint: "name it"}
 	}
-	if strings.HasPrefix(key, reservedName) {
+	if strings.HasPrefix(key, fold.Reserved) {
 		return reservedKey()
 	}
 	if !utf8.ValidString(key) {
@@ -125,7 +126,7 @@ func DeleteState(ctx context.Context, key string) error {
 	if c == nil {
 		return outsideTool("DeleteState")
 	}
-	if strings.HasPrefix(key, reservedName) {
+	if strings.HasPrefix(key, fold.Reserved) {
 		return reservedKey()
 	}
 	if key == "" || !utf8.ValidString(key) {

@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"cmp"
@@ -9,110 +9,110 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// transcript is what the model sees of a scope: messages that alternate
+// Transcript is what the model sees of a scope: messages that alternate
 // between user and assistant, begin with user, and pair every call with its
 // result. It only ever grows at its end, and what has been handed out is never
 // changed, so that requests share it instead of copying it.
-type transcript struct {
-	msgs []event.Message
-	// units say of a transcript that is traced where its messages come from; see manage_unit.go.
-	units  []unit
-	traced bool
-	// setups are what its answers were given under.
-	setups setups
+type Transcript struct {
+	Messages []event.Message
+	// Units say of a transcript that is traced where its messages come from; see [Unit].
+	Units  []Unit
+	Traced bool
+	// Setups are what its answers were given under.
+	Setups setups
 }
 
 // branch gives a transcript that begins with this one and grows by itself:
 // appending to it never writes into memory that this one shares.
-func (t *transcript) branch() transcript {
+func (t *Transcript) branch() Transcript {
 	// The capacity is kept on purpose: past and the open run's root grow one
 	// after the other, never both (rewind cuts the capacity).
-	return transcript{msgs: t.msgs, units: t.units, traced: t.traced, setups: t.setups}
+	return Transcript{Messages: t.Messages, Units: t.Units, Traced: t.Traced, Setups: t.Setups}
 }
 
 // rewind forgets what a failed run appended behind t: the capacity goes too,
 // because a straggler may still read what lies there.
-func (t *transcript) rewind() {
-	t.msgs, t.units = slices.Clip(t.msgs), slices.Clip(t.units)
+func (t *Transcript) rewind() {
+	t.Messages, t.Units = slices.Clip(t.Messages), slices.Clip(t.Units)
 }
 
 // user appends what a person said. Two user turns in a row become one, because
 // providers refuse them apart.
-func (t *transcript) user(content []event.Block) {
+func (t *Transcript) user(content []event.Block) {
 	if len(content) == 0 {
 		return
 	}
-	if n := len(t.msgs); n > 0 && t.msgs[n-1].Role == event.RoleUser {
-		t.replaceLast(joinBlocks(t.msgs[n-1].Content, content))
+	if n := len(t.Messages); n > 0 && t.Messages[n-1].Role == event.RoleUser {
+		t.replaceLast(joinBlocks(t.Messages[n-1].Content, content))
 		return
 	} else if n > 0 {
 		// The turn is not continued.
-		if last := t.msgs[n-1].Content; hasOwn(last) {
-			t.replaceLast(withoutOpen(last, "was not finished"))
+		if last := t.Messages[n-1].Content; HasVendorBlocks(last) {
+			t.replaceLast(CloseOpenCalls(last, "was not finished"))
 		}
 	}
-	t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: content})
+	t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: content})
 }
 
 // assistant appends an answer without calls. An empty one is left out: no
 // provider takes it back.
-func (t *transcript) assistant(content []event.Block) {
+func (t *Transcript) assistant(content []event.Block) {
 	if len(content) == 0 {
 		return
 	}
-	if hasOwn(content) {
+	if HasVendorBlocks(content) {
 		content = t.withoutLoose(content)
 	}
-	n := len(t.msgs)
+	n := len(t.Messages)
 	switch {
 	case n == 0:
 		// A transcript that begins with an answer (its question was compacted
 		// or failed) is refused by providers.
-		t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: beginning})
-	case t.msgs[n-1].Role == event.RoleAssistant:
-		t.replaceLast(joinBlocks(t.msgs[n-1].Content, content))
+		t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: Beginning})
+	case t.Messages[n-1].Role == event.RoleAssistant:
+		t.replaceLast(joinBlocks(t.Messages[n-1].Content, content))
 		return
 	}
-	t.msgs = append(t.msgs, event.Message{Role: event.RoleAssistant, Content: content})
+	t.Messages = append(t.Messages, event.Message{Role: event.RoleAssistant, Content: content})
 }
 
 // pair appends an answer with calls and its results, together.
-func (t *transcript) pair(answer, results []event.Block) {
+func (t *Transcript) pair(answer, results []event.Block) {
 	t.assistant(answer)
-	t.msgs = append(t.msgs, event.Message{Role: event.RoleUser, Content: results})
+	t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: results})
 }
 
 // replaceLast puts another last message in place of the last one without
 // touching the array that others may read.
-func (t *transcript) replaceLast(content []event.Block) {
-	n := len(t.msgs) - 1
-	role := t.msgs[n].Role
-	t.msgs = append(t.msgs[:n:n], event.Message{Role: role, Content: content})
+func (t *Transcript) replaceLast(content []event.Block) {
+	n := len(t.Messages) - 1
+	role := t.Messages[n].Role
+	t.Messages = append(t.Messages[:n:n], event.Message{Role: role, Content: content})
 }
 
-// shared is the transcript as a request sees it: nobody can append to it.
-func (t *transcript) shared() []event.Message {
-	return slices.Clip(t.msgs)
+// Shared is the transcript as a request sees it: nobody can append to it.
+func (t *Transcript) Shared() []event.Message {
+	return slices.Clip(t.Messages)
 }
 
 // swap puts other content in place of what was appended as own, as long as it stands
 // there alone and in a row. What was handed out before stays as it is. It
 // reports whether it was found.
-func (t *transcript) swap(own, other []event.Block) bool {
-	for i, m := range slices.Backward(t.msgs) {
+func (t *Transcript) swap(own, other []event.Block) bool {
+	for i, m := range slices.Backward(t.Messages) {
 		at := slices.Index(m.Content, own[0])
 		if at < 0 || m.Role != event.RoleUser || len(m.Content) < at+len(own) || !slices.Equal(m.Content[at:at+len(own)], own) {
 			continue
 		}
-		t.msgs = slices.Clone(t.msgs)
-		t.msgs[i].Content = joinBlocks(joinBlocks(m.Content[:at], other), m.Content[at+len(own):])
+		t.Messages = slices.Clone(t.Messages)
+		t.Messages[i].Content = joinBlocks(joinBlocks(m.Content[:at], other), m.Content[at+len(own):])
 		t.swapUnit(own, other)
 		return true
 	}
 	return false
 }
 
-var beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
+var Beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
 
 func joinBlocks(a, b []event.Block) []event.Block {
 	joined := make([]event.Block, 0, len(a)+len(b))
@@ -126,13 +126,13 @@ const stoppedNote = "[The user stopped this request before it was answered. Do n
 // failureNote tells the next run what a failed one did to the world. The
 // failed run's own words are left out; its effects, and the state and the
 // artifacts that it left, cannot be.
-func failureNote(r *runView) string {
-	if len(r.effects) == 0 && r.left == nil {
+func failureNote(r *Run) string {
+	if len(r.Effects) == 0 && r.left == nil {
 		return ""
 	}
 	var sb strings.Builder
 	sb.WriteString("[The previous request failed and is not part of this conversation. Its tool calls may have had effects:")
-	listEffects(&sb, r.effects)
+	listEffects(&sb, r.Effects)
 	names := func(what string, names []string) {
 		if len(names) > 0 {
 			slices.Sort(names)
@@ -166,7 +166,7 @@ func doubtNote(doubts []effect, ended string) string {
 // which of two that ran at once ended first is nothing that a model should see.
 func listEffects(sb *strings.Builder, effects []effect) {
 	effects = slices.Clone(effects)
-	slices.SortStableFunc(effects, func(a, b effect) int { return compareSteps(a.Step, b.Step) })
+	slices.SortStableFunc(effects, func(a, b effect) int { return CompareSteps(a.Step, b.Step) })
 	for i := range effects {
 		e := effects[i].Ended
 		sb.WriteString("\n- ")
@@ -187,9 +187,9 @@ func listEffects(sb *strings.Builder, effects []effect) {
 	}
 }
 
-// compareSteps orders steps as they were asked for: their numbers count as numbers, and a
+// CompareSteps orders steps as they were asked for: their numbers count as numbers, and a
 // call stands before those of the agent that it is.
-func compareSteps(a, b string) int {
+func CompareSteps(a, b string) int {
 	for a != "" && b != "" {
 		n, m := leadingNumber(a), leadingNumber(b)
 		if n > 0 && m > 0 {
@@ -216,18 +216,18 @@ func leadingNumber(s string) int {
 	return n
 }
 
-// hidden says which events the transcript does not show as they are.
-type hidden struct {
-	ranges   []compactedRange
-	redacted map[int64][]event.Block
+// Hidden says which events the transcript does not show as they are.
+type Hidden struct {
+	ranges   []Range
+	Redacted map[int64][]event.Block
 }
 
-// compactedRange is one compaction: the events of one scope that its summary
+// Range is one compaction: the events of one scope that its summary
 // stands for, but for those that are kept. The summary is shown where the first of
 // them stood. One that cuts hides nothing but a part of what tools gave.
-type compactedRange struct {
-	scope    string
-	from, to int64
+type Range struct {
+	Scope    string
+	From, To int64
 	keep     []int64
 	cut      bool
 	summary  []event.Block
@@ -235,59 +235,59 @@ type compactedRange struct {
 }
 
 // holds reports whether the event is one of those that the compaction is about.
-func (r *compactedRange) holds(e *event.Event) bool {
-	return r.scope == e.Scope && e.Seq >= r.from && e.Seq <= r.to
+func (r *Range) holds(e *event.Event) bool {
+	return r.Scope == e.Scope && e.Seq >= r.From && e.Seq <= r.To
 }
 
-func (h *hidden) note(e *event.Event) {
+func (h *Hidden) Note(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Compacted:
-		h.ranges = append(h.ranges, compactedRange{
-			scope: e.Scope, from: b.From, to: b.To, keep: b.Keep, cut: b.Cut, summary: b.Summary, shown: b.Cut,
+		h.ranges = append(h.ranges, Range{
+			Scope: e.Scope, From: b.From, To: b.To, keep: b.Keep, cut: b.Cut, summary: b.Summary, shown: b.Cut,
 		})
 	case *event.Redacted:
 		if b.Clean {
 			return
 		}
-		if h.redacted == nil {
-			h.redacted = make(map[int64][]event.Block)
+		if h.Redacted == nil {
+			h.Redacted = make(map[int64][]event.Block)
 		}
-		h.redacted[b.Target] = shownInstead(b)
+		h.Redacted[b.Target] = shownInstead(b)
 	}
 }
 
-// settle puts the compactions in order, for a log whose session began with the event
+// Settle puts the compactions in order, for a log whose session began with the event
 // begin: those of earlier sessions are dropped, and so are summaries of stretches
 // that a later compaction covers as a whole, because its own stands for them. The
 // others are shown in the order in which their stretches begin. The event that
 // only says that the session begins counts for nothing.
-func (h *hidden) settle(begin int64) {
+func (h *Hidden) Settle(begin int64) {
 	for i := range h.ranges {
-		if a := &h.ranges[i]; a.scope == "" {
-			a.from = max(a.from, begin+1)
+		if a := &h.ranges[i]; a.Scope == "" {
+			a.From = max(a.From, begin+1)
 		}
 	}
-	h.ranges = slices.DeleteFunc(h.ranges, func(r compactedRange) bool { return r.from > r.to })
+	h.ranges = slices.DeleteFunc(h.ranges, func(r Range) bool { return r.From > r.To })
 	for i := range h.ranges {
 		a := &h.ranges[i]
 		for _, b := range h.ranges[i+1:] {
-			if !b.cut && a.scope == b.scope && b.from <= a.from && b.to >= a.to {
+			if !b.cut && a.Scope == b.Scope && b.From <= a.From && b.To >= a.To {
 				a.shown, a.summary = true, nil
 			}
 		}
 	}
 	h.prune()
-	slices.SortStableFunc(h.ranges, func(a, b compactedRange) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(h.ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
 }
 
 // prune drops the compactions that a later one leaves nothing to say: a conversation may have
 // had many, and each event is held against all that are left.
-func (h *hidden) prune() {
+func (h *Hidden) prune() {
 	n := 0
 	for i, a := range h.ranges {
-		if !slices.ContainsFunc(h.ranges[i+1:], func(b compactedRange) bool {
-			return a.scope == b.scope && b.from <= a.from && b.to >= a.to && (a.cut || !b.cut) &&
-				!slices.ContainsFunc(b.keep, func(seq int64) bool { return seq >= a.from && seq <= a.to })
+		if !slices.ContainsFunc(h.ranges[i+1:], func(b Range) bool {
+			return a.Scope == b.Scope && b.From <= a.From && b.To >= a.To && (a.cut || !b.cut) &&
+				!slices.ContainsFunc(b.keep, func(seq int64) bool { return seq >= a.From && seq <= a.To })
 		}) {
 			h.ranges[n] = a
 			n++
@@ -297,7 +297,7 @@ func (h *hidden) prune() {
 }
 
 // has reports whether the event is compacted away.
-func (h *hidden) has(e *event.Event) bool {
+func (h *Hidden) has(e *event.Event) bool {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; !r.cut && r.holds(e) && !slices.Contains(r.keep, e.Seq) {
 			return true
@@ -307,7 +307,7 @@ func (h *hidden) has(e *event.Event) bool {
 }
 
 // cuts reports whether only a part is shown of what a tool gave in the event.
-func (h *hidden) cuts(e *event.Event) bool {
+func (h *Hidden) cuts(e *event.Event) bool {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; r.cut && r.holds(e) {
 			return true
@@ -317,7 +317,7 @@ func (h *hidden) cuts(e *event.Event) bool {
 }
 
 // summaries gives the summaries that are to be shown before the event, each once.
-func (h *hidden) summaries(e *event.Event, show func([]event.Block)) {
+func (h *Hidden) summaries(e *event.Event, show func([]event.Block)) {
 	for i := range h.ranges {
 		if r := &h.ranges[i]; !r.shown && r.holds(e) {
 			r.shown = true
@@ -327,8 +327,8 @@ func (h *hidden) summaries(e *event.Event, show func([]event.Block)) {
 }
 
 // content is what the event's content looks like: its own, or what replaced it.
-func (h *hidden) content(e *event.Event, own []event.Block) []event.Block {
-	if r, ok := h.redacted[e.Seq]; ok {
+func (h *Hidden) content(e *event.Event, own []event.Block) []event.Block {
+	if r, ok := h.Redacted[e.Seq]; ok {
 		return r
 	}
 	return own
@@ -336,8 +336,8 @@ func (h *hidden) content(e *event.Event, own []event.Block) []event.Block {
 
 // callContent is content for an answer with calls: redacted, it keeps the calls
 // without their arguments, because their results follow.
-func (h *hidden) callContent(e *event.Event, own []event.Block) []event.Block {
-	repl, ok := h.redacted[e.Seq]
+func (h *Hidden) callContent(e *event.Event, own []event.Block) []event.Block {
+	repl, ok := h.Redacted[e.Seq]
 	if !ok {
 		return own
 	}

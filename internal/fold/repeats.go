@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"hash/maphash"
@@ -7,43 +7,43 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// repeats is what the fold knows of tool calls that a scope makes again and again: the same
+// Repeats is what the fold knows of tool calls that a scope makes again and again: the same
 // tool, arguments and result. What counts is how many answers of the model asked for one
 // since the last that brought something new, so that tests which pass after every change
 // are no loop, and two calls in turn are one.
-type repeats struct {
+type Repeats struct {
 	// known are the calls with their results so far, as sums. Of more than knownRepeats
 	// the oldest is given up, and would count as new.
 	known []uint64
 	next  int
-	// since are those that were made since the last new one, and most is the
+	// Since are those that were made since the last new one, and most is the
 	// highest of their counts.
-	since []repeated
-	most  int
-	// told says that the model was told of it.
-	told bool
+	Since []Repeat
+	Most  int
+	// Told says that the model was told of it.
+	Told bool
 
 	// Most runs make few calls.
 	knownSpace [4]uint64
-	sinceSpace [2]repeated
+	sinceSpace [2]Repeat
 }
 
 // countRepeats gives what is known of a scope's calls, to write.
-func (s *scope) countRepeats() *repeats {
-	if s.repeats == nil {
-		r := &repeats{}
-		r.known, r.since = r.knownSpace[:0], r.sinceSpace[:0]
-		s.repeats = r
+func (s *Scope) countRepeats() *Repeats {
+	if s.Repeats == nil {
+		r := &Repeats{}
+		r.known, r.Since = r.knownSpace[:0], r.sinceSpace[:0]
+		s.Repeats = r
 	}
-	return s.repeats
+	return s.Repeats
 }
 
-// repeated is one call with its result, how many answers asked for it, and the cycle of
+// Repeat is one call with its result, how many answers asked for it, and the cycle of
 // the last of them.
-type repeated struct {
+type Repeat struct {
 	sum   uint64
-	tool  string
-	times int
+	Tool  string
+	Times int
 	cycle int
 }
 
@@ -77,7 +77,7 @@ func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
 }
 
 // take counts the calls of an answer that all have their results.
-func (r *repeats) take(batch []*call, cycle int) {
+func (r *Repeats) take(batch []*Call, cycle int) {
 	for _, c := range batch {
 		if c.sum != 0 && !slices.Contains(r.known, c.sum) {
 			r.learn(c.sum)
@@ -88,20 +88,20 @@ func (r *repeats) take(batch []*call, cycle int) {
 		if c.sum == 0 {
 			continue
 		}
-		i := slices.IndexFunc(r.since, func(o repeated) bool { return o.sum == c.sum })
+		i := slices.IndexFunc(r.Since, func(o Repeat) bool { return o.sum == c.sum })
 		if i < 0 {
-			i = len(r.since)
-			r.since = append(r.since, repeated{sum: c.sum, tool: c.Name})
+			i = len(r.Since)
+			r.Since = append(r.Since, Repeat{sum: c.sum, Tool: c.Name})
 		}
-		if o := &r.since[i]; o.cycle != cycle {
+		if o := &r.Since[i]; o.cycle != cycle {
 			o.cycle = cycle
-			o.times++
-			r.most = max(r.most, o.times)
+			o.Times++
+			r.Most = max(r.Most, o.Times)
 		}
 	}
 }
 
-func (r *repeats) learn(sum uint64) {
+func (r *Repeats) learn(sum uint64) {
 	if len(r.known) < knownRepeats {
 		r.known = append(r.known, sum)
 		return
@@ -111,9 +111,9 @@ func (r *repeats) learn(sum uint64) {
 }
 
 // forget begins to count anew: something is new, or a person has said something.
-func (r *repeats) forget() {
+func (r *Repeats) forget() {
 	if r == nil {
 		return
 	}
-	r.since, r.most, r.told = r.since[:0], 0, false
+	r.Since, r.Most, r.Told = r.Since[:0], 0, false
 }

@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"slices"
@@ -16,29 +16,29 @@ import (
 // What a transcript's setups may come to before the next one begins anew: the setups, and the
 // bytes of the changes. One that is larger than maxSetup is not recorded.
 const (
-	maxSetups     = 32
-	maxSetupBytes = 256 << 10
-	maxSetup      = 4 << 20
+	MaxSetups     = 32
+	MaxSetupBytes = 256 << 10
+	MaxSetup      = 4 << 20
 )
 
 // setups are those of a transcript.
 type setups struct {
-	list []model.Setup
+	List []model.Setup
 	// bytes is what the changes behind the first hold.
 	bytes int
 }
 
-// last is the setup that is in force; nil if none is known.
-func (s *setups) last() *model.Setup {
-	if len(s.list) == 0 {
+// Last is the setup that is in force; nil if none is known.
+func (s *setups) Last() *model.Setup {
+	if len(s.List) == 0 {
 		return nil
 	}
-	return &s.list[len(s.list)-1]
+	return &s.List[len(s.List)-1]
 }
 
-// full reports whether another change of so many bytes is too much.
-func (s *setups) full(bytes int) bool {
-	return len(s.list) >= maxSetups || len(s.list) > 0 && s.bytes+bytes > maxSetupBytes
+// Full reports whether another change of so many bytes is too much.
+func (s *setups) Full(bytes int) bool {
+	return len(s.List) >= MaxSetups || len(s.List) > 0 && s.bytes+bytes > MaxSetupBytes
 }
 
 // put takes a setup in that holds from the last of so many messages on. Lists that were handed
@@ -48,64 +48,66 @@ func (s *setups) put(next model.Setup, messages, bytes int, base bool) {
 		*s = setups{}
 	}
 	next.From = max(messages-1, 0)
-	n := len(s.list)
-	for n > 0 && s.list[n-1].From >= next.From {
+	n := len(s.List)
+	for n > 0 && s.List[n-1].From >= next.From {
 		n-- // nothing was answered under it
 	}
 	if n == 0 {
 		next.From = 0
-		*s = setups{list: []model.Setup{next}}
+		*s = setups{List: []model.Setup{next}}
 		return
 	}
 	s.bytes += bytes
-	if sameSetup(&s.list[n-1], &next) {
-		s.list = s.list[:n:n]
+	if SameSetup(&s.List[n-1], &next) {
+		s.List = s.List[:n:n]
 		return
 	}
-	s.list = append(s.list[:n:n], next)
+	s.List = append(s.List[:n:n], next)
 }
 
-func sameSetup(a, b *model.Setup) bool {
-	return a.Instructions == b.Instructions && slices.EqualFunc(a.Tools, b.Tools, func(a, b model.ToolSpec) bool { return sameSpec(&a, &b) })
+// SameSetup reports whether two setups give a model the same.
+func SameSetup(a, b *model.Setup) bool {
+	return a.Instructions == b.Instructions && slices.EqualFunc(a.Tools, b.Tools, func(a, b model.ToolSpec) bool { return SameSpec(&a, &b) })
 }
 
-func sameSpec(a, b *model.ToolSpec) bool {
+// SameSpec reports whether two tools are described alike.
+func SameSpec(a, b *model.ToolSpec) bool {
 	return a.Name == b.Name && a.Description == b.Description && a.Strict == b.Strict && string(a.Schema) == string(b.Schema)
 }
 
 // setup takes a record in.
-func (v *view) setup(s *scope, e *event.Event, b *event.Setup) {
+func (v *Conversation) setup(s *Scope, e *event.Event, b *event.Setup) {
 	var next *model.Setup
-	if _, redacted := v.hide.redacted[e.Seq]; !redacted {
-		next = setupOf(v.setups[e.Author], b)
+	if _, redacted := v.Hidden.Redacted[e.Seq]; !redacted {
+		next = SetupOf(v.Setups[e.Author], b)
 	}
 	if next == nil {
-		delete(v.setups, e.Author)
-		s.talk.setups = setups{}
+		delete(v.Setups, e.Author)
+		s.Transcript.Setups = setups{}
 		return
 	}
-	if v.setups == nil {
-		v.setups = make(map[string]*model.Setup)
+	if v.Setups == nil {
+		v.Setups = make(map[string]*model.Setup)
 	}
-	v.setups[e.Author] = next
-	s.talk.setups.put(*next, len(s.talk.msgs), b.Bytes(), b.Base)
+	v.Setups[e.Author] = next
+	s.Transcript.Setups.put(*next, len(s.Transcript.Messages), b.Bytes(), b.Base)
 }
 
 // forgetSetups begins anew, because what models are shown of a scope has changed before its
 // end. Records behind it refer to none before it, so that a log may be read from there on.
-func (v *view) forgetSetups(scope string) {
+func (v *Conversation) forgetSetups(scope string) {
 	if scope == "" {
-		v.setups = nil
-		v.past.setups, v.base.setups = setups{}, setups{}
+		v.Setups = nil
+		v.Past.Setups, v.base.Setups = setups{}, setups{}
 	}
-	if s := v.run.scope(scope); s != nil {
-		s.talk.setups = setups{}
+	if s := v.Run.Scope(scope); s != nil {
+		s.Transcript.Setups = setups{}
 	}
 }
 
-// setupOf is the setup that a record describes, where before is the agent's last one; nil if
+// SetupOf is the setup that a record describes, where before is the agent's last one; nil if
 // that cannot be known.
-func setupOf(before *model.Setup, b *event.Setup) *model.Setup {
+func SetupOf(before *model.Setup, b *event.Setup) *model.Setup {
 	if before == nil {
 		before = &model.Setup{}
 	}
@@ -131,8 +133,8 @@ func setupOf(before *model.Setup, b *event.Setup) *model.Setup {
 // fits reports whether so much of a beginning and of an end can stay of n.
 func fits(head, tail, n int) bool { return head >= 0 && tail >= 0 && head <= n && tail <= n-head }
 
-// recordOf describes a setup by how it differs from before; nil is from nothing.
-func recordOf(before, next *model.Setup) *event.Setup {
+// RecordSetup describes a setup by how it differs from before; nil is from nothing.
+func RecordSetup(before, next *model.Setup) *event.Setup {
 	b := &event.Setup{}
 	if before == nil {
 		before = &model.Setup{}
@@ -140,10 +142,10 @@ func recordOf(before, next *model.Setup) *event.Setup {
 	b.Head, b.Tail = sharedEnds(before.Instructions, next.Instructions)
 	b.Text = next.Instructions[b.Head : len(next.Instructions)-b.Tail]
 	was, is := before.Tools, next.Tools
-	for b.First < min(len(was), len(is)) && sameSpec(&was[b.First], &is[b.First]) {
+	for b.First < min(len(was), len(is)) && SameSpec(&was[b.First], &is[b.First]) {
 		b.First++
 	}
-	for b.Last < min(len(was), len(is))-b.First && sameSpec(&was[len(was)-1-b.Last], &is[len(is)-1-b.Last]) {
+	for b.Last < min(len(was), len(is))-b.First && SameSpec(&was[len(was)-1-b.Last], &is[len(is)-1-b.Last]) {
 		b.Last++
 	}
 	for _, t := range is[b.First : len(is)-b.Last] {

@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"strings"
@@ -51,10 +51,10 @@ func compactedBy(content []event.Block) bool {
 	return false
 }
 
-// projected estimates how many tokens the messages of the scope's next model call have. whole says that a provider has
+// Tokens estimates how many tokens the messages of the scope's next model call have. whole says that a provider has
 // counted them, so that what stands before the messages of each call is among them.
-func (s *scope) projected() (tokens int64, whole bool) {
-	g, msgs := &s.gauge, s.talk.msgs
+func (s *Scope) Tokens() (tokens int64, whole bool) {
+	g, msgs := &s.gauge, s.Transcript.Messages
 	if g.tokens > 0 && g.messages <= len(msgs) {
 		return g.tokens + model.MessagesTokens(msgs[g.messages:]), true
 	}

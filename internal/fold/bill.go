@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"slices"
@@ -23,16 +23,16 @@ type modelSum struct {
 }
 
 // count adds what a model call of a scope used and cost.
-func (r *runView) count(s *scope, model string, u event.Usage, nano *int64, estimated bool) {
+func (r *Run) count(s *Scope, model string, u event.Usage, nano *int64, estimated bool) {
 	if u == (event.Usage{}) && nano != nil && *nano == 0 {
 		return // a call that was refused
 	}
-	r.usage = r.usage.Add(u)
-	i, known := slices.BinarySearchFunc(r.models, model, func(m modelSum, name string) int { return strings.Compare(m.name, name) })
+	r.Usage = r.Usage.Add(u)
+	i, known := slices.BinarySearchFunc(r.Models, model, func(m modelSum, name string) int { return strings.Compare(m.name, name) })
 	if !known {
-		r.models = slices.Insert(r.models, i, modelSum{name: model})
+		r.Models = slices.Insert(r.Models, i, modelSum{name: model})
 	}
-	m := &r.models[i]
+	m := &r.Models[i]
 	m.usage = m.usage.Add(u)
 	m.estimated = m.estimated || estimated
 	charged := m.dearest
@@ -48,23 +48,23 @@ func (r *runView) count(s *scope, model string, u event.Usage, nano *int64, esti
 		m.cost = event.AddCounts(m.cost, charged)
 		m.dearest = max(m.dearest, charged)
 	}
-	for ; s != nil; s = s.parent {
-		s.spent.Usage = s.spent.Usage.Add(u)
-		s.spent.CostNanoUSD = event.AddCounts(s.spent.CostNanoUSD, charged)
+	for ; s != nil; s = s.Parent {
+		s.Spent.Usage = s.Spent.Usage.Add(u)
+		s.Spent.CostNanoUSD = event.AddCounts(s.Spent.CostNanoUSD, charged)
 	}
 }
 
-// bill is what the run used and cost by model, and what it cost in all: nil where a part
+// Bill is what the run used and cost by model, and what it cost in all: nil where a part
 // of that is not known. estimated says that one of the calls was cut.
-func (r *runView) bill() (rows []event.ModelUsage, total *int64, estimated bool) {
-	n := len(r.models)
+func (r *Run) Bill() (rows []event.ModelUsage, total *int64, estimated bool) {
+	n := len(r.Models)
 	costs := make([]int64, n+1)
 	total = &costs[n]
 	if n > 0 {
 		rows = make([]event.ModelUsage, n)
 	}
-	for i := range r.models {
-		m := &r.models[i]
+	for i := range r.Models {
+		m := &r.Models[i]
 		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage, Estimated: m.estimated}
 		estimated = estimated || m.estimated
 		if m.unpriced {

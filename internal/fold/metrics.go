@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"time"
