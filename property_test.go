@@ -128,6 +128,9 @@ func (c *testCase) check(counts *histogram) error {
 	if err = checkFold(log, chosen); err == nil {
 		err = oneCommand(log, func(name string) *Agent { return cmp.Or(team[name], agent) }, func(n int) bool { return seed%32 == 0 || chosen(n) })
 	}
+	if err == nil {
+		err = sameTrace(log)
+	}
 	if err == nil && seed%4 == 0 {
 		err = underAll(log, chosen)
 	}
