@@ -103,7 +103,7 @@ func (t *Trace) Add(e *event.Event) {
 		t.outline.Thread("").Own = spanScope{span: t.root}
 	}
 	t.root.Duration = max(e.Time.Sub(t.root.Began), 0)
-	if at.Thread == nil {
+	if at.Thread == nil || at.Thread.Own.span == nil && at.Opened == nil {
 		return // the event that opened it is not there
 	}
 	s := &at.Thread.Own
@@ -131,7 +131,7 @@ func (t *Trace) Add(e *event.Event) {
 			s.end(one, e, b.Duration)
 		}
 	case *event.ScopeOpened:
-		if at.Opened == nil {
+		if at.Opened == nil || at.Opened.Parent.Own.span == nil {
 			return
 		}
 		parent := at.Opened.Parent.Own.span
@@ -142,7 +142,7 @@ func (t *Trace) Add(e *event.Event) {
 		parent.Children = append(parent.Children, child)
 		at.Opened.Own.span = child
 	case *event.ScopeClosed:
-		if at.Closed != nil {
+		if at.Closed != nil && at.Closed.Own.span != nil {
 			at.Closed.Own.close(e, b.Why, b.Stop, b.Err)
 		}
 	case *event.RunEnded:

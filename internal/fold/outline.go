@@ -76,8 +76,13 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	if r, ok := e.Body.(*event.Redacted); ok {
 		o.redact(r)
 	}
-	p.Thread = o.Thread(e.Scope)
-	if p.Thread == nil {
+	switch b := e.Body.(type) {
+	case *event.ScopeOpened:
+		p.Opened = o.open(b)
+	case *event.ScopeClosed:
+		p.Closed = o.threads[b.ID]
+	}
+	if p.Thread = o.Thread(e.Scope); p.Thread == nil {
 		return p
 	}
 	if e.Step != "" {
@@ -99,10 +104,7 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 			p.Thread.Model = ""
 			delete(o.steps, e.Step)
 		}
-	case *event.ScopeOpened:
-		p.Opened = o.open(b)
 	case *event.ScopeClosed:
-		p.Closed = o.threads[b.ID]
 		delete(o.threads, b.ID)
 	case *event.Transferred:
 		p.Thread.Agent = b.To

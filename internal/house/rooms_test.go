@@ -155,8 +155,8 @@ var rooms = []room{
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},
-	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory",
+	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite", "wire/wiretest"}, own: []string{
+		"service/database", "service/directory", "internal/fold",
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
