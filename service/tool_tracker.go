@@ -145,7 +145,7 @@ type trackedCall struct {
 	call, name string
 }
 
-func callOf(s *fold.Step[trackedStep]) trackedCall {
+func callOf(s *fold.Step[struct{}, trackedStep]) trackedCall {
 	return trackedCall{s.Asked.Seq, s.Begun.Call, s.Begun.Tool}
 }
 

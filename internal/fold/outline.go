@@ -16,7 +16,7 @@ type Outline[T, S any] struct {
 	run     string
 	root    Thread[T]
 	threads map[string]*Thread[T]
-	steps   map[string]*Step[S]
+	steps   map[string]*Step[T, S]
 	hidden  map[int64]*event.Redacted
 }
 
@@ -28,6 +28,8 @@ type Thread[T any] struct {
 	ID     string
 	Parent *Thread[T]
 	Agent  string
+	// Depth is how many agents stand above it, as the log says.
+	Depth int
 	// Call is the tool call that the agent works for; empty for the root. A scope without a call of its own works for its
 	// parent's.
 	Call string
@@ -46,9 +48,11 @@ type AskedCall struct {
 }
 
 // Step is a step that is not over. A tool call is not over before it has a result: it may ask, or be repeated.
-type Step[S any] struct {
+type Step[T, S any] struct {
 	// Own is the view's.
 	Own S
+	// Thread runs the step.
+	Thread *Thread[T]
 	// ID is the step's name. Begun is how its newest attempt began, Asked the call that it makes; its ToolCall is nil
 	// where the log does not show the answer with the call.
 	ID    string
@@ -62,16 +66,19 @@ type Place[T, S any] struct {
 	Thread *Thread[T]
 	// Step is the event's step: also the one that it begins or ends. It is nil where there is none, or where its beginning
 	// is not known. New says that the event begins it, and that this is not a further attempt.
-	Step *Step[S]
+	Step *Step[T, S]
 	New  bool
 	// Opened and Closed are the thread that the event opens or closes.
 	Opened, Closed *Thread[T]
 }
 
+// Begin begins the outline of a run. [Outline.Add] does so by itself at the first event of another run.
+func (o *Outline[T, S]) Begin(run string) { *o = Outline[T, S]{run: run} }
+
 // Add takes in an event, in the order of the log, and says what it is about. The event of another run begins a new outline.
 func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	if o.run != e.Run {
-		*o = Outline[T, S]{run: e.Run}
+		o.Begin(e.Run)
 	}
 	if r, ok := e.Body.(*event.Redacted); ok {
 		o.redact(r)
@@ -120,8 +127,27 @@ func (o *Outline[T, S]) Thread(scope string) *Thread[T] {
 	return o.threads[scope]
 }
 
+// Threads gives the open threads in no order, the root's too.
+func (o *Outline[T, S]) Threads() iter.Seq[*Thread[T]] {
+	return func(yield func(*Thread[T]) bool) {
+		if !yield(&o.root) {
+			return
+		}
+		for _, t := range o.threads {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Join adds the thread of a scope whose beginning is not known, as one that works for the root.
+func (o *Outline[T, S]) Join(scope, agent string) *Thread[T] {
+	return o.open(&event.ScopeOpened{ID: scope, Agent: agent})
+}
+
 // Open gives the steps that are not over, in no order.
-func (o *Outline[T, S]) Open() iter.Seq[*Step[S]] { return maps.Values(o.steps) }
+func (o *Outline[T, S]) Open() iter.Seq[*Step[T, S]] { return maps.Values(o.steps) }
 
 // Hidden reports whether nothing of what an event says may be shown.
 func (o *Outline[T, S]) Hidden(seq int64) bool {
@@ -139,11 +165,11 @@ func (o *Outline[T, S]) redact(r *event.Redacted) {
 }
 
 // begin takes in that an attempt of a step begins; s is the step if it is open.
-func (o *Outline[T, S]) begin(t *Thread[T], s *Step[S], id string, b *event.StepBegun) *Step[S] {
+func (o *Outline[T, S]) begin(t *Thread[T], s *Step[T, S], id string, b *event.StepBegun) *Step[T, S] {
 	if s == nil {
-		s = &Step[S]{ID: id}
+		s = &Step[T, S]{Thread: t, ID: id}
 		if o.steps == nil {
-			o.steps = make(map[string]*Step[S])
+			o.steps = make(map[string]*Step[T, S])
 		}
 		o.steps[id] = s
 	}
@@ -164,7 +190,7 @@ func (o *Outline[T, S]) open(b *event.ScopeOpened) *Thread[T] {
 	if b.ID == "" || parent == nil {
 		return nil
 	}
-	t := &Thread[T]{ID: b.ID, Parent: parent, Agent: b.Agent, Call: b.Call}
+	t := &Thread[T]{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Call: b.Call}
 	if t.Call == "" {
 		t.Call = parent.Call
 	}

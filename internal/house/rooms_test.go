@@ -126,7 +126,7 @@ var rooms = []room{
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
-		dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"},
+		dir: "telemetry", own: []string{"", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
 		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
