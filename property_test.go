@@ -129,7 +129,7 @@ func (c *testCase) check(counts *histogram) error {
 		err = oneCommand(log, func(name string) *Agent { return cmp.Or(team[name], agent) }, func(n int) bool { return seed%32 == 0 || chosen(n) })
 	}
 	if err == nil {
-		err = sameTrace(log)
+		err = sameOutline(log)
 	}
 	if err == nil && seed%4 == 0 {
 		err = underAll(log, chosen)

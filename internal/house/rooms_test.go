@@ -72,7 +72,7 @@ var rooms = []room{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
 		from: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
 	},
-	{dir: "live", own: []string{"event"}, tests: []string{"live/livetest"}},
+	{dir: "live", own: []string{"event", "internal/fold"}, tests: []string{"live/livetest"}},
 	{dir: "live/livetest", own: []string{"event", "live"}, from: testLibraries},
 	{
 		dir: "live/nats", own: []string{"event", "live"}, tests: []string{"live/livetest"},
@@ -155,7 +155,7 @@ var rooms = []room{
 			"github.com/jackc/pgx", "modernc.org/sqlite",
 		},
 	},
-	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite", "wire/wiretest"}, own: []string{
+	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory", "internal/fold",
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
