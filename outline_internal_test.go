@@ -33,7 +33,7 @@ func compareOutline(r *fold.Run, o *fold.Outline[struct{}, struct{}]) error {
 	begun := map[string]bool{} // those of summaries may be given up
 	for _, s := range r.Scopes {
 		t := o.Thread(s.ID)
-		if (t == nil) != (s.Closed != nil) || t != nil && t.Agent != s.Agent {
+		if t == nil || t.Closed != (s.Closed != nil) || t.Agent != s.Agent {
 			return fmt.Errorf("scope %q of %q, closed %v, is the thread %+v", s.ID, s.Agent, s.Closed != nil, t)
 		}
 		if s.Closed != nil {

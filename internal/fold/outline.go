@@ -30,6 +30,8 @@ type Thread[T any] struct {
 	Agent  string
 	// Depth is how many agents stand above it, as the log says.
 	Depth int
+	// Closed says that the agent has ended. Guardrails may still take something out of what it said.
+	Closed bool
 	// Call is the tool call that the agent works for; empty for the root. A scope without a call of its own works for its
 	// parent's.
 	Call string
@@ -87,7 +89,9 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	case *event.ScopeOpened:
 		p.Opened = o.open(b)
 	case *event.ScopeClosed:
-		p.Closed = o.threads[b.ID]
+		if t := o.threads[b.ID]; t != nil && !t.Closed {
+			p.Closed, t.Closed = t, true
+		}
 	}
 	if p.Thread = o.Thread(e.Scope); p.Thread == nil {
 		return p
@@ -111,15 +115,13 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 			p.Thread.Model = ""
 			delete(o.steps, e.Step)
 		}
-	case *event.ScopeClosed:
-		delete(o.threads, b.ID)
 	case *event.Transferred:
 		p.Thread.Agent = b.To
 	}
 	return p
 }
 
-// Thread finds the open thread of a scope; nil if it is not known.
+// Thread finds the thread of a scope; nil if it is not known.
 func (o *Outline[T, S]) Thread(scope string) *Thread[T] {
 	if scope == "" {
 		return &o.root
@@ -134,7 +136,7 @@ func (o *Outline[T, S]) Threads() iter.Seq[*Thread[T]] {
 			return
 		}
 		for _, t := range o.threads {
-			if !yield(t) {
+			if !t.Closed && !yield(t) {
 				return
 			}
 		}
