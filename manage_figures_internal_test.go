@@ -12,7 +12,7 @@ import (
 func TestTheFiguresOfManagement(t *testing.T) {
 	t.Parallel()
 	m, err := (&Management{}).managing()
-	if err != nil || m.at != 0.7 || m.tries != 3 || m.window >= 0 || m.summary == nil || m.summary.Ratio != 0.3 || m.summary.Recent != 10 {
+	if err != nil || m.at != 0.7 || m.tries != 3 || m.Window >= 0 || m.summary == nil || m.summary.Ratio != 0.3 || m.summary.Recent != 10 {
 		t.Errorf("by itself: %+v, %+v, %v", m, m.summary, err)
 	}
 	if defaultContext != 200_000 {

@@ -51,14 +51,14 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		if s.Depth > 0 {
 			first = traced.Run.First
 		}
-		p, ok := m.plan(s, first, traced.Hidden.Reach(s.ID), why, easings)
+		p, ok := m.Plan(s, first, traced.Hidden.Reach(s.ID), why, easings)
 		if !ok {
 			continue
 		}
-		if p.to > 0 && p.to < reach[s.ID] {
+		if p.To > 0 && p.To < reach[s.ID] {
 			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.ID])
 		}
-		reach[s.ID] = max(reach[s.ID], p.to)
+		reach[s.ID] = max(reach[s.ID], p.To)
 		d := &driver{view: fold.New(log), agent: &Agent{}}
 		d.row.ID = log[len(log)-1].Run
 		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, TextOutput("in short").Content)
@@ -83,7 +83,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		}
 		for _, b := range last.Content {
 			r, ok := b.(*event.ToolResult)
-			if ok && (why == event.WhyLimit || p.cut == 0) && !gives(after.Transcript.Messages, r) {
+			if ok && (why == event.WhyLimit || p.Cut == 0) && !gives(after.Transcript.Messages, r) {
 				return fmt.Errorf("after %+v the result of %s, which no model has seen, is not shown:\n%s", p, r.Call, shown)
 			}
 		}
@@ -92,7 +92,7 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 				return fmt.Errorf("after %+v the open call %s is gone", p, c.ID)
 			}
 		}
-		if how.Pin != nil && p.to > 0 {
+		if how.Pin != nil && p.To > 0 {
 			for _, u := range s.Transcript.Units {
 				for _, b := range u.Said {
 					t, ok := b.(*event.Text)

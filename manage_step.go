@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
 // summing is a model call for a summary.
 type summing struct {
-	omission
+	compact.Omission
 	// summary is what came of it, or err why nothing did; broke is the error of a hook.
 	summary []event.Block
 	err     error
@@ -118,7 +119,7 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	if s.Depth > 0 {
 		first = d.view.Run.First
 	}
-	p, ok := m.plan(s, first, d.view.Hidden.Reach(s.ID), why, s.Model.Easings)
+	p, ok := m.Plan(s, first, d.view.Hidden.Reach(s.ID), why, s.Model.Easings)
 	if !ok {
 		d.thread(s).whole = compactionOf(s)
 		return true
@@ -132,12 +133,12 @@ func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 		d.thread(s).whole = compactionOf(s)
 		d.tellCompaction(agent, &AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
 		return true
-	case p.sumUp && len(b.Summary) == 0:
+	case p.SumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
 		return true
 	}
 	a := AfterCompaction{Scope: s.ID, Why: why, Summary: b.Summary}
-	if p.to > 0 && len(a.Summary) == 0 {
+	if p.To > 0 && len(a.Summary) == 0 {
 		a.Summary = leftOut
 	}
 	if d.tellCompaction(agent, &a) {
@@ -176,13 +177,13 @@ func (d *driver) insist(read func() error) error {
 }
 
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *omission, m *management, told string) {
+func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact.Omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
 		model = agent.named(s.LastModel)
 	}
 	step := fold.StepName(s.ID, 'c', cycle, 0)
-	if p.why == event.WhyOverflow {
+	if p.Why == event.WhyOverflow {
 		step += "." + itoa(s.Model.Easings+1) // there may have been others before the same call
 	}
 	attempt, tries := 1, 1
@@ -191,18 +192,18 @@ func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *omissio
 	}
 	w := &modelWork{work: work{
 		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now,
-	}, whom: addressee{model: model, info: model.Info(), sum: &summing{omission: *p}}}
+	}, whom: addressee{model: model, info: model.Info(), sum: &summing{Omission: *p}}}
 	w.addressee = &w.whom
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
 	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
 		refused = s.Compaction().Tries
 	}
 	w.own = ModelRequest{
-		Instructions: told, Messages: summaryMessages(p.gone, size/2, refused), Options: m.summary.Options,
+		Instructions: told, Messages: compact.Request(p.Gone, size/2, refused), Options: m.summary.Options,
 		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
 	w.request, w.answer = &w.own, &w.end
-	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
+	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.Why, Model: w.info.Name})
 	d.runs(s, step)
 	d.todo = append(d.todo, &w.work)
 }
@@ -223,9 +224,9 @@ func (d *driver) summarise(w *work) {
 	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
 	d.siftAnswer(w.within(d.ctx), w, guards)
-	a := AfterCompaction{Scope: w.scope.ID, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
+	a := AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
-		a.Summary, a.Err = summaryOf(end.message)
+		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}
 	sum.broke = w.agent.tellCompaction(d.ctx, d.agent.limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
@@ -265,7 +266,7 @@ func (d *driver) settleSummary(w *work) {
 		return // the next driver finds it begun, and begins it again
 	}
 	cycle := s.Cycle
-	if sum.why != event.WhyOverflow {
+	if sum.Why != event.WhyOverflow {
 		cycle++
 	}
 	c := charge{usage: end.usage}
@@ -279,7 +280,7 @@ func (d *driver) settleSummary(w *work) {
 	if sum.err == nil {
 		d.addAt(s, cycle, w.step, w.attempt, ended)
 		d.reportUsage(w)
-		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)
+		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)
 		return
 	}
 	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
@@ -303,18 +304,18 @@ func (d *driver) settleSummary(w *work) {
 }
 
 // writeCompaction writes what the model is not shown any more.
-func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
+func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *compact.Omission, summary []event.Block) {
 	trigger := "limit"
-	if p.why == event.WhyOverflow {
+	if p.Why == event.WhyOverflow {
 		trigger = "overflow"
 	}
-	if p.to > 0 {
-		slices.Sort(p.keep)
-		b := &event.Compacted{From: p.first, To: p.to, Keep: p.keep, Summary: summary, Trigger: trigger}
+	if p.To > 0 {
+		slices.Sort(p.Keep)
+		b := &event.Compacted{From: p.First, To: p.To, Keep: p.Keep, Summary: summary, Trigger: trigger}
 		d.addAt(s, cycle, step, attempt, b)
 	}
-	if p.cut > 0 {
-		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.cut, Cut: true, Trigger: trigger})
+	if p.Cut > 0 {
+		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.First, To: p.Cut, Cut: true, Trigger: trigger})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
@@ -218,7 +219,7 @@ func (p *tightPlan) Info() ModelInfo {
 func (p *tightPlan) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		size := model.MessagesTokens(req.Messages)
-		if req.Instructions == summaryInstructions {
+		if req.Instructions == compact.Instructions {
 			if p.sumFails == event.ErrInvalid || p.sumFails != "" && req.Attempt == 1 {
 				yield(Chunk{}, &event.Error{Kind: p.sumFails, Message: "no summary"})
 				return

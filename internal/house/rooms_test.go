@@ -62,7 +62,7 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"internal/fold", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"internal/fold", "internal/compact", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
@@ -173,6 +173,7 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
+	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
 	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},

@@ -26,8 +26,8 @@ var points = []edit{
 	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
 	{".", `a := AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := AfterCompaction{Scope: w.scope.ID,`},
 	{
-		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)`,
-		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary); failpoint.Hit("compaction/ended")`,
+		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)`,
+		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary); failpoint.Hit("compaction/ended")`,
 	},
 	{".", `func (d *driver) refold() error {`, `func (d *driver) refold() error { failpoint.Hit("compaction/refold")`},
 	{

@@ -1,4 +1,4 @@
-package braid
+package compact
 
 import (
 	"strings"
@@ -9,9 +9,9 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// summaryInstructions tell a model what a summary is for. The messages come as one text and not as
+// Instructions tell a model what a summary is for. The messages come as one text and not as
 // a conversation: models answer a conversation, and some providers refuse calls without the tools.
-const summaryInstructions = "You write the memory of an assistant. You are given the oldest part of its conversation, " +
+const Instructions = "You write the memory of an assistant. You are given the oldest part of its conversation, " +
 	"which it will not see any more; your summary stands in its place.\n\n" +
 	"Keep what the work still needs: who wants what and why, what was decided, facts, names, numbers, addresses and " +
 	"identifiers word for word, what tools were used for and what they gave, what failed, what is open. Leave out " +
@@ -29,9 +29,9 @@ const (
 	sumEnds   = 900
 )
 
-// summaryMessages is what a model is asked of which a summary is wanted, in about so many tokens
-// at most, and half of what it could be for each time that the model has refused it as too long.
-func summaryMessages(gone []fold.Unit, tokens, refused int) []event.Message {
+// Request is what a model is asked for a summary of some units, in about so many tokens at most, and half of what it could
+// be for each time that the model has refused it as too long.
+func Request(gone []fold.Unit, tokens, refused int) []event.Message {
 	var sb strings.Builder
 	sb.WriteString("The oldest part of the conversation, between the two lines:\n----------\n")
 	begin := sb.Len()
@@ -104,8 +104,8 @@ func writeUnit(sb *strings.Builder, u *fold.Unit) {
 // conversation longer.
 const mostSummary = 32 << 10
 
-// summaryOf reads a model's answer as a summary.
-func summaryOf(m *event.AssistantMessage) ([]event.Block, error) {
+// SummaryOf reads a model's answer as a summary.
+func SummaryOf(m *event.AssistantMessage) ([]event.Block, error) {
 	text := strings.TrimSpace(event.TextOf(m.Content))
 	switch {
 	case m.Stop == event.StopRefusal || m.Stop == event.StopContentFiltered || m.Stop == event.StopGuardrail:
