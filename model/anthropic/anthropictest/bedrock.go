@@ -52,7 +52,7 @@ func (s *Server) Signed() aws.Config {
 // [BedrockStream], [BedrockText] and [BedrockError].
 func StartBedrock(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, bedrock: true}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "application/vnd.amazon.eventstream", ID: "X-Amzn-RequestId", Largest: largestBedrock, Check: s.deny, Learn: s.learn,
 		Unprepared: BedrockError(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
 	}, answers...)
@@ -152,8 +152,10 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		if key != BedrockKey {
 			return no(http.StatusForbidden, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid.")
 		}
-	} else if code, message := sigv4.Check(r, body, awsKeys, Region, "bedrock", time.Now()); code != "" {
-		return no(http.StatusForbidden, code, message)
+	} else if code, message := sigv4.Check(r, body, awsKeys, Region, "bedrock", time.Now().Add(s.Ahead)); code != "" {
+		denied := no(http.StatusForbidden, code, message)
+		denied.Answer.Header["Date"] = time.Now().Add(s.Ahead).UTC().Format(http.TimeFormat)
+		return denied
 	}
 	path := invoked.FindStringSubmatch(r.URL.EscapedPath())
 	switch {

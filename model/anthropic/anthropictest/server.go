@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
@@ -19,6 +20,9 @@ type Server struct {
 
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
+
+	// Ahead is by how much the clock of Bedrock's server goes before this machine's.
+	Ahead time.Duration
 
 	// bedrock is set where it is Amazon Bedrock, vertex where it is Vertex AI.
 	bedrock, vertex bool
@@ -41,7 +45,7 @@ type Answer = vendortest.Answer
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "Request-Id", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "api_error", "The test has no answer to this request"),
 	}, answers...)
