@@ -1,11 +1,7 @@
 package braid
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/internal/fold"
 )
 
 // The figures are those that the comments promise; a share that cannot be counts as the nearest one.
@@ -26,13 +22,6 @@ func TestTheFiguresOfManagement(t *testing.T) {
 	for given, want := range map[int]int{0: 10, -1: 0, 3: 3} {
 		if got := (Summarize{Recent: given}).filled().Recent; got != want {
 			t.Errorf("of the newest %d messages %d stay, want %d", given, got, want)
-		}
-	}
-	for length, cut := range map[int]bool{400: false, 401: true} {
-		r := fold.CutResult(&event.ToolResult{Content: []event.Block{&event.Text{Text: strings.Repeat("あ", length)}}})
-		text := event.TextOf(r.Content)
-		if is := strings.Count(text, "あ") == 400 && strings.Contains(text, "[1 characters"); is != cut || !cut && strings.Count(text, "あ") != length {
-			t.Errorf("%d characters become %q", length, text)
 		}
 	}
 }

@@ -14,9 +14,9 @@ const (
 	cutEnds = 200
 )
 
-// CutResult is what is shown of a result that is cut: both ends of long text, and a word for
+// cutResult is what is shown of a result that is cut: both ends of long text, and a word for
 // what is no text. A result without either is given back as it is.
-func CutResult(r *event.ToolResult) *event.ToolResult {
+func cutResult(r *event.ToolResult) *event.ToolResult {
 	cut := *r
 	cut.Content = nil
 	changed := false
@@ -87,7 +87,7 @@ func cutResults(blocks []event.Block) []event.Block {
 	for i, b := range blocks {
 		cut[i] = b
 		if r, ok := b.(*event.ToolResult); ok {
-			cut[i] = CutResult(r)
+			cut[i] = cutResult(r)
 		}
 	}
 	return cut

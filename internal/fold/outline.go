@@ -17,7 +17,8 @@ type Outline[T, S any] struct {
 	root    Thread[T]
 	threads map[string]*Thread[T]
 	steps   map[string]*Step[T, S]
-	hidden  map[int64]*event.Redacted
+	// hidden are the events of which nothing may be shown.
+	hidden map[int64]bool
 }
 
 // Thread is one agent at work: the root's, or that of one that is used as a tool.
@@ -67,9 +68,8 @@ type Place[T, S any] struct {
 	// Thread is the event's; nil for one that is not known.
 	Thread *Thread[T]
 	// Step is the event's step: also the one that it begins or ends. It is nil where there is none, or where its beginning
-	// is not known. New says that the event begins it, and that this is not a further attempt.
+	// is not known.
 	Step *Step[T, S]
-	New  bool
 	// Opened and Closed are the thread that the event opens or closes.
 	Opened, Closed *Thread[T]
 }
@@ -82,10 +82,9 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	if o.run != e.Run {
 		o.Begin(e.Run)
 	}
-	if r, ok := e.Body.(*event.Redacted); ok {
-		o.redact(r)
-	}
 	switch b := e.Body.(type) {
+	case *event.Redacted:
+		o.redact(b)
 	case *event.ScopeOpened:
 		p.Opened = o.open(b)
 	case *event.ScopeClosed:
@@ -103,7 +102,6 @@ func (o *Outline[T, S]) Add(e *event.Event) (p Place[T, S]) {
 	case *event.RunStarted:
 		p.Thread.Agent = b.Agent
 	case *event.StepBegun:
-		p.New = p.Step == nil
 		p.Step = o.begin(p.Thread, p.Step, e.Step, b)
 	case *event.StepEnded:
 		if b.Step != event.StepTool || b.Result != nil {
@@ -152,18 +150,16 @@ func (o *Outline[T, S]) Join(scope, agent string) *Thread[T] {
 func (o *Outline[T, S]) Open() iter.Seq[*Step[T, S]] { return maps.Values(o.steps) }
 
 // Hidden reports whether nothing of what an event says may be shown.
-func (o *Outline[T, S]) Hidden(seq int64) bool {
-	r := o.hidden[seq]
-	return r != nil && !r.Clean
-}
+func (o *Outline[T, S]) Hidden(seq int64) bool { return o.hidden[seq] }
 
-func (o *Outline[T, S]) redact(r *event.Redacted) {
+func (o *Outline[T, S]) redact(b *event.Redacted) {
+	if b.Clean {
+		return
+	}
 	if o.hidden == nil {
-		o.hidden = make(map[int64]*event.Redacted)
+		o.hidden = make(map[int64]bool)
 	}
-	if !o.Hidden(r.Target) {
-		o.hidden[r.Target] = r
-	}
+	o.hidden[b.Target] = true
 }
 
 // begin takes in that an attempt of a step begins; s is the step if it is open.

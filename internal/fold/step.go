@@ -155,7 +155,7 @@ func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation)
 	} else if repl, ok := v.Hidden.Redacted[e.Seq]; ok {
 		c.Result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: repl}
 	} else if v.Hidden.cuts(e) {
-		c.Result = CutResult(c.Result)
+		c.Result = cutResult(c.Result)
 	}
 	s.Settled++
 	s.EndTurn = s.EndTurn || b.EndTurn

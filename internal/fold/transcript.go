@@ -166,7 +166,7 @@ func doubtNote(doubts []effect, ended string) string {
 // which of two that ran at once ended first is nothing that a model should see.
 func listEffects(sb *strings.Builder, effects []effect) {
 	effects = slices.Clone(effects)
-	slices.SortStableFunc(effects, func(a, b effect) int { return CompareSteps(a.Step, b.Step) })
+	slices.SortStableFunc(effects, func(a, b effect) int { return compareSteps(a.Step, b.Step) })
 	for i := range effects {
 		e := effects[i].Ended
 		sb.WriteString("\n- ")
@@ -187,9 +187,9 @@ func listEffects(sb *strings.Builder, effects []effect) {
 	}
 }
 
-// CompareSteps orders steps as they were asked for: their numbers count as numbers, and a
+// compareSteps orders steps as they were asked for: their numbers count as numbers, and a
 // call stands before those of the agent that it is.
-func CompareSteps(a, b string) int {
+func compareSteps(a, b string) int {
 	for a != "" && b != "" {
 		n, m := leadingNumber(a), leadingNumber(b)
 		if n > 0 && m > 0 {

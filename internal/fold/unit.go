@@ -119,7 +119,7 @@ func (u *Unit) CutTokens() int64 {
 	n := model.BlocksTokens(u.Said)
 	for _, b := range u.Got {
 		if r, ok := b.(*event.ToolResult); ok {
-			n += model.BlocksTokens([]event.Block{CutResult(r)})
+			n += model.BlocksTokens([]event.Block{cutResult(r)})
 		}
 	}
 	return n
