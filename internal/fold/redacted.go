@@ -6,17 +6,18 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// Said is a person's message as the transcript has it. content is empty where it shows
-// none of it; whole says that it shows all, so that it can be taken back without folding
-// the log anew. before is the message before it where no answer stands between the two.
+// Said is a user's message as the transcript has it.
 type Said struct {
-	Seq     int64
+	Seq int64
+	// Content is empty when the transcript shows none of it. Whole says that it shows all, so that the message can be taken
+	// back without folding the log anew.
 	Content []event.Block
 	Whole   bool
-	before  *Said
+	// before is the message before it, if no answer stands between the two.
+	before *Said
 }
 
-// hear notes a message of a person.
+// hear notes a user's message.
 func (s *Scope) hear(seq int64) {
 	if s.Newest.Seq == 0 || s.Fresh != event.WhyInput && s.Fresh != event.WhyMessage {
 		s.Newest = Said{Seq: seq}
@@ -47,7 +48,7 @@ func (s *Scope) Unanswered() (seqs []int64) {
 }
 
 // redact hides what an earlier event said. A scope's newest message is replaced where it stands, because
-// the run goes on; for anything else the view must be folded anew.
+// the run goes on; for anything else the log must be folded anew.
 func (v *Conversation) redact(e *event.Event, b *event.Redacted) {
 	if b.Clean {
 		return

@@ -16,8 +16,7 @@ type Repeats struct {
 	// the oldest is given up, and would count as new.
 	known []uint64
 	next  int
-	// Since are those that were made since the last new one, and most is the
-	// highest of their counts.
+	// Since are those that were made since the last new one. Most is the highest of their counts.
 	Since []Repeat
 	Most  int
 	// Told says that the model was told of it.
@@ -38,8 +37,7 @@ func (s *Scope) countRepeats() *Repeats {
 	return s.Repeats
 }
 
-// Repeat is one call with its result, how many answers asked for it, and the cycle of
-// the last of them.
+// Repeat is one call with its result: how many answers asked for it, and the cycle of the last of them.
 type Repeat struct {
 	sum   uint64
 	Tool  string
@@ -110,7 +108,7 @@ func (r *Repeats) learn(sum uint64) {
 	r.next = (r.next + 1) % knownRepeats
 }
 
-// forget begins to count anew: something is new, or a person has said something.
+// forget begins to count anew: something is new, or a user has said something.
 func (r *Repeats) forget() {
 	if r == nil {
 		return

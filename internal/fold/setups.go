@@ -8,28 +8,28 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Setups are the system prompts and tools under which the answers of a transcript were
+// This file folds the system prompts and tools under which the answers of a transcript were
 // given. A model with [model.Info].Setups is sent them as changes inside the conversation, so
 // that what stands before a change stays as it was sent. They come from the log ([event.Setup]),
 // so that every driver repeats the same request.
 
 // What a transcript's setups may come to before the next one begins anew: the setups, and the
-// bytes of the changes. One that is larger than maxSetup is not recorded.
+// bytes of the changes. One that is larger than MaxSetup is not recorded.
 const (
 	MaxSetups     = 32
 	MaxSetupBytes = 256 << 10
 	MaxSetup      = 4 << 20
 )
 
-// setups are those of a transcript.
-type setups struct {
+// Setups are those of a transcript.
+type Setups struct {
 	List []model.Setup
 	// bytes is what the changes behind the first hold.
 	bytes int
 }
 
 // Last is the setup that is in force; nil if none is known.
-func (s *setups) Last() *model.Setup {
+func (s *Setups) Last() *model.Setup {
 	if len(s.List) == 0 {
 		return nil
 	}
@@ -37,15 +37,15 @@ func (s *setups) Last() *model.Setup {
 }
 
 // Full reports whether another change of so many bytes is too much.
-func (s *setups) Full(bytes int) bool {
+func (s *Setups) Full(bytes int) bool {
 	return len(s.List) >= MaxSetups || len(s.List) > 0 && s.bytes+bytes > MaxSetupBytes
 }
 
 // put takes a setup in that holds from the last of so many messages on. Lists that were handed
 // out stay as they are.
-func (s *setups) put(next model.Setup, messages, bytes int, base bool) {
+func (s *Setups) put(next model.Setup, messages, bytes int, base bool) {
 	if base {
-		*s = setups{}
+		*s = Setups{}
 	}
 	next.From = max(messages-1, 0)
 	n := len(s.List)
@@ -54,7 +54,7 @@ func (s *setups) put(next model.Setup, messages, bytes int, base bool) {
 	}
 	if n == 0 {
 		next.From = 0
-		*s = setups{List: []model.Setup{next}}
+		*s = Setups{List: []model.Setup{next}}
 		return
 	}
 	s.bytes += bytes
@@ -83,7 +83,7 @@ func (v *Conversation) setup(s *Scope, e *event.Event, b *event.Setup) {
 	}
 	if next == nil {
 		delete(v.Setups, e.Author)
-		s.Transcript.Setups = setups{}
+		s.Transcript.Setups = Setups{}
 		return
 	}
 	if v.Setups == nil {
@@ -98,10 +98,10 @@ func (v *Conversation) setup(s *Scope, e *event.Event, b *event.Setup) {
 func (v *Conversation) forgetSetups(scope string) {
 	if scope == "" {
 		v.Setups = nil
-		v.Past.Setups, v.base.Setups = setups{}, setups{}
+		v.Past.Setups, v.base.Setups = Setups{}, Setups{}
 	}
 	if s := v.Run.Scope(scope); s != nil {
-		s.Transcript.Setups = setups{}
+		s.Transcript.Setups = Setups{}
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 )
 
 // shorten takes a compaction in that was just written, without folding the log anew: the
-// units of a traced transcript say which of its messages go. It reports whether the view is what a
-// new fold would give, and changes nothing where it is not: where what is left out is not whole
-// units, or where other compactions are not covered by this one.
+// units of a traced transcript say which of its messages go. It reports whether the result is what a new fold would give.
+// Otherwise it changes nothing: when what is left out is not whole units, or when this compaction does not cover others.
 func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
 	if v.anew || !v.Past.Traced || !v.Open() {
 		return false
@@ -61,7 +60,7 @@ func (h *Hidden) Covers(c *Range) bool {
 	})
 }
 
-// Reach is how far the scope's compactions leave something out.
+// Reach gives the last event that a compaction of the scope leaves out; 0 for none.
 func (h *Hidden) Reach(scope string) int64 {
 	to := int64(0)
 	for i := range h.ranges {

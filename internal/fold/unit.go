@@ -7,12 +7,11 @@ import (
 	"github.com/braidrun/braid/model"
 )
 
-// Unit is the smallest stretch of a transcript that can be left out by itself: what a person
-// said, an answer, or an answer with calls and their results. Only a view that is folded in
-// order to plan a compaction knows its units.
+// Unit is the smallest stretch of a transcript that can be left out by itself: a user's message, an answer, or an answer with
+// calls and their results. Only a traced fold knows its units.
 type Unit struct {
-	Kind unitKind
-	// Said is what the person or the model said, got the results of its calls.
+	Kind UnitKind
+	// Said is what the user or the model said, Got the results of its calls.
 	Said []event.Block
 	Got  []event.Block
 	// Seqs are the events that it comes from.
@@ -21,23 +20,25 @@ type Unit struct {
 	paused bool
 }
 
-type unitKind uint8
+// UnitKind says what a unit is.
+type UnitKind uint8
 
+// The kinds of units.
 const (
-	UnitUser unitKind = iota
+	UnitUser UnitKind = iota
 	UnitAnswer
 	UnitPair
-	// unitNote is what the loop itself tells of an earlier run.
+	// UnitNote is what the loop itself tells of an earlier run.
 	UnitNote
-	// unitInput is what an agent that is used as a tool was called with: no event of its
+	// UnitInput is what an agent that is used as a tool was called with: no event of its
 	// own scope, so that nothing leaves it out.
 	UnitInput
-	// unitSummary stands for what was left out before.
+	// UnitSummary stands for what was left out before.
 	UnitSummary
 )
 
 // trace notes where what was just appended comes from.
-func (t *Transcript) trace(kind unitKind, said []event.Block, seq int64) {
+func (t *Transcript) trace(kind UnitKind, said []event.Block, seq int64) {
 	if !t.Traced || len(said) == 0 {
 		return
 	}
@@ -95,7 +96,7 @@ func (t *Transcript) note(text string, seq int64) {
 	t.trace(UnitNote, content, seq)
 }
 
-// Messages is how many messages the unit is.
+// Messages counts how many messages the unit is.
 func (u *Unit) Messages() int {
 	if u.Kind == UnitPair {
 		return 2
@@ -103,7 +104,7 @@ func (u *Unit) Messages() int {
 	return 1
 }
 
-// Message is the unit as one who looks for words in it sees it.
+// Message gives the unit as a message, without the results of calls.
 func (u *Unit) Message() event.Message {
 	if u.Kind == UnitAnswer || u.Kind == UnitPair {
 		return event.Message{Role: event.RoleAssistant, Content: u.Said}
@@ -114,7 +115,7 @@ func (u *Unit) Message() event.Message {
 // Tokens estimates the size of the unit.
 func (u *Unit) Tokens() int64 { return model.BlocksTokens(u.Said) + model.BlocksTokens(u.Got) }
 
-// CutTokens is what is left of the unit where what tools gave is cut.
+// CutTokens estimates the size of the unit when its tool results are cut.
 func (u *Unit) CutTokens() int64 {
 	n := model.BlocksTokens(u.Said)
 	for _, b := range u.Got {
