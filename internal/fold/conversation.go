@@ -258,45 +258,7 @@ func (v *Conversation) Add(e *event.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *event.UserMessage:
-		switch {
-		case b.Why == event.WhyRepeats:
-			s.countRepeats().Told = true
-		case b.Why != "":
-		case b.Mail == "" && e.Author == s.Agent:
-			r.Rounds++ // a hook let the run go on
-		case b.Mail == "":
-			r.Inputs++
-		default:
-			if v.Mail == nil {
-				v.Mail = make(map[string]string)
-			}
-			v.Mail[b.Mail] = e.Run
-		}
-		whole := v.Hidden.content(e, b.Content)
-		if v.Hidden.cuts(e) {
-			whole = cutResults(whole)
-		}
-		content := s.takeResults(e.Seq, whole)
-		s.Direct = false
-		hide := v.Hidden.has(e)
-		if !hide {
-			s.Transcript.user(content)
-			s.Transcript.trace(UnitUser, content, e.Seq)
-		}
-		if b.Why != "" {
-			s.Fresh = b.Why
-			return
-		}
-		s.Repeats.forget()
-		s.hear(e.Seq)
-		s.spoke = s.spoke && s.Cycle > 0 // an answer before the first call is of a history
-		if !hide {
-			s.Newest.Content, s.Newest.Whole = content, len(content) == len(b.Content) || v.Hidden.Redacted[e.Seq] != nil
-		}
-		s.Fresh = event.WhyInput
-		if b.Mail != "" {
-			s.Fresh = event.WhyMessage
-		}
+		v.user(s, e, b)
 	case *event.AssistantMessage:
 		r.assistant(s, e, b, v)
 	case *event.StepBegun:
@@ -313,6 +275,49 @@ func (v *Conversation) Add(e *event.Event) {
 		}
 	case *event.Transferred:
 		s.Agent, s.LastModel = b.To, ""
+	}
+}
+
+// user takes in a message of a user, of a hook, or of the loop itself.
+func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
+	switch {
+	case b.Why == event.WhyRepeats:
+		s.countRepeats().Told = true
+	case b.Why != "":
+	case b.Mail == "" && e.Author == s.Agent:
+		v.Run.Rounds++ // a hook let the run go on
+	case b.Mail == "":
+		v.Run.Inputs++
+	default:
+		if v.Mail == nil {
+			v.Mail = make(map[string]string)
+		}
+		v.Mail[b.Mail] = e.Run
+	}
+	whole := v.Hidden.content(e, b.Content)
+	if v.Hidden.cuts(e) {
+		whole = cutResults(whole)
+	}
+	content := s.takeResults(e.Seq, whole)
+	s.Direct = false
+	hide := v.Hidden.has(e)
+	if !hide {
+		s.Transcript.user(content)
+		s.Transcript.trace(UnitUser, content, e.Seq)
+	}
+	if b.Why != "" {
+		s.Fresh = b.Why
+		return
+	}
+	s.Repeats.forget()
+	s.hear(e.Seq)
+	s.spoke = s.spoke && s.Cycle > 0 // an answer before the first call is of a history
+	if !hide {
+		s.Newest.Content, s.Newest.Whole = content, len(content) == len(b.Content) || v.Hidden.Redacted[e.Seq] != nil
+	}
+	s.Fresh = event.WhyInput
+	if b.Mail != "" {
+		s.Fresh = event.WhyMessage
 	}
 }
 
