@@ -21,7 +21,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -34,25 +35,25 @@ var managements = []Management{
 }
 
 // commands says what next decides for each open scope, and fails where asking changes the scope.
-func commands(v *view, agentOf func(name string) *Agent) (string, error) {
-	if v.run == nil || v.run.ended != nil {
+func commands(v *fold.Conversation, agentOf func(name string) *Agent) (string, error) {
+	if v.Run == nil || v.Run.Ended != nil {
 		return "", nil
 	}
 	var sb strings.Builder
-	for _, s := range v.run.scopes {
-		if s.closed != nil {
+	for _, s := range v.Run.Scopes {
+		if s.Closed != nil {
 			continue
 		}
-		in := inputs{Agent: agentOf(s.agent), Now: v.run.at, earlier: &v.spent}
+		in := inputs{Agent: agentOf(s.Agent), Now: v.Run.At, earlier: &v.Spent}
 		in.answer = in.Agent.answer
 		before := deep(s)
 		cmd := next(s, in)
 		if after := deep(s); after != before {
-			return "", fmt.Errorf("asking changed scope %q from\n%s\nto\n%s", s.id, before, after)
+			return "", fmt.Errorf("asking changed scope %q from\n%s\nto\n%s", s.ID, before, after)
 		}
-		fmt.Fprintf(&sb, "%q does %d because of %q, stop %q, until %v, say %q, err %s:", s.id, cmd.Do, cmd.Why, cmd.Stop, cmd.Until.UnixNano(), cmd.say, deep(cmd.Err))
+		fmt.Fprintf(&sb, "%q does %d because of %q, stop %q, until %v, say %q, err %s:", s.ID, cmd.Do, cmd.Why, cmd.Stop, cmd.Until.UnixNano(), cmd.say, deep(cmd.Err))
 		for _, c := range cmd.calls {
-			sb.WriteString(" " + c.step)
+			sb.WriteString(" " + c.Step)
 		}
 		sb.WriteString("\n")
 	}
@@ -61,10 +62,10 @@ func commands(v *view, agentOf func(name string) *Agent) (string, error) {
 
 // oneCommand folds a log in several ways and compares the commands at every length that is chosen.
 func oneCommand(log []*event.Event, agentOf func(name string) *Agent, chosen func(n int) bool) error {
-	warm := newView(nil)
+	warm := fold.New(nil)
 	for n, e := range log {
-		if warm.fold(e); warm.stale {
-			warm = newView(log[:n+1])
+		if warm.Add(e); warm.Stale {
+			warm = fold.New(log[:n+1])
 		}
 		if !chosen(n + 1) {
 			continue
@@ -73,9 +74,9 @@ func oneCommand(log []*event.Event, agentOf func(name string) *Agent, chosen fun
 		if err != nil {
 			return fmt.Errorf("after event %d: %w", n+1, err)
 		}
-		for how, other := range map[string]*view{
-			"from scratch": newView(log[:n+1]),
-			"traced":       newTailView(&journal.Tail{First: 1, Events: log[:n+1]}, true),
+		for how, other := range map[string]*fold.Conversation{
+			"from scratch": fold.New(log[:n+1]),
+			"traced":       fold.FromTail(&fold.Tail{First: 1, Events: log[:n+1]}, true),
 		} {
 			want, err := commands(other, agentOf)
 			if err != nil {
@@ -218,7 +219,7 @@ func (p *tightPlan) Info() ModelInfo {
 func (p *tightPlan) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		size := model.MessagesTokens(req.Messages)
-		if req.Instructions == summaryInstructions {
+		if req.Instructions == compact.Instructions {
 			if p.sumFails == event.ErrInvalid || p.sumFails != "" && req.Attempt == 1 {
 				yield(Chunk{}, &event.Error{Kind: p.sumFails, Message: "no summary"})
 				return
@@ -327,14 +328,14 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *Agent) error {
 	log, left := conv.logged(), conv.warm
 	for _, answers := range []bool{false, true} {
-		if answers && (p.warm || left.run.ended != nil) {
+		if answers && (p.warm || left.Run.Ended != nil) {
 			return nil
 		}
 		if answers {
 			conv.warm = nil // it gets ahead of its log
-			for _, q := range left.run.questions {
-				e := &event.Event{Header: event.Header{Seq: left.last + 1, Run: left.run.id}, Body: &event.Answered{Token: q.Token, Value: []byte("true")}}
-				left.fold(e)
+			for _, q := range left.Run.Questions {
+				e := &event.Event{Header: event.Header{Seq: left.Last + 1, Run: left.Run.ID}, Body: &event.Answered{Token: q.Token, Value: []byte("true")}}
+				left.Add(e)
 				log = append(slices.Clip(log), e)
 			}
 		}
@@ -342,7 +343,7 @@ func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *Age
 		if err != nil {
 			return err
 		}
-		want, err := commands(newView(log), agentOf)
+		want, err := commands(fold.New(log), agentOf)
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"internal/fold", "internal/compact", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
@@ -72,7 +72,7 @@ var rooms = []room{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
 		from: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
 	},
-	{dir: "live", own: []string{"event"}, tests: []string{"live/livetest"}},
+	{dir: "live", own: []string{"event", "internal/fold"}, tests: []string{"live/livetest"}},
 	{dir: "live/livetest", own: []string{"event", "live"}, from: testLibraries},
 	{
 		dir: "live/nats", own: []string{"event", "live"}, tests: []string{"live/livetest"},
@@ -126,7 +126,7 @@ var rooms = []room{
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
-		dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"},
+		dir: "telemetry", own: []string{"", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
 		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
@@ -157,7 +157,7 @@ var rooms = []room{
 		},
 	},
 	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory",
+		"service/database", "service/directory", "internal/fold",
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
@@ -174,6 +174,8 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
+	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
+	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},

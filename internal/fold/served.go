@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"encoding/json"
@@ -13,23 +13,23 @@ import (
 // names it. A vendor refuses a history in which one stands without the other. That happens where an answer is cut, where a
 // paused turn is not continued, and where a part of one is redacted or left out.
 
-// served is a vendor's block of a tool that the provider runs.
-type served struct {
-	// call is the id of the call that it is, result that of the one whose result it is.
-	call, result string
+// Served is a vendor's block of a tool that the provider runs.
+type Served struct {
+	// Call is the id of the call that it is, result that of the one whose result it is.
+	Call, Result string
 	name         string
 }
 
-// servedBy reads a block; the zero value is any other.
-func servedBy(b event.Block) served {
+// ServedBy reads a block; the zero value is any other.
+func ServedBy(b event.Block) Served {
 	u, ok := b.(*event.UnknownBlock)
 	if !ok {
-		return served{}
+		return Served{}
 	}
 	// Vendors name such blocks server_tool_use, mcp_tool_use, web_search_tool_result and so on.
 	call, result := strings.HasSuffix(string(u.Name), "_tool_use"), strings.HasSuffix(string(u.Name), "_tool_result")
 	if !call && !result {
-		return served{}
+		return Served{}
 	}
 	var of struct {
 		ID   string `json:"id"`
@@ -37,21 +37,21 @@ func servedBy(b event.Block) served {
 		Name string `json:"name"`
 	}
 	if json.Unmarshal(u.Raw, &of) != nil {
-		return served{}
+		return Served{}
 	}
 	if call {
-		return served{call: of.ID, name: of.Name}
+		return Served{Call: of.ID, name: of.Name}
 	}
-	return served{result: of.Of}
+	return Served{Result: of.Of}
 }
 
-// withoutOpen puts words in the place of the provider's calls that have no result in content. What
+// CloseOpenCalls puts words in the place of the provider's calls that have no result in content. What
 // was given stays as it is.
-func withoutOpen(content []event.Block, why string) []event.Block {
+func CloseOpenCalls(content []event.Block, why string) []event.Block {
 	own := false
 	for i, b := range content {
-		s := servedBy(b)
-		if s.call == "" || slices.ContainsFunc(content[i:], func(b event.Block) bool { return servedBy(b).result == s.call }) {
+		s := ServedBy(b)
+		if s.Call == "" || slices.ContainsFunc(content[i:], func(b event.Block) bool { return ServedBy(b).Result == s.Call }) {
 			continue
 		}
 		if !own {
@@ -64,13 +64,13 @@ func withoutOpen(content []event.Block, why string) []event.Block {
 
 // withoutLoose puts words in the place of results of a provider's tools whose call stands neither in content nor in
 // what is shown before.
-func (t *transcript) withoutLoose(content []event.Block) []event.Block {
+func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 	own := false
 	for i, b := range content {
-		s := servedBy(b)
-		is := func(b event.Block) bool { return servedBy(b).call == s.result }
-		if s.result == "" || slices.ContainsFunc(content[:i], is) ||
-			slices.ContainsFunc(t.msgs, func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }) {
+		s := ServedBy(b)
+		is := func(b event.Block) bool { return ServedBy(b).Call == s.Result }
+		if s.Result == "" || slices.ContainsFunc(content[:i], is) ||
+			slices.ContainsFunc(t.Messages, func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }) {
 			continue
 		}
 		if !own {
@@ -81,7 +81,7 @@ func (t *transcript) withoutLoose(content []event.Block) []event.Block {
 	return content
 }
 
-// hasOwn reports whether a content has blocks of a vendor's own: most have none.
-func hasOwn(content []event.Block) bool {
+// HasVendorBlocks reports whether a content has blocks of a vendor's own: most have none.
+func HasVendorBlocks(content []event.Block) bool {
 	return slices.ContainsFunc(content, func(b event.Block) bool { _, ok := b.(*event.UnknownBlock); return ok })
 }

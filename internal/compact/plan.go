@@ -1,71 +1,67 @@
-package braid
+// Package compact plans what a model is not shown any more of a long conversation, and writes what a model is asked for a
+// summary of it. It is pure: it reads a fold and changes nothing.
+package compact
 
 import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
-// omission is what a compaction leaves out, as places in the log.
-type omission struct {
-	why event.Why
-	// first is where a compaction of the scope begins, and to its last event that is left
-	// out, 0 for none; those to keep are not.
-	first int64
-	to    int64
-	keep  []int64
-	// cut is how far what tools gave is cut, 0 for not.
-	cut int64
-	// gone are the units that are left out, and sumUp says that they are to be summed up.
-	gone  []unit
-	sumUp bool
+// Policy says what is left out of conversations.
+type Policy struct {
+	// Window is how many messages are shown; a negative one means any number.
+	Window int
+	// Sums says that a summary takes the place of what is left out. Ratio is the share of the messages that is summarised at
+	// least, and Recent is how many messages stay as they are if that is possible.
+	Sums   bool
+	Ratio  float64
+	Recent int
+	// Pin reports which messages are never left out; nil for none.
+	Pin func(event.Message) bool
 }
 
-// due reports whether something is to be left out before the scope's next model call.
-func (m *management) due(s *scope, a *Agent) bool {
-	if s.squeezed().tried > s.cycle {
-		return false
-	}
-	if m.window >= 0 && len(s.talk.msgs) > m.window && len(s.talk.msgs) > 1 {
-		return true
-	}
-	return m.at > 0 && s.projected(a) > m.threshold(s, a)
+// Omission is what a compaction leaves out, as places in the log.
+type Omission struct {
+	Why event.Why
+	// First is where a compaction of the scope begins. To is the last event that is left out; 0 for none. Keep are the
+	// events between them that stay.
+	First int64
+	To    int64
+	Keep  []int64
+	// Cut is the last event whose tool results are cut; 0 for none.
+	Cut int64
+	// Gone are the units that are left out. SumUp says that they are to be summed up.
+	Gone  []fold.Unit
+	SumUp bool
 }
 
-// threshold is how many tokens a conversation may have before something is left out.
-func (m *management) threshold(s *scope, a *Agent) int64 {
-	size := m.context
-	if size == 0 {
-		size = or(a.named(s.asks).Info().ContextWindow, defaultContext)
-	}
-	return int64(m.at * float64(size))
-}
-
-// plan decides what is left out of a traced scope; false where there is nothing that would help.
-// reach is how far compactions of the scope have come, and easings how often less was shown already to a
-// model that refuses the same call.
-func (m *management) plan(s *scope, first, reach int64, why event.Why, easings int) (omission, bool) {
-	p := planner{management: m, units: s.talk.units, reach: reach, omission: omission{why: why, first: first}}
+// Plan decides what is left out of a scope whose transcript is traced. It reports false when nothing would help. first is
+// where a compaction of the scope begins, and reach the last event that one has left out. easings counts how often less was
+// shown already to a model that refuses the same call as too long.
+func (m *Policy) Plan(s *fold.Scope, first, reach int64, why event.Why, easings int) (Omission, bool) {
+	p := planner{Policy: m, units: s.Transcript.Units, reach: reach, Omission: Omission{Why: why, First: first}}
 	if len(p.units) == 0 {
-		return omission{}, false
+		return Omission{}, false
 	}
-	p.weigh(s.newest.seq)
+	p.weigh(s.Newest.Seq)
 	switch {
 	case why == event.WhyOverflow:
 		p.ease(easings)
-	case m.window >= 0 && p.count(0) > m.window:
+	case m.Window >= 0 && p.count(0) > m.Window:
 		p.slide()
 	default:
 		p.relieve()
 	}
-	return p.omission, p.to > 0 || p.cut > 0
+	return p.Omission, p.To > 0 || p.Cut > 0
 }
 
 // planner decides what is left out.
 type planner struct {
-	*management
-	omission
-	units []unit
+	*Policy
+	Omission
+	units []fold.Unit
 	reach int64
 	// stays says of each unit that it is never left out; weight and spare are its tokens, and
 	// how many of them cutting would save, which is only looked at where it matters.
@@ -82,16 +78,16 @@ func (p *planner) weigh(newest int64) {
 	p.stays, p.weight = make([]bool, n), make([]int64, n)
 	for i := range p.units {
 		u := &p.units[i]
-		p.weight[i] = 8 + u.tokens()
+		p.weight[i] = 8 + u.Tokens()
 		p.total += p.weight[i]
-		p.stays[i] = u.kind == unitInput || u.kind == unitUser && slices.Contains(u.seqs, newest) ||
-			u.kind != unitSummary && p.pin != nil && p.pin(u.message())
+		p.stays[i] = u.Kind == fold.UnitInput || u.Kind == fold.UnitUser && slices.Contains(u.Seqs, newest) ||
+			u.Kind != fold.UnitSummary && p.Pin != nil && p.Pin(u.Message())
 	}
 	i := n - 1
-	for ; i >= 0 && (p.units[i].kind == unitUser || p.units[i].kind == unitNote); i-- {
+	for ; i >= 0 && (p.units[i].Kind == fold.UnitUser || p.units[i].Kind == fold.UnitNote); i-- {
 		p.stays[i] = true // nobody has answered it
 	}
-	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].kind == unitPair {
+	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].Kind == fold.UnitPair {
 		p.unseen = i // what came behind the results was said before a model has seen them
 	}
 }
@@ -101,7 +97,7 @@ func (p *planner) count(tail int) int {
 	n := 0
 	for i := range p.units {
 		if i >= tail || p.stays[i] {
-			n += p.units[i].messages()
+			n += p.units[i].Messages()
 		}
 	}
 	return n
@@ -123,7 +119,7 @@ func (p *planner) saved(tail int) int64 {
 	if p.spare == nil {
 		p.spare = make([]int64, len(p.units))
 		for i := range p.units {
-			p.spare[i] = p.weight[i] - 8 - p.units[i].cutTokens()
+			p.spare[i] = p.weight[i] - 8 - p.units[i].CutTokens()
 		}
 	}
 	n := int64(0)
@@ -138,14 +134,14 @@ func (p *planner) last() int { return p.unseen }
 
 // slide leaves the oldest out until three quarters of the window stay.
 func (p *planner) slide() {
-	target := p.window * 3 / 4
+	target := p.Window * 3 / 4
 	tail := 0
 	for tail < p.last() && p.count(tail) > target {
 		tail++
 	}
 	// A conversation reads better from where a person speaks, if that is near.
 	for i := tail; i <= p.last() && 2*p.count(i) >= target; i++ {
-		if p.units[i].kind == unitUser {
+		if p.units[i].Kind == fold.UnitUser {
 			tail = i
 			break
 		}
@@ -155,7 +151,7 @@ func (p *planner) slide() {
 
 // relieve makes room because the conversation takes more of the context than it should.
 func (p *planner) relieve() {
-	if p.summary == nil {
+	if !p.Sums {
 		if p.saved(p.last()) >= p.total/2 {
 			p.cutTo(p.last())
 			return
@@ -163,10 +159,10 @@ func (p *planner) relieve() {
 		p.leaveOutTo(p.total / 2)
 		return
 	}
-	count, target := int(p.summary.Ratio*float64(p.count(0))), p.total-int64(p.summary.Ratio*float64(p.total))
+	count, target := int(p.Ratio*float64(p.count(0))), p.total-int64(p.Ratio*float64(p.total))
 	tail := 0
 	for tail < p.last() && (p.count(0)-p.count(tail) < max(count, 1) || p.rest(tail) > target) &&
-		p.count(tail+1) >= p.summary.Recent {
+		p.count(tail+1) >= p.Recent {
 		tail++
 	}
 	if p.total-p.rest(tail) < p.total/10 {
@@ -193,7 +189,7 @@ func (p *planner) ease(before int) {
 		return
 	}
 	p.leaveOutTo(target)
-	if tail := len(p.units); p.to == 0 && p.saved(tail) > 0 {
+	if tail := len(p.units); p.To == 0 && p.saved(tail) > 0 {
 		p.cutTo(tail)
 	} else if kept := p.kept(); p.rest(kept) > target && p.saved(tail)-p.saved(kept) > 0 {
 		p.cutTo(tail)
@@ -202,7 +198,7 @@ func (p *planner) ease(before int) {
 
 // kept is the first unit behind what is left out.
 func (p *planner) kept() int {
-	return slices.IndexFunc(p.units, func(u unit) bool { return len(u.seqs) > 0 && u.seqs[0] > p.to })
+	return slices.IndexFunc(p.units, func(u fold.Unit) bool { return len(u.Seqs) > 0 && u.Seqs[0] > p.To })
 }
 
 // leaveOutTo leaves the oldest out until no more than target tokens stay, or nothing is left that
@@ -219,8 +215,8 @@ func (p *planner) leaveOutTo(target int64) {
 func (p *planner) leaveOut(tail int) {
 	to := int64(0)
 	for _, u := range slices.Backward(p.units[tail:]) {
-		if len(u.seqs) > 0 {
-			to = u.seqs[0] - 1
+		if len(u.Seqs) > 0 {
+			to = u.Seqs[0] - 1
 		}
 	}
 	if to == 0 {
@@ -230,21 +226,21 @@ func (p *planner) leaveOut(tail int) {
 		u := &p.units[i]
 		switch {
 		case !p.stays[i]:
-			p.gone = append(p.gone, *u)
-		case u.kind != unitInput:
-			p.keep = append(p.keep, u.seqs...)
+			p.Gone = append(p.Gone, *u)
+		case u.Kind != fold.UnitInput:
+			p.Keep = append(p.Keep, u.Seqs...)
 		}
 	}
-	if !slices.ContainsFunc(p.gone, func(u unit) bool { return u.kind != unitSummary }) {
-		p.gone, p.keep = nil, nil
+	if !slices.ContainsFunc(p.Gone, func(u fold.Unit) bool { return u.Kind != fold.UnitSummary }) {
+		p.Gone, p.Keep = nil, nil
 		return
 	}
 	// One that does not reach as far as one before it would leave that one's summary beside its own.
-	p.to, p.sumUp = max(to, p.reach), p.summary != nil
+	p.To, p.SumUp = max(to, p.reach), p.Sums
 	for i := tail; i < len(p.units); i++ {
-		for _, seq := range p.units[i].seqs {
+		for _, seq := range p.units[i].Seqs {
 			if seq <= p.reach {
-				p.keep = append(p.keep, seq)
+				p.Keep = append(p.Keep, seq)
 			}
 		}
 	}
@@ -253,8 +249,8 @@ func (p *planner) leaveOut(tail int) {
 // cutTo cuts what tools gave in the units before tail.
 func (p *planner) cutTo(tail int) {
 	for i := range tail {
-		for _, seq := range p.units[i].seqs {
-			p.cut = max(p.cut, seq)
+		for _, seq := range p.units[i].Seqs {
+			p.Cut = max(p.Cut, seq)
 		}
 	}
 }

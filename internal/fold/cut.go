@@ -1,4 +1,4 @@
-package braid
+package fold
 
 import (
 	"fmt"
@@ -37,17 +37,17 @@ func cutResult(r *event.ToolResult) *event.ToolResult {
 func cutBlock(b event.Block) event.Block {
 	switch b := b.(type) {
 	case *event.Text:
-		if text := cutText(b.Text, cutOver, cutEnds, cutEnds); text != b.Text {
+		if text := CutText(b.Text, cutOver, cutEnds, cutEnds); text != b.Text {
 			return &event.Text{Text: text}
 		}
 	case *event.Image, *event.Document, *event.Media:
-		return &event.Text{Text: mediaWords(b)}
+		return &event.Text{Text: MediaText(b)}
 	}
 	return b
 }
 
-// cutText leaves the middle of a text out that has more than over characters.
-func cutText(text string, over, head, tail int) string {
+// CutText leaves the middle of a text out that has more than over characters.
+func CutText(text string, over, head, tail int) string {
 	if len(text) <= over {
 		return text
 	}
@@ -67,8 +67,8 @@ func cutText(text string, over, head, tail int) string {
 	return fmt.Sprintf("%s\n… [%d characters are left out here] …\n%s", text[:from], n-head-tail, text[to:])
 }
 
-// mediaWords stand for a picture or a file that is not shown.
-func mediaWords(b event.Block) string {
+// MediaText stand for a picture or a file that is not shown.
+func MediaText(b event.Block) string {
 	switch b := b.(type) {
 	case *event.Image:
 		return fmt.Sprintf("[image: %s, %d bytes]", b.MIME, len(b.Data))

@@ -1,16 +1,17 @@
-package braid
+package compact
 
 import (
 	"strings"
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
-// summaryInstructions tell a model what a summary is for. The messages come as one text and not as
+// Instructions tell a model what a summary is for. The messages come as one text and not as
 // a conversation: models answer a conversation, and some providers refuse calls without the tools.
-const summaryInstructions = "You write the memory of an assistant. You are given the oldest part of its conversation, " +
+const Instructions = "You write the memory of an assistant. You are given the oldest part of its conversation, " +
 	"which it will not see any more; your summary stands in its place.\n\n" +
 	"Keep what the work still needs: who wants what and why, what was decided, facts, names, numbers, addresses and " +
 	"identifiers word for word, what tools were used for and what they gave, what failed, what is open. Leave out " +
@@ -28,9 +29,9 @@ const (
 	sumEnds   = 900
 )
 
-// summaryMessages is what a model is asked of which a summary is wanted, in about so many tokens
-// at most, and half of what it could be for each time that the model has refused it as too long.
-func summaryMessages(gone []unit, tokens, refused int) []event.Message {
+// Request is what a model is asked for a summary of some units, in about so many tokens at most, and half of what it could
+// be for each time that the model has refused it as too long.
+func Request(gone []fold.Unit, tokens, refused int) []event.Message {
 	var sb strings.Builder
 	sb.WriteString("The oldest part of the conversation, between the two lines:\n----------\n")
 	begin := sb.Len()
@@ -43,41 +44,41 @@ func summaryMessages(gone []unit, tokens, refused int) []event.Message {
 	all := int(model.TextTokens(text[begin:]))
 	if most := min(tokens, all) >> refused; most < all {
 		letters := most * utf8.RuneCountInString(text[begin:]) / all
-		text = text[:begin] + cutText(text[begin:], letters, letters/3, letters/2)
+		text = text[:begin] + fold.CutText(text[begin:], letters, letters/3, letters/2)
 	}
 	return []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{
 		Text: text + "----------\nWrite the summary.",
 	}}}}
 }
 
-func writeUnit(sb *strings.Builder, u *unit) {
+func writeUnit(sb *strings.Builder, u *fold.Unit) {
 	who := "USER: "
-	switch u.kind {
-	case unitAnswer, unitPair:
+	switch u.Kind {
+	case fold.UnitAnswer, fold.UnitPair:
 		who = "ASSISTANT: "
-	case unitNote, unitSummary:
+	case fold.UnitNote, fold.UnitSummary:
 		who = ""
 	}
-	if text := strings.TrimSpace(event.TextOf(u.said)); text != "" {
+	if text := strings.TrimSpace(event.TextOf(u.Said)); text != "" {
 		sb.WriteString(who)
 		sb.WriteString(text)
 		sb.WriteString("\n\n")
 	}
-	for _, b := range u.said {
+	for _, b := range u.Said {
 		switch b := b.(type) {
 		case *event.ToolCall:
 			sb.WriteString("CALL ")
 			sb.WriteString(b.Name)
 			sb.WriteString(" ")
-			sb.WriteString(cutText(string(b.Args), sumResult, sumEnds, sumEnds))
+			sb.WriteString(fold.CutText(string(b.Args), sumResult, sumEnds, sumEnds))
 			sb.WriteString("\n\n")
 		case *event.Image, *event.Document, *event.Media:
 			sb.WriteString(who)
-			sb.WriteString(mediaWords(b))
+			sb.WriteString(fold.MediaText(b))
 			sb.WriteString("\n\n")
 		}
 	}
-	for _, b := range u.got {
+	for _, b := range u.Got {
 		r, ok := b.(*event.ToolResult)
 		if !ok {
 			continue
@@ -88,11 +89,11 @@ func writeUnit(sb *strings.Builder, u *unit) {
 			sb.WriteString(" (an error)")
 		}
 		sb.WriteString(": ")
-		sb.WriteString(cutText(event.TextOf(r.Content), sumResult, sumEnds, sumEnds))
+		sb.WriteString(fold.CutText(event.TextOf(r.Content), sumResult, sumEnds, sumEnds))
 		for _, c := range r.Content {
 			switch c.(type) {
 			case *event.Image, *event.Document, *event.Media:
-				sb.WriteString(mediaWords(c))
+				sb.WriteString(fold.MediaText(c))
 			}
 		}
 		sb.WriteString("\n\n")
@@ -103,8 +104,8 @@ func writeUnit(sb *strings.Builder, u *unit) {
 // conversation longer.
 const mostSummary = 32 << 10
 
-// summaryOf reads a model's answer as a summary.
-func summaryOf(m *event.AssistantMessage) ([]event.Block, error) {
+// SummaryOf reads a model's answer as a summary.
+func SummaryOf(m *event.AssistantMessage) ([]event.Block, error) {
 	text := strings.TrimSpace(event.TextOf(m.Content))
 	switch {
 	case m.Stop == event.StopRefusal || m.Stop == event.StopContentFiltered || m.Stop == event.StopGuardrail:
@@ -113,7 +114,7 @@ func summaryOf(m *event.AssistantMessage) ([]event.Block, error) {
 		return nil, &event.Error{Kind: event.ErrModel, Message: "the model gave an empty summary"}
 	}
 	if len(text) > mostSummary {
-		text = cutText(text, mostSummary, mostSummary/3, mostSummary/6)
+		text = fold.CutText(text, mostSummary, mostSummary/3, mostSummary/6)
 	}
 	return []event.Block{&event.Text{Text: summaryOpening + text}}, nil
 }
