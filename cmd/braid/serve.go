@@ -26,6 +26,7 @@ import (
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -206,7 +207,7 @@ type house struct {
 	token secret.Secret
 	// tokenIn is the file that the token was read from; empty where the server has just made it.
 	tokenIn string
-	agents  *agents
+	agents  *agentFactory
 	people  *directory.Directory
 	metrics *server.Metrics
 	ready   atomic.Bool
@@ -261,7 +262,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	people := directory.New(directory.Options{
-		Database: h.stores.database, Keys: keys, Environment: p.getenv, References: h.references(p),
+		Database: h.stores.database, Keys: keys, Environment: p.getenv, References: agents.References(p.getenv, func(a *directory.AgentSpec) error { return h.agents.CheckAgent(a) }),
 		RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
 	})
 	h.undo, h.people = append(h.undo, people.Close), people
@@ -277,7 +278,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	}
 	h.undo = append(h.undo, h.agents.close)
 	h.agents.shared = h.stores.shared
-	titles := h.agents.open
+	titles := h.agents.OpenModel
 	switch from := in.flags["titles"]; from {
 	case "", "model":
 	case "words":
@@ -290,12 +291,12 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.metrics = metrics
 	h.service, err = service.New(service.Options{
 		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
-		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.scratch.forget,
+		Agent: h.agents.Agent, Models: h.agents.Models, Forget: h.agents.Forget,
 		ForgetTenant: func(ctx context.Context, t directory.Tenant) error {
 			metrics.ForgetTenants(func(id, _ string) bool { return id == t.ID })
 			return h.agents.forgetTenant(ctx, t)
 		},
-		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
+		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.Workspace, OpenModel: titles,
 		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
 		FailedRuns: directory.FailedRuns(cfg.FailedRuns),
 		Engine: engine.Options{
@@ -446,7 +447,7 @@ func (h *house) greet(p *process, cfg *config, url string) error {
 	for _, m := range h.agents.others {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
 	}
-	for _, s := range h.agents.servers() {
+	for _, s := range h.agents.Servers() {
 		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
 	}
 	if !h.trusts {

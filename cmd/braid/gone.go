@@ -4,35 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service/directory"
 )
-
-// forgetTenant removes what this server has of a tenant that is being erased, beside its conversations:
-// what was allowed for always, and its open models with their keys and connections.
-func (a *agents) forgetTenant(_ context.Context, t directory.Tenant) error {
-	a.own.mu.Lock()
-	for name := range a.own.open {
-		if name.tenant == t.ID {
-			delete(a.own.open, name)
-		}
-	}
-	a.own.mu.Unlock()
-	closeIdle()
-	return grantsIn(a.cfg.Data).forgetTenants(func(id, _ string) bool { return id == t.ID })
-}
-
-// closeIdle closes the connections to providers that nobody uses now. A connection may remember the key
-// that it was last used with.
-func closeIdle() {
-	if t, ok := http.DefaultTransport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
-}
 
 const (
 	// forgetEvery is how often a server looks whether the directory was changed.
@@ -100,47 +77,11 @@ func forgetMetrics(ctx context.Context, metrics *server.Metrics, people *directo
 	return nil
 }
 
-// forgetGone is one look.
-func (a *agents) forgetGone(ctx context.Context, people *directory.Directory) error {
-	dropped, err := a.forgetModels(ctx, func(ctx context.Context, tenant, id, life string) (bool, error) {
-		m, err := people.GetModel(ctx, tenant, id)
-		if errors.Is(err, event.ErrNotFound) {
-			return false, nil
-		}
-		return m.Life == life, err
-	})
-	if dropped {
-		closeIdle()
-	}
-	if err != nil {
-		return err
-	}
-	var failed error
-	lives := map[string]string{}
-	err = grantsIn(a.cfg.Data).forgetTenants(func(id, life string) bool {
-		if life == "" || failed != nil { // the command's own
-			return false
-		}
-		now, known := lives[id]
-		if !known {
-			t, err := people.GetTenant(ctx, id)
-			if err != nil && !errors.Is(err, event.ErrNotFound) {
-				failed = err
-				return false
-			}
-			now = t.Life
-			lives[id] = now
-		}
-		return now != life
-	})
-	return errors.Join(failed, err)
-}
-
 // forgetDeleted removes from this server what is kept of conversations that another one has deleted: their
 // folds in memory, and their files, from the folder behind after on. It returns the folder to go on from.
 func (h *house) forgetDeleted(ctx context.Context, after string) (next string, err error) {
 	if err := h.service.ForgetDeleted(ctx); err != nil {
 		return after, err
 	}
-	return h.agents.scratch.sweep(ctx, after, h.service.Lives)
+	return h.agents.SweepFiles(ctx, after, h.service.Lives)
 }

@@ -1,6 +1,7 @@
-package main
+package agents
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,19 +13,20 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// references checks what the admin API is to write against what this server has. Nothing is asked over the network.
-func (h *house) references(p *process) directory.References {
+// References checks what the directory is to write against what this server has: its providers, its environment, which
+// getenv reads, and what spec refuses of an agent, such as [Factory.CheckAgent]. Nothing is asked over the network.
+func References(getenv func(name string) string, spec func(a *directory.AgentSpec) error) directory.References {
 	return directory.References{
 		Model: func(m *directory.Model) error {
 			if err := models.CheckOwn(m.Provider, m.Name, m.Region); err != nil {
 				return err
 			}
-			if m.Credential.Env != "" && p.getenv(m.Credential.Env) == "" { // only the operator names one
+			if m.Credential.Env != "" && getenv(m.Credential.Env) == "" { // only the operator names one
 				return invalid("set it and start the server again, or name another", "the server's environment does not have the variable")
 			}
 			return nil
 		},
-		Agent: func(a *directory.AgentSpec) error { return h.agents.checkSpec(a) },
+		Agent: spec,
 		Name: func(name string) error {
 			_, err := models.Named(name)
 			return err
@@ -32,15 +34,15 @@ func (h *house) references(p *process) directory.References {
 	}
 }
 
-// checkSpec reports skills that there are not, and patterns that fit no tool.
-func (a *agents) checkSpec(spec *directory.AgentSpec) error {
+// CheckAgent refuses an agent that names skills that there are not, or patterns that fit no tool.
+func (a *Factory) CheckAgent(spec *directory.AgentSpec) error {
 	var skills []string
 	for _, s := range a.skills.Skills() {
 		skills = append(skills, s.Name)
 	}
 	for i, name := range spec.Skills {
 		if !slices.Contains(skills, name) {
-			return invalid(known("skills", skills), "skills[%d]: there is no skill %q", i, fit(name, 64))
+			return invalid(suggest("skills", skills), "skills[%d]: there is no skill %q", i, short(name))
 		}
 	}
 	// The tools of a server that is not there now are not known.
@@ -51,7 +53,7 @@ func (a *agents) checkSpec(spec *directory.AgentSpec) error {
 	fits := func(path string, patterns []string) error {
 		for i, pattern := range patterns {
 			if len(chosen(tools, []string{pattern})) == 0 {
-				return invalid(known("tools", namesOf(tools)), "%s[%d]: no tool fits %q", path, i, fit(pattern, 64))
+				return invalid(suggest("tools", namesOf(tools)), "%s[%d]: no tool fits %q", path, i, short(pattern))
 			}
 		}
 		return nil
@@ -77,8 +79,8 @@ func namesOf(tools []braid.Tool) (names []string) {
 // mostKnown bounds how many names a hint lists.
 const mostKnown = 50
 
-// known says which names there are.
-func known(what string, names []string) string {
+// suggest says which names there are.
+func suggest(what string, names []string) string {
 	if len(names) == 0 {
 		return "leave it out: this server has no " + what
 	}
@@ -88,4 +90,17 @@ func known(what string, names []string) string {
 		names, more = names[:mostKnown], " and more"
 	}
 	return "the " + what + " are " + strings.Join(names, ", ") + more
+}
+
+// short cuts a long name.
+func short(name string) string {
+	const most = 64
+	if r := []rune(name); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return name
+}
+
+func invalid(hint, format string, args ...any) *event.Error {
+	return &event.Error{Kind: event.ErrInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
