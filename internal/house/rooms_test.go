@@ -164,6 +164,14 @@ var rooms = []room{
 		dir: "service/agents", own: []string{"", "event", "model", "models", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
+	{
+		dir: "serve",
+		own: []string{
+			"", "event", "journal", "journal/*", "engine", "secret", "console",
+			"service", "service/database", "service/directory", "server", "server/*",
+		},
+		tests: []string{"model/demo", "models", "client", "wire/agentcore", "service/agents"},
+	},
 	{dir: "wire", own: []string{"event"}},
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "wire"}, tests: []string{"wire/wiretest", "event/eventtest"}},

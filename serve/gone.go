@@ -1,9 +1,8 @@
-package main
+package serve
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -21,7 +20,7 @@ const (
 // forgetGone drops what this server keeps of tenants, models and conversations that are there no longer: soon
 // after the directory was changed, by whichever server, and every minute for conversations. end has it stop,
 // and returns when it has.
-func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
+func (s *Server) forgetGone(ctx context.Context) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -30,25 +29,17 @@ func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 		defer tick.Stop()
 		seen, swept, place := int64(-1), time.Time{}, ""
 		for {
-			now, err := h.people.Generation(ctx)
-			if err == nil && now != seen {
-				err = errors.Join(h.agents.forgetGone(ctx, h.people), h.service.ForgetErased(ctx), forgetMetrics(ctx, h.metrics, h.people))
-				if err == nil {
-					seen = now
-					h.people.Drop()
-					h.service.Deleted()
-				}
-			}
+			now, err := s.forgetChanged(ctx, seen)
 			if err == nil {
-				err = h.service.ScrubSoon(ctx)
+				seen, err = now, s.service.ScrubSoon(ctx)
 			}
 			if err == nil && time.Since(swept) >= sweepEvery {
-				if place, err = h.forgetDeleted(ctx, place); err == nil {
+				if place, err = s.forgetDeleted(ctx, place); err == nil {
 					swept = time.Now()
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				log.Warn("what is kept of what was deleted could not all be removed", "error", err)
+				s.log.Warn("what is kept of what was deleted could not all be removed", "error", err)
 			}
 			select {
 			case <-ctx.Done():
@@ -61,6 +52,26 @@ func (h *house) forgetGone(ctx context.Context, log *slog.Logger) (end func()) {
 		stop()
 		<-done
 	}
+}
+
+// forgetChanged drops what is kept of tenants and models that are there no longer, if the directory was changed since the
+// generation seen. It returns the generation of now.
+func (s *Server) forgetChanged(ctx context.Context, seen int64) (now int64, err error) {
+	if s.people == nil {
+		return seen, nil
+	}
+	if now, err = s.people.Generation(ctx); err != nil || now == seen {
+		return seen, err
+	}
+	if s.options.Forget != nil {
+		err = s.options.Forget(ctx, s.people)
+	}
+	if err := errors.Join(err, s.service.ForgetErased(ctx), forgetMetrics(ctx, s.metrics, s.people)); err != nil {
+		return seen, err
+	}
+	s.people.Drop()
+	s.service.Deleted()
+	return now, nil
 }
 
 // forgetMetrics removes the metrics of tenants that are there no longer.
@@ -78,10 +89,10 @@ func forgetMetrics(ctx context.Context, metrics *server.Metrics, people *directo
 }
 
 // forgetDeleted removes from this server what is kept of conversations that another one has deleted: their
-// folds in memory, and their files, from the folder behind after on. It returns the folder to go on from.
-func (h *house) forgetDeleted(ctx context.Context, after string) (next string, err error) {
-	if err := h.service.ForgetDeleted(ctx); err != nil {
+// folds in memory, and their files, from the place after on. It returns the place to go on from.
+func (s *Server) forgetDeleted(ctx context.Context, after string) (next string, err error) {
+	if err := s.service.ForgetDeleted(ctx); err != nil || s.options.Sweep == nil {
 		return after, err
 	}
-	return h.agents.SweepFiles(ctx, after, h.service.Lives)
+	return s.options.Sweep(ctx, after, s.service.Lives)
 }
