@@ -63,7 +63,10 @@ func (s *Server) forgetChanged(ctx context.Context, seen int64) (now int64, err 
 	if now, err = s.people.Generation(ctx); err != nil || now == seen {
 		return seen, err
 	}
-	if s.options.Forget != nil {
+	if s.options.Agents != nil {
+		err = s.options.Agents.ForgetGone(ctx, s.people)
+	}
+	if err == nil && s.options.Forget != nil {
 		err = s.options.Forget(ctx, s.people)
 	}
 	if err := errors.Join(err, s.service.ForgetErased(ctx), forgetMetrics(ctx, s.metrics, s.people)); err != nil {
@@ -91,8 +94,8 @@ func forgetMetrics(ctx context.Context, metrics *server.Metrics, people *directo
 // forgetDeleted removes from this server what is kept of conversations that another one has deleted: their
 // folds in memory, and their files, from the place after on. It returns the place to go on from.
 func (s *Server) forgetDeleted(ctx context.Context, after string) (next string, err error) {
-	if err := s.service.ForgetDeleted(ctx); err != nil || s.options.Sweep == nil {
+	if err := s.service.ForgetDeleted(ctx); err != nil || s.options.Agents == nil {
 		return after, err
 	}
-	return s.options.Sweep(ctx, after, s.service.Lives)
+	return s.options.Agents.SweepFiles(ctx, after, s.service.Lives)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -19,14 +20,17 @@ import (
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
 )
 
-// Options are what a server is made of. Agent must be set, or Service.Agent.
+// Options are what a server is made of. One of Agent, Agents and Service.Agent must be set.
 type Options struct {
-	// Agent answers every run; see [service.OneAgent]. A server whose agents differ by tenant or run sets Service.Agent
-	// instead, and what else a factory of package service/agents gives.
+	// Agent answers every run; see [service.OneAgent].
 	Agent *braid.Agent
+	// Agents makes the agents of runs as tenants and requests ask for them. The caller closes what it is made with, after
+	// the server has ended.
+	Agents *agents.Factory
 	// Store is where the server keeps things; the zero Store is memory.
 	Store Store
 	// Addr is the address that [Server.Run] answers on, such as "127.0.0.1:7421".
@@ -36,7 +40,8 @@ type Options struct {
 	// Token is the operator's credential. If it is empty a token is made; see [Server.Token].
 	Token secret.Secret
 	// Tenants makes a server of many tenants, with keys, agents, models and quotas of their own, and an API to
-	// administer them. nil means one tenant, whose only credential is Token. Database is set by the server.
+	// administer them. nil means one tenant, whose only credential is Token. Database is set by the server, and so are the
+	// References with Agents.
 	Tenants *directory.Options
 	// APIOnly leaves AgentCore and the page out.
 	APIOnly bool
@@ -46,24 +51,19 @@ type Options struct {
 	// API are settings of the native API, such as Hosts, under which the server may be asked beside those of this
 	// machine. They hold for AgentCore too, where that has none. Service, Directory, Token and Tenant are set by the server.
 	API server.Options
-	// Service are settings of the execution of runs. Journal, Rows, Shared and Directory are set by the server.
+	// Service are settings of the execution of runs. Journal, Rows, Shared and Directory are set by the server, and with
+	// Agents also Agent, Models, Workspace and Forget. Set OpenModel to have a model give titles, such as that of Agents.
 	Service service.Options
 	// Metrics are those that /metrics tells; nil means new ones.
 	Metrics *server.Metrics
-	// Forget drops what the program keeps of tenants and models that the directory no longer has. It is called after the
+	// Forget drops what the program itself keeps of tenants that the directory no longer has. It is called after the
 	// directory was changed, by whichever process. nil means that there is nothing.
 	Forget func(ctx context.Context, d *directory.Directory) error
-	// Sweep removes files of conversations that are there no longer, from the place after on, and returns where to go on;
-	// see [github.com/braidrun/braid/service/agents.Factory.SweepFiles]. nil means that there is nothing.
-	Sweep func(ctx context.Context, after string, lives Lives) (next string, err error)
 	// DrainTime bounds the end of [Server.Run]; 0 means [DefaultDrainTime].
 	DrainTime time.Duration
 	// Log gets one line for each request, and what nobody is told otherwise; nil means nobody.
 	Log *slog.Logger
 }
-
-// Lives reports whether a conversation is still there.
-type Lives = func(ctx context.Context, key service.ConversationKey) (bool, error)
 
 const (
 	// DefaultDrainTime is how long a server may take to end: less than the 30 s after which supervisors kill what they
@@ -118,9 +118,7 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	s.undo = append(s.undo, s.store.close)
 	if o.Tenants != nil {
-		of := *o.Tenants
-		of.Database = s.store.database
-		s.people = directory.New(of)
+		s.people = directory.New(s.directoryOptions())
 		s.undo = append(s.undo, s.people.Close)
 		// The one that the token is of.
 		if err := s.people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: service.DefaultTenant}); err != nil {
@@ -144,10 +142,10 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 // check refuses options with which there is no server, and fills in the others.
 func (o *Options) check() error {
 	switch {
-	case o.Agent == nil && o.Service.Agent == nil:
-		return wrong("a server needs an agent", "set Agent, or Service.Agent for a factory of agents")
-	case o.Agent != nil && o.Service.Agent != nil:
-		return wrong("the server is to have one agent and a factory of agents", "set either Agent or Service.Agent")
+	case o.Agent == nil && o.Agents == nil && o.Service.Agent == nil:
+		return wrong("a server needs an agent", "set Agent, or Agents for a factory of agents")
+	case o.Agent != nil && o.Agents != nil, (o.Agent != nil || o.Agents != nil) && o.Service.Agent != nil:
+		return wrong("the server is to have more than one source of agents", "set one of Agent, Agents and Service.Agent")
 	case o.Agent != nil && o.Agent.Err() != nil:
 		return o.Agent.Err()
 	}
@@ -170,12 +168,29 @@ func wrong(message, hint string) error {
 	return &event.Error{Op: "serve", Kind: event.ErrInvalid, Message: message, Hint: hint}
 }
 
+// directoryOptions are those of the directory.
+func (s *Server) directoryOptions() directory.Options {
+	o := *s.options.Tenants
+	o.Database = s.store.database
+	if f := s.options.Agents; f != nil {
+		if o.Environment == nil {
+			o.Environment = os.Getenv
+		}
+		o.References = agents.References(o.Environment, f.CheckAgent)
+	}
+	return o
+}
+
 // serviceOptions are those of the service.
 func (s *Server) serviceOptions() service.Options {
 	o := s.options.Service
 	o.Journal, o.Rows, o.Shared, o.Directory = s.store.journal, service.NewRows(s.store.database), s.store.shared, s.people
 	if s.options.Agent != nil {
 		o.Agent = service.OneAgent(s.options.Agent)
+	}
+	f := s.options.Agents
+	if f != nil {
+		o.Agent, o.Models, o.Workspace, o.Forget = f.Agent, f.Models, f.Workspace, f.Forget
 	}
 	if o.Log == nil {
 		o.Log = s.log
@@ -189,10 +204,14 @@ func (s *Server) serviceOptions() service.Options {
 	}
 	o.ForgetTenant = func(ctx context.Context, t directory.Tenant) error {
 		s.metrics.ForgetTenants(func(id, _ string) bool { return id == t.ID })
-		if forget == nil {
-			return nil
+		var err error
+		if f != nil {
+			err = f.ForgetTenant(ctx, t)
 		}
-		return forget(ctx, t)
+		if forget != nil {
+			err = errors.Join(err, forget(ctx, t))
+		}
+		return err
 	}
 	if o.Engine.Grace == 0 {
 		o.Engine.Grace = drainGrace

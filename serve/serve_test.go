@@ -5,25 +5,33 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal/postgres"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/serve"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/agents"
+	"github.com/braidrun/braid/service/database"
+	"github.com/braidrun/braid/service/database/databasetest"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool/demotool"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// databases gives a PostgreSQL server where the environment asks for one.
+var databases databasetest.Databases
+
+func TestMain(m *testing.M) { os.Exit(databases.Main(m)) }
 
 // guide is an agent that answers what it is told.
 func guide(t *testing.T) *braid.Agent {
@@ -45,7 +53,7 @@ type site struct {
 
 func open(t *testing.T, o serve.Options) *site {
 	t.Helper()
-	if o.Agent == nil {
+	if o.Agent == nil && o.Agents == nil {
 		o.Agent = guide(t)
 	}
 	s, err := serve.New(t.Context(), o)
@@ -149,8 +157,9 @@ func TestTenants(t *testing.T) {
 		keys[tenant] = s.must("", "POST", "/v1/admin/tenants/"+tenant+"/keys", `{"scopes":["read","write"]}`, "token")
 	}
 	conv := s.must(keys["acme"], "POST", "/v1/conversations", "{}", "id")
-	if _, answer := s.ask(keys["acme"], "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"Where to?"}`); !strings.Contains(answer, "Turn left.") {
-		t.Errorf("it answers %s", answer)
+	_, said := s.ask(keys["acme"], "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"Where to?"}`)
+	if !strings.Contains(said, "Turn left.") {
+		t.Errorf("it answers %s", said)
 	}
 	if status, _ := s.ask(keys["umbrella"], "GET", "/v1/conversations/"+conv, ""); status != http.StatusNotFound {
 		t.Errorf("another tenant gets %d", status)
@@ -160,6 +169,31 @@ func TestTenants(t *testing.T) {
 	status, answer := s.ask(keys["acme"], "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"Where to?"}`)
 	if status < 400 || !strings.Contains(answer, "settings of tenants") {
 		t.Errorf("a tenant with a prompt of its own gets %d %s", status, answer)
+	}
+}
+
+// A factory makes the agents that tenants describe, and what they refer to is checked against what it has.
+func TestAgentsOfTenants(t *testing.T) {
+	t.Parallel()
+	model := demo.Answer("clerk", func(r *braid.ModelRequest) demo.Rule {
+		return demo.Rule{Reply: []demo.Piece{demo.Say(fmt.Sprintf("I was told %q and have %d tools.", r.Instructions, len(r.Tools)))}}
+	})
+	f, err := agents.New(t.Context(), agents.Options{Model: model, Tools: []braid.Tool{demotool.Clock(), demotool.Calculator()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, serve.Options{Agents: f, Tenants: &directory.Options{}})
+	s.must("", "POST", "/v1/admin/tenants", `{"id":"acme"}`, "id")
+	const path = "/v1/admin/tenants/acme/agents"
+	if status, answer := s.ask("", "POST", path, `{"id":"cook","tools":["stove"]}`); status < 400 || !strings.Contains(answer, "stove") {
+		t.Errorf("an agent with a tool that there is not: %d %s", status, answer)
+	}
+	s.must("", "POST", path, `{"id":"clerk","instructions":"Be kind.","tools":["c*r"]}`, "id")
+	key := s.must("", "POST", "/v1/admin/tenants/acme/keys", `{"scopes":["read","write"]}`, "token")
+	conv := s.must(key, "POST", "/v1/conversations", `{"agent":"clerk"}`, "id")
+	_, answer := s.ask(key, "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"Who are you?"}`)
+	if !strings.Contains(answer, `I was told \"Be kind.\" and have 1 tools.`) {
+		t.Errorf("the agent says %s", answer)
 	}
 }
 
@@ -179,6 +213,30 @@ func TestFolder(t *testing.T) {
 	second := open(t, serve.Options{Store: serve.Folder(dir)})
 	if _, answer := second.ask("", "GET", "/v1/conversations/"+conv+"/events", ""); !strings.Contains(answer, "Turn left.") {
 		t.Errorf("the conversation is gone: %s", answer)
+	}
+}
+
+// Servers that share a PostgreSQL database serve the same conversations.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	at := databases.Server(t)
+	owner := at.URL(databasetest.Owner, "postgres")
+	err := errors.Join(
+		postgres.Migrate(t.Context(), postgres.Options{URL: owner}, databasetest.Guest),
+		database.MigratePostgres(t.Context(), database.PostgresOptions{URL: owner}, databasetest.Guest),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := serve.Options{Store: serve.Postgres(at.URL(databasetest.Guest, "postgres"))}
+	first, second := open(t, o), open(t, o)
+	conv := first.must("", "POST", "/v1/conversations", "{}", "id")
+	first.ask("", "POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"Where to?"}`)
+	if _, answer := second.ask("", "GET", "/v1/conversations/"+conv+"/events", ""); !strings.Contains(answer, "Turn left.") {
+		t.Errorf("the other server answers %s", answer)
+	}
+	if _, answer := second.ask("", "GET", "/metrics", ""); !strings.Contains(answer, `pool="journal"`) {
+		t.Errorf("the metrics tell nothing of the connections")
 	}
 }
 

@@ -131,17 +131,13 @@ func (a *agentFactory) grants(tenantID, life string) braid.Grants {
 	return keptGrants(&a.cfg.settings, life)
 }
 
-// forgetTenant removes what this server has of a tenant that is being erased, beside its conversations:
-// what was allowed for always, and its open models with their keys and connections.
-func (a *agentFactory) forgetTenant(ctx context.Context, t directory.Tenant) error {
-	return errors.Join(a.ForgetTenant(ctx, t), grantsIn(a.cfg.Data).forgetTenants(func(id, _ string) bool { return id == t.ID }))
+// forgetTenant removes what was allowed for always in a tenant that is being erased.
+func (a *agentFactory) forgetTenant(_ context.Context, t directory.Tenant) error {
+	return grantsIn(a.cfg.Data).forgetTenants(func(id, _ string) bool { return id == t.ID })
 }
 
-// forgetGone drops what is kept of models and tenants that are there no longer.
+// forgetGone removes what was allowed for always in tenants that are there no longer.
 func (a *agentFactory) forgetGone(ctx context.Context, people *directory.Directory) error {
-	if err := a.ForgetGone(ctx, people); err != nil {
-		return err
-	}
 	var failed error
 	lives := map[string]string{}
 	err := grantsIn(a.cfg.Data).forgetTenants(func(id, life string) bool {

@@ -24,7 +24,6 @@ import (
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
-	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/service/directory"
 )
 
@@ -255,10 +254,9 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	}
 	h.undo = append(h.undo, h.agents.close)
 	h.agents.shared = h.stores.shared
-	o.Forget, o.Sweep = h.agents.forgetGone, h.agents.SweepFiles
+	o.Agents, o.Forget = h.agents.Factory, h.agents.forgetGone
 	o.Tenants = &directory.Options{
-		Keys: keys, Environment: p.getenv, References: agents.References(p.getenv, h.agents.CheckAgent),
-		RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
+		Keys: keys, Environment: p.getenv, RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err
@@ -291,8 +289,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 
 // serviceOptions say how runs are executed.
 func (p *process) serviceOptions(cfg *config, in *invocation, a *agentFactory, o *service.Options) error {
-	o.Agent, o.Models, o.Workspace, o.Forget, o.ForgetTenant = a.Agent, a.Models, a.Workspace, a.Forget, a.forgetTenant
-	o.Instructions, o.Memory = cfg.Instructions, p.memory(cfg.Memory)
+	o.ForgetTenant, o.Instructions, o.Memory = a.forgetTenant, cfg.Instructions, p.memory(cfg.Memory)
 	o.LostDrivers, o.FailedRuns = orNever(cfg.LostDrivers), directory.FailedRuns(cfg.FailedRuns)
 	o.Engine.Running, o.Engine.Backlog = cfg.Running, cfg.Queued
 	switch from := in.flags["titles"]; from {

@@ -168,9 +168,9 @@ var rooms = []room{
 		dir: "serve",
 		own: []string{
 			"", "event", "journal", "journal/*", "engine", "secret", "console",
-			"service", "service/database", "service/directory", "server", "server/*",
+			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
 		},
-		tests: []string{"model/demo", "models", "client", "wire/agentcore", "service/agents"},
+		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest"},
 	},
 	{dir: "wire", own: []string{"event"}},
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
