@@ -176,7 +176,7 @@ func (s *Server) directoryOptions() directory.Options {
 		if o.Environment == nil {
 			o.Environment = os.Getenv
 		}
-		o.References = agents.References(o.Environment, f.CheckAgent)
+		o.References = f.References(o.Environment)
 	}
 	return o
 }

@@ -22,7 +22,7 @@ func OneAgent(agent *braid.Agent) func(context.Context, AgentRequest) (*braid.Ag
 			}
 		case r.OutputSchema != nil:
 			return nil, unsupported("callers do not choose the form of this agent's answers", "leave output_schema out")
-		case r.ID != "" || r.SystemPrompt != "" || len(r.Permissions) > 0:
+		case r.ID != "" || r.SystemPrompt != "" || r.Context != "" || r.Settings.Any() || len(r.Permissions) > 0:
 			return nil, unsupported("the server has one agent, which takes no settings of tenants",
 				"leave the tenant's agent, system prompt and permissions out")
 		}

@@ -85,7 +85,7 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	if s.Schema != nil {
 		parts = append(parts, braid.AnswerSchema(s.Schema))
 	}
-	agent := braid.New(agentName, model, append(parts, contextParts(s, worksWithTools)...)...)
+	agent := braid.New(agentName, model, append(parts, contextParts(s, s.Context, worksWithTools)...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
 		return nil, err
@@ -98,21 +98,15 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 
 // context says how agents keep within their model's context.
 func (s *settings) context() agents.Context {
-	m := braid.Management{Context: s.ContextTokens}
-	switch s.Context {
-	case "window":
-		m.By = braid.SlidingWindow(s.Window)
-	case "none":
-		m.By = braid.KeepAll{}
-	case "provider":
-		m.By = braid.ProviderManaged{}
+	return agents.Context{
+		How: s.Context, Window: s.Window, Tokens: s.ContextTokens, SearchAbove: s.ToolSearch, OffloadOver: s.OffloadOver,
 	}
-	return agents.Context{Manage: m, SearchAbove: s.ToolSearch, OffloadOver: s.OffloadOver}
 }
 
-// contextParts are what the command's own agent is told of it.
-func contextParts(s *settings, tools bool) []braid.Part {
+// contextParts are what the command's own agent is told of it; how is what becomes of the oldest messages.
+func contextParts(s *settings, how string, tools bool) []braid.Part {
 	c := s.context()
+	c.How = how
 	return c.Parts(tools)
 }
 

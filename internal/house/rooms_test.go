@@ -157,11 +157,11 @@ var rooms = []room{
 	},
 	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory",
-		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
+		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{
-		dir: "service/agents", own: []string{"", "event", "model", "models", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		dir: "service/agents", own: []string{"", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
 		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
 	},
 	{

@@ -134,6 +134,7 @@ func (a *Factory) make(
 	if o.Own != nil || o.Model != "" {
 		asked = elsewhere(asked)
 	}
+	asked = o.ModelOptions(asked)
 	parts = append(parts,
 		braid.Limit(o.Limits), braid.Options(asked),
 		braid.Retries(s.Retry), braid.Instructions(o.SystemPrompt),
@@ -161,7 +162,9 @@ func (a *Factory) make(
 		}
 		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
 	}
-	agent := braid.New(name, model, append(parts, s.Context.Parts(works || len(o.SubAgents) > 0)...)...)
+	context := s.Context
+	context.How = cmp.Or(o.Context, context.How)
+	agent := braid.New(name, model, append(parts, context.Parts(works || len(o.SubAgents) > 0)...)...)
 	return agent, agent.Err()
 }
 

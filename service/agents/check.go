@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,13 +10,15 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// References checks what the directory is to write against what this server has: its providers, its environment, which
-// getenv reads, and what spec refuses of an agent, such as [Factory.CheckAgent]. Nothing is asked over the network.
-func References(getenv func(name string) string, spec func(a *directory.AgentSpec) error) directory.References {
+// References checks what a directory is to write against what the factory has, and against the server's environment, which
+// getenv reads. Nothing is asked over the network. It is for [directory.Options].References.
+func (a *Factory) References(getenv func(name string) string) directory.References {
 	return directory.References{
 		Model: func(m *directory.Model) error {
 			if err := models.CheckOwn(m.Provider, m.Name, m.Region); err != nil {
@@ -24,9 +27,9 @@ func References(getenv func(name string) string, spec func(a *directory.AgentSpe
 			if m.Credential.Env != "" && getenv(m.Credential.Env) == "" { // only the operator names one
 				return invalid("set it and start the server again, or name another", "the server's environment does not have the variable")
 			}
-			return nil
+			return a.checkSettings(m)
 		},
-		Agent: spec,
+		Agent: a.checkAgent,
 		Name: func(name string) error {
 			_, err := models.Named(name)
 			return err
@@ -34,8 +37,30 @@ func References(getenv func(name string) string, spec func(a *directory.AgentSpe
 	}
 }
 
-// CheckAgent refuses an agent that names skills that there are not, or patterns that fit no tool.
-func (a *Factory) CheckAgent(spec *directory.AgentSpec) error {
+// checkSettings reports a setting that a model of the directory does not have. The model is opened with a key that
+// nobody is asked with; where that cannot be, the model's runs say what is wrong.
+func (a *Factory) checkSettings(m *directory.Model) error {
+	if !m.Settings.Any() || a.options.Models == nil {
+		return nil
+	}
+	own := models.Own{Ref: m.Provider + ":" + m.Name, Key: secret.New("no-key"), Region: m.Region}
+	opened, err := a.options.Models.OpenOwn(own)
+	if errors.Is(err, event.ErrInvalid) { // it takes no key
+		own.Key = secret.Secret{}
+		opened, err = a.options.Models.OpenOwn(own)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	o := service.AgentOptions{Settings: m.Settings}
+	if err := braid.New(DefaultName, opened, braid.Options(o.ModelOptions(braid.ModelOptions{}))).Err(); errors.Is(err, event.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// checkAgent refuses an agent that names skills that there are not, or patterns that fit no tool.
+func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
 	var skills []string
 	for _, s := range a.skills.Skills() {
 		skills = append(skills, s.Name)

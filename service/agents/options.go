@@ -68,8 +68,14 @@ type Models interface {
 
 // Context says how an agent keeps within its model's context.
 type Context struct {
-	// Manage says what is left out of a long conversation.
-	Manage braid.Management
+	// How is what becomes of the oldest messages of a long conversation: summary, window, none or provider, as
+	// [github.com/braidrun/braid/service/directory.AgentSpec] names them. Empty means summary. The choice of an agent of
+	// the directory goes before it.
+	How string
+	// Window is how many messages a window shows; 0 means the library's default.
+	Window int
+	// Tokens is the size of the context; 0 means that of the model.
+	Tokens int
 	// SearchAbove is the number of tools above which the model looks for tools instead of seeing all; 0 means never.
 	SearchAbove int
 	// OffloadOver is the size of a tool's result, in tokens, above which the model sees only its ends; 0 means never.
@@ -79,7 +85,16 @@ type Context struct {
 // Parts are what an agent is made with. tools reports whether it has tools: one without has nothing to search and
 // nothing to off-load.
 func (c *Context) Parts(tools bool) []braid.Part {
-	parts := []braid.Part{braid.Manage(c.Manage)}
+	m := braid.Management{Context: c.Tokens}
+	switch c.How {
+	case "window":
+		m.By = braid.SlidingWindow(c.Window)
+	case "none":
+		m.By = braid.KeepAll{}
+	case "provider":
+		m.By = braid.ProviderManaged{}
+	}
+	parts := []braid.Part{braid.Manage(m)}
 	if tools && c.SearchAbove > 0 {
 		parts = append(parts, braid.SearchTools(braid.ToolSearch{Above: c.SearchAbove}))
 	}
