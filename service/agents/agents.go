@@ -41,6 +41,9 @@ func New(ctx context.Context, o Options) (*Factory, error) {
 	if o.Model == nil {
 		return nil, &event.Error{Op: "agents", Kind: event.ErrInvalid, Message: "a factory of agents needs a model", Hint: "set Model"}
 	}
+	if o.Context == (Context{}) {
+		o.Context.Window = DefaultWindow
+	}
 	a := &Factory{
 		options: o, first: plainModel{o.Model}, mcp: toolServers{o.Servers}, skills: o.Skills,
 		tools: append(slices.Clip(o.Tools), o.Files.Tools()...),

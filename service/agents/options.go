@@ -11,6 +11,9 @@ import (
 // DefaultName is the name of the server's own agent, which answers for tenants that have chosen none.
 const DefaultName = "assistant"
 
+// DefaultWindow is how many messages an agent sees that is to see a window of a long conversation.
+const DefaultWindow = 40
+
 // Options are what agents are made with. Model must be set. The factory closes nothing of it.
 type Options struct {
 	// Name is the name of the server's own agent; empty means [DefaultName].
@@ -48,7 +51,7 @@ type Options struct {
 	Limits braid.Limits
 	// Sequential has the tools of an answer called one after the other.
 	Sequential bool
-	// Context says how agents keep within their model's context.
+	// Context says how agents keep within their model's context. The zero Context has a Window of [DefaultWindow].
 	Context Context
 	// Parts are added to the agents of runs, such as telemetry. Agents below them do not get them.
 	Parts []braid.Part
@@ -72,7 +75,7 @@ type Context struct {
 	// [github.com/braidrun/braid/service/directory.AgentSpec] names them. Empty means summary. The choice of an agent of
 	// the directory goes before it.
 	How string
-	// Window is how many messages a window shows; 0 means the library's default.
+	// Window is how many messages a window shows; see [braid.SlidingWindow].
 	Window int
 	// Tokens is the size of the context; 0 means that of the model.
 	Tokens int
