@@ -246,7 +246,7 @@ func (s *Server) apiOptions() server.Options {
 }
 
 // Start begins to execute runs: what was left over first. It is for a program that serves the handler itself; [Server.Run]
-// and [Server.Serve] start the server themselves. [Server.Close] must be called.
+// and [Server.Serve] start the server themselves. [Server.Close] must be called; that ctx ends does not end the server.
 func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +260,8 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	s.phase = started
-	s.stop = []func(){s.expire(ctx), s.forgetGone(ctx)}
+	beside := context.WithoutCancel(ctx)
+	s.stop = []func(){s.expire(beside), s.forgetGone(beside)}
 	return nil
 }
 

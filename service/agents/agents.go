@@ -165,9 +165,9 @@ func (a *Factory) make(
 		}
 		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
 	}
-	context := s.Context
-	context.How = cmp.Or(o.Context, context.How)
-	agent := braid.New(name, model, append(parts, context.Parts(works || len(o.SubAgents) > 0)...)...)
+	keeps := s.Context
+	keeps.How = cmp.Or(o.Context, keeps.How)
+	agent := braid.New(name, model, append(parts, keeps.Parts(works || len(o.SubAgents) > 0)...)...)
 	return agent, agent.Err()
 }
 
