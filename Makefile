@@ -83,6 +83,16 @@ build: ## Build the command into bin/braid
 	@scripts/need go
 	@$(GO) build -trimpath -o bin/braid ./cmd/braid
 
+# The command without its tables of symbols may have this many bytes.
+MOST_BYTES := 35000000
+
+.PHONY: weight
+weight: ## Fail when the stripped command is larger than 35 MB
+	@scripts/need go
+	@$(GO) build -trimpath '-ldflags=-s -w' -o bin/_weight ./cmd/braid
+	@bytes=$$(wc -c <bin/_weight); rm -f bin/_weight; echo "the stripped command has $$bytes bytes, of $(MOST_BYTES)"; \
+		[ "$$bytes" -le $(MOST_BYTES) ]
+
 .PHONY: test
 test: export GOFLAGS := $(GOFLAGS) $(quick_go)
 test: ## Run the tests that need Go, make, git and a C compiler (RACE=0: no race detector)
@@ -97,6 +107,7 @@ endif
 test-long: ## Shuffle the tests, kill the command 10,000 times and simulate 100,000 seeds: 40 minutes
 	@scripts/need go $(need_cc)
 	@TOOLS='$(TOOLS)' scripts/gotest $(race) -shuffle=on -timeout=15m $(jobs) ./...
+	@$(MAKE) --no-print-directory weight
 	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run '^(TestKill|TestDeadlyTools)$$' ./test/kill
 	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim
 
