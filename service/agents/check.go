@@ -40,7 +40,7 @@ func (a *Factory) References(getenv func(name string) string) directory.Referenc
 // checkSettings reports a setting that a model of the directory does not have. The model is opened with a key that
 // nobody is asked with; where that cannot be, the model's runs say what is wrong.
 func (a *Factory) checkSettings(m *directory.Model) error {
-	if !m.Settings.Any() || a.options.Models == nil {
+	if !m.Any() || a.options.Models == nil {
 		return nil
 	}
 	own := models.Own{Ref: m.Provider + ":" + m.Name, Key: secret.New("no-key"), Region: m.Region}
