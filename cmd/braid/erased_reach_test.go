@@ -16,6 +16,17 @@ import (
 	"time"
 )
 
+// filesRules are a model that writes a file, or lists the files, as the user says.
+const filesRules = `rules:
+  - when: {after: list_files}
+    reply: "files {{.Result}} end"
+  - when: {after: write_file}
+    reply: done
+  - when: {user: write}
+    reply: [{call: write_file, args: {name: canary.txt, content: "of the first customer"}}]
+  - reply: [{call: list_files, args: {}}]
+`
+
 // masked is a text that a search through the test's own memory does not find.
 type masked []byte
 

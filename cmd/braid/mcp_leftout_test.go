@@ -55,7 +55,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	}
 	defer a.close()
 	store := &journal.Memory{}
-	s, err := service.New(service.Options{Journal: store, Rows: &service.MemoryRows{}, Agent: a.agent, Log: log})
+	s, err := service.New(service.Options{Journal: store, Rows: &service.MemoryRows{}, Agent: a.Agent, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	}
 	add("later", odd)
 	for range 3000 {
-		if len(a.mcp.tools()) == 3 {
+		if len(a.mcp.Tools()) == 3 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

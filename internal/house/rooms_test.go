@@ -161,6 +161,18 @@ var rooms = []room{
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
+	{
+		dir: "service/agents", own: []string{"", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
+	},
+	{
+		dir: "serve",
+		own: []string{
+			"", "event", "journal", "journal/*", "engine", "secret", "console",
+			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
+		},
+		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest"},
+	},
 	{dir: "wire", own: []string{"event"}},
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "wire"}, tests: []string{"wire/wiretest", "event/eventtest"}},

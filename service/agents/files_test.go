@@ -1,9 +1,8 @@
-package main
+package agents
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/live"
+	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
@@ -36,7 +36,7 @@ type node struct {
 
 	t       *testing.T
 	scratch string
-	agents  *agents
+	agents  *Factory
 }
 
 // run runs a text in the conversation of that name, which it makes if there is none.
@@ -102,17 +102,17 @@ func TestFilesOfARecreatedConversation(t *testing.T) {
 	}
 	store, rows := &journal.Memory{}, service.NewRows(db)
 	start := func() *node {
-		p, _, _ := testProcess(t, nil)
-		p.openRef = nil
 		n := &node{t: t, scratch: t.TempDir()}
-		cfg := &config{settings: settings{Model: "demo:" + script, Tools: "files", Scratch: n.scratch, Data: t.TempDir()}}
-		if n.agents, err = p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
+		model, err := models.Open("demo:" + script)
+		if err != nil {
 			t.Fatal(err)
 		}
-		n.agents.shared = true
+		if n.agents, err = New(t.Context(), Options{Model: model, Files: FilesIn(n.scratch)}); err != nil {
+			t.Fatal(err)
+		}
 		n.Service, err = service.New(service.Options{
-			Journal: store, Rows: rows, Agent: n.agents.agent, Directory: people, Workspace: n.agents.workspace,
-			Forget: n.agents.scratch.forget, ForgetTenant: n.agents.forgetTenant,
+			Journal: store, Rows: rows, Agent: n.agents.Agent, Directory: people, Workspace: n.agents.Workspace,
+			Forget: n.agents.Forget, ForgetTenant: n.agents.ForgetTenant,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestFilesOfARecreatedConversation(t *testing.T) {
 		if err := n.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = n.Drain(context.Background()); _ = n.agents.close() })
+		t.Cleanup(func() { _ = n.Drain(context.Background()) })
 		return n
 	}
 	tenants()
@@ -180,7 +180,7 @@ func TestFilesOfARecreatedConversation(t *testing.T) {
 	if n := has(b.scratch); n != 2 {
 		t.Fatalf("%d files are left at the other server, want 2", n)
 	}
-	if next, err := b.agents.scratch.sweep(t.Context(), "", b.Lives); err != nil || next != "" {
+	if next, err := b.agents.SweepFiles(t.Context(), "", b.Lives); err != nil || next != "" {
 		t.Fatal(next, err)
 	}
 	if n := has(b.scratch); n != 0 {
@@ -190,7 +190,7 @@ func TestFilesOfARecreatedConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	writes(b, "four")
-	if _, err := b.agents.scratch.sweep(t.Context(), "", b.Lives); err != nil || has(b.scratch) != 1 {
+	if _, err := b.agents.SweepFiles(t.Context(), "", b.Lives); err != nil || has(b.scratch) != 1 {
 		t.Errorf("the files of a conversation that is there were removed: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(b.scratch, "somebody's")); err != nil {
@@ -211,7 +211,7 @@ func TestFilesOfAnEarlierVersion(t *testing.T) {
 		{"written later", made.Add(time.Minute), true},
 		{"written before there was the conversation", made.Add(-time.Minute), false},
 	} {
-		s := scratch{t.TempDir()}
+		s := FilesIn(t.TempDir())
 		old := filepath.Join(s.dir, key.ID, "notes.txt")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(old), 0o700), os.WriteFile(old, []byte("x"), 0o600), os.Chtimes(old, c.at, c.at)); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"context"
@@ -10,19 +10,47 @@ import (
 	"strings"
 	"time"
 
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool/demotool"
 )
 
-// scratch is the folder in which a server gives each conversation a folder for its files. The name of
+// Files is the folder in which a server gives each conversation a folder for its files. The name of
 // such a folder has the conversation's tenant and life in it, so that no conversation ever finds the files
 // of another one, even if both have the same id. The zero value has no folders.
-type scratch struct{ dir string }
+type Files struct{ dir string }
+
+// FilesIn gives conversations folders below dir, which is made with the first of them.
+func FilesIn(dir string) Files { return Files{dir} }
+
+// Make makes the folder. Its error is the system's.
+func (s Files) Make() error { return os.MkdirAll(s.dir, 0o700) }
+
+// Tools are the tools that reach the folder of the conversation whose run calls them. The zero value has none.
+func (s Files) Tools() []braid.Tool {
+	if s.dir == "" {
+		return nil
+	}
+	return demotool.FilesOf(s.open)
+}
+
+func filesError(err error) error {
+	e := &event.Error{
+		Kind: event.ErrPermission, Message: "the scratch folder cannot be made", Err: err,
+		Hint: "name another folder, or leave the tools of files out",
+	}
+	if os.IsExist(err) {
+		e.Kind, e.Message = event.ErrInvalid, "the scratch folder is no folder"
+	}
+	return e
+}
 
 // scratchMark stands between the parts of a folder's name. No tenant, conversation or life has it.
 const scratchMark = "@"
 
 // of returns where the conversation's folder is. ok is false if it cannot have one.
-func (s scratch) of(key service.ConversationKey) (dir string, ok bool) {
+func (s Files) of(key service.ConversationKey) (dir string, ok bool) {
 	for _, part := range []string{key.Tenant, key.ID, key.Life} {
 		if part == "" || !isName(part) || strings.Contains(part, scratchMark) {
 			return "", false
@@ -32,7 +60,7 @@ func (s scratch) of(key service.ConversationKey) (dir string, ok bool) {
 }
 
 // keyOf reads the name of a conversation's folder.
-func (s scratch) keyOf(name string) (key service.ConversationKey, ok bool) {
+func (s Files) keyOf(name string) (key service.ConversationKey, ok bool) {
 	parts := strings.Split(name, scratchMark)
 	if len(parts) != 3 || !strings.HasPrefix(parts[1], "conv_") {
 		return service.ConversationKey{}, false
@@ -41,7 +69,7 @@ func (s scratch) keyOf(name string) (key service.ConversationKey, ok bool) {
 }
 
 // open opens the folder of the conversation whose run calls a tool, and makes it if there is none.
-func (s scratch) open(ctx context.Context) (*os.Root, error) {
+func (s Files) open(ctx context.Context) (*os.Root, error) {
 	key, _ := service.ConversationOf(ctx)
 	dir, ok := s.of(key)
 	if !ok {
@@ -59,7 +87,7 @@ const coarse = time.Second
 
 // adopt moves the folder that an earlier version of Braid kept under the conversation's id alone. A folder in
 // which something is older than the conversation belongs to an earlier one of that id, and stays.
-func (s scratch) adopt(key service.ConversationKey, dir string) {
+func (s Files) adopt(key service.ConversationKey, dir string) {
 	old := filepath.Join(s.dir, key.ID)
 	list, err := os.ReadDir(old)
 	made, ok := timeOf(key.Life)
@@ -83,14 +111,14 @@ func timeOf(life string) (time.Time, bool) {
 }
 
 // forget removes the files of a conversation, also those of an earlier version of Braid.
-func (s scratch) forget(_ context.Context, key service.ConversationKey) error {
+func (s Files) forget(_ context.Context, key service.ConversationKey) error {
 	dir, ok := s.of(key)
 	if !ok {
 		return nil
 	}
 	for _, dir := range []string{dir, filepath.Join(s.dir, key.ID)} {
 		if err := os.RemoveAll(dir); err != nil {
-			return scratchError(err)
+			return filesError(err)
 		}
 	}
 	return nil
@@ -102,7 +130,7 @@ const mostSwept = 1000
 // sweep removes the files of conversations that are there no longer: another server has deleted them, or
 // a tool that did not stop has written after the deletion. It looks at the folders behind the name after, and
 // returns the name to go on from; empty begins.
-func (s scratch) sweep(
+func (s Files) sweep(
 	ctx context.Context, after string, lives func(context.Context, service.ConversationKey) (bool, error),
 ) (next string, err error) {
 	if s.dir == "" {
@@ -110,7 +138,7 @@ func (s scratch) sweep(
 	}
 	list, err := os.ReadDir(s.dir)
 	if err != nil {
-		return "", scratchError(err)
+		return "", filesError(err)
 	}
 	asked := 0
 	for _, entry := range list {
@@ -129,15 +157,15 @@ func (s scratch) sweep(
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(s.dir, entry.Name())); err != nil {
-			return after, scratchError(err)
+			return after, filesError(err)
 		}
 	}
 	return "", nil
 }
 
-// commandsOwn is the folder of a conversation of the command itself: the one that a server has given the
-// conversation, or else one of the conversation's id. It is empty if the id can name no folder.
-func (s scratch) commandsOwn(conversation string) string {
+// Folder is where a program that is no server keeps the files of a conversation: in the folder that a server has given
+// the tenant's conversation, or else in one of the conversation's id. It is empty if the id can name no folder.
+func (s Files) Folder(tenant, conversation string) string {
 	if !isName(conversation) { // others may name conversations as they like
 		return ""
 	}

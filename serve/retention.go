@@ -1,8 +1,7 @@
-package main
+package serve
 
 import (
 	"context"
-	"log/slog"
 	"time"
 )
 
@@ -11,7 +10,7 @@ const expireEvery = time.Hour
 
 // expire removes what tenants keep no longer, at once and then every hour. end has it stop, and
 // returns when it has.
-func (h *house) expire(ctx context.Context, log *slog.Logger) (end func()) {
+func (s *Server) expire(ctx context.Context) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -19,11 +18,11 @@ func (h *house) expire(ctx context.Context, log *slog.Logger) (end func()) {
 		tick := time.NewTicker(expireEvery)
 		defer tick.Stop()
 		for {
-			switch n, err := h.service.Expire(ctx, time.Now()); {
+			switch n, err := s.service.Expire(ctx, time.Now()); {
 			case err != nil && ctx.Err() == nil:
-				log.Warn("what has expired could not all be removed", "error", err)
+				s.log.Warn("what has expired could not all be removed", "error", err)
 			case n > 0:
-				log.Info("what had expired was removed", "conversations", n)
+				s.log.Info("what had expired was removed", "conversations", n)
 			}
 			select {
 			case <-ctx.Done():

@@ -1,9 +1,8 @@
-package main
+package agents
 
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,12 +12,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/model/openai/openaitest"
+	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/tool/demotool"
 )
 
 // A tenant's agent is asked over its provider's own wire: with the tenant's key, its whole system
@@ -31,14 +35,13 @@ func TestAgentsOfTenants(t *testing.T) {
 	)
 	defer vendor.Close()
 	env := map[string]string{"OPENAI_API_KEY": "sk-operator", "OPENAI_BASE_URL": vendor.URL, "ACME": openaitest.Key, "OTHER": "sk-wrong"}
-	p, _, _ := testProcess(t, env)
-	p.openRef = nil
+	getenv := func(name string) string { return env[name] }
 	db, err := database.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	d := directory.New(directory.Options{Database: db, Environment: p.getenv})
+	d := directory.New(directory.Options{Database: db, Environment: getenv})
 	defer d.Close()
 	by := directory.By{Operator: true}
 	try := func(_ any, err error) {
@@ -58,15 +61,24 @@ func TestAgentsOfTenants(t *testing.T) {
 	try(d.UpdateTenant(t.Context(), by, "acme", 0, func(x *directory.Tenant) error { x.Agent = "clerk"; return nil }))
 
 	scratch := t.TempDir()
-	cfg := &config{settings: settings{Model: "demo", Tools: "calculator,clock,files", Scratch: scratch, Skills: []string{skillsFolder(t)}, Instructions: "the server's"}}
-	a, err := p.openAgents(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	model, err := demo.Load("assistant")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	opener, err := models.NewOpener(models.Options{Env: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	skills, _ := skill.Load(skillsFolder(t))
+	a, err := New(t.Context(), Options{
+		Model: model, ModelRef: "demo", Models: opener, Tools: []braid.Tool{demotool.Calculator(), demotool.Clock()}, Files: FilesIn(scratch), Skills: skills,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	store := &journal.Memory{}
 	s, err := service.New(service.Options{
-		Journal: store, Rows: &service.MemoryRows{}, Agent: a.agent, Directory: d, Instructions: cfg.Instructions, Workspace: a.workspace, OpenModel: a.open,
+		Journal: store, Rows: &service.MemoryRows{}, Agent: a.Agent, Directory: d, Instructions: "the server's", Workspace: a.Workspace, OpenModel: a.OpenModel,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -178,4 +190,23 @@ The files of this conversation are in the scratch folder. The tools write_file, 
 	if n := len(a.own.open); n != 1 {
 		t.Errorf("%d models are open", n)
 	}
+}
+
+// skillsFolder holds two skills, and one that cannot be read.
+func skillsFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"haiku":  "---\nname: haiku\ndescription: Writes haiku.\n---\nWrite three lines.\n",
+		"letter": "---\nname: letter\ndescription: Writes letters.\n---\nBegin with the date.\n",
+		"broken": "---\nname: brokn\ndescription: x\n---\n",
+	} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "SKILL.md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }

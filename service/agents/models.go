@@ -1,9 +1,10 @@
-package main
+package agents
 
 import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,20 +26,26 @@ const mostNamedModels = 64
 
 // openNamed opens a model that a run names, once: it holds connections. The name is the run's own text,
 // so it is checked here, and never opened as the operator's references are.
-func (a *agents) openNamed(ref string) (braid.Model, error) {
-	name, err := a.p.named(&a.cfg.settings, ref)
-	if err != nil {
-		return nil, &event.Error{
+func (a *Factory) openNamed(ref string) (braid.Model, error) {
+	unknown := func(err error) error {
+		return &event.Error{
 			Kind: event.ErrModelNotFound, Message: "a run cannot ask for that model",
 			Hint: "name one as provider:model; GET /v1/models lists some", Err: err,
 		}
+	}
+	if a.options.Models == nil {
+		return nil, unknown(nil)
+	}
+	name, err := a.options.Models.Named(ref)
+	if err != nil {
+		return nil, unknown(err)
 	}
 	a.named.mu.Lock()
 	defer a.named.mu.Unlock()
 	if m := a.named.open[name]; m != nil {
 		return m, nil
 	}
-	m, err := a.p.openNamed(&a.cfg.settings, name)
+	m, err := a.options.Models.OpenNamed(name)
 	if err != nil {
 		return nil, forTenant(err)
 	}
@@ -99,7 +106,7 @@ const (
 )
 
 // openOwn opens a model of the directory with its key, once for each state of its entry.
-func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
+func (a *Factory) openOwn(own *service.OwnModel) (braid.Model, error) {
 	name, entry := ownName{own.Tenant, own.ID}, ownEntry{own.Life, own.Revision}
 	now := time.Now()
 	a.own.mu.Lock()
@@ -108,11 +115,10 @@ func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
 		m.used = now
 		return m.model, nil
 	}
-	opener, err := a.p.opener(&a.cfg.settings)
-	if err != nil {
-		return nil, err
+	if a.options.Models == nil {
+		return nil, forTenant(nil)
 	}
-	model, err := opener.OpenOwn(models.Own{
+	model, err := a.options.Models.OpenOwn(models.Own{
 		Ref: own.Provider + ":" + own.Name, Key: own.Key, Region: own.Region, Price: own.Prices.Price(),
 	})
 	if err != nil {
@@ -133,7 +139,7 @@ func (a *agents) openOwn(own *service.OwnModel) (braid.Model, error) {
 
 // forgetModels closes the models of the directory that nobody has used for a while, and those whose
 // entry is there no longer. is says whether an entry is still there, dropped whether any was closed.
-func (a *agents) forgetModels(
+func (a *Factory) forgetModels(
 	ctx context.Context, is func(ctx context.Context, tenant, id, life string) (bool, error),
 ) (dropped bool, err error) {
 	a.own.mu.Lock()
@@ -152,4 +158,32 @@ func (a *agents) forgetModels(
 		a.own.mu.Unlock()
 	}
 	return dropped, nil
+}
+
+// nameable lists what a run may name as its model: the server's own, those of the providers that are ready, and why
+// the others are not.
+func (a *Factory) nameable() (list []service.Model) {
+	add := func(m service.Model) {
+		if m.Name != "" && !slices.ContainsFunc(list, func(o service.Model) bool { return o.Name == m.Name }) {
+			list = append(list, m)
+		}
+	}
+	add(service.Model{Name: a.options.ModelRef, Simulated: a.first.Info().Simulated})
+	if a.options.Models == nil {
+		return list
+	}
+	for _, ref := range []string{"demo", "demo:tour", "demo:approval"} {
+		add(service.Model{Name: ref, Simulated: true})
+	}
+	for _, standing := range a.options.Models.Survey(nil) {
+		for _, m := range standing.Models {
+			if _, err := a.options.Models.Named(m.Ref); !m.Simulated && err == nil {
+				add(service.Model{Name: m.Ref})
+			}
+		}
+		if !standing.Ready && standing.Usual != "" {
+			add(service.Model{Name: standing.Usual, Why: standing.Why})
+		}
+	}
+	return list
 }

@@ -1,14 +1,10 @@
-package main
+package agents
 
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -18,13 +14,15 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model/demo"
 	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/tool/demotool"
+	"github.com/braidrun/braid/tool/mcptool"
 )
 
 // The first event of a run names the MCP servers of its agent, also where the agent has a list of tools: those whose tools it
 // has, and, if it lacks one, those that do not answer.
 func TestServersOfAnAgentWithTools(t *testing.T) {
 	t.Parallel()
-	servers := ""
+	configs := []mcptool.Config{{Name: "ghost", Command: "/nowhere/ghost"}}
 	for _, name := range []string{"shop", "post"} {
 		s := mcp.NewServer(&mcp.Implementation{Name: name}, nil)
 		s.AddTool(&mcp.Tool{Name: "send", Description: "sends", InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -33,18 +31,21 @@ func TestServersOfAnAgentWithTools(t *testing.T) {
 			})
 		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 		t.Cleanup(web.Close)
-		servers += fmt.Sprintf(`%q: {"type": "http", "url": %q}, `, name, web.URL)
+		configs = append(configs, mcptool.Config{Name: name, URL: web.URL})
 	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers": {`+servers+`"ghost": {"command": "/nowhere/ghost"}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, _, _ := testProcess(t, nil)
-	a, err := p.openAgents(t.Context(), &config{settings: settings{Model: "demo", Tools: "clock", MCP: file}}, slog.New(slog.DiscardHandler))
+	servers, err := mcptool.Reach(t.Context(), mcptool.Options{Commands: true, Naming: mcptool.Prefixed}, configs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.close() })
+	t.Cleanup(func() { _ = servers.Close() })
+	model, err := demo.Load("assistant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(t.Context(), Options{Model: model, Tools: []braid.Tool{demotool.Clock()}, Servers: servers})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name  string
 		tools []string
@@ -58,10 +59,6 @@ func TestServersOfAnAgentWithTools(t *testing.T) {
 		{"a tool that is missing", []string{"*shop*", "*ghost*"}, []string{"ghost", "shop"}},
 	} {
 		parts, _, err := a.given(&service.AgentOptions{Tools: c.tools}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		model, err := demo.Load("assistant")
 		if err != nil {
 			t.Fatal(err)
 		}
