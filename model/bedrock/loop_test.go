@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,14 +124,19 @@ func TestTheLoopRepeats(t *testing.T) {
 		"a wrong key":          {[]bedrocktest.Answer{bedrocktest.Error(403, "UnrecognizedClientException", "no"), whole}, 1, event.ErrModelAuth},
 		"an invalid request":   {[]bedrocktest.Answer{bedrocktest.Error(400, "ValidationException", "no"), whole}, 1, event.ErrInvalid},
 	} {
-		m, server := open(t, pro, []bedrock.Option{bedrock.Stall(modeltest.Silence)}, tc.answers...)
-		result, err := braid.New("a", m, retry).Run(t.Context(), "Hello.")
-		if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if n := len(server.Asked()); n != tc.asked {
-			t.Errorf("%s: %d requests, want %d", name, n, tc.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, server := open(t, pro, []bedrock.Option{bedrock.Stall(modeltest.Silence)}, tc.answers...)
+				result, err := braid.New("a", m, retry).Run(t.Context(), "Hello.")
+				if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
+					t.Error(err)
+				}
+				if n := len(server.Asked()); n != tc.asked {
+					t.Errorf("%d requests, want %d", n, tc.asked)
+				}
+			})
+		})
 	}
 }
 

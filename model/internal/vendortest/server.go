@@ -68,7 +68,8 @@ type Rules struct {
 	Unprepared Answer
 }
 
-// Server listens on loopback. Its methods are safe for concurrent use.
+// Server listens on loopback, or in memory where testing/synctest is at work. Its methods are safe
+// for concurrent use.
 type Server struct {
 	// URL is where it listens.
 	URL string
@@ -89,7 +90,7 @@ type Server struct {
 func Start(rules Rules, answers ...Answer) *Server {
 	s := &Server{rules: rules, gone: make(chan struct{}, 64)}
 	s.Add(answers...)
-	s.http = httptest.NewServer(s)
+	s.http = listen(s)
 	s.URL = s.http.URL
 	return s
 }
