@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"iter"
+	"reflect"
 	"testing"
 	"time"
 
@@ -104,6 +105,20 @@ type Answer struct {
 	Slow bool
 	// LateUsage tells the usage behind the end signal, for [LateUsage].
 	LateUsage bool
+}
+
+// Each gives what the stand-in's wire makes of each answer. An answer that is like the one before
+// it is put on the wire once: a property prepares thousands of those.
+func Each[T any](answers []Answer, onWire func(*Answer) T) []T {
+	list := make([]T, len(answers))
+	for i := range answers {
+		if i > 0 && reflect.DeepEqual(answers[i], answers[i-1]) {
+			list[i] = list[i-1]
+			continue
+		}
+		list[i] = onWire(&answers[i])
+	}
+	return list
 }
 
 // Fault is how a call fails.

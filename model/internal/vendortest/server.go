@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/braidrun/braid/internal/loopback"
 )
 
 // Answer is what a server says to one request that it takes.
@@ -59,7 +61,7 @@ type Rules struct {
 	// is called by several goroutines at once.
 	Check func(r *http.Request, body []byte) *Refusal
 	// Learn, unless it is nil, is shown each answer once, in their order, when [Server.Recall]
-	// asks for it.
+	// asks for it; one with the same body as the one before it says nothing new.
 	Learn func(Answer)
 	// Answer, unless it is nil, makes the answer to a request for which none is
 	// prepared. Several goroutines call it at once.
@@ -90,7 +92,7 @@ type Server struct {
 func Start(rules Rules, answers ...Answer) *Server {
 	s := &Server{rules: rules, gone: make(chan struct{}, 64)}
 	s.Add(answers...)
-	s.http = listen(s)
+	s.http = loopback.Start(s)
 	s.URL = s.http.URL
 	return s
 }
@@ -121,8 +123,10 @@ func (s *Server) Recall() {
 	fresh := s.fresh
 	s.fresh = nil
 	s.mu.Unlock()
-	for _, a := range fresh {
-		s.rules.Learn(a)
+	for i, a := range fresh {
+		if i == 0 || a.Body != fresh[i-1].Body { // which says the same again
+			s.rules.Learn(a)
+		}
 	}
 }
 
