@@ -114,6 +114,10 @@ type Policy struct {
 	Permissions Permissions `json:"permissions,omitzero"`
 	// Models are those that may be used; none means all.
 	Models []string `json:"models,omitempty"`
+	// ServerTools are the kinds of tools of the provider, and ServiceTiers the tiers, that its agents may ask of models
+	// that the operator pays for; none means none.
+	ServerTools  []string `json:"server_tools,omitempty"`
+	ServiceTiers []string `json:"service_tiers,omitempty"`
 }
 
 // Retention is how many days things are kept; 0 is for ever.
@@ -149,6 +153,41 @@ type AgentSpec struct {
 	Limits      Bounds              `json:"limits,omitzero"`
 	Skills      []string            `json:"skills,omitempty"`
 	SubAgents   map[string]SubAgent `json:"sub_agents,omitempty"`
+
+	// Settings go before those of its model.
+	Settings //nolint:embeddedstructfieldcheck // it is shown in this order
+
+	// Context is summary, window, provider or none: what becomes of the oldest messages where a conversation grows too
+	// long. "" is what the server does.
+	Context string `json:"context,omitempty"`
+}
+
+// Settings are settings of a model's calls. What is not set is left to what stands below: an agent's to those of its
+// model, a model's to the server's own.
+type Settings struct {
+	// Effort is none, low, medium, high, max, or the vendor's own word.
+	Effort       string   `json:"effort,omitempty"`
+	ShowThinking *bool    `json:"show_thinking,omitempty"`
+	TopP         *float64 `json:"top_p,omitempty"`
+	Seed         *int64   `json:"seed,omitempty"`
+	// Verbosity is low, medium or high.
+	Verbosity   string `json:"verbosity,omitempty"`
+	ServiceTier string `json:"service_tier,omitempty"`
+	// ServerTools are tools that the provider runs; nil leaves them to what stands below, an empty list is none.
+	ServerTools []ServerTool `json:"server_tools,omitzero"`
+}
+
+// ServerTool is a tool that the provider runs itself.
+type ServerTool struct {
+	// Kind is web_search, web_fetch, code_execution or file_search.
+	Kind string `json:"kind"`
+	// MaxUses bounds its uses in one call; 0 is the provider's default.
+	MaxUses int `json:"max_uses,omitempty"`
+	// Domains are the only hosts of web_search and web_fetch, Blocked those that they may not use.
+	Domains []string `json:"domains,omitempty"`
+	Blocked []string `json:"blocked,omitempty"`
+	// Stores are what file_search looks through, by the provider's ids.
+	Stores []string `json:"stores,omitempty"`
 }
 
 // SubAgent is an agent that another one has as a tool: one of the tenant's by its id, or one that
@@ -180,6 +219,9 @@ type TenantModel struct {
 	Region   string   `json:"region,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 	Prices   Prices   `json:"prices,omitzero"`
+
+	Settings //nolint:embeddedstructfieldcheck // it is shown in this order
+
 	// Credential says what the provider is asked with, never the key itself.
 	Credential struct {
 		Env    string `json:"env,omitempty"`
@@ -206,6 +248,9 @@ type Prices struct {
 
 // NewModel is a model that is to be made.
 type NewModel struct {
+	// Settings are those of its calls that an agent leaves open.
+	Settings
+
 	ID       string   `json:"id"`
 	Status   string   `json:"status,omitempty"`
 	Provider string   `json:"provider"`

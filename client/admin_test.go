@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/wire/native"
 )
 
 // office is a server that can be administered, as the one with the token sees it.
@@ -118,6 +120,24 @@ func TestAdmin(t *testing.T) {
 	if _, err := admin.Model(ctx, "", "small"); !errors.Is(err, event.ErrNotFound) {
 		t.Errorf("a model that is gone: %v", err)
 	}
+	seed, show := int64(7), false
+	set := client.Settings{
+		Effort: "low", ShowThinking: &show, Seed: &seed,
+		ServerTools: []client.ServerTool{{Kind: "web_search", MaxUses: 3, Blocked: []string{"x.example"}}, {Kind: "web_fetch", Domains: []string{"a.example"}}},
+	}
+	model, err = admin.CreateModel(ctx, "", client.NewModel{ID: "set", Provider: "demo", Name: "assistant", Settings: set})
+	must(err)
+	if !reflect.DeepEqual(model.Settings, set) {
+		t.Errorf("the model's settings are %+v", model.Settings)
+	}
+	careful, err := admin.CreateAgent(ctx, "acme", "careful", client.AgentSpec{Settings: client.Settings{Effort: "high", ServerTools: []client.ServerTool{}}, Context: "none"})
+	must(err)
+	if careful.Effort != "high" || careful.ServerTools == nil || careful.Context != "none" {
+		t.Errorf("the agent is %+v", careful.AgentSpec)
+	}
+	if _, err := admin.CreateAgent(ctx, "acme", "wrong", client.AgentSpec{Settings: client.Settings{Verbosity: "x"}}); native.CodeSettingInvalid != codeOf(err) {
+		t.Errorf("a verbosity that is none: %v", err)
+	}
 	agent, err := admin.CreateAgent(ctx, "acme", "helper", client.AgentSpec{Instructions: "One.", Tools: []string{}})
 	must(err)
 	if agent.Tools == nil {
@@ -157,7 +177,7 @@ func TestAdmin(t *testing.T) {
 	if list := gather(t, admin.Audit(ctx, "acme", client.AuditOptions{Object: "agent/helper", Page: 1})); len(list) != 2 || list[0].Action != "agent.update" {
 		t.Errorf("the audit is %+v", list)
 	}
-	if v, err := admin.VerifyAudit(ctx, "acme"); err != nil || v.Broken != 0 || v.Entries != 7 { // the last one is that the conversations were read
+	if v, err := admin.VerifyAudit(ctx, "acme"); err != nil || v.Broken != 0 || v.Entries != 8 { // the last one is that the conversations were read
 		t.Errorf("%+v, %v", v, err)
 	}
 	for _, id := range []string{"", "..", "a/b", "a b", "ä"} {
@@ -233,4 +253,12 @@ func TestAdminTypesHoldAll(t *testing.T) {
 		}
 	}
 	same[client.TenantModel](t, model)
+}
+
+func codeOf(err error) string {
+	e, _ := errors.AsType[*event.Error](err)
+	if e == nil {
+		return ""
+	}
+	return e.Code
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/braidrun/braid/service/directory"
@@ -28,6 +29,9 @@ func (s *Server) createAgent(w http.ResponseWriter, r *http.Request) error {
 	}
 	idem, err := idempotency(r)
 	if err != nil {
+		return err
+	}
+	if err := s.service.CheckAgent(r.Context(), tenantOf(r), &in.AgentSpec); err != nil {
 		return err
 	}
 	a, err := s.options.Directory.CreateAgent(r.Context(), by(r), directory.Agent{
@@ -63,17 +67,38 @@ func (s *Server) updateAgent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.options.Directory.UpdateAgent(r.Context(), by(r), tenantOf(r), r.PathValue("agent"), read, func(a *directory.Agent) error {
+	change := func(a *directory.Agent) error {
 		fields, err := merge(agentFields{a.AgentSpec, a.Status}, patch)
 		if err == nil {
 			a.Status, a.AgentSpec = fields.Status, fields.AgentSpec
 		}
 		return err
-	})
+	}
+	if err := s.checkChanged(r, change); err != nil {
+		return err
+	}
+	a, err := s.options.Directory.UpdateAgent(r.Context(), by(r), tenantOf(r), r.PathValue("agent"), read, change)
 	if err != nil {
 		return err
 	}
 	return kept(w, http.StatusOK, a.Revision, a)
+}
+
+// checkChanged checks the settings that a change gives an agent, before the agent is locked to be changed. A change
+// of nothing else, such as of the status, is not refused for settings that the model has lost.
+func (s *Server) checkChanged(r *http.Request, change func(a *directory.Agent) error) error {
+	old, err := s.options.Directory.GetAgent(r.Context(), tenantOf(r), r.PathValue("agent"), 0)
+	if err != nil {
+		return err
+	}
+	a := old
+	if err := change(&a); err != nil {
+		return err
+	}
+	if a.Context == old.Context && a.Model == old.Model && reflect.DeepEqual(a.Settings, old.Settings) {
+		return nil
+	}
+	return s.service.CheckAgent(r.Context(), tenantOf(r), &a.AgentSpec)
 }
 
 func (s *Server) listAgentVersions(w http.ResponseWriter, r *http.Request) error {

@@ -10,6 +10,8 @@ import (
 
 // modelFields are what may be said of a model.
 type modelFields struct {
+	directory.Settings
+
 	Status   directory.Status `json:"status,omitempty"`
 	Provider string           `json:"provider,omitempty"`
 	Name     string           `json:"name,omitempty"`
@@ -37,6 +39,7 @@ type modelRequest struct {
 
 func (f *modelFields) into(m *directory.Model) {
 	m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices = f.Status, f.Provider, f.Name, f.Region, f.Aliases, f.Prices
+	m.Settings = f.Settings
 	m.Credential = directory.Credential{}
 	if f.Credential != nil {
 		m.Credential = directory.Credential{Env: f.Credential.Env, Secret: secret.New(f.Credential.Secret)}
@@ -47,7 +50,7 @@ func (f *modelFields) into(m *directory.Model) {
 // be read, so that nothing could be merged with it.
 func (f *modelFields) patch(m *directory.Model, patch json.RawMessage) error {
 	old := m.Credential
-	fields, err := merge(modelFields{m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, nil}, patch)
+	fields, err := merge(modelFields{m.Settings, m.Status, m.Provider, m.Name, m.Region, m.Aliases, m.Prices, nil}, patch)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,12 @@ type AgentOptions struct {
 	Permissions []directory.Permissions
 	// Skills are those that the agent prefers, after the request's.
 	Skills []string
+	// Settings are those of its model's calls: the agent's own go before those of the model's entry.
+	// [AgentOptions.ModelOptions] lays them over the server's.
+	Settings directory.Settings
+	// Context says what becomes of the oldest messages where a conversation grows too long: summary, window,
+	// provider or none; empty means what the server does.
+	Context string
 	// SubAgents are agents that it has as tools, by the name of the tool.
 	SubAgents map[string]*AgentOptions
 }
@@ -118,9 +124,12 @@ func (b *OptionsBuilder) Build(ctx context.Context, x *ExecutionContext) (AgentR
 func (b *OptionsBuilder) agent(
 	ctx context.Context, x *ExecutionContext, spec *directory.AgentSpec, model string, path []string,
 ) (*AgentOptions, error) {
-	a := &AgentOptions{Description: spec.Description, Tools: spec.Tools, Skills: spec.Skills}
+	a := &AgentOptions{Description: spec.Description, Tools: spec.Tools, Skills: spec.Skills, Context: spec.Context}
 	var err error
 	if a.Model, a.Own, err = b.model(ctx, x, model); err != nil {
+		return nil, err
+	}
+	if a.Settings, err = settingsOf(&x.Tenant.Policy, &spec.Settings, a.Own); err != nil {
 		return nil, err
 	}
 	for name, sub := range spec.SubAgents {

@@ -54,6 +54,18 @@ its columns are separated by tabs.`,
 			{name: "default-model", value: "ID", help: "the model that answers where none is named"},
 			{name: "model", value: "REF", help: "an agent's model, by id or alias; what a model is, as PROVIDER:NAME; of usage, that of this model"},
 			{name: "tools", value: "LIST", help: "patterns of the server's tools that an agent has; none is none of them"},
+			{name: "effort", value: "WORD", help: "how hard a model tries: none, low, medium, high, max or the vendor's word"},
+			{name: "show-thinking", value: "BOOL", help: "true asks a model for readable reasoning"},
+			{name: "top-p", value: "X", help: "share of probability that a model draws from, above 0 and at most 1"},
+			{name: "seed", value: "N", help: "ask for the same answer to the same request, as far as the provider can"},
+			{name: "verbosity", value: "WORD", help: "how long answers are: low, medium or high"},
+			{name: "service-tier", value: "WORD", help: "the provider's word for how fast and at which price it answers"},
+			{
+				name: "server-tools", value: "LIST",
+				help: "tools that the provider runs, with blanks between them, as \"web_search=max_uses=5&domains=a.example code_execution\"; " +
+					"none is none of them",
+			},
+			{name: "context", value: "HOW", help: "what becomes of an agent's oldest messages: summary, window, provider or none"},
 			{name: "alias", value: "LIST", help: "other names of a model, such as haiku,sonnet"},
 			{name: "region", value: "NAME", help: "where a model is asked"},
 			{
@@ -122,8 +134,9 @@ func flagsFor(lists ...[]string) []string { return slices.Concat(lists...) }
 func adminVerbs() []adminVerb {
 	change := []string{"file", "revision"}
 	tenantFields := []string{"file", "name", "system-prompt", "default-agent", "default-model", "isolation", "approvals", "quota", "failed-runs"}
-	agentFields := []string{"tenant", "file", "name", "description", "instructions", "model", "tools"}
-	modelFields := []string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}
+	callFields := []string{"effort", "show-thinking", "top-p", "seed", "verbosity", "service-tier", "server-tools"}
+	agentFields := flagsFor([]string{"tenant", "file", "name", "description", "instructions", "model", "tools", "context"}, callFields)
+	modelFields := flagsFor([]string{"file", "model", "alias", "region", "prices", "key-env", "key-file"}, callFields)
 	keyFields := []string{"name", "user", "scopes", "expires"}
 	logFields := []string{"tenant", "conversation", "run", "executor", "from", "to", "limit"}
 	ofTenant := []string{"tenant"}

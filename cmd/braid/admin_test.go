@@ -116,6 +116,23 @@ func TestAdmin(t *testing.T) {
 	if err := os.WriteFile(key, []byte("sk-planted-0123456789-wxyz\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	o.do(0, "policy: {server_tools: [web_search, code_execution], service_tiers: [flex]}", "tenant", "update", "acme", "--file", "-")
+	out, _ = o.do(0, "", "agent", "create", "careful", "--tenant", "acme", "--effort", "high", "--show-thinking", "false", "--top-p", "0.9", "--seed", "-7",
+		"--verbosity", "low", "--service-tier", "flex", "--server-tools", "web_search=max_uses=2&domains=a.example,b.example code_execution", "--context", "window")
+	const careful = "effort: high\nshow_thinking: false\ntop_p: 0.9\nseed: -7\nverbosity: low\nservice_tier: flex\nserver_tools:\n  - kind: web_search\n" +
+		"    max_uses: 2\n    domains:\n      - a.example\n      - b.example\n  - kind: code_execution\n"
+	if !strings.Contains(out, careful) || !strings.Contains(out, "context: window\n") {
+		t.Errorf("the agent is shown as\n%s", out)
+	}
+	out, _ = o.do(0, "", "agent", "update", "careful", "--tenant", "acme", "--effort", "", "--seed", "", "--server-tools", "none", "--context", "")
+	if strings.Contains(out, "effort") || strings.Contains(out, "seed") || strings.Contains(out, "context") || !strings.Contains(out, "server_tools: []\n") {
+		t.Errorf("the agent is shown as\n%s", out)
+	}
+	out, _ = o.do(0, "server_tools: [{kind: web_fetch, blocked: [c.example]}]\nseed: 9007199254740993", "model", "create", "set", "--shared",
+		"--model", "demo:assistant", "--file", "-", "--effort", "low")
+	if !strings.Contains(out, "effort: low\nseed: 9007199254740993\nserver_tools:\n  - kind: web_fetch\n    blocked:\n      - c.example\n") {
+		t.Errorf("the model is shown as\n%s", out)
+	}
 	out, _ = o.do(0, "", "model", "create", "own", "--tenant", "acme", "--model", "openai:some:thing", "--key-file", key)
 	if strings.Contains(out, "planted") || !strings.Contains(out, "ends_in: wxyz") || !strings.Contains(out, "name: some:thing") {
 		t.Errorf("the model is shown as\n%s", out)
@@ -217,6 +234,18 @@ func TestAdminRefuses(t *testing.T) {
 		{2, "model create m --model demo:x --prices in=3", "", "is no price"},
 		{12, "model create m --model demo:x --key-file nowhere", "", "--key-file: the file cannot be opened"},
 		{2, "model create m --model demo:x --key-file -", " ", "the file is empty"},
+		{2, "agent create a --effort Very!", "", "--effort: "},
+		{2, "agent create a --top-p 2", "", "--top-p: "},
+		{2, "agent create a --seed x", "", "--seed: "},
+		{2, "agent create a --verbosity x", "", "--verbosity: "},
+		{2, "agent create a --show-thinking perhaps", "", "--show-thinking: "},
+		{2, "agent create a --service-tier a/b", "", "--service-tier: "},
+		{2, "agent create a --server-tools web_search=max_uses=x", "", "max_uses of web_search"},
+		{2, "model create m --model demo:x --server-tools mcp=name=a&url=https://b.example", "", "names an MCP server"},
+		{2, "agent create a --context forget", "", "context: there is no such way"},
+		{2, "agent create a --file -", "effort: 3", "effort"},
+		{2, "agent create a --file -", "headers: {x: y}", "unknown field"},
+		{2, "model create m --model demo:x --context none", "", "--context means nothing"},
 		{2, "key create", "", "a key needs scopes"},
 		{2, "key create --scopes everything", "", "scope"},
 		{2, "key create --scopes read --expires yesterday", "", "is no time"},

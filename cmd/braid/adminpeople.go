@@ -127,7 +127,12 @@ func (a *admin) eraseTenant(ctx context.Context, id string) error {
 
 // agentFields are an agent's fields by file and flags.
 func (a *admin) agentFields() (client.Patch, error) {
-	patch, err := a.fields(map[string]string{"name": "name", "description": "description", "instructions": "instructions", "model": "model"})
+	patch, err := a.fields(map[string]string{
+		"name": "name", "description": "description", "instructions": "instructions", "model": "model", "context": "context",
+	})
+	if err == nil {
+		err = a.settings(patch)
+	}
 	if text, given := a.in.flags["tools"]; err == nil && given {
 		patch["tools"] = words(text)
 		if text == "none" || words(text) == nil {
@@ -212,6 +217,9 @@ func (a *admin) deactivateAgent(ctx context.Context, id string) error {
 // modelFields are a model's fields by file and flags.
 func (a *admin) modelFields() (client.Patch, error) {
 	patch, err := a.fields(map[string]string{"region": "region"})
+	if err == nil {
+		err = a.settings(patch)
+	}
 	if err != nil {
 		return nil, err
 	}

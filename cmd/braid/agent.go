@@ -81,7 +81,7 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	if s.Schema != nil {
 		parts = append(parts, braid.AnswerSchema(s.Schema))
 	}
-	agent := braid.New(agentName, model, append(parts, contextParts(s, worksWithTools)...)...)
+	agent := braid.New(agentName, model, append(parts, contextParts(s, s.Context, worksWithTools)...)...)
 	if err := agent.Err(); err != nil {
 		closeAll()
 		return nil, err
@@ -92,11 +92,11 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	return &crew{agent: agent, close: closeAll}, nil
 }
 
-// contextParts say how the agent keeps within its model's context. One without tools has nothing
-// to off-load, and none to look for.
-func contextParts(s *settings, tools bool) []braid.Part {
+// contextParts say how the agent keeps within its model's context; how is what becomes of the oldest
+// messages. An agent without tools has nothing to off-load, and none to look for.
+func contextParts(s *settings, how string, tools bool) []braid.Part {
 	m := braid.Management{Context: s.ContextTokens}
-	switch s.Context {
+	switch how {
 	case "window":
 		m.By = braid.SlidingWindow(s.Window)
 	case "none":

@@ -25,7 +25,7 @@ func TestContextLeftToTheProvider(t *testing.T) {
 				}
 			}
 		}
-		if err := braid.New("a", model, contextParts(&s, false)...).Err(); unsupported != errors.Is(err, event.ErrUnsupported) {
+		if err := braid.New("a", model, contextParts(&s, s.Context, false)...).Err(); unsupported != errors.Is(err, event.ErrUnsupported) {
 			t.Errorf("%s: %v", how, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
 	"github.com/braidrun/braid/tool/mcptool"
 )
@@ -22,7 +25,7 @@ func (h *house) references(p *process) directory.References {
 			if m.Credential.Env != "" && p.getenv(m.Credential.Env) == "" { // only the operator names one
 				return invalid("set it and start the server again, or name another", "the server's environment does not have the variable")
 			}
-			return nil
+			return h.agents.checkSettings(m)
 		},
 		Agent: func(a *directory.AgentSpec) error { return h.agents.checkSpec(a) },
 		Name: func(name string) error {
@@ -30,6 +33,32 @@ func (h *house) references(p *process) directory.References {
 			return err
 		},
 	}
+}
+
+// checkSettings reports a setting that a model of the directory does not have. The model is opened with a key that
+// nobody is asked with; where that cannot be, the model's runs say what is wrong.
+func (a *agents) checkSettings(m *directory.Model) error {
+	if !m.Settings.Any() || a.p.openRef != nil {
+		return nil
+	}
+	opener, err := a.p.opener(&a.cfg.settings)
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	own := models.Own{Ref: m.Provider + ":" + m.Name, Key: secret.New("no-key"), Region: m.Region}
+	opened, err := opener.OpenOwn(own)
+	if errors.Is(err, event.ErrInvalid) { // it takes no key
+		own.Key = secret.Secret{}
+		opened, err = opener.OpenOwn(own)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	o := service.AgentOptions{Settings: m.Settings}
+	if err := braid.New(agentName, opened, braid.Options(o.ModelOptions(braid.ModelOptions{}))).Err(); errors.Is(err, event.ErrUnsupported) {
+		return err
+	}
+	return nil
 }
 
 // checkSpec reports skills that there are not, and patterns that fit no tool.

@@ -191,6 +191,7 @@ func (a *agents) make(ctx context.Context, name, life string, o *service.AgentOp
 	if o.Own != nil || o.Model != "" {
 		asked = elsewhere(asked)
 	}
+	asked = o.ModelOptions(asked)
 	parts = append(parts,
 		braid.Limit(o.Limits), braid.Options(asked),
 		braid.Retries(braid.Retry{Attempts: s.Attempts}), braid.Instructions(o.SystemPrompt),
@@ -218,7 +219,7 @@ func (a *agents) make(ctx context.Context, name, life string, o *service.AgentOp
 		}
 		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
 	}
-	agent := braid.New(name, model, append(parts, contextParts(s, works || len(o.SubAgents) > 0)...)...)
+	agent := braid.New(name, model, append(parts, contextParts(s, cmp.Or(o.Context, s.Context), works || len(o.SubAgents) > 0)...)...)
 	return agent, agent.Err()
 }
 

@@ -109,7 +109,9 @@ type refusal struct {
 
 func start(v rules) *Stand {
 	s := &Stand{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, v) }))
+	// It stands in its place before the first request can come.
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, v) }))
+	s.Start()
 	return s
 }
 

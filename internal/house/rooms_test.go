@@ -157,7 +157,7 @@ var rooms = []room{
 	},
 	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
 		"service/database", "service/directory",
-		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model/*", "models", "tool/*",
+		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
 	{dir: "wire", own: []string{"event"}},

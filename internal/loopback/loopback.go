@@ -13,14 +13,23 @@ import (
 // Start starts a server on loopback. In a bubble of testing/synctest, whose clock stands still
 // while somebody waits for a socket, it listens in memory: only its own client reaches it there.
 func Start(h http.Handler) *httptest.Server {
+	s, start := Prepare(h)
+	start()
+	return s
+}
+
+// Prepare makes the server of [Start], and what starts it. Its listener has its address before.
+func Prepare(h http.Handler) (s *httptest.Server, start func()) {
 	if !bubbled() {
-		return httptest.NewServer(h)
+		s = httptest.NewUnstartedServer(h)
+		return s, s.Start
 	}
 	l := Listen()
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h, ReadHeaderTimeout: time.Hour}}
-	s.Start()
-	s.Client().Transport = &http.Transport{DialContext: l.Dial}
-	return s
+	s = &httptest.Server{Listener: l, Config: &http.Server{Handler: h, ReadHeaderTimeout: time.Hour}}
+	return s, func() {
+		s.Start()
+		s.Client().Transport = &http.Transport{DialContext: l.Dial}
+	}
 }
 
 // bubbled reports whether the caller is in a bubble: the clock of each begins at midnight of

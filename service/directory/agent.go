@@ -43,6 +43,13 @@ type AgentSpec struct {
 	Limits      Limits      `json:"limits,omitzero"`
 	// Skills are the names of the skills that it prefers.
 	Skills []string `json:"skills,omitempty"`
+
+	// Settings go before those of its model. The agents below it have their own.
+	Settings //nolint:embeddedstructfieldcheck // JSON has them here
+
+	// Context says what becomes of the oldest messages where a conversation grows too long for the model: summary,
+	// window, provider or none; empty means what the server does.
+	Context string `json:"context,omitempty"`
 	// SubAgents are agents that it may use as tools, by the name of the tool. No two agents below one have
 	// the same name, none stands below itself, and none deeper than [MostNested].
 	SubAgents map[string]SubAgent `json:"sub_agents,omitempty"`

@@ -102,6 +102,7 @@ func (t *Tenant) check(op string) error {
 	for _, m := range t.Policy.Models {
 		c.text("a model of the policy", m, longestModelName)
 	}
+	c.policySettings(&t.Policy)
 	c.want(t.FailedRuns == "" || t.FailedRuns == KeepFailedRuns || t.FailedRuns == ForgetFailedRuns,
 		"failed_runs is neither keep nor forget", "use keep or forget")
 	c.want(t.Isolation == "" || t.Isolation == IsolationUser || t.Isolation == IsolationTenant, "there is no such isolation", "use user or tenant")
@@ -123,6 +124,8 @@ func (a *Agent) check(op string) error {
 	c.patterns("tools", a.Tools)
 	c.permissions(a.Permissions)
 	c.limits(a.Limits)
+	c.settings(&a.Settings)
+	c.context(a.Context)
 	c.want(len(a.Skills) <= mostSkills, "there are too many skills", "name at most 256")
 	for _, s := range a.Skills {
 		c.text("a skill's name", s, longestName)
@@ -158,6 +161,7 @@ func (m *Model) check(op string) error {
 	for _, a := range m.Aliases {
 		c.want(isModelName(a), "an alias is no name", "use 1 to 63 small letters, digits, hyphens, dots, colons and underscores")
 	}
+	c.settings(&m.Settings)
 	secret := m.Credential.Secret.Reveal()
 	c.want(m.Credential.Env == "" || secret == "", "the model has two credentials", "send a secret, or the name of a variable")
 	c.want(m.Credential.Env == "" || envName.MatchString(m.Credential.Env), "the variable's name is none", "use letters, digits and underscores")

@@ -30,6 +30,10 @@ type Model struct {
 	Aliases []string `json:"aliases,omitempty"`
 	// Prices are what its tokens cost here; those that are not set are looked up.
 	Prices Prices `json:"prices,omitzero"`
+
+	// Settings are those of its calls that an agent leaves open.
+	Settings //nolint:embeddedstructfieldcheck // JSON has them here
+
 	// Credential is what the provider is asked with.
 	Credential Credential `json:"credential,omitzero"`
 	// Revision counts the changes.

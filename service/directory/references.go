@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,8 @@ import (
 // What entries of the directory refer to inside it is always checked: a reference that a write makes or changes must
 // name an agent or a model that is there. One that the write leaves as it was is not looked at again.
 type References struct {
-	// Model checks the provider, the region and the variable of a model.
+	// Model checks the provider, the region, the variable and the settings of a model. An error of kind
+	// [event.ErrUnsupported] is told as it is.
 	Model func(m *Model) error
 	// Agent checks the skills and the patterns of tools of an agent.
 	Agent func(a *AgentSpec) error
@@ -28,7 +30,8 @@ type References struct {
 }
 
 func (r *References) model(op string, m, old *Model) error {
-	same := m.Provider == old.Provider && m.Name == old.Name && m.Region == old.Region && m.Credential.Env == old.Credential.Env
+	same := m.Provider == old.Provider && m.Name == old.Name && m.Region == old.Region && m.Credential.Env == old.Credential.Env &&
+		reflect.DeepEqual(m.Settings, old.Settings)
 	if r.Model == nil || same {
 		return nil
 	}
@@ -44,7 +47,7 @@ func (r *References) agent(op string, a *AgentSpec) error {
 
 func unknownReference(op string, err error) error {
 	e, ok := errors.AsType[*event.Error](err)
-	if !ok {
+	if !ok || e.Kind == event.ErrUnsupported { // a setting that the model does not have
 		return err
 	}
 	told := *e

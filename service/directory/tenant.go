@@ -86,6 +86,10 @@ type Policy struct {
 	// id: one that all share, or one of the tenant's that is asked with the operator's credential.
 	// "own:" and an id means the tenant's model with a key of its own, and "own:*" all of those.
 	Models []string `json:"models,omitempty"`
+	// ServerTools are the kinds of tools of the provider, and ServiceTiers the tiers, that the tenant's agents may ask of
+	// models that the operator pays for; none means none. Of a model with a key of its own a tenant may ask all.
+	ServerTools  []string `json:"server_tools,omitempty"`
+	ServiceTiers []string `json:"service_tiers,omitempty"`
 }
 
 // Retention says how many days something is kept, after its last change; 0 means for ever.

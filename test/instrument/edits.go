@@ -110,7 +110,8 @@ var bugs = []edit{
 	{
 		"engine", `row, err := l.store.Admit(ctx, run)`,
 		`if planted.Is("acknowledged before it is written") { ` +
-			`go func() { _, _ = l.store.Admit(context.WithoutCancel(ctx), run) }(); return run, nil }; row, err := l.store.Admit(ctx, run); failpoint.Hit("engine/admitted")`,
+			`go func() { _, _ = l.store.Admit(context.WithoutCancel(ctx), run) }(); return run, nil }; ` +
+			`row, err := l.store.Admit(ctx, run); failpoint.Hit("engine/admitted")`,
 	},
 	{
 		"engine", `Kind: journal.MailCancel, By: by})` + "\n\tif err != nil {",

@@ -66,6 +66,8 @@ const (
 	CodeRunNotRetryable    = "RUN_NOT_RETRYABLE"
 	CodeReferenceUnknown   = "REFERENCE_UNKNOWN"
 	CodeModelInUse         = "MODEL_IN_USE"
+	CodeSettingInvalid     = "SETTING_INVALID"
+	CodeSettingForbidden   = "SETTING_FORBIDDEN"
 
 	CodeTooManyBytes         = "TOO_MANY_BYTES"
 	CodeWrongCredentials     = "WRONG_CREDENTIALS" //nolint:gosec // a code, and no secret
@@ -121,6 +123,8 @@ var codes = [...]CodeInfo{
 	{CodeServerBusy, event.ErrUnavailable, 503},
 	{CodeConversationTooLarge, event.ErrTooLarge, 413},
 	{CodeStorageDamaged, event.ErrInternal, 500},
+	{CodeSettingInvalid, event.ErrInvalid, 422},
+	{CodeSettingForbidden, event.ErrPermission, 403},
 }
 
 // Codes lists all codes of this wire: those of the kinds and its own.

@@ -52,7 +52,7 @@ func (s *Server) Signed() aws.Config {
 // [BedrockStream], [BedrockText] and [BedrockError].
 func StartBedrock(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, bedrock: true}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "application/vnd.amazon.eventstream", ID: "X-Amzn-RequestId", Largest: largestBedrock, Check: s.deny, Learn: s.learn,
 		Unprepared: BedrockError(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
 	}, answers...)

@@ -70,7 +70,7 @@ func (t *Told) Offers(tool string) bool {
 func StartPreserved(say func(*Told) []Part) *Server {
 	s := &Server{said: map[string]string{}}
 	p := &preserved{server: s, say: say}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "Request-Id", Largest: largest, Learn: s.learn, Answer: p.answer,
 		Check: func(r *http.Request, body []byte) *vendortest.Refusal {
 			if no := s.refuse(r, body); no != nil {
@@ -90,7 +90,7 @@ func StartPreserved(say func(*Told) []Part) *Server {
 func StartPreservedBedrock(say func(*Told) []Part) *Server {
 	s := &Server{said: map[string]string{}, bedrock: true}
 	p := &preserved{server: s, say: say}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "application/vnd.amazon.eventstream", ID: "X-Amzn-RequestId", Largest: largestBedrock, Learn: s.learn, Answer: p.answer,
 		Check: func(r *http.Request, body []byte) *vendortest.Refusal {
 			if no := s.deny(r, body); no != nil {

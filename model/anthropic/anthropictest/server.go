@@ -41,7 +41,7 @@ type Answer = vendortest.Answer
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "Request-Id", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "api_error", "The test has no answer to this request"),
 	}, answers...)

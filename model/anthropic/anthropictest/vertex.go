@@ -28,7 +28,7 @@ func Token(context.Context) (string, error) { return VertexToken, nil }
 // [Error], for what Claude refuses, and [VertexError].
 func StartVertex(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, vertex: true}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "Request-Id", Largest: largestVertex, Check: s.deniesVertex, Learn: s.learn,
 		Unprepared: VertexError(http.StatusInternalServerError, "INTERNAL", "The test has no answer to this request"),
 	}, answers...)

@@ -76,7 +76,7 @@ const largest = 40 << 20
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: streamType, ID: "X-Amzn-Requestid", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "InternalServerException", "The test has no answer to this request"),
 	}, answers...)

@@ -44,7 +44,7 @@ const largest = 100 << 20
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, files: map[string]*stored{}}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "text/event-stream", ID: "X-Test-Request", Largest: largest,
 		Check: s.check, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "INTERNAL", "The test has no answer to this request"),

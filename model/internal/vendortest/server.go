@@ -88,13 +88,17 @@ type Server struct {
 	asked []Request
 }
 
-// Start starts a server that gives these answers, one to each request.
-func Start(rules Rules, answers ...Answer) *Server {
+// Start starts a server that gives these answers, one to each request, and puts it in the place that the rules'
+// functions find it at. It stands there before the first request can come: a client in another process would not
+// wait for what Start gives back.
+func Start(place **Server, rules Rules, answers ...Answer) {
 	s := &Server{rules: rules, gone: make(chan struct{}, 64)}
 	s.Add(answers...)
-	s.http = loopback.Start(s)
-	s.URL = s.http.URL
-	return s
+	server, start := loopback.Prepare(s)
+	s.http = server
+	s.URL = "http://" + s.Host()
+	*place = s
+	start()
 }
 
 // Close stops it. No request may be on its way, but one that the client has left.

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func start(t *testing.T, answers ...vendortest.Answer) (s *vendortest.Server, learned *[]string) {
 	t.Helper()
 	learned = &[]string{}
-	s = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s, vendortest.Rules{
 		Type: "text/plain", ID: "X-Number", Largest: 10,
 		Check: func(_ *http.Request, body []byte) *vendortest.Refusal {
 			switch {

@@ -48,7 +48,7 @@ type Answer = vendortest.Answer
 // Start starts a server that gives these answers, one to each request.
 func Start(answers ...Answer) *Server {
 	s := &Server{said: map[string]string{}, led: map[string]string{}, files: map[string]File{}}
-	s.Server = vendortest.Start(vendortest.Rules{
+	vendortest.Start(&s.Server, vendortest.Rules{
 		Type: "text/event-stream; charset=utf-8", ID: "X-Request-ID", Largest: largest, Check: s.refuse, Learn: s.learn,
 		Unprepared: Error(http.StatusInternalServerError, "server_error", "", "The test has no answer to this request"),
 	}, answers...)

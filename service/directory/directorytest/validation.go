@@ -1,6 +1,7 @@
 package directorytest
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,31 @@ func validation(t *testing.T, h Harness) {
 	} {
 		_, err := d.CreateAgent(ctx, of("acme"), directory.Agent{Tenant: "acme", ID: "helper", AgentSpec: spec}, "")
 		want(t, name, err, event.ErrInvalid, "")
+	}
+	nan := math.NaN()
+	for path, s := range map[string]directory.Settings{
+		"effort": {Effort: "Hard"}, "top_p": {TopP: &nan}, "verbosity": {Verbosity: "x"}, "service_tier": {ServiceTier: "\x00"},
+		"server_tools[0].kind":    {ServerTools: []directory.ServerTool{{Kind: "mcp"}}},
+		"server_tools[0].stores":  {ServerTools: []directory.ServerTool{{Kind: directory.FileSearch}}},
+		"server_tools[0].domains": {ServerTools: []directory.ServerTool{{Kind: directory.WebSearch, Domains: slices.Repeat([]string{"x"}, 101)}}},
+	} {
+		_, err := d.CreateAgent(ctx, of("acme"), directory.Agent{Tenant: "acme", ID: "helper", AgentSpec: directory.AgentSpec{Settings: s}}, "")
+		says(t, "an agent's "+path, err, event.ErrInvalid, "SETTING_INVALID", path+": ")
+		m := model("acme", "big")
+		m.Settings = s
+		_, err = d.CreateModel(ctx, of("acme"), m, "")
+		says(t, "a model's "+path, err, event.ErrInvalid, "SETTING_INVALID", path+": ")
+	}
+	_, err := d.CreateAgent(ctx, of("acme"), directory.Agent{Tenant: "acme", ID: "helper", AgentSpec: directory.AgentSpec{Context: "x"}}, "")
+	says(t, "a context", err, event.ErrInvalid, "SETTING_INVALID", "context: ")
+	for path, p := range map[string]directory.Policy{
+		"policy.server_tools":     {ServerTools: slices.Repeat([]string{directory.WebSearch}, 4)},
+		"policy.server_tools[0]":  {ServerTools: []string{directory.FileSearch}},
+		"policy.service_tiers":    {ServiceTiers: slices.Repeat([]string{"flex"}, 17)},
+		"policy.service_tiers[1]": {ServiceTiers: []string{"flex", "A b"}},
+	} {
+		_, err := d.CreateTenant(ctx, Operator(), directory.Tenant{ID: "x", Policy: p}, "")
+		says(t, path, err, event.ErrInvalid, "SETTING_INVALID", path+": ")
 	}
 	for name, change := range map[string]func(m *directory.Model){
 		"provider": func(m *directory.Model) { m.Provider = "" }, "name": func(m *directory.Model) { m.Name = "" },
