@@ -96,6 +96,9 @@ func TestASlowBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			begun := time.Now()
+			if err := conn.SetDeadline(begun.Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := io.WriteString(conn, c.line+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+c.token+
 				"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
 				t.Fatal(err)

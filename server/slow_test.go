@@ -73,7 +73,7 @@ func TestAReaderThatHardlyReads(t *testing.T) {
 				seen.Write(one)
 			}
 			close(slows)
-			for {
+			for range 200 {
 				time.Sleep(50 * time.Millisecond)
 				if _, err := slow.Read(one); err != nil {
 					return
