@@ -53,6 +53,7 @@ overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/_instrumented)
 many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
 many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
 many := $(many)|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestAFileThatIsTooLarge|TestCutAtAnyByte
+many := $(many)|TestThePrefixOf40TurnsIsCached
 many_in := . ./model/anthropic ./model/internal/schema ./journal/journaltest ./journal/sqlite
 
 # Packages begin in the order in which they are named: first those that wait for processes and
