@@ -79,10 +79,21 @@ run: build ## Start the server and talk to it; in a pipe, watch one whole script
 	@if [ -t 0 ] && [ -t 1 ]; then exec ./bin/braid serve --chat; fi; \
 		exec ./bin/braid run --model demo:tour "$(PROMPT)"
 
+# Without cgo the command is the same with and without a C compiler, as the image's is, and it starts sooner.
 .PHONY: build
 build: ## Build the command into bin/braid
 	@scripts/need go
-	@$(GO) build -trimpath -o bin/braid ./cmd/braid
+	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/braid ./cmd/braid
+
+# The command without its tables of symbols may have this many bytes.
+MOST_BYTES := 35000000
+
+.PHONY: weight
+weight: ## Fail when the stripped command is larger than 35 MB
+	@scripts/need go
+	@$(GO) build -trimpath '-ldflags=-s -w' -o bin/_weight ./cmd/braid
+	@bytes=$$(wc -c <bin/_weight); rm -f bin/_weight; echo "the stripped command has $$bytes bytes, of $(MOST_BYTES)"; \
+		[ "$$bytes" -le $(MOST_BYTES) ]
 
 .PHONY: test
 test: export GOFLAGS := $(GOFLAGS) $(quick_go)
@@ -99,6 +110,7 @@ test-long: ## Shuffle the tests, cut 100,000 streams, kill the command 10,000 ti
 	@scripts/need go $(need_cc)
 	@TOOLS='$(TOOLS)' scripts/gotest $(race) -shuffle=on -timeout=15m $(jobs) ./...
 	@BRAID_CUTS=100000 $(GO) test -timeout=15m -v -run '^TestRandomCuts$$' ./server
+	@$(MAKE) --no-print-directory weight
 	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run '^(TestKill|TestDeadlyTools)$$' ./test/kill
 	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim
 

@@ -5,30 +5,17 @@ import "encoding/json"
 // BlockKind names a content block in JSON. The list is append-only.
 type BlockKind string
 
-// The kinds of content blocks.
-const (
-	BlockText             BlockKind = "text"
-	BlockThinking         BlockKind = "thinking"
-	BlockRedactedThinking BlockKind = "redacted_thinking"
-	BlockImage            BlockKind = "image"
-	BlockDocument         BlockKind = "document"
-	BlockMedia            BlockKind = "media"
-	BlockToolCall         BlockKind = "tool_call"
-	BlockToolResult       BlockKind = "tool_result"
-	BlockCitation         BlockKind = "citation"
-	BlockCode             BlockKind = "code"
-	BlockCodeResult       BlockKind = "code_result"
-)
-
 // Block is a piece of a message. The interface is sealed; a kind that this
 // version does not know is kept as [UnknownBlock].
 type Block interface {
 	// BlockKind is the block's name in JSON.
 	BlockKind() BlockKind
-	sealedBlock()
+	size() int
 }
 
 // Text is plain text.
+//
+//event:block text
 type Text struct {
 	Text string `json:"text"`
 	// Signature is opaque and goes back to the provider as it came (Gemini's
@@ -37,6 +24,8 @@ type Text struct {
 }
 
 // Thinking is the model's reasoning, with what the provider needs to take it back.
+//
+//event:block thinking
 type Thinking struct {
 	Text      string `json:"text"`
 	Signature string `json:"signature,omitempty"`
@@ -47,6 +36,8 @@ type Thinking struct {
 }
 
 // RedactedThinking is reasoning that the provider shows to nobody but itself.
+//
+//event:block redacted_thinking
 type RedactedThinking struct {
 	Data string `json:"data"`
 	// Prefix is as in [Thinking].
@@ -54,6 +45,8 @@ type RedactedThinking struct {
 }
 
 // Image is a picture, held in Data or found at URL.
+//
+//event:block image
 type Image struct {
 	MIME string `json:"mime,omitempty"`
 	Data []byte `json:"data,omitempty"`
@@ -61,6 +54,8 @@ type Image struct {
 }
 
 // Document is a file that the model is to read.
+//
+//event:block document
 type Document struct {
 	Name string `json:"name,omitempty"`
 	MIME string `json:"mime,omitempty"`
@@ -71,6 +66,8 @@ type Document struct {
 }
 
 // Media is sound or film, by reference only.
+//
+//event:block media
 type Media struct {
 	// Media is "audio" or "video".
 	Media string `json:"media"`
@@ -79,6 +76,8 @@ type Media struct {
 }
 
 // ToolCall is the model's request to run a tool.
+//
+//event:block tool_call
 type ToolCall struct {
 	// ID pairs the call with its result. It is unique within its message; a model may give
 	// it again in a later one, and providers that mind are sent another one then.
@@ -95,6 +94,8 @@ type ToolCall struct {
 }
 
 // ToolResult is what the model is shown of a call's end.
+//
+//event:block tool_result
 type ToolResult struct {
 	Call string `json:"call"`
 	Name string `json:"name,omitempty"`
@@ -105,6 +106,8 @@ type ToolResult struct {
 }
 
 // Citation backs the text before it.
+//
+//event:block citation
 type Citation struct {
 	Title string `json:"title,omitempty"`
 	URL   string `json:"url,omitempty"`
@@ -115,6 +118,8 @@ type Citation struct {
 }
 
 // Code is a program that the model's provider runs.
+//
+//event:block code
 type Code struct {
 	Language string `json:"language,omitempty"`
 	Code     string `json:"code"`
@@ -125,6 +130,8 @@ type Code struct {
 }
 
 // CodeResult is what came of it.
+//
+//event:block code_result
 type CodeResult struct {
 	// Outcome is "ok", "failed" or "timeout".
 	Outcome string `json:"outcome,omitempty"`
@@ -134,28 +141,3 @@ type CodeResult struct {
 	// Signature is the provider's mark on the block, which goes back with it.
 	Signature string `json:"signature,omitempty"`
 }
-
-// BlockKind implements [Block].
-func (*Text) BlockKind() BlockKind             { return BlockText }
-func (*Thinking) BlockKind() BlockKind         { return BlockThinking }
-func (*RedactedThinking) BlockKind() BlockKind { return BlockRedactedThinking }
-func (*Image) BlockKind() BlockKind            { return BlockImage }
-func (*Document) BlockKind() BlockKind         { return BlockDocument }
-func (*Media) BlockKind() BlockKind            { return BlockMedia }
-func (*ToolCall) BlockKind() BlockKind         { return BlockToolCall }
-func (*ToolResult) BlockKind() BlockKind       { return BlockToolResult }
-func (*Citation) BlockKind() BlockKind         { return BlockCitation }
-func (*Code) BlockKind() BlockKind             { return BlockCode }
-func (*CodeResult) BlockKind() BlockKind       { return BlockCodeResult }
-
-func (*Text) sealedBlock()             {}
-func (*Thinking) sealedBlock()         {}
-func (*RedactedThinking) sealedBlock() {}
-func (*Image) sealedBlock()            {}
-func (*Document) sealedBlock()         {}
-func (*Media) sealedBlock()            {}
-func (*ToolCall) sealedBlock()         {}
-func (*ToolResult) sealedBlock()       {}
-func (*Citation) sealedBlock()         {}
-func (*Code) sealedBlock()             {}
-func (*CodeResult) sealedBlock()       {}

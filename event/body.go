@@ -13,34 +13,17 @@ type Kind string
 type Body interface {
 	// Kind is the body's name in JSON.
 	Kind() Kind
-	sealed()
+	info() *BodyInfo
+	size() int
 }
 
-// The kinds of durable bodies.
-const (
-	KindRunStarted       Kind = "run_started"
-	KindRunEnded         Kind = "run_ended"
-	KindUserMessage      Kind = "user_message"
-	KindAssistantMessage Kind = "assistant_message"
-	KindStepBegun        Kind = "step_begun"
-	KindStepEnded        Kind = "step_ended"
-	KindScopeOpened      Kind = "scope_opened"
-	KindScopeClosed      Kind = "scope_closed"
-	KindStateChanged     Kind = "state_changed"
-	KindArtifactSaved    Kind = "artifact_saved"
-	KindTransferred      Kind = "transferred"
-	KindEscalated        Kind = "escalated"
-	KindAsked            Kind = "asked"
-	KindAnswered         Kind = "answered"
-	KindFault            Kind = "fault"
-	KindNotice           Kind = "notice"
-	KindCompacted        Kind = "compacted"
-	KindRedacted         Kind = "redacted"
-	KindSetup            Kind = "setup"
-)
+// The structs below declare their kinds themselves, in the line //event:body, and their tags say how fields are
+// written and redacted: internal/gen/codec explains both. After a change: go generate ./event.
 
 // RunStarted is the first event of a run. The user messages that follow it
 // are the run's input.
+//
+//event:body run_started
 type RunStarted struct {
 	// Agent is the name of the root agent, Model the model it starts with.
 	Agent string `json:"agent,omitempty"`
@@ -109,6 +92,8 @@ type SkippedTool struct {
 }
 
 // RunEnded is the last event of a run.
+//
+//event:body run_ended
 type RunEnded struct {
 	// Status is RunCompleted, RunFailed or RunCancelled.
 	Status RunStatus `json:"status"`
@@ -132,10 +117,10 @@ type RunEnded struct {
 	// Estimated says that Usage and CostNanoUSD hold an estimate for a call that was cut.
 	Estimated bool `json:"estimated,omitempty"`
 	// Output is the structured result, where one was asked for.
-	Output json.RawMessage `json:"output,omitempty"`
+	Output json.RawMessage `json:"output,omitempty" redacted:"drop"`
 	// Partial is the text of an answer that a cancellation or the end of the run's time cut
 	// off: what people had seen of it. A model is not shown it.
-	Partial string `json:"partial,omitempty"`
+	Partial string `json:"partial,omitempty" redacted:"drop"`
 	// Keep says of a failed run that later runs see its messages and results. Without it they see a note
 	// of its tools' effects alone.
 	Keep bool `json:"keep,omitempty"`
@@ -160,8 +145,10 @@ func (s RunStatus) Ended() bool {
 }
 
 // UserMessage is what a person, or a caller on a person's behalf, said.
+//
+//event:body user_message erased
 type UserMessage struct {
-	Content []Block `json:"content"`
+	Content []Block `json:"content" redacted:"shown"`
 	// Mail is the id of the letter by which it came while the run was open; empty
 	// for what the run began with.
 	Mail string `json:"mail,omitempty"`
@@ -172,8 +159,10 @@ type UserMessage struct {
 
 // AssistantMessage is a model's whole answer. It ends the model step that it
 // names in its header, and repeats everything that was streamed.
+//
+//event:body assistant_message erased
 type AssistantMessage struct {
-	Content []Block    `json:"content"`
+	Content []Block    `json:"content"         redacted:"calls"`
 	Stop    StopReason `json:"stop,omitempty"`
 	Usage   Usage      `json:"usage,omitzero"`
 	Model   string     `json:"model,omitempty"`
@@ -219,6 +208,8 @@ const (
 )
 
 // StepBegun is written before a model or tool call starts.
+//
+//event:body step_begun
 type StepBegun struct {
 	Step StepKind `json:"step_kind"`
 	// Why says, on a model step, why the loop went on to this cycle, and on a
@@ -241,18 +232,20 @@ type StepBegun struct {
 	// Args are a tool call's arguments where a hook changed them, and Runs is the tool,
 	// or the model, that a hook put in the place of Tool or Model for this attempt;
 	// empty where no hook did. Effect is that of the tool which runs.
-	Args json.RawMessage `json:"args,omitempty"`
+	Args json.RawMessage `json:"args,omitempty" redacted:"keep"`
 	Runs string          `json:"runs,omitempty"`
 }
 
 // StepEnded ends a tool call, or a model call that gave no message.
+//
+//event:body step_ended erased
 type StepEnded struct {
 	Step    StepKind `json:"step_kind"`
 	Outcome Outcome  `json:"outcome"`
 	// Result is what a tool call gave, and what the model is shown of it unless
 	// Shown is set: the result was too large for that, and Shown stands for its content.
-	Result *ToolResult `json:"result,omitempty"`
-	Shown  []Block     `json:"shown,omitempty"`
+	Result *ToolResult `json:"result,omitempty" redacted:"shown"`
+	Shown  []Block     `json:"shown,omitempty"  redacted:"drop"`
 	// Err is why the step failed.
 	Err *Error `json:"err,omitempty"`
 	// Usage is what a failed model call used; see Estimated. UsageUnknown says that the
@@ -276,13 +269,13 @@ type StepEnded struct {
 	// and the model is not to sum the result up (ADK's skip_summarization,
 	// Strands' stop_event_loop).
 	EndTurn bool `json:"end_turn,omitempty"`
-	// ReturnDirect is set where the tool asked for its result to be the agent's answer:
-	// after this batch the loop stops with it, unless it is an error.
-	ReturnDirect bool `json:"return_direct,omitempty"`
 	// Found are tools that the call has found: the model is shown them from its next
 	// call on.
-	Found    []string      `json:"found,omitempty"`
-	Duration time.Duration `json:"duration_ns,omitempty"`
+	Found []string `json:"found,omitempty"`
+	// ReturnDirect is set where the tool asked for its result to be the agent's answer:
+	// after this batch the loop stops with it, unless it is an error.
+	ReturnDirect bool          `json:"return_direct,omitempty"`
+	Duration     time.Duration `json:"duration_ns,omitempty"`
 }
 
 // Outcome is how a step ended.
@@ -319,6 +312,8 @@ const (
 )
 
 // ScopeOpened begins an agent's thread of work inside a run.
+//
+//event:body scope_opened erased
 type ScopeOpened struct {
 	// ID names the scope within its run; Parent is the scope that opened it.
 	ID     string `json:"id"`
@@ -330,16 +325,18 @@ type ScopeOpened struct {
 	Agent string `json:"agent"`
 	// Depth is 0 for the root.
 	Depth int     `json:"depth,omitempty"`
-	Input []Block `json:"input,omitempty"`
+	Input []Block `json:"input,omitempty" redacted:"shown"`
 	// Background is set where the parent does not wait: the result of Call is
 	// only a receipt, and the scope may outlive the answer that asked for it.
 	Background bool `json:"background,omitempty"`
 }
 
 // ScopeClosed ends it.
+//
+//event:body scope_closed
 type ScopeClosed struct {
 	ID     string     `json:"id"`
-	Output []Block    `json:"output,omitempty"`
+	Output []Block    `json:"output,omitempty" redacted:"shown"`
 	Stop   StopReason `json:"stop,omitempty"`
 	Why    Why        `json:"why,omitempty"`
 	// Route is the edge that a workflow took, decided once and written.
@@ -350,13 +347,17 @@ type ScopeClosed struct {
 // StateChanged merges into the state. A key's prefix is its scope: "app:" and
 // "user:" are shared between conversations, no prefix is the conversation's.
 // "temp:" keys never stand here: they live in the memory of one run.
+//
+//event:body state_changed final
 type StateChanged struct {
 	// Set holds JSON values; null is a value, not a removal.
-	Set    map[string]json.RawMessage `json:"set,omitempty"`
+	Set    map[string]json.RawMessage `json:"set,omitempty"    redacted:"null"`
 	Delete []string                   `json:"delete,omitempty"`
 }
 
 // ArtifactSaved says that a version of an artifact exists.
+//
+//event:body artifact_saved final
 type ArtifactSaved struct {
 	Name    string `json:"name"`
 	Version int    `json:"version"`
@@ -366,12 +367,16 @@ type ArtifactSaved struct {
 }
 
 // Transferred hands the scope to another agent.
+//
+//event:body transferred
 type Transferred struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
 }
 
 // Escalated asks the enclosing loop or parent to stop.
+//
+//event:body escalated final
 type Escalated struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -392,6 +397,8 @@ const (
 )
 
 // Asked parks a tool call until somebody answers; without a step, what its scope would do next.
+//
+//event:body asked final
 type Asked struct {
 	// Token is random and good for one answer.
 	Token string       `json:"token"`
@@ -400,14 +407,14 @@ type Asked struct {
 	Name  string `json:"name,omitempty"`
 	Index int    `json:"index,omitempty"`
 	// Prompt is what the person is asked; Payload is for their program.
-	Prompt  string          `json:"prompt,omitempty"`
-	Payload json.RawMessage `json:"payload,omitempty"`
+	Prompt  string          `json:"prompt,omitempty"  redacted:"shown"`
+	Payload json.RawMessage `json:"payload,omitempty" redacted:"drop"`
 	// Schema is the JSON schema of the answer.
-	Schema json.RawMessage `json:"schema,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty" redacted:"keep"`
 	// Call and Tool say who asks; Args is what an approval is bound to.
 	Call string          `json:"call,omitempty"`
 	Tool string          `json:"tool,omitempty"`
-	Args json.RawMessage `json:"args,omitempty"`
+	Args json.RawMessage `json:"args,omitempty" redacted:"drop"`
 	// ToolHash is a hash of what the tool said of itself when it asked. A permission is bound to it.
 	ToolHash string `json:"tool_hash,omitempty"`
 	// Expires is when the question closes by itself; zero means never.
@@ -416,33 +423,41 @@ type Asked struct {
 
 // Answered is a person's answer. Value is JSON; null is an answer too. The
 // answer to [AskApproval] is an [Approval].
+//
+//event:body answered
 type Answered struct {
 	Token string          `json:"token"`
-	Value json.RawMessage `json:"value"`
+	Value json.RawMessage `json:"value"        redacted:"null"`
 	By    string          `json:"by,omitempty"`
 }
 
 // Fault is an error that is part of the conversation's history without ending it.
+//
+//event:body fault final
 type Fault struct {
 	Err *Error `json:"err"`
 }
 
 // Notice tells about the machinery: a retry, a status, a fallback. It changes
 // no state and the model never sees it.
+//
+//event:body notice erased
 type Notice struct {
 	// Code is a stable word such as "api_retry".
 	Code string `json:"code"`
-	Text string `json:"text,omitempty"`
+	Text string `json:"text,omitempty" redacted:"shown"`
 	// Data holds the details as JSON.
-	Data json.RawMessage `json:"data,omitempty"`
+	Data json.RawMessage `json:"data,omitempty" redacted:"drop"`
 }
 
 // Compacted replaces the events From to To of its scope, both included, by Summary in
 // what the model sees. The log keeps them.
+//
+//event:body compacted final
 type Compacted struct {
 	From    int64   `json:"from"`
 	To      int64   `json:"to"`
-	Summary []Block `json:"summary,omitempty"`
+	Summary []Block `json:"summary,omitempty" redacted:"keep"`
 	// Keep lists events between From and To that the model goes on seeing, in order.
 	Keep []int64 `json:"keep,omitempty"`
 	// Cut is set where the messages stay, and the model only sees less of what tools
@@ -468,51 +483,14 @@ func (b *Compacted) Covered() int64 {
 }
 
 // Redacted hides the content of an earlier event from models and clients.
+//
+//event:body redacted
 type Redacted struct {
 	Target int64 `json:"target"`
 	// Replacement is shown instead.
-	Replacement []Block `json:"replacement,omitempty"`
+	Replacement []Block `json:"replacement,omitempty" redacted:"keep"`
 	Reason      string  `json:"reason,omitempty"`
 	// Clean says that the target never held it: it was taken out before the target was
 	// written, and this is the record of that.
 	Clean bool `json:"clean,omitempty"`
 }
-
-// Kind implements [Body].
-func (*RunStarted) Kind() Kind       { return KindRunStarted }
-func (*RunEnded) Kind() Kind         { return KindRunEnded }
-func (*UserMessage) Kind() Kind      { return KindUserMessage }
-func (*AssistantMessage) Kind() Kind { return KindAssistantMessage }
-func (*StepBegun) Kind() Kind        { return KindStepBegun }
-func (*StepEnded) Kind() Kind        { return KindStepEnded }
-func (*ScopeOpened) Kind() Kind      { return KindScopeOpened }
-func (*ScopeClosed) Kind() Kind      { return KindScopeClosed }
-func (*StateChanged) Kind() Kind     { return KindStateChanged }
-func (*ArtifactSaved) Kind() Kind    { return KindArtifactSaved }
-func (*Transferred) Kind() Kind      { return KindTransferred }
-func (*Escalated) Kind() Kind        { return KindEscalated }
-func (*Asked) Kind() Kind            { return KindAsked }
-func (*Answered) Kind() Kind         { return KindAnswered }
-func (*Fault) Kind() Kind            { return KindFault }
-func (*Notice) Kind() Kind           { return KindNotice }
-func (*Compacted) Kind() Kind        { return KindCompacted }
-func (*Redacted) Kind() Kind         { return KindRedacted }
-
-func (*RunStarted) sealed()       {}
-func (*RunEnded) sealed()         {}
-func (*UserMessage) sealed()      {}
-func (*AssistantMessage) sealed() {}
-func (*StepBegun) sealed()        {}
-func (*StepEnded) sealed()        {}
-func (*ScopeOpened) sealed()      {}
-func (*ScopeClosed) sealed()      {}
-func (*StateChanged) sealed()     {}
-func (*ArtifactSaved) sealed()    {}
-func (*Transferred) sealed()      {}
-func (*Escalated) sealed()        {}
-func (*Asked) sealed()            {}
-func (*Answered) sealed()         {}
-func (*Fault) sealed()            {}
-func (*Notice) sealed()           {}
-func (*Compacted) sealed()        {}
-func (*Redacted) sealed()         {}

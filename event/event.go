@@ -76,16 +76,16 @@ func (e *Event) Live() bool { return IsLive(e.Body) }
 // never final.
 func (e *Event) Final() bool {
 	switch b := e.Body.(type) {
+	case nil:
+		return false
 	case *AssistantMessage:
 		return len(b.LongRunning) > 0 || finalContent(b.Content)
 	case *UserMessage:
 		return finalContent(b.Content)
 	case *StepEnded:
 		return b.EndTurn
-	case *Asked, *StateChanged, *ArtifactSaved, *Escalated, *Fault, *Compacted:
-		return true
 	default:
-		return false
+		return b.info().Final
 	}
 }
 

@@ -54,39 +54,6 @@ func (u *Unknown) MarshalJSON() ([]byte, error) { return u.Raw, nil }
 // meets them; without it nobody could read them back. Reading needs [DecodeBlock].
 
 // MarshalJSON implements [encoding/json.Marshaler].
-func (b *Text) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *Thinking) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *RedactedThinking) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *Image) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *Document) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *Media) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *ToolCall) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *ToolResult) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *Citation) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *Code) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
-func (b *CodeResult) MarshalJSON() ([]byte, error) { return AppendBlock(nil, b) }
-
-// MarshalJSON implements [encoding/json.Marshaler].
 func (u *UnknownBlock) MarshalJSON() ([]byte, error) { return AppendBlock(nil, u) }
 
 // invalidJSON words what the strict reader found for people. A nil err is nil.

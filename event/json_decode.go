@@ -82,7 +82,7 @@ func (d *Decoder) Decode(data []byte) (Event, error) {
 		e.Body = r.body(kind)
 	}
 	if !embodied && r.Err() == nil {
-		if knownKind(Kind(kind)) {
+		if Kind(kind).Info().Kind != "" {
 			r.Fail(start, strictjson.BadValue, "the event has no body")
 		}
 		e.Body = &Unknown{Name: Kind(kind)}
@@ -137,15 +137,7 @@ func DecodeMessage(data []byte) (Message, error) {
 	return m, nil
 }
 
-// knownKind and knownBlock ask the readers, so that there is no second list.
-
-func knownKind(k Kind) bool {
-	var r decoder
-	r.Reset([]byte(`{}`), 1)
-	_, unknown := r.body([]byte(k)).(*Unknown)
-	return !unknown
-}
-
+// knownBlock asks the reader, so that there is no second list.
 func knownBlock(k BlockKind) bool {
 	var r decoder
 	r.Reset([]byte(`{}`), 1)
@@ -185,111 +177,6 @@ func (r *decoder) result() *ToolResult {
 	return t
 }
 
-// error reads an error; null is nil.
-func (r *decoder) error() *Error {
-	if r.Null() {
-		return nil
-	}
-	e := new(Error)
-	for o := r.Object(); o.Next(); {
-		switch string(o.Key) {
-		case "op":
-			e.Op = r.String()
-		case "kind":
-			e.Kind = ErrorKind(r.String())
-		case "message":
-			e.Message = r.String()
-		case "hint":
-			e.Hint = r.String()
-		case "code":
-			e.Code = r.String()
-		case "retry_after_ns":
-			e.RetryAfter = r.duration()
-		default:
-			o.Unknown()
-		}
-	}
-	return e
-}
-
-func (r *decoder) usage() Usage {
-	var u Usage
-	for o := r.Object(); o.Next(); {
-		switch string(o.Key) {
-		case "input":
-			u.Input = r.Int64()
-		case "output":
-			u.Output = r.Int64()
-		case "total":
-			u.Total = r.Int64()
-		case "cache_read":
-			u.CacheRead = r.Int64()
-		case "cache_write":
-			u.CacheWrite = r.Int64()
-		case "reasoning":
-			u.Reasoning = r.Int64()
-		case "cache_write_hour":
-			u.CacheWriteHour = r.Int64()
-		case "web_searches":
-			u.WebSearches = r.Int64()
-		case "file_searches":
-			u.FileSearches = r.Int64()
-		default:
-			o.Unknown()
-		}
-	}
-	return u
-}
-
-func (r *decoder) spent() *Spent {
-	if r.Null() {
-		return nil
-	}
-	s := new(Spent)
-	for o := r.Object(); o.Next(); {
-		switch string(o.Key) {
-		case "cycles":
-			s.Cycles = r.Int()
-		case "tool_calls":
-			s.ToolCalls = r.Int()
-		case "scopes":
-			s.Scopes = r.Int()
-		case "usage":
-			s.Usage = r.usage()
-		case "cost_nano_usd":
-			s.CostNanoUSD = r.Int64()
-		case "active_ns":
-			s.Active = r.duration()
-		default:
-			o.Unknown()
-		}
-	}
-	return s
-}
-
-func (r *decoder) models() []ModelUsage {
-	var list []ModelUsage
-	for a := r.Array(); a.Next(); {
-		var m ModelUsage
-		for o := r.Object(); o.Next(); {
-			switch string(o.Key) {
-			case "model":
-				m.Model = r.String()
-			case "usage":
-				m.Usage = r.usage()
-			case "cost_nano_usd":
-				m.CostNanoUSD = r.cost()
-			case "estimated":
-				m.Estimated = r.Bool()
-			default:
-				o.Unknown()
-			}
-		}
-		list = append(list, m)
-	}
-	return list
-}
-
 // cost reads an amount; null is nil.
 func (r *decoder) cost() *int64 {
 	if r.Null() {
@@ -299,52 +186,20 @@ func (r *decoder) cost() *int64 {
 	return &n
 }
 
-func (r *decoder) servers() []ToolServer {
-	var list []ToolServer
-	for a := r.Array(); a.Next(); {
-		var s ToolServer
-		for o := r.Object(); o.Next(); {
-			switch string(o.Key) {
-			case "name":
-				s.Name = r.String()
-			case "status":
-				s.Status = r.String()
-			case "skipped":
-				s.Skipped = r.skipped()
-			default:
-				o.Unknown()
-			}
-		}
-		list = append(list, s)
-	}
-	return list
-}
-
-func (r *decoder) skipped() []SkippedTool {
-	var list []SkippedTool
-	for a := r.Array(); a.Next(); {
-		var t SkippedTool
-		for o := r.Object(); o.Next(); {
-			switch string(o.Key) {
-			case "tool":
-				t.Tool = r.String()
-			case "why":
-				t.Why = r.String()
-			default:
-				o.Unknown()
-			}
-		}
-		list = append(list, t)
-	}
-	return list
-}
-
 func (r *decoder) strings() []string {
 	var list []string
 	for a := r.Array(); a.Next(); {
 		list = append(list, r.String())
 	}
 	return list
+}
+
+// stringsZero reads a list of which an empty one is not the same as none.
+func (r *decoder) stringsZero() []string {
+	if list := r.strings(); list != nil {
+		return list
+	}
+	return []string{}
 }
 
 func (r *decoder) ints() []int64 {

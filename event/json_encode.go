@@ -100,6 +100,12 @@ func (w *encoder) failRaw(whose string, err error) {
 	}
 }
 
+// What is said where there is no body, or no block.
+const (
+	noBody  = "the event has no body"
+	noBlock = "there is a nil block"
+)
+
 // The pieces. Names that end in Opt leave a zero value out.
 
 // trim takes the last comma away.
@@ -112,6 +118,12 @@ func (w *encoder) trim() {
 // close ends an object, end ends one inside another.
 func (w *encoder) close() { w.trim(); w.buf = append(w.buf, '}') }
 func (w *encoder) end()   { w.trim(); w.buf = append(w.buf, '}', ',') }
+
+// beginList writes the key of a list, and endList ends it.
+func (w *encoder) beginList(key string) { w.key(key); w.buf = append(w.buf, '[') }
+func (w *encoder) endList()             { w.trim(); w.buf = append(w.buf, ']', ',') }
+
+func (w *encoder) null() { w.buf = append(w.buf, `null,`...) }
 
 // key writes a key, which comes with its quotes and colon: it is one copy.
 func (w *encoder) key(key string) { w.buf = append(w.buf, key...) }
@@ -183,7 +195,7 @@ func (w *encoder) raw(key string, raw json.RawMessage) {
 
 func (w *encoder) value(raw json.RawMessage) error {
 	if len(raw) == 0 {
-		w.buf = append(w.buf, `null,`...)
+		w.null()
 		return nil
 	}
 	b, err := strictjson.AppendCompact(w.buf, raw, maxRaw)
@@ -205,8 +217,7 @@ func (w *encoder) list(blocks []Block) {
 		}
 		w.block(b)
 	}
-	w.trim()
-	w.buf = append(w.buf, ']', ',')
+	w.endList()
 }
 
 func (w *encoder) blocks(key string, blocks []Block) {
@@ -224,13 +235,11 @@ func (w *encoder) strsOpt(key string, list []string) {
 	if len(list) == 0 {
 		return
 	}
-	w.key(key)
-	w.buf = append(w.buf, '[')
+	w.beginList(key)
 	for _, s := range list {
 		w.quoted(s)
 	}
-	w.trim()
-	w.buf = append(w.buf, ']', ',')
+	w.endList()
 }
 
 // strsZero writes a list without entries too, where there is a list.
@@ -247,46 +256,11 @@ func (w *encoder) intsOpt(key string, list []int64) {
 	if len(list) == 0 {
 		return
 	}
-	w.key(key)
-	w.buf = append(w.buf, '[')
+	w.beginList(key)
 	for _, n := range list {
 		w.buf = append(strconv.AppendInt(w.buf, n, 10), ',')
 	}
-	w.trim()
-	w.buf = append(w.buf, ']', ',')
-}
-
-func (w *encoder) serversOpt(key string, list []ToolServer) {
-	if len(list) == 0 {
-		return
-	}
-	w.key(key)
-	w.buf = append(w.buf, '[')
-	for _, s := range list {
-		w.buf = append(w.buf, '{')
-		w.str(`"name":`, s.Name)
-		w.str(`"status":`, s.Status)
-		w.skippedOpt(`"skipped":`, s.Skipped)
-		w.end()
-	}
-	w.trim()
-	w.buf = append(w.buf, ']', ',')
-}
-
-func (w *encoder) skippedOpt(key string, list []SkippedTool) {
-	if len(list) == 0 {
-		return
-	}
-	w.key(key)
-	w.buf = append(w.buf, '[')
-	for _, t := range list {
-		w.buf = append(w.buf, '{')
-		w.str(`"tool":`, t.Tool)
-		w.str(`"why":`, t.Why)
-		w.end()
-	}
-	w.trim()
-	w.buf = append(w.buf, ']', ',')
+	w.endList()
 }
 
 func (w *encoder) labelsOpt(key string, m map[string]string) {
@@ -341,87 +315,16 @@ func unicodeKeys[V any](w *encoder, m map[string]V) map[string]V {
 	return clean
 }
 
-// usageOpt leaves a usage of nothing out.
-func (w *encoder) usageOpt(u Usage) {
-	if u != (Usage{}) {
-		w.usage(`"usage":`, u)
-	}
-}
-
-func (w *encoder) usage(key string, u Usage) {
-	w.key(key)
-	w.buf = append(w.buf, '{')
-	w.intOpt(`"input":`, u.Input)
-	w.intOpt(`"output":`, u.Output)
-	w.intOpt(`"total":`, u.Total)
-	w.intOpt(`"cache_read":`, u.CacheRead)
-	w.intOpt(`"cache_write":`, u.CacheWrite)
-	w.intOpt(`"reasoning":`, u.Reasoning)
-	w.intOpt(`"cache_write_hour":`, u.CacheWriteHour)
-	w.intOpt(`"web_searches":`, u.WebSearches)
-	w.intOpt(`"file_searches":`, u.FileSearches)
-	w.end()
-}
-
-func (w *encoder) spentOpt(s *Spent) {
-	if s == nil {
-		return
-	}
-	w.key(`"spent":`)
-	w.buf = append(w.buf, '{')
-	w.intOpt(`"cycles":`, int64(s.Cycles))
-	w.intOpt(`"tool_calls":`, int64(s.ToolCalls))
-	w.intOpt(`"scopes":`, int64(s.Scopes))
-	w.usageOpt(s.Usage)
-	w.intOpt(`"cost_nano_usd":`, s.CostNanoUSD)
-	w.intOpt(`"active_ns":`, int64(s.Active))
-	w.end()
-}
-
-func (w *encoder) modelsOpt(key string, list []ModelUsage) {
-	if len(list) == 0 {
-		return
-	}
-	w.key(key)
-	w.buf = append(w.buf, '[')
-	for i := range list {
-		w.buf = append(w.buf, '{')
-		w.str(`"model":`, list[i].Model)
-		w.usage(`"usage":`, list[i].Usage)
-		w.costOpt(list[i].CostNanoUSD)
-		w.boolOpt(`"estimated":`, list[i].Estimated)
-		w.end()
-	}
-	w.trim()
-	w.buf = append(w.buf, ']', ',')
-}
-
-func (w *encoder) costOpt(cost *int64) {
+func (w *encoder) costOpt(key string, cost *int64) { //nolint:unparam // generated code gives each of these a key
 	if cost != nil {
-		w.int(`"cost_nano_usd":`, *cost)
+		w.int(key, *cost)
 	}
 }
 
-func (w *encoder) errOpt(key string, e *Error) {
-	if e != nil {
-		w.error(key, e)
+// resultOpt writes a tool result that stands alone, with its kind.
+func (w *encoder) resultOpt(key string, b *ToolResult) {
+	if b != nil {
+		w.key(key)
+		w.toolResult(b)
 	}
-}
-
-// error writes an error without its cause, which is for operators only; none
-// is null.
-func (w *encoder) error(key string, e *Error) {
-	w.key(key)
-	if e == nil {
-		w.buf = append(w.buf, `null,`...)
-		return
-	}
-	w.buf = append(w.buf, '{')
-	w.strOpt(`"op":`, e.Op)
-	w.str(`"kind":`, string(e.Kind))
-	w.strOpt(`"message":`, e.Message)
-	w.strOpt(`"hint":`, e.Hint)
-	w.strOpt(`"code":`, e.Code)
-	w.intOpt(`"retry_after_ns":`, int64(e.RetryAfter))
-	w.end()
 }

@@ -44,7 +44,7 @@ func TestEveryKindIsTested(t *testing.T) {
 	}
 }
 
-// The hand-written encoder says what encoding/json reads from the struct tags,
+// The generated encoder says what encoding/json reads from the struct tags,
 // so that the two never drift apart: for full and for empty structs here, for
 // any in the property below.
 func TestJSONFollowsTheStructTags(t *testing.T) {

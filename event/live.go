@@ -2,23 +2,18 @@ package event
 
 import "encoding/json"
 
-// The kinds of live bodies.
-const (
-	KindTextDelta      Kind = "text_delta"
-	KindThinkingDelta  Kind = "thinking_delta"
-	KindToolInputDelta Kind = "tool_input_delta"
-	KindToolProgress   Kind = "tool_progress"
-	KindAnswerReplaced Kind = "answer_replaced"
-)
-
 // TextDelta is the next piece of a text block. Pieces of one block share
 // Block; the message that ends the step repeats them all.
+//
+//event:body text_delta live
 type TextDelta struct {
 	Text  string `json:"text"`
 	Block int    `json:"block"`
 }
 
 // ThinkingDelta is the next piece of the model's reasoning.
+//
+//event:body thinking_delta live
 type ThinkingDelta struct {
 	Text  string `json:"text"`
 	Block int    `json:"block"`
@@ -26,6 +21,8 @@ type ThinkingDelta struct {
 
 // ToolInputDelta is the next piece of a tool call's arguments: a fragment of
 // JSON, not JSON. The first one of a call may be empty and tells its name.
+//
+//event:body tool_input_delta live
 type ToolInputDelta struct {
 	Call  string `json:"call"`
 	Tool  string `json:"tool"`
@@ -34,6 +31,8 @@ type ToolInputDelta struct {
 }
 
 // ToolProgress is what a running tool tells its watchers.
+//
+//event:body tool_progress live
 type ToolProgress struct {
 	Call string `json:"call"`
 	Tool string `json:"tool"`
@@ -45,6 +44,8 @@ type ToolProgress struct {
 // AnswerReplaced says that nothing of what the step's answer has said so far may stand:
 // a guardrail of the provider took it back. Text is all that is shown of it, the
 // beginning of the text block Block; deltas that follow go on from there.
+//
+//event:body answer_replaced live
 type AnswerReplaced struct {
 	Text  string `json:"text"`
 	Block int    `json:"block"`
@@ -52,24 +53,4 @@ type AnswerReplaced struct {
 
 // IsLive reports whether the body exists only on the stream. A nil body and an
 // unknown one count as durable: dropping what one does not know loses it.
-func IsLive(b Body) bool {
-	switch b.(type) {
-	case *TextDelta, *ThinkingDelta, *ToolInputDelta, *ToolProgress, *AnswerReplaced:
-		return true
-	default:
-		return false
-	}
-}
-
-// Kind implements [Body].
-func (*TextDelta) Kind() Kind      { return KindTextDelta }
-func (*ThinkingDelta) Kind() Kind  { return KindThinkingDelta }
-func (*ToolInputDelta) Kind() Kind { return KindToolInputDelta }
-func (*ToolProgress) Kind() Kind   { return KindToolProgress }
-func (*AnswerReplaced) Kind() Kind { return KindAnswerReplaced }
-
-func (*TextDelta) sealed()      {}
-func (*ThinkingDelta) sealed()  {}
-func (*ToolInputDelta) sealed() {}
-func (*ToolProgress) sealed()   {}
-func (*AnswerReplaced) sealed() {}
+func IsLive(b Body) bool { return b != nil && b.info().Live }

@@ -11,8 +11,11 @@ type Unknown struct {
 }
 
 // Kind implements [Body].
-func (u *Unknown) Kind() Kind { return u.Name }
-func (*Unknown) sealed()      {}
+func (u *Unknown) Kind() Kind    { return u.Name }
+func (*Unknown) info() *BodyInfo { return &unknownInfo }
+func (u *Unknown) size() int     { return len(u.Raw) }
+
+var unknownInfo BodyInfo
 
 // UnknownBlock is a content block of a kind that this version does not know.
 type UnknownBlock struct {
@@ -23,4 +26,4 @@ type UnknownBlock struct {
 
 // BlockKind implements [Block].
 func (u *UnknownBlock) BlockKind() BlockKind { return u.Name }
-func (*UnknownBlock) sealedBlock()           {}
+func (u *UnknownBlock) size() int            { return len(u.Raw) }

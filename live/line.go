@@ -29,6 +29,8 @@ type slot struct {
 }
 
 const (
+	// eventSize is about what an event takes beside its content.
+	eventSize = 320
 	// firstSlots is how many slots a line begins with.
 	firstSlots = 2
 	// keptSlots is how many it keeps when nothing waits: 2 KiB.

@@ -165,7 +165,7 @@ func (t *topic) flight(e *event.Event) *flight {
 // push puts an event in line, and cuts those off whom it would keep waiting with
 // more than they may leave unread. The newest event stays, however large.
 func (t *topic) push(e *event.Event) {
-	size := weight(e)
+	size := eventSize + event.SizeOf(e.Body)
 	for t.line.len() > 0 && (t.line.len() >= t.limits.events || t.line.bytes+size > t.limits.bytes) {
 		t.cut(t.line.head)
 	}

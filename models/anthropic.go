@@ -106,6 +106,7 @@ func (c *claudeSettings) settings() map[string]setting {
 			c.options.TopP = &p
 			return err == nil && p > 0 && p <= 1
 		},
+		"show": yes(&c.options.ShowThinking),
 	}
 }
 

@@ -66,6 +66,7 @@ func TestAnthropicSettings(t *testing.T) {
 	for settings, want := range map[string]string{
 		"?effort=low":                       `"output_config":{"effort":"low"}`,
 		"?effort=none":                      `"thinking":{"type":"between_tools"}`,
+		"?show=yes":                         `"thinking":{"type":"adaptive","display":"summarized"}`,
 		"?thinking=show":                    `"thinking":{"type":"adaptive","display":"summarized"}`,
 		"?effort=max&thinking=show":         `"display":"summarized"`,
 		"?tier=standard_only":               `"service_tier":"standard_only"`,

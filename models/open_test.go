@@ -77,7 +77,7 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		{"anthropic:claude-sonnet-4-5", "no key for Anthropic", "set ANTHROPIC_API_KEY", event.ErrModelAuth},
 		{"anthropic", "no key for Anthropic", "set ANTHROPIC_API_KEY", event.ErrModelAuth},
 		{"anthropic:claude sonnet", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
-		{"anthropic:claude-sonnet-5-5?colour=1", "there is no setting of that name; there are base, beta, cache, effort, key, stall, thinking, tier, top_p, version", "anthropic:claude-sonnet-5-5?effort=high", event.ErrInvalid},
+		{"anthropic:claude-sonnet-5-5?colour=1", "there is no setting of that name; there are base, beta, cache, effort, key, show, stall, thinking, tier, top_p, version", "anthropic:claude-sonnet-5-5?effort=high", event.ErrInvalid},
 		{"anthropic:sk-ant-1", "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"anthropic:" + secret, "no model of such a name", "anthropic:claude-sonnet-5-5", event.ErrModelNotFound},
 		{"openai:gpt-5", "no key for OpenAI", "set OPENAI_API_KEY", event.ErrModelAuth},

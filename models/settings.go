@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -26,8 +27,11 @@ func (g *opening) settings(example string, known map[string]setting) error {
 		return nil
 	}
 	wrong := func(message string) error {
+		if !strings.HasSuffix(message, "?") {
+			message += "."
+		}
 		return &event.Error{
-			Op: op, Kind: event.ErrInvalid, Message: "The settings of the model are wrong: " + message + ".",
+			Op: op, Kind: event.ErrInvalid, Message: "The settings of the model are wrong: " + message,
 			Hint: "write them as " + g.provider.name + ":" + example,
 		}
 	}
@@ -172,10 +176,11 @@ func keyIn(to *string) setting {
 // sources say for the hints of errors where key and address come from. asked says that the
 // reference has the address.
 func (g *opening) sources(asked bool) (key, base string) {
-	if asked {
-		base = "base="
+	if !asked {
+		return g.key, ""
 	}
-	return g.key, base
+	// An address of the reference's own gets no key that the reference does not name.
+	return cmp.Or(g.key, "key=NAME, which names the variable with the key for base="), "base="
 }
 
 // secretOf reads the key. One that is meant for the vendor goes nowhere else: an

@@ -34,17 +34,22 @@ func TestHintsNameTheKeyAndTheAddressThatWereUsed(t *testing.T) {
 		"gemini":    {"GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"},
 	}
 	names := map[string]string{"openai": "gpt-4o", "anthropic": "claude-sonnet-5-5", "gemini": "gemini-3.6-flash"}
+	type hinted struct {
+		vars       []string
+		query      string
+		want, lack string
+	}
 	for vendor, v := range usual {
-		for name, tc := range map[string]struct {
-			vars       []string
-			query      string
-			want, lack string
-		}{
+		cases := map[string]hinted{
 			"the usual variables, a wrong key": {[]string{v[0], "k", v[1], server.URL}, "", v[0], "base="},
 			"another key":                      {[]string{"MY_KEY", "k"}, "?key=MY_KEY&base=" + server.URL, "MY_KEY", v[0]},
 			"the usual variables, no model":    {[]string{v[0], "k", v[1], server.URL + "/missing"}, "", v[1], "base="},
 			"an address of the reference":      {[]string{"MY_KEY", "k"}, "?key=MY_KEY&base=" + server.URL + "/missing", "base=", v[1]},
-		} {
+		}
+		if vendor == "openai" { // servers that speak its protocol may need no key
+			cases["an address without a key"] = hinted{[]string{v[0], "k"}, "?base=" + server.URL, "key=NAME", v[0]}
+		}
+		for name, tc := range cases {
 			m, err := openIn(env(tc.vars...), vendor+":"+names[vendor]+tc.query)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", vendor, name, err)

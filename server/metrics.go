@@ -5,80 +5,55 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/meter"
 )
 
 // Metrics count what the server and its runs do, for Prometheus. No label holds
 // anything that a request can choose, and the number of tenants that are labels is bounded.
 type Metrics struct {
-	registry *prometheus.Registry
-	handler  http.Handler
-	requests *prometheus.HistogramVec
-	streams  prometheus.Gauge
-	frames   prometheus.Counter
-	cuts     prometheus.Counter
-	runs     *prometheus.CounterVec
-	steps    *prometheus.CounterVec
-	tokens   *prometheus.CounterVec
-	cost     prometheus.Counter
-	unpriced prometheus.Counter
-	time     prometheus.Histogram
-	poisoned prometheus.Counter
-	refusals *prometheus.CounterVec
-	errors   *prometheus.CounterVec
+	all      meter.Set
+	requests *meter.Histogram
+	streams  *meter.Value
+	frames   *meter.Value
+	cuts     *meter.Value
+	runs     *meter.Value
+	steps    *meter.Value
+	tokens   *meter.Value
+	cost     *meter.Value
+	unpriced *meter.Value
+	time     *meter.Histogram
+	poisoned *meter.Value
+	refusals *meter.Value
+	errors   *meter.Value
 	tenants  tenantMetrics
 }
 
 // NewMetrics makes a registry of its own with everything in it.
 func NewMetrics(version string) *Metrics {
-	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "braid_http_request_seconds", Help: "How long requests took, by route; a stream counts until its end.",
-			Buckets: []float64{.001, .005, .02, .1, .5, 2, 10, 60, 300},
-		}, []string{"method", "route", "status"}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "braid_streams", Help: "Streams that are open."}),
-		frames: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "braid_stream_writes_total", Help: "Writes to streams; each holds all that was ready.",
-		}),
-		cuts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "braid_stream_cuts_total", Help: "Times that a slow reader was cut back to a snapshot.",
-		}),
-		runs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "braid_runs_total", Help: "Runs that have ended, by how."},
-			[]string{"status", "stop"}),
-		steps: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "braid_steps_total", Help: "Steps that have ended, by kind and outcome."},
-			[]string{"kind", "outcome"}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "braid_tokens_total", Help: "Tokens of runs that have ended."},
-			[]string{"direction"}),
-		cost: prometheus.NewCounter(prometheus.CounterOpts{Name: "braid_cost_usd_total", Help: "What runs that have ended cost, where it is known."}),
-		unpriced: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "braid_runs_unpriced_total", Help: "Runs that have ended of which it is not known what they cost.",
-		}),
-		poisoned: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "braid_runs_poisoned_total", Help: "Runs that were ended because the processes that drove them died again and again.",
-		}),
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "braid_refusals_total", Help: "Requests that were refused, and runs that were ended, because of a bound, by the bound.",
-		}, []string{"limit"}),
-		time: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "braid_run_seconds", Help: "How long runs took from their first event to their last.",
-			Buckets: []float64{.01, .1, .5, 2, 10, 30, 60, 300, 3600},
-		}),
-	}
-	m.errors = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "braid_errors_total", Help: "Requests that were answered with an error, by its code.",
-	}, []string{"code"})
+	m := &Metrics{}
+	m.requests = m.all.Histogram("braid_http_request_seconds", "How long requests took, by route; a stream counts until its end.",
+		[]float64{.001, .005, .02, .1, .5, 2, 10, 60, 300}, "method", "route", "status")
+	m.streams = m.all.Gauge("braid_streams", "Streams that are open.")
+	m.frames = m.all.Counter("braid_stream_writes_total", "Writes to streams; each holds all that was ready.")
+	m.cuts = m.all.Counter("braid_stream_cuts_total", "Times that a slow reader was cut back to a snapshot.")
+	m.runs = m.all.Counter("braid_runs_total", "Runs that have ended, by how.", "status", "stop")
+	m.steps = m.all.Counter("braid_steps_total", "Steps that have ended, by kind and outcome.", "kind", "outcome")
+	m.tokens = m.all.Counter("braid_tokens_total", "Tokens of runs that have ended.", "direction")
+	m.cost = m.all.Counter("braid_cost_usd_total", "What runs that have ended cost, where it is known.")
+	m.unpriced = m.all.Counter("braid_runs_unpriced_total", "Runs that have ended of which it is not known what they cost.")
+	m.poisoned = m.all.Counter("braid_runs_poisoned_total",
+		"Runs that were ended because the processes that drove them died again and again.")
+	m.refusals = m.all.Counter("braid_refusals_total",
+		"Requests that were refused, and runs that were ended, because of a bound, by the bound.", "limit")
+	m.time = m.all.Histogram("braid_run_seconds", "How long runs took from their first event to their last.",
+		[]float64{.01, .1, .5, 2, 10, 30, 60, 300, 3600})
+	m.errors = m.all.Counter("braid_errors_total", "Requests that were answered with an error, by its code.", "code")
 	m.tenants.most = DefaultMetricTenants
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "braid_build_info", Help: "The version that runs; always 1."}, []string{"version"})
-	build.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(m.requests, m.streams, m.frames, m.cuts, m.runs, m.steps, m.tokens, m.cost, m.unpriced, m.time, m.poisoned, m.refusals,
-		m.errors, &m.tenants, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	m.all.Read(m.tenants.metrics()...)
+	m.all.Gauge("braid_build_info", "The version that runs; always 1.", "version").Add(1, version)
+	m.all.Runtime()
 	return m
 }
 
@@ -90,11 +65,11 @@ func (m *Metrics) Observe(tenant, life string, e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.RunEnded:
 		m.tenants.ended(tenant, life, b)
-		m.runs.WithLabelValues(string(b.Status), knownStop(b.Stop)).Inc()
-		m.tokens.WithLabelValues("input").Add(float64(max(b.Usage.Input, 0)))
-		m.tokens.WithLabelValues("output").Add(float64(max(b.Usage.Output, 0)))
-		m.tokens.WithLabelValues("cache_read").Add(float64(max(b.Usage.CacheRead, 0)))
-		m.tokens.WithLabelValues("cache_write").Add(float64(max(b.Usage.CacheWrite, 0)))
+		m.runs.Inc(string(b.Status), knownStop(b.Stop))
+		m.tokens.Add(float64(max(b.Usage.Input, 0)), "input")
+		m.tokens.Add(float64(max(b.Usage.Output, 0)), "output")
+		m.tokens.Add(float64(max(b.Usage.CacheRead, 0)), "cache_read")
+		m.tokens.Add(float64(max(b.Usage.CacheWrite, 0)), "cache_write")
 		if b.CostNanoUSD != nil {
 			m.cost.Add(float64(max(*b.CostNanoUSD, 0)) / 1e9)
 		} else {
@@ -108,10 +83,10 @@ func (m *Metrics) Observe(tenant, life string, e *event.Event) {
 			m.poisoned.Inc()
 		}
 	case *event.StepEnded:
-		m.steps.WithLabelValues(string(b.Step), string(b.Outcome)).Inc()
+		m.steps.Inc(string(b.Step), string(b.Outcome))
 	case *event.AssistantMessage:
 		if e.Step != "" && !b.Piece {
-			m.steps.WithLabelValues(string(event.StepModel), string(event.OutcomeDone)).Inc()
+			m.steps.Inc(string(event.StepModel), string(event.OutcomeDone))
 		}
 	}
 }
@@ -121,13 +96,13 @@ func (m *Metrics) Observe(tenant, life string, e *event.Event) {
 func (m *Metrics) Refused(err error) {
 	switch event.KindOf(err) {
 	case event.ErrBacklogFull:
-		m.refusals.WithLabelValues("queued").Inc()
+		m.refusals.Inc("queued")
 	case event.ErrQuota:
 		name, ok := door.QuotaOf(err)
 		if !ok {
 			name = "other"
 		}
-		m.refusals.WithLabelValues(name).Inc()
+		m.refusals.Inc(name)
 	}
 }
 
@@ -150,11 +125,12 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	if method == "" {
 		method = "other"
 	}
-	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+	m.requests.Observe(took.Seconds(), method, route, strconv.Itoa(status))
 }
 
 // measures answers a scrape.
 func (s *Server) measures(w http.ResponseWriter, r *http.Request) error {
-	s.metrics.handler.ServeHTTP(w, r)
+	s.metrics.tenants.now() // so that a tenant that has something here has its label in all metrics
+	s.metrics.all.ServeHTTP(w, r)
 	return nil
 }

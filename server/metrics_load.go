@@ -1,8 +1,7 @@
 package server
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/braidrun/braid/server/meter"
 	"github.com/braidrun/braid/service"
 )
 
@@ -30,10 +29,10 @@ type Pool struct {
 // Load adds gauges of what the server does now. It is called once.
 func (m *Metrics) Load(l Load) {
 	gauge := func(name, help string, value func() float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+		m.all.Read(meter.One(meter.KindGauge, name, help, value))
 	}
 	counter := func(name, help string, value func() float64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+		m.all.Read(meter.One(meter.KindCounter, name, help, value))
 	}
 	if l.Runs != nil {
 		gauge("braid_runs_running", "Runs that this server drives now.", func() float64 { n, _ := l.Runs(); return float64(n) })
@@ -53,38 +52,34 @@ func (m *Metrics) Load(l Load) {
 			func() float64 { return l.Counts().LockWaited.Seconds() })
 	}
 	if len(l.Pools) > 0 {
-		m.registry.MustRegister(pools(l.Pools))
+		m.all.Read(pools(l.Pools)...)
 	}
 }
 
 // pools shows how full the pools of connections are.
-type pools map[string]func() Pool
-
-var (
-	poolMost = prometheus.NewDesc("braid_database_connections_max", "Most connections of a pool.", []string{"pool"}, nil)
-
-	poolNow = prometheus.NewDesc("braid_database_connections", "Connections of a pool, by state: used or idle.", []string{"pool", "state"}, nil)
-
-	poolWaits = prometheus.NewDesc("braid_database_waits_total", "Calls that waited for a connection of a pool.", []string{"pool"}, nil)
-
-	poolWaited = prometheus.NewDesc("braid_database_wait_seconds_total", "How long calls waited for a connection of a pool.", []string{"pool"}, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (p pools) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{poolMost, poolNow, poolWaits, poolWaited} {
-		ch <- d
+func pools(all map[string]func() Pool) []meter.Metric {
+	one := func(kind meter.Kind, name, help string, of func(Pool) float64) meter.Metric {
+		return meter.Metric{Kind: kind, Name: name, Help: help, Labels: []string{"pool"}, Read: func(put func(float64, ...string)) {
+			for name, pool := range all {
+				put(of(pool()), name)
+			}
+		}}
 	}
-}
-
-// Collect implements [prometheus.Collector].
-func (p pools) Collect(ch chan<- prometheus.Metric) {
-	for name, of := range p {
-		now := of()
-		ch <- prometheus.MustNewConstMetric(poolMost, prometheus.GaugeValue, float64(now.Most), name)
-		ch <- prometheus.MustNewConstMetric(poolNow, prometheus.GaugeValue, float64(now.Used), name, "used")
-		ch <- prometheus.MustNewConstMetric(poolNow, prometheus.GaugeValue, float64(now.Idle), name, "idle")
-		ch <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(now.Waits), name)
-		ch <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, now.Waited, name)
+	return []meter.Metric{
+		one(meter.KindGauge, "braid_database_connections_max", "Most connections of a pool.", func(p Pool) float64 { return float64(p.Most) }),
+		{
+			Kind: meter.KindGauge, Name: "braid_database_connections", Help: "Connections of a pool, by state: used or idle.",
+			Labels: []string{"pool", "state"}, Read: func(put func(float64, ...string)) {
+				for name, pool := range all {
+					now := pool()
+					put(float64(now.Used), name, "used")
+					put(float64(now.Idle), name, "idle")
+				}
+			},
+		},
+		one(meter.KindCounter, "braid_database_waits_total", "Calls that waited for a connection of a pool.",
+			func(p Pool) float64 { return float64(p.Waits) }),
+		one(meter.KindCounter, "braid_database_wait_seconds_total", "How long calls waited for a connection of a pool.",
+			func(p Pool) float64 { return p.Waited }),
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/server/meter"
 	"github.com/braidrun/braid/service"
 )
 
@@ -39,32 +38,55 @@ type tenantCounts struct {
 	unpriced float64
 }
 
-var (
-	tenantRuns = prometheus.NewDesc("braid_tenant_runs_total", "Runs of a tenant that have ended, by status.", []string{"tenant", "status"}, nil)
-
-	tenantTokens = prometheus.NewDesc("braid_tenant_tokens_total", "Tokens of a tenant's runs that have ended.", []string{"tenant", "direction"}, nil)
-
-	tenantCost = prometheus.NewDesc("braid_tenant_cost_usd_total", "Known cost of a tenant's runs that have ended.", []string{"tenant"}, nil)
-
-	tenantUnpriced = prometheus.NewDesc("braid_tenant_runs_unpriced_total", "Runs of a tenant whose cost is not known.", []string{"tenant"}, nil)
-
-	tenantRefusals = prometheus.NewDesc("braid_tenant_errors_total", "Requests of a tenant that were answered with an error, by its code.",
-		[]string{"tenant", "code"}, nil)
-
-	tenantRunning = prometheus.NewDesc("braid_tenant_runs_running", "Runs of a tenant that this server drives now.", []string{"tenant"}, nil)
-
-	tenantQueued = prometheus.NewDesc("braid_tenant_runs_queued", "Runs of a tenant that wait here for their turn.", []string{"tenant"}, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (t *tenantMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{tenantRuns, tenantTokens, tenantCost, tenantUnpriced, tenantRefusals, tenantRunning, tenantQueued} {
-		ch <- d
+// metrics describes what each tenant did, and what it does now.
+func (t *tenantMetrics) metrics() []meter.Metric {
+	one := func(name, help string, of func(*tenantCounts) float64) meter.Metric {
+		return meter.Metric{Kind: meter.KindCounter, Name: name, Help: help, Labels: []string{"tenant"}, Read: func(put func(float64, ...string)) {
+			t.each(func(tenant string, c *tenantCounts) { put(of(c), tenant) })
+		}}
+	}
+	many := func(name, help, label string, of func(*tenantCounts) map[string]float64) meter.Metric {
+		labels := []string{"tenant", label}
+		return meter.Metric{Kind: meter.KindCounter, Name: name, Help: help, Labels: labels, Read: func(put func(float64, ...string)) {
+			t.each(func(tenant string, c *tenantCounts) {
+				for value, n := range of(c) {
+					put(n, tenant, value)
+				}
+			})
+		}}
+	}
+	now := func(name, help string, of func(service.TenantLoad) int) meter.Metric {
+		return meter.Metric{Kind: meter.KindGauge, Name: name, Help: help, Labels: []string{"tenant"}, Read: func(put func(float64, ...string)) {
+			now := t.now()
+			t.each(func(tenant string, _ *tenantCounts) { put(float64(of(now[tenant])), tenant) })
+		}}
+	}
+	return []meter.Metric{
+		many("braid_tenant_runs_total", "Runs of a tenant that have ended, by status.", "status",
+			func(c *tenantCounts) map[string]float64 { return c.runs }),
+		many("braid_tenant_tokens_total", "Tokens of a tenant's runs that have ended.", "direction",
+			func(c *tenantCounts) map[string]float64 { return c.tokens }),
+		many("braid_tenant_errors_total", "Requests of a tenant that were answered with an error, by its code.", "code",
+			func(c *tenantCounts) map[string]float64 { return c.refusals }),
+		one("braid_tenant_cost_usd_total", "Known cost of a tenant's runs that have ended.", func(c *tenantCounts) float64 { return c.cost }),
+		one("braid_tenant_runs_unpriced_total", "Runs of a tenant whose cost is not known.", func(c *tenantCounts) float64 { return c.unpriced }),
+		now("braid_tenant_runs_running", "Runs of a tenant that this server drives now.", func(l service.TenantLoad) int { return l.Running }),
+		now("braid_tenant_runs_queued", "Runs of a tenant that wait here for their turn.", func(l service.TenantLoad) int { return l.Queued }),
 	}
 }
 
-// Collect implements [prometheus.Collector].
-func (t *tenantMetrics) Collect(ch chan<- prometheus.Metric) {
+// each gives the counters of each label.
+func (t *tenantMetrics) each(give func(tenant string, c *tenantCounts)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for tenant, c := range t.kept {
+		give(tenant, c)
+	}
+	give(otherTenants, &t.other)
+}
+
+// now is what each label has here now. A tenant that has something here takes a label, where one is left.
+func (t *tenantMetrics) now() map[string]service.TenantLoad {
 	var loads map[string]service.TenantLoad
 	t.mu.Lock()
 	ask := t.loads
@@ -83,29 +105,7 @@ func (t *tenantMetrics) Collect(ch chan<- prometheus.Metric) {
 		sum := now[label]
 		now[label] = service.TenantLoad{Running: sum.Running + load.Running, Queued: sum.Queued + load.Queued}
 	}
-	for tenant, c := range t.kept {
-		c.collect(ch, tenant, now[tenant])
-	}
-	t.other.collect(ch, otherTenants, now[otherTenants])
-}
-
-func (c *tenantCounts) collect(ch chan<- prometheus.Metric, tenant string, now service.TenantLoad) {
-	counter := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, append([]string{tenant}, labels...)...)
-	}
-	for status, n := range c.runs {
-		counter(tenantRuns, n, status)
-	}
-	for direction, n := range c.tokens {
-		counter(tenantTokens, n, direction)
-	}
-	for code, n := range c.refusals {
-		counter(tenantRefusals, n, code)
-	}
-	counter(tenantCost, c.cost)
-	counter(tenantUnpriced, c.unpriced)
-	ch <- prometheus.MustNewConstMetric(tenantRunning, prometheus.GaugeValue, float64(now.Running), tenant)
-	ch <- prometheus.MustNewConstMetric(tenantQueued, prometheus.GaugeValue, float64(now.Queued), tenant)
+	return now
 }
 
 // of gives the counters of a tenant. One of another life than the counters have begins anew. The caller holds the lock.
@@ -187,7 +187,7 @@ func (m *Metrics) LimitTenants(most int) {
 
 // Failed counts a request that was answered with an error of the code, of a tenant; "" is a request without a credential.
 func (m *Metrics) Failed(tenant, code string) {
-	m.errors.WithLabelValues(code).Inc()
+	m.errors.Inc(code)
 	if tenant != "" {
 		m.tenants.refused(tenant, code)
 	}

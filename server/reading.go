@@ -30,7 +30,7 @@ type reading struct {
 func (s *Server) read(r *http.Request, conversation, run string) *reading {
 	rd := &reading{server: s, who: who(r), conversation: conversation, encoder: native.NewEncoder(conversation)}
 	rd.encoder.Run = run
-	rd.Run, rd.Encoder, rd.Service, rd.Heartbeat, rd.Cut = run, rd.encoder, s.service, s.options.Heartbeat, s.metrics.cuts.Inc
+	rd.Run, rd.Encoder, rd.Service, rd.Heartbeat, rd.Cut = run, rd.encoder, s.service, s.options.Heartbeat, func() { s.metrics.cuts.Inc() }
 	return rd
 }
 
@@ -121,7 +121,7 @@ func (rd *reading) send(w http.ResponseWriter, r *http.Request) error {
 	ctx, unwatch := s.door.Watch(r.Context(), callerOf(r))
 	defer unwatch()
 	s.metrics.streams.Inc()
-	defer s.metrics.streams.Dec()
+	defer s.metrics.streams.Add(-1)
 	rd.encoder.RequestID = idOf(r)
 
 	stream.Head(w.Header(), "text/event-stream")

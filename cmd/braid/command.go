@@ -61,19 +61,49 @@ type invocation struct {
 // on reports whether a switch of the command is given.
 func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
 
-// commands lists what braid can do, in the order of help.
-func commands() []command {
-	return []command{
-		runCommand(), chatCommand(), serveCommand(), conversationsCommand(), showCommand(), permissionsCommand(),
-		adminCommand(), agentcoreCommand(), migrateCommand(), auditsCommand(), backupCommand(), secretsCommand(), modelsCommand(), doctorCommand(),
-		configCommand(), versionCommand(), helpCommand(),
+// entry is a command by its name, before it is made.
+type entry struct {
+	name string
+	make func() command
+}
+
+// allCommands lists what braid can do, in the order of help. A command is made when it is used: most
+// have long texts and many flags.
+func allCommands() []entry {
+	return []entry{
+		{"run", runCommand},
+		{"chat", chatCommand},
+		{"serve", serveCommand},
+		{"conversations", conversationsCommand},
+		{"show", showCommand},
+		{"permissions", permissionsCommand},
+		{"admin", adminCommand},
+		{"agentcore", agentcoreCommand},
+		{"migrate", migrateCommand},
+		{"audits", auditsCommand},
+		{"backup", backupCommand},
+		{"secrets", secretsCommand},
+		{"models", modelsCommand},
+		{"doctor", doctorCommand},
+		{"config", configCommand},
+		{"version", versionCommand},
+		{"help", helpCommand},
 	}
+}
+
+// commands makes them all.
+func commands() []command {
+	var all []command
+	for _, k := range allCommands() {
+		all = append(all, k.make())
+	}
+	return all
 }
 
 func commandNames() []string {
 	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
+	for _, k := range allCommands() {
+		names = append(names, k.name)
 	}
 	return names
 }
@@ -91,10 +121,11 @@ func (p *process) dispatch(ctx context.Context, args []string) error {
 	case "-v", "-version", "--version":
 		name = "version"
 	}
-	for _, c := range commands() {
-		if c.name != name {
+	for _, k := range allCommands() {
+		if k.name != name {
 			continue
 		}
+		c := k.make()
 		in, err := parseFlags(&c, args[1:])
 		if errors.Is(err, flag.ErrHelp) {
 			return p.writeHelp(&c)

@@ -123,7 +123,10 @@ func TestHelpIsWhole(t *testing.T) {
 		}
 	}
 	pages := []string{overview(), text, exitTopic(), modelTopic()}
-	for _, c := range commands() {
+	for i, c := range commands() {
+		if name := allCommands()[i].name; name != c.name {
+			t.Errorf("the command %s is found as %s", c.name, name)
+		}
 		page := commandHelp(&c)
 		pages = append(pages, page)
 		for _, f := range flagsOf(&c) {

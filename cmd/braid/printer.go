@@ -116,6 +116,11 @@ func (s *story) inner(e *event.Event) {
 			s.begin(partTools)
 			s.callCard(c, depth)
 		}
+		for _, block := range b.Content {
+			if words := vendorsWords(block); words != "" {
+				s.note(depth, dim, "%s", words)
+			}
+		}
 	default:
 		s.common(e, depth)
 	}
@@ -195,6 +200,10 @@ func (s *story) message(e *event.Event, b *event.AssistantMessage) {
 			s.callCard(c, 0)
 		case *event.Citation:
 			s.note(0, dim, "source: %s", cleanLine(strings.TrimSpace(c.Title+" "+c.URL)))
+		default:
+			if words := vendorsWords(block); words != "" {
+				s.note(0, dim, "%s", words)
+			}
 		}
 	}
 	if b.Stop == event.StopMaxTokens {

@@ -38,7 +38,7 @@ func (h *house) references(p *process) directory.References {
 // checkSettings reports a setting that a model of the directory does not have. The model is opened with a key that
 // nobody is asked with; where that cannot be, the model's runs say what is wrong.
 func (a *agents) checkSettings(m *directory.Model) error {
-	if !m.Settings.Any() || a.p.openRef != nil {
+	if !m.Any() || a.p.openRef != nil {
 		return nil
 	}
 	opener, err := a.p.opener(&a.cfg.settings)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/auth/bearer"
@@ -114,5 +115,39 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	m, err := bedrock.New("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/x", config("k"), bedrock.As("cohere.embed-v4:0"))
 	if err != nil || m.Info().Dimensions != 1536 {
 		t.Errorf("%v", err)
+	}
+}
+
+// A signature that is refused because the clocks are apart is made again once, and from then on by
+// the service's clock. A wrong secret is refused at once.
+func TestAClockThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ahead  time.Duration
+		secret string
+		fixed  bool
+		fails  bool
+	}{
+		"slow by an hour":   {ahead: time.Hour, secret: embeddingtest.Key},
+		"fast by a day":     {ahead: -24 * time.Hour, secret: embeddingtest.Key},
+		"correction is off": {ahead: time.Hour, secret: embeddingtest.Key, fixed: true, fails: true},
+		"a wrong secret":    {secret: "another", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stand := embeddingtest.Bedrock()
+			t.Cleanup(stand.Close)
+			stand.Ahead(c.ahead)
+			cfg := config(c.secret)
+			cfg.DisableClockSkewCorrection = c.fixed
+			m := open("amazon.titan-embed-text-v2:0", cfg)(t, stand.URL)
+			for range 2 {
+				_, err := m.Embed(t.Context(), &embedding.Request{Texts: []string{"Hello."}})
+				e, _ := errors.AsType[*event.Error](err)
+				if c.fails && (e == nil || e.Kind != event.ErrModelAuth) || !c.fails && err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

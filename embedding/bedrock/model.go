@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 	"github.com/braidrun/braid/embedding/internal/batch"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
+	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/internal/vendor"
 )
 
@@ -39,6 +41,7 @@ type Model struct {
 	family *family
 	cfg    aws.Config
 	signer *v4.Signer
+	clock  sigv4.Clock
 	caller batch.Caller
 }
 
@@ -214,15 +217,7 @@ const counted = "X-Amzn-Bedrock-Input-Token-Count"
 var escapes = strings.NewReplacer(":", "%3A", "/", "%2F")
 
 func (m *Model) call(ctx context.Context, body []byte, bound int64) (vectors [][]float32, u event.Usage, known bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.caller.Base+"/model/"+escapes.Replace(m.id)+"/invoke", bytes.NewReader(body))
-	if err != nil {
-		return nil, u, false, err
-	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
-	if err := m.authorize(ctx, req, body); err != nil {
-		return nil, u, false, err
-	}
-	data, header, err := m.caller.Do(ctx, req, bound)
+	data, header, err := m.send(ctx, body, bound)
 	if err != nil {
 		return nil, u, false, err
 	}
@@ -252,8 +247,32 @@ func (m *Model) call(ctx context.Context, body []byte, bound int64) (vectors [][
 	return vectors, u, known, nil
 }
 
-// authorize adds the key, or the signature.
-func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte) error {
+// send sends a call. A signature that is refused because the clocks are apart is made again
+// once, by the service's clock.
+func (m *Model) send(ctx context.Context, body []byte, bound int64) ([]byte, http.Header, error) {
+	for again := false; ; again = true {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.caller.Base+"/model/"+escapes.Replace(m.id)+"/invoke", bytes.NewReader(body))
+		if err != nil {
+			return nil, nil, err
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}
+		ahead, begun := m.clock.Ahead(), time.Now()
+		if err := m.authorize(ctx, req, body, ahead); err != nil {
+			return nil, nil, err
+		}
+		data, header, err := m.caller.Do(ctx, req, bound)
+		refused, ok := errors.AsType[*vendor.Refused](err)
+		if again || !ok || m.cfg.BearerAuthTokenProvider != nil || m.cfg.DisableClockSkewCorrection {
+			return data, header, err
+		}
+		if code, _ := said(refused.Header, refused.Body); !m.clock.Correct(ahead, code, refused.Header, begun, time.Now()) {
+			return data, header, err
+		}
+	}
+}
+
+// authorize adds the key, or the signature of a time that is ahead of this machine's.
+func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte, ahead time.Duration) error {
 	none := func(err error) error {
 		if ctx.Err() != nil {
 			return vendor.Ended(op, ctx)
@@ -276,7 +295,7 @@ func (m *Model) authorize(ctx context.Context, req *http.Request, body []byte) e
 		return none(err)
 	}
 	sum := sha256.Sum256(body)
-	if err := m.signer.SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), "bedrock", m.cfg.Region, time.Now()); err != nil {
+	if err := m.signer.SignHTTP(ctx, keys, req, hex.EncodeToString(sum[:]), "bedrock", m.cfg.Region, time.Now().Add(ahead)); err != nil {
 		return none(err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -67,7 +68,12 @@ type Stand struct {
 	bodies []json.RawMessage
 	// elsewhere counts the calls that followed a redirect.
 	elsewhere int
+	// ahead is by how much the server's clock goes before this machine's.
+	ahead *atomic.Int64
 }
+
+// Ahead puts the clock of Bedrock's stand-in before this machine's.
+func (s *Stand) Ahead(by time.Duration) { s.ahead.Store(int64(by)) }
 
 // Wrong makes the stand-in do something wrong from now on.
 func (s *Stand) Wrong(f Fault) {
@@ -469,10 +475,12 @@ func Ollama() *Stand {
 func Bedrock() *Stand {
 	var titan bool
 	var mu sync.Mutex
-	return start(rules{
+	ahead := &atomic.Int64{}
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	s := start(rules{
 		admit: func(r *http.Request, body []byte) ([]string, int, *refusal) {
 			if !bearer(r) {
-				if word, message := sigv4.Check(r, body, sigv4.Keys{ID: KeyID, Secret: Key}, Region, "bedrock", time.Now()); word != "" {
+				if word, message := sigv4.Check(r, body, sigv4.Keys{ID: KeyID, Secret: Key}, Region, "bedrock", now()); word != "" {
 					return nil, 0, &refusal{http.StatusForbidden, word, message}
 				}
 			}
@@ -509,9 +517,13 @@ func Bedrock() *Stand {
 		},
 		counts: func(h http.Header, tokens string) { h.Set("X-Amzn-Bedrock-Input-Token-Count", tokens) },
 		refuse: func(no *refusal) (http.Header, string) {
-			return http.Header{"X-Amzn-Errortype": {no.word + ":http://internal.amazon.com/coral/"}}, `{"message": ` + quote(no.message) + `}`
+			return http.Header{
+				"X-Amzn-Errortype": {no.word + ":http://internal.amazon.com/coral/"}, "Date": {now().UTC().Format(http.TimeFormat)},
+			}, `{"message": ` + quote(no.message) + `}`
 		},
 	})
+	s.ahead = ahead
+	return s
 }
 
 func malformed(what string) *refusal {

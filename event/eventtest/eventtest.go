@@ -25,15 +25,15 @@ import (
 
 // Bodies is one empty body of each known kind, durable ones first.
 func Bodies() []event.Body {
-	return []event.Body{
-		new(event.RunStarted), new(event.RunEnded), new(event.UserMessage), new(event.AssistantMessage),
-		new(event.StepBegun), new(event.StepEnded), new(event.ScopeOpened), new(event.ScopeClosed),
-		new(event.StateChanged), new(event.ArtifactSaved), new(event.Transferred), new(event.Escalated),
-		new(event.Asked), new(event.Answered), new(event.Fault), new(event.Notice),
-		new(event.Compacted), new(event.Redacted), new(event.Setup),
-		new(event.TextDelta), new(event.ThinkingDelta), new(event.ToolInputDelta), new(event.ToolProgress),
-		new(event.AnswerReplaced),
+	var list []event.Body
+	for _, info := range event.Bodies() {
+		e, err := event.Decode(fmt.Appendf(nil, `{"kind":%q,"body":{}}`, info.Kind))
+		if err != nil {
+			panic("eventtest: " + err.Error())
+		}
+		list = append(list, e.Body)
 	}
+	return list
 }
 
 // KnownBlocks is one empty block of each known kind.

@@ -53,12 +53,12 @@ var rooms = []room{
 	{dir: "journal/journaltest", own: []string{"event", "journal"}, from: testLibraries, tests: []string{"event/eventtest"}},
 	{
 		dir: "journal/sqlite", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"}, tests: []string{"journal/journaltest"},
-		from: []string{"modernc.org/sqlite", "github.com/pressly/goose"},
+		from: []string{"modernc.org/sqlite"},
 	},
 	{
-		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow"},
+		dir: "journal/postgres", own: []string{"event", "journal", "internal/logrow", "internal/ledgerrow", "internal/pgup"},
 		tests: []string{"journal/journaltest", "journal/postgres/postgrestest"},
-		from:  []string{"github.com/jackc/pgx", "github.com/pressly/goose"},
+		from:  []string{"github.com/jackc/pgx"},
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
@@ -131,17 +131,18 @@ var rooms = []room{
 	},
 	{
 		dir: "telemetry/otlp", own: []string{"", "event", "telemetry"},
-		from: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf", "github.com/cenkalti/backoff"},
+		from:  []string{"go.opentelemetry.io/otel", "github.com/cenkalti/backoff"},
+		tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{dir: "claude", own: []string{"", "event"}},
 	{dir: "netguard", from: []string{"code.dny.dev/ssrf"}},
 	{dir: "secret"},
-	{dir: "secret/keyset", own: []string{"event"}, from: []string{"github.com/tink-crypto/tink-go"}},
+	{dir: "secret/keyset", own: []string{"event"}, tests: []string{"github.com/tink-crypto/tink-go"}},
 	{dir: "workspace"},
 	{dir: "pricing", own: []string{"event"}, from: []string{"go.yaml.in/yaml"}},
 	{
-		dir: "service/database", own: []string{"event"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
-		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"},
+		dir: "service/database", own: []string{"event", "internal/pgup"}, tests: []string{"service/database/databasetest", "journal/postgres/postgrestest"},
+		from: []string{"modernc.org/sqlite", "github.com/jackc/pgx"},
 	},
 	{
 		dir: "service/database/databasetest", own: []string{"service/database", "journal/postgres/postgrestest"},
@@ -165,8 +166,8 @@ var rooms = []room{
 	{dir: "wire/*", own: []string{"event", "wire"}, tests: []string{"wire/wiretest", "event/eventtest"}},
 	{
 		dir: "server", own: []string{"", "event", "journal", "live", "pricing", "secret", "service", "service/directory", "wire", "wire/*", "console"},
-		tests: []string{"service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
-		from:  []string{"github.com/prometheus/client_golang", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
+		tests: []string{"service/database", "live/livetest", "journal/sqlite", "model/demo", "models", "client", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/prometheus/common"},
+		from:  []string{"golang.org/x/sys", "github.com/google/jsonschema-go", "github.com/coreos/go-oidc", "github.com/coder/websocket"},
 	},
 	{dir: "console"},
 	{
@@ -174,6 +175,7 @@ var rooms = []room{
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
 	{dir: "internal/logrow", own: []string{"event"}},
+	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
 	{dir: "internal/strictjson"},
 	{dir: "internal/partialjson"},
@@ -188,6 +190,7 @@ var rooms = []room{
 	{dir: "internal/sigv4"},
 	{dir: "internal/ownhost"},
 	{dir: "internal/schemacheck", tests: []string{"github.com/google/jsonschema-go"}},
+	{dir: "internal/gen/codec"},
 	{dir: "internal/house", tests: []string{"event"}},
 	{dir: "cmd/*", any: true},
 	{dir: "examples", any: true},

@@ -12,7 +12,19 @@ import (
 
 // Regexp is a [regexp.Regexp] that is compiled at its first use. It is safe for concurrent
 // use.
-type Regexp struct{ compiled func() *regexp.Regexp }
+type Regexp struct {
+	expression string
+	once       sync.Once
+	re         *regexp.Regexp
+}
+
+func (r *Regexp) compiled() *regexp.Regexp {
+	r.once.Do(func() { r.re, _ = regexp.Compile(r.expression) })
+	if r.re == nil {
+		return regexp.MustCompile(r.expression) // which panics, and says why
+	}
+	return r.re
+}
 
 // testing says that a test runs: there a wrong expression panics at once.
 var testing = len(os.Args) > 0 && strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
@@ -20,7 +32,7 @@ var testing = len(os.Args) > 0 && strings.HasSuffix(strings.TrimSuffix(os.Args[0
 // New makes the expression. An expression that cannot be compiled panics at its first use,
 // and in tests at once.
 func New(expression string) *Regexp {
-	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
+	r := &Regexp{expression: expression} // one object: there are hundreds of them
 	if testing {
 		r.compiled()
 	}
@@ -71,7 +83,7 @@ func (r *Regexp) ReplaceAllStringFunc(s string, by func(string) string) string {
 }
 
 // String is the expression.
-func (r *Regexp) String() string { return r.compiled().String() }
+func (r *Regexp) String() string { return r.expression }
 
 // FindAllString is that of [regexp.Regexp].
 func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }

@@ -11,10 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/pgup"
 )
 
 //go:embed migrations/*.sql
@@ -63,12 +62,12 @@ func Migrate(ctx context.Context, o Options, role string) error {
 	if err != nil {
 		return fault(op, err)
 	}
-	err = migrate(ctx, op, conn, config, o.schema(), role)
+	err = migrate(ctx, op, conn, o.schema(), role)
 	// The lock goes with its connection.
 	return fault(op, errors.Join(err, conn.Close(context.WithoutCancel(ctx))))
 }
 
-func migrate(ctx context.Context, op string, conn *pgx.Conn, config *pgx.ConnConfig, schema, role string) error {
+func migrate(ctx context.Context, op string, conn *pgx.Conn, schema, role string) error {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("braid journal " + schema))
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, int64(h.Sum64())); err != nil {
@@ -100,7 +99,11 @@ func migrate(ctx context.Context, op string, conn *pgx.Conn, config *pgx.ConnCon
 			return newer(op, version, latest())
 		}
 	}
-	if err := up(ctx, config); err != nil {
+	folder, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return err
+	}
+	if err := pgup.Run(ctx, conn, folder, versionTable); err != nil {
 		return err
 	}
 	return grant(ctx, conn, name, pgx.Identifier{role}.Sanitize())
@@ -127,22 +130,6 @@ func checkRole(ctx context.Context, op string, conn *pgx.Conn, role string) erro
 		}
 	}
 	return nil
-}
-
-func up(ctx context.Context, config *pgx.ConnConfig) (err error) {
-	db := stdlib.OpenDB(*config)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return err
-	}
-	_, err = provider.Up(ctx)
-	return err
 }
 
 // grant gives what a store needs: it may add to a log, and remove a whole one, and

@@ -53,8 +53,9 @@ type Store struct {
 
 var _ journal.Journal = (*Store)(nil)
 
-// processOwner is what this process calls itself where nobody said otherwise.
-var processOwner = "process/" + rand.Text()
+// processOwner is what this process calls itself where nobody said otherwise. It is made at its
+// first use: the first random bytes of a process take time, and not every program opens a journal.
+var processOwner = sync.OnceValue(func() string { return "process/" + rand.Text() })
 
 const (
 	fileName = "journal.db"
@@ -152,7 +153,7 @@ func (s *Store) open(path string, options *Options) (err error) {
 func (s *Store) own(ctx context.Context, conn *sql.Conn, options *Options) error {
 	owner := options.Owner
 	if owner == "" {
-		owner = processOwner
+		owner = processOwner()
 	}
 	now := options.Now
 	if now == nil {

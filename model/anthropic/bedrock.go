@@ -14,6 +14,8 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/lazyre"
+	"github.com/braidrun/braid/internal/sigv4"
+	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/provider"
 )
 
@@ -54,7 +56,7 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 	if !regions.MatchString(cfg.Region) {
 		return nil, wrong("There is no AWS region for Amazon Bedrock.", "set AWS_REGION, or give the region, such as us-east-1")
 	}
-	c := &cloud{cfg: cfg}
+	c := &cloud{cfg: cfg, fixed: cfg.DisableClockSkewCorrection}
 	switch prefersKey := len(cfg.AuthSchemePreference) > 0 && cfg.AuthSchemePreference[0] == "httpBearerAuth"; {
 	case cfg.BearerAuthTokenProvider != nil && (prefersKey || cfg.Credentials == nil):
 		c.cfg.BearerAuthTokenProvider, c.cfg.Credentials = keeper{cfg.BearerAuthTokenProvider}, nil
@@ -85,7 +87,22 @@ func NewBedrock(name string, cfg aws.Config, opts ...Option) (*Model, error) {
 }
 
 // cloud is who asks Bedrock, and where.
-type cloud struct{ cfg aws.Config }
+type cloud struct {
+	cfg aws.Config
+	// clock is that of the service's refusals, unless fixed leaves it as it is.
+	clock sigv4.Clock
+	fixed bool
+}
+
+// again reports whether a request was refused for the time of its signature alone, which was
+// ahead by used. The next signature has the service's time.
+func (c *cloud) again(r *provider.Refused, used time.Duration, begun time.Time) bool {
+	if c.cfg.Credentials == nil || c.fixed {
+		return false
+	}
+	ended := time.Now()
+	return c.clock.Correct(used, awserr.Before(r.Status, r.Header, r.Body, ended).Kind, r.Header, begun, ended)
+}
 
 // framesType is the content type of a binary event stream.
 const framesType = "application/vnd.amazon.eventstream"
@@ -99,8 +116,9 @@ func (c *cloud) address(base, model, operation string) string {
 	return base + "/model/" + url.PathEscape(model) + "/" + operation
 }
 
-// authorize adds the credentials that were given, and no others.
-func (c *cloud) authorize(ctx context.Context, r *http.Request, body []byte) error {
+// authorize adds the credentials that were given, and no others. A signature is of a time that
+// is ahead of this machine's.
+func (c *cloud) authorize(ctx context.Context, r *http.Request, body []byte, ahead time.Duration) error {
 	if c.cfg.BearerAuthTokenProvider != nil {
 		token, err := c.cfg.BearerAuthTokenProvider.RetrieveBearerToken(ctx)
 		if err != nil {
@@ -116,7 +134,7 @@ func (c *cloud) authorize(ctx context.Context, r *http.Request, body []byte) err
 	hash := sha256.Sum256(body)
 	// A signer keeps keys by the id of the access key alone: one that lives longer would go on
 	// with a secret that has been replaced.
-	return v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(hash[:]), "bedrock", c.cfg.Region, time.Now())
+	return v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(hash[:]), "bedrock", c.cfg.Region, time.Now().Add(ahead))
 }
 
 // signer gives credentials, and errors of ours where there are none.

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/model/internal/idle"
@@ -81,6 +82,23 @@ func (m *Model) send(
 	}
 	g.Arm()
 	defer g.Rest()
+	answer, err := m.sendOnce(ctx, method, address, accept, extra, kind, body)
+	if _, ok := errors.AsType[*skewed](err); ok {
+		answer, err = m.sendOnce(ctx, method, address, accept, extra, kind, body)
+	}
+	if refused, ok := errors.AsType[*skewed](err); ok {
+		err = refused.Refused
+	}
+	return answer, err
+}
+
+// skewed is a refusal for the time of a signature, by a service whose time is known now.
+type skewed struct{ *provider.Refused }
+
+// sendOnce is one request.
+func (m *Model) sendOnce(
+	ctx context.Context, method, address, accept string, extra http.Header, kind string, body content,
+) (*http.Response, error) {
 	var in io.Reader
 	switch {
 	case body.stream != nil:
@@ -97,24 +115,32 @@ func (m *Model) send(
 	if in != nil {
 		req.Header.Set("Content-Type", kind)
 	}
-	if err := m.authorize(ctx, req, body.bytes); err != nil {
+	var ahead time.Duration
+	if m.aws != nil {
+		ahead = m.aws.clock.Ahead()
+	}
+	if err := m.authorize(ctx, req, body.bytes, ahead); err != nil {
 		return nil, err
 	}
+	begun := time.Now()
 	answer, err := provider.Do(m.client, req)
 	if r, ok := errors.AsType[*provider.Refused](err); ok {
 		// Some servers repeat the credential that they refuse.
 		if token, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok && token != "" {
 			r.Body = bytes.ReplaceAll(r.Body, []byte(token), []byte("[redacted]"))
 		}
+		if m.aws != nil && m.aws.again(r, ahead, begun) {
+			return nil, &skewed{r}
+		}
 	}
 	return answer, err
 }
 
 // authorize adds who asks.
-func (m *Model) authorize(ctx context.Context, r *http.Request, body []byte) error {
+func (m *Model) authorize(ctx context.Context, r *http.Request, body []byte, ahead time.Duration) error {
 	switch {
 	case m.aws != nil:
-		return m.aws.authorize(ctx, r, body)
+		return m.aws.authorize(ctx, r, body, ahead)
 	case m.google != nil:
 		return m.google.authorize(ctx, r)
 	default:

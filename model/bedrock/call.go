@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,6 +18,7 @@ import (
 	"github.com/aws/smithy-go/auth/bearer"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sigv4"
 	"github.com/braidrun/braid/model/internal/awserr"
 	"github.com/braidrun/braid/model/internal/awsframe"
 	"github.com/braidrun/braid/model/internal/provider"
@@ -51,10 +51,9 @@ type caller struct {
 	token  bearer.TokenProvider
 	keys   aws.CredentialsProvider
 	signer *v4.Signer
-	// fixed leaves the clock as it is. Otherwise skew, in nanoseconds, is how far the
-	// service's clock was ahead of this machine's when it refused a signature for that.
+	// clock is that of the service's refusals, unless fixed leaves it as it is.
 	fixed bool
-	skew  atomic.Int64
+	clock sigv4.Clock
 }
 
 // newCaller finds where and as whom the API is asked. base is an address that was given on
@@ -144,7 +143,7 @@ func (c *caller) ask(ctx context.Context, o operation, id string, header http.He
 		return nil, err
 	}
 	resp, err := c.once(ctx, o, id, header, body)
-	if err != nil && c.corrected(err) {
+	if _, ok := errors.AsType[*skewed](err); ok {
 		resp, err = c.once(ctx, o, id, header, body)
 	}
 	if refused, ok := errors.AsType[*skewed](err); ok {
@@ -153,31 +152,8 @@ func (c *caller) ask(ctx context.Context, o operation, id string, header http.He
 	return resp, err
 }
 
-// skewed is what the API said to a signature, beside the clocks.
-type skewed struct {
-	*awserr.Said
-	// used and seen are how far the service's clock was ahead: as the signature took it, and
-	// as the answer shows.
-	used, seen time.Duration
-}
-
-// skewCodes are the words for a signature of the wrong time. Each of them is also said to a
-// wrong secret.
-var skewCodes = []string{"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure", "RequestTimeTooSkewed", "AccessDeniedException"}
-
-// skewAllowed is by how much clocks may differ before a refused signature is blamed on them.
-// AWS allows five minutes.
-const skewAllowed = 4 * time.Minute
-
-// corrected reports whether a call failed for the clock alone, and then sets the clock right.
-func (c *caller) corrected(err error) bool {
-	s, ok := errors.AsType[*skewed](err)
-	if !ok || (s.used-s.seen).Abs() <= skewAllowed {
-		return false
-	}
-	c.skew.Store(int64(s.seen))
-	return true
-}
+// skewed is what the API said to a signature of another time than its own.
+type skewed struct{ *awserr.Said }
 
 // once is one request.
 func (c *caller) once(ctx context.Context, o operation, id string, header http.Header, body []byte) (*http.Response, error) {
@@ -189,7 +165,7 @@ func (c *caller) once(ctx context.Context, o operation, id string, header http.H
 	for name, values := range header {
 		req.Header[name] = slices.Clone(values)
 	}
-	skew := time.Duration(c.skew.Load())
+	skew := c.clock.Ahead()
 	if err := c.authorize(ctx, req, body, skew); err != nil {
 		return nil, err
 	}
@@ -236,15 +212,10 @@ func (c *caller) authorize(ctx context.Context, req *http.Request, body []byte, 
 // refused reads why the API gives no answer.
 func (c *caller) refused(r *provider.Refused, skew time.Duration, begun, ended time.Time) error {
 	said := awserr.Before(r.Status, r.Header, r.Body, ended)
-	if c.token != nil || c.fixed || !slices.Contains(skewCodes, said.Kind) || r.Header.Get("Age") != "" {
-		return said
+	if c.token == nil && !c.fixed && c.clock.Correct(skew, said.Kind, r.Header, begun, ended) {
+		return &skewed{said}
 	}
-	date, err := http.ParseTime(r.Header.Get("Date"))
-	const trusted = 15 * time.Minute
-	if err != nil || ended.Sub(begun) > trusted {
-		return said
-	}
-	return &skewed{Said: said, used: skew, seen: date.Sub(begun.Add(ended.Sub(begun) / 2))}
+	return said
 }
 
 // maxWhole bounds an answer that does not stream.

@@ -120,6 +120,28 @@ func staysCached(t *testing.T, m *Model, point string) {
 	}
 }
 
+// Models that cache less, or by themselves, are sent the same beginning too.
+func TestTheBeginningStaysAtEveryFamily(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{novaID, "us.amazon.nova-2-lite-v1:0", "qwen.qwen3-235b-a22b-2507-v1:0", "us.meta.llama4-maverick-17b-instruct-v1:0"} {
+		m := made(t, id)
+		req := &model.Request{Instructions: "Be brief.", Tools: add, Messages: []event.Message{question("Go.")}}
+		var before []byte
+		for n := range 40 {
+			body := bytes.ReplaceAll(bytes.ReplaceAll(ask(t, m, req), []byte(","+point), nil), []byte(point), nil)
+			if !bytes.HasPrefix(body, before) {
+				t.Fatalf("%s, turn %d: the request does not begin as the one before:\n%s\n%s", id, n, before, body)
+			}
+			at := bytes.LastIndex(body, []byte(`{"role":"user"`))
+			if at < 0 {
+				t.Fatalf("%s, turn %d: %s", id, n, body)
+			}
+			before = bytes.Clone(body[:at])
+			req.Messages = append(req.Messages, turn(fmt.Sprint("t", n), 1)...)
+		}
+	}
+}
+
 // pointsIn gives the places of the points in a body without them.
 func pointsIn(body []byte, point string) (at []int) {
 	mark := []byte("," + point)

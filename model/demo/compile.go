@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
 	"github.com/braidrun/braid/model"
 )
 
@@ -65,7 +66,7 @@ const (
 	maxPattern = 1000
 )
 
-var scriptName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var scriptName = lazyre.New(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // compile checks a script and makes its rules ready. fixed is how many
 // characters make a piece; 0 means a word.

@@ -7,19 +7,14 @@
 package keyset
 
 import (
-	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
-
-	"github.com/tink-crypto/tink-go/v2/aead"
-	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
-	"github.com/tink-crypto/tink-go/v2/keyset"
-	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"github.com/braidrun/braid/event"
 )
@@ -35,10 +30,10 @@ type Keyset struct {
 
 // keys are what a file of keys holds.
 type keys struct {
-	aead tink.AEAD
-	// newest is the id of the key that encrypts, and info the file as it was.
-	newest uint32
-	info   fs.FileInfo
+	// all has the one that encrypts first.
+	all []opener
+	// info is the file as it was.
+	info fs.FileInfo
 }
 
 // largest is how large a file of keys may be.
@@ -52,11 +47,7 @@ func Open(file string) (*Keyset, error) {
 		return k, err
 	}
 	const op = "make a file of keys"
-	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
-	if err != nil {
-		return nil, fault(op, err)
-	}
-	if err := write(file, handle, false); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := write(file, newRing(), false); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fault(op, err)
 	}
 	return Load(file)
@@ -81,19 +72,15 @@ func load(file string) (keys, error) {
 	if err != nil {
 		return keys{}, fault(op, err)
 	}
-	handle, err := read(file)
+	r, err := read(file)
 	if err != nil {
 		return keys{}, fault(op, err)
 	}
-	a, err := aead.New(handle)
+	all, err := r.openers()
 	if err != nil {
 		return keys{}, noKeys(err)
 	}
-	newest, err := handle.Primary()
-	if err != nil {
-		return keys{}, noKeys(err)
-	}
-	return keys{aead: a, newest: newest.KeyID(), info: info}, nil
+	return keys{all: all, info: info}, nil
 }
 
 // current gives the keys as the file has them now; where it cannot be read, as it had them.
@@ -113,69 +100,40 @@ func (k *Keyset) current() keys {
 // Newest reports whether it is the newest key of the file that a value was encrypted with: Prune keeps
 // that one alone.
 func (k *Keyset) Newest(sealed []byte) bool {
-	// What Tink encrypts begins with a version and the key's id.
-	return len(sealed) >= 5 && sealed[0] == 1 && binary.BigEndian.Uint32(sealed[1:]) == k.current().newest
+	return len(sealed) >= prefixSize && sealed[0] == versionTink && binary.BigEndian.Uint32(sealed[1:]) == k.current().all[0].id
 }
 
 // Rotate adds a new key to the file, which encrypts from now on; the older ones go on to decrypt.
 func Rotate(file string) error {
-	return change("rotate the keys", file, func(m *keyset.Manager, _ *keyset.Handle) error {
-		id, err := m.Add(aead.AES256GCMKeyTemplate())
-		if err == nil {
-			err = m.SetPrimary(id)
-		}
-		return err
-	})
+	return change("rotate the keys", file, func(r *ring) { r.rotate() })
 }
 
 // Prune takes all keys out of the file but the newest: what was encrypted with another one can then be read
 // by nobody. It says how many went.
 func Prune(file string) (gone int, err error) {
-	err = change("remove old keys", file, func(m *keyset.Manager, had *keyset.Handle) error {
-		for i := range had.Len() {
-			e, err := had.Entry(i)
-			if err != nil {
-				return err
-			}
-			if e.IsPrimary() {
-				continue
-			}
-			if err := m.Delete(e.KeyID()); err != nil {
-				return err
-			}
-			gone++
-		}
-		return nil
-	})
+	err = change("remove old keys", file, func(r *ring) { gone = r.prune() })
 	return gone, err
 }
 
-func change(op, file string, how func(m *keyset.Manager, had *keyset.Handle) error) error {
-	handle, err := read(file)
+func change(op, file string, how func(r *ring)) error {
+	r, err := read(file)
 	if err != nil {
 		return fault(op, err)
 	}
-	m := keyset.NewManagerFromHandle(handle)
-	if err = how(m, handle); err == nil {
-		handle, err = m.Handle()
-	}
-	if err == nil {
-		err = write(file, handle, true)
-	}
-	return fault(op, err)
+	how(r)
+	return fault(op, write(file, r, true))
 }
 
 // Seal encrypts. context is what the value belongs to: it is not kept, and the value is opened
 // with the same one alone.
 func (k *Keyset) Seal(plain, context []byte) (sealed []byte, err error) {
-	sealed, err = k.current().aead.Encrypt(plain, context)
-	return sealed, fault("encrypt", err)
+	return seal(k.current().all, plain, context), nil
 }
 
 // Open decrypts what Seal has made with the same context and one of the file's keys. Everything
 // else is ErrInvalid.
 func (k *Keyset) Open(sealed, context []byte) (plain []byte, err error) {
-	plain, err = k.current().aead.Decrypt(sealed, context)
+	plain, err = open(k.current().all, sealed, context)
 	if err != nil {
 		return nil, &event.Error{
 			Op: "decrypt", Kind: event.ErrInvalid, Message: "a secret cannot be decrypted", Err: err,
@@ -185,7 +143,7 @@ func (k *Keyset) Open(sealed, context []byte) (plain []byte, err error) {
 	return plain, nil
 }
 
-func read(file string) (*keyset.Handle, error) {
+func read(file string) (*ring, error) {
 	const op = "read the file of keys"
 	info, err := os.Stat(file)
 	if err != nil {
@@ -203,18 +161,18 @@ func read(file string) (*keyset.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(data)))
+	r, err := parse(data)
 	if err != nil {
 		return nil, noKeys(err)
 	}
-	return handle, nil
+	return r, nil
 }
 
 // write puts the whole file in its place at once, or nothing. Without over it leaves a file
 // that is there alone, and says so.
-func write(file string, handle *keyset.Handle, over bool) (err error) {
-	var data bytes.Buffer
-	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&data)); err != nil {
+func write(file string, r *ring, over bool) (err error) {
+	data, err := json.Marshal(r)
+	if err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".keys-*") // 0600
@@ -222,7 +180,7 @@ func write(file string, handle *keyset.Handle, over bool) (err error) {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(data.Bytes())
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func TestSecretsAreBoundToTheirPlace(t *testing.T) {
 		"another row": func() ([]byte, error) { return k.Open(sealed, []byte("evil|model|big|secret")) },
 		"other keys":  func() ([]byte, error) { return other.Open(sealed, []byte("acme|model|big|secret")) },
 		"changed": func() ([]byte, error) {
-			return k.Open(append(sealed[:len(sealed)-1:len(sealed)-1], 0), []byte("acme|model|big|secret"))
+			return k.Open(append(sealed[:len(sealed)-1:len(sealed)-1], sealed[len(sealed)-1]^1), []byte("acme|model|big|secret"))
 		},
 		"cut":            func() ([]byte, error) { return k.Open(sealed[:3], []byte("acme|model|big|secret")) },
 		"nothing at all": func() ([]byte, error) { return k.Open(nil, nil) },

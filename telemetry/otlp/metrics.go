@@ -2,17 +2,14 @@ package otlp
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"math"
 	"strings"
 	"sync/atomic"
-	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 )
 
 // metricExporter sends metrics. It implements [metric.Exporter].
@@ -80,8 +77,7 @@ func (e *metricExporter) Shutdown(ctx context.Context) error {
 
 var errShutDown = errors.New("the exporter is shut down")
 
-// Export implements [metric.Exporter]. MetricsData has the same wire form as
-// ExportMetricsServiceRequest, whose package links grpc.
+// Export implements [metric.Exporter].
 func (e *metricExporter) Export(ctx context.Context, in *metricdata.ResourceMetrics) error {
 	if e.closed.Load() {
 		return errShutDown
@@ -89,118 +85,164 @@ func (e *metricExporter) Export(ctx context.Context, in *metricdata.ResourceMetr
 	if in == nil || len(in.ScopeMetrics) == 0 {
 		return nil
 	}
-	out := &metricspb.ResourceMetrics{}
-	if in.Resource != nil {
-		out.Resource = &resourcepb.Resource{Attributes: keyValues(in.Resource.Iter())}
-		out.SchemaUrl = in.Resource.SchemaURL()
-	}
-	for i := range in.ScopeMetrics {
-		s := &in.ScopeMetrics[i]
-		scope := &metricspb.ScopeMetrics{
-			SchemaUrl: s.Scope.SchemaURL,
-			Scope: &commonpb.InstrumentationScope{
-				Name: s.Scope.Name, Version: s.Scope.Version, Attributes: keyValues(s.Scope.Attributes.Iter()),
-			},
-		}
-		for j := range s.Metrics {
-			if m := metricOf(&s.Metrics[j]); m != nil {
-				scope.Metrics = append(scope.Metrics, m)
-			}
-		}
-		out.ScopeMetrics = append(out.ScopeMetrics, scope)
-	}
-	return e.send(ctx, &metricspb.MetricsData{ResourceMetrics: []*metricspb.ResourceMetrics{out}})
+	return e.send(ctx, metricsOf(in))
 }
 
-// metricOf gives a metric in OTLP's form; nil for a kind that it does not have.
-func metricOf(m *metricdata.Metrics) *metricspb.Metric {
-	out := &metricspb.Metric{Name: m.Name, Description: m.Description, Unit: m.Unit}
-	switch d := m.Data.(type) {
-	case metricdata.Gauge[int64]:
-		out.Data = &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{DataPoints: numbers(d.DataPoints)}}
-	case metricdata.Gauge[float64]:
-		out.Data = &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{DataPoints: numbers(d.DataPoints)}}
-	case metricdata.Sum[int64]:
-		out.Data = sumOf(d)
-	case metricdata.Sum[float64]:
-		out.Data = sumOf(d)
-	case metricdata.Histogram[int64]:
-		out.Data = histogramOf(d)
-	case metricdata.Histogram[float64]:
-		out.Data = histogramOf(d)
-	case metricdata.ExponentialHistogram[int64]:
-		out.Data = exponentialOf(d)
-	case metricdata.ExponentialHistogram[float64]:
-		out.Data = exponentialOf(d)
-	case metricdata.Summary:
-		s := &metricspb.Summary{}
-		for _, p := range d.DataPoints {
-			point := &metricspb.SummaryDataPoint{
-				Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime),
-				TimeUnixNano: nano(p.Time), Count: p.Count, Sum: p.Sum,
+// The numbers of fields are those of opentelemetry/proto/metrics/v1/metrics.proto.
+
+// metricsOf writes an ExportMetricsServiceRequest.
+func metricsOf(in *metricdata.ResourceMetrics) (m message) {
+	about := resourceOf(in.Resource)
+	for i := range in.ScopeMetrics {
+		s := &in.ScopeMetrics[i]
+		scope := scopeOf(s.Scope)
+		for j := range s.Metrics {
+			if one, ok := metricOf(&s.Metrics[j]); ok {
+				scope.message(2, one)
 			}
-			for _, q := range p.QuantileValues {
-				point.QuantileValues = append(point.QuantileValues, &metricspb.SummaryDataPoint_ValueAtQuantile{Quantile: q.Quantile, Value: q.Value})
-			}
-			s.DataPoints = append(s.DataPoints, point)
 		}
-		out.Data = &metricspb.Metric_Summary{Summary: s}
-	default:
-		return nil
+		about.message(2, scope)
 	}
-	return out
+	m.message(1, about)
+	return m
+}
+
+// metricOf writes a metric; it is not ok where OTLP does not have its kind.
+func metricOf(in *metricdata.Metrics) (m message, ok bool) {
+	m.text(1, in.Name)
+	m.text(2, in.Description)
+	m.text(3, in.Unit)
+	switch d := in.Data.(type) {
+	case metricdata.Gauge[int64]:
+		m.message(5, numbers(d.DataPoints))
+	case metricdata.Gauge[float64]:
+		m.message(5, numbers(d.DataPoints))
+	case metricdata.Sum[int64]:
+		m.message(7, sumOf(d))
+	case metricdata.Sum[float64]:
+		m.message(7, sumOf(d))
+	case metricdata.Histogram[int64]:
+		m.message(9, histogramOf(d))
+	case metricdata.Histogram[float64]:
+		m.message(9, histogramOf(d))
+	case metricdata.ExponentialHistogram[int64]:
+		m.message(10, exponentialOf(d))
+	case metricdata.ExponentialHistogram[float64]:
+		m.message(10, exponentialOf(d))
+	case metricdata.Summary:
+		m.message(11, summaryOf(d))
+	default:
+		return nil, false
+	}
+	return m, true
 }
 
 type number interface{ int64 | float64 }
 
-func sumOf[N number](d metricdata.Sum[N]) *metricspb.Metric_Sum {
-	return &metricspb.Metric_Sum{Sum: &metricspb.Sum{
-		AggregationTemporality: temporalityOf(d.Temporality), IsMonotonic: d.IsMonotonic, DataPoints: numbers(d.DataPoints),
-	}}
+func sumOf[N number](d metricdata.Sum[N]) message {
+	m := numbers(d.DataPoints)
+	m.varint(2, temporalityOf(d.Temporality))
+	m.bool(3, d.IsMonotonic)
+	return m
 }
 
-func numbers[N number](points []metricdata.DataPoint[N]) []*metricspb.NumberDataPoint {
-	out := make([]*metricspb.NumberDataPoint, len(points))
-	for i, p := range points {
-		out[i] = &metricspb.NumberDataPoint{
-			Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime),
-			TimeUnixNano: nano(p.Time), Exemplars: exemplars(p.Exemplars),
-		}
-		switch v := any(p.Value).(type) {
-		case int64:
-			out[i].Value = &metricspb.NumberDataPoint_AsInt{AsInt: v}
-		case float64:
-			out[i].Value = &metricspb.NumberDataPoint_AsDouble{AsDouble: v}
-		}
+func numbers[N number](points []metricdata.DataPoint[N]) (m message) {
+	for _, p := range points {
+		var point message
+		point.fixed64(2, nano(p.StartTime))
+		point.fixed64(3, nano(p.Time))
+		value(&point, 4, 6, p.Value)
+		exemplars(&point, 5, p.Exemplars)
+		point.iterated(7, p.Attributes.Iter())
+		m.message(1, point)
 	}
-	return out
+	return m
 }
 
-func histogramOf[N number](d metricdata.Histogram[N]) *metricspb.Metric_Histogram {
-	out := &metricspb.Histogram{AggregationTemporality: temporalityOf(d.Temporality)}
+// value writes a number into the field of its kind, also where it is zero.
+func value[N number](m *message, double, whole int, n N) {
+	switch v := any(n).(type) {
+	case float64:
+		m.presentDouble(double, v)
+	case int64:
+		m.presentFixed64(whole, uint64(v))
+	}
+}
+
+func histogramOf[N number](d metricdata.Histogram[N]) (m message) {
 	for _, p := range d.DataPoints {
-		sum := float64(p.Sum)
-		out.DataPoints = append(out.DataPoints, &metricspb.HistogramDataPoint{
-			Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime), TimeUnixNano: nano(p.Time), Count: p.Count, Sum: &sum,
-			BucketCounts: p.BucketCounts, ExplicitBounds: p.Bounds, Min: extreme(p.Min), Max: extreme(p.Max), Exemplars: exemplars(p.Exemplars),
-		})
+		var point, counts, bounds message
+		for _, n := range p.BucketCounts {
+			counts = binary.LittleEndian.AppendUint64(counts, n)
+		}
+		for _, bound := range p.Bounds {
+			bounds = binary.LittleEndian.AppendUint64(bounds, math.Float64bits(bound))
+		}
+		point.fixed64(2, nano(p.StartTime))
+		point.fixed64(3, nano(p.Time))
+		point.fixed64(4, p.Count)
+		point.presentDouble(5, float64(p.Sum))
+		point.bytes(6, counts)
+		point.bytes(7, bounds)
+		exemplars(&point, 8, p.Exemplars)
+		point.iterated(9, p.Attributes.Iter())
+		point.maybe(11, extreme(p.Min))
+		point.maybe(12, extreme(p.Max))
+		m.message(1, point)
 	}
-	return &metricspb.Metric_Histogram{Histogram: out}
+	m.varint(2, temporalityOf(d.Temporality))
+	return m
 }
 
-func exponentialOf[N number](d metricdata.ExponentialHistogram[N]) *metricspb.Metric_ExponentialHistogram {
-	out := &metricspb.ExponentialHistogram{AggregationTemporality: temporalityOf(d.Temporality)}
+func exponentialOf[N number](d metricdata.ExponentialHistogram[N]) (m message) {
 	for _, p := range d.DataPoints {
-		sum := float64(p.Sum)
-		out.DataPoints = append(out.DataPoints, &metricspb.ExponentialHistogramDataPoint{
-			Attributes: keyValues(p.Attributes.Iter()), StartTimeUnixNano: nano(p.StartTime), TimeUnixNano: nano(p.Time), Count: p.Count, Sum: &sum,
-			Scale: p.Scale, ZeroCount: p.ZeroCount, ZeroThreshold: p.ZeroThreshold, Min: extreme(p.Min), Max: extreme(p.Max),
-			Positive:  &metricspb.ExponentialHistogramDataPoint_Buckets{Offset: p.PositiveBucket.Offset, BucketCounts: p.PositiveBucket.Counts},
-			Negative:  &metricspb.ExponentialHistogramDataPoint_Buckets{Offset: p.NegativeBucket.Offset, BucketCounts: p.NegativeBucket.Counts},
-			Exemplars: exemplars(p.Exemplars),
-		})
+		var point message
+		point.iterated(1, p.Attributes.Iter())
+		point.fixed64(2, nano(p.StartTime))
+		point.fixed64(3, nano(p.Time))
+		point.fixed64(4, p.Count)
+		point.presentDouble(5, float64(p.Sum))
+		point.zigzag(6, p.Scale)
+		point.fixed64(7, p.ZeroCount)
+		point.message(8, bucketsOf(p.PositiveBucket))
+		point.message(9, bucketsOf(p.NegativeBucket))
+		exemplars(&point, 11, p.Exemplars)
+		point.maybe(12, extreme(p.Min))
+		point.maybe(13, extreme(p.Max))
+		point.double(14, p.ZeroThreshold)
+		m.message(1, point)
 	}
-	return &metricspb.Metric_ExponentialHistogram{ExponentialHistogram: out}
+	m.varint(2, temporalityOf(d.Temporality))
+	return m
+}
+
+func bucketsOf(b metricdata.ExponentialBucket) (m message) {
+	var counts message
+	for _, n := range b.Counts {
+		counts = binary.AppendUvarint(counts, n)
+	}
+	m.zigzag(1, b.Offset)
+	m.bytes(2, counts)
+	return m
+}
+
+func summaryOf(d metricdata.Summary) (m message) {
+	for _, p := range d.DataPoints {
+		var point message
+		point.fixed64(2, nano(p.StartTime))
+		point.fixed64(3, nano(p.Time))
+		point.fixed64(4, p.Count)
+		point.double(5, p.Sum)
+		for _, q := range p.QuantileValues {
+			var quantile message
+			quantile.double(1, q.Quantile)
+			quantile.double(2, q.Value)
+			point.message(6, quantile)
+		}
+		point.iterated(7, p.Attributes.Iter())
+		m.message(1, point)
+	}
+	return m
 }
 
 func extreme[N number](e metricdata.Extrema[N]) *float64 {
@@ -212,81 +254,25 @@ func extreme[N number](e metricdata.Extrema[N]) *float64 {
 	return &f
 }
 
-func exemplars[N number](list []metricdata.Exemplar[N]) []*metricspb.Exemplar {
-	var out []*metricspb.Exemplar
-	for _, e := range list {
-		one := &metricspb.Exemplar{TimeUnixNano: nano(e.Time), SpanId: e.SpanID, TraceId: e.TraceID}
-		for _, a := range e.FilteredAttributes {
-			one.FilteredAttributes = append(one.FilteredAttributes, keyValue(a))
-		}
-		switch v := any(e.Value).(type) {
-		case int64:
-			one.Value = &metricspb.Exemplar_AsInt{AsInt: v}
-		case float64:
-			one.Value = &metricspb.Exemplar_AsDouble{AsDouble: v}
-		}
-		out = append(out, one)
+func exemplars[N number](m *message, field int, all []metricdata.Exemplar[N]) {
+	for _, e := range all {
+		var one message
+		one.fixed64(2, nano(e.Time))
+		value(&one, 3, 6, e.Value)
+		one.bytes(4, e.SpanID)
+		one.bytes(5, e.TraceID)
+		one.attributes(7, e.FilteredAttributes)
+		m.message(field, one)
 	}
-	return out
 }
 
-func temporalityOf(t metricdata.Temporality) metricspb.AggregationTemporality {
+func temporalityOf(t metricdata.Temporality) uint64 {
 	switch t {
 	case metricdata.DeltaTemporality:
-		return metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
+		return 1
 	case metricdata.CumulativeTemporality:
-		return metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+		return 2
 	default:
-		return metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED
-	}
-}
-
-func nano(t time.Time) uint64 {
-	if t.IsZero() {
 		return 0
 	}
-	return uint64(max(0, t.UnixNano()))
-}
-
-func keyValues(in attribute.Iterator) []*commonpb.KeyValue {
-	out := make([]*commonpb.KeyValue, 0, in.Len())
-	for in.Next() {
-		out = append(out, keyValue(in.Attribute()))
-	}
-	return out
-}
-
-func keyValue(a attribute.KeyValue) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: string(a.Key), Value: anyValue(a.Value)}
-}
-
-func anyValue(v attribute.Value) *commonpb.AnyValue {
-	switch v.Type() {
-	case attribute.BOOL:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: v.AsBool()}}
-	case attribute.INT64:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: v.AsInt64()}}
-	case attribute.FLOAT64:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_DoubleValue{DoubleValue: v.AsFloat64()}}
-	case attribute.STRING:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.AsString()}}
-	case attribute.BOOLSLICE:
-		return list(v.AsBoolSlice(), attribute.BoolValue)
-	case attribute.INT64SLICE:
-		return list(v.AsInt64Slice(), attribute.Int64Value)
-	case attribute.FLOAT64SLICE:
-		return list(v.AsFloat64Slice(), attribute.Float64Value)
-	case attribute.STRINGSLICE:
-		return list(v.AsStringSlice(), attribute.StringValue)
-	default:
-		return &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: v.String()}}
-	}
-}
-
-func list[T any](values []T, of func(T) attribute.Value) *commonpb.AnyValue {
-	out := &commonpb.ArrayValue{}
-	for _, v := range values {
-		out.Values = append(out.Values, anyValue(of(v)))
-	}
-	return &commonpb.AnyValue{Value: &commonpb.AnyValue_ArrayValue{ArrayValue: out}}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -82,11 +81,7 @@ func Open(ctx context.Context, s Service) (*Output, error) {
 			return nil, err
 		}
 		o.senders = append(o.senders, to)
-		exporter, err := otlptrace.New(ctx, spanClient{to})
-		if err != nil {
-			return nil, unusable(tracesEnd, err)
-		}
-		o.traces = trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+		o.traces = trace.NewTracerProvider(trace.WithBatcher(spanExporter{to}), trace.WithResource(about))
 		o.to = append(o.to, "traces")
 	}
 	if measures {

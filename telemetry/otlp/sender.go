@@ -19,8 +19,6 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"go.opentelemetry.io/otel"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 )
 
 // sender posts one signal to a collector, as the specification of OTLP over HTTP and its
@@ -184,11 +182,8 @@ const mostAnswered = 4 << 20
 
 // send posts a message and tries again for a minute at most, as long as ctx lasts: where no
 // answer comes, and where the collector says that it can be tried again.
-func (s *sender) send(ctx context.Context, m proto.Message) error {
-	body, err := proto.Marshal(m)
-	if err != nil {
-		return err
-	}
+func (s *sender) send(ctx context.Context, m message) error {
+	body := []byte(m)
 	if s.zip {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
@@ -203,7 +198,7 @@ func (s *sender) send(ctx context.Context, m proto.Message) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	_, err = backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, s.post(ctx, body) },
+	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, s.post(ctx, body) },
 		backoff.WithBackOff(&backoff.ExponentialBackOff{
 			InitialInterval: 5 * time.Second, RandomizationFactor: backoff.DefaultRandomizationFactor, Multiplier: backoff.DefaultMultiplier,
 			MaxInterval: 30 * time.Second,
@@ -249,45 +244,28 @@ func (s *sender) post(ctx context.Context, body []byte) error {
 
 // rejected reads the partial success of an answer: its field 1 has in field 1 how many were
 // rejected, and in field 2 why.
-func rejected(answer []byte) (n int64, why string) {
-	field := func(b []byte, visit func(num protowire.Number, v uint64, s []byte)) {
-		for len(b) > 0 {
-			num, kind, size := protowire.ConsumeTag(b)
-			if size < 0 {
-				return
-			}
-			b = b[size:]
-			var v uint64
-			var s []byte
-			switch kind {
-			case protowire.VarintType:
-				v, size = protowire.ConsumeVarint(b)
-			case protowire.BytesType:
-				s, size = protowire.ConsumeBytes(b)
-			default:
-				size = protowire.ConsumeFieldValue(num, kind, b)
-			}
-			if size < 0 {
-				return
-			}
-			visit(num, v, s)
-			b = b[size:]
+func rejected(answer message) (n int64, why string) {
+	for {
+		field, _, partial, ok := answer.next()
+		if !ok {
+			return n, why
 		}
-	}
-	field(answer, func(num protowire.Number, _ uint64, partial []byte) {
-		if num != 1 {
-			return
+		if field != 1 {
+			continue
 		}
-		field(partial, func(num protowire.Number, v uint64, s []byte) {
-			switch num {
+		for in := message(partial); ; {
+			field, v, text, ok := in.next()
+			if !ok {
+				break
+			}
+			switch field {
 			case 1:
 				n = int64(v)
 			case 2:
-				why = string(s[:min(len(s), 300)])
+				why = string(text[:min(len(text), 300)])
 			}
-		})
-	})
-	return n, why
+		}
+	}
 }
 
 // stop ends what is being sent and frees the connections.

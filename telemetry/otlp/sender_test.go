@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/braidrun/braid/event"
@@ -103,29 +102,29 @@ func TestACollectorThatAsksForPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		s, n := answering(t, status(http.StatusServiceUnavailable, "Retry-After", "7"), status(http.StatusBadGateway), status(http.StatusOK))
-		if err := s.send(t.Context(), &tracepb.TracesData{}); err != nil || n.Load() != 3 {
+		if err := s.send(t.Context(), nil); err != nil || n.Load() != 3 {
 			t.Errorf("%v after %d", err, n.Load())
 		}
 		if waited := time.Since(began); waited < 9*time.Second || waited > 20*time.Second {
 			t.Errorf("it waited %v", waited)
 		}
 		s, n = answering(t, status(http.StatusTooManyRequests))
-		if err := s.send(t.Context(), &tracepb.TracesData{}); err == nil || n.Load() < 3 {
+		if err := s.send(t.Context(), nil); err == nil || n.Load() < 3 {
 			t.Errorf("for ever: %v after %d", err, n.Load())
 		}
 		s, n = answering(t, status(http.StatusBadRequest))
-		if err := s.send(t.Context(), &tracepb.TracesData{}); err == nil || n.Load() != 1 {
+		if err := s.send(t.Context(), nil); err == nil || n.Load() != 1 {
 			t.Errorf("a refusal: %v after %d", err, n.Load())
 		}
 		s, n = answering(t, status(http.StatusTemporaryRedirect, "Location", "http://elsewhere.invalid"))
 		s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		if err := s.send(t.Context(), &tracepb.TracesData{}); err == nil || n.Load() != 1 {
+		if err := s.send(t.Context(), nil); err == nil || n.Load() != 1 {
 			t.Errorf("a redirect: %v after %d", err, n.Load())
 		}
 		s, _ = answering(t, status(http.StatusServiceUnavailable))
 		time.AfterFunc(time.Second, s.stop)
 		began = time.Now()
-		if err := s.send(t.Context(), &tracepb.TracesData{}); err == nil || time.Since(began) > 2*time.Second {
+		if err := s.send(t.Context(), nil); err == nil || time.Since(began) > 2*time.Second {
 			t.Errorf("stopped: %v after %v", err, time.Since(began))
 		}
 	})
@@ -144,7 +143,7 @@ func TestAPartThatWasRejected(t *testing.T) { //nolint:paralleltest // it sets t
 	partial = protowire.AppendString(protowire.AppendTag(partial, 2, protowire.BytesType), "too old")
 	body := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial)
 	s, _ := answering(t, func(w http.ResponseWriter) { _, _ = w.Write(body) })
-	if err := s.send(t.Context(), &tracepb.TracesData{}); err != nil || !strings.Contains(told, "3 rejected: too old") {
+	if err := s.send(t.Context(), nil); err != nil || !strings.Contains(told, "3 rejected: too old") {
 		t.Errorf("%v, %q", err, told)
 	}
 }

@@ -4,17 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // asked is a request as far as a provider must say the same: system prompt, messages, and
-// the tools' names. Calls and results are paired by number, because a provider may give
+// the tools. Calls and results are paired by number, because a provider may give
 // calls other ids.
 type asked struct {
-	System string
-	Turns  []turn
-	Tools  []string
+	System   string
+	Turns    []turn
+	Tools    []tool
+	Settings settings
 }
 
 type turn struct {
@@ -27,8 +29,10 @@ type part struct {
 	Kind, Text, Name, Args, Sig, MIME string
 	// Data is what an image or a file holds, in base64, or its address.
 	Data string
-	// ID is the call's in the recording; numbered makes it a number.
+	// ID is the call's in the recording; number makes it a number.
 	ID string
+
+	file []byte
 }
 
 // taker reads requests. other names the first part of a kind that is not compared.
@@ -118,14 +122,14 @@ func join(v value) string {
 	return strings.Join(texts, "\n")
 }
 
-// data shortens what a file holds to something that can be compared.
-func data(b64 string) string {
+// image is a picture; what it holds is shortened to something that can be compared.
+func image(mime, b64 string) part {
 	raw, err := base64.StdEncoding.DecodeString(b64)
 	if err != nil {
-		return "not base64"
+		return part{Kind: "image", MIME: mime, Data: "not base64"}
 	}
 	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:6])
+	return part{Kind: "image", MIME: mime, Data: hex.EncodeToString(sum[:6]), file: raw}
 }
 
 func (k *taker) anthropic(v value) {
@@ -134,8 +138,10 @@ func (k *taker) anthropic(v value) {
 		if kind := t.at("type").text(); kind != "" && kind != "custom" {
 			k.skip("a tool of the vendor: " + kind)
 		}
-		k.Tools = append(k.Tools, t.at("name").text())
+		k.Tools = append(k.Tools, toolOf(t, t.at("input_schema")))
 	}
+	k.set(v, []string{"max_tokens"}, "temperature", "top_p", "stop_sequences")
+	k.choose(v.at("tool_choice").at("type").text(), v.at("tool_choice").at("name").text())
 	for _, m := range v.at("messages").items() {
 		role := m.at("role").text()
 		if s := m.at("content").text(); s != "" {
@@ -157,7 +163,7 @@ func (k *taker) anthropic(v value) {
 				k.add(role, part{Kind: "result", Text: join(b.at("content")), ID: b.at("tool_use_id").text()})
 			case "image":
 				s := b.at("source")
-				k.add(role, part{Kind: "image", MIME: s.at("media_type").text(), Data: data(s.at("data").text())})
+				k.add(role, image(s.at("media_type").text(), s.at("data").text()))
 				if s.at("type").text() != "base64" {
 					k.skip("an image by address")
 				}
@@ -175,11 +181,15 @@ func (k *taker) converse(v value) {
 		}
 	}
 	for _, t := range v.at("toolConfig").at("tools").items() {
-		if name := t.at("toolSpec").at("name").text(); name != "" {
-			k.Tools = append(k.Tools, name)
+		if s := t.at("toolSpec"); s.there() {
+			k.Tools = append(k.Tools, toolOf(s, s.at("inputSchema").at("json")))
 		} else if !t.at("cachePoint").there() {
 			k.skip("a tool of the vendor")
 		}
+	}
+	k.set(v.at("inferenceConfig"), []string{"maxTokens"}, "temperature", "topP", "stopSequences")
+	if c := v.at("toolConfig").at("toolChoice"); len(c.names()) > 0 {
+		k.choose(strings.Replace(c.names()[0], "tool", "", 1), c.at("tool").at("name").text())
 	}
 	for _, m := range v.at("messages").items() {
 		role := m.at("role").text()
@@ -226,10 +236,21 @@ func (k *taker) gemini(v value) {
 			k.skip("a tool of the vendor")
 		}
 		for _, f := range list.items() {
-			k.Tools = append(k.Tools, f.at("name").text())
+			k.Tools = append(k.Tools, toolOf(f, either(f, "parameters", "parametersJsonSchema", "parameters_json_schema")))
 		}
 	}
+	k.set(either(v, "generationConfig", "generation_config"), []string{"maxOutputTokens", "max_output_tokens"}, "temperature", "topP", "stopSequences")
+	if c := either(v, "toolConfig", "tool_config"); c.there() {
+		c = either(c, "functionCallingConfig", "function_calling_config")
+		names := either(c, "allowedFunctionNames", "allowed_function_names")
+		name := ""
+		if len(names.items()) == 1 {
+			name = names.item(0).text()
+		}
+		k.choose(c.at("mode").text(), name)
+	}
 	calls := 0
+	var open []part
 	for _, m := range v.at("contents").items() {
 		role := m.at("role").text()
 		if role == "model" {
@@ -238,20 +259,31 @@ func (k *taker) gemini(v value) {
 		if role == "" || role == "function" {
 			role = "user"
 		}
-		results := calls
 		for _, p := range m.at("parts").items() {
 			sig := either(p, "thoughtSignature", "thought_signature").text()
 			switch {
 			case either(p, "functionCall", "function_call").there():
 				c := either(p, "functionCall", "function_call")
 				calls++
-				k.add("assistant", part{Kind: "call", Name: c.at("name").text(), Args: canonical(c.at("args").raw()), ID: "c" + strconv.Itoa(calls), Sig: sig})
+				open = append(open, part{
+					Kind: "call", Name: c.at("name").text(), Args: canonical(c.at("args").raw()), ID: "c" + strconv.Itoa(calls), Sig: sig,
+				})
+				k.add("assistant", open[len(open)-1])
 			case either(p, "functionResponse", "function_response").there():
-				// Results stand in the order of their calls, which Gemini has no ids for.
+				// Results stand in the order of their calls, which most requests have no ids for.
 				r := either(p, "functionResponse", "function_response")
-				k.add("user", part{Kind: "result", Name: r.at("name").text(), Text: canonical(r.at("response").raw())})
-				results++
-				k.skip("") // the form of a result is the client's
+				name := r.at("name").text()
+				i := slices.IndexFunc(open, func(c part) bool { return c.Name == name })
+				if i < 0 {
+					k.skip("a result without a call")
+					continue
+				}
+				text := canonical(r.at("response").raw())
+				if names := r.at("response").names(); len(names) == 1 && r.at("response").at(names[0]).text() != "" {
+					text = r.at("response").at(names[0]).text() // each client has its own name for it
+				}
+				k.add("user", part{Kind: "result", Text: text, ID: open[i].ID})
+				open = slices.Delete(open, i, i+1)
 			case p.at("thought").yes():
 				k.add(role, part{Kind: "thinking", Text: p.at("text").text(), Sig: sig})
 			case p.at("text").there():
@@ -262,7 +294,7 @@ func (k *taker) gemini(v value) {
 				if !strings.HasPrefix(mime, "image/") {
 					k.skip("a file")
 				}
-				k.add(role, part{Kind: "image", MIME: mime, Data: data(strings.NewReplacer("-", "+", "_", "/").Replace(d.at("data").text()))})
+				k.add(role, image(mime, strings.NewReplacer("-", "+", "_", "/").Replace(d.at("data").text())))
 			default:
 				k.skip("a part of kind " + strings.Join(p.names(), " "))
 			}
@@ -275,8 +307,11 @@ func (k *taker) chat(v value) {
 		if t.at("type").text() != "function" {
 			k.skip("a tool of the vendor")
 		}
-		k.Tools = append(k.Tools, t.at("function").at("name").text())
+		f := t.at("function")
+		k.Tools = append(k.Tools, toolOf(f, f.at("parameters")))
 	}
+	k.set(v, []string{"max_tokens", "max_completion_tokens"}, "temperature", "top_p", "stop")
+	k.choose(v.at("tool_choice").text(), v.at("tool_choice").at("function").at("name").text())
 	for i, m := range v.at("messages").items() {
 		role := m.at("role").text()
 		switch role {
@@ -311,7 +346,7 @@ func (k *taker) chat(v value) {
 				if !ok {
 					k.skip("an image by address")
 				}
-				k.add(role, part{Kind: "image", MIME: strings.TrimPrefix(head, "data:"), Data: data(b64)})
+				k.add(role, image(strings.TrimPrefix(head, "data:"), b64))
 			default:
 				k.skip("a part of kind " + b.at("type").text())
 			}
@@ -334,8 +369,10 @@ func (k *taker) responses(v value) {
 		if t.at("type").text() != "function" {
 			k.skip("a tool of the vendor")
 		}
-		k.Tools = append(k.Tools, t.at("name").text())
+		k.Tools = append(k.Tools, toolOf(t, t.at("parameters")))
 	}
+	k.set(v, []string{"max_output_tokens"}, "temperature", "top_p", "stop")
+	k.choose(v.at("tool_choice").text(), v.at("tool_choice").at("name").text())
 	if s := v.at("input").text(); s != "" {
 		k.add("user", part{Kind: "text", Text: s})
 	}
@@ -360,7 +397,7 @@ func (k *taker) responses(v value) {
 					if !ok {
 						k.skip("an image by address")
 					}
-					k.add(role, part{Kind: "image", MIME: strings.TrimPrefix(head, "data:"), Data: data(b64)})
+					k.add(role, image(strings.TrimPrefix(head, "data:"), b64))
 				default:
 					k.skip("a part of kind " + c.at("type").text())
 				}

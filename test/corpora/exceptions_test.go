@@ -26,4 +26,9 @@ var exceptions = map[bool]map[string]string{
 }
 
 // requestExceptions are the conversations that a provider asks otherwise than they were asked.
-var requestExceptions = map[string]string{}
+var requestExceptions = map[string]string{
+	"deepseek_deepseek-chat_respects_specific_tool_choice":                  deepSeekForces,
+	"deepseek_deepseek-chat_respects_choice_required_for_unrelated_queries": deepSeekForces,
+}
+
+const deepSeekForces = "refused before it is sent: DeepSeek's models think unless told otherwise, and then force no tool (effort=none does)"

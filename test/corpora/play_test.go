@@ -177,7 +177,8 @@ func open(x *exchange, base string) (model.Model, error) {
 	at := "?base=" + base + "&key=KEY"
 	switch x.api {
 	case anthropicAPI:
-		return o.Open("anthropic:" + name + at)
+		// The version of the recordings, which still takes a temperature.
+		return o.Open("anthropic:" + name + at + "&version=2023-06-01")
 	case geminiAPI:
 		return o.Open("gemini:" + name + at)
 	case invokeAPI:
@@ -221,6 +222,6 @@ func got(r modeltest.Read) said {
 			s.Calls = append(s.Calls, call{b.Name, canonical(args)})
 		}
 	}
-	s.In, s.Out = r.Usage.Prompt(), r.Usage.Output
+	s.In, s.Out, s.Cached, s.Stop = r.Usage.Prompt(), r.Usage.Output, r.Usage.CacheRead, r.Stop
 	return s
 }

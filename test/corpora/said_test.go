@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/braidrun/braid/event"
 )
 
 // said is what an answer says, as far as providers must agree about it.
@@ -13,6 +15,18 @@ type said struct {
 	Text, Thinking string
 	Calls          []call
 	In, Out        int64
+	// Cached is how much of In came from a cache.
+	Cached int64
+	// Stop is why the answer ended; "" is a reason that this reader does not know.
+	Stop event.StopReason
+}
+
+// stops are the vendors' reasons.
+var stops = map[string]event.StopReason{
+	"end_turn": event.StopEndTurn, "stop": event.StopEndTurn, "STOP": event.StopEndTurn, "completed": event.StopEndTurn,
+	"tool_use": event.StopToolUse, "tool_calls": event.StopToolUse,
+	"max_tokens": event.StopMaxTokens, "length": event.StopMaxTokens, "MAX_TOKENS": event.StopMaxTokens, "max_output_tokens": event.StopMaxTokens,
+	"stop_sequence": event.StopSequence, "refusal": event.StopRefusal, "content_filter": event.StopContentFiltered,
 }
 
 type call struct{ Name, Args string }
@@ -26,6 +40,15 @@ type reader struct {
 
 	calls map[string]*call
 	order []string
+	// word is the vendor's reason for the end.
+	word string
+}
+
+// ended takes the vendor's reason for the end, where there is one.
+func (r *reader) ended(v value) {
+	if w := v.text(); w != "" {
+		r.word = w
+	}
 }
 
 func (r *reader) call(key, name, args string) {
@@ -47,6 +70,10 @@ func (r *reader) done() said {
 	for _, key := range r.order {
 		c := r.calls[key]
 		r.Calls = append(r.Calls, call{c.Name, canonical(c.Args)})
+	}
+	// These end an answer with calls as any other.
+	if r.Stop = stops[r.word]; len(r.Calls) > 0 && (r.word == "stop" || r.word == "STOP" || r.word == "completed") {
+		r.Stop = event.StopToolUse
 	}
 	return r.said
 }
@@ -130,9 +157,13 @@ func (r *reader) anthropicMessage(v value) {
 		r.anthropicBlock(i, b)
 	}
 	r.anthropicUsage(v.at("usage"))
+	r.ended(v.at("stop_reason"))
 }
 
 func (r *reader) anthropicUsage(u value) {
+	if n := u.at("cache_read_input_tokens").number(); n > 0 {
+		r.Cached = n
+	}
 	if n := u.at("input_tokens").number(); n > 0 {
 		r.In = n + u.at("cache_read_input_tokens").number() + u.at("cache_creation_input_tokens").number()
 	}
@@ -180,6 +211,7 @@ func (r *reader) anthropicEvent(v value) {
 		}
 	case "message_delta":
 		r.anthropicUsage(v.at("usage"))
+		r.ended(v.at("delta").at("stop_reason"))
 	}
 }
 
@@ -198,11 +230,13 @@ func (r *reader) converseMessage(v value) {
 		}
 	}
 	r.converseUsage(v.at("usage"))
+	r.ended(v.at("stopReason"))
 }
 
 func (r *reader) converseUsage(u value) {
 	r.In = u.at("inputTokens").number() + u.at("cacheReadInputTokens").number() + u.at("cacheWriteInputTokens").number()
 	r.Out = u.at("outputTokens").number()
+	r.Cached = u.at("cacheReadInputTokens").number()
 }
 
 func (r *reader) converseStream(body []byte) {
@@ -224,6 +258,8 @@ func (r *reader) converseStream(body []byte) {
 			if u := d.at("toolUse"); u.there() && r.calls[key] != nil {
 				r.call(key, "", u.at("input").text())
 			}
+		case "messageStop":
+			r.ended(v.at("stopReason"))
 		case "metadata":
 			r.converseUsage(v.at("usage"))
 		}
@@ -242,7 +278,9 @@ func (r *reader) gemini(v value) {
 			r.Text += p.at("text").text()
 		}
 	}
+	r.ended(v.at("candidates").item(0).at("finishReason"))
 	if u := v.at("usageMetadata"); u.there() {
+		r.Cached = u.at("cachedContentTokenCount").number()
 		r.In = u.at("promptTokenCount").number() + u.at("toolUsePromptTokenCount").number()
 		r.Out = u.at("candidatesTokenCount").number() + u.at("thoughtsTokenCount").number()
 	}
@@ -283,12 +321,14 @@ func (r *reader) chat(m, whole value) {
 		}
 		r.call(key, name, args)
 	}
+	r.ended(whole.at("choices").item(0).at("finish_reason"))
 	u := whole.at("usage")
 	if !u.there() {
 		u = whole.at("x_groq").at("usage")
 	}
 	if u.there() {
 		r.In, r.Out = u.at("prompt_tokens").number(), u.at("completion_tokens").number()
+		r.Cached = u.at("prompt_tokens_details").at("cached_tokens").number()
 		// xAI counts reasoning beside the completion, others as a part of it: the total tells.
 		thought := u.at("completion_tokens_details").at("reasoning_tokens").number()
 		if thought > 0 && u.at("total_tokens").number() == r.In+r.Out+thought {
@@ -322,6 +362,10 @@ func (r *reader) response(v value) {
 	}
 	u := v.at("usage")
 	r.In, r.Out = u.at("input_tokens").number(), u.at("output_tokens").number()
+	r.Cached = u.at("input_tokens_details").at("cached_tokens").number()
+	if r.ended(v.at("status")); r.word == "incomplete" {
+		r.word = v.at("incomplete_details").at("reason").text()
+	}
 }
 
 // value is a JSON value of unknown form; a wrong step gives one that is not there.

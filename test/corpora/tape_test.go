@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func (x *exchange) name() string {
 	if x.n == 0 {
 		return x.source + "/" + x.file
 	}
-	return x.source + "/" + x.file + "#" + string(rune('0'+x.n%10))
+	return x.source + "/" + x.file + "#" + strconv.Itoa(x.n)
 }
 
 // sources are the projects, and the part of fantasy's recordings that BRAID_FIXTURES holds.

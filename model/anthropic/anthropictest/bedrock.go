@@ -152,8 +152,10 @@ func (s *Server) deny(r *http.Request, body []byte) *vendortest.Refusal {
 		if key != BedrockKey {
 			return no(http.StatusForbidden, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid.")
 		}
-	} else if code, message := sigv4.Check(r, body, awsKeys, Region, "bedrock", time.Now()); code != "" {
-		return no(http.StatusForbidden, code, message)
+	} else if code, message := sigv4.Check(r, body, awsKeys, Region, "bedrock", time.Now().Add(s.Ahead)); code != "" {
+		denied := no(http.StatusForbidden, code, message)
+		denied.Answer.Header["Date"] = time.Now().Add(s.Ahead).UTC().Format(http.TimeFormat)
+		return denied
 	}
 	path := invoked.FindStringSubmatch(r.URL.EscapedPath())
 	switch {

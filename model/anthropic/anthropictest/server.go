@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/braidrun/braid/model/internal/vendortest"
 )
@@ -19,6 +20,9 @@ type Server struct {
 
 	// Window is how many tokens a request may have, four bytes each; 0 is a million.
 	Window int
+
+	// Ahead is by how much the clock of Bedrock's server goes before this machine's.
+	Ahead time.Duration
 
 	// bedrock is set where it is Amazon Bedrock, vertex where it is Vertex AI.
 	bedrock, vertex bool

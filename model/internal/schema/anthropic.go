@@ -1,8 +1,9 @@
 package schema
 
 import (
-	"regexp"
 	"slices"
+
+	"github.com/braidrun/braid/internal/lazyre"
 )
 
 // AnthropicTools is what Anthropic takes as a tool's input_schema: JSON Schema
@@ -13,7 +14,7 @@ var AnthropicTools = &Rules{
 	NotTop: []string{"oneOf", "anyOf", "allOf"},
 	Object: true,
 	Refs:   true,
-	Name:   regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`),
+	Name:   lazyre.New(`^[a-zA-Z0-9_.-]{1,64}$`),
 }
 
 // AnthropicOutput is what it takes as the schema of an answer (docs:

@@ -1,6 +1,6 @@
 package schema
 
-import "regexp"
+import "github.com/braidrun/braid/internal/lazyre"
 
 // Rules say what schemas a vendor takes. The zero value of a field forbids nothing
 // and asks for nothing. Rules are read, never changed.
@@ -43,7 +43,7 @@ type Rules struct {
 	// Hollow stands for an object of which no property is named, where it cannot.
 	Hollow string
 	// Name is what the vendor takes as the name of a property; nil is everything.
-	Name *regexp.Regexp
+	Name *lazyre.Regexp
 	// MaxMinItems bounds minItems where the vendor knows small ones only; 0 is no bound.
 	MaxMinItems int
 	// Limits bound the form.

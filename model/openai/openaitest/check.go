@@ -22,7 +22,7 @@ type refusal struct {
 func (s *Server) check(r *http.Request, body []byte) *refusal {
 	key := strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))
 	no := func(status int, code, message string) *refusal { return &refusal{status, code, message} }
-	c := &checker{server: s}
+	c := &checker{server: s, host: r.Host}
 	switch {
 	case s.Compatible && r.URL.Path != "/v1/chat/completions":
 		return no(http.StatusNotFound, "", "404 page not found")
@@ -73,6 +73,8 @@ const unknownModel = "unknown model"
 
 // checker looks through one request and keeps the first thing that is wrong.
 type checker struct {
+	// host is the server that the request is meant for.
+	host    string
 	server  *Server
 	model   string
 	thinks  bool

@@ -47,7 +47,14 @@ func efforts(model string, chat bool) []string {
 func (c *checker) tried(word string, chat bool) {
 	c.effort = word
 	if c.server.Compatible {
-		if !slices.Contains(strings.Fields("none minimal low medium high"), word) {
+		words := "none minimal low medium high" // Ollama's
+		switch c.host {
+		case "api.groq.com":
+			words = "none default low medium high"
+		case "api.deepseek.com":
+			words = "low medium high max"
+		}
+		if !slices.Contains(strings.Fields(words), word) {
 			c.fail("invalid reasoning value: '%s' (must be \"high\", \"medium\", \"low\", or \"none\")", word)
 		}
 		return
