@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
 	"internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
 }
 
 // testLibraries lists what any test may import.
@@ -198,6 +198,7 @@ var rooms = []room{
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
 	{dir: "internal/raced"},
+	{dir: "internal/loopback"},
 	{dir: "internal/gate"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

@@ -108,20 +108,18 @@ func TestAgentsOfTenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 500 {
+		var ended *event.RunEnded
+		until(t, "the run ends", func() bool {
 			events, err := store.Read(t.Context(), conv.ID, 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if n := len(events); n > 0 && events[n-1].Run == started.Run.ID {
-				if end, ok := events[n-1].Body.(*event.RunEnded); ok {
-					return end
-				}
+				ended, _ = events[n-1].Body.(*event.RunEnded)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatal("the run does not end")
-		return nil
+			return ended != nil
+		})
+		return ended
 	}
 	if end := say("A letter to Ann, please."); end.Status != event.RunCompleted {
 		t.Fatalf("it ended as %+v: %v", end, end.Err)
@@ -167,12 +165,10 @@ The files of this conversation are in the scratch folder. The tools write_file, 
 	if want := []string{"calculator", "critic", "list_files", "read_file", "skill"}; !slices.Equal(names, want) {
 		t.Errorf("its tools are %v, want %v", names, want)
 	}
-	for range 500 {
-		if c, err := s.GetConversation(t.Context(), ann, conv.ID); err != nil || c.Title == "A letter to Ann" {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "the conversation has a title", func() bool {
+		c, err := s.GetConversation(t.Context(), ann, conv.ID)
+		return err != nil || c.Title == "A letter to Ann"
+	})
 	if c, err := s.GetConversation(t.Context(), ann, conv.ID); err != nil || c.Title != "A letter to Ann" || c.Agent != "clerk" || c.AgentVersion != 1 {
 		t.Errorf("%+v (%v)", c.Row, err)
 	}
@@ -209,4 +205,14 @@ func skillsFolder(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// until waits for what comes by itself. A minute is far more than any machine needs.
+func until(t *testing.T, what string, come func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
 }
