@@ -24,7 +24,9 @@ func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxI
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
 // than a lease lasts. The caller closes the keeper, also if there is an error. A panic is an error with a [PanicError].
-func (a *Agent) readTaken(ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc) (*fold.Conversation, *keeper, error) {
+func (a *Agent) readTaken(
+	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
+) (*fold.Conversation, *keeper, error) {
 	var k *keeper
 	if !conv.own {
 		k = keep(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)

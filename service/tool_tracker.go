@@ -270,7 +270,8 @@ func (t *ToolTracker) use(
 		return
 	}
 	t.usage = append(t.usage, journal.UsageEntry{
-		Tokens: journal.TokensOf(c.usage), Step: e.Step, Attempt: e.Attempt, Seq: e.Seq, Kind: kind, Scope: e.Scope, Call: in.Call, Agent: subagent(in),
+		Tokens: journal.TokensOf(c.usage),
+		Step:   e.Step, Attempt: e.Attempt, Seq: e.Seq, Kind: kind, Scope: e.Scope, Call: in.Call, Agent: subagent(in),
 		Model: model, CostNanoUSD: c.nano, Estimated: c.estimated, Status: how, Time: e.Time,
 	})
 }

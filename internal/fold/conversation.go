@@ -508,6 +508,7 @@ func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *
 	}
 }
 
+// CountCalls counts the tool calls among the blocks of a message.
 func CountCalls(blocks []event.Block) int {
 	n := 0
 	for _, b := range blocks {

@@ -31,6 +31,7 @@ func (r *Range) holds(e *event.Event) bool {
 	return r.Scope == e.Scope && e.Seq >= r.From && e.Seq <= r.To
 }
 
+// Note takes in what an event says about events before it: what a compaction leaves out, and what is redacted.
 func (h *Hidden) Note(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.Compacted:

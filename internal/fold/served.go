@@ -69,8 +69,8 @@ func (t *Transcript) withoutLoose(content []event.Block) []event.Block {
 	for i, b := range content {
 		s := ServedBy(b)
 		is := func(b event.Block) bool { return ServedBy(b).Call == s.Result }
-		if s.Result == "" || slices.ContainsFunc(content[:i], is) ||
-			slices.ContainsFunc(t.Messages, func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }) {
+		told := func(m event.Message) bool { return m.Role == event.RoleAssistant && slices.ContainsFunc(m.Content, is) }
+		if s.Result == "" || slices.ContainsFunc(content[:i], is) || slices.ContainsFunc(t.Messages, told) {
 			continue
 		}
 		if !own {

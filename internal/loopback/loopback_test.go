@@ -42,10 +42,14 @@ func get(t *testing.T) {
 	}
 }
 
-func TestStart(t *testing.T) { get(t) }
+func TestStart(t *testing.T) {
+	t.Parallel()
+	get(t)
+}
 
 // In a bubble an hour passes at once, and the server's goroutines end with it.
 func TestStartInABubble(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		get(t)
 		time.Sleep(time.Hour)

@@ -107,9 +107,7 @@ func TestHangingUpOnAnEndlessStream(t *testing.T) {
 	})
 }
 
-// runs is how many runs the session has had.
-func (s *site) runs() int { return s.runsOf(here) }
-
+// runsOf is how many runs the session has had.
 func (s *site) runsOf(p service.Principal) int {
 	conv, err := s.service.ConversationNamed(s.t.Context(), p, "agentcore session "+session)
 	if err != nil {

@@ -102,7 +102,8 @@ var bugs = []edit{
 		"internal/fold", `root.Cycle-- // its model call is made again` + "\n\t}",
 		`root.Cycle-- // its model call is made again` + "\n\t}; " + `if planted.Is("continued from the beginning") { ` +
 			`prompt := func(m event.Message) bool { return m.Role == event.RoleUser && event.TextOf(m.Content) != "" }; ` +
-			`for m := root.Transcript.Messages; len(m) > 0 && !prompt(m[len(m)-1]); root.Transcript.Messages = m { m = m[:len(m)-1] }; root.Cycle = 0 }`,
+			`for m := root.Transcript.Messages; len(m) > 0 && !prompt(m[len(m)-1]); root.Transcript.Messages = m { ` +
+			`m = m[:len(m)-1] }; root.Cycle = 0 }`,
 	},
 	{".", `} else if d.running > 0 {`, `} else if d.running > 0 && !planted.Is("handed back in the middle of a step") {`},
 	{
