@@ -65,7 +65,7 @@ func (t *Transcript) assistant(content []event.Block) {
 	case n == 0:
 		// A transcript that begins with an answer (its question was compacted
 		// or failed) is refused by providers.
-		t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: beginning})
+		t.Messages = append(t.Messages, event.Message{Role: event.RoleUser, Content: Beginning})
 	case t.Messages[n-1].Role == event.RoleAssistant:
 		t.replaceLast(joinBlocks(t.Messages[n-1].Content, content))
 		return
@@ -109,8 +109,8 @@ func (t *Transcript) swap(own, other []event.Block) bool {
 	return false
 }
 
-// beginning is what the model is shown in the user's name where what is left of a conversation begins with its own answer.
-var beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
+// Beginning is what the model is shown in the name of the user if the rest of a conversation begins with its own answer.
+var Beginning = []event.Block{&event.Text{Text: "[The conversation goes on from here.]"}}
 
 func joinBlocks(a, b []event.Block) []event.Block {
 	joined := make([]event.Block, 0, len(a)+len(b))
