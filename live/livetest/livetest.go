@@ -21,7 +21,7 @@ type Harness struct {
 	// Unread is a number of small events after which a watcher that reads none
 	// of them has been cut off for certain; 0 means twice [live.DefaultEvents].
 	Unread int
-	// Patience is how long a case waits for what must come; 0 means 10 s.
+	// Patience is how long a case waits for what must come; 0 means a minute.
 	Patience time.Duration
 }
 

@@ -35,7 +35,7 @@ func newProbe(t testingT, h Harness) *probe {
 		h.Unread = 2 * live.DefaultEvents
 	}
 	if h.Patience == 0 {
-		h.Patience = 10 * time.Second
+		h.Patience = time.Minute
 	}
 	p := &probe{testingT: t, Harness: h}
 	p.ctx, p.stop = context.WithTimeout(t.Context(), h.Patience)

@@ -3,7 +3,6 @@ package livetest
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/braidrun/braid/event"
 )
@@ -17,7 +16,6 @@ func slowCases() []testCase {
 			d := p.drive(theRun)
 			fast := p.watchNow()
 			d.send(d.Begin("m1", 1))
-			begun := time.Now()
 			var text strings.Builder
 			for i := range 10 * p.Unread {
 				piece := fmt.Sprint(i, " ")
@@ -27,9 +25,7 @@ func slowCases() []testCase {
 					fast.says("m1", text.String())
 				}
 			}
-			if took := time.Since(begun); took > p.Patience/2 {
-				p.Fatalf("publishing took %v", took)
-			}
+			// A bus that waits for its slow watchers has used up the case's patience by now.
 			d.send(d.Answer("m1", 1, text.String()))
 			fast.reach(2)
 			equal(p, "syncs of who keeps up", fast.Syncs, 1)
