@@ -24,6 +24,7 @@ import (
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/server/agui"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
@@ -97,6 +98,7 @@ GET /openapi.json describes the API.`,
 			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
 			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
 			{name: "titles", value: "FROM", help: "what titles are from: model, which asks a light one, or words, the first that were said (model)"},
+			{name: "agui", help: "answer user interfaces that speak AG-UI, too: POST /agui"},
 			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
 			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
@@ -331,6 +333,12 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.http = h.server.HTTP()
 	if h.http.TLSConfig, err = p.openTLS(in, log); err != nil {
 		return nil, err
+	}
+	if in.on("agui") {
+		h.http.Handler = agui.New(agui.Options{
+			Service: h.service, Door: h.server.Door(), Next: h.server, Base: h.base, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
+			Observe: metrics.Request, Refused: metrics.Refused, Log: log,
+		})
 	}
 	return h, h.openAgentCore(cfg, in, metrics, log)
 }

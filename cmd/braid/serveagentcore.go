@@ -52,7 +52,7 @@ func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metri
 	}
 	o := agentcore.Options{
 		Service: h.service, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Base: h.base, Observe: metrics.Request, Refused: metrics.Refused, Log: log, Next: withPage(h.server, h.base),
+		Base: h.base, Observe: metrics.Request, Refused: metrics.Refused, Log: log, Next: withPage(h.http.Handler, h.base),
 		Card: agentcore.Card{Name: agentName, Version: readBuild().Version},
 	}
 	var err error
