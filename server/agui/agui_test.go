@@ -38,6 +38,7 @@ func TestRefusals(t *testing.T) {
 		"tools of the client": {`{"threadId": "t", "runId": "r", "messages": [], "tools": [{"name": "x"}]}`, nil, 422, "call no tools of the client"},
 		"no such interrupt":   {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x", "status": "resolved"}]}`, nil, 409, "no open interrupt"},
 		"no status":           {`{"threadId": "t", "runId": "r", "messages": [], "resume": [{"interruptId": "x"}]}`, nil, 400, "has no status"},
+		"one interrupt twice": {`{"threadId":"t","runId":"r","resume":[{"interruptId":"x","status":"cancelled"},{"interruptId":"x","status":"cancelled"}]}`, nil, 400, "or one twice"},
 		"too large":           {body("t", "r", strings.Repeat("x", agui.DefaultBodyBytes)), nil, 413, "TOO_LARGE"},
 		"no credential":       {body("t", "r", "x"), []string{"Authorization", "Bearer no"}, 401, "no valid token"},
 		"one for reading":     {body("t", "r", "x"), []string{"Authorization", "Bearer key acme/reader"}, 403, "SCOPE_MISSING"},

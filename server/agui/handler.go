@@ -135,12 +135,7 @@ func (x *exchange) serve() error {
 		x.head(http.StatusMethodNotAllowed)
 		return nil
 	}
-	token, _ := strings.CutPrefix(x.r.Header.Get("Authorization"), "Bearer ")
-	var err error
-	if x.who, err = x.Door.OpenFor(x.r, secret.New(token)); err != nil {
-		return err
-	}
-	if err := x.who.Require(service.ScopeWrite); err != nil {
+	if err := x.authenticate(); err != nil {
 		return err
 	}
 	if err := x.Door.Pass(x.r.Context(), &x.who, x.w.Header()); err != nil {
@@ -148,7 +143,11 @@ func (x *exchange) serve() error {
 	}
 	x.hold = x.Service.Memory().Hold(x.who.Tenant)
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(bodyTime)) // a connection that has none is bounded otherwise
+	begun := time.Now()
 	data, err := door.ReadBody(x.w, x.r, x.hold, x.BodyBytes)
+	if err == nil && time.Since(begun) > directory.Stale {
+		err = x.authenticate() // who sends slowly shows the credential again, as it were: it may have ended since
+	}
 	if err != nil {
 		return err
 	}
@@ -157,6 +156,15 @@ func (x *exchange) serve() error {
 		return err
 	}
 	return x.answer(&in)
+}
+
+// authenticate finds out who asks, and whether they may.
+func (x *exchange) authenticate() (err error) {
+	token, _ := strings.CutPrefix(x.r.Header.Get("Authorization"), "Bearer ")
+	if x.who, err = x.Door.OpenFor(x.r, secret.New(token)); err != nil {
+		return err
+	}
+	return x.who.Require(service.ScopeWrite)
 }
 
 // head sends the status.

@@ -54,8 +54,9 @@ func parse(data []byte) (in input, err error) {
 	}
 	for i := range in.Resume {
 		a := &in.Resume[i]
-		if a.ID == "" || a.Status != "resolved" && a.Status != "cancelled" {
-			return in, bad("an answer names no interrupt, or has no status", "send interruptId, and resolved or cancelled as status")
+		twice := slices.ContainsFunc(in.Resume[:i], func(b answer) bool { return b.ID == a.ID })
+		if a.ID == "" || twice || a.Status != "resolved" && a.Status != "cancelled" {
+			return in, bad("an answer names no interrupt, or one twice, or has no status", "send interruptId, and resolved or cancelled as status")
 		}
 		if a.Payload == nil {
 			a.Payload = json.RawMessage("null")
