@@ -52,7 +52,8 @@ overlay = -overlay=$$($(GO) run ./test/instrument/overlay bin/_instrumented)
 # What plays some of its cases only where the race detector watches, and where it lies.
 many := TestTheSuiteCatchesPlantedBugs|TestGeneratedRuns|TestATailIsAsGoodAsTheWholeLog|TestAnswersLikeMemory|TestContract
 many := $(many)|TestHostileSchemas|TestFormsLetThroughWhatSchemasDo|TestFormsHoldWhatIsNotTold|TestTenThousandCycles|TestMemory|TestSQLite
-many := $(many)|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestAFileThatIsTooLarge
+many := $(many)|TestNoSetupIsRefused|TestNoHistoryIsRefused|TestAFileThatIsTooLarge|TestCutAtAnyByte
+many := $(many)|TestThePrefixOf40TurnsIsCached
 many_in := . ./model/anthropic ./model/internal/schema ./journal/journaltest ./journal/sqlite
 
 # Packages begin in the order in which they are named: first those that wait for processes and
@@ -105,9 +106,10 @@ ifeq ($(PKG),./...)
 endif
 
 .PHONY: test-long
-test-long: ## Shuffle the tests, kill the command 10,000 times and simulate 100,000 seeds: 40 minutes
+test-long: ## Shuffle the tests, cut 100,000 streams, kill the command 10,000 times and simulate 100,000 seeds: 40 minutes
 	@scripts/need go $(need_cc)
 	@TOOLS='$(TOOLS)' scripts/gotest $(race) -shuffle=on -timeout=15m $(jobs) ./...
+	@BRAID_CUTS=100000 $(GO) test -timeout=15m -v -run '^TestRandomCuts$$' ./server
 	@$(MAKE) --no-print-directory weight
 	@BRAID_KILLS=10000 BRAID_KILL_PROGRAM=../../cmd/braid $(GO) test -timeout=60m -v -run '^(TestKill|TestDeadlyTools)$$' ./test/kill
 	@BRAID_SIM_SEEDS=100000 $(GO) test -timeout=60m -v -run 'TestMemory$$' ./test/sim

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/schemacheck"
 	"github.com/braidrun/braid/internal/strictjson"
 )
@@ -363,14 +364,14 @@ func (x *answer) takes(tool string) bool { return x != nil && x.tool != nil && t
 // given is the answer of a scope as far as it has one: what the tool has taken, or else the
 // text of the last message. The error says what is wrong with that. A check that takes long ends
 // when stop closes.
-func (x *answer) given(s *scope, stop <-chan struct{}) (json.RawMessage, error) {
-	if r := s.lastResult(AnswerTool); r != nil && s.fresh == event.WhyToolResults {
+func (x *answer) given(s *fold.Scope, stop <-chan struct{}) (json.RawMessage, error) {
+	if r := s.LastResult(AnswerTool); r != nil && s.Fresh == event.WhyToolResults {
 		if !r.IsError && len(r.Structured) > 0 {
 			return r.Structured, nil
 		}
 		return nil, errors.New("is none that the tool has taken")
 	}
-	return x.read(event.TextOf(s.words), stop)
+	return x.read(event.TextOf(s.Words), stop)
 }
 
 // read reads an answer in words. Models like to put a fence around it.
@@ -431,47 +432,33 @@ func wanting(problem error) *event.Error {
 }
 
 // refused reports whether the scope's news is that the tool has not taken the answer.
-func (x *answer) refused(s *scope) bool {
-	if x == nil || s.fresh != event.WhyToolResults {
+func (x *answer) refused(s *fold.Scope) bool {
+	if x == nil || s.Fresh != event.WhyToolResults {
 		return false
 	}
-	r := s.lastResult(AnswerTool)
+	r := s.LastResult(AnswerTool)
 	return r != nil && r.IsError
 }
 
-// lastResult is the newest result of a tool in the message that the transcript ends with, one
-// that is no error before one that is; nil where there is none.
-func (s *scope) lastResult(tool string) *event.ToolResult {
-	var last *event.ToolResult
-	if n := len(s.talk.msgs); n > 0 {
-		for _, b := range s.talk.msgs[n-1].Content {
-			if r, ok := b.(*event.ToolResult); ok && r.Name == tool && (last == nil || last.IsError || !r.IsError) {
-				last = r
-			}
-		}
-	}
-	return last
-}
-
 // say writes what the loop says to the model itself. No client is shown it.
-func (d *driver) say(s *scope, cmd command) {
+func (d *driver) say(s *fold.Scope, cmd command) {
 	d.add(s, "", 0, &event.UserMessage{Content: []event.Block{&event.Text{Text: cmd.say}}, Why: cmd.Why})
 	d.events[len(d.events)-1].Audience = event.Operator
 }
 
 // answerOf is what the answers of a scope are held to; nil for nothing.
-func (d *driver) answerOf(s *scope) *answer {
-	if s.depth == 0 && d.want != nil {
+func (d *driver) answerOf(s *fold.Scope) *answer {
+	if s.Depth == 0 && d.want != nil {
 		return d.want
 	}
-	if agent := d.agentOf(s.agent); agent != nil {
+	if agent := d.agentOf(s.Agent); agent != nil {
 		return agent.answer
 	}
 	return nil
 }
 
 // toolOf finds what a scope's agent calls by that name; nil for nothing.
-func (d *driver) toolOf(s *scope, offered *offer, name string) Tool {
+func (d *driver) toolOf(s *fold.Scope, offered *offer, name string) Tool {
 	if x := d.answerOf(s); x.takes(name) {
 		return x.tool
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -102,7 +103,7 @@ func AskFor(kind event.QuestionKind) AskOption {
 // AskName names the question for programs. Names that begin with "braid." are taken.
 func AskName(name string) AskOption {
 	return func(q *event.Asked) error {
-		if strings.HasPrefix(name, reservedName) {
+		if strings.HasPrefix(name, fold.Reserved) {
 			return &event.Error{
 				Op: "question", Kind: event.ErrInvalid, Message: "names of questions that begin with \"braid.\" are taken",
 				Hint: "call it something else",
@@ -112,9 +113,6 @@ func AskName(name string) AskOption {
 		return nil
 	}
 }
-
-// reservedName begins the names of questions and the keys of state that are Braid's own.
-const reservedName = "braid."
 
 // AskPayload adds JSON for the program that shows the question.
 func AskPayload(v any) AskOption {
@@ -141,7 +139,7 @@ func AnsweredBy(ctx context.Context, index int) string {
 	if a == nil || index < 0 || index >= len(a.answered) {
 		return ""
 	}
-	return a.answered[index].by
+	return a.answered[index].By
 }
 
 // asker is what [Ask] asks: a call, or a hook that stands before something.
@@ -150,7 +148,7 @@ type asker struct {
 	of *Call
 	// answered are the questions of earlier attempts, all with their answers; others
 	// counts those that are not told apart by their order.
-	answered []*question
+	answered []*fold.Ask
 	others   int
 
 	mu    sync.Mutex
@@ -179,7 +177,7 @@ func (a *asker) ask(q *event.Asked) (value json.RawMessage, known bool, err erro
 	a.next++
 	if i < len(a.answered) {
 		// Answered: nothing runs again before all its questions are.
-		return a.answered[i].value, true, nil
+		return a.answered[i].Value, true, nil
 	}
 	a.add(q, i)
 	return nil, false, errAsked

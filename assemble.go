@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -260,8 +261,8 @@ func (a *assembler) content(w *work) []event.Block {
 	if calls > 0 {
 		a.stop = event.StopToolUse
 	}
-	if !runsCalls(a.stop) && hasOwn(blocks) {
-		blocks = withoutOpen(blocks, "was cut off: the answer ended with "+string(a.stop))
+	if !runsCalls(a.stop) && fold.HasVendorBlocks(blocks) {
+		blocks = fold.CloseOpenCalls(blocks, "was cut off: the answer ended with "+string(a.stop))
 	}
 	return blocks
 }

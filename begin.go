@@ -4,27 +4,28 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // beginModel begins the scope's next model call, or the next attempt of the
 // one that failed.
 //
 // It reports whether the scope moved, which it does not where the run is to stop.
-func (d *driver) beginModel(s *scope, agent *Agent, why event.Why) bool {
+func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	attempt := 1
 	if again(why) {
-		attempt = s.model.attempt + 1
+		attempt = s.Model.Attempt + 1
 	}
-	model := agent.named(s.asks)
+	model := agent.named(s.LastModel)
 	if why == event.WhyFallback {
-		model = agent.named(s.model.fallback)
+		model = agent.named(s.Model.Fallback)
 	}
 	info := model.Info()
-	cycle := s.cycle
+	cycle := s.Cycle
 	if attempt == 1 {
 		cycle++
 	}
-	step := stepName(s.id, 'm', cycle, 0)
+	step := fold.StepName(s.ID, 'm', cycle, 0)
 	offered := agent.current()
 	shown, names := d.allowed(s, agent.shown(s, d.thread(s), offered), offered.names)
 	shown, names = offered.told(info.Name, shown, names)
@@ -37,13 +38,13 @@ func (d *driver) beginModel(s *scope, agent *Agent, why event.Why) bool {
 	// One by one: a literal would be made elsewhere, and copied.
 	w.scope, w.agent, w.step, w.attempt, w.begun = s, agent, step, attempt, d.now
 	w.whom.model, w.whom.info, w.addressee = model, info, &w.whom
-	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.talk.shared(), shown
-	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.id, cycle, attempt
+	w.own.Instructions, w.own.Messages, w.own.Tools = agent.instructions, s.Transcript.Shared(), shown
+	w.own.Run, w.own.Scope, w.own.Cycle, w.own.Attempt = d.row.ID, s.ID, cycle, attempt
 	w.own.Options = agent.asks(model)
-	forced := why == event.WhyAnswer || again(why) && s.forced
+	forced := why == event.WhyAnswer || again(why) && s.Forced
 	d.answerOf(s).ask(&w.own, model, &info, forced)
 	begun := &event.StepBegun{Step: event.StepModel, Why: why, Model: info.Name}
-	if !sameNames(names, s.tools) {
+	if !sameNames(names, s.Tools) {
 		begun.Tools = names
 		if names == nil {
 			begun.Tools = []string{} // none any more
@@ -87,11 +88,11 @@ func (d *driver) beginModel(s *scope, agent *Agent, why event.Why) bool {
 // unknown tool, arguments that are no JSON) is answered at once.
 //
 // hooked is what hooks decided of each call; nil for an agent without.
-func (d *driver) beginTools(s *scope, agent *Agent, calls []*call, hooked []decided) {
+func (d *driver) beginTools(s *fold.Scope, agent *Agent, calls []*fold.Call, hooked []decided) {
 	offered := d.offer(s, agent)
 	for i, c := range calls {
-		reconcile := c.effect == event.EffectReconcilable && (c.state == callBegun || c.rare().failed)
-		attempt := c.attempt + 1
+		reconcile := c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
+		attempt := c.Attempt + 1
 		tool := d.toolOf(s, offered, c.Name)
 		var by *decided
 		if hooked != nil {
@@ -106,15 +107,15 @@ func (d *driver) beginTools(s *scope, agent *Agent, calls []*call, hooked []deci
 		begun := &event.StepBegun{
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
 		}
-		d.add(s, c.step, attempt, by.note(begun))
+		d.add(s, c.Step, attempt, by.note(begun))
 		if kind, text := refusal(agent, offered, tool, c, by); text != "" {
 			d.refuse(s, c, by, kind, text)
 			continue
 		}
 		if by != nil && by.notice != nil {
-			d.add(s, c.step, attempt, by.notice)
+			d.add(s, c.Step, attempt, by.notice)
 		}
-		w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.step, attempt: attempt, begun: d.now}}
+		w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt, begun: d.now}}
 		w.end = &w.ended
 		if by != nil {
 			w.call = by.take()
@@ -130,13 +131,13 @@ func (d *driver) beginTools(s *scope, agent *Agent, calls []*call, hooked []deci
 		case agent.limits.ToolTime > 0:
 			w.bound = agent.limits.ToolTime
 		}
-		d.runs(s, c.step)
+		d.runs(s, c.Step)
 		d.todo = append(d.todo, &w.work)
 	}
 }
 
 // refusal says why a call cannot be run at all.
-func refusal(agent *Agent, offered *offer, tool Tool, c *call, by *decided) (event.ErrorKind, string) {
+func refusal(agent *Agent, offered *offer, tool Tool, c *fold.Call, by *decided) (event.ErrorKind, string) {
 	switch {
 	case by != nil && by.refused != "":
 		return by.kind, "Error: " + by.refused
@@ -153,12 +154,12 @@ func refusal(agent *Agent, offered *offer, tool Tool, c *call, by *decided) (eve
 
 // refuse ends a call that was begun and never ran. What hooks before it have set, and that
 // they want the turn to end, counts all the same.
-func (d *driver) refuse(s *scope, c *call, by *decided, kind event.ErrorKind, text string) {
+func (d *driver) refuse(s *fold.Scope, c *fold.Call, by *decided, kind event.ErrorKind, text string) {
 	d.refuseFor(s, c, by, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
 }
 
 // refuseFor is refuse with an error of its own.
-func (d *driver) refuseFor(s *scope, c *call, by *decided, why *event.Error) {
+func (d *driver) refuseFor(s *fold.Scope, c *fold.Call, by *decided, why *event.Error) {
 	why.Op = "tool " + c.Name
 	ended := &event.StepEnded{
 		Step: event.StepTool, Outcome: event.OutcomeDone, Err: why,
@@ -166,18 +167,18 @@ func (d *driver) refuseFor(s *scope, c *call, by *decided, why *event.Error) {
 	}
 	if by != nil {
 		if changed := stateChange(by.own.writes); changed != nil {
-			d.add(s, c.step, c.attempt, changed)
+			d.add(s, c.Step, c.Attempt, changed)
 		}
 		ended.EndTurn = by.own.endTurn
 	}
 	siftedBy := d.tellRefused(s, c, ended)
-	d.add(s, c.step, c.attempt, ended)
-	d.record(s, c.step, c.attempt, siftedBy)
+	d.add(s, c.Step, c.Attempt, ended)
+	d.record(s, c.Step, c.Attempt, siftedBy)
 }
 
 // openScopes opens a child scope for each call of an agent. Nothing is called:
 // the child's own Next does the rest.
-func (d *driver) openScopes(s *scope, agent *Agent, calls []*call, hooked []decided) {
+func (d *driver) openScopes(s *fold.Scope, agent *Agent, calls []*fold.Call, hooked []decided) {
 	for i, c := range calls {
 		child := d.offer(s, agent).child(c.Name)
 		var by *decided
@@ -188,16 +189,16 @@ func (d *driver) openScopes(s *scope, agent *Agent, calls []*call, hooked []deci
 				continue
 			}
 		}
-		d.add(s, c.step, c.attempt+1, by.note(&event.StepBegun{
+		d.add(s, c.Step, c.Attempt+1, by.note(&event.StepBegun{
 			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
 		}))
 		input, text := agentInput(by.arguments(c))
 		if by != nil {
 			if changed := stateChange(by.own.writes); changed != nil {
-				d.add(s, c.step, c.attempt, changed)
+				d.add(s, c.Step, c.Attempt, changed)
 			}
 			if by.notice != nil {
-				d.add(s, c.step, c.attempt, by.notice)
+				d.add(s, c.Step, c.Attempt, by.notice)
 			}
 		}
 		if text != "" {
@@ -213,16 +214,16 @@ func (d *driver) openScopes(s *scope, agent *Agent, calls []*call, hooked []deci
 			d.refuseFor(s, c, nil, hookError(err))
 			continue
 		}
-		d.add(s, c.step, c.attempt, &event.ScopeOpened{
-			ID: c.step, Parent: s.id, Call: c.ID, Agent: child.agent.name, Depth: s.depth + 1, Input: input,
+		d.add(s, c.Step, c.Attempt, &event.ScopeOpened{
+			ID: c.Step, Parent: s.ID, Call: c.ID, Agent: child.agent.name, Depth: s.Depth + 1, Input: input,
 		})
-		d.record(s, c.step, c.attempt, siftedBy)
+		d.record(s, c.Step, c.Attempt, siftedBy)
 	}
 }
 
 // beginCalls begins tools or agents, after the hooks before them. It reports whether
 // the scope moved.
-func (d *driver) beginCalls(s *scope, agent *Agent, cmd command) bool {
+func (d *driver) beginCalls(s *fold.Scope, agent *Agent, cmd command) bool {
 	calls, begin := cmd.calls, d.beginTools
 	if cmd.Do == doScopes {
 		begin = d.openScopes

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -34,7 +35,7 @@ type Call struct {
 
 	tool      Tool
 	traits    *Traits
-	box       *stateBox
+	box       *fold.State
 	reading   *reading
 	arrivals  chan<- arrival
 	quit      <-chan struct{}
@@ -58,7 +59,7 @@ type seldom struct {
 	siftedBy []string
 	// permits are the answers to what policies have asked for the call; approval is that
 	// which lets it run, approvedBy whose it is.
-	permits    []*question
+	permits    []*fold.Ask
 	approval   *event.Approval
 	approvedBy string
 	// updates are the changes of the state that depend on what it was, found the tools that the
@@ -185,12 +186,12 @@ func (c *Call) state(key string) (json.RawMessage, bool) {
 	if ok {
 		return v, v != nil
 	}
-	return c.box.get(key)
+	return c.box.Get(key)
 }
 
 func (c *Call) setState(key string, v json.RawMessage) {
-	if isTemp(key) {
-		c.box.setTemp(key, v)
+	if fold.IsTemp(key) {
+		c.box.SetTemp(key, v)
 		return
 	}
 	c.mu.Lock()

@@ -2,9 +2,9 @@ package braid
 
 import (
 	"context"
-	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -19,19 +19,12 @@ const ContinuesLabel = "braid.continues"
 // after it had begun to work, or where a limit or its deadline ended it before its answer. It is empty for
 // all others: a run that is open, that is complete, or that a user stopped.
 func (c *Conversation) Retryable(ctx context.Context) (run string, err error) {
-	err = c.look(ctx, func(v *view) {
-		if v.continuable() || v.limited() {
-			run = v.run.id
+	err = c.look(ctx, func(v *fold.Conversation) {
+		if v.Continuable() || v.Limited() {
+			run = v.Run.ID
 		}
 	})
 	return run, err
-}
-
-// limited reports whether a limit or the deadline ended the newest run before it was answered. Its messages are kept
-// anyhow, so a run without input goes on behind them.
-func (v *view) limited() bool {
-	r := v.run
-	return r != nil && r.ended != nil && (r.ended.Why == event.WhyLimit || r.ended.Why == event.WhyDeadline) && v.unanswered()
 }
 
 // ForgetFailed makes conversations forget the messages of the agent's failed runs: later runs see only a note
@@ -44,53 +37,6 @@ func ForgetFailed() Part {
 	})
 }
 
-// continuable reports whether the newest run failed after it had begun to work. One that failed before then
-// is to be run again with its input: a hook may not have let that pass.
-func (v *view) continuable() bool {
-	r := v.run
-	return r != nil && r.ended != nil && r.ended.Status == event.RunFailed && r.worked()
-}
-
-// worked reports whether the run came to its first step. Of one that did not, its input is kept for no later
-// run: a hook or a guardrail may have refused it.
-//
-// A run that continues another one has that one's work.
-func (r *runView) worked() bool { return r.continues || r.metrics.ModelCalls > 0 || r.scopes[0].spoke }
-
-// continued gives the failed run that a run continues; nil for none, also where the log does not fit.
-func (v *view) continued(b *event.RunStarted) *runView {
-	if b.Continues == "" || v.run == nil || v.run.id != b.Continues || !v.continuable() {
-		return nil
-	}
-	return v.run
-}
-
-// takeOver begins a run where a failed one ended: with what its root agent has seen, and before the call that
-// failed. Its counters begin anew, as those of any run. What the failed run's tools did counts as the new
-// run's, in case it fails, too.
-func (r *runView) takeOver(old *runView) {
-	was, root := old.scopes[0], r.scopes[0]
-	r.continues = true
-	was.closeBatch()
-	root.talk = was.talk
-	root.talk.rewind()
-	root.gauge, root.found = was.gauge, was.found
-	root.fresh, root.stop, root.newest, root.spoke = was.fresh, was.stop, was.newest, was.spoke
-	root.words, root.hooked = was.words, was.hooked
-	root.cycle = was.cycle
-	if was.model.state != modelIdle {
-		root.cycle-- // its model call is made again
-	}
-	root.base = root.cycle
-	r.first, r.lastMessage = old.first, old.lastMessage
-	r.effects = slices.Clone(old.effects)
-	if old.left != nil {
-		left := *old.left
-		left.changed, left.saved, left.doubts = slices.Clone(left.changed), slices.Clone(left.saved), slices.Clone(left.doubts)
-		r.left = &left
-	}
-}
-
 // takesOver notes at a run's beginning which failed run it continues. Where another run came between, the run
 // fails: it has no input of its own.
 func (d *driver) takesOver(b *event.RunStarted) {
@@ -98,12 +44,12 @@ func (d *driver) takesOver(b *event.RunStarted) {
 	if failed == "" || len(d.row.Input) > 0 {
 		return
 	}
-	if v := d.view; v.run != nil && v.run.id == failed && !d.row.NewSession {
+	if v := d.view; v.Run != nil && v.Run.ID == failed && !d.row.NewSession {
 		switch {
-		case v.continuable():
-			b.Continues, b.From = failed, v.run.first
+		case v.Continuable():
+			b.Continues, b.From = failed, v.Run.First
 			return
-		case v.limited():
+		case v.Limited():
 			return
 		}
 	}

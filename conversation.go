@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -40,7 +41,7 @@ type Conversation struct {
 	freed chan struct{}
 	runs  int
 	// warm is the fold as of its last Seq; nil means that it must be made anew.
-	warm *view
+	warm *fold.Conversation
 }
 
 // NewConversation begins a conversation in memory. Its log is its own and is
@@ -143,10 +144,10 @@ func (c *Conversation) poke() {
 	}
 }
 
-func (c *Conversation) unlock(warm *view) {
+func (c *Conversation) unlock(warm *fold.Conversation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if warm != nil && warm.stale {
+	if warm != nil && warm.Stale {
 		warm = nil
 	}
 	c.busy, c.cancel, c.warm, c.run = false, nil, warm, ""
@@ -171,12 +172,12 @@ func (c *Conversation) newRun() string {
 // look shows f the fold: the warm one where it is up to date and no run goes on,
 // and one made from the log otherwise. What f takes out of it must not change
 // when a run goes on later.
-func (c *Conversation) look(ctx context.Context, f func(*view)) error {
+func (c *Conversation) look(ctx context.Context, f func(*fold.Conversation)) error {
 	c.mu.Lock()
 	warm, busy := c.warm, c.busy
 	last := int64(0)
 	if warm != nil && !busy {
-		last = warm.last
+		last = warm.Last
 	}
 	c.mu.Unlock()
 	if warm != nil && !busy {
@@ -185,7 +186,7 @@ func (c *Conversation) look(ctx context.Context, f func(*view)) error {
 			return err
 		}
 		c.mu.Lock()
-		if len(events) == 0 && c.warm == warm && !c.busy && warm.last == last {
+		if len(events) == 0 && c.warm == warm && !c.busy && warm.Last == last {
 			defer c.mu.Unlock()
 			f(warm)
 			return nil
@@ -202,21 +203,26 @@ func (c *Conversation) look(ctx context.Context, f func(*view)) error {
 
 // coldView folds the log anew: as much of it as is still needed, where the store
 // knows how much that is.
-func (c *Conversation) coldView(ctx context.Context) (*view, error) {
+func (c *Conversation) coldView(ctx context.Context) (*fold.Conversation, error) {
 	tail, err := readTail(ctx, c.store, c.id)
 	if err != nil {
 		return nil, err
 	}
-	return newTailView(&tail, false), nil
+	return fold.FromTail(foldable(&tail), false), nil
+}
+
+// foldable is the end of a log as a view takes it.
+func foldable(t *journal.Tail) *fold.Tail {
+	return &fold.Tail{First: t.First, Last: t.Last, Events: t.Events, Session: t.Session, Begin: t.Begin, State: t.State}
 }
 
 // wholeView folds the whole log.
-func (c *Conversation) wholeView(ctx context.Context) (*view, error) {
+func (c *Conversation) wholeView(ctx context.Context) (*fold.Conversation, error) {
 	events, err := c.store.Read(ctx, c.id, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	return newView(events), nil
+	return fold.New(events), nil
 }
 
 // readTail reads as much of a log as is still needed.
@@ -249,13 +255,13 @@ func (c *Conversation) answer(ctx context.Context, a Answer) error {
 	}
 	run := ""
 	var asked event.Asked
-	err = c.look(ctx, func(v *view) {
-		if !v.open() {
+	err = c.look(ctx, func(v *fold.Conversation) {
+		if !v.Open() {
 			return
 		}
-		for _, q := range v.run.openQuestions() {
+		for _, q := range v.Run.OpenQuestions() {
 			if q.Token == a.Token {
-				run, asked = v.run.id, q.Asked
+				run, asked = v.Run.ID, q.Asked
 			}
 		}
 	})
@@ -292,9 +298,9 @@ func (c *Conversation) Cancel(ctx context.Context) error {
 		return nil
 	}
 	run := ""
-	err := c.look(ctx, func(v *view) {
-		if v.open() {
-			run = v.run.id
+	err := c.look(ctx, func(v *fold.Conversation) {
+		if v.Open() {
+			run = v.Run.ID
 		}
 	})
 	if err != nil || run == "" {
@@ -389,9 +395,9 @@ func endOfWithdrawn(o *journal.Opened) journal.Batch {
 
 // Questions lists what the conversation's waiting run wants to know.
 func (c *Conversation) Questions(ctx context.Context) (open []Question, err error) {
-	err = c.look(ctx, func(v *view) {
-		if v.open() {
-			open = v.run.openQuestions()
+	err = c.look(ctx, func(v *fold.Conversation) {
+		if v.Open() {
+			open = v.Run.OpenQuestions()
 		}
 	})
 	return open, err
@@ -400,10 +406,10 @@ func (c *Conversation) Questions(ctx context.Context) (open []Question, err erro
 // Messages lists what the model would see next: the whole session so far.
 // Nothing in it is to be changed.
 func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, err error) {
-	err = c.look(ctx, func(v *view) {
-		messages = v.past.shared()
-		if v.open() {
-			messages = v.run.scopes[0].talk.shared()
+	err = c.look(ctx, func(v *fold.Conversation) {
+		messages = v.Past.Shared()
+		if v.Open() {
+			messages = v.Run.Scopes[0].Transcript.Shared()
 		}
 	})
 	return messages, err
@@ -412,7 +418,7 @@ func (c *Conversation) Messages(ctx context.Context) (messages []event.Message, 
 // State copies the conversation's state, shared keys with their prefix, without those that
 // are Braid's own.
 func (c *Conversation) State(ctx context.Context) (state map[string]json.RawMessage, err error) {
-	err = c.look(ctx, func(v *view) { state = v.state.all() })
+	err = c.look(ctx, func(v *fold.Conversation) { state = v.State.All() })
 	return state, err
 }
 

@@ -2,10 +2,10 @@ package braid
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -114,18 +114,18 @@ func refused(err error) bool {
 
 // lostCharge is the charge for a call of a scope's model whose end nobody has heard. left is
 // what the model had reported, as far as it is known.
-func (d *driver) lostCharge(s *scope, name string, left event.Usage) charge {
+func (d *driver) lostCharge(s *fold.Scope, name string, left event.Usage) charge {
 	a := d.agentIn(s)
 	info := a.named(name).Info()
 	if info.Name != name && a.hooks != nil {
 		info = ModelInfo{Name: name} // one that a hook asked
 	}
-	return cutCharge(&info, left, s.projected(a), 0)
+	return cutCharge(&info, left, a.projected(s), 0)
 }
 
 // lostSummary is lostCharge for the call for a summary.
-func (d *driver) lostSummary(s *scope, left event.Usage) charge {
-	name := s.squeezed().name
+func (d *driver) lostSummary(s *fold.Scope, left event.Usage) charge {
+	name := s.Compaction().Name
 	a := d.agentIn(s)
 	m := a.managed()
 	if m.summary == nil || m.summary.Model == nil {
@@ -135,76 +135,5 @@ func (d *driver) lostSummary(s *scope, left event.Usage) charge {
 	if info.Name != name {
 		info = ModelInfo{Name: name}
 	}
-	return cutCharge(&info, left, s.projected(a), 0)
-}
-
-// modelSum is what a run's calls of one model used and cost. It goes by the name that users
-// write and steps begin with: what a provider calls its model in an answer, which may be
-// a dated version, stands in the message alone.
-type modelSum struct {
-	name  string
-	usage event.Usage
-	cost  int64
-	// dearest is what the dearest call cost whose cost is known.
-	dearest int64
-	// unpriced says that of one of the calls nobody knows what it cost.
-	unpriced bool
-	// estimated says that one of the calls was cut.
-	estimated bool
-}
-
-// count adds what a model call of a scope used and cost.
-func (r *runView) count(s *scope, model string, u event.Usage, nano *int64, estimated bool) {
-	if u == (event.Usage{}) && nano != nil && *nano == 0 {
-		return // a call that was refused
-	}
-	r.usage = r.usage.Add(u)
-	i, known := slices.BinarySearchFunc(r.models, model, func(m modelSum, name string) int { return strings.Compare(m.name, name) })
-	if !known {
-		r.models = slices.Insert(r.models, i, modelSum{name: model})
-	}
-	m := &r.models[i]
-	m.usage = m.usage.Add(u)
-	m.estimated = m.estimated || estimated
-	charged := m.dearest
-	switch {
-	case nano == nil:
-		m.unpriced = true
-	case estimated:
-		// The provider may charge more, which counts for limits.
-		m.cost = event.AddCounts(m.cost, *nano)
-		charged = max(charged, *nano)
-	default:
-		charged = *nano
-		m.cost = event.AddCounts(m.cost, charged)
-		m.dearest = max(m.dearest, charged)
-	}
-	for ; s != nil; s = s.parent {
-		s.spent.Usage = s.spent.Usage.Add(u)
-		s.spent.CostNanoUSD = event.AddCounts(s.spent.CostNanoUSD, charged)
-	}
-}
-
-// bill is what the run used and cost by model, and what it cost in all: nil where a part
-// of that is not known. estimated says that one of the calls was cut.
-func (r *runView) bill() (rows []event.ModelUsage, total *int64, estimated bool) {
-	n := len(r.models)
-	costs := make([]int64, n+1)
-	total = &costs[n]
-	if n > 0 {
-		rows = make([]event.ModelUsage, n)
-	}
-	for i := range r.models {
-		m := &r.models[i]
-		rows[i] = event.ModelUsage{Model: m.name, Usage: m.usage, Estimated: m.estimated}
-		estimated = estimated || m.estimated
-		if m.unpriced {
-			total = nil
-			continue
-		}
-		costs[i] = m.cost
-		costs[n] = event.AddCounts(costs[n], m.cost)
-		rows[i].CostNanoUSD = &costs[i]
-	}
-	return rows, total, estimated
+	return cutCharge(&info, left, a.projected(s), 0)
 }

@@ -15,6 +15,6 @@
 // crash, goes on where the log ends. Finished steps are never repeated.
 //
 // To read the code, begin with loop.go (the decision and the iteration), then
-// view.go (the fold that it decides from), transcript.go (what the model sees) and
+// package internal/fold (what it decides from, and what the model sees) and
 // drive.go (what writes, sends and runs).
 package braid

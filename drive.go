@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
@@ -34,7 +35,7 @@ type driver struct {
 	team   map[string]*Agent
 	// want is what the caller wants the root's answer to be; nil leaves it to the agent.
 	want *answer
-	view *view
+	view *fold.Conversation
 	// sink takes an event to the reader and says whether it wants more.
 	sink func(event.Event) bool
 	// broken says that it wants no more, ending that the run is to stop, as of this round's
@@ -181,19 +182,19 @@ func (d *driver) drive(letters []journal.Mail) (err error) {
 func (d *driver) recover(early []journal.Mail) error {
 	d.now = time.Now()
 	words, begins := "", false
-	if d.view.run == nil || d.view.run.id != d.row.ID {
+	if d.view.Run == nil || d.view.Run.ID != d.row.ID {
 		words, begins = d.tellBegin(), true
 		d.start()
 		d.enter(early)
-	} else if d.agentOf(d.view.run.scopes[0].agent) == nil {
+	} else if d.agentOf(d.view.Run.Scopes[0].Agent) == nil {
 		return &event.Error{
 			Op: "run", Kind: event.ErrNotFound,
-			Message: "the run was begun by agent " + d.view.run.scopes[0].agent + ", which this agent does not have",
+			Message: "the run was begun by agent " + d.view.Run.Scopes[0].Agent + ", which this agent does not have",
 			Hint:    "resume it with the agent that it was begun with; it keeps waiting",
 		}
 	}
 	for key, value := range d.given {
-		d.view.state.setTemp(StateTemp+key, value)
+		d.view.State.SetTemp(StateTemp+key, value)
 	}
 	if begins || len(d.agent.hooks.on(pointBeforeRun)) == 0 {
 		// Of a run that has begun, the log has what a hook made of its input.
@@ -204,22 +205,22 @@ func (d *driver) recover(early []journal.Mail) error {
 	if words != "" {
 		d.reply(words)
 	}
-	for _, s := range d.view.run.scopes {
-		if s.closed != nil {
+	for _, s := range d.view.Run.Scopes {
+		if s.Closed != nil {
 			d.answerCall(s)
 			continue
 		}
-		if s.model.state == modelBegun {
-			lost := d.lostCharge(s, s.model.name, event.Usage{})
-			d.add(s, s.model.step, s.model.attempt, lost.ended(event.StepModel, event.OutcomeLost))
+		if s.Model.State == fold.ModelBegun {
+			lost := d.lostCharge(s, s.Model.Name, event.Usage{})
+			d.add(s, s.Model.Step, s.Model.Attempt, lost.ended(event.StepModel, event.OutcomeLost))
 		}
-		if s.squeezed().state == modelBegun {
+		if s.Compaction().State == fold.ModelBegun {
 			lost := d.lostSummary(s, event.Usage{})
-			d.add(s, s.squeezed().step, s.squeezed().attempt, lost.ended(event.StepCompaction, event.OutcomeLost))
+			d.add(s, s.Compaction().Step, s.Compaction().Attempt, lost.ended(event.StepCompaction, event.OutcomeLost))
 		}
-		for _, c := range slices.Clone(s.batch) {
-			if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {
-				d.add(s, c.step, c.attempt, &event.StepEnded{
+		for _, c := range slices.Clone(s.Batch) {
+			if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {
+				d.add(s, c.Step, c.Attempt, &event.StepEnded{
 					Step: event.StepTool, Outcome: event.OutcomeInDoubt,
 					Result: &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{
 						Text: "In doubt: the program stopped while this tool was running. It may or may not have taken effect. " +
@@ -235,12 +236,12 @@ func (d *driver) recover(early []journal.Mail) error {
 // repeatable reports whether a call that was in flight when its driver died may
 // begin again. Of one that was to be reconciled nobody is left to ask where the
 // tool has changed since.
-func (d *driver) repeatable(s *scope, c *call) bool {
-	runs := c.rare().runs
+func (d *driver) repeatable(s *fold.Scope, c *fold.Call) bool {
+	runs := c.Extra().Runs
 	if runs != "" && d.offer(s, d.agentIn(s)).tool(runs) == nil {
 		return false // nobody knows any more what a hook put in the tool's place
 	}
-	switch c.effect {
+	switch c.Effect {
 	case event.EffectPure, event.EffectIdempotent:
 		return true
 	case event.EffectReconcilable:
@@ -258,9 +259,9 @@ func (d *driver) repeatable(s *scope, c *call) bool {
 // start writes the first events of a new run.
 func (d *driver) start() {
 	v := d.view
-	session := max(v.session, 1)
-	if d.row.NewSession && v.session > 0 {
-		session = v.session + 1
+	session := max(v.Session, 1)
+	if d.row.NewSession && v.Session > 0 {
+		session = v.Session + 1
 	}
 	started := &event.RunStarted{
 		Agent: d.agent.name, Model: d.agent.model.Info().Name, Turn: d.row.Turn, Session: session,
@@ -268,15 +269,15 @@ func (d *driver) start() {
 	}
 	if d.policed {
 		o := d.agent.current()
-		_, started.Tools = d.allowed(&scope{agent: d.agent.name}, o.specs, o.names)
+		_, started.Tools = d.allowed(&fold.Scope{Agent: d.agent.name}, o.specs, o.names)
 	}
 	_, started.Tools = d.agent.current().told(started.Model, nil, started.Tools)
 	if d.agent.limits.Conversation != (Budget{}) {
-		spent := v.spent
+		spent := v.Spent
 		started.Spent = &spent
 	}
-	if d.agent.search != nil && session == v.session {
-		started.Found = v.found
+	if d.agent.search != nil && session == v.Session {
+		started.Found = v.Found
 	}
 	if d.agent.servers != nil {
 		started.Servers = d.agent.current().skipped(started.Model, d.agent.servers())
@@ -287,16 +288,16 @@ func (d *driver) start() {
 
 // input writes what of the run's input is not in the log yet.
 func (d *driver) input() error {
-	root := d.view.run.scopes[0]
+	root := d.view.Run.Scopes[0]
 	if d.row.Key != "" {
 		if run, err := d.entered(LetterID(d.row.Key)); err != nil || run != "" {
 			return err // it steered an earlier run, whose sender did not learn of that
 		}
 	}
-	for _, m := range d.row.Input[min(int(d.view.run.inputs), len(d.row.Input)):] {
+	for _, m := range d.row.Input[min(int(d.view.Run.Inputs), len(d.row.Input)):] {
 		if m.Role == event.RoleAssistant {
 			stop := event.StopEndTurn
-			if countCalls(m.Content) > 0 {
+			if fold.CountCalls(m.Content) > 0 {
 				stop = event.StopToolUse
 			}
 			d.hear(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: stop} })
@@ -309,16 +310,16 @@ func (d *driver) input() error {
 
 // add makes a durable event, folds it and puts it into the commit. A nil scope
 // is the root speaking for the user.
-func (d *driver) add(s *scope, step string, attempt int, body event.Body) {
+func (d *driver) add(s *fold.Scope, step string, attempt int, body event.Body) {
 	cycle := 0
 	if s != nil {
-		cycle = s.cycle
+		cycle = s.Cycle
 	}
 	d.addAt(s, cycle, step, attempt, body)
 }
 
 // addAt is add for an event that begins a cycle.
-func (d *driver) addAt(s *scope, cycle int, step string, attempt int, body event.Body) {
+func (d *driver) addAt(s *fold.Scope, cycle int, step string, attempt int, body event.Body) {
 	if len(d.slab) == cap(d.slab) {
 		// A turn without tools has five events, a cycle with one tool four.
 		n := 16
@@ -332,35 +333,35 @@ func (d *driver) addAt(s *scope, cycle int, step string, attempt int, body event
 	}
 	d.slab = d.slab[:len(d.slab)+1]
 	e := &d.slab[len(d.slab)-1]
-	e.Seq = d.view.last + 1
+	e.Seq = d.view.Last + 1
 	d.head(&e.Header, s, step, attempt)
 	e.Cycle = cycle
 	e.Time = d.now
 	e.Body = body
-	d.view.fold(e)
+	d.view.Add(e)
 	d.events = append(d.events, e)
 }
 
-func (d *driver) head(h *event.Header, s *scope, step string, attempt int) {
+func (d *driver) head(h *event.Header, s *fold.Scope, step string, attempt int) {
 	h.Conversation, h.Run = d.row.Conversation, d.row.ID
 	h.Step, h.Attempt, h.Simulated = step, attempt, d.simulated
 	h.Author = event.UserAuthor
 	if s != nil {
-		h.Scope, h.Cycle, h.Author = s.id, s.cycle, s.agent
+		h.Scope, h.Cycle, h.Author = s.ID, s.Cycle, s.Agent
 	}
 }
 
 // commit writes what the last round decided, and sends it once it is durable.
 func (d *driver) commit() error {
-	run := d.view.run
-	news := d.hooked && run.ended == nil && d.news()
+	run := d.view.Run
+	news := d.hooked && run.Ended == nil && d.news()
 	if news && !d.handed {
 		d.held = true // they are told before the run goes on, or is parked
 	}
 	b := journal.Batch{Events: d.events, Read: d.read}
 	switch {
-	case run.ended != nil:
-		b.Status, b.Release = run.ended.Status, true
+	case run.Ended != nil:
+		b.Status, b.Release = run.Ended.Status, true
 	case d.handed:
 		b.Release = true
 	case d.idle():
@@ -424,7 +425,7 @@ func (d *driver) idle() bool {
 	return d.running == 0 && !d.held && (d.wake.IsZero() || !d.patient && d.wake.Sub(d.now) > parkAfter)
 }
 
-func (d *driver) over() bool { return d.parked || d.handed || d.view.run.ended != nil }
+func (d *driver) over() bool { return d.parked || d.handed || d.view.Run.Ended != nil }
 
 // send takes an event to the reader. One that stops reading cancels the run.
 func (d *driver) send(e event.Event) {
@@ -443,11 +444,11 @@ func (d *driver) send(e event.Event) {
 	}
 }
 
-func (d *driver) inputs(s *scope) inputs {
+func (d *driver) inputs(s *fold.Scope) inputs {
 	agent, t := d.agentIn(s), d.thread(s)
 	in := inputs{
-		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.spent,
-		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == s.wantedCompaction(),
+		Agent: agent, offer: d.offer(s, agent), Now: d.now, running: t.running, agents: d, earlier: &d.view.Spent,
+		answer: d.answerOf(s), stop: d.ctx.Done(), whole: t.whole == compactionOf(s),
 	}
 	if d.ending {
 		in.Expired = errors.Is(context.Cause(d.ctx), context.DeadlineExceeded) && !d.broken
@@ -457,8 +458,8 @@ func (d *driver) inputs(s *scope) inputs {
 }
 
 // agentIn is who works in the scope; the run's own agent where nobody has the name.
-func (d *driver) agentIn(s *scope) *Agent {
-	if agent := d.agentOf(s.agent); agent != nil {
+func (d *driver) agentIn(s *fold.Scope) *Agent {
+	if agent := d.agentOf(s.Agent); agent != nil {
 		return agent
 	}
 	return d.agent

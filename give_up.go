@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/journal"
 )
@@ -88,12 +89,12 @@ func (a *Agent) giveUp(
 		return nil, err
 	}
 	name := row.Agent
-	if v.run != nil && v.run.id == row.ID {
-		name = v.run.scopes[0].agent
+	if v.Run != nil && v.Run.ID == row.ID {
+		name = v.Run.Scopes[0].Agent
 	} else if name == "" {
 		name = a.name
 	}
-	if v.run == nil || v.run.id != row.ID || int(v.run.inputs) < len(row.Input) {
+	if v.Run == nil || v.Run.ID != row.ID || int(v.Run.Inputs) < len(row.Input) {
 		row.Input = a.unguarded(row.Input)
 	}
 	d := &driver{
@@ -121,7 +122,7 @@ func (a *Agent) unguarded(in []event.Message) []event.Message {
 		return out
 	}
 	for i := range out {
-		out[i].Content = redactedContent
+		out[i].Content = fold.RedactedContent
 	}
 	return out
 }

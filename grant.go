@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -115,7 +116,7 @@ func (m *MemoryGrants) Revoke(which func(Grant) bool) int {
 
 // stateGrant begins the keys of the state in which a conversation keeps its own grants. No tool
 // can write them.
-const stateGrant = reservedName + "grant:"
+const stateGrant = fold.Reserved + "grant:"
 
 // key is where the conversation keeps the grant.
 func (g *Grant) key() string {

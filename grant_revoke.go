@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Grants lists what a person has allowed for this conversation, by tool: each has Tool, and By
@@ -45,7 +46,7 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 		return 0, nil
 	}
 	o := options(opts)
-	err = c.record(ctx, "revoke", "state", &o, func(*view) ([]event.Body, error) { return []event.Body{changed}, nil })
+	err = c.record(ctx, "revoke", "state", &o, func(*fold.Conversation) ([]event.Body, error) { return []event.Body{changed}, nil })
 	if err != nil {
 		return 0, err
 	}
@@ -54,21 +55,17 @@ func (c *Conversation) Revoke(ctx context.Context, tool string, opts ...RunOptio
 
 // keptGrants are the conversation's own grants, by their keys in the state.
 func (c *Conversation) keptGrants(ctx context.Context) (kept map[string]Grant, err error) {
-	err = c.look(ctx, func(v *view) { kept = v.state.grants() })
+	err = c.look(ctx, func(v *fold.Conversation) { kept = grantsOf(v.State) })
 	return kept, err
 }
 
-// grants are the grants in the state, by their keys.
-func (s *stateBox) grants() map[string]Grant {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+// grantsOf gives the grants in the state, by their keys.
+func grantsOf(s *fold.State) map[string]Grant {
 	kept := map[string]Grant{}
-	for key, raw := range s.kept {
-		if strings.HasPrefix(key, stateGrant) {
-			var g Grant
-			if json.Unmarshal(raw, &g) == nil {
-				kept[key] = g
-			}
+	for key, raw := range s.WithPrefix(stateGrant) {
+		var g Grant
+		if json.Unmarshal(raw, &g) == nil {
+			kept[key] = g
 		}
 	}
 	return kept

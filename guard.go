@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -405,15 +406,15 @@ func (d *driver) siftBlocks(guards []guard, in []event.Block) (passed []event.Bl
 		return nil, nil, err
 	}
 	if len(passed) == 0 && len(in) > 0 {
-		passed = redactedContent
+		passed = fold.RedactedContent
 	}
 	return passed, by, nil
 }
 
 // siftClosing lets what an agent used as a tool gives its parent pass the parent's guardrails. typed says
 // that the answer is JSON.
-func (d *driver) siftClosing(s *scope, b *event.ScopeClosed, typed bool) []string {
-	guards := d.guardsOf(d.agentIn(s.parent), GuardResult)
+func (d *driver) siftClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) []string {
+	guards := d.guardsOf(d.agentIn(s.Parent), GuardResult)
 	if len(guards) == 0 {
 		return nil
 	}
@@ -434,7 +435,7 @@ func (d *driver) siftClosing(s *scope, b *event.ScopeClosed, typed bool) []strin
 		b.Output, b.Err = nil, hookError(err)
 		return nil
 	case len(output) == 0 && len(b.Output) > 0:
-		output = redactedContent
+		output = fold.RedactedContent
 	}
 	b.Output = output
 	if fault != nil {
@@ -463,14 +464,14 @@ func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, er
 }
 
 // record writes that guardrails have taken something out of the event that was written last.
-func (d *driver) record(s *scope, step string, attempt int, by []string) {
+func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
 	for _, name := range by {
-		d.add(s, step, attempt, &event.Redacted{Target: d.view.last - int64(slices.Index(by, name)), Reason: name, Clean: true})
+		d.add(s, step, attempt, &event.Redacted{Target: d.view.Last - int64(slices.Index(by, name)), Reason: name, Clean: true})
 	}
 }
 
 // hear lets what somebody says to the root agent through its guardrails, and writes it.
-func (d *driver) hear(s *scope, content []event.Block, body func([]event.Block) event.Body) {
+func (d *driver) hear(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
 	guards := d.guardsOf(d.agent, GuardInput)
 	if len(guards) == 0 {
 		d.add(s, "", 0, body(content))
@@ -480,13 +481,13 @@ func (d *driver) hear(s *scope, content []event.Block, body func([]event.Block) 
 	var passed []event.Block
 	back := d.aside(func() { passed = sieve.blocks(content) })
 	if !back || sieve.err != nil {
-		passed = redactedContent
+		passed = fold.RedactedContent
 		if back {
 			d.broke(sieve.err)
 		}
 	}
 	if len(passed) == 0 {
-		passed = redactedContent
+		passed = fold.RedactedContent
 	}
 	d.add(s, "", 0, body(passed))
 	by := sieve.by
@@ -507,7 +508,7 @@ func (e *modelEnd) sift(ctx context.Context, guards []guard) {
 		e.message.Response, e.message.Model = s.masked(e.message.Response), s.masked(e.message.Model)
 		if content := s.blocks(e.message.Content); len(content) != len(e.message.Content) || !slices.Equal(content, e.message.Content) {
 			if len(content) == 0 {
-				content = redactedContent
+				content = fold.RedactedContent
 			}
 			e.message.Content = content
 		}
@@ -551,7 +552,7 @@ func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
 		r.Content = []event.Block{&event.Text{Text: "Error: " + err.Message + "."}}
 	}
 	if len(r.Content) == 0 {
-		r.Content = redactedContent
+		r.Content = fold.RedactedContent
 	}
 	c.mu.Lock()
 	more := c.rarely()

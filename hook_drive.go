@@ -52,10 +52,10 @@ func (d *driver) tellTaken() {
 	if len(list) == 0 {
 		return
 	}
-	run := d.view.run
+	run := d.view.Run
 	e := BeforeDrive{Agent: d.agent, Conversation: d.row.Conversation, Run: d.row.ID, Trace: d.row.Metadata[TraceLabel]}
-	if e.Resumed = run != nil && run.id == d.row.ID; e.Resumed && run.trace != "" {
-		e.Trace = run.trace
+	if e.Resumed = run != nil && run.ID == d.row.ID; e.Resumed && run.Labels[TraceLabel] != "" {
+		e.Trace = run.Labels[TraceLabel]
 	}
 	for i := range list {
 		e.Context = d.ctx //nolint:fatcontext // each hook goes on from what the one before made
@@ -117,7 +117,7 @@ func (d *driver) tellSent(e event.Event) {
 	s.Event, s.Context, s.Tool = e, d.ctx, nil
 	begun, begins := e.Body.(*event.StepBegun)
 	if begins && begun.Step == event.StepTool {
-		if scope := d.view.run.scope(e.Scope); scope != nil {
+		if scope := d.view.Run.Scope(e.Scope); scope != nil {
 			s.Tool = d.offer(scope, d.agentIn(scope)).tool(begun.Tool)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -96,7 +97,7 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 
 // answered ends a model call that hooks have decided, without a model: with words, or
 // with an error.
-func (d *driver) answered(s *scope, agent *Agent, w *modelWork, words string, err error) {
+func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words string, err error) {
 	nothing := int64(0)
 	end := &modelEnd{err: err}
 	if err == nil {

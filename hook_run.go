@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // BeforeRun is called before a run of the agent begins, under its lease and before
@@ -128,15 +129,15 @@ func paired(in []event.Message) error {
 
 // reply answers in the root agent's place, with a model step that costs nothing.
 func (d *driver) reply(words string) {
-	s := d.view.run.scopes[0]
+	s := d.view.Run.Scopes[0]
 	words, by, err := d.siftText(d.guardsOf(d.agent, GuardOutput), words)
 	if err != nil {
 		d.broke(err)
 		return
 	}
 	nothing := int64(0)
-	cycle := s.cycle + 1
-	step := stepName(s.id, 'm', cycle, 0)
+	cycle := s.Cycle + 1
+	step := fold.StepName(s.ID, 'm', cycle, 0)
 	name := d.agent.model.Info().Name
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
 	d.add(s, step, 1, &event.AssistantMessage{
@@ -146,14 +147,14 @@ func (d *driver) reply(words string) {
 }
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.
-func (d *driver) tellEnded(s *scope, ended *event.RunEnded) (goesOn bool) {
+func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 	list := d.agent.hooks.on(pointAfterRun)
 	if len(list) == 0 {
 		return false
 	}
-	r := d.view.run
+	r := d.view.Run
 	e := AfterRun{
-		Run: r.id, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.lastMessage, Usage: r.usage, Rounds: int(r.rounds),
+		Run: r.ID, Status: ended.Status, Stop: ended.Stop, Why: ended.Why, Message: r.LastMessage, Usage: r.Usage, Rounds: int(r.Rounds),
 	}
 	if ended.Err != nil {
 		e.Err = ended.Err
@@ -176,7 +177,7 @@ func (d *driver) tellEnded(s *scope, ended *event.RunEnded) (goesOn bool) {
 	case err != nil && ended.Status != event.RunFailed:
 		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
 	case err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
-		r.rounds < hookRounds && d.ctx.Err() == nil:
+		r.Rounds < hookRounds && d.ctx.Err() == nil:
 		d.hear(s, e.GoOn, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
 		return true
 	}
@@ -196,7 +197,7 @@ func (d *driver) news() bool {
 
 // newsOf finds the hooks that are to be told of an event, and what they are told.
 func (d *driver) newsOf(e *event.Event) ([]hook, hookEvent) {
-	s := d.view.run.scope(e.Scope)
+	s := d.view.Run.Scope(e.Scope)
 	if s == nil {
 		return nil, nil
 	}

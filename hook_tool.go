@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -99,15 +100,15 @@ type decided struct {
 // calls that are decided, which are all of the batch where that was cancelled, and none where a
 // hook before the batch has asked a person. ok is false where the run is to stop: nothing
 // begins then.
-func (d *driver) askBefore(s *scope, agent *Agent, calls []*call) (_ []*call, list []decided, ok bool) {
+func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (_ []*fold.Call, list []decided, ok bool) {
 	h := agent.hooks
 	before := h.on(pointBeforeTool)
 	var at *atThreshold
 	back := d.decideAside(func() {
 		words, kind := "", event.ErrPermission
-		if len(h.on(pointBeforeTools)) > 0 && s.untouched() {
+		if len(h.on(pointBeforeTools)) > 0 && s.Untouched() {
 			batch := BeforeTools{}
-			for _, c := range s.batch {
+			for _, c := range s.Batch {
 				batch.Calls = append(batch.Calls, c.ToolCall)
 			}
 			at = d.thresholdOf(s)
@@ -121,7 +122,7 @@ func (d *driver) askBefore(s *scope, agent *Agent, calls []*call) (_ []*call, li
 				words, kind = e.Message, e.Kind
 			}
 			if words != "" {
-				calls = s.batch
+				calls = s.Batch
 			}
 		}
 		offered := d.offer(s, agent)
@@ -129,15 +130,15 @@ func (d *driver) askBefore(s *scope, agent *Agent, calls []*call) (_ []*call, li
 		for i, c := range calls {
 			one := &list[i]
 			one.own = &Call{}
-			d.callFor(one.own, s, c, c.attempt+1)
+			d.callFor(one.own, s, c, c.Attempt+1)
 			one.tool = d.toolOf(s, offered, c.Name)
 			switch {
-			case c.state == callBegun:
+			case c.State == fold.CallBegun:
 				one.logged = true
-				had := c.rare()
-				one.args, one.runs = had.args, had.runs
-				if had.runs != "" {
-					one.tool = offered.tool(had.runs)
+				had := c.Extra()
+				one.args, one.runs = had.Args, had.Runs
+				if had.Runs != "" {
+					one.tool = offered.tool(had.Runs)
 				}
 			case words != "":
 				one.refused, one.kind = words, kind
@@ -213,7 +214,7 @@ func (o *decided) take() *Call {
 }
 
 // arguments gives a call with the arguments that hooks made of its own.
-func (o *decided) arguments(c *call) *event.ToolCall {
+func (o *decided) arguments(c *fold.Call) *event.ToolCall {
 	if o == nil || o.args == nil {
 		return c.ToolCall
 	}
@@ -226,13 +227,13 @@ func (o *decided) arguments(c *call) *event.ToolCall {
 func (c *Call) waits() bool { return c.questions.waits() }
 
 // callFor fills in what a tool, and the hooks around it, see of a call.
-func (d *driver) callFor(own *Call, s *scope, c *call, attempt int) {
+func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 	own.Context = d.ctx
 	own.ID, own.Name, own.Args = c.ID, c.Name, c.Args
-	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.id, c.step
-	own.Agent, own.Attempt = s.agent, attempt
-	own.box = d.view.state
-	agent := d.agentOf(s.agent)
+	own.Conversation, own.Run, own.Scope, own.Step = d.row.Conversation, d.row.ID, s.ID, c.Step
+	own.Agent, own.Attempt = s.Agent, attempt
+	own.box = d.view.State
+	agent := d.agentOf(s.Agent)
 	if agent == nil {
 		agent = d.agent
 	}
@@ -243,7 +244,7 @@ func (d *driver) callFor(own *Call, s *scope, c *call, attempt int) {
 		own.rarely().secrets = d.secrets
 	}
 	own.questions.of = own
-	for _, q := range c.rare().asks {
+	for _, q := range c.Extra().Questions {
 		if q.Name == PermissionQuestion {
 			more := own.rarely()
 			more.permits = append(more.permits, q)
@@ -255,9 +256,9 @@ func (d *driver) callFor(own *Call, s *scope, c *call, attempt int) {
 }
 
 // park writes the questions that hooks asked before a call.
-func (d *driver) park(s *scope, c *call, attempt int, asked []event.Asked) {
-	d.add(s, c.step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
-	d.addAsked(s, d.agentIn(s), c.step, attempt, asked)
+func (d *driver) park(s *fold.Scope, c *fold.Call, attempt int, asked []event.Asked) {
+	d.add(s, c.Step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
+	d.addAsked(s, d.agentIn(s), c.Step, attempt, asked)
 }
 
 // tellAfter calls the hooks after a call that has run beside the driver.
@@ -312,7 +313,7 @@ func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int,
 
 // tellRefused calls the hooks and the guardrails after such a call, and returns the guardrails that took
 // something out.
-func (d *driver) tellRefused(s *scope, c *call, end *event.StepEnded) []string {
+func (d *driver) tellRefused(s *fold.Scope, c *fold.Call, end *event.StepEnded) []string {
 	agent := d.agentIn(s)
 	list := agent.hooks.on(pointAfterTool)
 	guards := d.guardsOf(agent, GuardResult)
@@ -320,7 +321,7 @@ func (d *driver) tellRefused(s *scope, c *call, end *event.StepEnded) []string {
 		return nil
 	}
 	own := &Call{}
-	d.callFor(own, s, c, max(c.attempt, 1))
+	d.callFor(own, s, c, max(c.Attempt, 1))
 	if len(list) > 0 {
 		d.hooksRefused(list, own, s, c, end)
 	}
@@ -342,7 +343,7 @@ func (d *driver) tellRefused(s *scope, c *call, end *event.StepEnded) []string {
 }
 
 // hooksRefused calls the hooks after such a call. They may change how it ends.
-func (d *driver) hooksRefused(list []hook, own *Call, s *scope, c *call, end *event.StepEnded) {
+func (d *driver) hooksRefused(list []hook, own *Call, s *fold.Scope, c *fold.Call, end *event.StepEnded) {
 	agent := d.agentIn(s)
 	shown := *end.Result
 	shown.Content = slices.Clone(end.Result.Content)
@@ -357,7 +358,7 @@ func (d *driver) hooksRefused(list []hook, own *Call, s *scope, c *call, end *ev
 		return
 	}
 	if changed := stateChange(own.writes); changed != nil {
-		d.add(s, c.step, c.attempt, changed)
+		d.add(s, c.Step, c.Attempt, changed)
 	}
 	end.Result, end.Err = e.Result, failure
 	end.EndTurn, end.ReturnDirect = end.EndTurn || own.endTurn, own.returns
@@ -365,15 +366,15 @@ func (d *driver) hooksRefused(list []hook, own *Call, s *scope, c *call, end *ev
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of
 // them ends the turn.
-func (d *driver) tellBatch(s *scope, agent *Agent) (ends bool) {
+func (d *driver) tellBatch(s *fold.Scope, agent *Agent) (ends bool) {
 	list := agent.hooks.on(pointAfterTools)
 	if len(list) == 0 || !d.batchDone(s) {
 		return false
 	}
-	d.thread(s).told = s.cycle
+	d.thread(s).told = s.Cycle
 	e := AfterTools{}
-	if n := len(s.talk.msgs); n > 0 {
-		for _, b := range s.talk.msgs[n-1].Content {
+	if n := len(s.Transcript.Messages); n > 0 {
+		for _, b := range s.Transcript.Messages[n-1].Content {
 			if r, ok := b.(*event.ToolResult); ok {
 				e.Results = append(e.Results, r)
 			}

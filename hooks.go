@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // On adds a hook: a function that is called at one place of the agent's loop. Its
@@ -234,7 +235,7 @@ func afterwards(ctx context.Context, grace time.Duration) (context.Context, cont
 
 // mustHold reports whether hooks stand before what cmd begins while something that has
 // ended is not written yet.
-func (d *driver) mustHold(s *scope, agent *Agent, cmd *command) bool {
+func (d *driver) mustHold(s *fold.Scope, agent *Agent, cmd *command) bool {
 	if len(d.events) == 0 {
 		return false
 	}
@@ -249,10 +250,10 @@ func (d *driver) mustHold(s *scope, agent *Agent, cmd *command) bool {
 	case doModel:
 		return afterBatch || len(h.on(pointBeforeModel)) > 0
 	case doFinish:
-		if s.parent != nil && len(d.agentIn(s.parent).hooks.on(pointAfterTool)) > 0 {
+		if s.Parent != nil && len(d.agentIn(s.Parent).hooks.on(pointAfterTool)) > 0 {
 			return true
 		}
-		return afterBatch || s.parent == nil && len(h.on(pointAfterRun)) > 0
+		return afterBatch || s.Parent == nil && len(h.on(pointAfterRun)) > 0
 	default:
 		return false
 	}
@@ -260,8 +261,8 @@ func (d *driver) mustHold(s *scope, agent *Agent, cmd *command) bool {
 
 // batchDone reports whether the results of a batch are the scope's news, and the hooks after it were not called yet: by this
 // driver, or by another one that went on to the hooks before the model, which have asked a question.
-func (d *driver) batchDone(s *scope) bool {
-	return s.fresh == event.WhyToolResults && s.model.state == modelIdle && s.before == nil && d.thread(s).told < s.cycle
+func (d *driver) batchDone(s *fold.Scope) bool {
+	return s.Fresh == event.WhyToolResults && s.Model.State == fold.ModelIdle && s.Before == nil && d.thread(s).told < s.Cycle
 }
 
 // broke makes an error of a hook one that ends the run.

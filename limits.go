@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Limits bound what is done in an agent's scope, and in those below it: for the root
@@ -225,54 +226,54 @@ func (l *Budget) bounds() bounds {
 
 // limited says which limit allows the scope no further model call: its own agent's, that
 // of one above it, or the conversation's.
-func (in *inputs) limited(s *scope, why event.Why) (command, bool) {
-	if s.refused != "" {
+func (in *inputs) limited(s *fold.Scope, why event.Why) (command, bool) {
+	if s.Refused != "" {
 		return in.scopesLimited(s), true
 	}
 	switch l := &in.Agent.limits; {
-	case l.Cycles > 0 && s.cycle-s.base >= l.Cycles && !again(why):
+	case l.Cycles > 0 && s.Cycle-s.Base >= l.Cycles && !again(why):
 		return limit(event.StopLimitCycles, "the run reached its limit of model calls", "Limits.Cycles"), true
-	case l.ToolCalls > 0 && s.toolCalls >= l.ToolCalls:
+	case l.ToolCalls > 0 && s.ToolCalls >= l.ToolCalls:
 		return limit(event.StopLimitToolCalls, "the run reached its limit of tool calls", "Limits.ToolCalls"), true
 	}
 	for p, agent := s, in.Agent; ; {
 		if agent != nil && agent.limits.bounded() {
-			b := agent.limits.bounds(p.depth)
-			if cmd, over := b.reached(&p.spent, again(why)); over {
+			b := agent.limits.bounds(p.Depth)
+			if cmd, over := b.reached(&p.Spent, again(why)); over {
 				return cmd, true
 			}
 		}
-		if p.depth == 0 || p.parent == nil {
+		if p.Depth == 0 || p.Parent == nil {
 			return in.conversationLimited(p, agent, again(why))
 		}
-		p, agent = p.parent, nil
+		p, agent = p.Parent, nil
 		if in.agents != nil {
-			agent = in.agents.agentOf(p.agent)
+			agent = in.agents.agentOf(p.Agent)
 		}
 	}
 }
 
 // conversationLimited is limited for the root agent's budget.
-func (in *inputs) conversationLimited(root *scope, agent *Agent, again bool) (command, bool) {
+func (in *inputs) conversationLimited(root *fold.Scope, agent *Agent, again bool) (command, bool) {
 	if agent == nil || in.earlier == nil || agent.limits.Conversation == (Budget{}) {
 		return command{}, false
 	}
-	spent := in.earlier.Add(root.spent)
+	spent := in.earlier.Add(root.Spent)
 	b := agent.limits.Conversation.bounds()
 	return b.reached(&spent, again)
 }
 
 // timeLeft is how long the run may still be driven; false for without end.
-func (l *Limits) timeLeft(v *view, run string) (left time.Duration, bounded bool) {
+func (l *Limits) timeLeft(v *fold.Conversation, run string) (left time.Duration, bounded bool) {
 	active := time.Duration(0)
-	if v.open() && v.run.id == run {
-		active = v.run.active
+	if v.Open() && v.Run.ID == run {
+		active = v.Run.Active
 	}
 	if l.Active > 0 {
 		left, bounded = l.Active-active, true
 	}
 	if all := l.Conversation.Active; all > 0 {
-		if rest := all - v.spent.Active - active; !bounded || rest < left {
+		if rest := all - v.Spent.Active - active; !bounded || rest < left {
 			left, bounded = rest, true
 		}
 	}
@@ -281,12 +282,12 @@ func (l *Limits) timeLeft(v *view, run string) (left time.Duration, bounded bool
 
 // tooMany says why the scope may not call one more agent; nil where it may. The Code is
 // the stop reason, by which the fold knows that the scope is to end.
-func (d *driver) tooMany(s *scope) *event.Error {
+func (d *driver) tooMany(s *fold.Scope) *event.Error {
 	l := &d.agent.limits
-	had := len(d.view.run.scopes)
+	had := len(d.view.Run.Scopes)
 	all := l.Conversation.Scopes
 	switch {
-	case l.Depth > 0 && s.depth+1 > l.Depth:
+	case l.Depth > 0 && s.Depth+1 > l.Depth:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitDepth),
 			Message: "agents may call agents " + itoa(l.Depth) + " levels deep, and this would be one more.",
@@ -296,7 +297,7 @@ func (d *driver) tooMany(s *scope) *event.Error {
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
 			Message: "the run has opened as many agents as it may (" + itoa(l.Scopes) + ").",
 		}
-	case all > 0 && d.view.spent.Scopes+had-1 >= all:
+	case all > 0 && d.view.Spent.Scopes+had-1 >= all:
 		return &event.Error{
 			Kind: event.ErrLimit, Code: string(event.StopLimitScopes),
 			Message: "the conversation has opened as many agents as it may (" + itoa(all) + ").",
@@ -305,20 +306,10 @@ func (d *driver) tooMany(s *scope) *event.Error {
 	return nil
 }
 
-// refusedScopes reads the Code of such an error; empty for any other.
-func refusedScopes(err *event.Error) event.StopReason {
-	switch stop := event.StopReason(err.Code); stop {
-	case event.StopLimitDepth, event.StopLimitScopes:
-		return stop
-	default:
-		return ""
-	}
-}
-
 // scopesLimited ends a scope that asked for more agents than there may be.
-func (in *inputs) scopesLimited(s *scope) command {
-	if s.refused == event.StopLimitDepth {
-		return limit(s.refused, "agents would have called agents too many levels deep", "Limits.Depth")
+func (in *inputs) scopesLimited(s *fold.Scope) command {
+	if s.Refused == event.StopLimitDepth {
+		return limit(s.Refused, "agents would have called agents too many levels deep", "Limits.Depth")
 	}
-	return limit(s.refused, "as many agents were called as may be", "Limits.Scopes")
+	return limit(s.Refused, "as many agents were called as may be", "Limits.Scopes")
 }

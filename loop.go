@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/schemacheck"
 )
 
@@ -43,7 +44,7 @@ type command struct {
 	// Until goes with doWait; zero means without end.
 	Until time.Time
 
-	calls []*call
+	calls []*fold.Call
 	// say goes with doSay.
 	say string
 }
@@ -93,7 +94,7 @@ func (in *inputs) runs(step string) bool { return slices.Contains(in.running, st
 //     learns nothing: finish. The tools that were asked for are done by then.
 //  8. The conversation takes too much of the model's context: show less of it.
 //  9. Otherwise: call the model.
-func next(s *scope, in inputs) command {
+func next(s *fold.Scope, in inputs) command {
 	if in.Cancelled {
 		return finish(event.WhyCancelled, event.StopCancelled, &event.Error{
 			Kind: event.ErrCancelled, Message: "the run was cancelled", Err: context.Canceled,
@@ -106,91 +107,91 @@ func next(s *scope, in inputs) command {
 		})
 	}
 
-	if s.before.waits() {
+	if s.Before.Waits() {
 		return command{Do: doWait, Why: event.WhyWaiting}
 	}
-	if s.batch != nil {
+	if s.Batch != nil {
 		return nextCalls(s, in)
 	}
 
-	if s.fresh == event.WhyToolResults {
+	if s.Fresh == event.WhyToolResults {
 		switch {
-		case s.returns != nil:
+		case s.Returned != nil:
 			return finish(event.WhyReturned, event.StopEndTurn, nil)
-		case s.endTurn:
+		case s.EndTurn:
 			return finish(event.WhyToolStop, event.StopToolUse, nil)
-		case s.called:
+		case s.Direct:
 			return finish(event.WhyDirectCall, event.StopEndTurn, nil)
 		}
 	}
 
-	if cmd, ok := s.squeezed().next(s, in); ok {
+	if cmd, ok := nextCompaction(s, in); ok {
 		return cmd
 	}
 
-	switch s.model.state {
-	case modelBegun:
-		if in.runs(s.model.step) {
+	switch s.Model.State {
+	case fold.ModelBegun:
+		if in.runs(s.Model.Step) {
 			return command{Do: doWait, Why: event.WhyWaiting}
 		}
 		return nextModel(s, in, event.WhyTakenOver)
-	case modelLost:
+	case fold.ModelLost:
 		return nextModel(s, in, event.WhyTakenOver)
-	case modelFailed:
-		if s.model.fallback != "" {
+	case fold.ModelFailed:
+		if s.Model.Fallback != "" {
 			return nextModel(s, in, event.WhyFallback)
 		}
-		if s.model.retryAt.IsZero() && s.tooLong() {
+		if s.Model.RetryAt.IsZero() && s.Overflowed() {
 			return nextEasing(s, in)
 		}
-		if s.model.retryAt.IsZero() {
-			return finish(event.WhyFailed, event.StopError, s.model.err)
+		if s.Model.RetryAt.IsZero() {
+			return finish(event.WhyFailed, event.StopError, s.Model.Err)
 		}
-		if in.Now.Before(s.model.retryAt) {
-			return command{Do: doWait, Why: event.WhyRetry, Until: s.model.retryAt}
+		if in.Now.Before(s.Model.RetryAt) {
+			return command{Do: doWait, Why: event.WhyRetry, Until: s.Model.RetryAt}
 		}
 		return nextModel(s, in, event.WhyRetry)
-	case modelIdle:
+	case fold.ModelIdle:
 	}
 
-	if s.fresh == "" {
+	if s.Fresh == "" {
 		return endOfTurn(s, in)
 	}
 	if in.answer.refused(s) {
 		return answerAgain(s, in, "")
 	}
-	cmd := nextModel(s, in, s.fresh)
-	if s.fresh == event.WhyToolResults && cmd.Do == doModel {
+	cmd := nextModel(s, in, s.Fresh)
+	if s.Fresh == event.WhyToolResults && cmd.Do == doModel {
 		cmd = in.looping(s, cmd)
 	}
 	return cmd
 }
 
 // nextCalls decides for an open batch: the calls that can run now, or until when to wait.
-func nextCalls(s *scope, in inputs) command {
+func nextCalls(s *fold.Scope, in inputs) command {
 	if in.offer == nil {
 		in.offer = in.Agent.current()
 	}
-	if s.settled == 0 && !in.Agent.sequential && len(in.offer.children) == 0 && s.untouched() {
-		return command{Do: doTools, calls: s.batch}
+	if s.Settled == 0 && !in.Agent.sequential && len(in.offer.children) == 0 && s.Untouched() {
+		return command{Do: doTools, calls: s.Batch}
 	}
-	var tools, scopes []*call
+	var tools, scopes []*fold.Call
 	wait := command{Do: doWait, Why: event.WhyWaiting}
-	for _, c := range s.batch {
-		switch c.state {
-		case callEnded:
+	for _, c := range s.Batch {
+		switch c.State {
+		case fold.CallEnded:
 			continue
-		case callAsked:
-		case callBegun:
+		case fold.CallAsked:
+		case fold.CallBegun:
 			switch {
-			case c.child != nil || in.runs(c.step):
+			case c.Child != nil || in.runs(c.Step):
 			case in.offer.child(c.Name) != nil:
 				scopes = append(scopes, c)
 			default:
 				tools = append(tools, c)
 			}
-		case callNew, callAnswered:
-			if again := c.rare().retryAt; in.Now.Before(again) {
+		case fold.CallNew, fold.CallAnswered:
+			if again := c.Extra().RetryAt; in.Now.Before(again) {
 				if wait.Until.IsZero() || again.Before(wait.Until) {
 					wait.Why, wait.Until = event.WhyRetry, again
 				}
@@ -216,19 +217,8 @@ func nextCalls(s *scope, in inputs) command {
 	return wait
 }
 
-// untouched reports whether no call of the batch has begun: the usual case, in
-// which the whole batch is the answer.
-func (s *scope) untouched() bool {
-	for _, c := range s.batch {
-		if c.state != callNew {
-			return false
-		}
-	}
-	return true
-}
-
 // nextModel calls the model unless a limit is reached.
-func nextModel(s *scope, in inputs, why event.Why) command {
+func nextModel(s *fold.Scope, in inputs, why event.Why) command {
 	if cmd, over := in.limited(s, why); over {
 		return cmd
 	}
@@ -244,8 +234,8 @@ func again(why event.Why) bool {
 }
 
 // endOfTurn is a model's answer without calls.
-func endOfTurn(s *scope, in inputs) command {
-	switch s.stop {
+func endOfTurn(s *fold.Scope, in inputs) command {
+	switch s.Stop {
 	case event.StopMaxTokens:
 		return finish(event.WhyMaxTokens, event.StopMaxTokens, &event.Error{
 			Kind: event.ErrMaxTokens, Message: "the model's answer was cut at its token limit",
@@ -254,7 +244,7 @@ func endOfTurn(s *scope, in inputs) command {
 	case "":
 		return finish(event.WhyNothing, event.StopEndTurn, nil)
 	case event.StopEndTurn, event.StopSequence, event.StopToolUse:
-		if in.answer != nil && !s.hooked {
+		if in.answer != nil && !s.Hooked {
 			_, problem := in.answer.given(s, in.stop)
 			switch {
 			case errors.Is(problem, schemacheck.ErrStopped):
@@ -262,20 +252,20 @@ func endOfTurn(s *scope, in inputs) command {
 			case uncheckable(problem):
 				return finish(event.WhyFailed, event.StopError, wanting(problem))
 			case problem != nil:
-				return answerAgain(s, in, in.answer.mend(in.Agent.named(s.asks), problem))
+				return answerAgain(s, in, in.answer.mend(in.Agent.named(s.LastModel), problem))
 			}
 		}
-		return finish(event.WhyEndTurn, s.stop, nil)
+		return finish(event.WhyEndTurn, s.Stop, nil)
 	default:
 		// A refusal, a guardrail, a filter, or a word that only the provider knows.
-		return finish(event.WhyModelStop, s.stop, nil)
+		return finish(event.WhyModelStop, s.Stop, nil)
 	}
 }
 
 // answerAgain asks for an answer in its form: after words, where the model does not know from
 // a result what was wrong.
-func answerAgain(s *scope, in inputs, words string) command {
-	if l := in.Agent.limits.Answers; l > 0 && s.asked >= l {
+func answerAgain(s *fold.Scope, in inputs, words string) command {
+	if l := in.Agent.limits.Answers; l > 0 && s.AnswersAsked >= l {
 		_, problem := in.answer.given(s, in.stop)
 		err := wanting(problem)
 		err.Hint = "the conversation stays usable; make the schema easier to keep to, or raise Limits.Answers"
@@ -316,7 +306,7 @@ func (d *driver) iterate() error {
 		if d.over() {
 			return nil
 		}
-		if d.view.stale {
+		if d.view.Stale {
 			if err := d.refold(); err != nil {
 				return err
 			}
@@ -336,17 +326,17 @@ func (d *driver) decide() {
 	if d.ending = d.ctx.Err() != nil; d.ending {
 		d.settleAfterStop()
 	}
-	for moved := true; moved && d.view.run.ended == nil && !d.outdated(); {
+	for moved := true; moved && d.view.Run.Ended == nil && !d.outdated(); {
 		moved = false
-		scopes := d.view.run.scopes
-		for i := len(scopes) - 1; i >= 0 && d.view.run.ended == nil && !d.outdated(); i-- {
-			if s := scopes[i]; s.closed == nil {
+		scopes := d.view.Run.Scopes
+		for i := len(scopes) - 1; i >= 0 && d.view.Run.Ended == nil && !d.outdated(); i-- {
+			if s := scopes[i]; s.Closed == nil {
 				in := d.inputs(s)
 				cmd := next(s, in)
 				if d.fault != nil {
 					cmd = finish(event.WhyFailed, event.StopError, d.fault)
 				}
-				if s.depth == 0 && len(d.door) > 0 {
+				if s.Depth == 0 && len(d.door) > 0 {
 					cmd = d.join(s, in, cmd)
 				}
 				moved = d.apply(s, in.Agent, cmd) || moved
@@ -357,7 +347,7 @@ func (d *driver) decide() {
 
 // apply turns a command into the events that begin it, and remembers what has to
 // be done once they are committed. It reports whether the scope moved.
-func (d *driver) apply(s *scope, agent *Agent, cmd command) bool {
+func (d *driver) apply(s *fold.Scope, agent *Agent, cmd command) bool {
 	if d.hooked {
 		// Hooks that stand before what is to begin are asked when all that has ended is written.
 		if d.mustHold(s, agent, &cmd) {

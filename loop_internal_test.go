@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // noon is the clock of the tables; later is a minute after it.
@@ -41,17 +41,17 @@ func asked() *history {
 // refuses is a model that refuses the conversation as too long, sums and summed begin and end
 // a compaction's own model call, and compacts is what comes of it.
 func (h *history) refuses(cycle, attempt int) *history {
-	return h.model(cycle, attempt).add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
+	return h.model(cycle, attempt).add(cycle, fold.StepName("", 'm', cycle, 0), attempt, &event.StepEnded{
 		Step: event.StepModel, Outcome: event.OutcomeFailed, Err: &event.Error{Kind: event.ErrContextOverflow, Message: "too long"},
 	})
 }
 
 func (h *history) sums(cycle, attempt int, why event.Why) *history {
-	return h.add(cycle, stepName("", 'c', cycle, 0), attempt, &event.StepBegun{Step: event.StepCompaction, Why: why})
+	return h.add(cycle, fold.StepName("", 'c', cycle, 0), attempt, &event.StepBegun{Step: event.StepCompaction, Why: why})
 }
 
 func (h *history) summed(cycle, attempt int, o event.Outcome, retryAt time.Time) *history {
-	return h.add(cycle, stepName("", 'c', cycle, 0), attempt, &event.StepEnded{
+	return h.add(cycle, fold.StepName("", 'c', cycle, 0), attempt, &event.StepEnded{
 		Step: event.StepCompaction, Outcome: o, RetryAt: retryAt, Err: &event.Error{Kind: event.ErrThrottled, Message: "busy"},
 	})
 }
@@ -62,12 +62,12 @@ func (h *history) compacts(cycle int) *history {
 
 // model begins a model call.
 func (h *history) model(cycle, attempt int) *history {
-	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepBegun{Step: event.StepModel})
+	return h.add(cycle, fold.StepName("", 'm', cycle, 0), attempt, &event.StepBegun{Step: event.StepModel})
 }
 
 // says ends it with text, calls with calls.
 func (h *history) says(cycle int, stop event.StopReason) *history {
-	return h.add(cycle, stepName("", 'm', cycle, 0), 1, &event.AssistantMessage{
+	return h.add(cycle, fold.StepName("", 'm', cycle, 0), 1, &event.AssistantMessage{
 		Content: TextOutput("so").Content, Stop: stop, Usage: event.Usage{Total: 10},
 	})
 }
@@ -77,37 +77,37 @@ func (h *history) calls(cycle int, tools ...string) *history {
 	for i, name := range tools {
 		m.Content = append(m.Content, &event.ToolCall{ID: "c" + strconv.Itoa(i), Name: name, Args: emptyObject})
 	}
-	return h.model(cycle, 1).add(cycle, stepName("", 'm', cycle, 0), 1, m)
+	return h.model(cycle, 1).add(cycle, fold.StepName("", 'm', cycle, 0), 1, m)
 }
 
 // falls ends a model call that another model is to be asked for.
 func (h *history) falls(cycle, attempt int, model string) *history {
-	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
+	return h.add(cycle, fold.StepName("", 'm', cycle, 0), attempt, &event.StepEnded{
 		Step: event.StepModel, Outcome: event.OutcomeFailed, RetryAt: noon, Fallback: model, Err: &event.Error{Kind: event.ErrModelAuth},
 	})
 }
 
 // fails ends a model call without an answer.
 func (h *history) fails(cycle, attempt int, outcome event.Outcome, retryAt time.Time) *history {
-	return h.add(cycle, stepName("", 'm', cycle, 0), attempt, &event.StepEnded{
+	return h.add(cycle, fold.StepName("", 'm', cycle, 0), attempt, &event.StepEnded{
 		Step: event.StepModel, Outcome: outcome, RetryAt: retryAt, Err: &event.Error{Kind: event.ErrThrottled},
 	})
 }
 
 func (h *history) begins(cycle, i, attempt int) *history {
-	return h.add(cycle, stepName("", 't', cycle, i), attempt, &event.StepBegun{
+	return h.add(cycle, fold.StepName("", 't', cycle, i), attempt, &event.StepBegun{
 		Step: event.StepTool, Call: "c" + strconv.Itoa(i), Effect: event.EffectPure,
 	})
 }
 
 func (h *history) opens(cycle, i int) *history {
-	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.ScopeOpened{
-		ID: stepName("", 't', cycle, i), Call: "c" + strconv.Itoa(i), Agent: "sub", Depth: 1, Input: TextOutput("do").Content,
+	return h.begins(cycle, i, 1).add(cycle, fold.StepName("", 't', cycle, i), 1, &event.ScopeOpened{
+		ID: fold.StepName("", 't', cycle, i), Call: "c" + strconv.Itoa(i), Agent: "sub", Depth: 1, Input: TextOutput("do").Content,
 	})
 }
 
 func (h *history) ends(cycle, i int, endTurn bool) *history {
-	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.StepEnded{
+	return h.begins(cycle, i, 1).add(cycle, fold.StepName("", 't', cycle, i), 1, &event.StepEnded{
 		Step: event.StepTool, Outcome: event.OutcomeDone, EndTurn: endTurn,
 		Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: TextOutput("ok").Content},
 	})
@@ -115,7 +115,7 @@ func (h *history) ends(cycle, i int, endTurn bool) *history {
 
 // returns ends a call with a result that is to be the answer.
 func (h *history) returns(cycle, i int, isError bool) *history {
-	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.StepEnded{
+	return h.begins(cycle, i, 1).add(cycle, fold.StepName("", 't', cycle, i), 1, &event.StepEnded{
 		Step: event.StepTool, Outcome: event.OutcomeDone, ReturnDirect: true,
 		Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: TextOutput("ok").Content, IsError: isError},
 	})
@@ -131,7 +131,7 @@ func called(tools ...string) *history {
 }
 
 func (h *history) asks(cycle, i int, token string) *history {
-	return h.begins(cycle, i, 1).add(cycle, stepName("", 't', cycle, i), 1, &event.Asked{Token: token, Call: "c" + strconv.Itoa(i)})
+	return h.begins(cycle, i, 1).add(cycle, fold.StepName("", 't', cycle, i), 1, &event.Asked{Token: token, Call: "c" + strconv.Itoa(i)})
 }
 
 func (h *history) answers(token string) *history {
@@ -164,7 +164,7 @@ func (h *history) gives(cycle int, answer string, refused bool) *history {
 	if !refused {
 		end.Result.Structured = []byte(answer)
 	}
-	return h.begins(cycle, 0, 1).add(cycle, stepName("", 't', cycle, 0), 1, end)
+	return h.begins(cycle, 0, 1).add(cycle, fold.StepName("", 't', cycle, 0), 1, end)
 }
 
 func (h *history) again(cycle int) *history {
@@ -341,8 +341,8 @@ var nextCases = []nextCase{
 }
 
 // ask folds the row's log and asks Next of its root scope.
-func (c *nextCase) ask() (*view, inputs) {
-	v := newView(c.log.log)
+func (c *nextCase) ask() (*fold.Conversation, inputs) {
+	v := fold.New(c.log.log)
 	agent := New("root", &planModel{plan: &agentPlan{name: "root"}}, Limit(c.limits), AsTool(New("sub", &planModel{}), ""))
 	if c.sequential {
 		agent.Use(Sequential())
@@ -366,10 +366,10 @@ func TestNextDecidesInTheOrderOfTheDesign(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v, in := c.ask()
-			got := next(v.run.scopes[0], in)
+			got := next(v.Run.Scopes[0], in)
 			var calls []string
 			for _, call := range got.calls {
-				calls = append(calls, call.step)
+				calls = append(calls, call.Step)
 			}
 			kind := event.ErrorKind("")
 			if got.Err != nil {
@@ -391,7 +391,7 @@ func TestNextIsPure(t *testing.T) {
 	for _, c := range nextCases {
 		v, in := c.ask()
 		before, inputs := dump(v), fmt.Sprintf("%+v", in)
-		root := v.run.scopes[0]
+		root := v.Run.Scopes[0]
 		first := fmt.Sprintf("%+v", next(root, in))
 		for range 3 {
 			if again := fmt.Sprintf("%+v", next(root, in)); again != first {
@@ -403,7 +403,7 @@ func TestNextIsPure(t *testing.T) {
 		}
 		// Whoever else folds the log decides the same.
 		other, theirs := c.ask()
-		if mine, own := next(root, in), next(other.run.scopes[0], theirs); mine.Do != own.Do || mine.Why != own.Why {
+		if mine, own := next(root, in), next(other.Run.Scopes[0], theirs); mine.Do != own.Do || mine.Why != own.Why {
 			t.Errorf("%s: another driver does %d because of %q", c.name, own.Do, own.Why)
 		}
 	}
@@ -413,13 +413,13 @@ func TestNextIsPure(t *testing.T) {
 func TestATransferForgetsTheModel(t *testing.T) {
 	t.Parallel()
 	h := asked().add(1, "m1", 1, &event.StepBegun{Step: event.StepModel, Model: "other"})
-	v := newView(h.log)
-	if s := v.run.scopes[0]; s.asks != "other" {
-		t.Errorf("it stays with %q", s.asks)
+	v := fold.New(h.log)
+	if s := v.Run.Scopes[0]; s.LastModel != "other" {
+		t.Errorf("it stays with %q", s.LastModel)
 	}
-	v = newView(h.add(1, "", 0, &event.Transferred{To: "sub"}).log)
-	if s := v.run.scopes[0]; s.asks != "" || s.agent != "sub" {
-		t.Errorf("%s stays with %q", s.agent, s.asks)
+	v = fold.New(h.add(1, "", 0, &event.Transferred{To: "sub"}).log)
+	if s := v.Run.Scopes[0]; s.LastModel != "" || s.Agent != "sub" {
+		t.Errorf("%s stays with %q", s.Agent, s.LastModel)
 	}
 }
 
@@ -444,45 +444,37 @@ func TestWhatIsRedactedInPlace(t *testing.T) {
 			&event.ToolResult{Call: "c0", Content: TextOutput("r").Content}, &event.Text{Text: "so"},
 		}}), 5, true, "so"},
 	} {
-		v := newView(nil)
+		v := fold.New(nil)
 		for _, e := range c.log.log {
-			v.fold(e)
+			v.Add(e)
 		}
-		before := v.run.scopes[0].talk.shared()
+		before := v.Run.Scopes[0].Transcript.Shared()
 		prints := fingerprint(before)
 		c.log.add(0, "", 0, &event.Redacted{Target: c.target})
-		v.fold(c.log.log[len(c.log.log)-1])
-		msgs := v.run.scopes[0].talk.msgs
-		if got := msgs[len(msgs)-1].Text(); v.stale != c.stale || got != c.shown || fingerprint(before) != prints {
-			t.Errorf("%s: stale %v, the model is shown %q", c.name, v.stale, got)
+		v.Add(c.log.log[len(c.log.log)-1])
+		msgs := v.Run.Scopes[0].Transcript.Messages
+		if got := msgs[len(msgs)-1].Text(); v.Stale != c.stale || got != c.shown || fingerprint(before) != prints {
+			t.Errorf("%s: stale %v, the model is shown %q", c.name, v.Stale, got)
 		}
 	}
 }
 
 // What a note tells of tool calls stands in the order in which they were asked for.
-func TestStepsAreComparedAsTheyWereAskedFor(t *testing.T) {
+func TestNotesTellOfCallsAsTheyWereAskedFor(t *testing.T) {
 	t.Parallel()
-	in := []string{"t1.0", "t1.1", "t1.1/t1.0", "t1.1/t2.0", "t1.1/t10.0", "t1.2", "t1.10", "t2.0", "t10.0"}
-	for i, a := range in {
-		for j, b := range in {
-			if got, want := compareSteps(a, b), cmp.Compare(i, j); got != want {
-				t.Errorf("%s and %s: %d, want %d", a, b, got, want)
-			}
-		}
-	}
 	notes := map[string]bool{}
 	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}} {
 		h := asked().calls(1, "a", "b", "c")
 		for _, i := range order {
-			h.add(1, stepName("", 't', 1, i), 1, &event.StepBegun{Step: event.StepTool})
+			h.add(1, fold.StepName("", 't', 1, i), 1, &event.StepBegun{Step: event.StepTool})
 		}
 		for _, i := range order {
-			h.add(1, stepName("", 't', 1, i), 1, &event.StepEnded{
+			h.add(1, fold.StepName("", 't', 1, i), 1, &event.StepEnded{
 				Step: event.StepTool, Outcome: event.OutcomeDone, Result: &event.ToolResult{Call: "c" + strconv.Itoa(i), Content: TextOutput("ok").Content},
 			})
 		}
-		v := newView(h.add(0, "", 0, &event.RunEnded{Status: event.RunFailed}).log)
-		notes[v.past.msgs[0].Text()] = true
+		v := fold.New(h.add(0, "", 0, &event.RunEnded{Status: event.RunFailed}).log)
+		notes[v.Past.Messages[0].Text()] = true
 	}
 	if len(notes) != 1 {
 		t.Errorf("the note depends on the order in which they ended: %v", notes)
@@ -495,7 +487,7 @@ func TestEveryWhyIsGiven(t *testing.T) {
 	given := map[string]bool{}
 	for _, c := range nextCases {
 		v, in := c.ask()
-		given[string(next(v.run.scopes[0], in).Why)] = true
+		given[string(next(v.Run.Scopes[0], in).Why)] = true
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "event/message.go", nil, 0)
 	if err != nil {

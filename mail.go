@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -66,8 +67,8 @@ func (d *driver) mail(letters []journal.Mail) bool {
 		case journal.MailAnswer:
 			moved = true
 			d.read = append(d.read, m.ID)
-			if slices.ContainsFunc(d.view.run.questions, func(q *question) bool {
-				return q.Token == m.Token && !q.answered
+			if slices.ContainsFunc(d.view.Run.Questions, func(q *fold.Ask) bool {
+				return q.Token == m.Token && !q.Answered
 			}) {
 				d.add(nil, "", 0, &event.Answered{Token: m.Token, Value: m.Value, By: m.By})
 			}
@@ -90,7 +91,7 @@ func (d *driver) mail(letters []journal.Mail) bool {
 // last word while somebody has said something. They enter the log in the commit
 // that begins the call, so that each is in one call's news and in no more, and
 // where the run ends without another call they are left to the next run.
-func (d *driver) join(s *scope, in inputs, cmd command) command {
+func (d *driver) join(s *fold.Scope, in inputs, cmd command) command {
 	switch {
 	case cmd.Do == doCompact:
 		return cmd
@@ -136,7 +137,7 @@ func (d *driver) enter(letters []journal.Mail) {
 // entered finds the run that a letter has entered, "" for none. The log's end that the view was folded
 // from may not tell: then the store does, and is asked until the lease may have run out.
 func (d *driver) entered(id string) (run string, err error) {
-	if run = d.view.letters[id]; run != "" || !d.view.tail {
+	if run = d.view.Mail[id]; run != "" || !d.view.Partial {
 		return run, nil
 	}
 	err = d.insist(func() (err error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Manage says how the agent keeps what its model is shown within the model's context. The
@@ -91,8 +93,8 @@ func (KeepAll) strategy()       {}
 
 // management is a [Management] with its defaults filled in.
 type management struct {
-	// window is how many messages are shown; -1 for any number.
-	window  int
+	compact.Policy
+
 	summary *Summarize
 	keepAll bool
 	// at is 0 for never before an overflow.
@@ -101,7 +103,6 @@ type management struct {
 	tries   int
 	// provider is nil where Braid manages by itself.
 	provider *providerManaged
-	pin      func(event.Message) bool
 }
 
 // The figures that Strands has found good, and how many tokens a model counts for that says nothing.
@@ -114,7 +115,9 @@ const (
 )
 
 // unmanaged is how an agent without [Manage] is managed.
-func unmanaged() management { return management{window: -1, tries: defaultEasings} }
+func unmanaged() management {
+	return management{Policy: compact.Policy{Window: -1}, tries: defaultEasings}
+}
 
 // managed gives how the agent is managed.
 func (a *Agent) managed() management {
@@ -125,7 +128,9 @@ func (a *Agent) managed() management {
 }
 
 func (m *Management) managing() (*management, error) {
-	made := &management{window: -1, at: m.At, context: m.Context, tries: or(m.Tries, defaultEasings), pin: m.Pin}
+	made := &management{
+		Policy: compact.Policy{Window: -1, Pin: m.Pin}, at: m.At, context: m.Context, tries: or(m.Tries, defaultEasings),
+	}
 	switch {
 	case m.At == 0:
 		made.at = defaultAt
@@ -146,7 +151,7 @@ func (m *Management) managing() (*management, error) {
 		if by < 0 {
 			return nil, fmt.Errorf("a window cannot be %d messages", int(by))
 		}
-		made.window = int(by)
+		made.Window = int(by)
 	case KeepAll:
 		made.keepAll, made.at = true, 0
 	case ProviderManaged:
@@ -155,6 +160,9 @@ func (m *Management) managing() (*management, error) {
 		}
 	default:
 		return nil, fmt.Errorf("there is no way to manage a conversation called %T", m.By)
+	}
+	if s := made.summary; s != nil {
+		made.Sums, made.Ratio, made.Recent = true, s.Ratio, s.Recent
 	}
 	return made, nil
 }
@@ -171,7 +179,27 @@ func (s Summarize) filled() *Summarize {
 		s.Recent = 0
 	}
 	if s.Instructions == "" {
-		s.Instructions = summaryInstructions
+		s.Instructions = compact.Instructions
 	}
 	return &s
+}
+
+// due reports whether something is to be left out before the scope's next model call.
+func (m *management) due(s *fold.Scope, a *Agent) bool {
+	if s.Compaction().Tried > s.Cycle {
+		return false
+	}
+	if m.Window >= 0 && len(s.Transcript.Messages) > m.Window && len(s.Transcript.Messages) > 1 {
+		return true
+	}
+	return m.at > 0 && a.projected(s) > m.threshold(s, a)
+}
+
+// threshold is how many tokens a conversation may have before something is left out.
+func (m *management) threshold(s *fold.Scope, a *Agent) int64 {
+	size := m.context
+	if size == 0 {
+		size = or(a.named(s.LastModel).Info().ContextWindow, defaultContext)
+	}
+	return int64(m.at * float64(size))
 }

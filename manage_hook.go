@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // BeforeCompaction is called before the model is shown less of the conversation; see [Manage].
@@ -55,20 +57,20 @@ func (*AfterCompaction) point() hookPoint  { return pointAfterCompaction }
 var errCompactionCancelled = &event.Error{Op: "hook", Kind: event.ErrCancelled, Message: "a hook wants the conversation to stay as it is"}
 
 // askCompaction calls the hooks before a compaction. decided is false where the run is to stop.
-func (d *driver) askCompaction(s *scope, agent *Agent, p *omission, m *management) (b BeforeCompaction, decided bool) {
-	b = BeforeCompaction{Agent: agent, Scope: s.id, Why: p.why}
-	if p.sumUp {
+func (d *driver) askCompaction(s *fold.Scope, agent *Agent, p *compact.Omission, m *management) (b BeforeCompaction, decided bool) {
+	b = BeforeCompaction{Agent: agent, Scope: s.ID, Why: p.Why}
+	if p.SumUp {
 		b.Instructions = m.summary.Instructions
 	}
 	list := agent.hooks.on(pointBeforeCompaction)
 	if len(list) == 0 {
 		return b, true
 	}
-	for i := range p.gone {
-		u := &p.gone[i]
-		b.Messages = append(b.Messages, u.message())
-		if len(u.got) > 0 {
-			b.Messages = append(b.Messages, event.Message{Role: event.RoleUser, Content: u.got})
+	for i := range p.Gone {
+		u := &p.Gone[i]
+		b.Messages = append(b.Messages, u.Message())
+		if len(u.Got) > 0 {
+			b.Messages = append(b.Messages, event.Message{Role: event.RoleUser, Content: u.Got})
 		}
 	}
 	e, told := &b, b

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -177,7 +178,7 @@ type reading struct {
 // lend gives a call of the reader what it needs.
 func (d *driver) lend(c *Call, agent *Agent) {
 	if agent.offload != nil && c.tool == Tool(agent.offload.reader) {
-		c.reading = &reading{store: d.conv.store, begin: d.view.begin, redacted: maps.Clone(d.view.hide.redacted)}
+		c.reading = &reading{store: d.conv.store, begin: d.view.Begin, redacted: maps.Clone(d.view.Hidden.Redacted)}
 	}
 }
 
@@ -238,7 +239,7 @@ func findAll(text string, from int, what string, most int) string {
 		for end < len(text) && !utf8.RuneStart(text[end]) {
 			end--
 		}
-		fmt.Fprintf(&sb, "[byte %d] %s\n", at, cutText(text[begin:end], most, most/2, most/4))
+		fmt.Fprintf(&sb, "[byte %d] %s\n", at, fold.CutText(text[begin:end], most, most/2, most/4))
 		at += len(what)
 		last = at
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // checkPlanned plans compactions on a log of random runs, cut at a random place, one after another,
@@ -22,14 +22,14 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 	}
 	reach := map[string]int64{}
 	for range 1 + pick.IntN(4) {
-		traced := newTailView(&journal.Tail{First: 1, Events: log}, true)
-		plain := newView(log)
-		if traced.run == nil || !traced.open() {
+		traced := fold.FromTail(&fold.Tail{First: 1, Events: log}, true)
+		plain := fold.New(log)
+		if traced.Run == nil || !traced.Open() {
 			return nil
 		}
-		s := traced.run.scopes[pick.IntN(len(traced.run.scopes))]
-		was := plain.run.scope(s.id)
-		if fingerprint(s.talk.msgs) != fingerprint(was.talk.msgs) {
+		s := traced.Run.Scopes[pick.IntN(len(traced.Run.Scopes))]
+		was := plain.Run.Scope(s.ID)
+		if fingerprint(s.Transcript.Messages) != fingerprint(was.Transcript.Messages) {
 			return errors.New("tracing changes what is shown")
 		}
 		if err := checkUnits(s); err != nil {
@@ -47,35 +47,35 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		if pick.IntN(2) == 0 {
 			why, easings = event.WhyOverflow, pick.IntN(3)
 		}
-		first := traced.begin + 1
-		if s.depth > 0 {
-			first = traced.run.first
+		first := traced.Begin + 1
+		if s.Depth > 0 {
+			first = traced.Run.First
 		}
-		p, ok := m.plan(s, first, traced.hide.reach(s.id), why, easings)
+		p, ok := m.Plan(s, first, traced.Hidden.Reach(s.ID), why, easings)
 		if !ok {
 			continue
 		}
-		if p.to > 0 && p.to < reach[s.id] {
-			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.id])
+		if p.To > 0 && p.To < reach[s.ID] {
+			return fmt.Errorf("%+v reaches less far than %d before it: both summaries would stay", p, reach[s.ID])
 		}
-		reach[s.id] = max(reach[s.id], p.to)
-		d := &driver{view: newView(log), agent: &Agent{}}
+		reach[s.ID] = max(reach[s.ID], p.To)
+		d := &driver{view: fold.New(log), agent: &Agent{}}
 		d.row.ID = log[len(log)-1].Run
-		d.writeCompaction(d.view.run.scope(s.id), 1, "", 0, &p, TextOutput("in short").Content)
+		d.writeCompaction(d.view.Run.Scope(s.ID), 1, "", 0, &p, TextOutput("in short").Content)
 		log = append(log, d.events...)
 		if err := checkShortened(traced, log, d.events); err != nil {
 			return fmt.Errorf("after %+v: %w", p, err)
 		}
-		after := newView(log).run.scope(s.id)
-		if err := validMessages(after.talk.msgs); err != nil {
-			return fmt.Errorf("after %+v: %w\n%s", p, err, show(after.talk.msgs))
+		after := fold.New(log).Run.Scope(s.ID)
+		if err := validMessages(after.Transcript.Messages); err != nil {
+			return fmt.Errorf("after %+v: %w\n%s", p, err, show(after.Transcript.Messages))
 		}
-		if len(was.talk.msgs) == 0 {
+		if len(was.Transcript.Messages) == 0 {
 			continue
 		}
 		// What the model has not answered, and what a person said last, is shown as before.
-		shown, last := show(after.talk.msgs), was.talk.msgs[len(was.talk.msgs)-1]
-		for _, b := range append(slices.Clone(last.Content), was.newest.content...) {
+		shown, last := show(after.Transcript.Messages), was.Transcript.Messages[len(was.Transcript.Messages)-1]
+		for _, b := range append(slices.Clone(last.Content), was.Newest.Content...) {
 			t, ok := b.(*event.Text)
 			if ok && last.Role == event.RoleUser && !strings.Contains(shown, string(mustJSON(t.Text))) && !summarised(s, t) {
 				return fmt.Errorf("after %+v %q is not shown any more:\n%s", p, t.Text, shown)
@@ -83,20 +83,20 @@ func checkPlanned(log []*event.Event, seed uint64) error {
 		}
 		for _, b := range last.Content {
 			r, ok := b.(*event.ToolResult)
-			if ok && (why == event.WhyLimit || p.cut == 0) && !gives(after.talk.msgs, r) {
+			if ok && (why == event.WhyLimit || p.Cut == 0) && !gives(after.Transcript.Messages, r) {
 				return fmt.Errorf("after %+v the result of %s, which no model has seen, is not shown:\n%s", p, r.Call, shown)
 			}
 		}
-		for _, c := range event.CallsOf(was.asking) {
-			if after.callByID(c.ID) == nil {
+		for _, c := range event.CallsOf(was.Asking) {
+			if after.CallByID(c.ID) == nil {
 				return fmt.Errorf("after %+v the open call %s is gone", p, c.ID)
 			}
 		}
-		if how.Pin != nil && p.to > 0 {
-			for _, u := range s.talk.units {
-				for _, b := range u.said {
+		if how.Pin != nil && p.To > 0 {
+			for _, u := range s.Transcript.Units {
+				for _, b := range u.Said {
 					t, ok := b.(*event.Text)
-					if ok && u.kind == unitAnswer && how.Pin(u.message()) && !strings.Contains(shown, string(mustJSON(t.Text))) {
+					if ok && u.Kind == fold.UnitAnswer && how.Pin(u.Message()) && !strings.Contains(shown, string(mustJSON(t.Text))) {
 						return fmt.Errorf("after %+v what is pinned is not shown any more: %q", p, t.Text)
 					}
 				}
@@ -126,28 +126,28 @@ func gives(msgs []event.Message, r *event.ToolResult) bool {
 
 // checkShortened holds a view that has taken compactions in against one that is folded anew, also
 // when the run has failed after that.
-func checkShortened(v *view, log, news []*event.Event) error {
+func checkShortened(v *fold.Conversation, log, news []*event.Event) error {
 	for _, e := range news {
-		s := v.run.scope(e.Scope)
-		mayNot := s.closed != nil || s.batch != nil || s.pieces != nil // where no driver compacts
+		s := v.Run.Scope(e.Scope)
+		mayNot := s.Closed != nil || s.Batch != nil || s.Pieces != nil // where no driver compacts
 		if b, ok := e.Body.(*event.Compacted); ok && !b.Cut {
-			mayNot = mayNot || !v.hide.covers(&compactedRange{scope: e.Scope, from: b.From, to: b.To}) // two summaries stay
+			mayNot = mayNot || !v.Hidden.Covers(&fold.Range{Scope: e.Scope, From: b.From, To: b.To}) // two summaries stay
 		}
-		if v.fold(e); v.stale && mayNot {
+		if v.Add(e); v.Stale && mayNot {
 			return nil
 		}
 	}
-	if v.stale {
+	if v.Stale {
 		return errors.New("a planned compaction was not taken in")
 	}
 	alike := func() error {
-		anew := newTailView(&journal.Tail{First: 1, Events: log}, true)
-		for i, s := range anew.run.scopes {
-			if err := alikeTranscripts(&v.run.scopes[i].talk, &s.talk); err != nil {
-				return fmt.Errorf("scope %q: %w", s.id, err)
+		anew := fold.FromTail(&fold.Tail{First: 1, Events: log}, true)
+		for i, s := range anew.Run.Scopes {
+			if err := alikeTranscripts(&v.Run.Scopes[i].Transcript, &s.Transcript); err != nil {
+				return fmt.Errorf("scope %q: %w", s.ID, err)
 			}
 		}
-		if err := alikeTranscripts(&v.past, &anew.past); err != nil {
+		if err := alikeTranscripts(&v.Past, &anew.Past); err != nil {
 			return fmt.Errorf("the runs before: %w", err)
 		}
 		return nil
@@ -158,7 +158,7 @@ func checkShortened(v *view, log, news []*event.Event) error {
 	end := *log[len(log)-1]
 	end.Seq++
 	end.Scope, end.Body = "", &event.RunEnded{Status: event.RunFailed, Why: event.WhyFailed}
-	v.fold(&end)
+	v.Add(&end)
 	log = append(slices.Clone(log), &end)
 	if err := alike(); err != nil {
 		return fmt.Errorf("when the run has failed: %w", err)
@@ -166,46 +166,46 @@ func checkShortened(v *view, log, news []*event.Event) error {
 	return nil
 }
 
-func alikeTranscripts(got, want *transcript) error {
-	if fingerprint(got.msgs) != fingerprint(want.msgs) {
-		return fmt.Errorf("shows\n%s\nand anew\n%s", show(got.msgs), show(want.msgs))
+func alikeTranscripts(got, want *fold.Transcript) error {
+	if fingerprint(got.Messages) != fingerprint(want.Messages) {
+		return fmt.Errorf("shows\n%s\nand anew\n%s", show(got.Messages), show(want.Messages))
 	}
-	same := slices.EqualFunc(got.units, want.units, func(a, b unit) bool {
-		return a.kind == b.kind && slices.Equal(a.seqs, b.seqs) && len(a.said) == len(b.said) && len(a.got) == len(b.got)
+	same := slices.EqualFunc(got.Units, want.Units, func(a, b fold.Unit) bool {
+		return a.Kind == b.Kind && slices.Equal(a.Seqs, b.Seqs) && len(a.Said) == len(b.Said) && len(a.Got) == len(b.Got)
 	})
 	if !same {
-		return fmt.Errorf("has the units %+v, and anew %+v", got.units, want.units)
+		return fmt.Errorf("has the units %+v, and anew %+v", got.Units, want.Units)
 	}
 	return nil
 }
 
 // summarised reports whether a text stands in the transcript for what was left out before, which
 // may go.
-func summarised(s *scope, t *event.Text) bool {
-	return slices.ContainsFunc(s.talk.units, func(u unit) bool { return u.kind == unitSummary && event.TextOf(u.said) == t.Text })
+func summarised(s *fold.Scope, t *event.Text) bool {
+	return slices.ContainsFunc(s.Transcript.Units, func(u fold.Unit) bool { return u.Kind == fold.UnitSummary && event.TextOf(u.Said) == t.Text })
 }
 
 // checkUnits: the units of a transcript make up its messages, and stand in the order of the log.
-func checkUnits(s *scope) error {
+func checkUnits(s *fold.Scope) error {
 	n, last := 0, int64(0)
-	for _, u := range s.talk.units {
-		n += len(u.said) + len(u.got)
-		if len(u.seqs) > 0 {
-			if u.seqs[0] <= last {
-				return fmt.Errorf("unit %v comes before event %d", u.seqs, last)
+	for _, u := range s.Transcript.Units {
+		n += len(u.Said) + len(u.Got)
+		if len(u.Seqs) > 0 {
+			if u.Seqs[0] <= last {
+				return fmt.Errorf("unit %v comes before event %d", u.Seqs, last)
 			}
-			last = u.seqs[len(u.seqs)-1]
+			last = u.Seqs[len(u.Seqs)-1]
 		}
 	}
 	blocks := 0
-	for _, m := range s.talk.msgs {
+	for _, m := range s.Transcript.Messages {
 		blocks += len(m.Content)
-		if m.Role == event.RoleUser && len(m.Content) == 1 && m.Content[0] == beginning[0] {
+		if m.Role == event.RoleUser && len(m.Content) == 1 && m.Content[0] == fold.Beginning[0] {
 			blocks--
 		}
 	}
 	if n != blocks {
-		return fmt.Errorf("the units have %d blocks, the transcript %d:\n%s", n, blocks, show(s.talk.msgs))
+		return fmt.Errorf("the units have %d blocks, the transcript %d:\n%s", n, blocks, show(s.Transcript.Messages))
 	}
 	return nil
 }

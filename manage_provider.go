@@ -3,7 +3,6 @@ package braid
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/braidrun/braid/event"
@@ -124,26 +123,4 @@ func (a *Agent) left(m Model) error {
 		Kind: event.ErrUnsupported, Message: "the model's provider does not manage long conversations",
 		Hint: "manage them with Summarize or SlidingWindow, or use another model",
 	}
-}
-
-// compactedBefore is the first of the messages that a model still reads: the one in which its provider has summed up what
-// stands before.
-func compactedBefore(msgs []event.Message) int {
-	for i := len(msgs) - 1; i > 0; i-- {
-		if msgs[i].Role == event.RoleAssistant && compactedBy(msgs[i].Content) {
-			return i
-		}
-	}
-	return 0
-}
-
-// compactedBy reports whether an answer holds a provider's own summary of what stands before it. The providers of Braid
-// keep it under their own name and the vendor's word.
-func compactedBy(content []event.Block) bool {
-	for _, b := range content {
-		if b, ok := b.(*event.UnknownBlock); ok && (b.Name == "compaction" || strings.HasSuffix(string(b.Name), ".compaction")) {
-			return true
-		}
-	}
-	return false
 }

@@ -6,168 +6,81 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
-// compacting is where a scope's compaction stands.
-type compacting struct {
-	// state, step, attempt and tries are those of the model call for a summary, which goes to
-	// the model called name.
-	state   modelState
-	step    string
-	attempt int
-	tries   int
-	// unreached counts the newest tries that reached no server.
-	unreached int
-
-	name    string
-	why     event.Why
-	err     *event.Error
-	retryAt time.Time
-	// tried is the last cycle before whose model call a compaction was tried.
-	tried int
-}
-
-// noCompaction is where the compaction of most scopes stands. Nobody writes to it.
-var noCompaction compacting
-
-// squeezed gives where the scope's compaction stands, to read.
-func (s *scope) squeezed() *compacting {
-	if s.squeeze == nil {
-		return &noCompaction
-	}
-	return s.squeeze
-}
-
-// squeezing is squeezed to write.
-func (s *scope) squeezing() *compacting {
-	if s.squeeze == nil {
-		s.squeeze = &compacting{}
-	}
-	return s.squeeze
-}
-
 // summing is a model call for a summary.
 type summing struct {
-	omission
+	compact.Omission
 	// summary is what came of it, or err why nothing did; broke is the error of a hook.
 	summary []event.Block
 	err     error
 	broke   error
 }
 
-// compacted takes in that the model is shown less of a scope.
-func (v *view) compacted(e *event.Event) {
-	if e.Scope == "" {
-		v.gauge = gauge{}
-	}
-	v.forgetSetups(e.Scope)
-	s := v.run.scope(e.Scope)
-	if s == nil {
-		return
-	}
-	v.run.metrics.Compactions++
-	s.gauge = gauge{}
-	c := s.squeezing()
-	c.state, c.tries, c.tried = modelIdle, 0, max(c.tried, e.Cycle)
-	if s.tooLong() && !s.model.eased {
-		s.model.eased = true
-		s.model.easings++
-	}
-}
-
-// tooLong reports whether the scope's model has refused the conversation as too long.
-func (s *scope) tooLong() bool {
-	return s.model.state == modelFailed && s.model.err != nil && s.model.err.Kind == event.ErrContextOverflow
-}
-
-func (c *compacting) begin(e *event.Event, b *event.StepBegun) {
-	tries, unreached := 1, 0
-	if c.step == e.Step {
-		tries += c.tries
-		unreached = c.unreached
-	}
-	*c = compacting{
-		state: modelBegun, step: e.Step, attempt: e.Attempt, tries: tries, unreached: unreached, name: b.Model, why: b.Why, tried: c.tried,
-	}
-}
-
-func (c *compacting) end(e *event.Event, b *event.StepEnded) {
-	c.err, c.retryAt = b.Err, b.RetryAt
-	c.unreached = countUnreached(c.unreached, b.Err)
-	switch b.Outcome {
-	case event.OutcomeDone:
-		c.state = modelIdle
-	case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
-		c.state = modelLost
-	default:
-		c.state = modelFailed
-		if b.RetryAt.IsZero() {
-			c.tried = max(c.tried, e.Cycle)
-		}
-	}
-}
-
-// wantedCompaction names the compaction that there may be before the scope's next model call.
-func (s *scope) wantedCompaction() wantedCompaction {
-	w := wantedCompaction{why: event.WhyLimit, cycle: s.cycle + 1, messages: len(s.talk.msgs)}
-	if s.tooLong() {
-		w.why, w.cycle = event.WhyOverflow, s.cycle
+// compactionOf names the compaction that there may be before the scope's next model call.
+func compactionOf(s *fold.Scope) wantedCompaction {
+	w := wantedCompaction{why: event.WhyLimit, cycle: s.Cycle + 1, messages: len(s.Transcript.Messages)}
+	if s.Overflowed() {
+		w.why, w.cycle = event.WhyOverflow, s.Cycle
 	}
 	if w.messages > 0 {
-		w.blocks = len(s.talk.msgs[w.messages-1].Content)
+		w.blocks = len(s.Transcript.Messages[w.messages-1].Content)
 	}
 	return w
 }
 
 // stays reports whether nothing is left out before the scope's next model call: this driver found nothing that can go, or
 // the hooks before the call have asked a question, which they do only once that is decided.
-func (in *inputs) stays(s *scope) bool { return in.whole || s.before != nil && !s.tooLong() }
+func (in *inputs) stays(s *fold.Scope) bool { return in.whole || s.Before != nil && !s.Overflowed() }
 
-// next decides for a compaction that has begun.
-func (c *compacting) next(s *scope, in inputs) (command, bool) {
+// nextCompaction decides for a compaction that has begun.
+func nextCompaction(s *fold.Scope, in inputs) (command, bool) {
+	c := s.Compaction()
 	if in.stays(s) {
 		return command{}, false
 	}
-	switch c.state {
-	case modelBegun:
-		if in.runs(c.step) {
+	switch c.State {
+	case fold.ModelBegun:
+		if in.runs(c.Step) {
 			return command{Do: doWait, Why: event.WhyWaiting}, true
 		}
-	case modelLost:
-	case modelFailed:
-		if c.retryAt.IsZero() {
+	case fold.ModelLost:
+	case fold.ModelFailed:
+		if c.RetryAt.IsZero() {
 			return command{}, false // the model is called without it, or the run ends
 		}
-		if in.Now.Before(c.retryAt) {
-			return command{Do: doWait, Why: event.WhyRetry, Until: c.retryAt}, true
+		if in.Now.Before(c.RetryAt) {
+			return command{Do: doWait, Why: event.WhyRetry, Until: c.RetryAt}, true
 		}
 	default:
 		return command{}, false
 	}
-	return command{Do: doCompact, Why: s.wantedCompaction().why}, true
+	return command{Do: doCompact, Why: compactionOf(s).why}, true
 }
 
 // nextEasing decides where a model has refused the conversation as too long: it is called again
 // once it is shown less, and the run ends where that does not help.
-func nextEasing(s *scope, in inputs) command {
-	if s.model.eased {
+func nextEasing(s *fold.Scope, in inputs) command {
+	if s.Model.Eased {
 		return nextModel(s, in, event.WhyCompacted)
 	}
-	end := *s.model.err
+	end := *s.Model.Err
 	m := in.Agent.managed()
 	switch {
 	case m.keepAll || m.tries < 0:
 	case in.whole:
 		end.Hint = "nothing of the conversation can be left out any more: say less at once, or take a model with a larger context"
-	case s.squeezed().state == modelFailed && s.squeezed().why == event.WhyOverflow:
+	case s.Compaction().State == fold.ModelFailed && s.Compaction().Why == event.WhyOverflow:
 		end.Message = "the conversation does not fit the model's context, and no summary of it could be had"
-		if s.squeezed().err != nil {
-			end.Message += ": " + s.squeezed().err.Message
+		if s.Compaction().Err != nil {
+			end.Message += ": " + s.Compaction().Err.Message
 		}
 		end.Hint = "ask again later, or begin a new session"
-	case s.model.easings >= m.tries:
-		end.Hint = "the conversation was shortened " + itoa(s.model.easings) + " times and still does not fit: begin a new session, " +
+	case s.Model.Easings >= m.tries:
+		end.Hint = "the conversation was shortened " + itoa(s.Model.Easings) + " times and still does not fit: begin a new session, " +
 			"or take a model with a larger context"
 	default:
 		return command{Do: doCompact, Why: event.WhyOverflow}
@@ -178,7 +91,7 @@ func nextEasing(s *scope, in inputs) command {
 // outdated reports whether the view must be folded anew before anything more is decided. A run that
 // is to stop is ended as it is.
 func (d *driver) outdated() bool {
-	if !d.view.stale || d.ending || d.fault != nil {
+	if !d.view.Stale || d.ending || d.fault != nil {
 		return false
 	}
 	d.held = true
@@ -187,28 +100,28 @@ func (d *driver) outdated() bool {
 
 // compact begins a compaction: what is left out is decided from the log, after all that has
 // ended stands there. It reports whether the scope moved.
-func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
+func (d *driver) compact(s *fold.Scope, agent *Agent, why event.Why) bool {
 	if len(d.events) > 0 {
 		d.held = true
 		return false
 	}
 	m := agent.managed()
-	cycle := s.cycle
+	cycle := s.Cycle
 	if why != event.WhyOverflow {
 		cycle++
 	}
-	if !d.view.past.traced {
+	if !d.view.Past.Traced {
 		// From now on the fold knows it, so that this is done once.
-		d.traced, d.view.stale, d.held = true, true, true
+		d.traced, d.view.Stale, d.held = true, true, true
 		return false
 	}
-	first := d.view.begin + 1
-	if s.depth > 0 {
-		first = d.view.run.first
+	first := d.view.Begin + 1
+	if s.Depth > 0 {
+		first = d.view.Run.First
 	}
-	p, ok := m.plan(s, first, d.view.hide.reach(s.id), why, s.model.easings)
+	p, ok := m.Plan(s, first, d.view.Hidden.Reach(s.ID), why, s.Model.Easings)
 	if !ok {
-		d.thread(s).whole = s.wantedCompaction()
+		d.thread(s).whole = compactionOf(s)
 		return true
 	}
 	b, decided := d.askCompaction(s, agent, &p, &m)
@@ -217,15 +130,15 @@ func (d *driver) compact(s *scope, agent *Agent, why event.Why) bool {
 		d.held = true
 		return false
 	case b.Cancel:
-		d.thread(s).whole = s.wantedCompaction()
-		d.tellCompaction(agent, &AfterCompaction{Scope: s.id, Why: why, Err: errCompactionCancelled})
+		d.thread(s).whole = compactionOf(s)
+		d.tellCompaction(agent, &AfterCompaction{Scope: s.ID, Why: why, Err: errCompactionCancelled})
 		return true
-	case p.sumUp && len(b.Summary) == 0:
+	case p.SumUp && len(b.Summary) == 0:
 		d.beginSummary(s, agent, cycle, &p, &m, b.Instructions)
 		return true
 	}
-	a := AfterCompaction{Scope: s.id, Why: why, Summary: b.Summary}
-	if p.to > 0 && len(a.Summary) == 0 {
+	a := AfterCompaction{Scope: s.ID, Why: why, Summary: b.Summary}
+	if p.To > 0 && len(a.Summary) == 0 {
 		a.Summary = leftOut
 	}
 	if d.tellCompaction(agent, &a) {
@@ -264,33 +177,33 @@ func (d *driver) insist(read func() error) error {
 }
 
 // beginSummary begins the model call that a summary is asked of.
-func (d *driver) beginSummary(s *scope, agent *Agent, cycle int, p *omission, m *management, told string) {
+func (d *driver) beginSummary(s *fold.Scope, agent *Agent, cycle int, p *compact.Omission, m *management, told string) {
 	model := m.summary.Model
 	if model == nil {
-		model = agent.named(s.asks)
+		model = agent.named(s.LastModel)
 	}
-	step := stepName(s.id, 'c', cycle, 0)
-	if p.why == event.WhyOverflow {
-		step += "." + itoa(s.model.easings+1) // there may have been others before the same call
+	step := fold.StepName(s.ID, 'c', cycle, 0)
+	if p.Why == event.WhyOverflow {
+		step += "." + itoa(s.Model.Easings+1) // there may have been others before the same call
 	}
 	attempt, tries := 1, 1
-	if s.squeezed().step == step {
-		attempt, tries = s.squeezed().attempt+1, s.squeezed().tries+1
+	if s.Compaction().Step == step {
+		attempt, tries = s.Compaction().Attempt+1, s.Compaction().Tries+1
 	}
 	w := &modelWork{work: work{
 		scope: s, agent: agent, step: step, attempt: attempt, begun: d.now,
-	}, whom: addressee{model: model, info: model.Info(), sum: &summing{omission: *p}}}
+	}, whom: addressee{model: model, info: model.Info(), sum: &summing{Omission: *p}}}
 	w.addressee = &w.whom
 	size, refused := or(m.context, or(w.info.ContextWindow, defaultContext)), 0
-	if err := s.squeezed().err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
-		refused = s.squeezed().tries
+	if err := s.Compaction().Err; tries > 1 && err != nil && err.Kind == event.ErrContextOverflow {
+		refused = s.Compaction().Tries
 	}
 	w.own = ModelRequest{
-		Instructions: told, Messages: summaryMessages(p.gone, size/2, refused), Options: m.summary.Options,
-		Run: d.row.ID, Scope: s.id, Cycle: cycle, Attempt: attempt,
+		Instructions: told, Messages: compact.Request(p.Gone, size/2, refused), Options: m.summary.Options,
+		Run: d.row.ID, Scope: s.ID, Cycle: cycle, Attempt: attempt,
 	}
 	w.request, w.answer = &w.own, &w.end
-	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.why, Model: w.info.Name})
+	d.addAt(s, cycle, step, attempt, &event.StepBegun{Step: event.StepCompaction, Why: p.Why, Model: w.info.Name})
 	d.runs(s, step)
 	d.todo = append(d.todo, &w.work)
 }
@@ -311,9 +224,9 @@ func (d *driver) summarise(w *work) {
 	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
 	d.siftAnswer(w.within(d.ctx), w, guards)
-	a := AfterCompaction{Scope: w.scope.id, Why: sum.why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
+	a := AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
-		a.Summary, a.Err = summaryOf(end.message)
+		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}
 	sum.broke = w.agent.tellCompaction(d.ctx, d.agent.limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
@@ -338,7 +251,7 @@ func (d *driver) siftSummary(w *work, guards []guard) {
 	case s.err != nil:
 		w.sum.summary, w.sum.err = nil, s.err
 	case len(w.sum.summary) == 0 && w.sum.err == nil:
-		w.sum.summary = redactedContent
+		w.sum.summary = fold.RedactedContent
 	}
 }
 
@@ -352,8 +265,8 @@ func (d *driver) settleSummary(w *work) {
 	if sum.err != nil && d.cutOff() {
 		return // the next driver finds it begun, and begins it again
 	}
-	cycle := s.cycle
-	if sum.why != event.WhyOverflow {
+	cycle := s.Cycle
+	if sum.Why != event.WhyOverflow {
 		cycle++
 	}
 	c := charge{usage: end.usage}
@@ -367,7 +280,7 @@ func (d *driver) settleSummary(w *work) {
 	if sum.err == nil {
 		d.addAt(s, cycle, w.step, w.attempt, ended)
 		d.reportUsage(w)
-		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)
+		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)
 		return
 	}
 	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
@@ -376,10 +289,10 @@ func (d *driver) settleSummary(w *work) {
 	case d.ctx.Err() != nil:
 		ended.Outcome = event.OutcomeCancelled
 	case sum.broke != nil:
-	case kind == event.ErrContextOverflow && s.squeezed().tries < defaultEasings:
+	case kind == event.ErrContextOverflow && s.Compaction().Tries < defaultEasings:
 		ended.RetryAt = d.now // with less to read
 	case kind.Info().Retry && kind != event.ErrTimeout:
-		if after, again := retry.after(s.squeezed().tries, s.squeezed().unreached, ended.Err); again {
+		if after, again := retry.after(s.Compaction().Tries, s.Compaction().Unreached, ended.Err); again {
 			ended.RetryAt = d.now.Add(after)
 		}
 	}
@@ -391,18 +304,18 @@ func (d *driver) settleSummary(w *work) {
 }
 
 // writeCompaction writes what the model is not shown any more.
-func (d *driver) writeCompaction(s *scope, cycle int, step string, attempt int, p *omission, summary []event.Block) {
+func (d *driver) writeCompaction(s *fold.Scope, cycle int, step string, attempt int, p *compact.Omission, summary []event.Block) {
 	trigger := "limit"
-	if p.why == event.WhyOverflow {
+	if p.Why == event.WhyOverflow {
 		trigger = "overflow"
 	}
-	if p.to > 0 {
-		slices.Sort(p.keep)
-		b := &event.Compacted{From: p.first, To: p.to, Keep: p.keep, Summary: summary, Trigger: trigger}
+	if p.To > 0 {
+		slices.Sort(p.Keep)
+		b := &event.Compacted{From: p.First, To: p.To, Keep: p.Keep, Summary: summary, Trigger: trigger}
 		d.addAt(s, cycle, step, attempt, b)
 	}
-	if p.cut > 0 {
-		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.first, To: p.cut, Cut: true, Trigger: trigger})
+	if p.Cut > 0 {
+		d.addAt(s, cycle, step, attempt, &event.Compacted{From: p.First, To: p.Cut, Cut: true, Trigger: trigger})
 	}
 }
 
@@ -413,14 +326,14 @@ func (d *driver) refold() error {
 	if err != nil {
 		return err
 	}
-	old, v := d.view, newTailView(&tail, d.traced || d.view.past.traced)
-	v.state, v.spent, v.counted = old.state, old.spent, old.counted
+	old, v := d.view, fold.FromTail(foldable(&tail), d.traced || d.view.Past.Traced)
+	v.State, v.Spent, v.SpentKnown = old.State, old.Spent, old.SpentKnown
 	d.view = v
 	for _, list := range [][]*work{d.flights, d.queue, d.todo} {
 		for _, w := range list {
-			w.scope = v.run.scope(w.scope.id)
+			w.scope = v.Run.Scope(w.scope.ID)
 			if w.entry != nil {
-				w.entry = w.scope.callByStep(w.step)
+				w.entry = w.scope.CallByStep(w.step)
 			}
 		}
 	}

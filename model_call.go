@@ -159,7 +159,7 @@ func (d *driver) leaveModel(w *work) {
 	d.graced, d.abandoned = true, true
 	w.left = d.asm.used()
 	d.flights = append(d.flights, w)
-	if !d.turn.ended && w.scope.depth == 0 && len(d.guardsOf(w.agent, GuardOutput)) == 0 {
+	if !d.turn.ended && w.scope.Depth == 0 && len(d.guardsOf(w.agent, GuardOutput)) == 0 {
 		d.asm.stop = event.StopCancelled
 		d.partial = d.asm.content(w)
 	}

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +23,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/internal/compact"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -33,26 +36,32 @@ var managements = []Management{
 	{By: KeepAll{}}, {By: SlidingWindow(2)}, {By: Summarize{}, Context: 30}, {By: Summarize{}, Context: 400, At: 0.5}, {At: -1},
 }
 
-// commands says what next decides for each open scope, and fails where asking changes the scope.
-func commands(v *view, agentOf func(name string) *Agent) (string, error) {
-	if v.run == nil || v.run.ended != nil {
+// commands says what next decides for each open scope. Where it is to look at the scopes, it fails if asking
+// changes one.
+func commands(v *fold.Conversation, agentOf func(name string) *Agent, look bool) (string, error) {
+	if v.Run == nil || v.Run.Ended != nil {
 		return "", nil
 	}
 	var sb strings.Builder
-	for _, s := range v.run.scopes {
-		if s.closed != nil {
+	for _, s := range v.Run.Scopes {
+		if s.Closed != nil {
 			continue
 		}
-		in := inputs{Agent: agentOf(s.agent), Now: v.run.at, earlier: &v.spent}
+		in := inputs{Agent: agentOf(s.Agent), Now: v.Run.At, earlier: &v.Spent}
 		in.answer = in.Agent.answer
-		before := deep(s)
-		cmd := next(s, in)
-		if after := deep(s); after != before {
-			return "", fmt.Errorf("asking changed scope %q from\n%s\nto\n%s", s.id, before, after)
+		before := ""
+		if look {
+			before = deep(s)
 		}
-		fmt.Fprintf(&sb, "%q does %d because of %q, stop %q, until %v, say %q, err %s:", s.id, cmd.Do, cmd.Why, cmd.Stop, cmd.Until.UnixNano(), cmd.say, deep(cmd.Err))
+		cmd := next(s, in)
+		if look {
+			if after := deep(s); after != before {
+				return "", fmt.Errorf("asking changed scope %q from\n%s\nto\n%s", s.ID, before, after)
+			}
+		}
+		fmt.Fprintf(&sb, "%q does %d because of %q, stop %q, until %v, say %q, err %s:", s.ID, cmd.Do, cmd.Why, cmd.Stop, cmd.Until.UnixNano(), cmd.say, deep(cmd.Err))
 		for _, c := range cmd.calls {
-			sb.WriteString(" " + c.step)
+			sb.WriteString(" " + c.Step)
 		}
 		sb.WriteString("\n")
 	}
@@ -61,23 +70,23 @@ func commands(v *view, agentOf func(name string) *Agent) (string, error) {
 
 // oneCommand folds a log in several ways and compares the commands at every length that is chosen.
 func oneCommand(log []*event.Event, agentOf func(name string) *Agent, chosen func(n int) bool) error {
-	warm := newView(nil)
+	warm := fold.New(nil)
 	for n, e := range log {
-		if warm.fold(e); warm.stale {
-			warm = newView(log[:n+1])
+		if warm.Add(e); warm.Stale {
+			warm = fold.New(log[:n+1])
 		}
 		if !chosen(n + 1) {
 			continue
 		}
-		got, err := commands(warm, agentOf)
+		got, err := commands(warm, agentOf, true)
 		if err != nil {
 			return fmt.Errorf("after event %d: %w", n+1, err)
 		}
-		for how, other := range map[string]*view{
-			"from scratch": newView(log[:n+1]),
-			"traced":       newTailView(&journal.Tail{First: 1, Events: log[:n+1]}, true),
+		for how, other := range map[string]*fold.Conversation{
+			"from scratch": fold.New(log[:n+1]),
+			"traced":       fold.FromTail(&fold.Tail{First: 1, Events: log[:n+1]}, true),
 		} {
-			want, err := commands(other, agentOf)
+			want, err := commands(other, agentOf, false)
 			if err != nil {
 				return fmt.Errorf("after event %d, %s: %w", n+1, how, err)
 			}
@@ -218,7 +227,7 @@ func (p *tightPlan) Info() ModelInfo {
 func (p *tightPlan) Stream(_ context.Context, req *ModelRequest) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		size := model.MessagesTokens(req.Messages)
-		if req.Instructions == summaryInstructions {
+		if req.Instructions == compact.Instructions {
 			if p.sumFails == event.ErrInvalid || p.sumFails != "" && req.Attempt == 1 {
 				yield(Chunk{}, &event.Error{Kind: p.sumFails, Message: "no summary"})
 				return
@@ -327,22 +336,22 @@ func (p *tightPlan) play(conv *Conversation, run func(*Agent) (*Result, error)) 
 func (p *tightPlan) sameAsLog(conv *Conversation, agentOf func(name string) *Agent) error {
 	log, left := conv.logged(), conv.warm
 	for _, answers := range []bool{false, true} {
-		if answers && (p.warm || left.run.ended != nil) {
+		if answers && (p.warm || left.Run.Ended != nil) {
 			return nil
 		}
 		if answers {
 			conv.warm = nil // it gets ahead of its log
-			for _, q := range left.run.questions {
-				e := &event.Event{Header: event.Header{Seq: left.last + 1, Run: left.run.id}, Body: &event.Answered{Token: q.Token, Value: []byte("true")}}
-				left.fold(e)
+			for _, q := range left.Run.Questions {
+				e := &event.Event{Header: event.Header{Seq: left.Last + 1, Run: left.Run.ID}, Body: &event.Answered{Token: q.Token, Value: []byte("true")}}
+				left.Add(e)
 				log = append(slices.Clip(log), e)
 			}
 		}
-		got, err := commands(left, agentOf)
+		got, err := commands(left, agentOf, true)
 		if err != nil {
 			return err
 		}
-		want, err := commands(newView(log), agentOf)
+		want, err := commands(fold.New(log), agentOf, false)
 		if err != nil {
 			return err
 		}
@@ -409,68 +418,90 @@ func compactedIn(log []*event.Event) string {
 
 // deep writes a value with everything that it points at, each pointer once.
 func deep(v any) string {
-	var sb strings.Builder
-	writeDeep(&sb, reflect.ValueOf(v), map[uintptr]bool{})
-	return sb.String()
+	w := deepWriter{seen: map[place]int{}}
+	w.write(reflect.ValueOf(v))
+	return w.String()
 }
 
-func writeDeep(sb *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+type deepWriter struct {
+	strings.Builder
+
+	// seen numbers the pointers that were written.
+	seen map[place]int
+}
+
+// place is what a pointer points at; the first field of a struct has the struct's address.
+type place struct {
+	address uintptr
+	of      reflect.Type
+}
+
+func (w *deepWriter) write(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Invalid:
-		sb.WriteString("nil")
+		w.WriteString("nil")
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {
-			sb.WriteString("nil")
+			w.WriteString("nil")
 			return
 		}
 		if v.Kind() == reflect.Pointer {
-			if seen[v.Pointer()] {
-				sb.WriteString("again")
+			at := place{v.Pointer(), v.Type()}
+			if n, again := w.seen[at]; again {
+				w.WriteString("again " + strconv.Itoa(n))
 				return
 			}
-			seen[v.Pointer()] = true
-			defer delete(seen, v.Pointer())
+			w.seen[at] = len(w.seen)
 		}
-		writeDeep(sb, v.Elem(), seen)
+		w.write(v.Elem())
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			fmt.Fprint(sb, v)
+			fmt.Fprint(w, v)
 			return
 		}
-		sb.WriteString(v.Type().Name() + "{")
+		w.WriteString(v.Type().Name() + "{")
 		for i := range v.NumField() {
 			if f := v.Field(i); !f.IsZero() {
-				sb.WriteString(v.Type().Field(i).Name + ":")
-				writeDeep(sb, f, seen)
-				sb.WriteString(" ")
+				w.WriteString(v.Type().Field(i).Name + ":")
+				w.write(f)
+				w.WriteString(" ")
 			}
 		}
-		sb.WriteString("}")
+		w.WriteString("}")
 	case reflect.Slice, reflect.Array:
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
-			fmt.Fprintf(sb, "%q", v.Bytes())
+			w.WriteString(strconv.Quote(string(v.Bytes())))
 			return
 		}
-		fmt.Fprintf(sb, "%d[", v.Len())
+		w.WriteString(strconv.Itoa(v.Len()) + "[")
 		for i := range v.Len() {
-			writeDeep(sb, v.Index(i), seen)
-			sb.WriteString(" ")
+			w.write(v.Index(i))
+			w.WriteString(" ")
 		}
-		sb.WriteString("]")
+		w.WriteString("]")
 	case reflect.Map:
-		var list []string
-		for m := v.MapRange(); m.Next(); {
-			var one strings.Builder
-			writeDeep(&one, m.Key(), seen)
-			one.WriteString(":")
-			writeDeep(&one, m.Value(), seen)
-			list = append(list, one.String())
-		}
-		slices.Sort(list)
-		fmt.Fprint(sb, list)
+		w.writeMap(v)
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		fmt.Fprint(sb, v.IsNil())
+		fmt.Fprint(w, v.IsNil())
+	case reflect.String:
+		w.WriteString(v.String())
 	default:
-		fmt.Fprint(sb, v)
+		fmt.Fprint(w, v)
 	}
+}
+
+// writeMap writes a map in the order of its keys, so that a pointer in two values is first met in
+// the same one each time.
+func (w *deepWriter) writeMap(v reflect.Value) {
+	values := map[string]reflect.Value{}
+	for m := v.MapRange(); m.Next(); {
+		values[fmt.Sprint(m.Key())] = m.Value()
+	}
+	w.WriteString("map[")
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		w.WriteString(key + ":")
+		w.write(values[key])
+		w.WriteString(" ")
+	}
+	w.WriteString("]")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -35,7 +36,7 @@ type Permissions struct {
 // [event.Approval]: yes or no, for how long ([event.Approval].Lasts), for which arguments,
 // and why not. It is bound to the tool, its description and schema, the exact arguments in
 // the question, and the run's user.
-const PermissionQuestion = reservedName + "permission"
+const PermissionQuestion = fold.Reserved + "permission"
 
 // Permit sets what the agent may call. It holds for what the model asks for, also of agents
 // that are used as tools below it, and it is asked after the hooks before a tool, about what
@@ -165,9 +166,9 @@ func (p Permissions) Idle(tools []string) (idle []string) {
 }
 
 // permission is what all policies say that hold in a scope, and those of them that ask.
-func (d *driver) permission(s *scope, tool string) (strictest permission, asking []*policy) {
-	for ; s != nil; s = s.parent {
-		agent := d.agentOf(s.agent)
+func (d *driver) permission(s *fold.Scope, tool string) (strictest permission, asking []*policy) {
+	for ; s != nil; s = s.Parent {
+		agent := d.agentOf(s.Agent)
 		if agent == nil {
 			continue
 		}
@@ -184,14 +185,14 @@ func (d *driver) permission(s *scope, tool string) (strictest permission, asking
 
 // restrained reports whether one of the calls is not simply permitted, or has an answer that
 // says whether it is: a policy may have been there when it was asked for.
-func (d *driver) restrained(s *scope, calls []*call) bool {
+func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 	for _, c := range calls {
 		if d.policed {
 			if do, _ := d.permission(s, c.Name); do != permitted {
 				return true
 			}
 		}
-		if slices.ContainsFunc(c.rare().asks, func(q *question) bool { return q.Name == PermissionQuestion }) {
+		if slices.ContainsFunc(c.Extra().Questions, func(q *fold.Ask) bool { return q.Name == PermissionQuestion }) {
 			return true
 		}
 	}
@@ -200,7 +201,7 @@ func (d *driver) restrained(s *scope, calls []*call) bool {
 
 // permit holds a call, as the hooks before it have left it, against the policies. It is called
 // beside the driver.
-func (d *driver) permit(s *scope, o *decided) {
+func (d *driver) permit(s *fold.Scope, o *decided) {
 	c := o.own
 	args := c.Args
 	if o.args != nil {
@@ -255,15 +256,15 @@ func (d *driver) permit(s *scope, o *decided) {
 
 // answers reports whether a question was about this very call. A question without a hash comes from an
 // earlier version. It is about no call: nobody knows what the tool said of itself then.
-func (g *Grant) answers(q *question) bool {
+func (g *Grant) answers(q *fold.Ask) bool {
 	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
 }
 
 // heed does what a person has said.
-func (o *decided) heed(q *question, grant Grant, asking []*policy) {
+func (o *decided) heed(q *fold.Ask, grant Grant, asking []*policy) {
 	c := o.own
 	var a event.Approval
-	if err := json.Unmarshal(q.value, &a); err != nil {
+	if err := json.Unmarshal(q.Value, &a); err != nil {
 		a = event.Approval{} // null, or what some other version let pass: no yes
 	}
 	if !a.Approved {
@@ -275,7 +276,7 @@ func (o *decided) heed(q *question, grant Grant, asking []*policy) {
 		return
 	}
 	more := c.rarely()
-	more.approval, more.approvedBy = &a, q.by
+	more.approval, more.approvedBy = &a, q.By
 	if a.Args != nil {
 		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
 			o.refused, o.kind = "the arguments that a person gave are no usable JSON", event.ErrInvalid
@@ -287,7 +288,7 @@ func (o *decided) heed(q *question, grant Grant, asking []*policy) {
 	if a.AnyArgs {
 		grant.Args, grant.AnyArgs = nil, true
 	}
-	grant.By, grant.At = q.by, time.Now()
+	grant.By, grant.At = q.By, time.Now()
 	switch a.Lasts {
 	case event.LastsConversation:
 		grant.toState(c)

@@ -1,6 +1,10 @@
 package braid
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/braidrun/braid/internal/fold"
+)
 
 // visible is what the tools of a request look like without those that the model may not call at all.
 type visible struct {
@@ -18,7 +22,7 @@ func (a *Agent) denies(tool string) bool {
 // allowed leaves tools out of what a scope's model is shown that are denied there, by the agent's own
 // policies or by those above it: a model that sees a tool calls it. What the model asks for all the same is
 // refused as ever. A list is looked through once.
-func (d *driver) allowed(s *scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
+func (d *driver) allowed(s *fold.Scope, specs []ToolSpec, names []string) ([]ToolSpec, []string) {
 	if !d.policed || len(specs) == 0 {
 		return specs, names
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // validMessages holds messages against what every provider demands: they begin
@@ -196,7 +197,7 @@ func checkRun(log []*event.Event) error {
 				spend(names[e.Step], b.Usage, b.CostNanoUSD)
 			}
 			for n, c := range event.CallsOf(b.Content) {
-				calls[stepName(e.Scope, 't', e.Cycle, n)] = c.ID
+				calls[fold.StepName(e.Scope, 't', e.Cycle, n)] = c.ID
 			}
 		case *event.StepEnded:
 			if b.Step == event.StepModel {
@@ -324,7 +325,7 @@ func checkOrders(log []*event.Event, r *runPlan) error {
 			for n, c := range event.CallsOf(b.Content) {
 				var in toolIn
 				if c.Args != nil && c.Name != "missing" && decodeToolIn(c.Args, &in) == nil {
-					told[stepName(e.Scope, 't', e.Cycle, n)] = in
+					told[fold.StepName(e.Scope, 't', e.Cycle, n)] = in
 				}
 				s.calls++
 			}
@@ -402,22 +403,22 @@ func checkEnd(b *event.RunEnded) error {
 // checkFold folds a log event by event and looks at what the models would see
 // after each. At some events the fold is compared with one from scratch.
 func checkFold(log []*event.Event, scratch func(n int) bool) error {
-	warm := newView(nil)
+	warm := fold.New(nil)
 	for n, e := range log {
-		warm.fold(e)
-		if err := validMessages(warm.past.msgs); err != nil {
+		warm.Add(e)
+		if err := validMessages(warm.Past.Messages); err != nil {
 			return fmt.Errorf("after event %d, the past: %w", n+1, err)
 		}
 		decide := scratch(n + 1)
-		for _, s := range warm.run.scopes {
-			if err := validMessages(s.talk.msgs); err != nil {
-				return fmt.Errorf("after event %d, scope %q: %w\n%s", n+1, s.id, err, show(s.talk.msgs))
+		for _, s := range warm.Run.Scopes {
+			if err := validMessages(s.Transcript.Messages); err != nil {
+				return fmt.Errorf("after event %d, scope %q: %w\n%s", n+1, s.ID, err, show(s.Transcript.Messages))
 			}
 		}
 		if !decide {
 			continue
 		}
-		cold := newView(log[:n+1])
+		cold := fold.New(log[:n+1])
 		calls := countTalk(cold)
 		if err := sameView(warm, cold); err != nil {
 			return fmt.Errorf("after event %d, the fold is not that from scratch: %w", n+1, err)
@@ -426,9 +427,9 @@ func checkFold(log []*event.Event, scratch func(n int) bool) error {
 		for _, body := range []event.Body{
 			&event.RunStarted{Agent: "root", Session: 1}, &event.UserMessage{Content: TextOutput("next").Content},
 		} {
-			cold.fold(&event.Event{Header: event.Header{Seq: cold.last + 1, Run: "next"}, Body: body})
+			cold.Add(&event.Event{Header: event.Header{Seq: cold.Last + 1, Run: "next"}, Body: body})
 		}
-		if err := validMessages(cold.run.scopes[0].talk.msgs); err != nil {
+		if err := validMessages(cold.Run.Scopes[0].Transcript.Messages); err != nil {
 			return fmt.Errorf("after event %d and another run's begin: %w", n+1, err)
 		}
 		if got := countTalk(cold); got != calls {
@@ -443,35 +444,35 @@ func checkFold(log []*event.Event, scratch func(n int) bool) error {
 // is shown an invalid history for it, and Next says something.
 func checkTorn(log []*event.Event, agent *Agent, team map[string]*Agent, seed uint64) error {
 	lose := rand.New(rand.NewPCG(seed, uint64(len(log))))
-	v := newView(nil)
+	v := fold.New(nil)
 	for n, e := range log {
 		switch lose.IntN(12) {
 		case 0, 1:
 			continue
 		case 2:
-			v.fold(e)
+			v.Add(e)
 		}
 		calls := countTalk(v)
-		v.fold(e)
-		if err := validMessages(v.past.msgs); err != nil {
+		v.Add(e)
+		if err := validMessages(v.Past.Messages); err != nil {
 			return fmt.Errorf("seed %d, after event %d, the past: %w", seed, n+1, err)
 		}
-		if v.run == nil {
+		if v.Run == nil {
 			continue
 		}
 		if _, ok := e.Body.(*event.RunEnded); !ok && countTalk(v) < calls {
 			return fmt.Errorf("seed %d, after event %d: %d calls were known, and %d are", seed, n+1, calls, countTalk(v))
 		}
-		for _, s := range v.run.scopes {
-			if err := validMessages(s.talk.msgs); err != nil {
-				return fmt.Errorf("seed %d, after event %d, scope %q: %w", seed, n+1, s.id, err)
+		for _, s := range v.Run.Scopes {
+			if err := validMessages(s.Transcript.Messages); err != nil {
+				return fmt.Errorf("seed %d, after event %d, scope %q: %w", seed, n+1, s.ID, err)
 			}
 			in := inputs{Agent: agent, Now: e.Time}
-			if a := team[s.agent]; a != nil {
+			if a := team[s.Agent]; a != nil {
 				in.Agent = a
 			}
 			if cmd := next(s, in); cmd.Why == "" && cmd.Do != doTools && cmd.Do != doScopes {
-				return fmt.Errorf("seed %d, after event %d, scope %q: Next does %d and gives no reason", seed, n+1, s.id, cmd.Do)
+				return fmt.Errorf("seed %d, after event %d, scope %q: Next does %d and gives no reason", seed, n+1, s.ID, cmd.Do)
 			}
 		}
 	}
@@ -541,16 +542,16 @@ func checkHidden(log []*event.Event, seed uint64) error {
 			}
 		}
 	}
-	v := newView(nil)
+	v := fold.New(nil)
 	for _, e := range hidden {
-		v.hide.note(e)
+		v.Hidden.Note(e)
 	}
-	v.hide.settle(1)
+	v.Hidden.Settle(1)
 	for n, e := range hidden {
-		v.fold(e)
-		talks := [][]event.Message{v.past.msgs}
-		for _, s := range v.run.scopes {
-			talks = append(talks, s.talk.msgs)
+		v.Add(e)
+		talks := [][]event.Message{v.Past.Messages}
+		for _, s := range v.Run.Scopes {
+			talks = append(talks, s.Transcript.Messages)
 		}
 		for _, messages := range talks {
 			if err := validMessages(messages); err != nil {
@@ -570,18 +571,18 @@ func checkHidden(log []*event.Event, seed uint64) error {
 			}
 		}
 	}
-	v.stale = false
-	return sameView(v, newView(hidden))
+	v.Stale = false
+	return sameView(v, fold.New(hidden))
 }
 
 // countTalk counts the calls that the next run sees of the session, or would see
 // if the open run ended now without failing.
-func countTalk(v *view) int {
-	messages, n := v.past.msgs, 0
-	if v.open() {
-		root := v.run.scopes[0]
-		messages = root.talk.msgs
-		n = len(event.CallsOf(root.asking))
+func countTalk(v *fold.Conversation) int {
+	messages, n := v.Past.Messages, 0
+	if v.Open() {
+		root := v.Run.Scopes[0]
+		messages = root.Transcript.Messages
+		n = len(event.CallsOf(root.Asking))
 	}
 	for _, m := range messages {
 		n += len(m.Calls())
@@ -591,17 +592,17 @@ func countTalk(v *view) int {
 
 // sameView compares two folds in everything that the log decides: not what
 // runs, and not the state that is never stored.
-func sameView(a, b *view) error {
-	if a.last != b.last || a.turn != b.turn || a.session != b.session || a.stale != b.stale {
+func sameView(a, b *fold.Conversation) error {
+	if a.Last != b.Last || a.Turn != b.Turn || a.Session != b.Session || a.Stale != b.Stale {
 		return fmt.Errorf("%+v and %+v", *a, *b)
 	}
-	if !reflect.DeepEqual(a.past.msgs, b.past.msgs) {
-		return fmt.Errorf("the pasts differ:\n%s---\n%s", show(a.past.msgs), show(b.past.msgs))
+	if !reflect.DeepEqual(a.Past.Messages, b.Past.Messages) {
+		return fmt.Errorf("the pasts differ:\n%s---\n%s", show(a.Past.Messages), show(b.Past.Messages))
 	}
-	if !sameState(a.state.kept, b.state.kept) {
-		return fmt.Errorf("the states are %s and %s", mustJSON(a.state.kept), mustJSON(b.state.kept))
+	if !sameState(a.State.WithPrefix(""), b.State.WithPrefix("")) {
+		return fmt.Errorf("the states are %s and %s", mustJSON(a.State.WithPrefix("")), mustJSON(b.State.WithPrefix("")))
 	}
-	if !reflect.DeepEqual(a.run, b.run) {
+	if !reflect.DeepEqual(a.Run, b.Run) {
 		return fmt.Errorf("the runs differ:\n%s---\n%s", dump(a), dump(b))
 	}
 	return nil
@@ -613,35 +614,35 @@ func sameState(a, b map[string]json.RawMessage) bool {
 
 // dump writes a fold for people, and for comparing folds of events that are not
 // the same ones in memory.
-func dump(v *view) string {
+func dump(v *fold.Conversation) string {
 	var sb strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&sb, format+"\n", args...) }
-	line("last %d turn %d session %d", v.last, v.turn, v.session)
-	line("past %s", fingerprint(v.past.msgs))
-	line("state %s", mustJSON(v.state.kept))
-	r := v.run
+	line("last %d turn %d session %d", v.Last, v.Turn, v.Session)
+	line("past %s", fingerprint(v.Past.Messages))
+	line("state %s", mustJSON(v.State.Kept))
+	r := v.Run
 	if r == nil {
 		return sb.String()
 	}
-	line("run %s %s first %d usage %+v models %+v metrics %+v", r.id, r.agent, r.first, r.usage, r.models, r.metrics)
-	line("last message %s", fingerprint([]event.Message{r.lastMessage}))
-	line("effects %s ended %s", asJSON(r.effects), asJSON(r.ended))
-	for _, q := range r.questions {
-		line("question %s %s %s answered %v %s by %s", q.Token, q.step, q.scope, q.answered, q.value, q.by)
+	line("run %s %s first %d usage %+v models %+v metrics %+v", r.ID, r.Agent, r.First, r.Usage, r.Models, r.Metrics)
+	line("last message %s", fingerprint([]event.Message{r.LastMessage}))
+	line("effects %s ended %s", asJSON(r.Effects), asJSON(r.Ended))
+	for _, q := range r.Questions {
+		line("question %s %s %s answered %v %s by %s", q.Token, q.Step, q.Scope, q.Answered, q.Value, q.By)
 	}
-	for _, s := range r.scopes {
-		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d spent %+v %s", s.id, s.agent,
-			s.depth, asJSON(s.closed), s.cycle, s.fresh, s.stop, s.settled, s.endTurn, s.modelCalls, s.toolCalls, s.spent, s.refused)
-		line("  talk %s", fingerprint(s.talk.msgs))
-		line("  model %d %s.%d %d %s %s %v %s %s newest %d %v %s", s.model.state, s.model.step, s.model.attempt, s.model.tries, s.model.name, asJSON(s.model.err),
-			s.model.retryAt.UnixNano(), s.model.fallback, s.asks, s.newest.seq, s.newest.whole, fingerprint([]event.Message{{Content: s.newest.content}}))
-		if s.opener != nil {
-			line("  opened by %s of %q", s.opener.step, s.parent.id)
+	for _, s := range r.Scopes {
+		line("scope %q agent %s depth %d closed %v cycle %d fresh %q stop %q settled %d end %v calls %d %d spent %+v %s", s.ID, s.Agent,
+			s.Depth, asJSON(s.Closed), s.Cycle, s.Fresh, s.Stop, s.Settled, s.EndTurn, s.ModelCalls, s.ToolCalls, s.Spent, s.Refused)
+		line("  talk %s", fingerprint(s.Transcript.Messages))
+		line("  model %d %s.%d %d %s %s %v %s %s newest %d %v %s", s.Model.State, s.Model.Step, s.Model.Attempt, s.Model.Tries, s.Model.Name, asJSON(s.Model.Err),
+			s.Model.RetryAt.UnixNano(), s.Model.Fallback, s.LastModel, s.Newest.Seq, s.Newest.Whole, fingerprint([]event.Message{{Content: s.Newest.Content}}))
+		if s.Opener != nil {
+			line("  opened by %s of %q", s.Opener.Step, s.Parent.ID)
 		}
-		line("  asking %s", fingerprint([]event.Message{{Content: s.asking}}))
-		for _, c := range s.batch {
-			line("  call %s %s %d %s state %d attempt %d effect %q asks %d child %v result %s", c.ID, c.Name, c.index, c.step,
-				c.state, c.attempt, c.effect, len(c.rare().asks), c.child != nil, asJSON(c.result))
+		line("  asking %s", fingerprint([]event.Message{{Content: s.Asking}}))
+		for _, c := range s.Batch {
+			line("  call %s %s %d %s state %d attempt %d effect %q asks %d child %v result %s", c.ID, c.Name, c.Index, c.Step,
+				c.State, c.Attempt, c.Effect, len(c.Extra().Questions), c.Child != nil, asJSON(c.Result))
 		}
 	}
 	return sb.String()
@@ -699,7 +700,7 @@ func checkHandles(conv *Conversation) error {
 			return fmt.Errorf("%d questions after the end: %w", len(open), err)
 		}
 	}
-	return sameView(conv.warm, newView(log))
+	return sameView(conv.warm, fold.New(log))
 }
 
 // checkJSON encodes a log, decodes it and folds what came of it.
@@ -725,7 +726,7 @@ func checkJSON(log []*event.Event, exact bool) error {
 		}
 		back[i] = &got
 	}
-	if a, b := dump(newView(log)), dump(newView(back)); a != b {
+	if a, b := dump(fold.New(log)), dump(fold.New(back)); a != b {
 		return fmt.Errorf("the decoded log folds to another view:\n%s---\n%s", a, b)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -188,7 +189,7 @@ func TestTwoHandlesOnAConversationOfAnyName(t *testing.T) {
 // The pieces of an answer that was lost stood in front of the next attempt's.
 func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
 	t.Parallel()
-	v := newView(nil)
+	v := fold.New(nil)
 	for i, e := range []event.Event{
 		{Body: &event.RunStarted{Session: 1}},
 		{Body: &event.UserMessage{Content: TextOutput("hi").Content}},
@@ -199,9 +200,9 @@ func TestPiecesOfALostAnswerAreForgotten(t *testing.T) {
 		{Header: event.Header{Cycle: 1, Step: "m1", Attempt: 2}, Body: &event.AssistantMessage{Content: TextOutput("found").Content}},
 	} {
 		e.Seq, e.Run = int64(i+1), "run"
-		v.fold(&e)
+		v.Add(&e)
 	}
-	if got := v.run.lastMessage.Text(); got != "found" {
+	if got := v.Run.LastMessage.Text(); got != "found" {
 		t.Errorf("the answer is %q", got)
 	}
 }

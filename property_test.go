@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/raced"
 	"github.com/braidrun/braid/journal"
 )
@@ -126,6 +127,9 @@ func (c *testCase) check(counts *histogram) error {
 	seed := uint64(c.plan.cuts[0])
 	if err = checkFold(log, chosen); err == nil {
 		err = oneCommand(log, func(name string) *Agent { return cmp.Or(team[name], agent) }, func(n int) bool { return seed%32 == 0 || chosen(n) })
+	}
+	if err == nil {
+		err = sameOutline(log)
 	}
 	if err == nil && seed%4 == 0 {
 		err = underAll(log, chosen)
@@ -348,7 +352,7 @@ func begunAttempts(log []*event.Event, run string) map[string]int {
 				// The typed tools refuse what is JSON and not theirs before they are entered.
 				var in toolIn
 				if call.Args == nil || decodeToolIn(call.Args, &in) != nil {
-					refused[e.Run+"/"+stepName(e.Scope, 't', e.Cycle, i)] = true
+					refused[e.Run+"/"+fold.StepName(e.Scope, 't', e.Cycle, i)] = true
 				}
 			}
 		case *event.StepBegun:
@@ -429,7 +433,7 @@ func (c *testCase) resume(cut []*event.Event, want *Result, wantLog []*event.Eve
 			for i, call := range event.CallsOf(b.Content) {
 				var in toolIn
 				if call.Args != nil && decodeToolIn(call.Args, &in) == nil {
-					args[stepName(e.Scope, 't', e.Cycle, i)] = in
+					args[fold.StepName(e.Scope, 't', e.Cycle, i)] = in
 				}
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -115,7 +116,7 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	if err := validMessages(req.Messages); err != nil {
 		w.fault("the model was shown what no provider takes, scope %q, cycle %d: %v\n%s", req.Scope, req.Cycle, err, show(req.Messages))
 	}
-	if !begun(w.conv.logged(), req.Run, stepName(req.Scope, 'm', req.Cycle, 0), req.Attempt) {
+	if !begun(w.conv.logged(), req.Run, fold.StepName(req.Scope, 'm', req.Cycle, 0), req.Attempt) {
 		w.fault("the model call of cycle %d in scope %q is not in the log", req.Cycle, req.Scope)
 	}
 	if last := len(req.Messages) - 1; last < 0 || req.Cycle == 1 && !strings.Contains(req.Messages[last].Text(), w.wanted(req)) {
@@ -126,7 +127,7 @@ func (m *planModel) Stream(ctx context.Context, req *ModelRequest) iter.Seq2[Chu
 	}
 	prints := fingerprint(req.Messages)
 	w.mu.Lock()
-	w.models[req.Run+"/"+stepName(req.Scope, 'm', req.Cycle, 0)]++
+	w.models[req.Run+"/"+fold.StepName(req.Scope, 'm', req.Cycle, 0)]++
 	w.seen = append(w.seen, seenRequest{req.Scope, req.Messages, prints})
 	w.mu.Unlock()
 	return func(yield func(Chunk, error) bool) {
@@ -464,7 +465,7 @@ func (w *world) play(base context.Context, conv *Conversation, r *runPlan, input
 		if err != nil {
 			return nil, err
 		}
-		if v.run == nil || v.run.ended != nil {
+		if v.Run == nil || v.Run.Ended != nil {
 			return result, failure
 		}
 		if failure != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -13,7 +14,7 @@ import (
 // bodies is asked before the run is admitted, and again when the conversation is taken: its
 // error the first time leaves no trace, and the second time a run that failed.
 func (c *Conversation) record(
-	ctx context.Context, op, agent string, o *runOptions, bodies func(*view) ([]event.Body, error),
+	ctx context.Context, op, agent string, o *runOptions, bodies func(*fold.Conversation) ([]event.Body, error),
 ) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -29,7 +30,7 @@ func (c *Conversation) record(
 			return err
 		}
 	}
-	if v.open() {
+	if v.Open() {
 		return &event.Error{
 			Op: op, Kind: event.ErrConflict, Message: "the conversation's last run is not over", Hint: "wait for it, or cancel it",
 		}
@@ -43,7 +44,7 @@ func (c *Conversation) record(
 	}
 	var opened journal.Opened
 	take := func() (err error) {
-		opened, err = c.store.Start(ctx, row, v.last)
+		opened, err = c.store.Start(ctx, row, v.Last)
 		return err
 	}
 	if err := c.pastWithdrawn(ctx, take(), take); err != nil {
@@ -55,16 +56,16 @@ func (c *Conversation) record(
 	kept = nil
 	base := context.WithoutCancel(ctx)
 	for _, e := range opened.Events {
-		v.fold(e)
+		v.Add(e)
 	}
-	if v.stale || v.last != opened.Last {
+	if v.Stale || v.Last != opened.Last {
 		var err error
 		if v, err = c.coldView(base); err != nil {
 			_ = c.store.Commit(base, opened.Lease, journal.Batch{Release: true})
 			return err
 		}
 	}
-	v.state.share(opened.Shared)
+	v.State.Share(opened.Shared)
 	list, refused := bodies(v)
 	ended := &event.RunEnded{
 		Status: event.RunCompleted, Stop: event.StopEndTurn, Why: event.WhyNothing, CostNanoUSD: new(int64),
@@ -78,17 +79,17 @@ func (c *Conversation) record(
 		return err
 	}
 	for _, e := range b.Events {
-		v.fold(e)
+		v.Add(e)
 	}
 	kept = v
 	return refused
 }
 
 // recorded makes the events of such a run.
-func recorded(v *view, run *journal.Run, list []event.Body, ended *event.RunEnded) []*event.Event {
-	session := max(v.session, 1)
-	if run.NewSession && v.session > 0 {
-		session = v.session + 1
+func recorded(v *fold.Conversation, run *journal.Run, list []event.Body, ended *event.RunEnded) []*event.Event {
+	session := max(v.Session, 1)
+	if run.NewSession && v.Session > 0 {
+		session = v.Session + 1
 	}
 	bodies := append([]event.Body{&event.RunStarted{
 		Agent: run.Agent, Turn: run.Turn, Session: session, Executor: run.Executor, Metadata: run.Metadata,
@@ -98,7 +99,7 @@ func recorded(v *view, run *journal.Run, list []event.Body, ended *event.RunEnde
 	now := time.Now()
 	for i, b := range bodies {
 		head := event.Header{
-			Seq: v.last + int64(i) + 1, Conversation: run.Conversation, Run: run.ID, Author: event.UserAuthor, Time: now,
+			Seq: v.Last + int64(i) + 1, Conversation: run.Conversation, Run: run.ID, Author: event.UserAuthor, Time: now,
 		}
 		if _, spoken := b.(*event.AssistantMessage); spoken && run.Agent != "" {
 			head.Author = run.Agent

@@ -1,136 +1,23 @@
 package braid
 
 import (
-	"hash/maphash"
-	"slices"
-
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
-// repeats is what the fold knows of tool calls that a scope makes again and again: the same
-// tool, arguments and result. What counts is how many answers of the model asked for one
-// since the last that brought something new, so that tests which pass after every change
-// are no loop, and two calls in turn are one.
-type repeats struct {
-	// known are the calls with their results so far, as sums. Of more than knownRepeats
-	// the oldest is given up, and would count as new.
-	known []uint64
-	next  int
-	// since are those that were made since the last new one, and most is the
-	// highest of their counts.
-	since []repeated
-	most  int
-	// told says that the model was told of it.
-	told bool
-
-	// Most runs make few calls.
-	knownSpace [4]uint64
-	sinceSpace [2]repeated
-}
-
-// countRepeats gives what is known of a scope's calls, to write.
-func (s *scope) countRepeats() *repeats {
-	if s.repeats == nil {
-		r := &repeats{}
-		r.known, r.since = r.knownSpace[:0], r.sinceSpace[:0]
-		s.repeats = r
-	}
-	return s.repeats
-}
-
-// repeated is one call with its result, how many answers asked for it, and the cycle of
-// the last of them.
-type repeated struct {
-	sum   uint64
-	tool  string
-	times int
-	cycle int
-}
-
-// knownRepeats bounds what is remembered of a scope.
-const knownRepeats = 256
-
-// repeatSeed is of this process: sums are compared with no other's.
-var repeatSeed = maphash.MakeSeed()
-
-// sumOf tells calls with their results apart.
-func sumOf(c *event.ToolCall, r *event.ToolResult) uint64 {
-	sum := uint64(1)
-	if r.IsError {
-		sum = 2
-	}
-	// A hash of each part, and not one of all: most parts are short, and an open hash has a buffer.
-	part := func(h uint64) { sum = (sum<<7|sum>>57)*0x9e3779b97f4a7c15 ^ h }
-	part(maphash.String(repeatSeed, c.Name))
-	part(maphash.Bytes(repeatSeed, c.Args))
-	part(maphash.String(repeatSeed, c.Invalid))
-	for _, b := range r.Content {
-		if t, ok := b.(*event.Text); ok {
-			part(maphash.String(repeatSeed, t.Text))
-			continue
-		}
-		raw, _ := event.AppendBlock(nil, b) // one that has no JSON could not have been stored
-		part(maphash.Bytes(repeatSeed, raw))
-	}
-	part(maphash.Bytes(repeatSeed, r.Structured))
-	return max(sum, 1)
-}
-
-// take counts the calls of an answer that all have their results.
-func (r *repeats) take(batch []*call, cycle int) {
-	for _, c := range batch {
-		if c.sum != 0 && !slices.Contains(r.known, c.sum) {
-			r.learn(c.sum)
-			r.forget()
-		}
-	}
-	for _, c := range batch {
-		if c.sum == 0 {
-			continue
-		}
-		i := slices.IndexFunc(r.since, func(o repeated) bool { return o.sum == c.sum })
-		if i < 0 {
-			i = len(r.since)
-			r.since = append(r.since, repeated{sum: c.sum, tool: c.Name})
-		}
-		if o := &r.since[i]; o.cycle != cycle {
-			o.cycle = cycle
-			o.times++
-			r.most = max(r.most, o.times)
-		}
-	}
-}
-
-func (r *repeats) learn(sum uint64) {
-	if len(r.known) < knownRepeats {
-		r.known = append(r.known, sum)
-		return
-	}
-	r.known[r.next] = sum
-	r.next = (r.next + 1) % knownRepeats
-}
-
-// forget begins to count anew: something is new, or a person has said something.
-func (r *repeats) forget() {
-	if r == nil {
-		return
-	}
-	r.since, r.most, r.told = r.since[:0], 0, false
-}
-
-// again gives the call that was made most often, at least so many times, of those whose
+// again gives the repeated call that was made most often, at least so many times, of those whose
 // tools are not for polling; nil for none.
-func (r *repeats) again(times int, in *inputs) *repeated {
-	if times <= 0 || r.most < times {
+func (in *inputs) again(r *fold.Repeats, times int) *fold.Repeat {
+	if times <= 0 || r.Most < times {
 		return nil
 	}
-	var worst *repeated
-	for i := range r.since {
-		o := &r.since[i]
-		if o.times < times || worst != nil && o.times <= worst.times {
+	var worst *fold.Repeat
+	for i := range r.Since {
+		o := &r.Since[i]
+		if o.Times < times || worst != nil && o.Times <= worst.Times {
 			continue
 		}
-		if t := in.offer.tool(o.tool); t != nil && TraitsOf(t).Polling {
+		if t := in.offer.tool(o.Tool); t != nil && TraitsOf(t).Polling {
 			continue
 		}
 		worst = o
@@ -140,27 +27,27 @@ func (r *repeats) again(times int, in *inputs) *repeated {
 
 // looping says that the scope makes no headway: the run, or the agent's work, ends, or the
 // model is told, with words that enter the log.
-func (in *inputs) looping(s *scope, cmd command) command {
+func (in *inputs) looping(s *fold.Scope, cmd command) command {
 	l := &in.Agent.limits
 	least := l.Repeats
 	if least <= 0 || l.RepeatNote > 0 && l.RepeatNote < least {
 		least = l.RepeatNote
 	}
-	if least <= 0 || s.repeats == nil || s.repeats.most < least {
+	if least <= 0 || s.Repeats == nil || s.Repeats.Most < least {
 		return cmd
 	}
 	if in.offer == nil {
 		in.offer = in.Agent.current()
 	}
-	if o := s.repeats.again(l.Repeats, in); o != nil {
+	if o := in.again(s.Repeats, l.Repeats); o != nil {
 		return finish(event.WhyLimit, event.StopLimitRepeats, &event.Error{
 			Kind:    event.ErrLimit,
-			Message: "the model called " + quote(o.tool) + " with the same arguments " + itoa(o.times) + " times, and each time it gave the same",
+			Message: "the model called " + quote(o.Tool) + " with the same arguments " + itoa(o.Times) + " times, and each time it gave the same",
 			Hint:    "the conversation stays usable; raise Limits.Repeats, or give the tool braid.Polling where asking again is right",
 		})
 	}
-	if o := s.repeats.again(l.RepeatNote, in); o != nil && !s.repeats.told {
-		return command{Do: doSay, Why: event.WhyRepeats, say: "[You have called " + quote(o.tool) + " with the same arguments " + itoa(o.times) +
+	if o := in.again(s.Repeats, l.RepeatNote); o != nil && !s.Repeats.Told {
+		return command{Do: doSay, Why: event.WhyRepeats, say: "[You have called " + quote(o.Tool) + " with the same arguments " + itoa(o.Times) +
 			" times, and it gave the same result each time. Calling it so again will not help: do something else, " +
 			"or answer with what you have and say what is missing.]"}
 	}

@@ -69,25 +69,3 @@ func TestALoopIsCountedOn(t *testing.T) {
 		}
 	}
 }
-
-// What is remembered of a scope has a bound, and costs a short run nothing.
-func TestWhatIsKnownOfCallsHasABound(t *testing.T) { //nolint:paralleltest // it counts allocations
-	var r repeats
-	one := []*call{{ToolCall: &event.ToolCall{Name: "look"}}}
-	for i := range 10 * knownRepeats {
-		one[0].sum = uint64(i + 1)
-		r.take(one, i)
-	}
-	if len(r.known) != knownRepeats || cap(r.known) > 2*knownRepeats || len(r.since) != 1 || r.most != 1 {
-		t.Errorf("%d known in room for %d, %d since, %d at most", len(r.known), cap(r.known), len(r.since), r.most)
-	}
-	if n := testing.AllocsPerRun(10, func() {
-		var s scope
-		for i := range 4 {
-			one[0].sum = uint64(i + 1)
-			s.countRepeats().take(one, i)
-		}
-	}); n > 1 {
-		t.Errorf("four calls allocate %v times", n)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Result is what a run came to. It is filled as far as the run got, also where
@@ -57,77 +58,32 @@ func (r *Result) Text() string {
 
 // Metrics count what a run did, over all its drives. What its models used, also of their
 // caches, is Result.Usage.
-type Metrics struct {
-	// Cycles counts the root agent's; ModelCalls every attempt of every agent, summaries too,
-	// ModelErrors those that gave no answer.
-	Cycles      int
-	ModelCalls  int
-	ModelErrors int
-	// ToolCalls counts the calls that began, ToolErrors the results that say that a call
-	// failed. Tools splits them by tool, in the order of the first calls.
-	ToolCalls  int
-	ToolErrors int
-	Tools      []ToolMetrics
-	// Stragglers counts the calls that did not stop when they were to and were left behind.
-	Stragglers int
-	// Compactions counts how often less of the conversation was shown.
-	Compactions int
-	// Duration is from the run's first event to its end; ModelTime sums the
-	// model calls that succeeded; TimeToFirstByte is the first one's.
-	Duration        time.Duration
-	ModelTime       time.Duration
-	TimeToFirstByte time.Duration
-}
+type Metrics = fold.Metrics
 
 // ToolMetrics count the calls of one tool.
-type ToolMetrics struct {
-	// Name is what the model called, which may be no tool of the agent.
-	Name string
-	// Calls counts the calls that began, Errors the results that say that one failed.
-	Calls  int
-	Errors int
-	// Time sums how long the calls took, of an agent that is used as a tool from its call
-	// to its result.
-	Time time.Duration
-}
-
-// tool finds what is counted of a tool.
-func (m *Metrics) tool(name string) *ToolMetrics {
-	for i := range m.Tools {
-		if m.Tools[i].Name == name {
-			return &m.Tools[i]
-		}
-	}
-	m.Tools = append(m.Tools, ToolMetrics{Name: name})
-	return &m.Tools[len(m.Tools)-1]
-}
+type ToolMetrics = fold.ToolMetrics
 
 // Question is an open question of a waiting run.
-type Question struct {
-	event.Asked
-	// Step and Scope say which call asks.
-	Step  string
-	Scope string
-}
+type Question = fold.Question
 
 // fill sets the result from the fold of its run.
-func (r *Result) fill(run *runView, state *stateBox, now time.Time) {
-	r.Run = run.id
-	r.Message = run.lastMessage
-	r.Usage = run.usage
-	r.Metrics = run.metrics
-	r.Metrics.Duration = now.Sub(run.started)
-	r.Metrics.Tools = slices.Clone(run.metrics.Tools) // the run may go on
-	r.State = state.run()
-	if run.ended != nil {
-		r.Status, r.Stop, r.Why = run.ended.Status, run.ended.Stop, run.ended.Why
-		r.CostNanoUSD, r.Estimated, r.Output = run.ended.CostNanoUSD, run.ended.Estimated, run.ended.Output
+func (r *Result) fill(run *fold.Run, state *fold.State, now time.Time) {
+	r.Run = run.ID
+	r.Message = run.LastMessage
+	r.Usage = run.Usage
+	r.Metrics = run.Metrics
+	r.Metrics.Duration = now.Sub(run.Started)
+	r.Metrics.Tools = slices.Clone(run.Metrics.Tools) // the run may go on
+	r.State = state.Run()
+	if run.Ended != nil {
+		r.Status, r.Stop, r.Why = run.Ended.Status, run.Ended.Stop, run.Ended.Why
+		r.CostNanoUSD, r.Estimated, r.Output = run.Ended.CostNanoUSD, run.Ended.Estimated, run.Ended.Output
 		return
 	}
-	_, r.CostNanoUSD, r.Estimated = run.bill()
+	_, r.CostNanoUSD, r.Estimated = run.Bill()
 	r.Status = event.RunWaiting
 	r.Stop, r.Why = event.StopQuestion, event.WhyWaiting
-	r.Questions = run.openQuestions()
+	r.Questions = run.OpenQuestions()
 }
 
 func quote(s string) string { return strconv.Quote(s) }

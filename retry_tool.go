@@ -55,7 +55,7 @@ func askedToWait(err error) time.Duration {
 // is known to have: hooks that made a result of it have been asked before.
 func (w *work) triesAgain() bool {
 	c, end := w.call, w.end
-	if w.entry.rare().repeats+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.repeats() {
+	if w.entry.Extra().Retries+1 >= c.traits.Retry.Attempts || end.err == nil || !c.traits.repeats() {
 		return false
 	}
 	if _, ok := errors.AsType[*argumentsError](end.err); ok {

@@ -14,7 +14,7 @@ var drivers = sync.Pool{New: func() any { return &driver{asm: &assembler{}} }}
 
 // free gives the driver's memory back once it is closed, if nobody holds it.
 func (d *driver) free() {
-	if d.abandoned || d.hooked || len(d.agent.hooks.on(pointAfterDrive)) > 0 || d.gate != nil || d.view.run.ended == nil || len(d.flights) > 0 {
+	if d.abandoned || d.hooked || len(d.agent.hooks.on(pointAfterDrive)) > 0 || d.gate != nil || d.view.Run.Ended == nil || len(d.flights) > 0 {
 		return
 	}
 	events, todo, flights, asm, send := d.events[:0], d.todo[:0], d.flights[:0], d.asm, d.sendLive

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/gate"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
@@ -300,22 +301,22 @@ func (a *Agent) through(
 		}
 	}
 	for _, e := range opened.Events {
-		v.fold(e)
+		v.Add(e)
 	}
-	if v.stale || v.last != opened.Last {
+	if v.Stale || v.Last != opened.Last {
 		if v, err = conv.coldView(taking); err != nil {
 			// Nobody need wait until the lease has run out.
 			_ = conv.store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
 			return err
 		}
 	}
-	if !v.counted && a.limits.Conversation != (Budget{}) {
+	if !v.SpentKnown && a.limits.Conversation != (Budget{}) {
 		if v, err = conv.wholeView(taking); err != nil {
 			_ = conv.store.Commit(context.WithoutCancel(ctx), opened.Lease, journal.Batch{Release: true})
 			return err
 		}
 	}
-	v.state.share(opened.Shared)
+	v.State.Share(opened.Shared)
 	kept, err = a.take(ctx, stop, team, o, &opened, v, r, sink)
 	return err
 }
@@ -323,9 +324,9 @@ func (a *Agent) through(
 // take drives a run that was taken, on a view that has folded all of the log. It gives the view that
 // is the conversation's then; nil where that may have run ahead of the log.
 func (a *Agent) take(
-	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *runOptions, opened *journal.Opened, v *view, r *Result,
+	ctx context.Context, stop context.CancelFunc, team map[string]*Agent, o *runOptions, opened *journal.Opened, v *fold.Conversation, r *Result,
 	sink func(event.Event) bool,
-) (*view, error) {
+) (*fold.Conversation, error) {
 	conv, private := o.conv, o.private
 	if left, bounded := a.limits.timeLeft(v, opened.Run.ID); bounded {
 		var end context.CancelFunc
@@ -396,7 +397,7 @@ func (d *driver) report(r *Result) {
 	if r == nil {
 		return
 	}
-	r.fill(d.view.run, d.view.state, d.now)
+	r.fill(d.view.Run, d.view.State, d.now)
 	r.Partial, r.Simulated = d.partial, d.simulated
 	switch {
 	case d.handed:
@@ -425,24 +426,24 @@ func (a *Agent) simulated(team map[string]*Agent) bool {
 // was asked for, or the conversation's open one. Where that run is over,
 // the answer is its row and an error.
 func (a *Agent) open(
-	ctx context.Context, o *runOptions, conv *Conversation, v *view, messages []event.Message,
+	ctx context.Context, o *runOptions, conv *Conversation, v *fold.Conversation, messages []event.Message,
 ) (journal.Opened, error) {
 	var opened journal.Opened
 	take := func() (err error) {
-		opened, err = conv.acquire(ctx, o.run, v.last)
+		opened, err = conv.acquire(ctx, o.run, v.Last)
 		return err
 	}
 	switch {
 	case o.run != "":
-	case messages == nil && v.open():
-		o.run = v.run.id
+	case messages == nil && v.Open():
+		o.run = v.Run.ID
 		defer func() { o.run = "" }()
-	case messages == nil && !v.unanswered() && !v.continuable():
+	case messages == nil && !v.Unanswered() && !v.Continuable():
 		return journal.Opened{}, &event.Error{
 			Op: "resume", Kind: event.ErrConflict, Message: "the conversation has no open run",
 			Hint: "begin one with Run",
 		}
-	case messages != nil && v.open() && o.key == "":
+	case messages != nil && v.Open() && o.key == "":
 		return journal.Opened{}, &event.Error{
 			Op: "run", Kind: event.ErrConflict, Message: "the conversation's last run is not over",
 			Hint: "answer its questions and Resume it, or Cancel and Resume it; braid.During says what else may be done",
@@ -450,15 +451,15 @@ func (a *Agent) open(
 	default:
 		row := a.row(o, conv, messages)
 		row.Alone = true
-		if messages == nil && v.continuable() {
+		if messages == nil && v.Continuable() {
 			row.Metadata = maps.Clone(row.Metadata)
 			if row.Metadata == nil {
 				row.Metadata = make(map[string]string, 1)
 			}
-			row.Metadata[ContinuesLabel] = v.run.id
+			row.Metadata[ContinuesLabel] = v.Run.ID
 		}
 		take = func() (err error) {
-			opened, err = conv.store.Start(ctx, row, v.last)
+			opened, err = conv.store.Start(ctx, row, v.Last)
 			return err
 		}
 	}
@@ -472,12 +473,12 @@ func (a *Agent) open(
 // replay gives the events and the result of a run that is over: the answer to a
 // repeated idempotency key.
 func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink func(event.Event) bool) error {
-	v := newView(nil)
+	v := fold.New(nil)
 	for e, err := range conv.Events(ctx, 0) {
 		if err != nil {
 			return err
 		}
-		v.fold(e)
+		v.Add(e)
 		if e.Run != run {
 			continue
 		}
@@ -492,7 +493,7 @@ func replay(ctx context.Context, conv *Conversation, run string, r *Result, sink
 			continue
 		}
 		if r != nil {
-			r.fill(v.run, v.state, e.Time)
+			r.fill(v.Run, v.State, e.Time)
 		}
 		if ended.Err != nil {
 			return ended.Err

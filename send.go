@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -200,9 +201,9 @@ func LetterID(key string) string { return "message-" + key }
 // that has ended since: then sending it again must not leave another one.
 func (c *Conversation) delivered(ctx context.Context, letter journal.Mail) (Sent, bool, error) {
 	last, by, tail := "", "", false
-	if err := c.look(ctx, func(v *view) {
-		if by, tail = v.letters[letter.ID], v.tail; v.run != nil && v.run.ended != nil {
-			last = v.run.id
+	if err := c.look(ctx, func(v *fold.Conversation) {
+		if by, tail = v.Mail[letter.ID], v.Partial; v.Run != nil && v.Run.Ended != nil {
+			last = v.Run.ID
 		}
 	}); err != nil {
 		return Sent{}, false, err

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // searching is a model whose provider searches: each answer is a list of words. "call" and "result" are
@@ -72,14 +72,14 @@ func pairedSearches(msgs []event.Message) error {
 			}
 		}
 		for _, b := range m.Content {
-			switch s := servedBy(b); {
-			case s.call != "":
-				open[s.call] = true
-			case s.result != "":
-				if !open[s.result] {
+			switch s := fold.ServedBy(b); {
+			case s.Call != "":
+				open[s.Call] = true
+			case s.Result != "":
+				if !open[s.Result] {
 					return fmt.Errorf("message %d has a result without its search", i)
 				}
-				delete(open, s.result)
+				delete(open, s.Result)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func TestAProvidersToolsStayPaired(t *testing.T) {
 					continue
 				}
 				if n++; n == c.redact {
-					err := conv.record(t.Context(), "redact", "a", &runOptions{}, func(*view) ([]event.Body, error) {
+					err := conv.record(t.Context(), "redact", "a", &runOptions{}, func(*fold.Conversation) ([]event.Body, error) {
 						return []event.Body{&event.Redacted{Target: e.Seq}}, nil
 					})
 					if err != nil {
@@ -170,12 +170,12 @@ func TestAProvidersToolsStayPaired(t *testing.T) {
 			t.Errorf("%s: the model is shown %s", name, got)
 		}
 		// The fold from scratch is the same.
-		warm := newView(nil)
+		warm := fold.New(nil)
 		for _, e := range conv.logged() {
-			warm.fold(e)
+			warm.Add(e)
 		}
-		if cold := newView(conv.logged()); !warm.stale && fingerprint(cold.past.msgs) != fingerprint(warm.past.msgs) {
-			t.Errorf("%s: the folds differ:\n%s\n%s", name, show(cold.past.msgs), show(warm.past.msgs))
+		if cold := fold.New(conv.logged()); !warm.Stale && fingerprint(cold.Past.Messages) != fingerprint(warm.Past.Messages) {
+			t.Errorf("%s: the folds differ:\n%s\n%s", name, show(cold.Past.Messages), show(warm.Past.Messages))
 		}
 	}
 }
@@ -192,15 +192,15 @@ func TestACompactionKeepsAPausedTurnWhole(t *testing.T) {
 		m.asked = nil
 	}
 	log := conv.logged()
-	v := newTailView(&journal.Tail{First: 1, Events: log}, true)
+	v := fold.FromTail(&fold.Tail{First: 1, Events: log}, true)
 	kinds := ""
-	for _, u := range v.past.units {
-		kinds += fmt.Sprint(u.kind, len(u.seqs), " ")
+	for _, u := range v.Past.Units {
+		kinds += fmt.Sprint(u.Kind, len(u.Seqs), " ")
 	}
 	if kinds != "0 1 2 4 1 1 0 1 2 4 1 1 " {
 		t.Errorf("the units are %s", kinds)
 	}
-	if err := checkUnits(v.run.scopes[0]); err != nil {
+	if err := checkUnits(v.Run.Scopes[0]); err != nil {
 		t.Error(err)
 	}
 }

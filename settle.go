@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -44,7 +45,7 @@ func (d *driver) perform() {
 // run: no other step, no timer, no question that may be answered meanwhile.
 func (d *driver) undisturbed() bool {
 	return d.running == 1 && d.wake.IsZero() &&
-		!slices.ContainsFunc(d.view.run.questions, func(q *question) bool { return !q.answered })
+		!slices.ContainsFunc(d.view.Run.Questions, func(q *fold.Ask) bool { return !q.Answered })
 }
 
 // settle folds the end of a step, unless the step was left behind.
@@ -90,7 +91,7 @@ func (d *driver) settleTool(w *work) {
 		retry := c.traits.Retry.forTools()
 		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
 			Step: event.StepTool, Outcome: event.OutcomeFailed, Duration: end.took, Err: err,
-			RetryAt: d.now.Add(retry.wait(w.entry.rare().repeats+1, askedToWait(end.err))),
+			RetryAt: d.now.Add(retry.wait(w.entry.Extra().Retries+1, askedToWait(end.err))),
 		})
 		return
 	}
@@ -121,7 +122,7 @@ func (d *driver) settleTool(w *work) {
 	ended.Step, ended.Outcome, ended.Result, ended.Err = event.StepTool, outcome, &ended.result, err
 	ended.Duration, ended.EndTurn, ended.ReturnDirect, ended.Found = end.took, c.endTurn, c.returns, w.foundBy(d.offer(w.scope, w.agent))
 	if o := w.agent.offload; o != nil {
-		ended.Shown = o.shown(d.view.last+1, c.tool, &ended.result)
+		ended.Shown = o.shown(d.view.Last+1, c.tool, &ended.result)
 	}
 	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
 	if c.more != nil {
@@ -148,7 +149,7 @@ func (d *driver) settleModel(w *work) {
 		return
 	}
 	if end.message != nil {
-		if w.scope.depth == 0 {
+		if w.scope.Depth == 0 {
 			d.partial = nil
 		}
 		d.add(w.scope, w.step, w.attempt, end.message)
@@ -171,11 +172,11 @@ func (d *driver) settleModel(w *work) {
 		failed.RetryAt, failed.Fallback = d.now, next.Info().Name
 	case failed.Err.Kind == event.ErrTimeout, failed.Err.Kind == event.ErrQuota: // it would be so again
 	case failed.Err.Kind.Info().Retry:
-		if after, again := retry.after(w.scope.model.tries, w.scope.model.unreached, failed.Err); again {
+		if after, again := retry.after(w.scope.Model.Tries, w.scope.Model.Unreached, failed.Err); again {
 			failed.RetryAt = d.now.Add(after)
 		}
 	}
-	if w.scope.depth == 0 {
+	if w.scope.Depth == 0 {
 		d.partial = end.partial
 	}
 	d.add(w.scope, w.step, w.attempt, failed)

@@ -5,185 +5,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
-// Setups are the system prompts and tools under which the answers of a transcript were
-// given. A model with [ModelInfo].Setups is sent them as changes inside the conversation, so
-// that what stands before a change stays as it was sent. They come from the log ([event.Setup]),
-// so that every driver repeats the same request.
-
-// What a transcript's setups may come to before the next one begins anew: the setups, and the
-// bytes of the changes. One that is larger than maxSetup is not recorded.
-const (
-	maxSetups     = 32
-	maxSetupBytes = 256 << 10
-	maxSetup      = 4 << 20
-)
-
-// setups are those of a transcript.
-type setups struct {
-	list []model.Setup
-	// bytes is what the changes behind the first hold.
-	bytes int
-}
-
-// last is the setup that is in force; nil if none is known.
-func (s *setups) last() *model.Setup {
-	if len(s.list) == 0 {
-		return nil
-	}
-	return &s.list[len(s.list)-1]
-}
-
-// full reports whether another change of so many bytes is too much.
-func (s *setups) full(bytes int) bool {
-	return len(s.list) >= maxSetups || len(s.list) > 0 && s.bytes+bytes > maxSetupBytes
-}
-
-// put takes a setup in that holds from the last of so many messages on. Lists that were handed
-// out stay as they are.
-func (s *setups) put(next model.Setup, messages, bytes int, base bool) {
-	if base {
-		*s = setups{}
-	}
-	next.From = max(messages-1, 0)
-	n := len(s.list)
-	for n > 0 && s.list[n-1].From >= next.From {
-		n-- // nothing was answered under it
-	}
-	if n == 0 {
-		next.From = 0
-		*s = setups{list: []model.Setup{next}}
-		return
-	}
-	s.bytes += bytes
-	if sameSetup(&s.list[n-1], &next) {
-		s.list = s.list[:n:n]
-		return
-	}
-	s.list = append(s.list[:n:n], next)
-}
-
-func sameSetup(a, b *model.Setup) bool {
-	return a.Instructions == b.Instructions && slices.EqualFunc(a.Tools, b.Tools, func(a, b ToolSpec) bool { return sameSpec(&a, &b) })
-}
-
-func sameSpec(a, b *ToolSpec) bool {
-	return a.Name == b.Name && a.Description == b.Description && a.Strict == b.Strict && string(a.Schema) == string(b.Schema)
-}
-
-// setup takes a record in.
-func (v *view) setup(s *scope, e *event.Event, b *event.Setup) {
-	var next *model.Setup
-	if _, redacted := v.hide.redacted[e.Seq]; !redacted {
-		next = setupOf(v.setups[e.Author], b)
-	}
-	if next == nil {
-		delete(v.setups, e.Author)
-		s.talk.setups = setups{}
-		return
-	}
-	if v.setups == nil {
-		v.setups = make(map[string]*model.Setup)
-	}
-	v.setups[e.Author] = next
-	s.talk.setups.put(*next, len(s.talk.msgs), b.Bytes(), b.Base)
-}
-
-// forgetSetups begins anew, because what models are shown of a scope has changed before its
-// end. Records behind it refer to none before it, so that a log may be read from there on.
-func (v *view) forgetSetups(scope string) {
-	if scope == "" {
-		v.setups = nil
-		v.past.setups, v.base.setups = setups{}, setups{}
-	}
-	if s := v.run.scope(scope); s != nil {
-		s.talk.setups = setups{}
-	}
-}
-
-// setupOf is the setup that a record describes, where before is the agent's last one; nil if
-// that cannot be known.
-func setupOf(before *model.Setup, b *event.Setup) *model.Setup {
-	if before == nil {
-		before = &model.Setup{}
-	}
-	text, tools := before.Instructions, before.Tools
-	if b.Hidden || !fits(b.Head, b.Tail, len(text)) || !fits(b.First, b.Last, len(tools)) {
-		return nil
-	}
-	next := &model.Setup{Instructions: text[:b.Head] + b.Text + text[len(text)-b.Tail:]}
-	next.Tools = make([]ToolSpec, 0, b.First+len(b.Tools)+b.Last)
-	next.Tools = append(next.Tools, tools[:b.First]...)
-	for i := range b.Tools {
-		t := &b.Tools[i]
-		spec := ToolSpec{Name: t.Name, Description: t.Description, Strict: t.Strict}
-		if t.Schema != "" {
-			spec.Schema = []byte(t.Schema)
-		}
-		next.Tools = append(next.Tools, spec)
-	}
-	next.Tools = append(next.Tools, tools[len(tools)-b.Last:]...)
-	return next
-}
-
-// fits reports whether so much of a beginning and of an end can stay of n.
-func fits(head, tail, n int) bool { return head >= 0 && tail >= 0 && head <= n && tail <= n-head }
-
-// recordOf describes a setup by how it differs from before; nil is from nothing.
-func recordOf(before, next *model.Setup) *event.Setup {
-	b := &event.Setup{}
-	if before == nil {
-		before = &model.Setup{}
-	}
-	b.Head, b.Tail = sharedEnds(before.Instructions, next.Instructions)
-	b.Text = next.Instructions[b.Head : len(next.Instructions)-b.Tail]
-	was, is := before.Tools, next.Tools
-	for b.First < min(len(was), len(is)) && sameSpec(&was[b.First], &is[b.First]) {
-		b.First++
-	}
-	for b.Last < min(len(was), len(is))-b.First && sameSpec(&was[len(was)-1-b.Last], &is[len(is)-1-b.Last]) {
-		b.Last++
-	}
-	for _, t := range is[b.First : len(is)-b.Last] {
-		b.Tools = append(b.Tools, event.SetupTool{Name: t.Name, Description: t.Description, Schema: string(t.Schema), Strict: t.Strict})
-	}
-	return b
-}
-
-// sharedEnds is how many bytes two texts share at the beginning and at the end, without cutting a
-// character.
-func sharedEnds(a, b string) (head, tail int) {
-	n := min(len(a), len(b))
-	for head < n && a[head] == b[head] {
-		head++
-	}
-	for head > 0 && (!starts(a, head) || !starts(b, head)) {
-		head--
-	}
-	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	for tail > 0 && (!starts(a, len(a)-tail) || !starts(b, len(b)-tail)) {
-		tail--
-	}
-	return head, tail
-}
-
-// starts reports whether a character begins at i, or the text ends there.
-func starts(s string, i int) bool { return i >= len(s) || utf8.RuneStart(s[i]) }
-
 // setUp puts into a request under which setups its messages were answered, and records the one
 // that it holds if that is another. It is called before the call's own event.
-func (d *driver) setUp(s *scope, cycle int, req *ModelRequest) {
-	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.talk.setups.last()
-	if last == nil || !sameSetup(last, now) {
+func (d *driver) setUp(s *fold.Scope, cycle int, req *ModelRequest) {
+	now, last := &model.Setup{Instructions: req.Instructions, Tools: req.Tools}, s.Transcript.Setups.Last()
+	if last == nil || !fold.SameSetup(last, now) {
 		var b *event.Setup
 		switch {
 		case d.recordable(now):
-			b = recordOf(d.view.setups[s.agent], now)
-			b.Base = s.talk.setups.full(b.Bytes())
+			b = fold.RecordSetup(d.view.Setups[s.Agent], now)
+			b.Base = s.Transcript.Setups.Full(b.Bytes())
 		case last != nil:
 			b = &event.Setup{Hidden: true}
 		default:
@@ -192,8 +27,8 @@ func (d *driver) setUp(s *scope, cycle int, req *ModelRequest) {
 		d.addAt(s, cycle, "", 0, b)
 		d.events[len(d.events)-1].Audience = event.Operator
 	}
-	if len(s.talk.setups.list) > 1 {
-		req.Setups = slices.Clip(s.talk.setups.list)
+	if len(s.Transcript.Setups.List) > 1 {
+		req.Setups = slices.Clip(s.Transcript.Setups.List)
 	}
 }
 
@@ -203,7 +38,7 @@ func (d *driver) recordable(s *model.Setup) bool {
 	n := 0
 	clean := func(text string) bool {
 		n += len(text)
-		return n <= maxSetup && utf8.ValidString(text) && d.mask.Hide(text) == text
+		return n <= fold.MaxSetup && utf8.ValidString(text) && d.mask.Hide(text) == text
 	}
 	return clean(s.Instructions) && !slices.ContainsFunc(s.Tools, func(t ToolSpec) bool {
 		return !clean(t.Name) || !clean(t.Description) || !clean(string(t.Schema))
@@ -222,7 +57,7 @@ func requestAsIs(r *ModelRequest) asIs { return asIs{r.Instructions, r.Messages,
 // kept reports whether a request still is what it was. What a hook shows to a model stands in no log.
 func (a asIs) kept(r *ModelRequest) bool {
 	return a.instructions == r.Instructions &&
-		slices.EqualFunc(a.tools, r.Tools, func(a, b ToolSpec) bool { return sameSpec(&a, &b) }) &&
+		slices.EqualFunc(a.tools, r.Tools, func(a, b ToolSpec) bool { return fold.SameSpec(&a, &b) }) &&
 		slices.EqualFunc(a.messages, r.Messages, func(a, b event.Message) bool {
 			return a.Role == b.Role && slices.Equal(a.Content, b.Content)
 		})

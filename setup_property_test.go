@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/raced"
 	"github.com/braidrun/braid/journal/sqlite"
 	"github.com/braidrun/braid/model"
@@ -37,7 +38,7 @@ func checkSetups(req *ModelRequest, log []*event.Event, takes bool) error {
 			return fmt.Errorf("setup %d is from %d on, of %d messages", i, s.From, len(req.Messages))
 		case i > 0 && req.Messages[s.From].Role != event.RoleUser:
 			return fmt.Errorf("setup %d is from %d on, an answer", i, s.From)
-		case i > 0 && sameSetup(&s, &req.Setups[i-1]):
+		case i > 0 && fold.SameSetup(&s, &req.Setups[i-1]):
 			return fmt.Errorf("setup %d is the one before", i)
 		}
 	}
@@ -45,26 +46,26 @@ func checkSetups(req *ModelRequest, log []*event.Event, takes bool) error {
 		return errors.New("one setup says nothing")
 	}
 	now := model.Setup{Instructions: req.Instructions, Tools: req.Tools}
-	if n := len(req.Setups); n > 0 && !sameSetup(&req.Setups[n-1], &now) {
+	if n := len(req.Setups); n > 0 && !fold.SameSetup(&req.Setups[n-1], &now) {
 		return fmt.Errorf("the last setup is not what the request says: %q", req.Setups[n-1].Instructions)
 	}
-	v := newView(log)
-	if v.run == nil || v.run.id != req.Run {
+	v := fold.New(log)
+	if v.Run == nil || v.Run.ID != req.Run {
 		return errors.New("the log knows nothing of the run")
 	}
-	found := v.run.scope(req.Scope).talk.setups
-	if len(found.list) == 0 {
+	found := v.Run.Scope(req.Scope).Transcript.Setups
+	if len(found.List) == 0 {
 		return errors.New("the log has no setup")
 	}
-	if last := found.last(); !sameSetup(last, &now) {
+	if last := found.Last(); !fold.SameSetup(last, &now) {
 		return fmt.Errorf("the log's last setup is %q with %d tools, the request's %q with %d",
 			last.Instructions, len(last.Tools), now.Instructions, len(now.Tools))
 	}
-	if len(found.list) == 1 {
-		found.list = nil
+	if len(found.List) == 1 {
+		found.List = nil
 	}
-	if !reflect.DeepEqual(found.list, req.Setups) && len(found.list)+len(req.Setups) > 0 {
-		return fmt.Errorf("the log's setups are %+v, the request's %+v", found.list, req.Setups)
+	if !reflect.DeepEqual(found.List, req.Setups) && len(found.List)+len(req.Setups) > 0 {
+		return fmt.Errorf("the log's setups are %+v, the request's %+v", found.List, req.Setups)
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func (w *setupWorld) truth(req *ModelRequest) error {
 			if !ok || m.Role != event.RoleAssistant || given[t.Text] < anew {
 				continue
 			}
-			if was, known := w.under[t.Text]; known && !sameSetup(&was, &in) {
+			if was, known := w.under[t.Text]; known && !fold.SameSetup(&was, &in) {
 				return fmt.Errorf("%.12s was given under %q with %d tools, and the request says %q with %d", t.Text, was.Instructions, len(was.Tools),
 					in.Instructions, len(in.Tools))
 			}
@@ -252,7 +253,7 @@ func (w *setupWorld) step(t *testing.T) {
 	}
 	if w.one(6) && w.conv != nil {
 		log := w.log()
-		err := w.conv.record(deadlineless, "redact", "root", &runOptions{}, func(*view) ([]event.Body, error) {
+		err := w.conv.record(deadlineless, "redact", "root", &runOptions{}, func(*fold.Conversation) ([]event.Body, error) {
 			target := int64(1 + w.IntN(max(len(log), 1)))
 			for _, e := range log {
 				if e.Body.Kind() == event.KindSetup && w.one(3) {

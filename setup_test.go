@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/model"
 )
 
@@ -31,7 +32,7 @@ func TestARecordOfASetup(t *testing.T) {
 		if rapid.Bool().Draw(t, "alone") {
 			before = nil
 		}
-		e := event.Event{Header: event.Header{Seq: 1}, Body: recordOf(before, next)}
+		e := event.Event{Header: event.Header{Seq: 1}, Body: fold.RecordSetup(before, next)}
 		raw, err := event.AppendJSON(nil, &e)
 		if err != nil {
 			t.Fatal(err)
@@ -40,13 +41,13 @@ func TestARecordOfASetup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := setupOf(before, back.Body.(*event.Setup)); got == nil || !sameSetup(got, next) {
+		if got := fold.SetupOf(before, back.Body.(*event.Setup)); got == nil || !fold.SameSetup(got, next) {
 			t.Fatalf("%s gives %+v, want %+v", raw, got, next)
 		}
 		// Of a record whose place is lost nothing is made up.
 		other := &model.Setup{Instructions: text.Draw(t, "other"), Tools: tools.Draw(t, "other tools")}
-		_ = setupOf(other, back.Body.(*event.Setup))
-		_ = setupOf(nil, &event.Setup{Head: -1, Tail: 1 << 62, First: 1 << 62, Last: 1 << 62})
+		_ = fold.SetupOf(other, back.Body.(*event.Setup))
+		_ = fold.SetupOf(nil, &event.Setup{Head: -1, Tail: 1 << 62, First: 1 << 62, Last: 1 << 62})
 	})
 }
 
@@ -105,11 +106,11 @@ func TestSetupsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		size int
 		most int
-	}{"many": {10, maxSetups}, "large": {maxSetupBytes / 4, 5}} {
+	}{"many": {10, fold.MaxSetups}, "large": {fold.MaxSetupBytes / 4, 5}} {
 		m := &told{takes: true}
 		conv := planConversation()
 		most, bases := 0, 0
-		for turn := range 3 * maxSetups {
+		for turn := range 3 * fold.MaxSetups {
 			text := strings.Repeat(string(rune('a'+turn%7)), c.size)
 			if _, err := New("root", m, Instructions(text)).Run(t.Context(), "go", In(conv)); err != nil {
 				t.Fatal(err)
@@ -131,7 +132,7 @@ func TestSetupsAreBounded(t *testing.T) {
 	// One that is too large at once is not recorded.
 	m := &told{takes: true}
 	conv := planConversation()
-	for _, text := range []string{"small", strings.Repeat("x", maxSetup+1), "small again"} {
+	for _, text := range []string{"small", strings.Repeat("x", fold.MaxSetup+1), "small again"} {
 		if _, err := New("root", m, Instructions(text)).Run(t.Context(), "go", In(conv)); err != nil {
 			t.Fatal(err)
 		}

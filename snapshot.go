@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -64,15 +65,15 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	err := c.look(ctx, func(v *view) {
-		s.Seq, s.Turn = v.last, v.turn
-		if v.run != nil {
-			s.Agent = v.run.agent
+	err := c.look(ctx, func(v *fold.Conversation) {
+		s.Seq, s.Turn = v.Last, v.Turn
+		if v.Run != nil {
+			s.Agent = v.Run.Agent
 		}
 		if s.has(SnapshotMessages) {
-			s.Messages = v.past.shared()
-			if v.open() {
-				s.Messages = v.run.scopes[0].talk.shared()
+			s.Messages = v.Past.Shared()
+			if v.Open() {
+				s.Messages = v.Run.Scopes[0].Transcript.Shared()
 			}
 			s.Messages = slices.Clone(s.Messages)
 		}
@@ -87,8 +88,8 @@ func (c *Conversation) Snapshot(ctx context.Context, fields ...SnapshotField) (*
 }
 
 // ownState is the state that is the conversation's alone.
-func ownState(v *view) map[string]json.RawMessage {
-	all := v.state.all()
+func ownState(v *fold.Conversation) map[string]json.RawMessage {
+	all := v.State.All()
 	for k := range all {
 		if strings.HasPrefix(k, StateApp) || strings.HasPrefix(k, StateUser) || strings.HasPrefix(k, StateRun) {
 			delete(all, k)
@@ -186,7 +187,7 @@ func (c *Conversation) Load(ctx context.Context, s *Snapshot, opts ...RunOption)
 	if agent == "" || agent == event.UserAuthor {
 		agent = "snapshot"
 	}
-	return c.record(ctx, "load", agent, &o, func(v *view) (list []event.Body, _ error) {
+	return c.record(ctx, "load", agent, &o, func(v *fold.Conversation) (list []event.Body, _ error) {
 		if s.has(SnapshotMessages) {
 			for _, m := range s.Messages {
 				if m.Role == event.RoleAssistant {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // AnyVersion lets [Conversation.ChangeState] change whatever is there.
@@ -17,7 +18,7 @@ const AnyVersion = -1
 // What other conversations write to "app:" and "user:" does not count.
 func (c *Conversation) StateVersion(ctx context.Context) (version int64, err error) {
 	known := false
-	err = c.look(ctx, func(v *view) { version, known = v.state.dateOf() })
+	err = c.look(ctx, func(v *fold.Conversation) { version, known = v.State.Version() })
 	if err != nil || known {
 		return version, err
 	}
@@ -25,7 +26,7 @@ func (c *Conversation) StateVersion(ctx context.Context) (version int64, err err
 	if err != nil {
 		return 0, err
 	}
-	version, _ = v.state.dateOf()
+	version, _ = v.State.Version()
 	return version, nil
 }
 
@@ -54,7 +55,7 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		if err := checkStateKey(key); err != nil {
 			return err
 		}
-		if isTemp(key) || strings.HasPrefix(key, StateRun) {
+		if fold.IsTemp(key) || strings.HasPrefix(key, StateRun) {
 			return &event.Error{
 				Op: op, Kind: event.ErrInvalid, Message: "the state of one run cannot be changed from outside",
 				Hint: "leave the prefix out, or use WithState",
@@ -65,15 +66,15 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		return &event.Error{Op: op, Kind: event.ErrInvalid, Message: "nothing is to be changed", Hint: "name a value"}
 	}
 	o := options(opts)
-	return c.record(ctx, op, "state", &o, func(v *view) ([]event.Body, error) {
+	return c.record(ctx, op, "state", &o, func(v *fold.Conversation) ([]event.Body, error) {
 		if version != AnyVersion {
-			now, known := v.state.dateOf()
+			now, known := v.State.Version()
 			if !known {
 				whole, err := c.wholeView(ctx)
 				if err != nil {
 					return nil, err
 				}
-				now, _ = whole.state.dateOf()
+				now, _ = whole.State.Version()
 			}
 			if now != version {
 				return nil, &event.Error{
@@ -84,11 +85,4 @@ func (c *Conversation) ChangeState(ctx context.Context, version int64, set map[s
 		}
 		return []event.Body{changed}, nil
 	})
-}
-
-// dateOf is the state's version; false where it is older than what was read of the log.
-func (s *stateBox) dateOf() (version int64, known bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.version, s.dated
 }

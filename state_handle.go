@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // State names a value of the state and says its type. Declare it once, where all who use
@@ -66,7 +67,7 @@ func (s State[T]) Update(ctx context.Context, change func(old T) (T, error)) err
 // Of reads the value between runs, as [Conversation.State] has it.
 func (s State[T]) Of(ctx context.Context, c *Conversation) (value T, ok bool, err error) {
 	raw := json.RawMessage(nil)
-	err = c.look(ctx, func(v *view) { raw, ok = v.state.get(string(s)) })
+	err = c.look(ctx, func(v *fold.Conversation) { raw, ok = v.State.Get(string(s)) })
 	if err != nil || !ok {
 		return value, false, err
 	}
@@ -92,15 +93,15 @@ type stateUpdate struct {
 
 // update changes a value and remembers how, in case that another call is quicker.
 func (c *Call) update(key string, change func(json.RawMessage) (json.RawMessage, error)) error {
-	if isTemp(key) {
-		return c.box.updateTemp(key, change)
+	if fold.IsTemp(key) {
+		return c.box.UpdateTemp(key, change)
 	}
 	c.mu.Lock()
 	own, mine := c.writes[key]
 	c.mu.Unlock()
 	old := own
 	if !mine {
-		old, _ = c.box.get(key)
+		old, _ = c.box.Get(key)
 	}
 	value, err := change(old)
 	if err != nil {
@@ -146,7 +147,7 @@ func (c *Call) rebase() (err error) {
 			if same[u.key] {
 				continue
 			}
-			value, _ = c.box.get(u.key)
+			value, _ = c.box.Get(u.key)
 			if same[u.key] = bytes.Equal(value, u.old); same[u.key] {
 				continue // nobody was quicker, so what the call has made of it stands
 			}

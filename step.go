@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -18,10 +19,10 @@ type work struct {
 	// addressee is whom a model call is for; nil for a tool's.
 	*addressee
 
-	scope *scope
+	scope *fold.Scope
 	// call is set for a tool, nil for a model.
 	call    *Call
-	entry   *call
+	entry   *fold.Call
 	agent   *Agent
 	step    string
 	attempt int

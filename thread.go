@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // thread is what one driver knows of a scope beyond the log. The next driver of the run begins with an empty one, and
@@ -34,30 +35,30 @@ type wantedCompaction struct {
 }
 
 // thread gives what the driver knows of a scope.
-func (d *driver) thread(s *scope) *thread {
-	if s.depth == 0 {
+func (d *driver) thread(s *fold.Scope) *thread {
+	if s.Depth == 0 {
 		return &d.root
 	}
-	t := d.threads[s.id]
+	t := d.threads[s.ID]
 	if t == nil {
 		if d.threads == nil {
 			d.threads = make(map[string]*thread)
 		}
 		t = &thread{}
-		d.threads[s.id] = t
+		d.threads[s.ID] = t
 	}
 	return t
 }
 
 // runs notes that the driver runs a step of the scope, and ran that it does not any more.
-func (d *driver) runs(s *scope, step string) {
+func (d *driver) runs(s *fold.Scope, step string) {
 	t := d.thread(s)
 	t.running = append(t.running, step)
 	d.running++
 }
 
 // ran is the end of [driver.runs].
-func (d *driver) ran(s *scope, step string) {
+func (d *driver) ran(s *fold.Scope, step string) {
 	t := d.thread(s)
 	if i := slices.Index(t.running, step); i >= 0 {
 		t.running = slices.Delete(t.running, i, i+1)
@@ -66,7 +67,7 @@ func (d *driver) ran(s *scope, step string) {
 }
 
 // offer is what the scope's last model call was offered. Before the driver's first one it is what the agent offers now.
-func (d *driver) offer(s *scope, agent *Agent) *offer {
+func (d *driver) offer(s *fold.Scope, agent *Agent) *offer {
 	if o := d.thread(s).offered; o != nil {
 		return o
 	}

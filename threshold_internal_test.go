@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // A question of a hook before something ends no step: the time of what runs beside it counts.
@@ -23,7 +24,7 @@ func TestTimeRunsOnBesideAQuestion(t *testing.T) {
 	add(0, "t1.0", &event.StepBegun{Step: event.StepTool, Call: "c"})
 	add(time.Second, "", &event.Asked{Token: "q"})
 	add(time.Minute, "t1.0", &event.StepEnded{Step: event.StepTool, Result: &event.ToolResult{Call: "c"}})
-	if v := newView(log); v.run.active != time.Minute {
-		t.Errorf("%v counted", v.run.active)
+	if v := fold.New(log); v.Run.Active != time.Minute {
+		t.Errorf("%v counted", v.Run.Active)
 	}
 }

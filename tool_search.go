@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"unicode"
+
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // FindTool is the tool with which a model looks for others; see [SearchTools].
@@ -100,7 +102,7 @@ type shownTools struct {
 }
 
 // shown gives the tools that the scope's model is shown.
-func (a *Agent) shown(s *scope, own *thread, o *offer) []ToolSpec {
+func (a *Agent) shown(s *fold.Scope, own *thread, o *offer) []ToolSpec {
 	if a.search == nil {
 		return o.specs
 	}
@@ -115,13 +117,13 @@ func (a *Agent) shown(s *scope, own *thread, o *offer) []ToolSpec {
 		}
 	}
 	if many {
-		for _, name := range s.found[t.found:] {
+		for _, name := range s.Found[t.found:] {
 			if i := o.find(name); i >= 0 && !a.search.always(o, i) {
 				t.specs = append(t.specs, o.specs[i])
 			}
 		}
 	}
-	t.found = len(s.found)
+	t.found = len(s.Found)
 	return slices.Clip(t.specs)
 }
 
@@ -136,22 +138,10 @@ func (w *work) foundBy(o *offer) []string {
 		return found
 	}
 	i := o.find(c.Name)
-	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.found, c.Name) {
+	if i < 0 || !w.agent.search.on(o) || w.agent.search.always(o, i) || slices.Contains(w.scope.Found, c.Name) {
 		return nil
 	}
 	return []string{c.Name}
-}
-
-// find takes note of tools that a call has found. What was handed out stays as it is.
-func (s *scope) find(v *view, names []string) {
-	for _, name := range names {
-		if !slices.Contains(s.found, name) {
-			s.found = append(s.found, name)
-		}
-	}
-	if s.depth == 0 {
-		v.found = slices.Clip(s.found)
-	}
 }
 
 // toolIndex finds the tools of an offer by words: the more often a word stands in one, and the

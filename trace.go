@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // Span is a stretch of what a run did, with what happened inside it: the run, a cycle, a call
@@ -57,16 +58,15 @@ const (
 // Trace makes the tree of a run from its events, whether they come from a stream or from the
 // log. Its zero value is ready. It is used by one goroutine at a time.
 type Trace struct {
-	run    string
-	root   *Span
-	scopes map[string]*spanScope
+	run     string
+	root    *Span
+	outline fold.Outline[spanScope, *Span]
 }
 
 // spanScope is where the next span of a scope goes.
 type spanScope struct {
 	span  *Span
 	cycle *Span
-	steps map[string]*Span
 }
 
 // Trace gives the tree of what the run did, from its conversation's log. It costs nothing until
@@ -96,28 +96,31 @@ func (t *Trace) Add(e *event.Event) {
 	if e.Live() {
 		return
 	}
+	at := t.outline.Add(e)
 	if t.root == nil || t.run != e.Run {
 		t.run = e.Run
 		t.root = &Span{Kind: SpanRun, Began: e.Time, Open: true}
-		t.scopes = map[string]*spanScope{"": {span: t.root}}
+		t.outline.Thread("").Own = spanScope{span: t.root}
 	}
 	t.root.Duration = max(e.Time.Sub(t.root.Began), 0)
-	s := t.scopes[e.Scope]
-	if s == nil {
+	if at.Thread == nil || at.Thread.Own.span == nil && at.Opened == nil {
 		return // the event that opened it is not there
 	}
+	s := &at.Thread.Own
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
 		t.root.Name = b.Agent
 	case *event.StepBegun:
-		s.begin(e, b)
+		at.Step.Own = s.begin(e, b)
 	case *event.AssistantMessage:
-		if one := s.steps[e.Step]; one != nil && !b.Piece {
+		if at.Step != nil && !b.Piece {
+			one := at.Step.Own
 			one.Stop, one.Usage, one.CostNanoUSD, one.TimeToFirstByte = b.Stop, b.Usage, b.CostNanoUSD, b.TimeToFirstByte
 			s.end(one, e, b.Latency)
 		}
 	case *event.StepEnded:
-		if one := s.steps[e.Step]; one != nil {
+		if at.Step != nil {
+			one := at.Step.Own
 			one.Outcome, one.Usage, one.CostNanoUSD, one.Estimated = b.Outcome, b.Usage, b.CostNanoUSD, b.Estimated
 			switch {
 			case b.Err != nil:
@@ -128,20 +131,19 @@ func (t *Trace) Add(e *event.Event) {
 			s.end(one, e, b.Duration)
 		}
 	case *event.ScopeOpened:
-		above := t.scopes[b.Parent]
-		if above == nil {
+		if at.Opened == nil || at.Opened.Parent.Own.span == nil {
 			return
 		}
-		parent := above.span
-		if one := above.steps[e.Step]; one != nil {
-			parent = one
+		parent := at.Opened.Parent.Own.span
+		if at.Step != nil {
+			parent = at.Step.Own
 		}
 		child := &Span{Kind: SpanAgent, Name: b.Agent, Scope: b.ID, Began: e.Time, Open: true}
 		parent.Children = append(parent.Children, child)
-		t.scopes[b.ID] = &spanScope{span: child}
+		at.Opened.Own.span = child
 	case *event.ScopeClosed:
-		if one := t.scopes[b.ID]; one != nil {
-			one.close(e, b.Why, b.Stop, b.Err)
+		if at.Closed != nil && at.Closed.Own.span != nil {
+			at.Closed.Own.close(e, b.Why, b.Stop, b.Err)
 		}
 	case *event.RunEnded:
 		s.close(e, b.Why, b.Stop, b.Err)
@@ -153,7 +155,7 @@ func (t *Trace) Add(e *event.Event) {
 }
 
 // begin adds the span of a step, and that of a cycle where a model call begins one.
-func (s *spanScope) begin(e *event.Event, b *event.StepBegun) {
+func (s *spanScope) begin(e *event.Event, b *event.StepBegun) *Span {
 	one := &Span{
 		Kind: SpanTool, Name: b.Tool, Step: e.Step, Scope: e.Scope, Cycle: e.Cycle, Attempt: e.Attempt, Began: e.Time, Open: true,
 	}
@@ -162,10 +164,7 @@ func (s *spanScope) begin(e *event.Event, b *event.StepBegun) {
 	case event.StepCompaction:
 		one.Kind, one.Name, one.Why, above = SpanCompaction, b.Model, b.Why, nil
 	case event.StepModel:
-		one.Kind, one.Name, one.Why = SpanModel, b.Model, b.Why
-		if b.Runs != "" {
-			one.Name = b.Runs
-		}
+		one.Kind, one.Name, one.Why = SpanModel, fold.ModelOf(b), b.Why
 		if s.cycle == nil || s.cycle.Cycle != e.Cycle {
 			s.cycle = &Span{Kind: SpanCycle, Scope: e.Scope, Cycle: e.Cycle, Began: e.Time, Why: b.Why}
 			s.span.Children = append(s.span.Children, s.cycle)
@@ -176,10 +175,7 @@ func (s *spanScope) begin(e *event.Event, b *event.StepBegun) {
 		above = s.span // the cycle began before the first event that came
 	}
 	above.Children = append(above.Children, one)
-	if s.steps == nil {
-		s.steps = make(map[string]*Span)
-	}
-	s.steps[e.Step] = one
+	return one
 }
 
 // end ends a step's span. A cycle is as long as what is in it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -19,18 +20,20 @@ import (
 const codeUnread = "CONVERSATION_UNREADABLE"
 
 // unreadView stands for a log that is read once its lease is taken: a store sends a driver that has all events none.
-func unreadView() *view { return &view{last: math.MaxInt64} }
+func unreadView() *fold.Conversation { return &fold.Conversation{Last: math.MaxInt64} }
 
 // readTaken folds the log of a run that was taken, and renews the lease meanwhile: reading a long log may take longer
 // than a lease lasts. The caller closes the keeper, also if there is an error. A panic is an error with a [PanicError].
-func (a *Agent) readTaken(ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc) (*view, *keeper, error) {
+func (a *Agent) readTaken(
+	ctx context.Context, conv *Conversation, lease journal.Lease, stop context.CancelFunc,
+) (*fold.Conversation, *keeper, error) {
 	var k *keeper
 	if !conv.own {
 		k = keep(context.WithoutCancel(ctx), conv.store, lease, lease.Term, stop)
 	}
-	var v *view
+	var v *fold.Conversation
 	err := shielded("run", "reading the conversation", func() (err error) {
-		if v, err = conv.coldView(ctx); err == nil && !v.counted && a.limits.Conversation != (Budget{}) {
+		if v, err = conv.coldView(ctx); err == nil && !v.SpentKnown && a.limits.Conversation != (Budget{}) {
 			v, err = conv.wholeView(ctx)
 		}
 		return err
@@ -44,7 +47,7 @@ func (a *Agent) readTaken(ctx context.Context, conv *Conversation, lease journal
 // takeUnread reads the log of a run that was taken before that. It gives no view where the run is not to be driven.
 func (a *Agent) takeUnread(
 	ctx context.Context, stop context.CancelFunc, o *runOptions, opened *journal.Opened, r *Result, sink func(event.Event) bool,
-) (*view, error) {
+) (*fold.Conversation, error) {
 	v, keeper, err := a.readTaken(ctx, o.conv, opened.Lease, stop)
 	if err == nil {
 		o.keeper = keeper
@@ -176,7 +179,7 @@ func (a *Agent) inputUnread(ctx context.Context, opts *runOptions, o *journal.Op
 	in := slices.DeleteFunc(a.unguarded(o.Run.Input), func(m event.Message) bool { return m.Role != event.RoleUser })
 	if len(opts.secrets) > 0 || opts.work != nil && len(opts.work.Secrets) > 0 {
 		for i := range in {
-			in[i].Content = redactedContent
+			in[i].Content = fold.RedactedContent
 		}
 	}
 	return in

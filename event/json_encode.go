@@ -315,7 +315,7 @@ func unicodeKeys[V any](w *encoder, m map[string]V) map[string]V {
 	return clean
 }
 
-func (w *encoder) costOpt(key string, cost *int64) {
+func (w *encoder) costOpt(key string, cost *int64) { //nolint:unparam // generated code gives each of these a key
 	if cost != nil {
 		w.int(key, *cost)
 	}

@@ -83,16 +83,19 @@ func (t *topic) takeDurable(p *publisher, e *event.Event) (known, whole bool) {
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
 		t.land(e)
-		f := &flight{head: e.Header, begun: *b, owner: p, holed: t.strayed(e)}
+		f := &flight{head: e.Header, begun: *b, owner: p}
+		if t.strayed(e) {
+			f.draft.Miss()
+			whole = false
+		}
 		t.flights = append(t.flights, f)
-		whole = whole && !f.holed
 	case *event.StepEnded, *event.Asked:
 		t.land(e)
 	case *event.AssistantMessage:
 		if !b.Piece {
 			t.land(e)
 		} else if f := t.flight(e); f != nil {
-			f.commit(len(b.Content))
+			f.draft.Commit(len(b.Content))
 		}
 	case *event.RunEnded:
 		t.flights = slices.DeleteFunc(t.flights, func(f *flight) bool { return f.head.Run == e.Run })
@@ -125,7 +128,7 @@ func (t *topic) takeLive(e *event.Event) (known, whole bool) {
 	t.n = e.N
 	if !whole {
 		for _, f := range t.flights {
-			f.holed = true
+			f.draft.Miss()
 		}
 	}
 	f := t.flight(e)
@@ -137,7 +140,7 @@ func (t *topic) takeLive(e *event.Event) (known, whole bool) {
 		return !whole, whole
 	}
 	f.epoch = e.Epoch
-	f.say(e.Body, t.limits.step)
+	f.draft.Add(e.Body, t.limits.step)
 	return true, whole
 }
 

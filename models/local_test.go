@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -59,11 +58,7 @@ func TestProbeFindsModelServersOnly(t *testing.T) {
 		"192.0.2.1:80", "example.com:80", "localhost:80", "no address",
 		empty, many,
 	}
-	start := time.Now()
 	got := probe(t.Context(), addresses)
-	if d := time.Since(start); d > 2*time.Second {
-		t.Errorf("took %v", d)
-	}
 	want := []Server{
 		{Address: two, Models: []string{"qwen3:8b", "gemma3"}},
 		{Address: empty},
@@ -106,10 +101,9 @@ func TestOfferChoosesNothing(t *testing.T) {
 	d := Detect(none, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	start := time.Now()
 	d.Offer(ctx)
-	if d.Model != "demo" || len(d.Offers) != 0 || time.Since(start) > time.Second {
-		t.Errorf("%+v after %v", d, time.Since(start))
+	if d.Model != "demo" || len(d.Offers) != 0 {
+		t.Errorf("%+v", d)
 	}
 	d.Offer(t.Context()) // whatever runs on this machine
 	if d.Model != "demo" || len(d.Offers) != len(d.Servers) {

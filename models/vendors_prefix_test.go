@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/braidrun/braid/event"
@@ -64,7 +65,7 @@ func TestEveryVendorsPrefixStaysOverFortyTurns(t *testing.T) {
 			history := []event.Message{{Role: event.RoleUser, Content: []event.Block{&event.Text{Text: "Begin."}}}}
 			var before []byte
 			for n := range 40 {
-				req.Messages = history[:len(history):len(history)]
+				req.Messages = slices.Clip(history)
 				r := modeltest.Call(t.Context(), m, req)
 				if r.Err != nil {
 					t.Fatal(r.Err)

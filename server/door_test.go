@@ -195,16 +195,14 @@ func (s *site) belongings(tenant, token string) map[string]string {
 		ids[of+"model"] = s.json(201, "POST", at+"/models", `{"id":"model-`+id+`","provider":"demo","name":"x"}`, auth...)["id"].(string)
 		ids[of+"key"] = s.json(201, "POST", at+"/keys", `{"scopes":["read"]}`, auth...)["id"].(string)
 	}
-	for range 500 {
+	s.until("the run asks something", func() bool {
 		open := s.json(200, "GET", "/v1/conversations/"+conv+"/questions", "", auth...)["data"].([]any)
 		if len(open) == 1 {
 			ids["token"] = open[0].(map[string]any)["question_id"].(string)
-			return ids
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.t.Fatal("the run asks nothing")
-	return nil
+		return len(open) == 1
+	})
+	return ids
 }
 
 // unknown are ids that nobody has, in the form of those that are.
@@ -258,9 +256,7 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 	other, _ := keyOf(t, dir, "beta", tenant...)
 	theirs, own := s.belongings("alpha", owner), s.belongings("beta", other)
 	nobodys := unknown(theirs)
-	for !time.Now().After(short.Expires) {
-		time.Sleep(time.Millisecond)
-	}
+	s.until("the short key is over", func() bool { return time.Now().After(short.Expires) })
 	for _, d := range describedOperations(t) {
 		t.Run(d.method+" "+d.path, func(t *testing.T) {
 			path := d.at(theirs)
@@ -315,13 +311,9 @@ func TestEveryRouteIsBehindTheDoor(t *testing.T) {
 // settled waits until nothing is open in a conversation.
 func (s *site) settled(ids map[string]string, token string) {
 	s.t.Helper()
-	for range 500 {
-		if s.json(200, "GET", "/v1/conversations/"+ids["id"], "", "Authorization", "Bearer "+token)["status"] == "idle" {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.t.Fatal("the run does not end")
+	s.until("the conversation is idle", func() bool {
+		return s.json(200, "GET", "/v1/conversations/"+ids["id"], "", "Authorization", "Bearer "+token)["status"] == "idle"
+	})
 }
 
 // foreign asks with ids of another tenant in every position: the answer must be the one
@@ -386,13 +378,10 @@ func TestARevokedKeyCutsStreams(t *testing.T) {
 			for _, res := range []*http.Response{run, whole, later} {
 				frames(t, res.Body, func(f frame) bool { return f.name == "tool_use" })
 			}
-			for range 500 { // until that, too, is under way
-				if open, _ := s.json(200, "GET", here, "", with...)["open_runs"].([]any); len(open) == 2 {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
-			begun := time.Now()
+			s.until("that, too, is under way", func() bool {
+				open, _ := s.json(200, "GET", here, "", with...)["open_runs"].([]any)
+				return len(open) == 2
+			})
 			if err := end(id); err != nil {
 				t.Fatal(err)
 			}
@@ -401,9 +390,6 @@ func TestARevokedKeyCutsStreams(t *testing.T) {
 				if len(list) == 0 || list[len(list)-1].name != "error" || list[len(list)-1].data["code"] != "UNAUTHENTICATED" {
 					t.Errorf("%s ends with %v", what, list)
 				}
-			}
-			if took := time.Since(begun); took > 10*time.Second { // about a second, on a machine that has time
-				t.Errorf("it took %v", took)
 			}
 			if res := <-ended; res.StatusCode != 401 {
 				t.Errorf("who waits for the result is answered with %d", res.StatusCode)

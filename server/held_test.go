@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -47,27 +48,29 @@ func TestARunThatCannotWriteSaysSo(t *testing.T) {
 	}{{event.ErrStorageFull, "STORAGE_FULL"}, {event.ErrUnavailable, "UNAVAILABLE"}} {
 		t.Run(string(c.kind), func(t *testing.T) {
 			t.Parallel()
-			store := &refusing{Memory: journal.NewMemory(journal.MemoryOptions{Term: 500 * time.Millisecond})}
-			store.with.Store(&event.Error{Kind: c.kind, Message: "not now"})
-			s := open(t, func(o *service.Options, _ *server.Options) { o.Journal = store })
-			res := s.ask("POST", "/v1/conversations/"+s.conversation()+"/runs", `{"user_input":"hello"}`, "Accept", "text/event-stream")
-			defer res.Body.Close()
-			if res.StatusCode != http.StatusOK {
-				t.Fatalf("answered %d", res.StatusCode)
-			}
-			notices, ended := 0, false
-			for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-				switch line := lines.Text(); {
-				case strings.Contains(line, `"`+c.code+`"`):
-					notices++
-					store.with.Store(nil)
-				case strings.HasPrefix(line, "event: result"):
-					ended = true
+			synctest.Test(t, func(t *testing.T) {
+				store := &refusing{Memory: journal.NewMemory(journal.MemoryOptions{Term: 500 * time.Millisecond})}
+				store.with.Store(&event.Error{Kind: c.kind, Message: "not now"})
+				s := open(t, func(o *service.Options, _ *server.Options) { o.Journal = store })
+				res := s.ask("POST", "/v1/conversations/"+s.conversation()+"/runs", `{"user_input":"hello"}`, "Accept", "text/event-stream")
+				defer res.Body.Close()
+				if res.StatusCode != http.StatusOK {
+					t.Fatalf("answered %d", res.StatusCode)
 				}
-			}
-			if notices == 0 || notices > 3 || !ended {
-				t.Errorf("%d notices, ended is %v, %d commits", notices, ended, store.commits.Load())
-			}
+				notices, ended := 0, false
+				for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+					switch line := lines.Text(); {
+					case strings.Contains(line, `"`+c.code+`"`):
+						notices++
+						store.with.Store(nil)
+					case strings.HasPrefix(line, "event: result"):
+						ended = true
+					}
+				}
+				if notices == 0 || notices > 3 || !ended {
+					t.Errorf("%d notices, ended is %v, %d commits", notices, ended, store.commits.Load())
+				}
+			})
 		})
 	}
 }

@@ -13,9 +13,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
@@ -24,12 +26,19 @@ import (
 // real gives the address of the server behind the http.Server that braid serve uses.
 func (s *site) real(t *testing.T, o server.Options) string {
 	t.Helper()
-	o.Service, o.Token, o.Tenant = s.service, secret.New(token), "default"
-	handler, err := server.New(o, nil)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	s.behind(t, l, o)
+	return l.Addr().String()
+}
+
+// behind serves what comes to a listener.
+func (s *site) behind(t *testing.T, l net.Listener, o server.Options) {
+	t.Helper()
+	o.Service, o.Token, o.Tenant = s.service, secret.New(token), "default"
+	handler, err := server.New(o, s.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +51,6 @@ func (s *site) real(t *testing.T, o server.Options) string {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
 }
 
 // say sends bytes and gives the connection.
@@ -53,7 +61,7 @@ func say(t *testing.T, addr, text string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, text); err != nil {
@@ -66,38 +74,46 @@ func say(t *testing.T, addr, text string) net.Conn {
 // anybody wants it or not.
 func TestASlowBody(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	addr := s.real(t, server.Options{BodyTime: 200 * time.Millisecond})
-	conv := s.conversation()
-	for _, c := range []struct {
-		name, line, token string
-		status            int
-	}{
-		{"a run", "POST /v1/conversations/" + conv + "/runs", token, 400},
-		{"no token", "POST /v1/conversations/" + conv + "/runs", "wrong", 401},
-		{"a route without a body", "POST /v1/conversations/" + conv + "/reset", token, 200},
-		{"no such path", "POST /v2", token, 404},
-		{"another method", "PUT /v1/conversations", token, 405},
-		{"another site", "POST /v1/conversations HTTP/1.1\r\nOrigin: https://evil.example\r\nX-Rest:", token, 403},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 5 * time.Second
+		s := open(t, nil)
+		l := loopback.Listen()
+		s.behind(t, l, server.Options{BodyTime: most})
+		conv := s.conversation()
+		for _, c := range []struct {
+			name, line, token string
+			status            int
+		}{
+			{"a run", "POST /v1/conversations/" + conv + "/runs", token, 400},
+			{"no token", "POST /v1/conversations/" + conv + "/runs", "wrong", 401},
+			{"a route without a body", "POST /v1/conversations/" + conv + "/reset", token, 200},
+			{"no such path", "POST /v2", token, 404},
+			{"another method", "PUT /v1/conversations", token, 405},
+			{"another site", "POST /v1/conversations HTTP/1.1\r\nOrigin: https://evil.example\r\nX-Rest:", token, 403},
+		} {
+			conn, err := l.Dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
 			begun := time.Now()
-			conn := say(t, addr, c.line+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+c.token+
-				"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+			if err := conn.SetDeadline(begun.Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, c.line+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+c.token+
+				"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+				t.Fatal(err)
+			}
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer res.Body.Close()
-			if _, err := io.Copy(io.Discard, conn); err != nil {
-				t.Errorf("the connection stays open: %v", err)
+			_, left := io.Copy(io.Discard, conn)
+			if took := time.Since(begun); res.StatusCode != c.status || left != nil || took > most+time.Second {
+				t.Errorf("%s: %s after %v, want %d; the connection ends with %v", c.name, res.Status, took, c.status, left)
 			}
-			if res.StatusCode != c.status || time.Since(begun) > 10*time.Second {
-				t.Errorf("%s after %v, want %d", res.Status, time.Since(begun), c.status)
-			}
-		})
-	}
+			_, _ = res.Body.Close(), conn.Close()
+		}
+	})
 }
 
 // Many headers are refused or passed over, and the server lives on.
@@ -266,57 +282,59 @@ func TestADrainCancelsNothing(t *testing.T) {
 	for _, accept := range []string{"text/event-stream", "application/json"} {
 		t.Run(accept, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, func(o *service.Options, _ *server.Options) { o.Engine.Grace = 10 * time.Millisecond })
-			conv := s.conversation()
-			got := make(chan string, 1)
-			begun := make(chan struct{})
-			go func() {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/conversations/"+conv+"/runs",
-					strings.NewReader(`{"user_input":"speak slowly please","on_disconnect":"cancel"}`))
-				if err != nil {
-					t.Error(err)
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t, func(o *service.Options, _ *server.Options) { o.Engine.Grace = 10 * time.Millisecond })
+				conv := s.conversation()
+				got := make(chan string, 1)
+				begun := make(chan struct{})
+				go func() {
+					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/conversations/"+conv+"/runs",
+						strings.NewReader(`{"user_input":"speak slowly please","on_disconnect":"cancel"}`))
+					if err != nil {
+						t.Error(err)
+					}
+					req.Header.Set("Authorization", "Bearer "+token)
+					req.Header.Set("Content-Type", "application/json")
+					req.Header.Set("Accept", accept)
+					close(begun)
+					res, err := s.Client().Do(req)
+					if err != nil {
+						got <- err.Error()
+						return
+					}
+					defer res.Body.Close()
+					raw, _ := io.ReadAll(res.Body) // the body says it
+					got <- res.Status + string(raw)
+				}()
+				<-begun
+				for {
+					open, err := s.service.GetConversation(t.Context(), service.Principal{Tenant: "default"}, conv)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if open.Status == "running" {
+						break
+					}
+					time.Sleep(time.Millisecond)
 				}
-				req.Header.Set("Authorization", "Bearer "+token)
-				req.Header.Set("Content-Type", "application/json")
-				req.Header.Set("Accept", accept)
-				close(begun)
-				res, err := s.Client().Do(req)
-				if err != nil {
-					got <- err.Error()
-					return
-				}
-				defer res.Body.Close()
-				raw, _ := io.ReadAll(res.Body) // the body says it
-				got <- res.Status + string(raw)
-			}()
-			<-begun
-			for {
-				open, err := s.service.GetConversation(t.Context(), service.Principal{Tenant: "default"}, conv)
-				if err != nil {
+				if err := s.service.Drain(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if open.Status == "running" {
-					break
+				answer := <-got
+				if accept == "application/json" && !strings.HasPrefix(answer, "503") || accept != "application/json" && !strings.Contains(answer, "event: notice") {
+					t.Errorf("the reader gets %s", answer)
 				}
-				time.Sleep(time.Millisecond)
-			}
-			if err := s.service.Drain(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			answer := <-got
-			if accept == "application/json" && !strings.HasPrefix(answer, "503") || accept != "application/json" && !strings.Contains(answer, "event: notice") {
-				t.Errorf("the reader gets %s", answer)
-			}
-			row := s.json(200, "GET", "/v1/conversations/"+conv, "")
-			open := row["open_runs"].([]any)[0].(map[string]any)
-			run := s.json(200, "GET", "/v1/conversations/"+conv+"/runs/"+open["id"].(string), "")
-			if run["cancel_requested"] != nil {
-				t.Errorf("the run is %v", run)
-			}
-			// And nothing begins any more.
-			if res := s.ask("POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"x","policy":"queue"}`); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
-				t.Errorf("a run after the drain: %s %v", res.Status, res.Header)
-			}
+				row := s.json(200, "GET", "/v1/conversations/"+conv, "")
+				open := row["open_runs"].([]any)[0].(map[string]any)
+				run := s.json(200, "GET", "/v1/conversations/"+conv+"/runs/"+open["id"].(string), "")
+				if run["cancel_requested"] != nil {
+					t.Errorf("the run is %v", run)
+				}
+				// And nothing begins any more.
+				if res := s.ask("POST", "/v1/conversations/"+conv+"/runs", `{"user_input":"x","policy":"queue"}`); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" {
+					t.Errorf("a run after the drain: %s %v", res.Status, res.Header)
+				}
+			})
 		})
 	}
 }
@@ -324,29 +342,31 @@ func TestADrainCancelsNothing(t *testing.T) {
 // Who watches a conversation that is deleted is told so, and the stream ends.
 func TestDeletingUnderAStream(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	conv := "/v1/conversations/" + s.conversation()
-	frames(t, s.ask("POST", conv+"/runs", `{"user_input":"hello"}`).Body, nil)
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
-	defer stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+conv+"/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := s.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	frames(t, res.Body, func(f frame) bool { return f.name == "result" })
-	s.json(204, "DELETE", conv, "")
-	list := frames(t, res.Body, nil)
-	if len(list) != 1 || list[0].name != "notice" || list[0].data["code"] != "CONVERSATION_NOT_FOUND" {
-		t.Errorf("the stream ends with %v", list)
-	}
-	s.json(404, "GET", conv+"/stream", "")
-	s.json(404, "DELETE", conv, "")
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, nil)
+		conv := "/v1/conversations/" + s.conversation()
+		frames(t, s.ask("POST", conv+"/runs", `{"user_input":"hello"}`).Body, nil)
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+conv+"/stream", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		frames(t, res.Body, func(f frame) bool { return f.name == "result" })
+		s.json(204, "DELETE", conv, "")
+		list := frames(t, res.Body, nil)
+		if len(list) != 1 || list[0].name != "notice" || list[0].data["code"] != "CONVERSATION_NOT_FOUND" {
+			t.Errorf("the stream ends with %v", list)
+		}
+		s.json(404, "GET", conv+"/stream", "")
+		s.json(404, "DELETE", conv, "")
+	})
 }
 
 // awayRows are rows whose store may be away.

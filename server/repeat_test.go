@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -191,49 +192,41 @@ func TestARepeatedRequestOfOthers(t *testing.T) {
 // connection of a client may break off after the client has repeated its request.
 func TestTheFirstConnectionDoesNotCancelTheSecond(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	runs := "/v1/conversations/" + s.conversation() + "/runs"
-	body := `{"user_input":"slowly please now","on_disconnect":"cancel"}`
-	first, second := s.read(runs, body, "Idempotency-Key", "k"), s.read(runs, body, "Idempotency-Key", "k")
-	first.until("text_delta")
-	second.until("text_delta")
-	_ = first.Body.Close()
-	s.streams(1)
-	for range 4 {
-		s.gate <- struct{}{}
-	}
-	rest := second.rest()
-	if end := rest[len(rest)-1]; end.name != "result" || end.data["status"] != "completed" {
-		t.Errorf("the run ends with %+v", end)
-	}
-	// Who leaves last cancels.
-	third := s.read(runs, `{"user_input":"slowly once more","on_disconnect":"cancel"}`)
-	third.until("text_delta")
-	run := third.Header.Get("X-Run-Id")
-	_ = third.Body.Close()
-	for range 500 {
-		if s.json(200, "GET", runs+"/"+run, "")["status"] == "cancelled" {
-			return
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, nil)
+		runs := "/v1/conversations/" + s.conversation() + "/runs"
+		body := `{"user_input":"slowly please now","on_disconnect":"cancel"}`
+		first, second := s.read(runs, body, "Idempotency-Key", "k"), s.read(runs, body, "Idempotency-Key", "k")
+		first.until("text_delta")
+		second.until("text_delta")
+		_ = first.Body.Close()
+		s.streams(1)
+		for range 4 {
+			s.gate <- struct{}{}
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the run is not cancelled")
+		rest := second.rest()
+		if end := rest[len(rest)-1]; end.name != "result" || end.data["status"] != "completed" {
+			t.Errorf("the run ends with %+v", end)
+		}
+		// Who leaves last cancels.
+		third := s.read(runs, `{"user_input":"slowly once more","on_disconnect":"cancel"}`)
+		third.until("text_delta")
+		run := third.Header.Get("X-Run-Id")
+		_ = third.Body.Close()
+		s.until("the run is cancelled", func() bool { return s.json(200, "GET", runs+"/"+run, "")["status"] == "cancelled" })
+	})
 }
 
 // streams waits until as many streams are open.
 func (s *site) streams(n int) {
 	s.t.Helper()
-	for range 500 {
+	s.until(fmt.Sprintf("%d streams are open", n), func() bool {
 		body, err := io.ReadAll(s.ask("GET", "/metrics", "").Body)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if strings.Contains(string(body), fmt.Sprintf("\nbraid_streams %d\n", n)) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.t.Fatalf("there are never %d streams", n)
+		return strings.Contains(string(body), fmt.Sprintf("\nbraid_streams %d\n", n))
+	})
 }
 
 // Runs that go on while the requests for them are cut at any byte and repeated, with the id of the last

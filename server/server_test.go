@@ -14,10 +14,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server"
@@ -122,7 +124,7 @@ func open(t *testing.T, change func(*service.Options, *server.Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Server, s.handler = httptest.NewServer(handler), handler
+	s.Server, s.handler = loopback.Start(handler), handler
 	t.Cleanup(func() {
 		if err := svc.Drain(context.Background()); err != nil {
 			t.Error(err)
@@ -295,33 +297,42 @@ func TestARunAsAStream(t *testing.T) {
 	}
 }
 
+// until waits for what comes by itself. A minute is far more than any machine needs.
+func (s *site) until(what string, come func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
 func TestTheThreeAnswers(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	conv := s.conversation()
-	runs := "/v1/conversations/" + conv + "/runs"
-	one := s.json(200, "POST", runs, `{"user_input":"hello"}`, "Accept", "application/json")
-	if one["result"] != "you said hello" || one["turn"] != 1.0 {
-		t.Errorf("one JSON: %v", one)
-	}
-	res := s.ask("POST", runs, `{"user_input":"again"}`, "Prefer", "respond-async")
-	if res.StatusCode != 202 || !strings.HasPrefix(res.Header.Get("Location"), runs+"/run_") {
-		t.Fatalf("%d %v", res.StatusCode, res.Header)
-	}
-	for range 500 {
-		run := s.json(200, "GET", res.Header.Get("Location"), "")
-		if run["status"] == "completed" {
-			if run["result"].(map[string]any)["result"] != "you said again" {
-				t.Errorf("the run is %v", run)
-			}
-			if list := s.json(200, "GET", runs, "")["data"].([]any); len(list) != 2 {
-				t.Errorf("the runs are %v", list)
-			}
-			return
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, nil)
+		conv := s.conversation()
+		runs := "/v1/conversations/" + conv + "/runs"
+		one := s.json(200, "POST", runs, `{"user_input":"hello"}`, "Accept", "application/json")
+		if one["result"] != "you said hello" || one["turn"] != 1.0 {
+			t.Errorf("one JSON: %v", one)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the run comes to no end")
+		res := s.ask("POST", runs, `{"user_input":"again"}`, "Prefer", "respond-async")
+		if res.StatusCode != 202 || !strings.HasPrefix(res.Header.Get("Location"), runs+"/run_") {
+			t.Fatalf("%d %v", res.StatusCode, res.Header)
+		}
+		var run map[string]any
+		s.until("the run is over", func() bool {
+			run = s.json(200, "GET", res.Header.Get("Location"), "")
+			return run["status"] == "completed"
+		})
+		if run["result"].(map[string]any)["result"] != "you said again" {
+			t.Errorf("the run is %v", run)
+		}
+		if list := s.json(200, "GET", runs, "")["data"].([]any); len(list) != 2 {
+			t.Errorf("the runs are %v", list)
+		}
+	})
 }
 
 // Whatever fails inside, before a run or in it, the outside is told a code and words, and nothing of the cause: not
@@ -536,17 +547,14 @@ func TestAReaderThatLeaves(t *testing.T) {
 				}
 				return
 			}
-			for range 500 {
-				if got := s.json(200, "GET", runs+"/"+run, ""); got["status"] == "cancelled" {
-					end := got["result"].(map[string]any)
-					if end["is_error"] != true || end["stop_reason"] != "cancelled" {
-						t.Errorf("the run ended %v", end)
-					}
-					return
-				}
-				time.Sleep(10 * time.Millisecond)
+			var got map[string]any
+			s.until("the run is cancelled", func() bool {
+				got = s.json(200, "GET", runs+"/"+run, "")
+				return got["status"] == "cancelled"
+			})
+			if end := got["result"].(map[string]any); end["is_error"] != true || end["stop_reason"] != "cancelled" {
+				t.Errorf("the run ended %v", end)
 			}
-			t.Error("the run goes on")
 		})
 	}
 }

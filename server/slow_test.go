@@ -5,23 +5,23 @@ import (
 	"context"
 	"io"
 	"iter"
-	"net"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/service"
 )
 
-// flood says more than the buffers of a connection hold.
+// flood says more than anybody reads a byte at a time.
 type flood struct{ chunk string }
 
-const floodChunks = 3000
+const floodChunks = 300
 
 func (flood) Info() braid.ModelInfo { return braid.ModelInfo{Name: "test:flood", Simulated: true} }
 
@@ -42,100 +42,79 @@ var lastID = regexp.MustCompile(`(?m)^id: (.*)\n(?:.+\n)*\n`)
 // it can come again with, and then it has everything.
 func TestAReaderThatHardlyReads(t *testing.T) {
 	t.Parallel()
-	model := flood{strings.Repeat("flood ", 680) + "\n"}
-	s := open(t, func(o *service.Options, _ *server.Options) {
-		o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
-			return braid.New("assistant", model), nil
+	synctest.Test(t, func(t *testing.T) {
+		model := flood{strings.Repeat("flood ", 680) + "\n"}
+		s := open(t, func(o *service.Options, _ *server.Options) {
+			o.Agent = func(context.Context, service.AgentRequest) (*braid.Agent, error) {
+				return braid.New("assistant", model), nil
+			}
+		})
+		l := loopback.Listen()
+		const patience = 300 * time.Millisecond
+		s.behind(t, l, server.Options{WriteTime: patience})
+		conv := "/v1/conversations/" + s.conversation()
+		slow, err := l.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer slow.Close()
+		if _, err := io.WriteString(slow, "GET "+conv+"/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		var seen bytes.Buffer
+		slows, read := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(read)
+			one := make([]byte, 1)
+			for !bytes.Contains(seen.Bytes(), []byte("event: text_delta\n")) || !lastID.Match(seen.Bytes()) {
+				if _, err := slow.Read(one); err != nil {
+					return
+				}
+				seen.Write(one)
+			}
+			close(slows)
+			for range 200 {
+				time.Sleep(50 * time.Millisecond)
+				if _, err := slow.Read(one); err != nil {
+					return
+				}
+				seen.Write(one)
+			}
+		}()
+
+		// Another reader is as quick as ever.
+		begun := time.Now()
+		res := s.ask("POST", conv+"/runs", `{"user_input":"go"}`)
+		quick, err := io.ReadAll(res.Body)
+		if err != nil || !bytes.Contains(quick, []byte("event: result\n")) {
+			t.Fatalf("the quick reader: %v, %d bytes", err, len(quick))
+		}
+		if took := time.Since(begun); took >= patience {
+			t.Errorf("the quick reader waits for %v", took)
+		}
+		<-slows
+		<-read // it was cut off
+		if took := time.Since(begun); took > 2*patience {
+			t.Errorf("the slow reader is cut off after %v", took)
+		}
+		// Nothing is held for it any more.
+		synctest.Wait()
+		s.streams(0)
+		if bytes.Contains(seen.Bytes(), []byte("event: result\n")) {
+			t.Fatalf("the slow reader got everything in %d bytes; say more", seen.Len())
+		}
+		ids := lastID.FindAllSubmatch(seen.Bytes(), -1)
+		back := s.ask("GET", conv+"/runs/"+res.Header.Get("X-Run-Id")+"/stream", "", "Last-Event-ID", string(ids[len(ids)-1][1]))
+		rest, err := io.ReadAll(back.Body)
+		if err != nil || back.StatusCode != 200 {
+			t.Fatalf("%s %v", back.Status, err)
+		}
+		if n := bytes.Count(rest, []byte("event: result\n")); n != 1 {
+			t.Errorf("%d results", n)
+		}
+		said := bytes.Count(rest, []byte("flood flood"))
+		if said < floodChunks/2 {
+			t.Errorf("coming again it is told %d of the words", said)
 		}
 	})
-	addr := s.real(t, server.Options{WriteTime: 300 * time.Millisecond})
-	conv := "/v1/conversations/" + s.conversation()
-
-	slow, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slow.Close()
-	if err := slow.(*net.TCPConn).SetReadBuffer(4096); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(slow, "GET "+conv+"/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	var seen bytes.Buffer
-	one := make([]byte, 1)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		for range 40 { // about two seconds, and then as much as came
-			if _, err := slow.Read(one); err != nil {
-				return
-			}
-			seen.Write(one)
-			time.Sleep(50 * time.Millisecond)
-		}
-		_ = slow.SetReadDeadline(time.Now().Add(2 * time.Second))
-		_, _ = io.Copy(&seen, slow)
-	}()
-
-	// Another reader is as quick as ever; it has more time, so that a busy machine is no slow one.
-	begun := time.Now()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+conv+"/runs", strings.NewReader(`{"user_input":"go"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	quick, err := io.ReadAll(res.Body)
-	if err != nil || !bytes.Contains(quick, []byte("event: result\n")) {
-		t.Fatalf("the quick reader: %v, %d bytes", err, len(quick))
-	}
-	took := time.Since(begun)
-	// Nothing is held for the slow one any more, though it is still reading.
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		m, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.Header.Set("Authorization", "Bearer "+token)
-		res, err := http.DefaultClient.Do(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, _ := io.ReadAll(res.Body) // what is missing is looked for again
-		_ = res.Body.Close()
-		if bytes.Contains(raw, []byte("\nbraid_streams 0\n")) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the stream of the slow reader is still open")
-		}
-	}
-	<-read
-	if bytes.Contains(seen.Bytes(), []byte("event: result\n")) {
-		t.Fatalf("the slow reader got everything in %d bytes; say more", seen.Len())
-	}
-	t.Logf("quick: %d bytes in %v; slow: %d bytes", len(quick), took, seen.Len())
-	ids := lastID.FindAllSubmatch(seen.Bytes(), -1)
-	if len(ids) == 0 {
-		t.Fatalf("the slow reader has no id: %d bytes", seen.Len())
-	}
-	run := res.Header.Get("X-Run-Id")
-	back := s.ask("GET", conv+"/runs/"+run+"/stream", "", "Last-Event-ID", string(ids[len(ids)-1][1]))
-	rest, err := io.ReadAll(back.Body)
-	if err != nil || back.StatusCode != 200 {
-		t.Fatalf("%s %v", back.Status, err)
-	}
-	if n := bytes.Count(rest, []byte("event: result\n")); n != 1 {
-		t.Errorf("%d results", n)
-	}
-	said := bytes.Count(rest, []byte("flood flood"))
-	if said < floodChunks/2 {
-		t.Errorf("coming again it is told %d of the words", said)
-	}
 }

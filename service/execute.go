@@ -70,15 +70,15 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 	}
 	x := s.contextOf(&run)
 	x.Tokens, x.Shown, x.ConversationLife = r.Tokens, r.Shown, row.life()
-	agent, first, err := s.ready(ctx, x, &row)
+	ready, first, err := s.ready(ctx, x, &row)
 	if err != nil {
 		return Started{}, err
 	}
-	run.Agent = agent.Name()
+	run.Agent = ready.agent.Name()
 	pinnedIn(run.Metadata, &x.Agent)
 
 	// 3. The conversation's lock: one run at a time. A run that is accepted has its turn.
-	started, err := s.enter(ctx, &entry{row: row, changes: changes, run: run}, &r, agent)
+	started, err := s.enter(ctx, &entry{row: row, changes: changes, run: run}, &r, ready)
 	if err != nil && first {
 		s.unpin(ctx, x, &row)
 	}
@@ -86,8 +86,12 @@ func (s *Service) StartRun(ctx context.Context, p Principal, conversation string
 }
 
 // ready sees that there is an agent for a run, and has the conversation keep to it. first says that it did not before.
-func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (agent *braid.Agent, first bool, err error) {
+func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (ready *prepared, first bool, err error) {
 	for {
+		now, err := s.moment(ctx, row.ID)
+		if err != nil {
+			return nil, false, err
+		}
 		if err := s.verify(ctx, x, row.pick); err != nil {
 			return nil, false, err
 		}
@@ -101,7 +105,7 @@ func (s *Service) ready(ctx context.Context, x *ExecutionContext, row *Row) (age
 		}
 		first := row.Agent == ""
 		if pinned, err := s.pin(ctx, x, row); err != nil || pinned {
-			return agent, first && row.Agent != "", err
+			return &prepared{agent, x.Tenant, x.Agent, now}, first && row.Agent != "", err
 		}
 	}
 }
@@ -131,11 +135,14 @@ func (s *Service) driven(ctx context.Context, w engine.Work) (engine.Outcome, er
 			"conversation", row.Conversation, "run", row.ID)
 	}
 
-	// 5. The options, and the agent that is made with them. What was active when the run was
-	// accepted may not be any more.
-	agent, err := s.agentOf(ctx, x, &row)
-	if err != nil {
-		return engine.Outcome{}, err
+	// 5. The options, and the agent that is made with them: those that the run was accepted with, or others where
+	// that was earlier or elsewhere. What was active then may not be any more.
+	agent := s.preparedFor(ctx, x)
+	if agent == nil {
+		var err error
+		if agent, err = s.agentOf(ctx, x, &row); err != nil {
+			return engine.Outcome{}, err
+		}
 	}
 
 	// 6. The agent runs: each step is committed, and 7. each event goes to the watchers once it

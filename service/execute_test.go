@@ -151,15 +151,7 @@ func TestRefusedBeforeAnythingBegins(t *testing.T) { //nolint:paralleltest // it
 		t.Errorf("of an inactive tenant: %v", err)
 	}
 	setTenant(t, d, func(of *directory.Tenant) { of.Status = directory.Active })
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("there were %d goroutines, and are %d", before, n)
-	}
+	until(t, fmt.Sprintf("there are %d goroutines again", before), func() bool { return runtime.NumGoroutine() <= before })
 	for _, id := range []string{conv, kept.ID} {
 		if at, err := h.store.Place(t.Context(), id, 0); err != nil || at.Turns != 0 {
 			t.Errorf("%d runs are left (%v)", at.Turns, err)
@@ -172,13 +164,20 @@ func TestRefusedBeforeAnythingBegins(t *testing.T) { //nolint:paralleltest // it
 	if err != nil || started.Run.Turn != 1 {
 		t.Fatalf("the next run: %+v %v", started.Run, err)
 	}
-	for range 200 {
-		if run, err := h.GetRun(t.Context(), ann, conv, started.Run.ID); err == nil && run.Status.Ended() {
-			return
+	until(t, "the run ends", func() bool {
+		run, err := h.GetRun(t.Context(), ann, conv, started.Run.ID)
+		return err == nil && run.Status.Ended()
+	})
+}
+
+// until waits for what comes by itself. A minute is far more than any machine needs.
+func until(t *testing.T, what string, come func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	t.Error("the run does not end")
 }
 
 // Runs of a tenant that is switched off end: what runs or is queued is cancelled within seconds, and what goes on before that

@@ -42,3 +42,10 @@ var CleanTitle = cleanTitle
 
 // NewOwnPurse is the purse of a process that shares its database with none.
 func NewOwnPurse() *ownPurse { return &ownPurse{ledger: &journal.Memory{}} }
+
+// PreparedAgents is how many agents are kept for runs that were not driven yet.
+func (s *Service) PreparedAgents() int {
+	s.prepared.mu.Lock()
+	defer s.prepared.mu.Unlock()
+	return len(s.prepared.runs)
+}

@@ -29,7 +29,7 @@ func keyReused(op string) error {
 }
 
 // enter brings a run into its conversation, with a follower where one was asked for.
-func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *braid.Agent) (Started, error) {
+func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, ready *prepared) (Started, error) {
 	var err error
 	if in.after, err = s.before(ctx, in.row.ID); err != nil {
 		return Started{}, err
@@ -51,7 +51,7 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 		}
 	}
 	id := in.run.ID
-	started, err := s.accept(ctx, in, r, agent)
+	started, err := s.accept(ctx, in, r, ready)
 	started.After, started.Titled = in.after, in.row.Title != ""
 	if err == nil && !started.Joined && started.Run.ID == id {
 		started.Follower = follower
@@ -72,14 +72,16 @@ func (s *Service) enter(ctx context.Context, in *entry, r *RunRequest, agent *br
 
 // accept has a run admitted that is ready to be.
 func (s *Service) accept(
-	ctx context.Context, in *entry, r *RunRequest, agent *braid.Agent,
+	ctx context.Context, in *entry, r *RunRequest, ready *prepared,
 ) (Started, error) {
 	const op = "start run"
 	run := in.run
 	s.tokens.put(run.ID, runTokens{r.Tokens, r.Shown})
-	started, err := s.admit(ctx, agent, in, r.Policy)
+	s.prepared.put(run.ID, ready)
+	started, err := s.admit(ctx, ready.agent, in, r.Policy)
 	if err != nil || started.Run.ID != run.ID {
 		s.tokens.drop(run.ID)
+		s.prepared.take(run.ID)
 	}
 	switch {
 	case errors.Is(err, event.ErrConflict) && run.Key != "" && !isArchived(err) && !isNotRetryable(err):

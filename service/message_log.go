@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/internal/strictjson"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/pricing"
@@ -31,9 +32,8 @@ const (
 
 // messageLog makes the messages of a run from its events, one by one. The zero value is ready for use.
 type messageLog struct {
-	rows []journal.MessageEntry
-	// parents are the calls that opened scopes.
-	parents map[string]string
+	rows    []journal.MessageEntry
+	outline fold.Outline[struct{}, struct{}]
 	session string
 	answer  string
 	// begun says that the run's first event was seen, so that nothing is missing.
@@ -45,9 +45,12 @@ func (l *messageLog) take(e *event.Event) {
 	if e.Audience != event.Everyone {
 		return
 	}
+	if b, ok := e.Body.(*event.RunStarted); ok {
+		*l = messageLog{begun: true, session: event.SessionID(e.Conversation, b.Session)}
+	}
+	l.outline.Add(e)
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
-		*l = messageLog{begun: true, session: event.SessionID(e.Conversation, b.Session)}
 		l.add(e, messageSystem, messageInit, "", struct {
 			Session string   `json:"session_id"`
 			Agent   string   `json:"agent"`
@@ -55,8 +58,6 @@ func (l *messageLog) take(e *event.Event) {
 			Turn    int      `json:"turn"`
 			Tools   []string `json:"tools,omitempty"`
 		}{l.session, b.Agent, b.Model, b.Turn, b.Tools})
-	case *event.ScopeOpened:
-		l.open(b)
 	case *event.UserMessage:
 		if b.Why == "" {
 			l.blocks(e, messageUser, b.Content)
@@ -83,17 +84,6 @@ func (l *messageLog) take(e *event.Event) {
 	case *event.RunEnded:
 		l.end(e, b)
 	}
-}
-
-func (l *messageLog) open(b *event.ScopeOpened) {
-	if l.parents == nil {
-		l.parents = make(map[string]string)
-	}
-	call := b.Call
-	if call == "" {
-		call = l.parents[b.Parent]
-	}
-	l.parents[b.ID] = call
 }
 
 // blocks adds what a message says, block by block.
@@ -183,8 +173,12 @@ func (l *messageLog) add(e *event.Event, kind, subtype, call string, content any
 	if n := len(l.rows); n > 0 && l.rows[n-1].Seq == e.Seq {
 		part = l.rows[n-1].Part + 1
 	}
+	parent := ""
+	if t := l.outline.Thread(e.Scope); t != nil {
+		parent = t.Call
+	}
 	l.rows = append(l.rows, journal.MessageEntry{
-		MessagePlace: journal.MessagePlace{Seq: e.Seq, Part: part}, Type: kind, Subtype: subtype, Call: call, Parent: l.parents[e.Scope],
+		MessagePlace: journal.MessagePlace{Seq: e.Seq, Part: part}, Type: kind, Subtype: subtype, Call: call, Parent: parent,
 		Content: text, Time: e.Time,
 	})
 }

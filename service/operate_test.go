@@ -43,20 +43,16 @@ func TestRunsOfAnInactiveTenantEnd(t *testing.T) {
 	}
 	reaches := func(run journal.Run, want event.RunStatus) {
 		t.Helper()
-		for range 3000 {
+		until(t, "the run is "+string(want), func() bool {
 			got, err := here.FindRun(t.Context(), run.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status == want {
-				return
-			}
-			if got.Status.Ended() {
+			if got.Status.Ended() && got.Status != want {
 				t.Fatalf("the run ended as %s, want %s", got.Status, want)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatalf("the run does not become %s", want)
+			return got.Status == want
+		})
 	}
 	parked, other := start(here, ann, "use ask"), start(there, bob, "use sleep")
 	busy := []journal.Run{start(here, ann, "use sleep"), start(there, ann, "use sleep")}

@@ -49,7 +49,11 @@ func (s *Service) ListRuns(ctx context.Context, p Principal, conversation string
 
 // CancelRun asks for a run to end. For one that has ended it is [event.ErrConflict].
 func (s *Service) CancelRun(ctx context.Context, p Principal, conversation, run string) error {
-	if _, err := s.row(ctx, p, "cancel", conversation); err != nil {
+	const op = "cancel"
+	if err := s.begun(op); err != nil {
+		return err
+	}
+	if _, err := s.row(ctx, p, op, conversation); err != nil {
 		return err
 	}
 	row, err := s.GetRun(ctx, p, conversation, run)
@@ -71,6 +75,9 @@ func (s *Service) Questions(ctx context.Context, p Principal, conversation strin
 // only for that user's own runs, unless the tenant's [directory.Approvals] let any user answer.
 func (s *Service) Answer(ctx context.Context, p Principal, conversation, token string, value json.RawMessage) (journal.Run, error) {
 	const op = "answer"
+	if err := s.begun(op); err != nil {
+		return journal.Run{}, err
+	}
 	if _, err := s.row(ctx, p, op, conversation); err != nil {
 		return journal.Run{}, err
 	}

@@ -29,8 +29,9 @@ type Options struct {
 	// process that drives the run.
 	Shared bool
 	// Agent makes the agent that answers a run. Its error is the caller's: a model
-	// that does not exist is [event.ErrModelNotFound]. It is asked when a run is
-	// accepted and again when it is driven, maybe by another process, and must give
+	// that does not exist is [event.ErrModelNotFound]. It is called when a run is
+	// accepted, and again when the run is driven later than at once, after a change, or by
+	// another process. It must give
 	// the same agent for the same request, as far as there is still one. It has to apply the request's Model and
 	// OutputSchema, or refuse them with [event.ErrUnsupported]: the service cannot see whether it did.
 	Agent func(ctx context.Context, r AgentRequest) (*braid.Agent, error)
@@ -40,7 +41,8 @@ type Options struct {
 	Directory *directory.Directory
 	// Instructions are those of the server's own agent, below the tenant's system prompt.
 	Instructions string
-	// Workspace tells of the files that a run works with; nil means that there are none.
+	// Workspace tells of the files that a run works with; nil means that there are none. It is called before each call of
+	// Agent.
 	Workspace func(ctx context.Context, x *ExecutionContext) (*Workspace, error)
 	// OpenModel opens the light model that gives conversations their titles: own is the
 	// directory's entry of it. nil means that no model is asked: a title is then the first words
@@ -104,8 +106,10 @@ type Service struct {
 	stalled sync.Map
 	// tokens are those of the runs that this process has accepted.
 	tokens tokenBox
-	doors  doors
-	counts counts
+	// prepared are the agents of runs that this process has accepted and is about to drive.
+	prepared preparedAgents
+	doors    doors
+	counts   counts
 	// stops cancels the runs of tenants that are not active any more.
 	stops stops
 	// builder makes the options of agents, titles the titles of conversations.

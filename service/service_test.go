@@ -161,7 +161,7 @@ func TestARun(t *testing.T) {
 		if _, err := h.StartRun(t.Context(), ann, conv, r); !service.KeyReused(err) {
 			t.Errorf("another request of the same key: %v", err)
 		}
-		last := h.requests[1] // the one that was driven
+		last := h.requests[0] // the one that was driven
 		if last.Limits.Cycles != 3 || last.Limits.Active != time.Minute || last.Tokens["t"].Reveal() != "hush" || last.Tenant != "acme" {
 			t.Errorf("the agent was asked for with %+v", last)
 		}
@@ -482,14 +482,17 @@ func TestAModelThatIsGone(t *testing.T) {
 		h := open(t, func(o *service.Options) {
 			make := o.Agent
 			o.Agent = func(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
-				if asked.Add(1) > 1 {
+				if asked.Add(1) > 2 {
 					return nil, &event.Error{Kind: event.ErrModelNotFound, Message: "it is gone"}
 				}
 				return make(ctx, r)
 			}
 		})
 		conv := h.conversation(t)
-		started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello"})
+		if _, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "use sleep"}); err != nil {
+			t.Fatal(err)
+		}
+		started, err := h.StartRun(t.Context(), ann, conv, service.RunRequest{Input: "hello", Policy: braid.Queue})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func (o *AgentOptions) ModelOptions(servers braid.ModelOptions) braid.ModelOptio
 // allow ([directory.SettingForbidden]). Each run is checked again, because it may name another model and a policy may
 // change. What cannot be found out now, such as for want of a key, is no error. No model is called.
 func (s *Service) CheckAgent(ctx context.Context, tenant string, spec *directory.AgentSpec) error {
-	if s.options.Directory == nil || !spec.Settings.Any() && spec.Context == "" {
+	if s.options.Directory == nil || !spec.Any() && spec.Context == "" {
 		return nil
 	}
 	if err := spec.CheckSettings(); err != nil {

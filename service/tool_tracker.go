@@ -1,12 +1,14 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -27,46 +29,25 @@ type ToolTracker struct {
 
 	mu     sync.Mutex
 	source func(agent, tool string) string
-	// run is whose events the rest is of, up to Seq last; empty where nothing is known.
+	// run is whose events the outline is of, up to Seq last; empty where nothing is known.
 	run  string
 	last int64
 	// epoch is that of the lease of the last batch, newest the highest of all.
 	epoch, newest int64
-	main          trackedScope
-	// scopes are the open ones but the main, by their ids, open the calls that are not over,
-	// by their steps, and hidden the events of which nothing may be repeated.
-	scopes map[string]*trackedScope
-	open   map[string]*trackedCall
-	hidden map[int64]bool
+	outline       toolOutline
 	// usage and tools are the rows of the batch that is being filled.
 	usage []journal.UsageEntry
 	tools []journal.ToolEntry
 }
 
-// trackedScope is an agent's thread of work.
-type trackedScope struct {
-	// call is the tool_use_id that opened it, agent its subagent_type; both empty for the main one.
-	call, agent string
-	// model is the one that is asked now, summary the one that is to sum up.
-	model, summary string
-	// asks are the calls of its last answer, and pieces what there is of one that is not whole.
-	asks, pieces []askedCall
-}
+// trackedStep says of a call that is not over that this tracker has written its row with its arguments.
+type trackedStep struct{ written bool }
 
-// askedCall is a call that an answer asks for.
-type askedCall struct {
-	*event.ToolCall
-	seq int64
-}
-
-// trackedCall is a call that is not over. stands says that its row was written with its
-// arguments by this tracker.
-type trackedCall struct {
-	asked  int64
-	call   string
-	name   string
-	stands bool
-}
+type (
+	toolOutline = fold.Outline[struct{}, trackedStep]
+	toolThread  = fold.Thread[struct{}]
+	toolPlace   = fold.Place[struct{}, trackedStep]
+)
 
 // NewToolTracker makes a tracker that reads what it has not seen from store. source
 // says where a tool of an agent comes from; nil says nothing.
@@ -98,10 +79,7 @@ func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event)
 	if t.follows(l, e) {
 		return nil
 	}
-	t.run, t.last, t.main = e.Run, e.Seq-1, trackedScope{}
-	clear(t.scopes)
-	clear(t.open)
-	clear(t.hidden)
+	t.run, t.last, t.outline = e.Run, e.Seq-1, toolOutline{}
 	if _, begins := e.Body.(*event.RunStarted); begins {
 		return nil
 	}
@@ -115,8 +93,8 @@ func (t *ToolTracker) know(ctx context.Context, l journal.Lease, e *event.Event)
 			t.fold(o)
 		}
 	}
-	for _, c := range t.open {
-		c.stands = false
+	for s := range t.outline.Open() {
+		s.Own.written = false
 	}
 	t.run, t.last = e.Run, e.Seq-1
 	return nil
@@ -132,127 +110,70 @@ func (t *ToolTracker) follows(l journal.Lease, e *event.Event) bool {
 // fold takes an event in, and makes rows of it.
 func (t *ToolTracker) fold(e *event.Event) {
 	t.last = e.Seq
+	at := t.outline.Add(e)
+	if at.Thread == nil {
+		return
+	}
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
-		t.begin(e, b)
-	case *event.StepEnded:
-		t.end(e, b)
-	case *event.AssistantMessage:
-		t.answer(e, b)
-	case *event.Asked:
-		if c := t.open[e.Step]; c != nil && e.Step != "" {
-			row := t.row(e, c)
-			row.Status = journal.ToolWaiting
+		if b.Step == event.StepTool {
+			t.begin(e, b, &at)
 		}
-	case *event.ScopeOpened:
-		t.openScope(b)
-	case *event.ScopeClosed:
-		delete(t.scopes, b.ID)
-	case *event.Redacted:
-		if !b.Clean {
-			t.hide(b.Target)
+	case *event.StepEnded:
+		t.end(e, b, &at)
+	case *event.AssistantMessage:
+		t.answer(e, b, &at)
+	case *event.Asked:
+		if at.Step != nil {
+			t.row(e, at.Thread, callOf(at.Step)).Status = journal.ToolWaiting
 		}
 	case *event.RunEnded:
-		for step, c := range t.open { // none: the loop closes what it opens
-			ended := *e
-			ended.Step = step
-			t.row(&ended, c).Status = journal.ToolCancelled
+		for s := range t.outline.Open() { // none: the loop closes what it opens
+			if s.Begun.Step == event.StepTool {
+				ended := *e
+				ended.Step = s.ID
+				t.row(&ended, at.Thread, callOf(s)).Status = journal.ToolCancelled
+			}
 		}
 		t.run = ""
 	}
 }
 
-func (t *ToolTracker) hide(seq int64) {
-	if t.hidden == nil {
-		t.hidden = make(map[int64]bool)
-	}
-	t.hidden[seq] = true
+// trackedCall is what a row says of a call however it stands. asked is the Seq of the answer that asks for it.
+type trackedCall struct {
+	asked      int64
+	call, name string
 }
 
-func (t *ToolTracker) scope(id string) *trackedScope {
-	if s := t.scopes[id]; s != nil {
-		return s
-	}
-	return &t.main
+func callOf(s *fold.Step[struct{}, trackedStep]) trackedCall {
+	return trackedCall{s.Asked.Seq, s.Begun.Call, s.Begun.Tool}
 }
 
-func (t *ToolTracker) openScope(b *event.ScopeOpened) {
-	if b.ID == "" {
-		return
+func (t *ToolTracker) begin(e *event.Event, b *event.StepBegun, at *toolPlace) {
+	s := at.Step
+	row := t.row(e, at.Thread, callOf(s))
+	row.Status = journal.ToolRunning
+	switch {
+	case t.outline.Hidden(s.Asked.Seq):
+	case b.Args != nil:
+		row.Input = b.Args
+	case s.Asked.ToolCall != nil && !s.Own.written:
+		row.Input = s.Asked.Args
 	}
-	s := &trackedScope{call: b.Call, agent: b.Agent}
-	if s.call == "" {
-		s.call = t.scope(b.Parent).call // a part of what another one works on
-	}
-	if t.scopes == nil {
-		t.scopes = make(map[string]*trackedScope)
-	}
-	t.scopes[b.ID] = s
-}
-
-func (t *ToolTracker) begin(e *event.Event, b *event.StepBegun) {
-	s := t.scope(e.Scope)
-	name := b.Model
-	if b.Runs != "" {
-		name = b.Runs
-	}
-	switch b.Step {
-	case event.StepModel:
-		s.model, s.pieces = name, nil
-	case event.StepCompaction:
-		s.summary = name
-	case event.StepTool:
-		c := t.open[e.Step]
-		if c == nil {
-			c = &trackedCall{call: b.Call, name: b.Tool}
-			if t.open == nil {
-				t.open = make(map[string]*trackedCall)
-			}
-			t.open[e.Step] = c
-		}
-		call := s.asked(e.Step, b.Call)
-		c.asked = call.seq
-		row := t.row(e, c)
-		row.Status = journal.ToolRunning
-		switch {
-		case t.hidden[c.asked]:
-		case b.Args != nil:
-			row.Input = b.Args
-		case call.ToolCall != nil && !c.stands:
-			row.Input = call.Args
-		}
-		c.stands = true
-	}
-}
-
-// asked finds a call of the scope's last answer: by the number at the end of its step, or
-// else by its id, which is its own within an answer.
-func (s *trackedScope) asked(step, id string) askedCall {
-	if i := strings.LastIndexByte(step, '.'); i >= 0 {
-		if n, err := strconv.Atoi(step[i+1:]); err == nil && n >= 0 && n < len(s.asks) && s.asks[n].ID == id {
-			return s.asks[n]
-		}
-	}
-	for _, a := range s.asks {
-		if a.ID == id {
-			return a
-		}
-	}
-	return askedCall{}
+	s.Own.written = true
 }
 
 // row gives the commit's row of a call, with all that does not depend on how it stands. It is good
 // until the next one is asked for.
-func (t *ToolTracker) row(e *event.Event, c *trackedCall) *journal.ToolEntry {
+func (t *ToolTracker) row(e *event.Event, in *toolThread, c trackedCall) *journal.ToolEntry {
 	for i := range t.tools {
 		if r := &t.tools[i]; r.Step == e.Step {
 			r.Attempt = max(r.Attempt, e.Attempt)
 			return r
 		}
 	}
-	s := t.scope(e.Scope)
 	r := journal.ToolEntry{
-		Step: e.Step, Attempt: e.Attempt, Asked: c.asked, Call: c.call, Parent: s.call, Scope: e.Scope, Agent: s.agent,
+		Step: e.Step, Attempt: e.Attempt, Asked: c.asked, Call: c.call, Parent: in.Call, Scope: e.Scope, Agent: subagent(in),
 		Name: c.name, Began: e.Time,
 	}
 	if t.source != nil {
@@ -262,40 +183,48 @@ func (t *ToolTracker) row(e *event.Event, c *trackedCall) *journal.ToolEntry {
 	return &t.tools[len(t.tools)-1]
 }
 
-func (t *ToolTracker) end(e *event.Event, b *event.StepEnded) {
-	s := t.scope(e.Scope)
+// subagent names the agent of a thread; empty for the main one.
+func subagent(in *toolThread) string {
+	if in.Parent == nil {
+		return ""
+	}
+	return in.Agent
+}
+
+func (t *ToolTracker) end(e *event.Event, b *event.StepEnded, at *toolPlace) {
 	switch b.Step {
 	case event.StepModel:
-		t.use(e, s, journal.UsageModel, s.model, charged{b.Usage, b.CostNanoUSD, b.Estimated}, b.Outcome)
+		t.use(e, at.Thread, journal.UsageModel, at.Thread.Model, charged{b.Usage, b.CostNanoUSD, b.Estimated}, b.Outcome)
 		return
 	case event.StepCompaction:
-		t.use(e, s, journal.UsageCompaction, s.summary, charged{b.Usage, b.CostNanoUSD, b.Estimated}, b.Outcome)
+		t.use(e, at.Thread, journal.UsageCompaction, at.Thread.Summary, charged{b.Usage, b.CostNanoUSD, b.Estimated}, b.Outcome)
 		return
 	case event.StepTool:
 	default:
 		return
 	}
-	c := t.open[e.Step]
+	s := at.Step
 	if b.Result == nil {
-		if c != nil && !b.RetryAt.IsZero() {
-			t.row(e, c).Status = journal.ToolWaiting
+		if s != nil && !b.RetryAt.IsZero() {
+			t.row(e, at.Thread, callOf(s)).Status = journal.ToolWaiting
 		}
 		return
 	}
-	if c == nil { // it never began
-		call := s.asked(e.Step, b.Result.Call)
-		c = &trackedCall{asked: call.seq, call: b.Result.Call, name: b.Result.Name}
+	var c trackedCall
+	if s != nil {
+		c = callOf(s)
+	} else { // it never began
+		c = trackedCall{at.Thread.Asked(e.Step, b.Result.Call).Seq, b.Result.Call, b.Result.Name}
 	}
-	row := t.row(e, c)
-	if !c.stands && !t.hidden[c.asked] {
-		if call := s.asked(e.Step, c.call); call.ToolCall != nil {
-			row.Input = call.Args
+	row := t.row(e, at.Thread, c)
+	if (s == nil || !s.Own.written) && !t.outline.Hidden(c.asked) {
+		if asked := at.Thread.Asked(e.Step, c.call); asked.ToolCall != nil {
+			row.Input = asked.Args
 		}
 	}
 	row.End, row.Finished, row.IsError = e.Seq, e.Time, b.Result.IsError
 	row.Output = briefly(b.Result)
 	row.Status = statusOf(b)
-	delete(t.open, e.Step)
 }
 
 // statusOf is where a call stands that has ended.
@@ -314,25 +243,15 @@ func statusOf(b *event.StepEnded) journal.ToolStatus {
 	return journal.ToolDone
 }
 
-func (t *ToolTracker) answer(e *event.Event, b *event.AssistantMessage) {
-	s := t.scope(e.Scope)
-	for _, c := range event.CallsOf(b.Content) {
-		s.pieces = append(s.pieces, askedCall{c, e.Seq})
+func (t *ToolTracker) answer(e *event.Event, b *event.AssistantMessage, at *toolPlace) {
+	if b.Piece || e.Step == "" {
+		return // not whole, or handed in
 	}
-	if b.Piece {
-		s.asks = s.pieces // the tools of the first ones may run already
-		return
+	name := b.Model
+	if at.Step != nil {
+		name = cmp.Or(fold.ModelOf(at.Step.Begun), b.Model)
 	}
-	s.asks, s.pieces = s.pieces, nil
-	if e.Step == "" {
-		return // what was handed in
-	}
-	name := s.model
-	if name == "" {
-		name = b.Model
-	}
-	s.model = ""
-	t.use(e, s, journal.UsageModel, name, charged{b.Usage, b.CostNanoUSD, b.Estimated}, event.OutcomeDone)
+	t.use(e, at.Thread, journal.UsageModel, name, charged{b.Usage, b.CostNanoUSD, b.Estimated}, event.OutcomeDone)
 }
 
 // charged is what a call used and cost; nano is nil where no price is known.
@@ -345,13 +264,14 @@ type charged struct {
 // use makes a row of what a call used. As in the run's own sum, one that was refused, and so used
 // and cost nothing, is left out.
 func (t *ToolTracker) use(
-	e *event.Event, s *trackedScope, kind journal.UsageKind, model string, c charged, how event.Outcome,
+	e *event.Event, in *toolThread, kind journal.UsageKind, model string, c charged, how event.Outcome,
 ) {
 	if c.usage == (event.Usage{}) && c.nano != nil && *c.nano == 0 {
 		return
 	}
 	t.usage = append(t.usage, journal.UsageEntry{
-		Tokens: journal.TokensOf(c.usage), Step: e.Step, Attempt: e.Attempt, Seq: e.Seq, Kind: kind, Scope: e.Scope, Call: s.call, Agent: s.agent,
+		Tokens: journal.TokensOf(c.usage),
+		Step:   e.Step, Attempt: e.Attempt, Seq: e.Seq, Kind: kind, Scope: e.Scope, Call: in.Call, Agent: subagent(in),
 		Model: model, CostNanoUSD: c.nano, Estimated: c.estimated, Status: how, Time: e.Time,
 	})
 }

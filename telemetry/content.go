@@ -42,8 +42,8 @@ func (d *drive) redacted(b *event.Redacted) {
 	if b.Clean {
 		return
 	}
-	for _, a := range d.scopes {
-		for _, list := range [][]said{a.talk.news, a.talk.first} {
+	for t := range d.outline.Threads() {
+		for _, list := range [][]said{t.Own.talk.news, t.Own.talk.first} {
 			for i := range list {
 				if list[i].seq == b.Target {
 					list[i].blocks = b.Shown()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // drive is what is known of one drive of a run: its open spans. It belongs to the driver's
@@ -20,8 +21,8 @@ type drive struct {
 	run, conversation string
 	links             []trace.Link
 	// ctx has the span of the root agent.
-	ctx    context.Context //nolint:containedctx // a drive's span lives as long as its context
-	scopes map[string]*agentSpan
+	ctx     context.Context //nolint:containedctx // a drive's span lives as long as its context
+	outline fold.Outline[*agentSpan, *step]
 	// newest is the time of the last event: ends that no event tells have it.
 	newest time.Time
 	// ended is the run's last event; nil where the drive ended before.
@@ -40,9 +41,13 @@ type agentSpan struct {
 	cycle    trace.Span
 	cycleCtx context.Context //nolint:containedctx // the parent of the steps
 	number   int
-	steps    map[string]*step
 	talk     talk
 }
+
+type (
+	thread   = fold.Thread[*agentSpan]
+	openStep = fold.Step[*agentSpan, *step]
+)
 
 // step is an open model or tool call.
 type step struct {
@@ -68,21 +73,23 @@ func (d *drive) begin(ctx context.Context, e *braid.BeforeDrive) {
 		opAgent+" "+a.name,
 		trace.WithTimestamp(a.begun), trace.WithAttributes(attributes...), trace.WithLinks(d.links...))
 	d.ctx, d.newest = a.ctx, a.begun
-	d.scopes = map[string]*agentSpan{"": a}
+	d.outline.Begin(d.run)
+	d.outline.Thread("").Own = a
 }
 
 // event takes in what happens. Pieces of text, which are most of what does, say nothing here.
 func (d *drive) event(sent *braid.EventSent) {
 	e := &sent.Event
-	if e.Live() {
+	if e.Live() || e.Run != d.run {
 		return
 	}
 	d.newest = e.Time
-	a := d.scopes[e.Scope]
-	if a == nil {
+	if d.outline.Thread(e.Scope) == nil {
 		// An agent that began to work in an earlier drive goes on in this one.
-		a = d.agent(d.ctx, e.Scope, e.Author, e.Time)
+		d.agent(d.ctx, d.outline.Join(e.Scope, e.Author), e.Time)
 	}
+	at := d.outline.Add(e)
+	a := at.Thread.Own
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
 		a.span.SetAttributes(attribute.Int(keyTurn, b.Turn))
@@ -93,49 +100,52 @@ func (d *drive) event(sent *braid.EventSent) {
 	case *event.StepBegun:
 		switch b.Step {
 		case event.StepModel:
-			sent.Context = d.beginModel(sent.Context, a, e, b)
+			sent.Context = d.beginModel(sent.Context, at.Step, e, b)
 		case event.StepCompaction:
-			sent.Context = d.beginCompaction(sent.Context, a, e, b)
+			sent.Context = d.beginCompaction(sent.Context, at.Step, e, b)
 		default:
-			sent.Context = d.beginTool(a, e, b, sent)
+			sent.Context = d.beginTool(at.Step, e, b, sent)
 		}
 	case *event.AssistantMessage:
 		if !b.Piece {
-			d.endModel(a, e, b)
+			d.endModel(a, at.Step, e, b)
 		}
 	case *event.StepEnded:
-		d.endStep(a, e, b)
+		d.endStep(a, at.Step, e, b)
 	case *event.Asked:
-		if s := a.steps[e.Step]; s != nil {
+		if s := spanOf(at.Step); s != nil {
 			s.span.SetAttributes(attribute.String(keyOutcome, string(event.RunWaiting)))
-			a.close(e.Step, e.Time)
+			end(at.Step, e.Time)
 		}
 	case *event.ScopeOpened:
 		parent := d.ctx
-		if p := d.scopes[b.Parent]; p != nil {
-			parent = p.ctx
-			if s := p.steps[e.Step]; s != nil {
-				parent = s.ctx
+		if at.Opened == nil {
+			if at.Opened = d.outline.Join(b.ID, b.Agent); at.Opened == nil {
+				return
 			}
+		} else if parent = at.Opened.Parent.Own.ctx; spanOf(at.Step) != nil {
+			parent = spanOf(at.Step).ctx
 		}
-		child := d.agent(parent, b.ID, b.Agent, e.Time)
-		d.heard(child, e, b.Input)
+		d.heard(d.agent(parent, at.Opened, e.Time), e, b.Input)
 	case *event.ScopeClosed:
-		d.closeScope(b, e.Time)
+		if at.Closed != nil {
+			d.closeScope(at.Closed.Own, b, e.Time)
+		}
 	case *event.RunEnded:
 		d.ended = b
 	}
 }
 
 // agent begins the span of an agent that is used as a tool.
-func (d *drive) agent(parent context.Context, scope, name string, at time.Time) *agentSpan {
+func (d *drive) agent(parent context.Context, t *thread, at time.Time) *agentSpan {
+	name := t.Agent
 	a := &agentSpan{begun: at, name: name}
 	a.ctx, a.span = d.tracer.Start(parent, //nolint:spancheck // finish ends it
 		opAgent+" "+name, trace.WithTimestamp(at), trace.WithAttributes(
 			attribute.String(keyOperation, opAgent), attribute.String(keyAgent, name),
-			attribute.String(keyConversation, d.conversation), attribute.String(keyRun, d.run), attribute.String(keyScope, scope),
+			attribute.String(keyConversation, d.conversation), attribute.String(keyRun, d.run), attribute.String(keyScope, t.ID),
 		))
-	d.scopes[scope] = a
+	t.Own = a
 	return a
 }
 
@@ -155,11 +165,8 @@ func modelOf(model string) []attribute.KeyValue {
 }
 
 // beginModel begins the span of a model call, and with its first attempt that of a cycle.
-func (d *drive) beginModel(in context.Context, a *agentSpan, e *event.Event, b *event.StepBegun) context.Context {
-	model := b.Model
-	if b.Runs != "" {
-		model = b.Runs
-	}
+func (d *drive) beginModel(in context.Context, open *openStep, e *event.Event, b *event.StepBegun) context.Context {
+	a, model := open.Thread.Own, fold.ModelOf(b)
 	a.asks(model)
 	if a.cycle == nil || e.Cycle != a.number {
 		a.endCycle(e.Time)
@@ -179,15 +186,16 @@ func (d *drive) beginModel(in context.Context, a *agentSpan, e *event.Event, b *
 	if e.Simulated {
 		attributes = append(attributes, attribute.Bool(keySimulated, true))
 	}
-	return d.start(in, a, e, s, opChat+" "+name, trace.SpanKindClient, attributes)
+	return d.start(in, open, e, s, opChat+" "+name, trace.SpanKindClient, attributes)
 }
 
 // beginCompaction begins the span of a model call that sums up what is too long. It belongs to no
 // cycle: nothing is decided by it.
-func (d *drive) beginCompaction(in context.Context, a *agentSpan, e *event.Event, b *event.StepBegun) context.Context {
+func (d *drive) beginCompaction(in context.Context, open *openStep, e *event.Event, b *event.StepBegun) context.Context {
+	a := open.Thread.Own
 	a.endCycle(e.Time)
 	provider, name := providerOf(b.Model)
-	return d.start(in, a, e, &step{begun: e.Time, model: b.Model}, opChat+" "+name, trace.SpanKindClient, []attribute.KeyValue{
+	return d.start(in, open, e, &step{begun: e.Time, model: b.Model}, opChat+" "+name, trace.SpanKindClient, []attribute.KeyValue{
 		attribute.String(keyOperation, opChat), attribute.String(keyProvider, provider), attribute.String(keyRequestModel, name),
 		attribute.String(keyConversation, d.conversation), attribute.String(keyAgent, a.name), attribute.Int(keyAttempt, e.Attempt),
 		attribute.String(keyWhy, string(b.Why)), attribute.Bool(keyCompaction, true),
@@ -196,7 +204,8 @@ func (d *drive) beginCompaction(in context.Context, a *agentSpan, e *event.Event
 
 // beginTool begins the span of a tool call. A name that the agent has no tool of is the model's
 // own word, and stands on no span.
-func (d *drive) beginTool(a *agentSpan, e *event.Event, b *event.StepBegun, sent *braid.EventSent) context.Context {
+func (d *drive) beginTool(open *openStep, e *event.Event, b *event.StepBegun, sent *braid.EventSent) context.Context {
+	a := open.Thread.Own
 	s := &step{begun: e.Time, tool: unknownTool, args: b.Args}
 	if sent.Tool != nil {
 		s.tool = b.Tool
@@ -209,7 +218,7 @@ func (d *drive) beginTool(a *agentSpan, e *event.Event, b *event.StepBegun, sent
 	if s.args == nil {
 		s.args = a.talk.arguments(b.Call)
 	}
-	return d.start(sent.Context, a, e, s, opTool+" "+s.tool, trace.SpanKindInternal, attributes)
+	return d.start(sent.Context, open, e, s, opTool+" "+s.tool, trace.SpanKindInternal, attributes)
 }
 
 // unknownTool stands for names that models have made up.
@@ -218,28 +227,26 @@ const unknownTool = "_unknown"
 // start begins a step's span below its cycle's and gives the context that the step runs in: the
 // one that it was to run in, with the span.
 func (d *drive) start(
-	in context.Context, a *agentSpan, e *event.Event, s *step, name string, kind trace.SpanKind, attributes []attribute.KeyValue,
+	in context.Context, open *openStep, e *event.Event, s *step, name string, kind trace.SpanKind, attributes []attribute.KeyValue,
 ) context.Context {
+	a := open.Thread.Own
 	parent := a.cycleCtx
 	if parent == nil {
 		parent = a.ctx // the cycle began in an earlier drive
 	}
 	s.ctx, s.span = d.tracer.Start(parent, name, //nolint:spancheck // close ends it
 		trace.WithTimestamp(e.Time), trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
-	if a.steps == nil {
-		a.steps = make(map[string]*step)
-	}
-	a.close(e.Step, e.Time) // an attempt whose end nobody wrote
-	a.steps[e.Step] = s
+	end(open, e.Time) // an attempt whose end nobody wrote
+	open.Own = s
 	return trace.ContextWithSpan(in, s.span)
 }
 
 // endModel ends the span of a model call that gave an answer.
-func (d *drive) endModel(a *agentSpan, e *event.Event, b *event.AssistantMessage) {
+func (d *drive) endModel(a *agentSpan, open *openStep, e *event.Event, b *event.AssistantMessage) {
 	if d.content {
 		defer a.talk.said(b.Content)
 	}
-	s := a.steps[e.Step]
+	s := spanOf(open)
 	if s == nil {
 		return // a history that was handed in, or a hook's words
 	}
@@ -261,7 +268,7 @@ func (d *drive) endModel(a *agentSpan, e *event.Event, b *event.AssistantMessage
 		}
 	}
 	d.instruments.model(s.ctx, s.model, b.Model, b.Usage, b.CostNanoUSD, took(b.Latency, s, e), b.TimeToFirstByte, nil)
-	a.close(e.Step, e.Time)
+	end(open, e.Time)
 }
 
 // took is how long a step was measured to have run, or else the time between its events.
@@ -273,14 +280,14 @@ func took(measured time.Duration, s *step, e *event.Event) time.Duration {
 }
 
 // endStep ends the span of a tool call, or of a model call that gave no answer.
-func (d *drive) endStep(a *agentSpan, e *event.Event, b *event.StepEnded) {
+func (d *drive) endStep(a *agentSpan, open *openStep, e *event.Event, b *event.StepEnded) {
 	if b.Outcome == event.OutcomeStraggler {
 		d.instruments.straggler(a.ctx, b.Step)
 	}
 	if d.content && b.Result != nil {
 		a.talk.result(e.Seq, b.Result)
 	}
-	s := a.steps[e.Step]
+	s := spanOf(open)
 	if s == nil {
 		return
 	}
@@ -315,14 +322,22 @@ func (d *drive) endStep(a *agentSpan, e *event.Event, b *event.StepEnded) {
 		}
 		d.instruments.tool(s.ctx, a.model, s.tool, took(b.Duration, s, e), fault)
 	}
-	a.close(e.Step, e.Time)
+	end(open, e.Time)
 }
 
-// close ends a step's span.
-func (a *agentSpan) close(name string, at time.Time) {
-	if s := a.steps[name]; s != nil {
-		s.span.End(trace.WithTimestamp(at))
-		delete(a.steps, name)
+// spanOf gives a step's open span; nil for none.
+func spanOf(open *openStep) *step {
+	if open == nil {
+		return nil
+	}
+	return open.Own
+}
+
+// end ends a step's span, if it is open.
+func end(open *openStep, at time.Time) {
+	if open.Own != nil {
+		open.Own.span.End(trace.WithTimestamp(at))
+		open.Own = nil
 	}
 }
 
@@ -334,21 +349,18 @@ func (a *agentSpan) endCycle(at time.Time) {
 }
 
 // finish ends what the agent has open, and its own span.
-func (a *agentSpan) finish(at time.Time) {
-	for name := range a.steps {
-		a.close(name, at)
+func (d *drive) finish(a *agentSpan, at time.Time) {
+	for open := range d.outline.Open() {
+		if open.Thread.Own == a {
+			end(open, at)
+		}
 	}
 	a.endCycle(at)
 	a.span.End(trace.WithTimestamp(at))
 }
 
 // closeScope ends the span of an agent that is used as a tool.
-func (d *drive) closeScope(b *event.ScopeClosed, at time.Time) {
-	a := d.scopes[b.ID]
-	if a == nil {
-		return
-	}
-	delete(d.scopes, b.ID)
+func (d *drive) closeScope(a *agentSpan, b *event.ScopeClosed, at time.Time) {
 	a.span.SetAttributes(attribute.String(keyStop, string(b.Stop)), attribute.String(keyWhy, string(b.Why)))
 	if b.Err != nil {
 		a.span.SetAttributes(errorType(b.Err))
@@ -358,19 +370,19 @@ func (d *drive) closeScope(b *event.ScopeClosed, at time.Time) {
 		a.span.SetAttributes(a.talk.whole()...)
 	}
 	d.instruments.agent(a.ctx, a.model, at.Sub(a.begun), b.Err)
-	a.finish(at)
+	d.finish(a, at)
 }
 
 // end ends the drive's spans.
 func (d *drive) end(e *braid.AfterDrive) {
-	root := d.scopes[""]
+	root := d.outline.Thread("").Own
 	now := time.Now()
 	if d.ended == nil && now.After(d.newest) {
 		d.newest = now
 	}
-	for id, a := range d.scopes {
-		if id != "" {
-			a.finish(d.newest) // it goes on in a later drive, or nobody knows
+	for t := range d.outline.Threads() {
+		if t.Parent != nil {
+			d.finish(t.Own, d.newest) // it goes on in a later drive, or nobody knows
 		}
 	}
 	status := string(e.Result.Status)
@@ -397,5 +409,5 @@ func (d *drive) end(e *braid.AfterDrive) {
 		root.span.SetAttributes(root.talk.whole()...)
 	}
 	d.instruments.agent(root.ctx, root.model, d.newest.Sub(root.begun), fault)
-	root.finish(d.newest)
+	d.finish(root, d.newest)
 }

@@ -277,9 +277,10 @@ func TestRunsThatEndOtherwise(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	deaf := braid.Func("deaf", "", func(ctx context.Context, _ struct{}) (string, error) {
-		<-ctx.Done()
-		time.Sleep(100 * time.Millisecond)
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	deaf := braid.Func("deaf", "", func(context.Context, struct{}) (string, error) {
+		<-over
 		return "late", nil
 	})
 	for _, c := range []struct {

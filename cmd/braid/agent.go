@@ -11,6 +11,7 @@ import (
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/service/agents"
 	"github.com/braidrun/braid/skill"
 	"github.com/braidrun/braid/tool/demotool"
 	"github.com/braidrun/braid/tool/mcptool"
@@ -69,13 +70,16 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	}
 	tells, err := p.tells()
 	if err != nil {
-		_ = mcp.close()
+		_ = closeMCP(mcp)
 		closeTools()
 		return nil, err
 	}
 	parts = append(parts, tells.parts()...)
-	closeAll := p.onExit(func() { _ = mcp.close(); closeTools(); tells.close() })
-	parts = append(append(parts, braid.Instructions(s.Instructions)), mcp.parts()...)
+	closeAll := p.onExit(func() { _ = closeMCP(mcp); closeTools(); tells.close() })
+	parts = append(parts, braid.Instructions(s.Instructions))
+	if mcp != nil {
+		parts = append(parts, mcp.Part())
+	}
 	parts = append(append(parts, skills.Part(), braid.Tools(tools...)), permitParts(s, "")...)
 	worksWithTools := len(tools) > 0 || len(skills.Skills()) > 0 || s.MCP != ""
 	if s.Schema != nil {
@@ -92,26 +96,18 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	return &crew{agent: agent, close: closeAll}, nil
 }
 
-// contextParts say how the agent keeps within its model's context; how is what becomes of the oldest
-// messages. An agent without tools has nothing to off-load, and none to look for.
+// context says how agents keep within their model's context.
+func (s *settings) context() agents.Context {
+	return agents.Context{
+		How: s.Context, Window: s.Window, Tokens: s.ContextTokens, SearchAbove: s.ToolSearch, OffloadOver: s.OffloadOver,
+	}
+}
+
+// contextParts are what the command's own agent is told of it; how is what becomes of the oldest messages.
 func contextParts(s *settings, how string, tools bool) []braid.Part {
-	m := braid.Management{Context: s.ContextTokens}
-	switch how {
-	case "window":
-		m.By = braid.SlidingWindow(s.Window)
-	case "none":
-		m.By = braid.KeepAll{}
-	case "provider":
-		m.By = braid.ProviderManaged{}
-	}
-	parts := []braid.Part{braid.Manage(m)}
-	if tools && s.ToolSearch > 0 {
-		parts = append(parts, braid.SearchTools(braid.ToolSearch{Above: s.ToolSearch}))
-	}
-	if tools && s.OffloadOver > 0 {
-		parts = append(parts, braid.Offload(braid.Offloading{Over: s.OffloadOver}))
-	}
-	return parts
+	c := s.context()
+	c.How = how
+	return c.Parts(tools)
 }
 
 // readingPace makes a scripted model speak about as fast as a real one.

@@ -41,13 +41,6 @@ func (p *process) modelOptions(s *settings) (braid.ModelOptions, error) {
 	return o, nil
 }
 
-// elsewhere leaves out what the operator set for the server's own model: another model may be
-// at another vendor, or on another bill.
-func elsewhere(o braid.ModelOptions) braid.ModelOptions {
-	o.ServiceTier, o.ServerTools, o.Extra, o.Headers = "", nil, nil, nil
-	return o
-}
-
 // serverTool is a tool of the provider, with the variable that holds its token.
 type serverTool struct {
 	model.ServerTool

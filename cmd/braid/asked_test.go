@@ -186,7 +186,7 @@ func TestSettingsOfTheServersOwnModel(t *testing.T) {
 	defer a.close()
 	for ref, want := range map[string]model.Options{"": all, "demo:tour": {TopP: &half, Effort: model.EffortHigh}} {
 		heard = nil
-		agent, err := a.agent(t.Context(), service.AgentRequest{AgentOptions: service.AgentOptions{Model: ref}})
+		agent, err := a.Agent(t.Context(), service.AgentRequest{AgentOptions: service.AgentOptions{Model: ref}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,10 +71,23 @@ type entry struct {
 // have long texts and many flags.
 func allCommands() []entry {
 	return []entry{
-		{"run", runCommand}, {"chat", chatCommand}, {"serve", serveCommand}, {"conversations", conversationsCommand}, {"show", showCommand},
-		{"permissions", permissionsCommand}, {"admin", adminCommand}, {"agentcore", agentcoreCommand}, {"migrate", migrateCommand},
-		{"audits", auditsCommand}, {"backup", backupCommand}, {"secrets", secretsCommand}, {"models", modelsCommand}, {"doctor", doctorCommand},
-		{"config", configCommand}, {"version", versionCommand}, {"help", helpCommand},
+		{"run", runCommand},
+		{"chat", chatCommand},
+		{"serve", serveCommand},
+		{"conversations", conversationsCommand},
+		{"show", showCommand},
+		{"permissions", permissionsCommand},
+		{"admin", adminCommand},
+		{"agentcore", agentcoreCommand},
+		{"migrate", migrateCommand},
+		{"audits", auditsCommand},
+		{"backup", backupCommand},
+		{"secrets", secretsCommand},
+		{"models", modelsCommand},
+		{"doctor", doctorCommand},
+		{"config", configCommand},
+		{"version", versionCommand},
+		{"help", helpCommand},
 	}
 }
 

@@ -13,8 +13,18 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 )
+
+// filesRules are a model that writes a file, or lists the files, as the user says.
+const filesRules = `rules:
+  - when: {after: list_files}
+    reply: "files {{.Result}} end"
+  - when: {after: write_file}
+    reply: done
+  - when: {user: write}
+    reply: [{call: write_file, args: {name: canary.txt, content: "of the first customer"}}]
+  - reply: [{call: list_files, args: {}}]
+`
 
 // masked is a text that a search through the test's own memory does not find.
 type masked []byte
@@ -151,12 +161,11 @@ func TestNothingReachesAnErasedTenant(t *testing.T) { //nolint:paralleltest // i
 	far.Close()
 	client.CloseIdleConnections()
 	s.log.clear()
-	var found map[string]int
-	for range 50 { // goroutines of connections that were closed notice that in a moment
-		if found = reachable(t, texts); len(found) == 0 {
-			return
+	until(t, "nothing of an erased tenant can be reached", func() bool { // goroutines of closed connections notice that in a moment
+		found := reachable(t, texts)
+		if len(found) > 0 {
+			t.Logf("can be reached: %v", found)
 		}
-		<-time.After(50 * time.Millisecond)
-	}
-	t.Errorf("of an erased tenant can be reached: %v", found)
+		return len(found) == 0
+	})
 }

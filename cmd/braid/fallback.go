@@ -11,7 +11,6 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
-	"github.com/braidrun/braid/service"
 )
 
 // opener is what opens the models of a configuration: one for the whole program,
@@ -56,30 +55,6 @@ func (p *process) openAs(s *settings, ref string) (braid.Model, error) {
 		return nil, err
 	}
 	return o.Open(ref)
-}
-
-// openNamed opens a model that somebody else than the operator names: no file, no address.
-func (p *process) openNamed(s *settings, name string) (braid.Model, error) {
-	if p.openRef != nil {
-		return p.openRef(name)
-	}
-	o, err := p.opener(s)
-	if err != nil {
-		return nil, err
-	}
-	return o.OpenNamed(name)
-}
-
-// named checks the name of a model that somebody else than the operator gives.
-func (p *process) named(s *settings, ref string) (string, error) {
-	if p.openRef != nil {
-		return models.Named(ref)
-	}
-	o, err := p.opener(s)
-	if err != nil {
-		return "", err
-	}
-	return o.Named(ref)
 }
 
 // readPrices lays a person's table of prices over another one.
@@ -182,36 +157,4 @@ func fallbackParts(s *settings, others []braid.Model) []braid.Part {
 // is told now.
 func (p *process) trial(s *settings, model braid.Model, others []braid.Model) error {
 	return braid.New(agentName, model, fallbackParts(s, others)...).Err()
-}
-
-// nameable lists what a run of the server may name as its model: the server's own,
-// those of the providers that are ready, and why the others are not.
-func (p *process) nameable(s *settings, own string, simulated bool) ([]service.Model, error) {
-	list := []service.Model{{Name: own, Simulated: simulated}}
-	add := func(m service.Model) {
-		if !slices.ContainsFunc(list, func(o service.Model) bool { return o.Name == m.Name }) {
-			list = append(list, m)
-		}
-	}
-	for _, ref := range []string{"demo", "demo:tour", "demo:approval"} {
-		add(service.Model{Name: ref, Simulated: true})
-	}
-	if p.openRef != nil {
-		return list, nil
-	}
-	o, err := p.opener(s)
-	if err != nil {
-		return nil, err
-	}
-	for _, standing := range o.Survey(nil) {
-		for _, m := range standing.Models {
-			if _, err := o.Named(m.Ref); !m.Simulated && err == nil {
-				add(service.Model{Name: m.Ref})
-			}
-		}
-		if !standing.Ready && standing.Usual != "" {
-			add(service.Model{Name: standing.Usual, Why: standing.Why})
-		}
-	}
-	return list, nil
 }

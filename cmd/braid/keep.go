@@ -15,6 +15,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/sqlite"
+	"github.com/braidrun/braid/service/agents"
 )
 
 // place is where a command's conversation stands.
@@ -85,7 +86,7 @@ func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*
 		name = pl.before.ID
 	}
 	pl.conv = braid.Open(store, name)
-	pl.scratch = scratch{filepath.Join(cfg.Data, "scratch")}.commandsOwn(name)
+	pl.scratch = agents.FilesIn(filepath.Join(cfg.Data, "scratch")).Folder(tenant, name)
 	return pl, nil
 }
 

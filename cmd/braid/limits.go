@@ -32,28 +32,6 @@ func (s *settings) remoteLimits() client.Limits {
 	}
 }
 
-// within lowers a run's limits to the operator's.
-func (s *settings) within(l braid.Limits) braid.Limits {
-	own := s.limits()
-	l.Cycles = least(l.Cycles, own.Cycles)
-	l.ToolCalls = least(l.ToolCalls, own.ToolCalls)
-	l.AllCycles = least(l.AllCycles, own.AllCycles)
-	l.AllToolCalls = least(l.AllToolCalls, own.AllToolCalls)
-	l.InputTokens = least(l.InputTokens, own.InputTokens)
-	l.OutputTokens = least(l.OutputTokens, own.OutputTokens)
-	l.TotalTokens = least(l.TotalTokens, own.TotalTokens)
-	l.CostNanoUSD = least(l.CostNanoUSD, own.CostNanoUSD)
-	b, o := &l.Conversation, &own.Conversation
-	b.Cycles = least(b.Cycles, o.Cycles)
-	b.ToolCalls = least(b.ToolCalls, o.ToolCalls)
-	b.InputTokens = least(b.InputTokens, o.InputTokens)
-	b.OutputTokens = least(b.OutputTokens, o.OutputTokens)
-	b.TotalTokens = least(b.TotalTokens, o.TotalTokens)
-	b.CostNanoUSD = least(b.CostNanoUSD, o.CostNanoUSD)
-	b.Active = least(b.Active, o.Active)
-	return l
-}
-
 // parseDollars reads an amount of US dollars into 1e-9 of them.
 func parseDollars(nano *int64, v string) error {
 	d, err := strconv.ParseFloat(v, 64)

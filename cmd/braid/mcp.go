@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"os"
-	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/tool/mcptool"
 )
-
-// mcpServers are the tool servers of the configuration; nil is none.
-type mcpServers struct{ servers *mcptool.Servers }
 
 // openMCP starts or reaches the servers of the file that the option names. One that
 // cannot be reached is told and tried again later. Programs may be started: the file is
@@ -19,9 +15,9 @@ type mcpServers struct{ servers *mcptool.Servers }
 func (p *process) openMCP(
 	ctx context.Context, s *settings, own []braid.Tool, naming mcptool.Naming, warn func(server string, err error),
 	skipped func(server, tool, why string),
-) (*mcpServers, error) {
+) (*mcptool.Servers, error) {
 	if s.MCP == "" {
-		return nil, nil //nolint:nilnil // a nil *mcpServers is one without servers
+		return nil, nil //nolint:nilnil // there are none
 	}
 	configs, err := p.readMCP(s)
 	if err != nil {
@@ -43,7 +39,7 @@ func (p *process) openMCP(
 			warn(st.Name, st.Err)
 		}
 	}
-	return &mcpServers{servers}, nil
+	return servers, nil
 }
 
 // readMCP reads the file that the option names, with the values of the environment in
@@ -71,62 +67,10 @@ func (p *process) readMCP(s *settings) ([]mcptool.Config, error) {
 	return configs, nil
 }
 
-func (m *mcpServers) close() error {
-	if m == nil {
+// closeMCP ends the servers, if there are any.
+func closeMCP(servers *mcptool.Servers) error {
+	if servers == nil {
 		return nil
 	}
-	return m.servers.Close()
-}
-
-// parts are what an agent gets of the servers.
-func (m *mcpServers) parts() []braid.Part {
-	if m == nil {
-		return nil
-	}
-	return []braid.Part{m.servers.Part()}
-}
-
-// announced tells an agent's runs how the servers are doing whose tools it has. Where it lacks tools, those that are not connected are
-// told, too: the tools may be theirs.
-func (m *mcpServers) announced(tools []braid.Tool, lacks bool) braid.Part {
-	if m == nil {
-		return braid.Parts()
-	}
-	of := make(map[string]bool)
-	for _, t := range tools {
-		if s, ok := t.(interface{ Server() string }); ok {
-			of[s.Server()] = true
-		}
-	}
-	return m.servers.Announce(func(s mcptool.Status) bool { return of[s.Name] || lacks && s.State != mcptool.StateConnected })
-}
-
-// tools are those that the servers offer now.
-func (m *mcpServers) tools() []braid.Tool {
-	if m == nil {
-		return nil
-	}
-	return m.servers.Tools()
-}
-
-// refresh tries again to reach the servers that are away. A run does not wait long for
-// one that does not answer.
-func (m *mcpServers) refresh(ctx context.Context) {
-	if m == nil {
-		return
-	}
-	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
-	defer stop()
-	m.servers.Refresh(ctx)
-}
-
-func (m *mcpServers) status() []event.ToolServer {
-	if m == nil {
-		return nil
-	}
-	var list []event.ToolServer
-	for _, s := range m.servers.Status() {
-		list = append(list, event.ToolServer{Name: s.Name, Status: string(s.State)})
-	}
-	return list
+	return servers.Close()
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -55,7 +54,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 	}
 	defer a.close()
 	store := &journal.Memory{}
-	s, err := service.New(service.Options{Journal: store, Rows: &service.MemoryRows{}, Agent: a.agent, Log: log})
+	s, err := service.New(service.Options{Journal: store, Rows: &service.MemoryRows{}, Agent: a.Agent, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +78,8 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 3000 {
+		over := false
+		until(t, "the run ends", func() bool {
 			events, err := store.Read(t.Context(), conv.ID, 0, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -92,13 +92,12 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 					if b.Status != event.RunCompleted {
 						t.Errorf("%s ended as %s: %v", started.Run.ID, b.Status, b.Err)
 					}
-					return begun
+					over = true
 				}
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatal("the run does not end")
-		return nil
+			return over
+		})
+		return begun
 	}
 	skipped := func(b *event.RunStarted) (names []string) {
 		for _, one := range b.Servers[0].Skipped {
@@ -114,12 +113,7 @@ func TestAToolThatOpenAICannotBeTold(t *testing.T) {
 		t.Errorf("another model's run begins with %q, without %+v", b.Tools, b.Servers)
 	}
 	add("later", odd)
-	for range 3000 {
-		if len(a.mcp.tools()) == 3 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "the server tells of three tools", func() bool { return len(a.mcp.Tools()) == 3 })
 	b = run("default", "")
 	if !slices.Equal(b.Tools, []string{"odd___fine"}) || !slices.Equal(skipped(b), []string{"odd___deep", "odd___later"}) {
 		t.Errorf("after the list has changed a run begins with %q, without %+v", b.Tools, b.Servers)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -244,10 +245,12 @@ func TestModelsThatClientsMayName(t *testing.T) {
 		}
 	}
 	p, _, _ := real(t, map[string]string{"ANTHROPIC_API_KEY": "k"})
-	list, err := p.nameable(&settings{}, "anthropic:claude-sonnet-5-5", false)
+	a, err := p.openAgents(t.Context(), &config{settings: settings{Model: "anthropic:claude-sonnet-5-5", Tools: "none"}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer a.close()
+	list := a.Models(t.Context())
 	names := map[string]string{}
 	for _, m := range list {
 		if _, twice := names[m.Name]; twice {

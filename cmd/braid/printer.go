@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 )
 
 // printer shows the events of a conversation's runs.
@@ -34,8 +35,8 @@ type story struct {
 	look look
 	// tools numbers the calls over the whole conversation.
 	tools numbers
-	// scopes knows the agents that work for the root.
-	scopes map[string]scope
+	// outline knows the agents that work for the root.
+	outline fold.Outline[struct{}, struct{}]
 	// part is what was written last, so that parts are told apart.
 	part part
 	// text and thought hold characters that have not come whole.
@@ -45,11 +46,6 @@ type story struct {
 	// lineOpen is set inside a line of thinking.
 	lineOpen bool
 	tree     braid.Trace
-}
-
-type scope struct {
-	agent string
-	depth int
 }
 
 // part is a stretch of the story.
@@ -64,15 +60,16 @@ const (
 )
 
 func newStory(out *output, l look) *story {
-	return &story{out: out, look: l, tools: numbers{}, scopes: map[string]scope{}}
+	return &story{out: out, look: l, tools: numbers{}}
 }
 
 // event implements [printer].
 func (s *story) event(e *event.Event) error {
+	at := s.outline.Add(e)
 	if e.Scope == "" {
-		s.outer(e)
+		s.outer(e, &at)
 	} else {
-		s.inner(e)
+		s.inner(e, &at)
 	}
 	s.tree.Add(e)
 	if s.look.trace {
@@ -83,8 +80,11 @@ func (s *story) event(e *event.Event) error {
 	return s.out.flush()
 }
 
+// storyPlace is what an event is about.
+type storyPlace = fold.Place[struct{}, struct{}]
+
 // outer shows an event of the root agent, whose text is streamed.
-func (s *story) outer(e *event.Event) {
+func (s *story) outer(e *event.Event, at *storyPlace) {
 	switch b := e.Body.(type) {
 	case *event.TextDelta:
 		s.streamed = e.Step
@@ -97,14 +97,17 @@ func (s *story) outer(e *event.Event) {
 	case *event.AssistantMessage:
 		s.message(e, b)
 	default:
-		s.common(e, 0)
+		s.common(e, at, 0)
 	}
 }
 
 // inner shows an event of an agent that works for the root. Several may work
 // at once, so their text is not streamed but told when it is whole.
-func (s *story) inner(e *event.Event) {
-	depth := max(s.scopes[e.Scope].depth, 1)
+func (s *story) inner(e *event.Event, at *storyPlace) {
+	depth := 1
+	if at.Thread != nil {
+		depth = max(at.Thread.Depth, 1)
+	}
 	switch b := e.Body.(type) {
 	case *event.TextDelta, *event.ThinkingDelta, *event.AnswerReplaced:
 	case *event.AssistantMessage:
@@ -122,12 +125,12 @@ func (s *story) inner(e *event.Event) {
 			}
 		}
 	default:
-		s.common(e, depth)
+		s.common(e, at, depth)
 	}
 }
 
 // common shows what looks the same in every scope, but for its indentation.
-func (s *story) common(e *event.Event, depth int) {
+func (s *story) common(e *event.Event, at *storyPlace, depth int) {
 	switch b := e.Body.(type) {
 	case *event.StepBegun:
 		if b.Step == event.StepTool && e.Attempt > 1 {
@@ -141,16 +144,18 @@ func (s *story) common(e *event.Event, depth int) {
 			s.progress(b, depth)
 		}
 	case *event.ScopeOpened:
-		s.scopes[b.ID] = scope{agent: b.Agent, depth: max(b.Depth, 1)}
 		s.note(depth, dim, "agent %s begins", cleanLine(b.Agent))
 	case *event.ScopeClosed:
+		agent := ""
+		if at.Closed != nil {
+			agent = cleanLine(at.Closed.Agent)
+		}
 		if b.Err != nil {
 			message, _ := describe(b.Err)
-			s.note(depth, red, "agent %s failed: %s", cleanLine(s.scopes[b.ID].agent), oneLine(message))
+			s.note(depth, red, "agent %s failed: %s", agent, oneLine(message))
 		} else {
-			s.note(depth, dim, "agent %s is done", cleanLine(s.scopes[b.ID].agent))
+			s.note(depth, dim, "agent %s is done", agent)
 		}
-		delete(s.scopes, b.ID)
 	case *event.Transferred:
 		s.note(depth, dim, "agent %s takes over", cleanLine(b.To))
 	case *event.Escalated:

@@ -3,28 +3,25 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"syscall"
-	"time"
 
-	"github.com/braidrun/braid/engine"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 	"github.com/braidrun/braid/pricing"
 	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/serve"
 	"github.com/braidrun/braid/server"
-	"github.com/braidrun/braid/server/agui"
 	"github.com/braidrun/braid/server/door"
 	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/directory"
@@ -36,15 +33,6 @@ const defaultAddr = "127.0.0.1:7421"
 // tenant is the one whose conversations are in the data folder, whether the command or
 // the server keeps them.
 const tenant = "default"
-
-const (
-	// drainTime is how long the server may take to end: less than the 30 s after which
-	// supervisors kill what they have asked to end.
-	drainTime = 27 * time.Second
-	// drainGrace is how long of it runs have to end the steps that are under way; after
-	// that those are broken off.
-	drainGrace = 20 * time.Second
-)
 
 func serveCommand() command {
 	return command{
@@ -103,12 +91,12 @@ GET /openapi.json describes the API.`,
 			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
 		}...), agentcoreFlags...),
-		run: serve,
+		run: runServer,
 	}
 }
 
-// serve is the command.
-func serve(ctx context.Context, p *process, in *invocation) error {
+// runServer is the command.
+func runServer(ctx context.Context, p *process, in *invocation) error {
 	if err := in.noArguments(); err != nil {
 		return err
 	}
@@ -142,7 +130,7 @@ func serve(ctx context.Context, p *process, in *invocation) error {
 		_ = listener.Close()
 		return errors.Join(err, h.close())
 	}
-	return h.serve(ctx, listener, log)
+	return h.serve(ctx, listener)
 }
 
 // serveChat serves, and talks to itself over HTTP as any other client would.
@@ -173,10 +161,9 @@ func (p *process) serveChat(ctx context.Context, cfg *config, in *invocation) er
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	// Asked before it serves: net/http sets its TLSConfig then, also where there is no TLS.
 	address := h.address(listener)
 	served := make(chan error, 1)
-	go func() { served <- h.serve(ctx, listener, log) }()
+	go func() { served <- h.serve(ctx, listener) }()
 	talk := &invocation{cmd: in.cmd, options: in.options, behind: map[string]int{}, flags: map[string]string{
 		"server": address, "token-file": filepath.Join(cfg.Data, tokenFile),
 	}}
@@ -199,19 +186,15 @@ func afterChat(in *invocation) string {
 
 // house is what a server holds open.
 type house struct {
-	stores  *stores
-	service *service.Service
-	server  *server.Server
-	http    *http.Server
+	*serve.Server
+
+	stores *stores
 	// base is the path below which it answers.
-	base  string
-	token secret.Secret
+	base string
+	tls  *tls.Config
 	// tokenIn is the file that the token was read from; empty where the server has just made it.
 	tokenIn string
-	agents  *agents
-	people  *directory.Directory
-	metrics *server.Metrics
-	ready   atomic.Bool
+	agents  *agentFactory
 	// agentcore is what is told of AgentCore's doors; trusts says that they ask for no
 	// credential, page that there is one for people.
 	agentcore    []string
@@ -245,9 +228,10 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 			_ = h.close() // the first error is the one that matters
 		}
 	}()
-	runTime := time.Duration(0)
+	o := serve.Options{Log: log, APIOnly: !in.on("agentcore"), AGUI: in.on("agui"), Metrics: server.NewMetrics(readBuild().Version)}
+	o.Metrics.LimitTenants(cfg.MetricTenants)
 	if text := in.flags["run-time"]; text != "" {
-		if runTime, err = parseTime(text); err != nil {
+		if o.Service.RunTime, err = parseTime(text); err != nil {
 			return nil, invalid("write it as 90s or 5m", "--run-time: %q %s", fit(text, 40), err)
 		}
 	}
@@ -258,20 +242,12 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 		return nil, err
 	}
 	h.undo = append(h.undo, h.stores.close)
+	o.Store = h.stores.serve()
 	keys, err := p.checkedKeys(ctx, cfg, in, h.stores)
 	if err != nil {
 		return nil, err
 	}
-	people := directory.New(directory.Options{
-		Database: h.stores.database, Keys: keys, Environment: p.getenv, References: h.references(p),
-		RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
-	})
-	h.undo, h.people = append(h.undo, people.Close), people
-	// The one that the printed token is of, and that the command's own conversations are.
-	if err := people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: tenant}); err != nil {
-		return nil, err
-	}
-	if h.token, h.tokenIn, err = p.serverToken(cfg, in); err != nil {
+	if o.Token, h.tokenIn, err = p.serverToken(cfg, in); err != nil {
 		return nil, err
 	}
 	if h.agents, err = p.openAgents(ctx, cfg, log); err != nil {
@@ -279,68 +255,52 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	}
 	h.undo = append(h.undo, h.agents.close)
 	h.agents.shared = h.stores.shared
-	titles := h.agents.open
-	switch from := in.flags["titles"]; from {
-	case "", "model":
-	case "words":
-		titles = nil
-	default:
-		return nil, invalid("choose model or words", "--titles: %q gives no titles", fit(from, 40))
+	o.Agents, o.Forget = h.agents.Factory, h.agents.forgetGone
+	o.Tenants = &directory.Options{
+		Keys: keys, Environment: p.getenv, RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
 	}
-	metrics := server.NewMetrics(readBuild().Version)
-	metrics.LimitTenants(cfg.MetricTenants)
-	h.metrics = metrics
-	h.service, err = service.New(service.Options{
-		Journal: h.stores.journal, Rows: h.stores.rows, Shared: h.stores.shared,
-		Agent: h.agents.agent, Models: h.agents.list, Forget: h.agents.scratch.forget,
-		ForgetTenant: func(ctx context.Context, t directory.Tenant) error {
-			metrics.ForgetTenants(func(id, _ string) bool { return id == t.ID })
-			return h.agents.forgetTenant(ctx, t)
-		},
-		Directory: people, Instructions: cfg.Instructions, Workspace: h.agents.workspace, OpenModel: titles,
-		RunTime: runTime, Memory: p.memory(cfg.Memory), Observe: metrics.Observe, Log: log, LostDrivers: orNever(cfg.LostDrivers),
-		FailedRuns: directory.FailedRuns(cfg.FailedRuns),
-		Engine: engine.Options{
-			Grace: drainGrace, Running: cfg.Running, Backlog: cfg.Queued,
-			Share: func(tenant string) engine.Share {
-				running, queued := people.RunQuota(tenant)
-				return engine.Share{Running: running, Backlog: queued}
-			},
-		},
-	})
-	if err != nil {
+	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err
 	}
-	metrics.Load(server.Load{Runs: h.service.Load, Tenants: h.service.Tenants, Counts: h.service.Counts, Pools: h.stores.pools()})
 	room := &space{folder: cfg.Data}
-	h.server, err = server.New(server.Options{
+	o.API = server.Options{
 		Attempts: door.Attempts{Most: orNever(cfg.WrongCredentials), Proxies: cfg.TrustedProxies},
-		Service:  h.service, Directory: people, Token: h.token, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Base: in.flags["base-path"], Version: readBuild().Version, Log: log,
+		Hosts:    words(in.flags["host"]), Origins: words(in.flags["origin"]),
+		Base: in.flags["base-path"], Version: readBuild().Version,
 		Ready: func() error {
-			if !h.ready.Load() {
-				return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}
-			}
 			if !h.stores.shared {
 				return room.check()
 			}
 			return nil
 		},
-	}, metrics)
-	if err != nil {
+	}
+	if h.tls, err = p.openTLS(in, log); err != nil {
 		return nil, err
 	}
-	h.http = h.server.HTTP()
-	if h.http.TLSConfig, err = p.openTLS(in, log); err != nil {
+	o.TLS = h.tls
+	if o.AgentCore, err = h.agentcoreOptions(cfg, in); err != nil {
 		return nil, err
 	}
-	if in.on("agui") {
-		h.http.Handler = agui.New(agui.Options{
-			Service: h.service, Door: h.server.Door(), Next: h.server, Base: h.base, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-			Observe: metrics.Request, Refused: metrics.Refused, Log: log,
-		})
+	if h.Server, err = serve.New(ctx, o); err != nil {
+		return nil, err
 	}
-	return h, h.openAgentCore(cfg, in, metrics, log)
+	h.undo = append(h.undo, func() error { return h.Close(context.WithoutCancel(ctx)) })
+	return h, nil
+}
+
+// serviceOptions say how runs are executed.
+func (p *process) serviceOptions(cfg *config, in *invocation, a *agentFactory, o *service.Options) error {
+	o.ForgetTenant, o.Instructions, o.Memory = a.forgetTenant, cfg.Instructions, p.memory(cfg.Memory)
+	o.LostDrivers, o.FailedRuns = orNever(cfg.LostDrivers), directory.FailedRuns(cfg.FailedRuns)
+	o.Engine.Running, o.Engine.Backlog = cfg.Running, cfg.Queued
+	switch from := in.flags["titles"]; from {
+	case "", "model":
+		o.OpenModel = a.OpenModel
+	case "words":
+	default:
+		return invalid("choose model or words", "--titles: %q gives no titles", fit(from, 40))
+	}
+	return nil
 }
 
 // quota is the default for tenants that have none of their own.
@@ -361,54 +321,13 @@ func orNever(n int) int {
 }
 
 // serve drives and answers until ctx ends, and then hands everything back.
-func (h *house) serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
-	base := context.WithoutCancel(ctx)
+func (h *house) serve(ctx context.Context, listener net.Listener) error {
 	if runtime.GOMAXPROCS(0) == 1 {
 		// While one goroutine waits for the disk the others are to go on: on a single
 		// core first events take six times as long otherwise, when many runs begin.
 		runtime.GOMAXPROCS(2)
 	}
-	if err := h.service.Start(ctx); err != nil {
-		_ = listener.Close()
-		if ctx.Err() != nil {
-			err = nil // it was asked to end before it had begun
-		}
-		return errors.Join(err, h.close())
-	}
-	h.ready.Store(true)
-	endExpiry, endForgetting := h.expire(ctx, log), h.forgetGone(ctx, log)
-	failed := make(chan error, 1)
-	go func() {
-		if h.http.TLSConfig != nil {
-			failed <- h.http.ServeTLS(listener, "", "")
-			return
-		}
-		failed <- h.http.Serve(listener)
-	}()
-	var err error
-	select {
-	case err = <-failed:
-	case <-ctx.Done():
-	}
-	log.Info("draining")
-	h.ready.Store(false)
-	wait, stop := context.WithTimeout(base, drainTime)
-	defer stop()
-	endExpiry()
-	endForgetting()
-	// The runs first: their readers are told, and then nothing is left to answer.
-	errs := []error{h.service.Drain(wait)}
-	if e := h.http.Shutdown(wait); e != nil {
-		errs = append(errs, h.http.Close())
-	}
-	if err == nil {
-		err = <-failed
-	}
-	if !errors.Is(err, http.ErrServerClosed) {
-		errs = append(errs, err)
-	}
-	log.Info("ended")
-	return errors.Join(append(errs, h.close())...)
+	return errors.Join(h.Serve(ctx, listener), h.close())
 }
 
 // address is where the server answers, as a client takes it.
@@ -418,7 +337,7 @@ func (h *house) address(l net.Listener) string {
 		return unixPrefix + s.path
 	case ok:
 		return unixPrefix + s.path + ":" + h.base
-	case h.http.TLSConfig != nil:
+	case h.tls != nil:
 		return "https://" + l.Addr().String() + h.base
 	default:
 		return "http://" + l.Addr().String() + h.base
@@ -428,7 +347,7 @@ func (h *house) address(l net.Listener) string {
 // warnClear says that tokens and conversations go in clear, where others than this machine can reach the server without TLS.
 func (h *house) warnClear(l net.Listener, log *slog.Logger) {
 	addr, ok := l.Addr().(*net.TCPAddr)
-	if !ok || addr.IP.IsLoopback() || h.http.TLSConfig != nil || h.trusts {
+	if !ok || addr.IP.IsLoopback() || h.tls != nil || h.trusts {
 		return
 	}
 	log.Warn("tokens, keys and conversations go in clear between clients and this server; "+
@@ -439,7 +358,7 @@ func (h *house) warnClear(l net.Listener, log *slog.Logger) {
 // standard output, so that a program can read it.
 func (h *house) greet(p *process, cfg *config, url string) error {
 	info := h.agents.info
-	asks, page := "  token  "+h.token.Reveal(), url+"/#token="+h.token.Reveal()
+	asks, page := "  token  "+h.Token().Reveal(), url+"/#token="+h.Token().Reveal()
 	if h.tokenIn != "" { // somebody has it: a log must not have it, too
 		asks, page = "  token  in "+cleanLine(h.tokenIn), url+"/"
 	}
@@ -454,7 +373,7 @@ func (h *house) greet(p *process, cfg *config, url string) error {
 	for _, m := range h.agents.others {
 		lines = append(lines, "  then   "+modelWords(m.Info()))
 	}
-	for _, s := range h.agents.servers() {
+	for _, s := range h.agents.Servers() {
 		lines = append(lines, "  tools  "+cleanLine(s.Name)+": "+s.Status)
 	}
 	if !h.trusts {

@@ -7,18 +7,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
-	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
-	"github.com/braidrun/braid/console"
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/secret"
-	"github.com/braidrun/braid/server"
 	"github.com/braidrun/braid/server/agentcore"
 )
 
@@ -40,59 +36,45 @@ var agentcoreFlags = []flagSpec{
 	{name: "trust-platform", help: "ask for no token: inside AgentCore Runtime alone, where the platform has done so"},
 }
 
-// openAgentCore puts the doors of AgentCore before the server's own, where it was asked for.
-func (h *house) openAgentCore(cfg *config, in *invocation, metrics *server.Metrics, log *slog.Logger) error {
+// agentcoreOptions say how AgentCore's requests are answered, where that was asked for.
+func (h *house) agentcoreOptions(cfg *config, in *invocation) (o agentcore.Options, err error) {
 	if !in.on("agentcore") {
 		for _, f := range agentcoreFlags {
 			if in.flags[f.name] != "" {
-				return invalid("add --agentcore, or leave it out", "--%s goes with --agentcore", f.name)
+				return o, invalid("add --agentcore, or leave it out", "--%s goes with --agentcore", f.name)
 			}
 		}
-		return nil
+		return o, nil
 	}
-	o := agentcore.Options{
-		Service: h.service, Tenant: tenant, Hosts: words(in.flags["host"]), Origins: words(in.flags["origin"]),
-		Base: h.base, Observe: metrics.Request, Refused: metrics.Refused, Log: log, Next: withPage(h.http.Handler, h.base),
-		Card: agentcore.Card{Name: agentName, Version: readBuild().Version},
-	}
-	var err error
+	o.Card = agentcore.Card{Name: agentName, Version: readBuild().Version}
 	if o.Stream, err = agentcore.ParseStream(words(in.flags["agentcore-also"])); err != nil {
-		return err
+		return o, err
 	}
 	if text := in.flags["agentcore-grace"]; text != "" {
 		if o.Grace, err = parseGrace(text); err != nil {
-			return err
+			return o, err
 		}
 	}
 	if in.on("trust-platform") {
 		if h.base != "" {
-			return invalid("leave --base-path out", "the platform calls its own paths, and none below %q", fit(h.base, 40))
+			return o, invalid("leave --base-path out", "the platform calls its own paths, and none below %q", fit(h.base, 40))
 		}
-		// The platform calls its own paths, and nobody else is to find more.
-		o.TrustPlatform, o.Next = true, nil
-	} else {
-		file := filepath.Join(cfg.Data, awsKeysFile)
-		keys, err := keepAWSKeys(file)
-		if err != nil {
-			return err
-		}
-		o.Door, o.Runtime = h.server.Door(), cmp.Or(in.flags["agentcore-arn"], agentcoreARN)
-		o.Keys = func(_ context.Context, id string) (agentcore.Key, bool) {
-			k, ok := keys[id]
-			return k, ok
-		}
-		h.page = true
-		h.agentcore = []string{"  arn    " + o.Runtime, "  keys   " + file}
+		h.trusts, o.TrustPlatform = true, true
+		return o, nil
 	}
-	handler, err := agentcore.New(o)
+	file := filepath.Join(cfg.Data, awsKeysFile)
+	keys, err := keepAWSKeys(file)
 	if err != nil {
-		return err
+		return o, err
 	}
-	h.trusts = o.TrustPlatform
-	h.http.Handler = handler
-	// Before the service is drained nothing may wait for it.
-	h.undo = append(h.undo, func() error { return handler.Close(context.Background()) })
-	return nil
+	o.Runtime = cmp.Or(in.flags["agentcore-arn"], agentcoreARN)
+	o.Keys = func(_ context.Context, id string) (agentcore.Key, bool) {
+		k, ok := keys[id]
+		return k, ok
+	}
+	h.page = true
+	h.agentcore = []string{"  arn    " + o.Runtime, "  keys   " + file}
+	return o, nil
 }
 
 // parseGrace reads how long a run goes on without a reader; 0 is not at all.
@@ -105,20 +87,6 @@ func parseGrace(text string) (time.Duration, error) {
 		return -1, nil
 	}
 	return d, nil
-}
-
-// withPage puts the page for people before the server's own paths, below the same base. It
-// holds nothing that needs a credential.
-func withPage(next http.Handler, base string) http.Handler {
-	page := http.StripPrefix(base, console.AgentCore())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch path, below := strings.CutPrefix(r.URL.Path, base); {
-		case below && (path == "/" || path == "/page.js" || path == "/stream.js" || path == "/style.css"):
-			page.ServeHTTP(w, r)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
 }
 
 // awsKeysFile is where the data folder keeps the keys of the front door, as AWS's own

@@ -73,7 +73,7 @@ func TestServeWithSkills(t *testing.T) {
 		{nil, "- haiku: Writes haiku.\n- letter: Writes letters.\n</skills>", "first"},
 		{[]string{"letter"}, "- letter: Writes letters.\n- haiku: Writes haiku.\nWhere it fits, use one of these first, in this order: letter.", "three lines"},
 	} {
-		agent, err := a.agent(t.Context(), service.AgentRequest{Skills: c.prefer})
+		agent, err := a.Agent(t.Context(), service.AgentRequest{Skills: c.prefer})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestServeWithSkills(t *testing.T) {
 			t.Errorf("with %q the model is told\n%s", c.prefer, asked)
 		}
 	}
-	if _, err := a.agent(t.Context(), service.AgentRequest{Skills: []string{"leter"}}); event.KindOf(err) != event.ErrUnsupported || !strings.Contains(err.Error(), "letter") {
+	if _, err := a.Agent(t.Context(), service.AgentRequest{Skills: []string{"leter"}}); event.KindOf(err) != event.ErrUnsupported || !strings.Contains(err.Error(), "letter") {
 		t.Errorf("a skill that there is not: %v", err)
 	}
 }

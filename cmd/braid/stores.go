@@ -9,8 +9,8 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/journal/postgres"
+	"github.com/braidrun/braid/serve"
 	"github.com/braidrun/braid/server"
-	"github.com/braidrun/braid/service"
 	"github.com/braidrun/braid/service/database"
 )
 
@@ -25,7 +25,6 @@ type stores struct {
 		Close() error
 	}
 	database *database.DB
-	rows     service.Rows
 	// shared says that other processes may work on the same.
 	shared bool
 }
@@ -38,24 +37,13 @@ func (s *stores) where(cfg *config) string {
 	return cfg.Data
 }
 
-// pools say how full the connections to a PostgreSQL database are.
-func (s *stores) pools() map[string]func() server.Pool {
-	far, ok := s.journal.(*postgres.Store)
-	if !ok {
-		return nil
+// serve is the same for the server, which closes none of it.
+func (s *stores) serve() serve.Store {
+	var pools map[string]func() server.Pool
+	if far, ok := s.journal.(*postgres.Store); ok {
+		pools = serve.Pools(far, s.database)
 	}
-	return map[string]func() server.Pool{
-		"journal": func() server.Pool {
-			now := far.Pool()
-			return server.Pool{Most: now.Most, Used: now.Used, Idle: now.Idle, Waits: now.Waits, Waited: now.Waited.Seconds()}
-		},
-		"service": func() server.Pool {
-			now := s.database.Stats()
-			return server.Pool{
-				Most: now.MaxOpenConnections, Used: now.InUse, Idle: now.Idle, Waits: now.WaitCount, Waited: now.WaitDuration.Seconds(),
-			}
-		},
-	}
+	return serve.Opened(s.journal, s.database, s.shared, pools)
 }
 
 // close closes what is open.
@@ -90,7 +78,6 @@ func (p *process) openStores(ctx context.Context, cfg *config, in *invocation) (
 	if err != nil {
 		return nil, err
 	}
-	s.rows = service.NewRows(s.database)
 	return s, nil
 }
 

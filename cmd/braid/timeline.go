@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -14,14 +16,12 @@ import (
 // time, so that one can see what the loop did and why. Unlike a [story] it
 // leaves nothing out but the ends of long texts.
 type timeline struct {
-	out   *output
-	look  look
-	tools numbers
-	// effects are those of the calls, by their number; depth is that of the
-	// scopes; asks are the questions by their token.
-	effects map[int]event.Effect
-	depth   map[string]int
-	asks    map[string]*event.Asked
+	out     *output
+	look    look
+	tools   numbers
+	outline fold.Outline[struct{}, struct{}]
+	// asks are the questions by their token.
+	asks map[string]*event.Asked
 	// hidden are the redactions by the event that they hide.
 	hidden map[int64]*event.Redacted
 	// session is the one of the last run.
@@ -32,8 +32,7 @@ type timeline struct {
 
 func newTimeline(out *output, l look) *timeline {
 	return &timeline{
-		out: out, look: l, tools: numbers{}, effects: map[int]event.Effect{}, depth: map[string]int{},
-		asks: map[string]*event.Asked{}, hidden: map[int64]*event.Redacted{}, session: 1, zone: time.Local,
+		out: out, look: l, tools: numbers{}, asks: map[string]*event.Asked{}, hidden: map[int64]*event.Redacted{}, session: 1, zone: time.Local,
 	}
 }
 
@@ -60,6 +59,7 @@ func (t *timeline) event(e *event.Event) error {
 	if r := t.hidden[e.Seq]; r != nil {
 		e = r.Cover(e)
 	}
+	at := t.outline.Add(e)
 	switch b := e.Body.(type) {
 	case *event.RunStarted:
 		t.runStarted(e, b)
@@ -79,7 +79,7 @@ func (t *timeline) event(e *event.Event) error {
 	case *event.StepBegun:
 		t.stepBegun(e, b)
 	case *event.StepEnded:
-		t.stepEnded(e, b)
+		t.stepEnded(e, b, at.Step)
 	case *event.Asked:
 		t.asked(e, b)
 	case *event.Answered:
@@ -161,12 +161,7 @@ func (t *timeline) stepBegun(e *event.Event, b *event.StepBegun) {
 		t.line(e, cyan, "%s", traceLine(e, t.tools.of))
 		return
 	}
-	effect := b.Effect
-	if effect == "" {
-		effect = event.EffectUnsafe
-	}
-	n := t.tools.of(b.Call)
-	t.effects[n] = effect
+	effect, n := effectOf(b), t.tools.of(b.Call)
 	words := fmt.Sprintf("%s tool=#%d:%s began effect=%s", t.cycle(e), n, cleanLine(b.Tool), cleanLine(string(effect)))
 	if e.Attempt > 1 {
 		words += fmt.Sprintf(" attempt=%d", e.Attempt)
@@ -177,20 +172,21 @@ func (t *timeline) stepBegun(e *event.Event, b *event.StepBegun) {
 	t.line(e, plain, "%s", words)
 }
 
+// effectOf is what counts as the effect of a tool call.
+func effectOf(b *event.StepBegun) event.Effect { return cmp.Or(b.Effect, event.EffectUnsafe) }
+
 // doubtWords stand where nobody knows what a tool has done.
 const doubtWords = "IN DOUBT: it may or may not have happened"
 
-func (t *timeline) stepEnded(e *event.Event, b *event.StepEnded) {
+func (t *timeline) stepEnded(e *event.Event, b *event.StepEnded, step *fold.Step[struct{}, struct{}]) {
 	words := t.cycle(e) + " " + stepWords(e, b, t.tools.of)
 	if b.Step != event.StepTool {
 		t.line(e, yellow, "%s", words)
 		t.failure(e, b.Err)
 		return
 	}
-	if b.Result != nil {
-		if effect := t.effects[t.tools.of(b.Result.Call)]; effect != "" {
-			words = strings.Replace(words, " outcome=", " effect="+cleanLine(string(effect))+" outcome=", 1)
-		}
+	if b.Result != nil && step != nil {
+		words = strings.Replace(words, " outcome=", " effect="+cleanLine(string(effectOf(step.Begun)))+" outcome=", 1)
 	}
 	text, failed := resultText(b)
 	switch {
@@ -233,7 +229,6 @@ func (t *timeline) answered(e *event.Event, b *event.Answered) {
 func (t *timeline) other(e *event.Event) {
 	switch b := e.Body.(type) {
 	case *event.ScopeOpened:
-		t.depth[b.ID] = max(b.Depth, 1)
 		t.line(e, plain, "[scope %s] opened agent=%s for=#%d", cleanLine(b.ID), cleanLine(b.Agent), t.tools.of(b.Call))
 		t.text(e, dim, "  ", contentText(b.Input), resultLines)
 	case *event.ScopeClosed:
@@ -371,7 +366,11 @@ func (t *timeline) line(e *event.Event, st style, format string, args ...any) {
 
 // head is the event's number and time, and the depth of its scope.
 func (t *timeline) head(e *event.Event) string {
-	indent := strings.Repeat("  ", min(t.depth[e.Scope], 8))
+	depth := 0
+	if in := t.outline.Thread(e.Scope); in != nil && e.Scope != "" {
+		depth = min(max(in.Depth, 1), 8)
+	}
+	indent := strings.Repeat("  ", depth)
 	return fmt.Sprintf("%5d %s  %s", e.Seq, e.Time.In(t.zone).Format("15:04:05.000"), indent)
 }
 

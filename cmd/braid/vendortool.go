@@ -41,7 +41,8 @@ func vendorsWords(b event.Block) string {
 }
 
 func (t *vendorTool) words() string {
-	name, what := cleanLine(t.Name), ""
+	name := cleanLine(t.Name)
+	var what string
 	switch t.Type {
 	case "server_tool_use", "mcp_tool_use":
 		what = subject(t.Input)
@@ -80,7 +81,10 @@ func subject(input map[string]any) string {
 	if len(input) == 0 {
 		return ""
 	}
-	b, _ := json.Marshal(input)
+	b, err := json.Marshal(input)
+	if err != nil { // it was JSON
+		return ""
+	}
 	return string(b)
 }
 

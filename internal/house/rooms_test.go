@@ -31,7 +31,7 @@ type room struct {
 var helpers = []string{
 	"internal/strictjson", "internal/sse", "internal/clock", "internal/nearest", "internal/raced",
 	"internal/gate", "internal/partialjson", "internal/cursor", "internal/sigv4", "internal/ownhost",
-	"internal/schemacheck", "internal/lowspace", "internal/lazyre",
+	"internal/schemacheck", "internal/lowspace", "internal/lazyre", "internal/loopback",
 }
 
 // testLibraries lists what any test may import.
@@ -62,7 +62,7 @@ var rooms = []room{
 	},
 	{dir: "journal/postgres/postgrestest"},
 	{
-		dir: "", own: []string{"event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
+		dir: "", own: []string{"internal/fold", "internal/compact", "event", "journal", "model", "secret"}, from: []string{"github.com/google/jsonschema-go"},
 		tests: []string{"model/demo", "models", "event/eventtest", "journal/journaltest", "journal/sqlite"},
 	},
 	{dir: "flow", own: []string{"", "event"}, tests: []string{"model/demo"}},
@@ -72,7 +72,7 @@ var rooms = []room{
 		dir: "engine/temporal", own: []string{"", "event", "journal", "engine"}, tests: []string{"engine/enginetest", "model/demo"},
 		from: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
 	},
-	{dir: "live", own: []string{"event"}, tests: []string{"live/livetest"}},
+	{dir: "live", own: []string{"event", "internal/fold"}, tests: []string{"live/livetest"}},
 	{dir: "live/livetest", own: []string{"event", "live"}, from: testLibraries},
 	{
 		dir: "live/nats", own: []string{"event", "live"}, tests: []string{"live/livetest"},
@@ -126,7 +126,7 @@ var rooms = []room{
 	{dir: "tool/workspacetool", own: []string{"", "event", "workspace"}},
 	{dir: "skill", own: []string{"", "event"}, from: []string{"go.yaml.in/yaml"}, tests: []string{"model/demo"}},
 	{
-		dir: "telemetry", own: []string{"", "event"}, from: []string{"go.opentelemetry.io/otel"},
+		dir: "telemetry", own: []string{"", "event", "internal/fold"}, from: []string{"go.opentelemetry.io/otel"},
 		tests: []string{"journal", "go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 	},
 	{
@@ -157,10 +157,22 @@ var rooms = []room{
 		},
 	},
 	{dir: "service", tests: []string{"service/database/databasetest", "modernc.org/sqlite"}, own: []string{
-		"service/database", "service/directory",
+		"service/database", "service/directory", "internal/fold",
 		"", "event", "journal", "journal/*", "flow", "engine", "engine/*", "live", "live/*", "model", "model/*", "models", "tool/*",
 		"telemetry", "claude", "netguard", "secret", "workspace", "pricing", "skill",
 	}, from: []string{"github.com/rivo/uniseg"}},
+	{
+		dir: "service/agents", own: []string{"", "event", "model", "models", "secret", "service", "service/directory", "skill", "tool/demotool", "tool/mcptool"},
+		tests: []string{"journal", "live", "model/demo", "model/openai", "service/database", "github.com/modelcontextprotocol/go-sdk"},
+	},
+	{
+		dir: "serve",
+		own: []string{
+			"", "event", "journal", "journal/*", "engine", "secret", "console",
+			"service", "service/agents", "service/database", "service/directory", "server", "server/*",
+		},
+		tests: []string{"model/demo", "models", "wire/agentcore", "tool/demotool", "service/database/databasetest"},
+	},
 	{dir: "wire", own: []string{"event"}},
 	{dir: "wire/wiretest", own: []string{"event", "wire"}, from: testLibraries},
 	{dir: "wire/*", own: []string{"event", "wire"}, tests: []string{"wire/wiretest", "event/eventtest"}},
@@ -174,6 +186,8 @@ var rooms = []room{
 		dir: "client", own: []string{"event", "secret", "wire/*"},
 		tests: []string{"wire/wiretest", "", "journal", "service", "service/database", "service/directory", "server"},
 	},
+	{dir: "internal/compact", own: []string{"event", "model", "internal/fold"}},
+	{dir: "internal/fold", own: []string{"event", "model"}, tests: []string{"event/eventtest"}},
 	{dir: "internal/logrow", own: []string{"event"}},
 	{dir: "internal/pgup", from: []string{"github.com/jackc/pgx"}, tests: []string{"journal/postgres/postgrestest", "github.com/pressly/goose"}},
 	{dir: "internal/ledgerrow", own: []string{"event", "journal"}},
@@ -184,6 +198,7 @@ var rooms = []room{
 	{dir: "internal/clock"},
 	{dir: "internal/nearest"},
 	{dir: "internal/raced"},
+	{dir: "internal/loopback"},
 	{dir: "internal/gate"},
 	{dir: "internal/lowspace"},
 	{dir: "internal/sigv4"},

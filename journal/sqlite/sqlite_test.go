@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -59,6 +60,49 @@ func shut(t testing.TB, s *sqlite.Store) {
 	}
 }
 
+// made is the files of a store in which nothing is: to make the tables takes as long as most tests.
+var made = sync.OnceValues(func() (files map[string][]byte, err error) {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	s, err := sqlite.Open(folder, sqlite.Options{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	files = map[string][]byte{}
+	for _, e := range entries {
+		if files[e.Name()], err = os.ReadFile(filepath.Join(folder, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+})
+
+// fresh gives a folder with such a store.
+func fresh(t *testing.T) string {
+	t.Helper()
+	files, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]sqlite.Options{
@@ -70,7 +114,7 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			journaltest.Run(t, func(t *testing.T) journaltest.Harness {
-				folder, c := t.TempDir(), newManual()
+				folder, c := fresh(t), newManual()
 				o := o
 				o.Now = c.Now
 				s := open(t, folder, o)
@@ -88,7 +132,7 @@ func TestContract(t *testing.T) {
 	t.Run("the system's clock", func(t *testing.T) {
 		t.Parallel()
 		journaltest.Run(t, func(t *testing.T) journaltest.Harness {
-			return journaltest.Harness{Store: open(t, t.TempDir(), sqlite.Options{})}
+			return journaltest.Harness{Store: open(t, fresh(t), sqlite.Options{})}
 		})
 	})
 }

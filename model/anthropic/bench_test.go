@@ -2,9 +2,10 @@ package anthropic
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -75,23 +76,25 @@ func BenchmarkRequest(b *testing.B) {
 }
 
 // A turn on 1,000 messages encodes at most a quarter of what it would afresh.
-func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for the whole process
 	messages := long()
-	best := func(m func() *Model) time.Duration {
-		least := time.Hour
-		for range 30 {
+	fewest := func(m func() *Model) uint64 {
+		least := uint64(math.MaxUint64)
+		for range 3 {
 			one := m()
-			begun := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			if _, err := one.request(&model.Request{Tools: add, Messages: messages}, false); err != nil {
 				t.Fatal(err)
 			}
-			least = min(least, time.Since(begun))
+			runtime.ReadMemStats(&after)
+			least = min(least, after.Mallocs-before.Mallocs)
 		}
 		return least
 	}
 	kept := &Model{name: Default, cache: CacheAuto}
-	afresh := best(func() *Model { return &Model{name: Default, cache: CacheAuto} })
-	warm := best(func() *Model {
+	afresh := fewest(func() *Model { return &Model{name: Default, cache: CacheAuto} })
+	warm := fewest(func() *Model {
 		// All but the last turn was sent before.
 		if _, err := kept.request(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}, false); err != nil {
 			t.Fatal(err)
@@ -99,8 +102,8 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		return kept
 	})
 	if ratio := float64(warm) / float64(afresh); ratio > 0.25 {
-		t.Errorf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+		t.Errorf("%d allocations warm, %d afresh: %.2f", warm, afresh, ratio)
 	} else {
-		t.Logf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+		t.Logf("%d allocations warm, %d afresh: %.2f", warm, afresh, ratio)
 	}
 }

@@ -113,10 +113,7 @@ func TestContract(t *testing.T) {
 			}
 			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 				tb.Helper()
-				list := make([]anthropictest.Answer, len(answers))
-				for i := range answers {
-					list[i] = onWire(&answers[i])
-				}
+				list := modeltest.Each(answers, onWire)
 				m, server := open(tb, tc.name, []anthropic.Option{anthropic.Stall(modeltest.Silence), anthropic.Cache(tc.cache)}, list...)
 				return m, peer{server}
 			}
@@ -137,10 +134,7 @@ func TestBedrockContract(t *testing.T) {
 			p.LargestImage = 5 << 20 / 4 * 3
 			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 				tb.Helper()
-				list := make([]anthropictest.Answer, len(answers))
-				for i := range answers {
-					list[i] = onBedrock(&answers[i])
-				}
+				list := modeltest.Each(answers, onBedrock)
 				m, server := openBedrock(tb, name, []anthropic.Option{anthropic.Stall(modeltest.Silence), anthropic.Cache(cache)}, list...)
 				return m, peer{server}
 			}

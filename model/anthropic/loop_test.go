@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -37,15 +38,20 @@ func TestTheLoopRepeats(t *testing.T) {
 		"no money":            {[]anthropictest.Answer{anthropictest.Error(402, "billing_error", "no"), whole}, 1, event.ErrModel},
 		"too long a question": {[]anthropictest.Answer{anthropictest.Error(400, "invalid_request_error", "prompt is too long: 5 tokens > 4 maximum"), whole}, 1, event.ErrContextOverflow},
 	} {
-		m, server := open(t, sonnet, []anthropic.Option{anthropic.Stall(modeltest.Silence)}, tc.answers...)
-		agent := braid.New("a", m, retry)
-		result, err := agent.Run(t.Context(), "Hello.")
-		if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if n := len(server.Asked()); n != tc.asked {
-			t.Errorf("%s: %d requests, want %d", name, n, tc.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, server := open(t, sonnet, []anthropic.Option{anthropic.Stall(modeltest.Silence)}, tc.answers...)
+				agent := braid.New("a", m, retry)
+				result, err := agent.Run(t.Context(), "Hello.")
+				if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
+					t.Error(err)
+				}
+				if n := len(server.Asked()); n != tc.asked {
+					t.Errorf("%d requests, want %d", n, tc.asked)
+				}
+			})
+		})
 	}
 }
 

@@ -43,10 +43,7 @@ func TestVertexContract(t *testing.T) {
 			p.LargestImage = 5 << 20 / 4 * 3
 			p.Open = func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 				tb.Helper()
-				list := make([]anthropictest.Answer, len(answers))
-				for i := range answers {
-					list[i] = onVertex(&answers[i])
-				}
+				list := modeltest.Each(answers, onVertex)
 				m, server := openVertex(tb, name, []anthropic.Option{anthropic.Stall(modeltest.Silence), anthropic.Cache(cache)}, list...)
 				return m, peer{server}
 			}

@@ -74,10 +74,7 @@ func TestContract(t *testing.T) {
 				},
 				Open: func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 					tb.Helper()
-					list := make([]bedrocktest.Answer, len(answers))
-					for i := range answers {
-						list[i] = onWire(&answers[i])
-					}
+					list := modeltest.Each(answers, onWire)
 					m, server := open(tb, tc.model, []bedrock.Option{
 						bedrock.Stall(modeltest.Silence), bedrock.Guard(bedrock.Guardrail{ID: "gr-1", Version: "1", RedactOutput: true}),
 					}, list...)

@@ -169,10 +169,12 @@ func TestNotTheAPI(t *testing.T) {
 		"a cut answer":    {bedrocktest.Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: `{"output":{}}`, Cut: 5}, event.ErrStreamCut},
 		"an endless wait": {bedrocktest.Answer{Header: map[string]string{"Content-Type": "application/json"}, Body: `{`, Stall: true}, event.ErrStreamCut},
 	} {
-		m, _ := open(t, pro, []bedrock.Option{bedrock.Answers(bedrock.Whole), bedrock.Stall(200 * time.Millisecond)}, tc.answer)
-		if e := failed(t, modeltest.Call(t.Context(), m, hello())); e.Kind != tc.want || e.Hint == "" {
-			t.Errorf("at once, %s: %s, want %s: %v", name, e.Kind, tc.want, e)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			m, _ := open(t, pro, []bedrock.Option{bedrock.Answers(bedrock.Whole)}, tc.answer)
+			if e := failed(t, modeltest.Call(t.Context(), m, hello())); e.Kind != tc.want || e.Hint == "" {
+				t.Errorf("at once, %s: %s, want %s: %v", name, e.Kind, tc.want, e)
+			}
+		})
 	}
 	m, err := bedrock.New(pro, bedrocktest.Config(), bedrock.BaseURL("http://127.0.0.1:1"))
 	if err != nil {
@@ -218,16 +220,18 @@ func TestByteByByte(t *testing.T) {
 func TestNothingBehindTheEndSignal(t *testing.T) {
 	t.Parallel()
 	body := bedrocktest.Begun([]model.Chunk{{Kind: model.ChunkText, Text: "Hello."}}) + bedrocktest.Stopped("end_turn")
-	m, server := open(t, pro, []bedrock.Option{bedrock.Stall(100 * time.Millisecond)}, bedrocktest.Answer{Body: body}, bedrocktest.Answer{Body: body, Stall: true})
-	for range 2 {
-		r := modeltest.Call(t.Context(), m, hello())
-		if r.Err != nil || r.Stop != event.StopEndTurn || r.Usage != (event.Usage{}) {
-			t.Errorf("%+v", r)
+	synctest.Test(t, func(t *testing.T) {
+		m, server := open(t, pro, nil, bedrocktest.Answer{Body: body}, bedrocktest.Answer{Body: body, Stall: true})
+		for range 2 {
+			r := modeltest.Call(t.Context(), m, hello())
+			if r.Err != nil || r.Stop != event.StopEndTurn || r.Usage != (event.Usage{}) {
+				t.Errorf("%+v", r)
+			}
 		}
-	}
-	if !server.Left(time.Second) {
-		t.Error("the connection stays open")
-	}
+		if !server.Left(time.Second) {
+			t.Error("the connection stays open")
+		}
+	})
 	synctest.Test(t, func(t *testing.T) {
 		client := &http.Client{Transport: wire(func(r *http.Request) io.ReadCloser { return &paced{ctx: r.Context(), pieces: []string{body}} })}
 		m, err := bedrock.New(pro, bedrocktest.Config(), bedrock.HTTPClient(client), bedrock.Stall(0))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -204,32 +205,34 @@ func TestCancelledInEachPhase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := bedrocktest.Start(c.answer)
-			t.Cleanup(server.Close)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			cfg := bedrocktest.Config()
-			if c.waits {
-				cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
-					cancel()
-					<-ctx.Done()
-					return aws.Credentials{}, ctx.Err()
-				})
-			} else {
-				time.AfterFunc(50*time.Millisecond, cancel)
-			}
-			m, err := bedrock.New(pro, cfg, bedrock.BaseURL(server.URL), bedrock.HTTPClient(server.Client()), bedrock.Answers(c.how))
-			if err != nil {
-				t.Fatal(err)
-			}
-			begun := time.Now()
-			e := failed(t, modeltest.Call(ctx, m, hello()))
-			if e.Kind != event.ErrCancelled || time.Since(begun) > 3*time.Second {
-				t.Errorf("%v after %v", e, time.Since(begun))
-			}
-			if !c.waits && !server.Left(3*time.Second) {
-				t.Error("the connection stays open")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				server := bedrocktest.Start(c.answer)
+				t.Cleanup(server.Close)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				cfg := bedrocktest.Config()
+				if c.waits {
+					cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+						cancel()
+						<-ctx.Done()
+						return aws.Credentials{}, ctx.Err()
+					})
+				} else {
+					time.AfterFunc(50*time.Millisecond, cancel)
+				}
+				m, err := bedrock.New(pro, cfg, bedrock.BaseURL(server.URL), bedrock.HTTPClient(server.Client()), bedrock.Answers(c.how))
+				if err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				e := failed(t, modeltest.Call(ctx, m, hello()))
+				if e.Kind != event.ErrCancelled || time.Since(begun) > 50*time.Millisecond {
+					t.Errorf("%v after %v", e, time.Since(begun))
+				}
+				if !c.waits && !server.Left(3*time.Second) {
+					t.Error("the connection stays open")
+				}
+			})
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -123,14 +124,19 @@ func TestTheLoopRepeats(t *testing.T) {
 		"a wrong key":          {[]bedrocktest.Answer{bedrocktest.Error(403, "UnrecognizedClientException", "no"), whole}, 1, event.ErrModelAuth},
 		"an invalid request":   {[]bedrocktest.Answer{bedrocktest.Error(400, "ValidationException", "no"), whole}, 1, event.ErrInvalid},
 	} {
-		m, server := open(t, pro, []bedrock.Option{bedrock.Stall(modeltest.Silence)}, tc.answers...)
-		result, err := braid.New("a", m, retry).Run(t.Context(), "Hello.")
-		if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if n := len(server.Asked()); n != tc.asked {
-			t.Errorf("%s: %d requests, want %d", name, n, tc.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, server := open(t, pro, []bedrock.Option{bedrock.Stall(modeltest.Silence)}, tc.answers...)
+				result, err := braid.New("a", m, retry).Run(t.Context(), "Hello.")
+				if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
+					t.Error(err)
+				}
+				if n := len(server.Asked()); n != tc.asked {
+					t.Errorf("%d requests, want %d", n, tc.asked)
+				}
+			})
+		})
 	}
 }
 
@@ -157,43 +163,45 @@ func TestWhatIsBlockedIsGone(t *testing.T) {
 // An answer that comes at once says the same as one that streams.
 func TestWholeAnswers(t *testing.T) {
 	t.Parallel()
-	chunks := []model.Chunk{
-		{Kind: model.ChunkThinking, Text: "Hm."},
-		{Kind: model.ChunkSignature, Text: "c2ln"},
-		{Kind: model.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}},
-		{Kind: model.ChunkText, Index: 2, Text: "I add."},
-		{Kind: model.ChunkCall, Index: 3, ID: "c1", Text: "add"},
-		{Kind: model.ChunkCallInput, Index: 3, Text: `{"a":1}`},
-		{Kind: model.ChunkCall, Index: 4, ID: "c2", Text: "now"},
-		{Kind: model.ChunkRedactInput},
-	}
-	u := event.Usage{Input: 10, Output: 5, Total: 45, CacheRead: 20, CacheWrite: 10, CacheWriteHour: 4}
-	for _, stop := range []string{"tool_use", "end_turn", "guardrail_intervened", "something_new"} {
-		guard := bedrock.Guard(bedrock.Guardrail{ID: "g", Version: "1"})
-		streamed, _ := open(t, sonnet, []bedrock.Option{guard}, bedrocktest.Stream(chunks, stop, u))
-		whole, server := open(t, sonnet, []bedrock.Option{guard, bedrock.Answers(bedrock.Whole)}, bedrocktest.Whole(chunks, stop, u))
-		a, b := modeltest.Call(t.Context(), streamed, hello()), modeltest.Call(t.Context(), whole, hello())
-		a.Pieces, b.Pieces = 0, 0
-		if d := cmp.Diff(a, b); d != "" || a.Err != nil || a.RedactedInput == "" {
-			t.Errorf("%s: %v -streamed +whole:\n%s", stop, a.Err, d)
+	synctest.Test(t, func(t *testing.T) {
+		chunks := []model.Chunk{
+			{Kind: model.ChunkThinking, Text: "Hm."},
+			{Kind: model.ChunkSignature, Text: "c2ln"},
+			{Kind: model.ChunkBlock, Index: 1, Block: &event.RedactedThinking{Data: "c2VjcmV0"}},
+			{Kind: model.ChunkText, Index: 2, Text: "I add."},
+			{Kind: model.ChunkCall, Index: 3, ID: "c1", Text: "add"},
+			{Kind: model.ChunkCallInput, Index: 3, Text: `{"a":1}`},
+			{Kind: model.ChunkCall, Index: 4, ID: "c2", Text: "now"},
+			{Kind: model.ChunkRedactInput},
 		}
-		if p := server.Asked()[0].Path; !strings.HasSuffix(p, "/converse") {
-			t.Error(p)
+		u := event.Usage{Input: 10, Output: 5, Total: 45, CacheRead: 20, CacheWrite: 10, CacheWriteHour: 4}
+		for _, stop := range []string{"tool_use", "end_turn", "guardrail_intervened", "something_new"} {
+			guard := bedrock.Guard(bedrock.Guardrail{ID: "g", Version: "1"})
+			streamed, _ := open(t, sonnet, []bedrock.Option{guard}, bedrocktest.Stream(chunks, stop, u))
+			whole, server := open(t, sonnet, []bedrock.Option{guard, bedrock.Answers(bedrock.Whole)}, bedrocktest.Whole(chunks, stop, u))
+			a, b := modeltest.Call(t.Context(), streamed, hello()), modeltest.Call(t.Context(), whole, hello())
+			a.Pieces, b.Pieces = 0, 0
+			if d := cmp.Diff(a, b); d != "" || a.Err != nil || a.RedactedInput == "" {
+				t.Errorf("%s: %v -streamed +whole:\n%s", stop, a.Err, d)
+			}
+			if p := server.Asked()[0].Path; !strings.HasSuffix(p, "/converse") {
+				t.Error(p)
+			}
 		}
-	}
-	m, server := open(t, scout, []bedrock.Option{bedrock.Stall(200 * time.Millisecond)}, bedrocktest.Text("Hello."), bedrocktest.Answer{Silent: true})
-	if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil || !strings.HasSuffix(server.Asked()[0].Path, "/converse-stream") {
-		t.Errorf("without tools it streams: %v %s", r.Err, server.Asked()[0].Path)
-	}
-	req := hello()
-	req.Tools = []model.ToolSpec{{Name: "add"}}
-	if e := failed(t, modeltest.Call(t.Context(), m, req)); e.Code != "stall" || !server.Left(time.Second) {
-		t.Errorf("silence: %v", e)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	server.Add(bedrocktest.Answer{Silent: true})
-	if e := failed(t, modeltest.Call(ctx, m, req)); e.Kind != event.ErrTimeout || !server.Left(time.Second) {
-		t.Errorf("a deadline: %v", e)
-	}
+		m, server := open(t, scout, []bedrock.Option{bedrock.Stall(modeltest.Silence)}, bedrocktest.Text("Hello."), bedrocktest.Answer{Silent: true})
+		if r := modeltest.Call(t.Context(), m, hello()); r.Err != nil || !strings.HasSuffix(server.Asked()[0].Path, "/converse-stream") {
+			t.Errorf("without tools it streams: %v %s", r.Err, server.Asked()[0].Path)
+		}
+		req := hello()
+		req.Tools = []model.ToolSpec{{Name: "add"}}
+		if e := failed(t, modeltest.Call(t.Context(), m, req)); e.Code != "stall" || !server.Left(time.Second) {
+			t.Errorf("silence: %v", e)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		server.Add(bedrocktest.Answer{Silent: true})
+		if e := failed(t, modeltest.Call(ctx, m, req)); e.Kind != event.ErrTimeout || !server.Left(time.Second) {
+			t.Errorf("a deadline: %v", e)
+		}
+	})
 }

@@ -194,7 +194,7 @@ func FuzzFindArithmetic(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		begin := time.Now()
 		e := findArithmetic(s)
-		if d := time.Since(begin); d > 5*time.Second {
+		if d := time.Since(begin); d > time.Minute {
 			t.Fatalf("took %v", d)
 		}
 		if e == nil {

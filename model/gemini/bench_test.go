@@ -3,10 +3,11 @@ package gemini
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -132,23 +133,25 @@ func BenchmarkRequest(b *testing.B) {
 }
 
 // A turn on 1,000 messages encodes at most a quarter of what it would afresh.
-func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for the whole process
 	messages := long()
-	best := func(m func() *Model) time.Duration {
-		least := time.Hour
-		for range 30 {
+	fewest := func(m func() *Model) uint64 {
+		least := uint64(math.MaxUint64)
+		for range 3 {
 			one := m()
-			begun := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			if _, _, err := one.body(&model.Request{Tools: add, Messages: messages}); err != nil {
 				t.Fatal(err)
 			}
-			least = min(least, time.Since(begun))
+			runtime.ReadMemStats(&after)
+			least = min(least, after.Mallocs-before.Mallocs)
 		}
 		return least
 	}
 	kept := &Model{name: Default, generation: levels}
-	afresh := best(func() *Model { return &Model{name: Default, generation: levels} })
-	warm := best(func() *Model {
+	afresh := fewest(func() *Model { return &Model{name: Default, generation: levels} })
+	warm := fewest(func() *Model {
 		// All but the last turn was sent before.
 		if _, _, err := kept.body(&model.Request{Tools: add, Messages: messages[:len(messages)-2]}); err != nil {
 			t.Fatal(err)
@@ -156,9 +159,9 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 		return kept
 	})
 	if ratio := float64(warm) / float64(afresh); ratio > 0.25 {
-		t.Errorf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+		t.Errorf("%d allocations warm, %d afresh: %.2f", warm, afresh, ratio)
 	} else {
-		t.Logf("%v warm, %v afresh: %.2f", warm, afresh, ratio)
+		t.Logf("%d allocations warm, %d afresh: %.2f", warm, afresh, ratio)
 	}
 }
 

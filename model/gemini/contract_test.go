@@ -77,10 +77,7 @@ func TestContract(t *testing.T) {
 				Prompt: prompt, Table: "../../docs/guide/models.md",
 				Open: func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 					tb.Helper()
-					list := make([]geminitest.Answer, len(answers))
-					for i := range answers {
-						list[i] = onWire(&answers[i])
-					}
+					list := modeltest.Each(answers, onWire)
 					m, server := open(tb, tc.name, append([]gemini.Option{gemini.Stall(modeltest.Silence)}, tc.opts...), list...)
 					if tc.taped {
 						return taped{m}, peer{server}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -53,15 +54,20 @@ func TestTheLoopRepeats(t *testing.T) {
 			1, event.ErrContextOverflow,
 		},
 	} {
-		m, server := open(t, flash, []gemini.Option{gemini.Stall(modeltest.Silence)}, tc.answers...)
-		agent := braid.New("a", m, retry)
-		result, err := agent.Run(t.Context(), "Hello.")
-		if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if n := len(server.Asked()); n != tc.asked {
-			t.Errorf("%s: %d requests, want %d", name, n, tc.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m, server := open(t, flash, []gemini.Option{gemini.Stall(modeltest.Silence)}, tc.answers...)
+				agent := braid.New("a", m, retry)
+				result, err := agent.Run(t.Context(), "Hello.")
+				if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
+					t.Error(err)
+				}
+				if n := len(server.Asked()); n != tc.asked {
+					t.Errorf("%d requests, want %d", n, tc.asked)
+				}
+			})
+		})
 	}
 }
 

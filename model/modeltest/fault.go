@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -14,7 +15,7 @@ import (
 )
 
 // soon is far more than anything here needs.
-const soon = 10 * time.Second
+const soon = time.Minute
 
 var whole = Answer{Chunks: pieces(model.ChunkText, 0, "one ", "two ", "three"), Stop: event.StopEndTurn, Usage: counted}
 
@@ -33,40 +34,39 @@ func faults(t *testing.T, p *Provider) {
 				p.shows(t, faultRow(fault))
 				broken := whole
 				broken.Fault, broken.RetryAfter = fault, after
-				m, peer := p.Open(t, broken, whole)
-				begun := time.Now()
-				r := Call(t.Context(), m, request())
-				mustFail(t, r, kind)
-				e := failure(t, r, kind)
-				if e.RetryAfter != after {
-					t.Errorf("it is asked to wait %v, want %v", e.RetryAfter, after)
-				}
-				if e.Hint == "" {
-					t.Errorf("nobody says what to do next: %v", e)
-				}
-				if n := peer.Asked(); n != 1 {
-					t.Errorf("%d requests for one call", n)
-				}
-				if took := time.Since(begun); took > soon {
-					t.Errorf("it took %v", took)
-				}
-				switch fault {
-				case Cut, NoEnd, Stalled, Overloads, FailsLater:
-					if blocks(r.Content) != blocks([]event.Block{text("one two three")}) {
-						t.Errorf("what had come is lost: %s", blocks(r.Content))
-					}
-				default:
-				}
-				if fault == Stalled || fault == Silent {
-					if took := time.Since(begun); took < Silence/2 || !peer.Left(soon) {
-						t.Errorf("it gave up after %v, or did not close the connection", took)
-					}
-				}
-				// It works again.
-				mustAnswer(t, Call(t.Context(), m, request()))
+				synctest.Test(t, func(t *testing.T) { failsOnce(t, p, broken, kind) })
 			})
 		}
 	}
+}
+
+// failsOnce holds one call that fails, and the next, against the clock of a bubble.
+func failsOnce(t *testing.T, p *Provider, broken Answer, kind event.ErrorKind) {
+	m, peer := p.Open(t, broken, whole)
+	begun := time.Now()
+	r := Call(t.Context(), m, request())
+	took := time.Since(begun)
+	mustFail(t, r, kind)
+	e := failure(t, r, kind)
+	if e.RetryAfter != broken.RetryAfter {
+		t.Errorf("it is asked to wait %v, want %v", e.RetryAfter, broken.RetryAfter)
+	}
+	if e.Hint == "" {
+		t.Errorf("nobody says what to do next: %v", e)
+	}
+	if n := peer.Asked(); n != 1 {
+		t.Errorf("%d requests for one call", n)
+	}
+	if late(broken.Fault) && blocks(r.Content) != blocks([]event.Block{text("one two three")}) {
+		t.Errorf("what had come is lost: %s", blocks(r.Content))
+	}
+	if silent := broken.Fault == Stalled || broken.Fault == Silent; !silent && took != 0 {
+		t.Errorf("it waited for %v", took)
+	} else if silent && (took != Silence || !peer.Left(soon)) {
+		t.Errorf("it gave up after %v, want %v, or did not close the connection", took, Silence)
+	}
+	// It works again.
+	mustAnswer(t, Call(t.Context(), m, request()))
 }
 
 // cuts break the stream behind each piece.
@@ -93,25 +93,7 @@ func cancels(t *testing.T, p *Provider) {
 	for name, a := range map[string]Answer{"in the middle": stalled, "before the answer": silent} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, peer := p.Open(t, a, a)
-			if !model.IsCancellable(m) {
-				t.Error("the model does not promise what a model.Cancellable does")
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				for peer.Asked() == 0 {
-					pause(t.Context(), time.Millisecond)
-				}
-				pause(t.Context(), Silence/8)
-				cancel()
-			}()
-			mustFail(t, Call(ctx, m, request()), event.ErrCancelled)
-			if !peer.Left(soon) {
-				t.Error("the connection stays open")
-			}
-			late, done := context.WithTimeout(t.Context(), Silence/4)
-			defer done()
-			mustFail(t, Call(late, m, request()), event.ErrTimeout)
+			synctest.Test(t, func(t *testing.T) { leaves(t, p, a) })
 		})
 	}
 	t.Run("before the call", func(t *testing.T) {
@@ -126,19 +108,31 @@ func cancels(t *testing.T, p *Provider) {
 	})
 }
 
-// pause waits, or ends with ctx.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+// leaves cancels a call that waits for its vendor, and has another one run out of time.
+func leaves(t *testing.T, p *Provider, waiting Answer) {
+	m, peer := p.Open(t, waiting, waiting)
+	if !model.IsCancellable(m) {
+		t.Error("the model does not promise what a model.Cancellable does")
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(Silence/8, cancel)
+	begun := time.Now()
+	mustFail(t, Call(ctx, m, request()), event.ErrCancelled)
+	if took := time.Since(begun); took != Silence/8 || !peer.Left(soon) {
+		t.Errorf("it ends %v behind its beginning, or the connection stays open", took)
+	}
+	late, done := context.WithTimeout(t.Context(), Silence/4)
+	defer done()
+	mustFail(t, Call(late, m, request()), event.ErrTimeout)
 }
 
 // breaks leave the loop in the middle.
 func breaks(t *testing.T, p *Provider) {
 	p.shows(t, cancelled)
+	synctest.Test(t, func(t *testing.T) { breaksOff(t, p) })
+}
+
+func breaksOff(t *testing.T, p *Provider) {
 	stalled := whole
 	stalled.Fault = Stalled
 	m, peer := p.Open(t, stalled, whole)

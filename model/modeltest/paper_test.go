@@ -100,7 +100,7 @@ func TestDefectsAreFound(t *testing.T) {
 			for piece := range strings.SplitSeq(part, "/") {
 				pattern += "/^" + strings.NewReplacer("$", `\$`).Replace(piece) + "$"
 			}
-			test := exec.CommandContext(t.Context(), os.Args[0], "-test.run", pattern, "-test.timeout", "60s")
+			test := exec.CommandContext(t.Context(), os.Args[0], "-test.run", pattern, "-test.timeout", "5m")
 			test.Env = append(os.Environ(), defectVariable+"="+defect)
 			out, err := test.CombinedOutput()
 			if failed := new(exec.ExitError); !errors.As(err, &failed) || !bytes.Contains(out, []byte("--- FAIL: TestPaper/"+part)) {

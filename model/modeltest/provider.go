@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"iter"
+	"reflect"
 	"testing"
 	"time"
 
@@ -20,7 +21,9 @@ type Provider struct {
 	Unlisted bool
 	// Open makes a model and the stand-in that it calls, which gives these
 	// answers, one to each request that it takes, in their order. Both end with
-	// the test. A call to the model may be silent for at most [Silence].
+	// the test. A call to the model may be silent for at most [Silence]. What is
+	// about silence calls Open in a bubble of testing/synctest: the stand-in must
+	// not listen on a socket there.
 	Open func(tb testing.TB, answers ...Answer) (model.Model, Peer)
 	// Loop runs an agent on the model with one input and yields its events. The agent
 	// makes at most [Attempts] attempts at a call, and no others than the loop's: it waits
@@ -55,8 +58,9 @@ type Provider struct {
 // Attempts is how often the agents of [Provider].Loop make one call.
 const Attempts = 3
 
-// Silence is how long a provider under test lets its vendor say nothing.
-const Silence = 1500 * time.Millisecond
+// Silence is how long a provider under test lets its vendor say nothing: longer than any
+// machine is busy with something else. Nobody waits for it but a clock that is not real.
+const Silence = 2 * time.Minute
 
 // Peer is the other side as the contract sees it.
 type Peer interface {
@@ -101,6 +105,20 @@ type Answer struct {
 	Slow bool
 	// LateUsage tells the usage behind the end signal, for [LateUsage].
 	LateUsage bool
+}
+
+// Each gives what the stand-in's wire makes of each answer. An answer that is like the one before
+// it is put on the wire once: a property prepares thousands of those.
+func Each[T any](answers []Answer, onWire func(*Answer) T) []T {
+	list := make([]T, len(answers))
+	for i := range answers {
+		if i > 0 && reflect.DeepEqual(answers[i], answers[i-1]) {
+			list[i] = list[i-1]
+			continue
+		}
+		list[i] = onWire(&answers[i])
+	}
+	return list
 }
 
 // Fault is how a call fails.

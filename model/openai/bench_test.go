@@ -2,9 +2,10 @@ package openai
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/model"
@@ -46,24 +47,26 @@ func long() []event.Message {
 }
 
 // A turn on 1,000 messages encodes at most a quarter of what it would afresh.
-func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the time
+func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it counts for the whole process
 	messages := long()
 	for _, api := range []API{ChatCompletions, Responses} {
-		best := func(m func() *Model) time.Duration {
-			least := time.Hour
-			for range 30 {
+		fewest := func(m func() *Model) uint64 {
+			least := uint64(math.MaxUint64)
+			for range 3 {
 				one := m()
-				begun := time.Now()
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
 				if _, _, err := one.body(&model.Request{Messages: messages}); err != nil {
 					t.Fatal(err)
 				}
-				least = min(least, time.Since(begun))
+				runtime.ReadMemStats(&after)
+				least = min(least, after.Mallocs-before.Mallocs)
 			}
 			return least
 		}
-		afresh := best(func() *Model { return &Model{name: Default, api: api} })
+		afresh := fewest(func() *Model { return &Model{name: Default, api: api} })
 		kept := &Model{name: Default, api: api}
-		warm := best(func() *Model {
+		warm := fewest(func() *Model {
 			// All but the last turn was sent before.
 			if _, _, err := kept.body(&model.Request{Messages: messages[:len(messages)-2]}); err != nil {
 				t.Fatal(err)
@@ -71,7 +74,7 @@ func TestAWarmTurnIsCheap(t *testing.T) { //nolint:paralleltest // it takes the 
 			return kept
 		})
 		ratio := float64(warm) / float64(afresh)
-		t.Logf("%s: %v warm, %v afresh: %.2f", api, warm, afresh, ratio)
+		t.Logf("%s: %d allocations warm, %d afresh: %.2f", api, warm, afresh, ratio)
 		if ratio > 0.25 {
 			t.Errorf("%s: %.2f", api, ratio)
 		}

@@ -124,10 +124,7 @@ func TestContract(t *testing.T) {
 				Signature: func(given string) string { return "openai.rs_0." + given },
 				Open: func(tb testing.TB, answers ...modeltest.Answer) (model.Model, modeltest.Peer) {
 					tb.Helper()
-					list := make([]openaitest.Answer, len(answers))
-					for i := range answers {
-						list[i] = onWire(k.api, &answers[i])
-					}
+					list := modeltest.Each(answers, func(a *modeltest.Answer) openaitest.Answer { return onWire(k.api, a) })
 					opts := []openai.Option{openai.Stall(modeltest.Silence)}
 					if k.compatible {
 						opts = append(opts, openai.Schemas(true))

@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
@@ -44,14 +45,19 @@ func TestTheLoopRepeats(t *testing.T) {
 			"an invalid request":  {[]openaitest.Answer{bad(400, "invalid_request_error", ""), whole}, 1, event.ErrInvalid},
 			"too long a question": {[]openaitest.Answer{bad(400, "", "context_length_exceeded"), whole}, 1, event.ErrContextOverflow},
 		} {
-			m, server := open(t, k, []openai.Option{openai.Stall(modeltest.Silence)}, tc.answers...)
-			result, err := braid.New("a", m, retry).Run(t.Context(), "Hello.")
-			if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
-				t.Errorf("%s, %s: %v", k.name, name, err)
-			}
-			if n := len(server.Asked()); n != tc.asked {
-				t.Errorf("%s, %s: %d requests, want %d", k.name, name, n, tc.asked)
-			}
+			t.Run(k.name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					m, server := open(t, k, []openai.Option{openai.Stall(modeltest.Silence)}, tc.answers...)
+					result, err := braid.New("a", m, retry).Run(t.Context(), "Hello.")
+					if !errors.Is(err, tc.want) || (tc.want == nil && result.Text() != "Hello.") {
+						t.Error(err)
+					}
+					if n := len(server.Asked()); n != tc.asked {
+						t.Errorf("%d requests, want %d", n, tc.asked)
+					}
+				})
+			})
 		}
 	}
 }

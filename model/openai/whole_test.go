@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -245,24 +246,26 @@ func (c cutting) RoundTrip(r *http.Request) (*http.Response, error) {
 // Cancelling ends a call in each of its phases, and closes the body.
 func TestCancellingInEachPhase(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]openaitest.Answer{
-		"before the header":     {Silent: true},
-		"before the first byte": {Stall: true},
-		"in an object":          {Body: wholeChat[:100], Stall: true, Header: map[string]string{"Content-Type": "application/json"}},
-		"in a stream":           {Body: openaitest.Begun(openaitest.Chat, []model.Chunk{{Kind: model.ChunkText, Text: "So"}}, event.StopEndTurn), Stall: true},
-		"in an error":           {Status: 500, Body: `{"error":`, Stall: true},
-	} {
-		m, server := open(t, local, nil, answer)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		r := modeltest.Call(ctx, m, hello())
-		if e := failed(t, r); e.Kind != event.ErrTimeout {
-			t.Errorf("%s: %v", name, e)
+	synctest.Test(t, func(t *testing.T) {
+		for name, answer := range map[string]openaitest.Answer{
+			"before the header":     {Silent: true},
+			"before the first byte": {Stall: true},
+			"in an object":          {Body: wholeChat[:100], Stall: true, Header: map[string]string{"Content-Type": "application/json"}},
+			"in a stream":           {Body: openaitest.Begun(openaitest.Chat, []model.Chunk{{Kind: model.ChunkText, Text: "So"}}, event.StopEndTurn), Stall: true},
+			"in an error":           {Status: 500, Body: `{"error":`, Stall: true},
+		} {
+			m, server := open(t, local, nil, answer)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			r := modeltest.Call(ctx, m, hello())
+			if e := failed(t, r); e.Kind != event.ErrTimeout {
+				t.Errorf("%s: %v", name, e)
+			}
+			cancel()
+			if !server.Left(10 * time.Second) {
+				t.Errorf("%s: the connection stays", name)
+			}
 		}
-		cancel()
-		if !server.Left(10 * time.Second) {
-			t.Errorf("%s: the connection stays", name)
-		}
-	}
+	})
 }
 
 // The request is what it was with the vendor's SDK: its address, its method and its headers.

@@ -182,7 +182,7 @@ func (k key) opener() (opener, error) {
 // The fields of AesGcmKey (proto/aes_gcm.proto of tink-crypto/tink), as protobuf's wire has them: a
 // number and a type in a byte.
 const (
-	fieldVersion  = 1<<3 | 0 // a varint
+	fieldVersion  = 1 << 3   // a varint
 	fieldKeyValue = 3<<3 | 2 // bytes
 )
 
@@ -223,7 +223,7 @@ func keyIn(b []byte) (secret []byte, err error) {
 
 // seal encrypts with the first key.
 func seal(keys []opener, plain, context []byte) []byte {
-	return keys[0].gcm.Seal(bytes.Clone(keys[0].prefix), nil, plain, context)
+	return keys[0].gcm.Seal(bytes.Clone(keys[0].prefix), nil, plain, context) //nolint:gosec // the cipher makes the nonce, at random
 }
 
 var errNoKeyFits = errors.New("no key fits")

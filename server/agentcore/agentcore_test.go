@@ -14,6 +14,7 @@ import (
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/server/agentcore"
@@ -150,7 +151,7 @@ func open(t *testing.T, change func(*service.Options, *agentcore.Options)) *site
 	if s.handler, err = agentcore.New(ao); err != nil {
 		t.Fatal(err)
 	}
-	s.Server = httptest.NewServer(s.handler)
+	s.Server = loopback.Start(s.handler)
 	t.Cleanup(func() {
 		if err := s.service.Drain(context.Background()); err != nil {
 			t.Error(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/braidrun/braid"
-	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/journal"
 	"github.com/braidrun/braid/service"
 )
@@ -33,19 +32,7 @@ func ForAgent(ctx context.Context, agent *braid.Agent, o Options) (*Handler, err
 	s, err := service.New(service.Options{
 		Journal: &journal.Memory{}, Rows: &service.MemoryRows{}, Log: o.Log,
 		Memory: service.NewMemory(service.MemoryFor(cmp.Or(max(o.BodyBytes, 0), DefaultBodyBytes))),
-		Agent: func(_ context.Context, r service.AgentRequest) (*braid.Agent, error) {
-			switch {
-			case r.Model != "" && r.Model != agent.Model().Info().Name:
-				return nil, &event.Error{
-					Kind: event.ErrModelNotFound, Message: "callers do not choose this agent's model", Hint: "leave model out",
-				}
-			case r.OutputSchema != nil:
-				return nil, &event.Error{
-					Kind: event.ErrUnsupported, Message: "callers do not choose the form of this agent's answers", Hint: "leave output_schema out",
-				}
-			}
-			return agent, nil
-		},
+		Agent:  service.OneAgent(agent),
 	})
 	if err != nil {
 		return nil, err

@@ -41,100 +41,101 @@ func (s *site) begin(ctx context.Context, prompt, until string, headers ...strin
 
 func TestLeavingCancels(t *testing.T) {
 	t.Parallel()
-	// Of a prompt that was left before its first message, the next turn's model is told that it was stopped. It repeats that.
-	for name, prompt := range map[string]string{"while the model speaks": "slowly please", "while a tool works": "use wait"} {
+	synctest.Test(t, func(t *testing.T) {
+		// Of a prompt that was left before its first message, the next turn's model is told that it was stopped. It repeats that.
+		for name, prompt := range map[string]string{"while the model speaks": "slowly please", "while a tool works": "use wait"} {
+			s := open(t, nil)
+			ctx, leave := context.WithCancel(t.Context())
+			res := s.begin(ctx, prompt, "contentBlockDelta")
+			leave()
+			_ = res.Body.Close()
+			s.ends(here, event.RunCancelled)
+			if a := s.say("hello"); !strings.Contains(a.body, `"stop_reason": "end_turn"`) {
+				t.Errorf("%s: the next turn is %s", name, a.body)
+			} else if marked := strings.Contains(a.body, `"stopped "`); marked != (prompt == "slowly please") {
+				t.Errorf("%s: the stopped prompt is marked: %v, in %s", name, marked, a.body)
+			}
+		}
+		// So it is where one value is waited for.
 		s := open(t, nil)
 		ctx, leave := context.WithCancel(t.Context())
-		res := s.begin(ctx, prompt, "contentBlockDelta")
-		leave()
-		_ = res.Body.Close()
+		time.AfterFunc(time.Second, leave) // nothing else is left to do by then
+		if _, err := s.Client().Do(s.request(ctx, http.MethodPost, "/invocations", promptBody("slowly"), "Accept", "application/json")); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
 		s.ends(here, event.RunCancelled)
-		if a := s.say("hello"); !strings.Contains(a.body, `"stop_reason": "end_turn"`) {
-			t.Errorf("%s: the next turn is %s", name, a.body)
-		} else if marked := strings.Contains(a.body, `"stopped "`); marked != (prompt == "slowly please") {
-			t.Errorf("%s: the stopped prompt is marked: %v, in %s", name, marked, a.body)
-		}
-	}
-	// So it is where one value is waited for.
-	s := open(t, nil)
-	ctx, leave := context.WithCancel(t.Context())
-	go func() {
-		for s.calls.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		leave()
-	}()
-	if _, err := s.Client().Do(s.request(ctx, http.MethodPost, "/invocations", promptBody("slowly"), "Accept", "application/json")); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	s.ends(here, event.RunCancelled)
+	})
 }
 
 // Only the last of a run's readers cancels it by leaving.
 func TestTheLastReaderCancels(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	first, leaveFirst := context.WithCancel(t.Context())
-	second, leaveSecond := context.WithCancel(t.Context())
-	defer leaveSecond()
-	a := s.begin(first, "slowly please", `"you "`, retryHeader, "same")
-	b := s.begin(second, "slowly please", `"you "`, retryHeader, "same")
-	leaveFirst()
-	_ = a.Body.Close()
-	time.Sleep(200 * time.Millisecond) // for the server to find it out
-	for range 3 {
-		s.gate <- struct{}{}
-	}
-	rest, err := io.ReadAll(b.Body)
-	_ = b.Body.Close()
-	if err != nil || !strings.Contains(string(rest), `{"result"`) || s.calls.Load() != 1 {
-		t.Errorf("%v %s", err, rest)
-	}
-	s.ends(here, event.RunCompleted)
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, nil)
+		first, leaveFirst := context.WithCancel(t.Context())
+		second, leaveSecond := context.WithCancel(t.Context())
+		defer leaveSecond()
+		a := s.begin(first, "slowly please", `"you "`, retryHeader, "same")
+		b := s.begin(second, "slowly please", `"you "`, retryHeader, "same")
+		leaveFirst()
+		_ = a.Body.Close()
+		synctest.Wait() // for the server to find it out
+		for range 3 {
+			s.gate <- struct{}{}
+		}
+		rest, err := io.ReadAll(b.Body)
+		_ = b.Body.Close()
+		if err != nil || !strings.Contains(string(rest), `{"result"`) || s.calls.Load() != 1 {
+			t.Errorf("%v %s", err, rest)
+		}
+		s.ends(here, event.RunCompleted)
+	})
 }
 
 // A request that is repeated gets the first one's stream, whether that is over or not.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	first := s.say("use clock", retryHeader, "one")
-	again := s.say("use clock", retryHeader, "one")
-	if s.calls.Load() != 2 {
-		t.Errorf("the model was called %d times", s.calls.Load())
-	}
-	merged := func(a answer) (texts, others string) {
-		for _, f := range frames(clocked.ReplaceAllString(a.body, `"$1": 0`)) {
-			if strings.Contains(f, "contentBlockDelta") {
-				_, rest, _ := strings.Cut(f, `"text": "`)
-				text, _, _ := strings.Cut(rest, `"`)
-				texts += text
-				continue
-			}
-			others += f + "\n"
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, nil)
+		first := s.say("use clock", retryHeader, "one")
+		again := s.say("use clock", retryHeader, "one")
+		if s.calls.Load() != 2 {
+			t.Errorf("the model was called %d times", s.calls.Load())
 		}
-		return texts, others
-	}
-	firstTexts, firstRest := merged(first)
-	againTexts, againRest := merged(again)
-	if firstTexts != againTexts || firstRest != againRest {
-		t.Errorf("first\n%s\nand again\n%s", first.body, again.body)
-	}
-	s.ask(http.MethodPost, "/invocations", promptBody("another"), retryHeader, "one").has(t, 400, "came with another request before")
-	s.say("use clock", retryHeader, "two").has(t, 200)
-	if s.calls.Load() != 4 {
-		t.Errorf("the model was called %d times", s.calls.Load())
-	}
-	// A failed agent is not run again either.
-	before := s.calls.Load()
-	for range 3 {
-		s.say("break now", retryHeader, "three", "Accept", "application/json").has(t, 424)
-	}
-	if n := s.calls.Load() - before; n != 1 {
-		t.Errorf("a failed agent ran %d times", n)
-	}
-	// Nor is one that waits for an answer.
-	s.say("use ask", retryHeader, "four").has(t, 200, `"stop_reason": "interrupt"`)
-	s.say("use ask", retryHeader, "four").has(t, 200, `"stop_reason": "interrupt"`)
+		merged := func(a answer) (texts, others string) {
+			for _, f := range frames(clocked.ReplaceAllString(a.body, `"$1": 0`)) {
+				if strings.Contains(f, "contentBlockDelta") {
+					_, rest, _ := strings.Cut(f, `"text": "`)
+					text, _, _ := strings.Cut(rest, `"`)
+					texts += text
+					continue
+				}
+				others += f + "\n"
+			}
+			return texts, others
+		}
+		firstTexts, firstRest := merged(first)
+		againTexts, againRest := merged(again)
+		if firstTexts != againTexts || firstRest != againRest {
+			t.Errorf("first\n%s\nand again\n%s", first.body, again.body)
+		}
+		s.ask(http.MethodPost, "/invocations", promptBody("another"), retryHeader, "one").has(t, 400, "came with another request before")
+		s.say("use clock", retryHeader, "two").has(t, 200)
+		if s.calls.Load() != 4 {
+			t.Errorf("the model was called %d times", s.calls.Load())
+		}
+		// A failed agent is not run again either.
+		before := s.calls.Load()
+		for range 3 {
+			s.say("break now", retryHeader, "three", "Accept", "application/json").has(t, 424)
+		}
+		if n := s.calls.Load() - before; n != 1 {
+			t.Errorf("a failed agent ran %d times", n)
+		}
+		// Nor is one that waits for an answer.
+		s.say("use ask", retryHeader, "four").has(t, 200, `"stop_reason": "interrupt"`)
+		s.say("use ask", retryHeader, "four").has(t, 200, `"stop_reason": "interrupt"`)
+	})
 }
 
 // A session that waits for answers takes nothing else, and says so.
@@ -155,17 +156,19 @@ func TestWaiting(t *testing.T) {
 // Two runs at once in one session: the second waits a little, and is to come again.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
-	res := s.begin(ctx, "slowly please", `"you "`)
-	defer res.Body.Close()
-	a := s.say("hello")
-	a.has(t, 409, "another run of the conversation is open")
-	if a.head.Get(errorType) != "RetryableConflictException" || a.head.Get("Retry-After") != "5" {
-		t.Error(a.head)
-	}
-	s.say("hello", sessionHeader, "").has(t, 200)
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, nil)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		res := s.begin(ctx, "slowly please", `"you "`)
+		defer res.Body.Close()
+		a := s.say("hello")
+		a.has(t, 409, "another run of the conversation is open")
+		if a.head.Get(errorType) != "RetryableConflictException" || a.head.Get("Retry-After") != "5" {
+			t.Error(a.head)
+		}
+		s.say("hello", sessionHeader, "").has(t, 200)
+	})
 }
 
 // bubble opens a handler without a network, for tests whose clock is not the real one.

@@ -291,7 +291,7 @@ func TestSDKDisconnectCancels(t *testing.T) {
 // ends waits until the session's last run has ended so.
 func (s *site) ends(who service.Principal, want event.RunStatus) {
 	s.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		conv, err := s.service.ConversationNamed(s.t.Context(), who, "agentcore session "+session)
 		if err != nil {

@@ -4,14 +4,15 @@ import (
 	"bufio"
 	"context"
 	"iter"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/braidrun/braid"
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/loopback"
 	"github.com/braidrun/braid/server/agentcore"
 	"github.com/braidrun/braid/service"
 	wire "github.com/braidrun/braid/wire/agentcore"
@@ -52,62 +53,61 @@ func floods(pieces int) func(*service.Options, *agentcore.Options) {
 // joining pieces.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	const pieces = 30_000
-	s := open(t, floods(pieces))
-	res, err := s.Client().Do(s.request(t.Context(), http.MethodPost, "/invocations", promptBody("hello")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	s.ends(here, event.RunCompleted) // nobody waits for the reader
-	var joined strings.Builder
-	whole, deltas := "", 0
-	r := wire.NewReader(bufio.NewReader(res.Body), 64<<20)
-	for {
-		it, err := r.Next()
+	synctest.Test(t, func(t *testing.T) {
+		const pieces = 30_000
+		s := open(t, floods(pieces))
+		res, err := s.Client().Do(s.request(t.Context(), http.MethodPost, "/invocations", promptBody("hello")))
 		if err != nil {
-			break
+			t.Fatal(err)
 		}
-		switch it.Kind {
-		case wire.KindText:
-			deltas++
-			joined.Write(it.Text)
-		case wire.KindMessage:
-			whole = event.TextOf(it.Content)
+		defer res.Body.Close()
+		s.ends(here, event.RunCompleted) // nobody waits for the reader
+		var joined strings.Builder
+		whole, deltas := "", 0
+		r := wire.NewReader(bufio.NewReader(res.Body), 64<<20)
+		for {
+			it, err := r.Next()
+			if err != nil {
+				break
+			}
+			switch it.Kind {
+			case wire.KindText:
+				deltas++
+				joined.Write(it.Text)
+			case wire.KindMessage:
+				whole = event.TextOf(it.Content)
+			}
 		}
-	}
-	if joined.String() != whole || strings.Count(whole, "長") != pieces || !r.Complete() {
-		t.Errorf("joined %d bytes of %d; complete %v", joined.Len(), len(whole), r.Complete())
-	}
-	if deltas >= pieces {
-		t.Errorf("%d deltas: nothing was cut, so this test shows nothing", deltas)
-	}
+		if joined.String() != whole || strings.Count(whole, "長") != pieces || !r.Complete() {
+			t.Errorf("joined %d bytes of %d; complete %v", joined.Len(), len(whole), r.Complete())
+		}
+		if deltas >= pieces {
+			t.Errorf("%d deltas: nothing was cut, so this test shows nothing", deltas)
+		}
+	})
 }
 
 // Who hangs up is gone at once, also where the stream has no end, was not read, and nothing
 // of it can be told any more.
 func TestHangingUpOnAnEndlessStream(t *testing.T) {
 	t.Parallel()
-	s := open(t, floods(0))
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := s.request(t.Context(), http.MethodPost, "/invocations", promptBody("hello")).Write(conn); err != nil {
-		t.Fatal(err)
-	}
-	for s.runs() == 0 {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(300 * time.Millisecond) // much has been said by then
-	_ = conn.Close()
-	s.ends(here, event.RunCancelled)
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, floods(0))
+		conn, err := s.Listener.(*loopback.Listener).Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := s.request(t.Context(), http.MethodPost, "/invocations", promptBody("hello")).Write(conn); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond) // much has been said by then
+		_ = conn.Close()
+		s.ends(here, event.RunCancelled)
+	})
 }
 
-// runs is how many runs the session has had.
-func (s *site) runs() int { return s.runsOf(here) }
-
+// runsOf is how many runs the session has had.
 func (s *site) runsOf(p service.Principal) int {
 	conv, err := s.service.ConversationNamed(s.t.Context(), p, "agentcore session "+session)
 	if err != nil {

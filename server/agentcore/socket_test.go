@@ -32,7 +32,7 @@ func (s *site) dial(path string, o *websocket.DialOptions) (*websocket.Conn, *ht
 // talk sends a message and reads until one has a text in it.
 func talk(t *testing.T, conn *websocket.Conn, body, until string) []string {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	if body != "" {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(body)); err != nil {
@@ -161,7 +161,7 @@ func TestSocketWhenTheServerEnds(t *testing.T) {
 	talk(t, conn, promptBody("slowly please"), `"you "`)
 	closed := make(chan error, 1)
 	go func() { closed <- s.handler.Close(context.Background()) }()
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	for {
 		if _, _, err = conn.Read(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"time"
 )
 
@@ -12,8 +13,10 @@ import (
 // Prometheus' own clients use, so that dashboards find them.
 func (s *Set) Runtime() {
 	s.Read(
-		Metric{Name: "go_info", Help: "The version of Go that built the program; always 1.", Kind: KindGauge, Labels: []string{"version"},
-			Read: func(put func(float64, ...string)) { put(1, runtime.Version()) }},
+		Metric{
+			Name: "go_info", Help: "The version of Go that built the program; always 1.", Kind: KindGauge, Labels: []string{"version"},
+			Read: func(put func(float64, ...string)) { put(1, runtime.Version()) },
+		},
 		One(KindGauge, "go_goroutines", "Goroutines that there are.", func() float64 { return float64(runtime.NumGoroutine()) }),
 		One(KindGauge, "go_threads", "Threads of the system that were made.", func() float64 {
 			n, _ := runtime.ThreadCreateProfile(nil)
@@ -50,9 +53,11 @@ func pauses(w *writer) {
 	stats := debug.GCStats{PauseQuantiles: make([]time.Duration, 5)}
 	debug.ReadGCStats(&stats)
 	var lines string
+	var linesSb53 strings.Builder
 	for i, pause := range stats.PauseQuantiles {
-		lines += w.line("", "", `quantile="`+number(float64(i)/4)+`"`, pause.Seconds())
+		linesSb53.WriteString(w.line("", "", `quantile="`+number(float64(i)/4)+`"`, pause.Seconds()))
 	}
+	lines += linesSb53.String()
 	lines += w.line("_sum", "", "", stats.PauseTotal.Seconds()) + w.line("_count", "", "", float64(stats.NumGC))
 	w.series = append(w.series, series{"", lines})
 }
@@ -69,22 +74,30 @@ func (s *Set) memory() {
 		{KindGauge, "sys_bytes", "Bytes that the system gave.", func(m *runtime.MemStats) uint64 { return m.Sys }},
 		{KindCounter, "mallocs_total", "Objects that were ever made.", func(m *runtime.MemStats) uint64 { return m.Mallocs }},
 		{KindCounter, "frees_total", "Objects that were freed.", func(m *runtime.MemStats) uint64 { return m.Frees }},
-		{KindGauge, "heap_alloc_bytes", "Bytes of the heap's objects; the same as go_memstats_alloc_bytes.",
-			func(m *runtime.MemStats) uint64 { return m.HeapAlloc }},
+		{
+			KindGauge, "heap_alloc_bytes", "Bytes of the heap's objects; the same as go_memstats_alloc_bytes.",
+			func(m *runtime.MemStats) uint64 { return m.HeapAlloc },
+		},
 		{KindGauge, "heap_sys_bytes", "Bytes that the system gave for the heap.", func(m *runtime.MemStats) uint64 { return m.HeapSys }},
 		{KindGauge, "heap_idle_bytes", "Bytes of the heap that hold nothing.", func(m *runtime.MemStats) uint64 { return m.HeapIdle }},
 		{KindGauge, "heap_inuse_bytes", "Bytes of the heap that hold something.", func(m *runtime.MemStats) uint64 { return m.HeapInuse }},
-		{KindGauge, "heap_released_bytes", "Bytes of the heap that were given back to the system.",
-			func(m *runtime.MemStats) uint64 { return m.HeapReleased }},
+		{
+			KindGauge, "heap_released_bytes", "Bytes of the heap that were given back to the system.",
+			func(m *runtime.MemStats) uint64 { return m.HeapReleased },
+		},
 		{KindGauge, "heap_objects", "Objects in the heap.", func(m *runtime.MemStats) uint64 { return m.HeapObjects }},
 		{KindGauge, "stack_inuse_bytes", "Bytes of stacks.", func(m *runtime.MemStats) uint64 { return m.StackInuse }},
 		{KindGauge, "stack_sys_bytes", "Bytes that the system gave for stacks.", func(m *runtime.MemStats) uint64 { return m.StackSys }},
 		{KindGauge, "mspan_inuse_bytes", "Bytes of the allocator's spans.", func(m *runtime.MemStats) uint64 { return m.MSpanInuse }},
-		{KindGauge, "mspan_sys_bytes", "Bytes that the system gave for the allocator's spans.",
-			func(m *runtime.MemStats) uint64 { return m.MSpanSys }},
+		{
+			KindGauge, "mspan_sys_bytes", "Bytes that the system gave for the allocator's spans.",
+			func(m *runtime.MemStats) uint64 { return m.MSpanSys },
+		},
 		{KindGauge, "mcache_inuse_bytes", "Bytes of the allocator's caches.", func(m *runtime.MemStats) uint64 { return m.MCacheInuse }},
-		{KindGauge, "mcache_sys_bytes", "Bytes that the system gave for the allocator's caches.",
-			func(m *runtime.MemStats) uint64 { return m.MCacheSys }},
+		{
+			KindGauge, "mcache_sys_bytes", "Bytes that the system gave for the allocator's caches.",
+			func(m *runtime.MemStats) uint64 { return m.MCacheSys },
+		},
 		{KindGauge, "buck_hash_sys_bytes", "Bytes of the profiler's tables.", func(m *runtime.MemStats) uint64 { return m.BuckHashSys }},
 		{KindGauge, "gc_sys_bytes", "Bytes of the collector's own data.", func(m *runtime.MemStats) uint64 { return m.GCSys }},
 		{KindGauge, "other_sys_bytes", "Bytes that the system gave for anything else.", func(m *runtime.MemStats) uint64 { return m.OtherSys }},

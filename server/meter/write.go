@@ -99,10 +99,12 @@ func (w *writer) sample(value float64, values []string) {
 // histogram writes a series of a histogram: how many values were at most as large as each bound.
 func (w *writer) histogram(buckets []float64, c *counted) {
 	labels, lines, sum := w.text(c.labels), "", uint64(0)
+	var linesSb102 strings.Builder
 	for i, bound := range buckets {
 		sum += c.in[i]
-		lines += w.line("_bucket", labels, `le="`+number(bound)+`"`, float64(sum))
+		linesSb102.WriteString(w.line("_bucket", labels, `le="`+number(bound)+`"`, float64(sum)))
 	}
+	lines += linesSb102.String()
 	lines += w.line("_bucket", labels, `le="+Inf"`, float64(c.total))
 	lines += w.line("_sum", labels, "", c.sum) + w.line("_count", labels, "", float64(c.total))
 	w.series = append(w.series, series{labels, lines})

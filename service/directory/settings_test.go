@@ -39,7 +39,7 @@ func TestRowsWithoutSettingsAreRead(t *testing.T) {
 		done(t, err)
 		m, err := d.Model(ctx, "acme", "sonnet")
 		done(t, err)
-		if a.Settings.Any() || a.Context != "" || a.Instructions != "Be brief." || m.Settings.Any() || m.Provider != "openai" {
+		if a.Any() || a.Context != "" || a.Instructions != "Be brief." || m.Any() || m.Provider != "openai" {
 			t.Errorf("they are read as %+v and %+v", a, m)
 		}
 		again, err := json.Marshal(a.AgentSpec)

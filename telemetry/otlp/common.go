@@ -63,7 +63,7 @@ func anyValue(v attribute.Value) (m message) {
 		}
 		m.presentVarint(2, n)
 	case attribute.INT64:
-		m.presentVarint(3, uint64(v.AsInt64())) //nolint:gosec // so it is defined
+		m.presentVarint(3, uint64(v.AsInt64()))
 	case attribute.FLOAT64:
 		m.presentDouble(4, v.AsFloat64())
 	case attribute.BOOLSLICE:

@@ -22,7 +22,7 @@ const (
 )
 
 func (m *message) tag(field, kind int) {
-	*m = binary.AppendUvarint(*m, uint64(field)<<3|uint64(kind)) //nolint:gosec // fields are small and above zero
+	*m = binary.AppendUvarint(*m, uint64(field)<<3|uint64(kind))
 }
 
 func (m *message) varint(field int, v uint64) {
@@ -44,7 +44,7 @@ func (m *message) bool(field int, v bool) {
 
 // zigzag writes a number that is often a little below zero.
 func (m *message) zigzag(field int, v int32) {
-	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31))) //nolint:gosec // so it is defined
+	m.varint(field, uint64(uint32(v<<1)^uint32(v>>31)))
 }
 
 func (m *message) fixed32(field int, v uint32) {
@@ -121,7 +121,7 @@ func (m *message) next() (field int, v uint64, b []byte, ok bool) {
 		if head <= 0 || size > uint64(len(rest)-head) {
 			return 0, 0, nil, false
 		}
-		n = head + int(size) //nolint:gosec // it is within the message
+		n = head + int(size)
 		b = rest[head:n]
 	default:
 		return 0, 0, nil, false
@@ -130,5 +130,5 @@ func (m *message) next() (field int, v uint64, b []byte, ok bool) {
 		return 0, 0, nil, false
 	}
 	*m = rest[n:]
-	return int(tag >> 3), v, b, true //nolint:gosec // it is bounded above
+	return int(tag >> 3), v, b, true
 }

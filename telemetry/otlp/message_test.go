@@ -38,7 +38,9 @@ func every() []attribute.KeyValue {
 		attribute.String("s", "ä"), attribute.String("empty", ""), attribute.Int("i", -3), attribute.Int("zero", 0), attribute.Float64("f", .5),
 		attribute.Float64("f0", 0), attribute.Bool("b", true), attribute.Bool("no", false), attribute.StringSlice("ss", []string{"a", ""}),
 		attribute.IntSlice("is", []int{1, -2, 0}), attribute.Float64Slice("fs", []float64{1.5, math.Inf(-1)}), attribute.BoolSlice("bs", []bool{true, false}),
-		attribute.StringSlice("none", nil), {Key: "nothing"}, attribute.Int64("most", math.MaxInt64), attribute.Int64("least", math.MinInt64),
+		attribute.StringSlice("none", nil),
+		{Key: "nothing"},
+		attribute.Int64("most", math.MaxInt64), attribute.Int64("least", math.MinInt64),
 		{Key: "bytes", Value: attribute.ByteSliceValue([]byte{0, 1, 255})},
 		{Key: "slice", Value: attribute.SliceValue(attribute.IntValue(1), attribute.StringValue("x"))},
 		{Key: "map", Value: attribute.MapValue(attribute.String("in", "side"))},
@@ -71,8 +73,10 @@ func TestSpansAsTheOfficialExporterWrites(t *testing.T) {
 			DroppedAttributes: 1, DroppedEvents: 2, DroppedLinks: math.MaxInt64,
 		},
 		{Name: "", Resource: two, InstrumentationScope: scope},
-		{Name: "inner", SpanContext: at(2, false), Parent: at(1, false), SpanKind: oteltrace.SpanKindInternal, Resource: one, StartTime: now,
-			InstrumentationScope: instrumentation.Scope{Name: "other"}, Status: trace.Status{Code: codes.Ok}, DroppedEvents: -1},
+		{
+			Name: "inner", SpanContext: at(2, false), Parent: at(1, false), SpanKind: oteltrace.SpanKindInternal, Resource: one, StartTime: now,
+			InstrumentationScope: instrumentation.Scope{Name: "other"}, Status: trace.Status{Code: codes.Ok}, DroppedEvents: -1,
+		},
 		{Name: "again", SpanContext: at(4, false), SpanKind: oteltrace.SpanKindConsumer, Resource: one, InstrumentationScope: scope},
 		{Name: "client", SpanKind: oteltrace.SpanKindClient, Resource: one, InstrumentationScope: scope},
 		{Name: "producer", SpanKind: oteltrace.SpanKindProducer, Resource: one, InstrumentationScope: scope},
@@ -170,7 +174,7 @@ func TestAnswersThatAreNoMessage(t *testing.T) {
 	if n, why := rejected(m); n != 3 || why != "too old" {
 		t.Errorf("got %d, %q", n, why)
 	}
-	for cut := range len(m) {
+	for cut := range m {
 		_, _ = rejected(m[:cut])
 	}
 	random := rand.New(rand.NewPCG(1, 2))

@@ -165,7 +165,7 @@ func value[N number](m *message, double, whole int, n N) {
 	case float64:
 		m.presentDouble(double, v)
 	case int64:
-		m.presentFixed64(whole, uint64(v)) //nolint:gosec // so it is defined
+		m.presentFixed64(whole, uint64(v))
 	}
 }
 

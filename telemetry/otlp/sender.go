@@ -260,7 +260,7 @@ func rejected(answer message) (n int64, why string) {
 			}
 			switch field {
 			case 1:
-				n = int64(v) //nolint:gosec // so it is defined
+				n = int64(v)
 			case 2:
 				why = string(text[:min(len(text), 300)])
 			}

@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -160,6 +162,9 @@ type received struct {
 	retryAfter string
 }
 
+// patience is how long an answer may take: large inputs are written to disks that others use as well.
+const patience = 4 * time.Minute
+
 // attack sends a request, reads what the answer may say, and fails the test where no attack may be answered so.
 func (s *target) attack(method, path, body string, headers ...string) received {
 	s.t.Helper()
@@ -174,8 +179,13 @@ func (s *target) attack(method, path, body string, headers ...string) received {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	client := &http.Client{Timeout: 60 * time.Second, Transport: s.transport()}
+	client := &http.Client{Timeout: patience, Transport: s.transport()}
 	res, err := client.Do(req)
+	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() {
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines say what it waits for
+		s.wait()
+		s.t.Fatalf("%s %.200s is not answered within %v: %v\n%s", method, path, patience, err, last(s.log.String(), 100_000))
+	}
 	if err != nil {
 		if !s.alive() {
 			s.t.Fatalf("%s %.200s ended the server: %v\n%s", method, path, err, last(s.log.String(), 4000))

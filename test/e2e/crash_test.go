@@ -79,18 +79,30 @@ func TestKilledInsideATool(t *testing.T) {
 	script.WriteString("  - when: {round: any}\n    reply: All are written.\n")
 	model := filepath.Join(t.TempDir(), "script.yaml")
 	write(t, model, script.String())
-	scratch := t.TempDir()
-	c := startIn(t, p.env, "run", "--model", "demo:"+model, "--scratch", scratch, "Write.")
-	// All calls begin together, and one writes after the other: at the first file most of them are under way.
-	for end := time.Now().Add(20 * time.Second); ; {
-		if list, err := os.ReadDir(scratch); err != nil || len(list) > 0 {
-			break
+	var scratch string
+	// All calls begin together, and one writes after the other: at the first file most of them are under way. Where
+	// this process was not given the processor in time, all have ended, and another one is to be killed.
+	for tries, written := 0, files; written == files; tries++ {
+		if tries == 20 {
+			t.Fatal("none could be killed in time")
 		}
-		if time.Now().After(end) {
-			t.Fatal("no tool has written anything")
+		scratch = t.TempDir()
+		c := startIn(t, p.env, "run", "--model", "demo:"+model, "--scratch", scratch, "Write.")
+		for end := time.Now().Add(time.Minute); ; {
+			if list, err := os.ReadDir(scratch); err != nil || len(list) > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("no tool has written anything")
+			}
 		}
+		c.kill(t)
+		list, err := filepath.Glob(filepath.Join(scratch, "*.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		written = len(list)
 	}
-	c.kill(t)
 	p.says("", "run", "--continue", "--model", "demo:"+model, "--scratch", scratch).wants(t, 0, "write_file goes on (attempt 2)", "")
 	log := p.says("", "show")
 	log.wants(t, 0, ":write_file began effect=idempotent attempt=2", "")

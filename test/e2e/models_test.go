@@ -222,15 +222,14 @@ func TestLimitsOfTheCommand(t *testing.T) {
 	claude := anthropictest.Start(call, anthropictest.Text("42"), call, anthropictest.Text("42"))
 	t.Cleanup(claude.Close)
 	env := environment(t, "ANTHROPIC_API_KEY="+anthropictest.Key, "ANTHROPIC_BASE_URL="+claude.URL)
-	args := []string{"run", "-q", "--tools", "calculator", "--timeout", "3s", "-m", "anthropic:claude-haiku-4-5", "What is 6*7?"}
+	args := []string{"run", "-q", "--tools", "calculator", "--timeout", "15s", "-m", "anthropic:claude-haiku-4-5", "What is 6*7?"}
 	out, errs, code := shell(t, env, t.TempDir(), args...)
 	if code != 0 || out != "42\n" {
 		t.Fatalf("without limits: %d, %q: %s", code, out, errs)
 	}
-	start := time.Now()
 	out, errs, code = shell(t, append(env, "BRAID_MODEL_TOKENS=2000"), t.TempDir(), args...)
-	if code == 0 || !strings.Contains(errs, "time") || time.Since(start) > 30*time.Second || len(claude.Asked()) != 3 {
-		t.Errorf("%d, %q after %v, %d requests: %s", code, out, time.Since(start), len(claude.Asked()), errs)
+	if code == 0 || !strings.Contains(errs, "time") || len(claude.Asked()) != 3 {
+		t.Errorf("%d, %q, %d requests: %s", code, out, len(claude.Asked()), errs)
 	}
 }
 

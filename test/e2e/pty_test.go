@@ -100,7 +100,7 @@ var colours = regexp.MustCompile("\x1b(\\[[0-9;]*m?)?$|\x1b\\[[0-9;]*m")
 // see waits until text appears behind what was seen before.
 func (tt *terminal) see(text string) {
 	tt.t.Helper()
-	timeout := time.AfterFunc(20*time.Second, func() {
+	timeout := time.AfterFunc(time.Minute, func() {
 		tt.mu.Lock()
 		tt.closed = true
 		tt.mu.Unlock()
@@ -140,7 +140,7 @@ func (tt *terminal) ends(code int) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		tt.t.Fatalf("it does not end; the terminal shows %q", tt.all())
 	}
 	if got := tt.cmd.ProcessState.ExitCode(); got != code {
@@ -284,7 +284,7 @@ func TestRunOnATerminal(t *testing.T) {
 	tt.see("✓")
 	tt.see("Lunch for 12")
 	tt.ends(0)
-	if took := time.Since(begin); took < 300*time.Millisecond || took > 15*time.Second {
+	if took := time.Since(begin); took < 300*time.Millisecond {
 		t.Errorf("it took %s: nobody could watch it", took)
 	}
 

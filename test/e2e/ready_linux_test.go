@@ -89,7 +89,7 @@ func TestReadyOnAFullDisk(t *testing.T) {
 	}
 	becomes := func(want int) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); status("/readyz") != want; time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); status("/readyz") != want; time.Sleep(100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("/readyz is %d, want %d", status("/readyz"), want)
 			}

@@ -136,7 +136,7 @@ func (s *site) wait() int {
 	case err := <-s.ended:
 		s.ended <- err
 		return s.cmd.ProcessState.ExitCode()
-	case <-time.After(40 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatal("the server does not end")
 		return 0
 	}
@@ -249,7 +249,6 @@ func TestAServerThatIsKilled(t *testing.T) {
 	ids := idLine.FindAllStringSubmatch(seen.String(), -1)
 	last := ids[len(ids)-1][1]
 
-	begun := time.Now()
 	again := startServer(t, dir, "--model", model)
 	back := again.ask("GET", "/v1/conversations/"+conv+"/runs/"+run+"/stream", "", "Last-Event-ID", last)
 	text, err := io.ReadAll(back.Body)
@@ -258,7 +257,7 @@ func TestAServerThatIsKilled(t *testing.T) {
 	}
 	stream := string(text)
 	if !strings.Contains(stream, "event: retry") || strings.Count(stream, "event: result") != 1 || !strings.Contains(stream, "42") {
-		t.Errorf("after %v the stream is\n%s", time.Since(begun), stream)
+		t.Errorf("the stream is\n%s", stream)
 	}
 	whole := again.json(200, "GET", "/v1/conversations/"+conv+"/runs/"+run, "")
 	if whole["status"] != "completed" {

@@ -24,10 +24,10 @@ var points = []edit{
 	{".", `wait := 10 * time.Millisecond` + "\n\tfor stalled", `failpoint.Hit("drive/commit"); wait := 10 * time.Millisecond` + "\n\tfor stalled"},
 	{".", `d.events, d.read = d.events[:0], d.read[:0]`, `d.events, d.read = d.events[:0], d.read[:0]; failpoint.Hit("drive/sent")`},
 	{".", `b, decided := d.askCompaction(`, `failpoint.Hit("compaction/planned"); b, decided := d.askCompaction(`},
-	{".", `a := AfterCompaction{Scope: w.scope.id,`, `failpoint.Hit("compaction/summed"); a := AfterCompaction{Scope: w.scope.id,`},
+	{".", `a := AfterCompaction{Scope: w.scope.ID,`, `failpoint.Hit("compaction/summed"); a := AfterCompaction{Scope: w.scope.ID,`},
 	{
-		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary)`,
-		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.omission, sum.summary); failpoint.Hit("compaction/ended")`,
+		".", `d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)`,
+		`d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary); failpoint.Hit("compaction/ended")`,
 	},
 	{".", `func (d *driver) refold() error {`, `func (d *driver) refold() error { failpoint.Hit("compaction/refold")`},
 	{
@@ -66,7 +66,10 @@ var bugs = []edit{
 		".", `if l.LostDrivers <= 0 || row.Lost < l.LostDrivers {`,
 		`if l.LostDrivers <= 0 || row.Lost < l.LostDrivers || planted.Is("deadly run driven for ever") {`,
 	},
-	{".", `r.usage = r.usage.Add(u)`, `r.usage = r.usage.Add(u); if planted.Is("usage twice") { r.usage = r.usage.Add(u) }`},
+	{
+		"internal/fold", `r.Usage = r.Usage.Add(u)`,
+		`r.Usage = r.Usage.Add(u); if planted.Is("usage twice") { r.Usage = r.Usage.Add(u) }`,
+	},
 	{
 		".", `if err := d.commit(); err != nil {`,
 		`if planted.Is("run before commit") && len(d.todo) > 0 { d.perform(); continue }; if err := d.commit(); err != nil {`,
@@ -82,9 +85,9 @@ var bugs = []edit{
 		`if planted.Is("answer accepted twice") { letter.ID += string(letter.Value) }; err = c.store.Post(ctx, letter)` + "\n\tif err == nil {",
 	},
 	{
-		".", `if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {`,
-		`if c.state == callAsked && planted.Is("asked taken for begun") { c.state, c.attempt = callBegun, 0 }; ` +
-			`if c.state == callBegun && c.child == nil && !d.repeatable(s, c) {`,
+		".", `if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {`,
+		`if c.State == fold.CallAsked && planted.Is("asked taken for begun") { c.State, c.Attempt = fold.CallBegun, 0 }; ` +
+			`if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {`,
 	},
 	{
 		".", `if err := d.write(b); err != nil {` + "\n\t\treturn err\n\t}\n\tfor",
@@ -96,10 +99,11 @@ var bugs = []edit{
 		`d.addAt(s, cycle, step, attempt, b); if planted.Is("compacted twice") { d.addAt(s, cycle, step, attempt, b) }`,
 	},
 	{
-		".", `root.cycle-- // its model call is made again` + "\n\t}",
-		`root.cycle-- // its model call is made again` + "\n\t}; " + `if planted.Is("continued from the beginning") { ` +
+		"internal/fold", `root.Cycle-- // its model call is made again` + "\n\t}",
+		`root.Cycle-- // its model call is made again` + "\n\t}; " + `if planted.Is("continued from the beginning") { ` +
 			`prompt := func(m event.Message) bool { return m.Role == event.RoleUser && event.TextOf(m.Content) != "" }; ` +
-			`for n := len(root.talk.msgs); n > 0 && !prompt(root.talk.msgs[n-1]); n-- { root.talk.msgs = root.talk.msgs[:n-1] }; root.cycle = 0 }`,
+			`for m := root.Transcript.Messages; len(m) > 0 && !prompt(m[len(m)-1]); root.Transcript.Messages = m { ` +
+			`m = m[:len(m)-1] }; root.Cycle = 0 }`,
 	},
 	{".", `} else if d.running > 0 {`, `} else if d.running > 0 && !planted.Is("handed back in the middle of a step") {`},
 	{

@@ -223,14 +223,10 @@ func TestProtocolCanBeFixed(t *testing.T) {
 func TestAServerThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	o := patient()
-	o.ConnectTimeout, o.Grace = 300*time.Millisecond, 10*time.Second
-	begin := time.Now()
+	o.ConnectTimeout, o.Grace = 300*time.Millisecond, time.Hour // which is longer than go test waits
 	_, err := mcptool.Connect(t.Context(), o, program(t, "silent"))
 	if event.KindOf(err) != event.ErrTimeout || !strings.Contains(err.Error(), "did not answer its greeting within 300ms") {
 		t.Errorf("the error is %v", err)
-	}
-	if d := time.Since(begin); d > 9*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }
 
@@ -310,13 +306,12 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 			if err == nil {
 				t.Error("a call succeeded")
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("a call hangs")
 		}
 	}
-	begin := time.Now()
-	if err := s.Close(); err != nil || time.Since(begin) > 10*time.Second {
-		t.Errorf("closing took %v, %v", time.Since(begin), err)
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -339,13 +334,11 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	t.Run("a program that ends when its input does", func(t *testing.T) {
 		t.Parallel()
 		o := patient()
-		o.Grace = time.Minute // never needed
+		o.Grace = time.Hour // never needed
 		s := connect(t, o, program(t, "sdk"))
 		pid := number(t, text(t, s, "pid", "{}"))
-		begin := time.Now()
-		_ = s.Close()
-		if running(pid) || time.Since(begin) > 20*time.Second {
-			t.Errorf("closing took %v, running: %v", time.Since(begin), running(pid))
+		if err := s.Close(); err != nil || running(pid) {
+			t.Errorf("closing: %v, running: %v", err, running(pid))
 		}
 	})
 	t.Run("what a program has started", func(t *testing.T) {
@@ -366,7 +359,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		s := connect(t, o, program(t, "stubborn"))
 		begin := time.Now()
 		_ = s.Close()
-		if d := time.Since(begin); d < 200*time.Millisecond || d > 20*time.Second {
+		if d := time.Since(begin); d < 200*time.Millisecond {
 			t.Errorf("it was killed after %v, want after twice the grace", d)
 		}
 	})
@@ -382,7 +375,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 				if event.KindOf(err) != event.ErrGone {
 					t.Errorf("%s: the error is %v (%v)", w.name, err, cause(err))
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("%s: the call hangs", w.name)
 			}
 			_ = s.Close() // twice is once

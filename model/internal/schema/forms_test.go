@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -258,12 +257,8 @@ func TestHostileSchemas(t *testing.T) {
 			continue
 		}
 		for vendor, rules := range played {
-			begin := time.Now()
+			// Milliseconds where nothing else runs; what is not bounded takes longer than go test lets it.
 			form, problems := Form(json.RawMessage(schema), rules)
-			// Milliseconds where nothing else runs; what is not bounded takes minutes.
-			if took := time.Since(begin); took > 10*time.Second {
-				t.Errorf("%s, %s: %v", name, vendor, took)
-			}
 			if len(form) > maxBytes {
 				t.Errorf("%s, %s: %d bytes", name, vendor, len(form))
 			}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/braidrun/braid/internal/loopback"
 )
 
 // Answer is what a server says to one request that it takes.
@@ -59,7 +61,7 @@ type Rules struct {
 	// is called by several goroutines at once.
 	Check func(r *http.Request, body []byte) *Refusal
 	// Learn, unless it is nil, is shown each answer once, in their order, when [Server.Recall]
-	// asks for it.
+	// asks for it; one with the same body as the one before it says nothing new.
 	Learn func(Answer)
 	// Answer, unless it is nil, makes the answer to a request for which none is
 	// prepared. Several goroutines call it at once.
@@ -68,7 +70,8 @@ type Rules struct {
 	Unprepared Answer
 }
 
-// Server listens on loopback. Its methods are safe for concurrent use.
+// Server listens on loopback, or in memory where testing/synctest is at work. Its methods are safe
+// for concurrent use.
 type Server struct {
 	// URL is where it listens.
 	URL string
@@ -91,10 +94,11 @@ type Server struct {
 func Start(place **Server, rules Rules, answers ...Answer) {
 	s := &Server{rules: rules, gone: make(chan struct{}, 64)}
 	s.Add(answers...)
-	s.http = httptest.NewUnstartedServer(s)
+	server, start := loopback.Prepare(s)
+	s.http = server
 	s.URL = "http://" + s.Host()
 	*place = s
-	s.http.Start()
+	start()
 }
 
 // Close stops it. No request may be on its way, but one that the client has left.
@@ -123,8 +127,10 @@ func (s *Server) Recall() {
 	fresh := s.fresh
 	s.fresh = nil
 	s.mu.Unlock()
-	for _, a := range fresh {
-		s.rules.Learn(a)
+	for i, a := range fresh {
+		if i == 0 || a.Body != fresh[i-1].Body { // which says the same again
+			s.rules.Learn(a)
+		}
 	}
 }
 

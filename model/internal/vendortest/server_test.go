@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -96,21 +97,23 @@ func TestAnswersInTheirOrder(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	s, _ := start(t, vendortest.Answer{Body: "whole", Cut: 3}, vendortest.Answer{Body: "begun", Stall: true}, vendortest.Answer{Silent: true})
-	if _, _, got, err := ask(t.Context(), t, s, "a"); err == nil || got != "who" {
-		t.Errorf("cut: %q, %v", got, err)
-	}
-	for _, what := range []string{"stall", "silence"} {
-		if s.Left(time.Millisecond) {
-			t.Errorf("%s: somebody has left already", what)
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, vendortest.Answer{Body: "whole", Cut: 3}, vendortest.Answer{Body: "begun", Stall: true}, vendortest.Answer{Silent: true})
+		if _, _, got, err := ask(t.Context(), t, s, "a"); err == nil || got != "who" {
+			t.Errorf("cut: %q, %v", got, err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, _, got, err := ask(ctx, t, s, "a"); err == nil || what == "stall" && got != "begun" {
-			t.Errorf("%s: %q, %v", what, got, err)
+		for _, what := range []string{"stall", "silence"} {
+			if s.Left(time.Millisecond) {
+				t.Errorf("%s: somebody has left already", what)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			if _, _, got, err := ask(ctx, t, s, "a"); err == nil || what == "stall" && got != "begun" {
+				t.Errorf("%s: %q, %v", what, got, err)
+			}
+			cancel()
+			if !s.Left(10 * time.Second) {
+				t.Errorf("%s: nobody has left", what)
+			}
 		}
-		cancel()
-		if !s.Left(10 * time.Second) {
-			t.Errorf("%s: nobody has left", what)
-		}
-	}
+	})
 }

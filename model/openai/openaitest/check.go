@@ -74,7 +74,7 @@ const unknownModel = "unknown model"
 // checker looks through one request and keeps the first thing that is wrong.
 type checker struct {
 	// host is the server that the request is meant for.
-	host string
+	host    string
 	server  *Server
 	model   string
 	thinks  bool

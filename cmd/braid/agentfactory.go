@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/service/agents"
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/skill"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// agentFactory makes the agents of a server's runs as the settings say, and holds open what they are made with.
+type agentFactory struct {
+	*agents.Factory
+
+	cfg    *config
+	sealed func()
+	mcp    *mcptool.Servers
+	tells  *observer
+	info   braid.ModelInfo
+	// others are asked where the server's own model fails.
+	others []braid.Model
+	// shared says that other servers work on the same database.
+	shared bool
+}
+
+// openAgents opens the model and the tools, so that what is wrong with them is told
+// when the server starts.
+func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger) (_ *agentFactory, err error) {
+	a := &agentFactory{cfg: cfg, sealed: func() {}}
+	defer func() {
+		if err != nil {
+			_ = a.close() // the first error is the one that matters
+		}
+	}()
+	s := &cfg.settings
+	o := agents.Options{
+		Name: agentName, ModelRef: p.detected(cfg.Model), FallbackOn: s.FallbackOn, Retry: braid.Retry{Attempts: s.Attempts},
+		Permissions: s.Permit, Grants: a.grants, Limits: s.limits(), Sequential: s.Sequential, Context: s.context(),
+	}
+	if err := p.openServerModels(s, &o); err != nil {
+		return nil, err
+	}
+	a.info, a.others = o.Model.Info(), o.Fallback
+	names := toolsFor(cfg.Tools, a.info)
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "files" })
+	if o.Tools, a.sealed, err = p.openTools(others, "", ""); err != nil {
+		return nil, err
+	}
+	if len(others) < len(names) {
+		o.Files = agents.FilesIn(cmp.Or(cfg.Scratch, filepath.Join(cfg.Data, "scratch")))
+		if err := o.Files.Make(); err != nil {
+			return nil, scratchError(err)
+		}
+	}
+	if o.Skills, err = loadSkills(s, func(problem skill.Problem) {
+		log.Warn("a skill is left out", "folder", problem.Folder, "error", problem.Err)
+	}); err != nil {
+		return nil, err
+	}
+	own := slices.Concat(o.Tools, o.Files.Tools(), o.Skills.Tools())
+	if a.mcp, err = p.openMCP(ctx, s, own, mcptool.Prefixed, func(server string, err error) {
+		log.Warn("an MCP server cannot be reached", "server", server, "error", err)
+	}, func(server, tool, why string) {
+		log.Warn("a tool of an MCP server is left out", "server", server, "tool", tool, "why", why)
+	}); err != nil {
+		return nil, err
+	}
+	if a.tells, err = openTelemetry(ctx, func(err error) {
+		log.Warn("telemetry could not be sent; this is told once", "error", err)
+	}); err != nil {
+		return nil, err
+	}
+	o.Servers, o.Parts = a.mcp, a.tells.parts()
+	if a.Factory, err = agents.New(ctx, o); err != nil {
+		return nil, err
+	}
+	for _, pattern := range a.Idle() {
+		log.Warn("what is allowed, asked for or denied fits none of the tools", "pattern", pattern)
+	}
+	return a, nil
+}
+
+// openServerModels opens the server's own model and those that are asked where it fails.
+func (p *process) openServerModels(s *settings, o *agents.Options) (err error) {
+	if o.Model, err = p.openAs(s, o.ModelRef); err != nil {
+		return err
+	}
+	if o.Fallback, err = p.fallbacks(s, o.Model, nil); err != nil {
+		return err
+	}
+	if o.Models, err = p.tenantModels(s); err != nil {
+		return err
+	}
+	o.ModelOptions, err = p.modelOptions(s)
+	return err
+}
+
+// tenantModels opens the models that runs and tenants name.
+func (p *process) tenantModels(s *settings) (agents.Models, error) {
+	if p.openRef != nil {
+		return standIns{p.openRef}, nil
+	}
+	return p.opener(s)
+}
+
+// standIns are the models of a test.
+type standIns struct {
+	open func(ref string) (braid.Model, error)
+}
+
+func (standIns) Named(ref string) (string, error)                { return models.Named(ref) }
+func (s standIns) OpenNamed(name string) (braid.Model, error)    { return s.open(name) }
+func (s standIns) OpenOwn(own models.Own) (braid.Model, error)   { return s.open(own.Ref) }
+func (standIns) Survey([]models.Server) (none []models.Standing) { return none }
+
+// grants keeps what the users of a tenant allow for always. The default tenant of a data folder
+// is the command's own, whose grants know no life.
+func (a *agentFactory) grants(tenantID, life string) braid.Grants {
+	if tenantID == tenant && !a.shared {
+		life = ""
+	}
+	return keptGrants(&a.cfg.settings, life)
+}
+
+// forgetTenant removes what was allowed for always in a tenant that is being erased.
+func (a *agentFactory) forgetTenant(_ context.Context, t directory.Tenant) error {
+	return grantsIn(a.cfg.Data).forgetTenants(func(id, _ string) bool { return id == t.ID })
+}
+
+// forgetGone removes what was allowed for always in tenants that are there no longer.
+func (a *agentFactory) forgetGone(ctx context.Context, people *directory.Directory) error {
+	var failed error
+	lives := map[string]string{}
+	err := grantsIn(a.cfg.Data).forgetTenants(func(id, life string) bool {
+		if life == "" || failed != nil { // the command's own
+			return false
+		}
+		now, known := lives[id]
+		if !known {
+			t, err := people.GetTenant(ctx, id)
+			if err != nil && !errors.Is(err, event.ErrNotFound) {
+				failed = err
+				return false
+			}
+			now = t.Life
+			lives[id] = now
+		}
+		return now != life
+	})
+	return errors.Join(failed, err)
+}
+
+func (a *agentFactory) close() error {
+	err := closeMCP(a.mcp)
+	a.sealed()
+	if a.tells != nil {
+		a.tells.close()
+	}
+	return err
+}

@@ -1,0 +1,256 @@
+// Package compact plans what a model is not shown any more of a long conversation, and writes what a model is asked for a
+// summary of it. It is pure: it reads a fold and changes nothing.
+package compact
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/fold"
+)
+
+// Policy says what is left out of conversations.
+type Policy struct {
+	// Window is how many messages are shown; a negative one means any number.
+	Window int
+	// Sums says that a summary takes the place of what is left out. Ratio is the share of the messages that is summarised at
+	// least, and Recent is how many messages stay as they are if that is possible.
+	Sums   bool
+	Ratio  float64
+	Recent int
+	// Pin reports which messages are never left out; nil for none.
+	Pin func(event.Message) bool
+}
+
+// Omission is what a compaction leaves out, as places in the log.
+type Omission struct {
+	Why event.Why
+	// First is where a compaction of the scope begins. To is the last event that is left out; 0 for none. Keep are the
+	// events between them that stay.
+	First int64
+	To    int64
+	Keep  []int64
+	// Cut is the last event whose tool results are cut; 0 for none.
+	Cut int64
+	// Gone are the units that are left out. SumUp says that they are to be summed up.
+	Gone  []fold.Unit
+	SumUp bool
+}
+
+// Plan decides what is left out of a scope whose transcript is traced. It reports false when nothing would help. first is
+// where a compaction of the scope begins, and reach the last event that one has left out. easings counts how often less was
+// shown already to a model that refuses the same call as too long.
+func (m *Policy) Plan(s *fold.Scope, first, reach int64, why event.Why, easings int) (Omission, bool) {
+	p := planner{Policy: m, units: s.Transcript.Units, reach: reach, Omission: Omission{Why: why, First: first}}
+	if len(p.units) == 0 {
+		return Omission{}, false
+	}
+	p.weigh(s.Newest.Seq)
+	switch {
+	case why == event.WhyOverflow:
+		p.ease(easings)
+	case m.Window >= 0 && p.count(0) > m.Window:
+		p.slide()
+	default:
+		p.relieve()
+	}
+	return p.Omission, p.To > 0 || p.Cut > 0
+}
+
+// planner decides what is left out.
+type planner struct {
+	*Policy
+	Omission
+	units []fold.Unit
+	reach int64
+	// stays says of each unit that it is never left out; weight and spare are its tokens, and
+	// how many of them cutting would save, which is only looked at where it matters.
+	stays  []bool
+	weight []int64
+	spare  []int64
+	total  int64
+	// unseen is the first unit of the end that nobody has answered.
+	unseen int
+}
+
+func (p *planner) weigh(newest int64) {
+	n := len(p.units)
+	p.stays, p.weight = make([]bool, n), make([]int64, n)
+	for i := range p.units {
+		u := &p.units[i]
+		p.weight[i] = 8 + u.Tokens()
+		p.total += p.weight[i]
+		p.stays[i] = u.Kind == fold.UnitInput || u.Kind == fold.UnitUser && slices.Contains(u.Seqs, newest) ||
+			u.Kind != fold.UnitSummary && p.Pin != nil && p.Pin(u.Message())
+	}
+	i := n - 1
+	for ; i >= 0 && (p.units[i].Kind == fold.UnitUser || p.units[i].Kind == fold.UnitNote); i-- {
+		p.stays[i] = true // nobody has answered it
+	}
+	if p.unseen = min(i+1, n-1); i >= 0 && p.units[i].Kind == fold.UnitPair {
+		p.unseen = i // what came behind the results was said before a model has seen them
+	}
+}
+
+// count is how many messages stay where the units before tail are left out.
+func (p *planner) count(tail int) int {
+	n := 0
+	for i := range p.units {
+		if i >= tail || p.stays[i] {
+			n += p.units[i].Messages()
+		}
+	}
+	return n
+}
+
+// rest is how many tokens stay where the units before tail are left out.
+func (p *planner) rest(tail int) int64 {
+	n := int64(0)
+	for i := range p.units {
+		if i >= tail || p.stays[i] {
+			n += p.weight[i]
+		}
+	}
+	return n
+}
+
+// saved is what cutting the units before tail saves.
+func (p *planner) saved(tail int) int64 {
+	if p.spare == nil {
+		p.spare = make([]int64, len(p.units))
+		for i := range p.units {
+			p.spare[i] = p.weight[i] - 8 - p.units[i].CutTokens()
+		}
+	}
+	n := int64(0)
+	for i := range tail {
+		n += p.spare[i]
+	}
+	return n
+}
+
+// last is the first of the units that are never left out, because no model has seen them yet.
+func (p *planner) last() int { return p.unseen }
+
+// slide leaves the oldest out until three quarters of the window stay.
+func (p *planner) slide() {
+	target := p.Window * 3 / 4
+	tail := 0
+	for tail < p.last() && p.count(tail) > target {
+		tail++
+	}
+	// A conversation reads better from where a person speaks, if that is near.
+	for i := tail; i <= p.last() && 2*p.count(i) >= target; i++ {
+		if p.units[i].Kind == fold.UnitUser {
+			tail = i
+			break
+		}
+	}
+	p.leaveOut(tail)
+}
+
+// relieve makes room because the conversation takes more of the context than it should.
+func (p *planner) relieve() {
+	if !p.Sums {
+		if p.saved(p.last()) >= p.total/2 {
+			p.cutTo(p.last())
+			return
+		}
+		p.leaveOutTo(p.total / 2)
+		return
+	}
+	count, target := int(p.Ratio*float64(p.count(0))), p.total-int64(p.Ratio*float64(p.total))
+	tail := 0
+	for tail < p.last() && (p.count(0)-p.count(tail) < max(count, 1) || p.rest(tail) > target) &&
+		p.count(tail+1) >= p.Recent {
+		tail++
+	}
+	if p.total-p.rest(tail) < p.total/10 {
+		// What is recent is all that counts.
+		for tail < p.last() && p.rest(tail) > target {
+			tail++
+		}
+	}
+	if p.total-p.rest(tail) >= p.total/10 {
+		p.leaveOut(tail)
+		return
+	}
+	if p.saved(p.last()) >= p.total/10 {
+		p.cutTo(p.last())
+	}
+}
+
+// ease makes room because the provider has refused the conversation: half of it goes, and half
+// of the rest each further time.
+func (p *planner) ease(before int) {
+	target := p.total / 2
+	if before == 0 && p.total-p.saved(p.last()) <= target {
+		p.cutTo(p.last())
+		return
+	}
+	p.leaveOutTo(target)
+	if tail := len(p.units); p.To == 0 && p.saved(tail) > 0 {
+		p.cutTo(tail)
+	} else if kept := p.kept(); p.rest(kept) > target && p.saved(tail)-p.saved(kept) > 0 {
+		p.cutTo(tail)
+	}
+}
+
+// kept is the first unit behind what is left out.
+func (p *planner) kept() int {
+	return slices.IndexFunc(p.units, func(u fold.Unit) bool { return len(u.Seqs) > 0 && u.Seqs[0] > p.To })
+}
+
+// leaveOutTo leaves the oldest out until no more than target tokens stay, or nothing is left that
+// can go.
+func (p *planner) leaveOutTo(target int64) {
+	tail := 0
+	for tail < p.last() && p.rest(tail) > target {
+		tail++
+	}
+	p.leaveOut(tail)
+}
+
+// leaveOut leaves the units before tail out, where there are any that may go.
+func (p *planner) leaveOut(tail int) {
+	to := int64(0)
+	for _, u := range slices.Backward(p.units[tail:]) {
+		if len(u.Seqs) > 0 {
+			to = u.Seqs[0] - 1
+		}
+	}
+	if to == 0 {
+		return
+	}
+	for i := range tail {
+		u := &p.units[i]
+		switch {
+		case !p.stays[i]:
+			p.Gone = append(p.Gone, *u)
+		case u.Kind != fold.UnitInput:
+			p.Keep = append(p.Keep, u.Seqs...)
+		}
+	}
+	if !slices.ContainsFunc(p.Gone, func(u fold.Unit) bool { return u.Kind != fold.UnitSummary }) {
+		p.Gone, p.Keep = nil, nil
+		return
+	}
+	// One that does not reach as far as one before it would leave that one's summary beside its own.
+	p.To, p.SumUp = max(to, p.reach), p.Sums
+	for i := tail; i < len(p.units); i++ {
+		for _, seq := range p.units[i].Seqs {
+			if seq <= p.reach {
+				p.Keep = append(p.Keep, seq)
+			}
+		}
+	}
+}
+
+// cutTo cuts what tools gave in the units before tail.
+func (p *planner) cutTo(tail int) {
+	for i := range tail {
+		for _, seq := range p.units[i].Seqs {
+			p.Cut = max(p.Cut, seq)
+		}
+	}
+}

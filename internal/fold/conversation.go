@@ -1,0 +1,579 @@
+package fold
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+)
+
+// Conversation is the fold of one conversation's log: everything that a decision about its open run and the requests to
+// its models need. It moves forward one event at a time. It is not safe for concurrent use, but for its State.
+//
+// A driver may fold events before it commits them. When the commit fails, it folds the log anew.
+type Conversation struct {
+	// Last is the Seq of the newest event.
+	Last int64
+	// Turn and Session are the numbers of the newest run and of its session.
+	Turn    int
+	Session int
+	// Past is the root transcript of the runs that have ended in this session, and
+	// gauge how large it is.
+	Past  Transcript
+	gauge gauge
+	// base and baseGauge are Past and gauge as they were before the newest run, or before the failed run
+	// that it continues.
+	base      Transcript
+	baseGauge gauge
+	// Begin is the Seq of the session's first event, as far as it is known.
+	Begin int64
+	// State is the folded state of the conversation and of its newest run.
+	State *State
+	// Run is the newest run, also when it has ended; nil where the log shows none.
+	Run *Run
+	// Setups are what the agents' last records of a setup say, by their names.
+	Setups map[string]*model.Setup
+	// Found are the tools that models have found in this session, as root agents.
+	Found []string
+	// Mail holds the run in which each message from the inbox entered the log, by the message's id.
+	Mail map[string]string
+	// Partial says that only the end of the log was folded, so that Mail does not hold all messages.
+	Partial bool
+	// Spent is what the runs that have ended used.
+	Spent event.Spent
+	// SpentKnown says that Spent is whole. When only the end of a log was folded, a run there must say what was used before.
+	SpentKnown bool
+	// Hidden says which events the transcript does not show as they are.
+	Hidden Hidden
+	// Stale is set when an event changed what earlier ones mean (a compaction
+	// or a redaction) and that could not be made up for: the log must be folded anew
+	// before the next decision. anew is set while that is done.
+	Stale bool
+	anew  bool
+}
+
+// Run is the part of the fold that belongs to the newest run.
+type Run struct {
+	// ID, Agent, Labels and Started are the run's own, from its first event.
+	ID      string
+	Agent   string
+	Labels  map[string]string
+	Started time.Time
+	// First is the Seq of the run's first event.
+	First int64
+	// Inputs counts the messages of the run's input that the log has.
+	Inputs int32
+	// Rounds counts the messages with which hooks let the run go on.
+	Rounds int32
+	// Scopes are the threads of work in the order in which they were opened, the root's first.
+	Scopes []*Scope
+	byID   map[string]*Scope
+	// Usage sums what the model calls used.
+	Usage event.Usage
+	// Models splits usage and cost by model, sorted by name.
+	Models []modelSum
+	// Metrics counts what the run did; its Duration is not set.
+	Metrics Metrics
+	// LastMessage is the root scope's last whole answer.
+	LastMessage event.Message
+	// Questions are all that were asked, in order.
+	Questions []*Ask
+	// Active is how long steps ran.
+	Active time.Duration
+	// At is when the last event happened, and flying how many steps ran then.
+	At     time.Time
+	flying int
+	// Effects are the ends of the tool calls that did something, or may have.
+	Effects []effect
+	// left is what stays besides, also where the run fails; nil for nothing.
+	left *leftovers
+	// Ended is the run's last event; nil while it is open.
+	Ended *event.RunEnded
+	// continues says that it took over the work of a failed run.
+	continues bool
+}
+
+// leftovers are the keys of the state that a run's tools set or deleted, and the
+// names of the artifacts that they saved.
+type leftovers struct {
+	changed []string
+	saved   []string
+	// doubts are the tool calls of agents that worked for the root's, of which
+	// nobody knows whether they happened.
+	doubts []effect
+}
+
+// effect is the end of the tool call of a step.
+type effect struct {
+	Step  string
+	Ended *event.StepEnded
+}
+
+// Ask is a question of the run and, once it is there, its answer.
+type Ask struct {
+	event.Asked
+	// Step is the call that asked; empty for a hook before a step. Scope is where it asked.
+	Step  string
+	Scope string
+	// Answered says that Value is the answer, and By who gave it.
+	Answered bool
+	Value    json.RawMessage
+	By       string
+}
+
+// Tail is the end of a log, as far as its fold needs it.
+type Tail struct {
+	// First is the Seq of the first of Events, Last that of the last; where there are none, First is Last plus one.
+	First, Last int64
+	Events      []*event.Event
+	// Session is the number of the session that First is in, Begin the Seq of its first event; 0 where nobody knows.
+	Session int
+	Begin   int64
+	// State is the conversation's own state before Events, or as Events leave it; nil where First is 1.
+	State map[string]json.RawMessage
+}
+
+// New folds a whole log.
+func New(events []*event.Event) *Conversation {
+	return FromTail(&Tail{First: 1, Events: events}, false)
+}
+
+// FromTail folds the end of a log. What is compacted or redacted is known only
+// after the event, so the log is looked through once before it is folded. The
+// summaries of what stands before the tail come first. A traced fold knows which events
+// its messages come from.
+func FromTail(t *Tail, traced bool) *Conversation {
+	v := &Conversation{State: newState(t.State), Last: t.Last, SpentKnown: t.First <= 1, Partial: t.First > 1}
+	v.Past.Traced = traced
+	v.State.dated = t.First <= 1
+	begin, session := t.Begin, t.Session
+	if t.First > 1 {
+		v.Session = t.Session
+	} else {
+		session = 0
+	}
+	for _, e := range t.Events {
+		v.Hidden.Note(e)
+		if b, ok := e.Body.(*event.RunStarted); ok && b.Session > session {
+			session, begin = b.Session, e.Seq
+		}
+	}
+	v.Hidden.Settle(begin)
+	v.Begin = begin
+	if t.First > 1 {
+		for i := range v.Hidden.ranges {
+			if h := &v.Hidden.ranges[i]; h.Scope == "" && h.From < t.First && !h.shown {
+				h.shown = true
+				v.Past.summary(h.summary)
+			}
+		}
+	}
+	v.anew = true
+	for _, e := range t.Events {
+		v.Add(e)
+	}
+	v.Stale, v.anew = false, false
+	return v
+}
+
+// Open reports whether the last run is not over.
+func (v *Conversation) Open() bool { return v.Run != nil && v.Run.Ended == nil }
+
+// Unanswered reports whether the last word of the session was the user's.
+func (v *Conversation) Unanswered() bool {
+	n := len(v.Past.Messages)
+	return n > 0 && v.Past.Messages[n-1].Role == event.RoleUser
+}
+
+// Scope finds an open or closed scope of the current run; nil if there is none.
+func (r *Run) Scope(id string) *Scope {
+	if r == nil {
+		return nil
+	}
+	if id == "" {
+		return r.Scopes[0]
+	}
+	return r.byID[id]
+}
+
+// Add moves the fold forward by one event. Events that do not fit (a result
+// without a call, a scope that was never opened) change nothing: a log that
+// some other version wrote must still open.
+func (v *Conversation) Add(e *event.Event) {
+	if e.Seq > v.Last {
+		v.Last = e.Seq
+	}
+	switch b := e.Body.(type) {
+	case *event.RunStarted:
+		v.startRun(e, b)
+		return
+	case *event.StateChanged:
+		v.State.apply(e.Seq, b)
+		if v.Run != nil {
+			v.Run.change(b)
+		}
+		return
+	case *event.Compacted:
+		v.Stale = v.Stale || !v.shorten(e, b)
+		v.compacted(e)
+		return
+	case *event.Redacted:
+		v.redact(e, b)
+		return
+	}
+	r := v.Run
+	if r == nil {
+		return
+	}
+	r.tick(e)
+	if len(v.Hidden.ranges) > 0 {
+		if s := r.Scope(e.Scope); s != nil {
+			v.Hidden.summaries(e, s.Transcript.summary)
+		}
+	}
+	switch b := e.Body.(type) {
+	case *event.ScopeOpened:
+		r.open(e, b, v)
+		return
+	case *event.RunEnded:
+		hidden := v.Hidden.has(e)
+		if hidden {
+			r.Effects, r.left = nil, nil // the summary tells of them
+		}
+		v.endRun(e.Seq, b, hidden)
+		return
+	case *event.Answered:
+		r.answer(b)
+		return
+	case *event.ArtifactSaved:
+		r.leave().saved = append(r.leave().saved, b.Name)
+		return
+	}
+	s := r.Scope(e.Scope)
+	if s == nil {
+		return
+	}
+	switch b := e.Body.(type) {
+	case *event.UserMessage:
+		v.user(s, e, b)
+	case *event.AssistantMessage:
+		r.assistant(s, e, b, v)
+	case *event.StepBegun:
+		r.begin(s, e, b)
+	case *event.StepEnded:
+		r.end(s, e, b, v)
+	case *event.Setup:
+		v.setup(s, e, b)
+	case *event.Asked:
+		r.ask(s, e, b)
+	case *event.ScopeClosed:
+		if c := r.Scope(b.ID); c != nil {
+			c.Closed = b
+		}
+	case *event.Transferred:
+		s.Agent, s.LastModel = b.To, ""
+	}
+}
+
+// user takes in a message of a user, of a hook, or of the loop itself.
+func (v *Conversation) user(s *Scope, e *event.Event, b *event.UserMessage) {
+	switch {
+	case b.Why == event.WhyRepeats:
+		s.countRepeats().Told = true
+	case b.Why != "":
+	case b.Mail == "" && e.Author == s.Agent:
+		v.Run.Rounds++ // a hook let the run go on
+	case b.Mail == "":
+		v.Run.Inputs++
+	default:
+		if v.Mail == nil {
+			v.Mail = make(map[string]string)
+		}
+		v.Mail[b.Mail] = e.Run
+	}
+	whole := v.Hidden.content(e, b.Content)
+	if v.Hidden.cuts(e) {
+		whole = cutResults(whole)
+	}
+	content := s.takeResults(e.Seq, whole)
+	s.Direct = false
+	hide := v.Hidden.has(e)
+	if !hide {
+		s.Transcript.user(content)
+		s.Transcript.trace(UnitUser, content, e.Seq)
+	}
+	if b.Why != "" {
+		s.Fresh = b.Why
+		return
+	}
+	s.Repeats.forget()
+	s.hear(e.Seq)
+	s.spoke = s.spoke && s.Cycle > 0 // an answer before the first call is of a history
+	if !hide {
+		s.Newest.Content, s.Newest.Whole = content, len(content) == len(b.Content) || v.Hidden.Redacted[e.Seq] != nil
+	}
+	s.Fresh = event.WhyInput
+	if b.Mail != "" {
+		s.Fresh = event.WhyMessage
+	}
+}
+
+func (v *Conversation) startRun(e *event.Event, b *event.RunStarted) {
+	if v.Open() {
+		// A run that never ended: its driver is gone and another run was let in.
+		v.endRun(e.Seq, &event.RunEnded{Status: event.RunCancelled, Why: event.WhyCancelled}, false)
+	}
+	if b.Session > v.Session {
+		v.Session = b.Session
+		v.Past = Transcript{Traced: v.Past.Traced}
+		v.gauge, v.Begin, v.Found, v.Setups = gauge{}, e.Seq, nil, nil
+	}
+	old := v.continued(b)
+	if old == nil {
+		v.base, v.baseGauge = v.Past, v.gauge
+	} else {
+		v.Past, v.gauge = v.base, v.baseGauge
+		v.Past.rewind()
+	}
+	if b.Spent != nil {
+		v.Spent, v.SpentKnown = *b.Spent, true
+	}
+	v.Turn = max(v.Turn, b.Turn)
+	v.State.newRun()
+	if b.Found != nil {
+		v.Found = slices.Clip(b.Found)
+	}
+	root := &Scope{Agent: b.Agent, Transcript: v.Past.branch(), gauge: v.gauge, Found: v.Found, Tools: b.Tools}
+	if n := len(root.Transcript.Messages); n > 0 && root.Transcript.Messages[n-1].Role == event.RoleUser {
+		root.Fresh = event.WhyInput
+	}
+	v.Run = &Run{ID: e.Run, Agent: b.Agent, Labels: b.Metadata, Started: e.Time, At: e.Time, First: e.Seq, Scopes: []*Scope{root}}
+	if old != nil {
+		v.Run.takeOver(old)
+	}
+}
+
+// endRun applies the table of what the next run sees of the conversation: all of a
+// run that completed, and the whole messages of one that was cut short or failed. Of a failed one whose
+// end does not say Keep it is only a note of what its tools did.
+//
+// hidden says that a summary stands for the event, and so for the notes on it.
+func (v *Conversation) endRun(seq int64, b *event.RunEnded, hidden bool) {
+	r := v.Run
+	r.Ended = b
+	root := r.Scopes[0]
+	v.Spent = v.Spent.Add(root.Spent)
+	v.Spent.Active += r.Active
+	if b.Status == event.RunFailed && b.Keep {
+		root.closeBatch()
+		v.Past, v.gauge = root.Transcript, root.gauge
+		if root.Newest.Seq > 0 && !hidden {
+			v.Past.note(failedNote, seq)
+		}
+		if r.left != nil && len(r.left.doubts) > 0 {
+			v.Past.note(doubtNote(r.left.doubts, "failed"), seq)
+		}
+		return
+	}
+	if b.Status == event.RunFailed {
+		v.Past.rewind()
+		for i := range v.Hidden.ranges {
+			if h := &v.Hidden.ranges[i]; h.shown && h.From >= r.First && h.Scope == "" {
+				v.Past.summary(h.summary)
+			}
+		}
+		if note := failureNote(r); note != "" {
+			v.Past.note(note, seq)
+		}
+		return
+	}
+	root.closeBatch()
+	v.Past, v.gauge = root.Transcript, root.gauge
+	if b.Why == event.WhyCancelled && root.Newest.Seq > 0 && !root.spoke && !hidden {
+		v.Past.note(stoppedNote, seq)
+	}
+	if b.Status == event.RunCancelled && r.left != nil && len(r.left.doubts) > 0 {
+		// Their own agents were stopped before they could be told.
+		v.Past.note(doubtNote(r.left.doubts, "was cancelled"), seq)
+	}
+}
+
+func (r *Run) open(e *event.Event, b *event.ScopeOpened, v *Conversation) {
+	if b.ID == "" || r.byID[b.ID] != nil {
+		return
+	}
+	parent := r.Scope(b.Parent)
+	if parent == nil {
+		return
+	}
+	s := &Scope{ID: b.ID, Parent: parent, Agent: b.Agent, Depth: b.Depth, Fresh: event.WhyInput}
+	s.Newest = Said{Seq: e.Seq, Content: v.Hidden.content(e, b.Input), Whole: true}
+	s.Transcript.Traced = v.Past.Traced
+	s.Transcript.user(s.Newest.Content)
+	s.Transcript.trace(UnitInput, s.Newest.Content, e.Seq)
+	if c := parent.CallByID(b.Call); c != nil {
+		s.Opener = c
+		c.Child = s
+	}
+	if r.byID == nil {
+		r.byID = make(map[string]*Scope)
+	}
+	r.byID[b.ID] = s
+	r.Scopes = append(r.Scopes, s)
+	for p := parent; p != nil; p = p.Parent {
+		p.Spent.Scopes++
+	}
+}
+
+func (r *Run) assistant(s *Scope, e *event.Event, b *event.AssistantMessage, v *Conversation) {
+	if b.Piece {
+		s.Pieces = append(s.Pieces, b.Content...)
+		return
+	}
+	content := b.Content
+	if s.Pieces != nil {
+		content = joinBlocks(s.Pieces, content)
+		s.Pieces = nil
+	}
+	if e.Step == "" {
+		r.Inputs++
+	} else {
+		name := s.Model.Name
+		if name == "" {
+			name = b.Model
+		}
+		r.count(s, name, b.Usage, b.CostNanoUSD, b.Estimated)
+		r.Metrics.ModelTime += b.Latency
+		if r.Metrics.TimeToFirstByte == 0 {
+			r.Metrics.TimeToFirstByte = b.TimeToFirstByte
+		}
+	}
+	s.Model = ModelCall{}
+	s.Before = nil
+	if s.Compaction().State != ModelIdle {
+		s.changeCompaction().State = ModelIdle // the answer came without it
+	}
+	s.Fresh = ""
+	s.Stop = b.Stop
+	s.closeBatch()
+	s.last, s.Newest.before = nil, nil
+	s.spoke = true
+	if e.Step != "" {
+		s.Fresh = "" // also where a hook answered calls that the program itself had asked for
+	}
+	if s.Depth == 0 {
+		r.LastMessage = event.Message{Role: event.RoleAssistant, Content: content}
+	}
+	hide := v.Hidden.has(e)
+	s.Words, s.Hooked = v.Hidden.content(e, content), b.Hook
+	calls := CountCalls(content)
+	if calls == 0 {
+		if !hide {
+			content = v.Hidden.content(e, content)
+			s.Transcript.assistant(content)
+			s.Transcript.traceAnswer(content, e.Seq, b.Stop == event.StopPause)
+		}
+		s.gauge.count(b.Usage, content, len(s.Transcript.Messages))
+		if b.Stop == event.StopPause {
+			s.Fresh = event.WhyPaused
+		}
+		return
+	}
+	s.Asking, s.askedAt = v.Hidden.callContent(e, content), e.Seq
+	if hide {
+		s.Asking = nil
+	}
+	s.gauge.count(b.Usage, content, len(s.Transcript.Messages)+1)
+	s.Settled = 0
+	s.EndTurn, s.Returned, s.Answer = false, nil, nil
+	s.Direct = e.Step == ""
+	slab := make([]Call, calls)
+	s.Batch = make([]*Call, 0, calls)
+	for _, b := range content {
+		if c, ok := b.(*event.ToolCall); ok {
+			i := len(s.Batch)
+			slab[i] = Call{ToolCall: c, Index: i, Step: StepName(s.ID, 't', s.Cycle, i)}
+			s.Batch = append(s.Batch, &slab[i])
+		}
+	}
+	if e.Step != "" {
+		// The calls of a history that was handed in are not this run's.
+		s.ToolCalls += calls
+		for p := s; p != nil; p = p.Parent {
+			p.Spent.ToolCalls += calls
+		}
+	}
+}
+
+// CountCalls counts the tool calls among the blocks of a message.
+func CountCalls(blocks []event.Block) int {
+	n := 0
+	for _, b := range blocks {
+		if _, ok := b.(*event.ToolCall); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// change notes which keys of the state the run has touched.
+func (r *Run) change(b *event.StateChanged) {
+	l := r.leave()
+	for k := range b.Set {
+		if !strings.HasPrefix(k, Reserved) {
+			l.changed = append(l.changed, k)
+		}
+	}
+	l.changed = append(l.changed, b.Delete...)
+}
+
+// leave gives what the run has left so far, to add to it.
+func (r *Run) leave() *leftovers {
+	if r.left == nil {
+		r.left = &leftovers{}
+	}
+	return r.left
+}
+
+// tick counts the time in which steps ran. It is told by the events that end
+// steps, so that the time in which nobody drove the run is not counted.
+func (r *Run) tick(e *event.Event) {
+	begins := 0
+	counts := true
+	switch b := e.Body.(type) {
+	case *event.StepBegun:
+		counts = e.Attempt == 1
+		begins = 1
+	case *event.StepEnded:
+		counts = b.Outcome != event.OutcomeLost && b.Outcome != event.OutcomeInDoubt
+		begins = -1
+	case *event.AssistantMessage:
+		if e.Step != "" && !b.Piece {
+			begins = -1
+		}
+	case *event.Asked:
+		if e.Step != "" {
+			begins = -1
+		}
+	case *event.ScopeOpened:
+		begins = -1 // the call waits for the scope, whose own steps count
+	case *event.RunEnded:
+	default:
+		counts = false
+	}
+	if dt := e.Time.Sub(r.At); counts && r.flying > 0 && dt > 0 {
+		r.Active += dt
+	}
+	r.At = e.Time
+	r.flying = max(0, r.flying+begins)
+}
+
+// What stands in for results that cannot be shown.
+var (
+	interruptedResult = []event.Block{&event.Text{Text: "The tool call was interrupted before it gave a result."}}
+	compactedResult   = []event.Block{&event.Text{Text: "[summarised]"}}
+	RedactedContent   = []event.Block{&event.Text{Text: "[redacted]"}}
+)

@@ -1,0 +1,158 @@
+package fold
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+)
+
+// shorten takes a compaction in that was just written, without folding the log anew: the
+// units of a traced transcript say which of its messages go. It reports whether the result is what a new fold would give.
+// Otherwise it changes nothing: when what is left out is not whole units, or when this compaction does not cover others.
+func (v *Conversation) shorten(e *event.Event, b *event.Compacted) bool {
+	if v.anew || !v.Past.Traced || !v.Open() {
+		return false
+	}
+	s := v.Run.Scope(e.Scope)
+	if s == nil || s.Closed != nil || s.Batch != nil || s.Pieces != nil {
+		return false
+	}
+	c := Range{Scope: e.Scope, From: b.From, To: b.To, keep: b.Keep, cut: b.Cut, shown: true}
+	if !b.Cut {
+		c.summary = b.Summary
+	}
+	if e.Scope == "" {
+		c.From = max(c.From, v.Begin+1)
+	}
+	if c.From > c.To || !b.Cut && !v.Hidden.Covers(&c) {
+		return false
+	}
+	before := 0
+	if e.Scope == "" {
+		before = len(v.Past.Units)
+	}
+	units, kept, ok := c.apply(s.Transcript.Units, before, e.Scope != "" || c.From >= v.Run.First)
+	if !ok || !slices.ContainsFunc(units, s.Newest.in) && slices.ContainsFunc(s.Transcript.Units, s.Newest.in) {
+		return false
+	}
+	if e.Scope == "" {
+		v.Past.Messages, v.Past.Units = nil, units[:kept:kept]
+		v.Past.retell(units[:kept], kept)
+		s.Transcript = v.Past.branch()
+	} else {
+		s.Transcript.Messages = nil
+	}
+	s.Transcript.Units = units
+	s.Transcript.retell(units[kept:], cap(units))
+	v.Hidden.ranges = append(v.Hidden.ranges, c)
+	v.Hidden.Settle(v.Begin)
+	return true
+}
+
+// in reports whether the unit is the message.
+func (m *Said) in(u Unit) bool { return slices.Contains(u.Seqs, m.Seq) }
+
+// Covers reports whether all compactions of the scope that leave something out lie in this one, so that
+// of what they have put in its place nothing stays.
+func (h *Hidden) Covers(c *Range) bool {
+	return !slices.ContainsFunc(h.ranges, func(o Range) bool {
+		return o.Scope == c.Scope && !o.cut && (c.From > o.From || c.To < o.To)
+	})
+}
+
+// Reach gives the last event that a compaction of the scope leaves out; 0 for none.
+func (h *Hidden) Reach(scope string) int64 {
+	to := int64(0)
+	for i := range h.ranges {
+		if r := &h.ranges[i]; r.Scope == scope && !r.cut {
+			to = max(to, r.To)
+		}
+	}
+	return to
+}
+
+// hides reports whether the event, one of the scope, is left out.
+func (r *Range) hides(seq int64) bool {
+	return seq >= r.From && seq <= r.To && !slices.Contains(r.keep, seq)
+}
+
+// apply gives the units that stay, of which the first before are those of earlier runs, and how
+// many of those stay. The summary stands before the first of them that the compaction is about;
+// late says that this is in the open run. It reports whether the units are left out as wholes.
+func (r *Range) apply(units []Unit, before int, late bool) (stay []Unit, kept int, ok bool) {
+	stay = make([]Unit, 0, 3*len(units)/2)
+	summed := r.cut || len(r.summary) == 0
+	if !summed && !late {
+		summed = true
+		stay = append(stay, Unit{Kind: UnitSummary, Said: r.summary})
+	}
+	for i := range units {
+		u := units[i]
+		if i == before {
+			kept = len(stay)
+		}
+		if u.Kind == UnitInput {
+			stay = append(stay, u) // an event of another scope
+			continue
+		}
+		if !summed && i >= before {
+			summed = true
+			stay = append(stay, Unit{Kind: UnitSummary, Said: r.summary})
+		}
+		in, hidden := 0, 0
+		for _, seq := range u.Seqs {
+			if seq >= r.From && seq <= r.To {
+				in++
+			}
+			if r.hides(seq) {
+				hidden++
+			}
+		}
+		switch {
+		case r.cut && in > 0:
+			if in < len(u.Seqs) {
+				return nil, 0, false
+			}
+			u.Got = cutResults(u.Got)
+		case r.cut:
+		case u.Kind == UnitSummary:
+			continue // of what this one covers
+		case hidden == len(u.Seqs):
+			continue
+		case hidden > 0:
+			return nil, 0, false
+		}
+		stay = append(stay, u)
+	}
+	if before >= len(units) {
+		kept = len(stay)
+	}
+	return stay, kept, summed
+}
+
+// retell appends the messages of units; room is for how many units there will be.
+func (t *Transcript) retell(units []Unit, room int) {
+	t.Messages = slices.Grow(t.Messages, 2*room-len(t.Messages))
+	for i := range units {
+		u := &units[i]
+		switch u.Kind {
+		case UnitAnswer:
+			t.assistant(u.Said)
+		case UnitPair:
+			t.pair(u.Said, u.Got)
+		default:
+			t.user(u.Said)
+		}
+	}
+}
+
+// swapUnit puts other content in place of what a unit was.
+func (t *Transcript) swapUnit(own, other []event.Block) {
+	for i, u := range slices.Backward(t.Units) {
+		if u.Kind != UnitPair && slices.Equal(u.Said, own) {
+			t.Units = slices.Clone(t.Units)
+			t.Units[i].Said = other
+			return
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package fold
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/braidrun/braid/event"
+)
+
+// The prefixes of state keys. The root package says what they mean for users.
+const (
+	AppPrefix  = "app:"
+	UserPrefix = "user:"
+	RunPrefix  = "run:"
+	TempPrefix = "temp:"
+)
+
+// Reserved begins the names of questions and the keys of state that are Braid's own.
+const Reserved = "braid."
+
+// State is the folded state. The driver writes it while tools read it.
+type State struct {
+	mu   sync.RWMutex
+	Kept map[string]json.RawMessage
+	temp map[string]json.RawMessage
+	// ofRun says that kept may hold values of the run.
+	ofRun bool
+	// version is the Seq of the last change, dated whether it is known.
+	version int64
+	dated   bool
+}
+
+// newState begins with what the log's unread part left; nil where there is none.
+func newState(kept map[string]json.RawMessage) *State {
+	return &State{Kept: kept, ofRun: len(kept) > 0}
+}
+
+func (s *State) apply(seq int64, b *event.StateChanged) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version, s.dated = seq, true
+	for k := range b.Set {
+		s.ofRun = s.ofRun || strings.HasPrefix(k, RunPrefix)
+	}
+	if s.Kept == nil {
+		s.Kept = make(map[string]json.RawMessage, len(b.Set))
+	}
+	maps.Copy(s.Kept, b.Set)
+	for _, k := range b.Delete {
+		delete(s.Kept, k)
+	}
+}
+
+// Share takes over what other conversations wrote to "app:" and "user:".
+func (s *State) Share(shared map[string]json.RawMessage) {
+	if len(shared) == 0 && len(s.Kept) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool {
+		return strings.HasPrefix(k, AppPrefix) || strings.HasPrefix(k, UserPrefix)
+	})
+	if s.Kept == nil {
+		s.Kept = make(map[string]json.RawMessage, len(shared))
+	}
+	maps.Copy(s.Kept, shared)
+}
+
+// newRun lets go of what belonged to the run before.
+func (s *State) newRun() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.temp = nil
+	if s.ofRun {
+		maps.DeleteFunc(s.Kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, RunPrefix) })
+		s.ofRun = false
+	}
+}
+
+// IsTemp reports whether a key's value is in memory only.
+func IsTemp(key string) bool { return strings.HasPrefix(key, TempPrefix) }
+
+// UpdateTemp changes a value of the run's own in one step.
+func (s *State) UpdateTemp(key string, change func(json.RawMessage) (json.RawMessage, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, err := change(s.temp[key])
+	if err != nil {
+		return err
+	}
+	if s.temp == nil {
+		s.temp = make(map[string]json.RawMessage)
+	}
+	s.temp[key] = v
+	return nil
+}
+
+// Get reads a value.
+func (s *State) Get(key string) (json.RawMessage, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if IsTemp(key) {
+		v, ok := s.temp[key]
+		return v, ok
+	}
+	v, ok := s.Kept[key]
+	return v, ok
+}
+
+// SetTemp sets a value that is in memory only; nil deletes it.
+func (s *State) SetTemp(key string, v json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v == nil {
+		delete(s.temp, key)
+		return
+	}
+	if s.temp == nil {
+		s.temp = make(map[string]json.RawMessage)
+	}
+	s.temp[key] = v
+}
+
+// All copies the kept state.
+func (s *State) All() map[string]json.RawMessage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	kept := maps.Clone(s.Kept)
+	maps.DeleteFunc(kept, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, Reserved) })
+	return kept
+}
+
+// Run copies the run's own state, keys without their prefix; nil if there is none.
+func (s *State) Run() map[string]json.RawMessage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.temp) == 0 && !s.ofRun {
+		return nil
+	}
+	m := make(map[string]json.RawMessage, len(s.temp))
+	if s.ofRun {
+		for k, v := range s.Kept {
+			if name, own := strings.CutPrefix(k, RunPrefix); own {
+				m[name] = v
+			}
+		}
+	}
+	for k, v := range s.temp {
+		m[strings.TrimPrefix(k, TempPrefix)] = v
+	}
+	return m
+}
+
+// Version is the state's version; false where it is older than what was read of the log.
+func (s *State) Version() (version int64, known bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.version, s.dated
+}
+
+// WithPrefix copies the values of Braid's own whose keys have the prefix.
+func (s *State) WithPrefix(prefix string) map[string]json.RawMessage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	kept := map[string]json.RawMessage{}
+	for key, raw := range s.Kept {
+		if strings.HasPrefix(key, prefix) {
+			kept[key] = raw
+		}
+	}
+	return kept
+}

@@ -1,0 +1,252 @@
+package fold
+
+import (
+	"slices"
+	"time"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+)
+
+// How the fold takes steps and questions in: what begins, what ends, what a person is asked.
+
+func (r *Run) begin(s *Scope, e *event.Event, b *event.StepBegun) {
+	if b.Step == event.StepCompaction {
+		s.changeCompaction().begin(e, b)
+		r.Metrics.ModelCalls++
+		return
+	}
+	if b.Step == event.StepModel {
+		r.beginModel(s, e, b)
+		return
+	}
+	if c := s.CallByStep(e.Step); c != nil && c.State != CallEnded {
+		s.Before = nil
+		if c.Attempt == 0 {
+			r.Metrics.ToolCalls++
+			r.Metrics.tool(c.Name).Calls++
+		}
+		c.State = CallBegun
+		c.Attempt = e.Attempt
+		c.Effect = b.Effect
+		c.begun = e.Time.UnixNano()
+		if c.extra != nil || b.Args != nil || b.Runs != "" {
+			more := c.changeExtra()
+			more.Args, more.Runs, more.RetryAt = b.Args, b.Runs, time.Time{}
+		}
+	}
+}
+
+func (r *Run) beginModel(s *Scope, e *event.Event, b *event.StepBegun) {
+	if b.Tools != nil {
+		s.Tools = b.Tools
+	}
+	if e.Cycle > s.Cycle {
+		s.Cycle = e.Cycle
+		for p := s; p != nil; p = p.Parent {
+			p.Spent.Cycles++
+		}
+		if s.Depth == 0 {
+			r.Metrics.Cycles++
+		}
+	}
+	s.Pieces = nil
+	tries, unreached, easings, name := 1, 0, 0, b.Model
+	if b.Runs != "" {
+		name = b.Runs
+	}
+	if s.Model.Step == e.Step && s.Model.Name == name {
+		tries += s.Model.Tries
+		unreached = s.Model.Unreached
+	}
+	if s.Model.Step == e.Step {
+		easings = s.Model.Easings
+	}
+	if e.Attempt == 1 {
+		if s.Forced = b.Why == event.WhyAnswer; s.Forced {
+			s.AnswersAsked++
+		}
+	}
+	s.Model = ModelCall{
+		State: ModelBegun, Step: e.Step, Attempt: e.Attempt, Tries: tries, Unreached: unreached, Easings: easings, Name: name,
+	}
+	s.LastModel = b.Model
+	if s.Compaction().State != ModelIdle {
+		s.changeCompaction().State = ModelIdle // the model is called without it
+	}
+	s.ModelCalls++
+	r.Metrics.ModelCalls++
+}
+
+// countUnreached counts attempts in a row that reached no server.
+func countUnreached(n int, err *event.Error) int {
+	if model.Unreached(err) {
+		return n + 1
+	}
+	return 0
+}
+
+func (r *Run) end(s *Scope, e *event.Event, b *event.StepEnded, v *Conversation) {
+	if b.Step == event.StepCompaction {
+		r.count(s, s.Compaction().Name, b.Usage, b.CostNanoUSD, b.Estimated)
+		s.changeCompaction().end(e, b)
+		return
+	}
+	if b.Step == event.StepModel {
+		r.count(s, s.Model.Name, b.Usage, b.CostNanoUSD, b.Estimated)
+		r.Metrics.ModelErrors++
+		if b.Outcome == event.OutcomeStraggler {
+			r.Metrics.Stragglers++
+		}
+		s.Model.State = ModelFailed
+		switch b.Outcome {
+		case event.OutcomeLost, event.OutcomeCancelled, event.OutcomeStraggler:
+			// Nothing is wrong with the call: who goes on with the run repeats it.
+			s.Model.State = ModelLost
+		}
+		s.Model.Err = b.Err
+		s.Model.Unreached = countUnreached(s.Model.Unreached, b.Err)
+		s.Model.RetryAt = b.RetryAt
+		s.Model.Fallback = b.Fallback
+		s.Model.Attempt = e.Attempt
+		return
+	}
+	c := s.CallByStep(e.Step)
+	if c == nil || c.State == CallEnded {
+		return
+	}
+	if b.Result == nil && !b.RetryAt.IsZero() && c.State == CallBegun {
+		// A hook, or the tool's policy, wants it made again.
+		c.State = CallAnswered
+		more := c.changeExtra()
+		more.RetryAt, more.Failed = b.RetryAt, b.Err != nil
+		more.Retries++
+		return
+	}
+	if b.Result == nil || b.Result.Call != c.ID {
+		return
+	}
+	if c.Attempt > 0 && (b.Outcome == event.OutcomeDone || b.Outcome == event.OutcomeInDoubt ||
+		b.Outcome == event.OutcomeStraggler) && c.Effect != event.EffectPure {
+		done := effect{e.Step, b}
+		r.Effects = append(r.Effects, done)
+		if s.Depth > 0 && b.Outcome != event.OutcomeDone {
+			l := r.leave()
+			l.doubts = append(l.doubts, done)
+		}
+	}
+	r.countTool(c, e, b)
+	if b.Result.IsError && b.Err != nil && b.Err.Kind == event.ErrLimit {
+		s.Refused = refusedScopes(b.Err)
+	}
+	c.State, c.ended = CallEnded, e.Seq
+	c.Result = b.Result
+	if len(b.Shown) > 0 {
+		c.Result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: b.Result.IsError, Content: b.Shown}
+	}
+	if len(b.Found) > 0 {
+		s.find(v, b.Found)
+	}
+	if b.Outcome == event.OutcomeDone {
+		c.sum = sumOf(c.ToolCall, b.Result)
+	}
+	if v.Hidden.has(e) {
+		c.Result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: compactedResult}
+	} else if repl, ok := v.Hidden.Redacted[e.Seq]; ok {
+		c.Result = &event.ToolResult{Call: c.ID, Name: c.Name, Content: repl}
+	} else if v.Hidden.cuts(e) {
+		c.Result = cutResult(c.Result)
+	}
+	s.Settled++
+	s.EndTurn = s.EndTurn || b.EndTurn
+	if b.ReturnDirect && !b.Result.IsError && (s.Returned == nil || c.Index < s.Returned.Index) {
+		s.Returned = c
+		if s.Answer = c.Result; len(b.Shown) > 0 && !v.Hidden.has(e) && v.Hidden.Redacted[e.Seq] == nil {
+			s.Answer = b.Result // off-loaded for the model, whole for people
+		}
+	}
+	if s.Settled == len(s.Batch) {
+		s.flush()
+	}
+}
+
+// countTool counts the end of a tool call.
+func (r *Run) countTool(c *Call, e *event.Event, b *event.StepEnded) {
+	if b.Result.IsError {
+		r.Metrics.ToolErrors++
+	}
+	if b.Outcome == event.OutcomeStraggler {
+		r.Metrics.Stragglers++
+	}
+	if c.Attempt == 0 {
+		return // it never began
+	}
+	m := r.Metrics.tool(c.Name)
+	if b.Result.IsError {
+		m.Errors++
+	}
+	if c.Child == nil {
+		m.Time += b.Duration
+	} else if took := e.Time.UnixNano() - c.begun; took > 0 {
+		m.Time += time.Duration(took)
+	}
+}
+
+func (r *Run) ask(s *Scope, e *event.Event, b *event.Asked) {
+	q := &Ask{Asked: *b, Step: e.Step, Scope: e.Scope}
+	if e.Step == "" {
+		s.ask(q)
+		r.Questions = append(r.Questions, q)
+		return
+	}
+	c := s.CallByStep(e.Step)
+	if c == nil || c.State == CallEnded {
+		return
+	}
+	more := c.changeExtra()
+	more.Questions = append(more.Questions, q)
+	c.State = CallAsked
+	r.Questions = append(r.Questions, q)
+}
+
+func (r *Run) answer(b *event.Answered) {
+	for _, q := range r.Questions {
+		if q.Token != b.Token || q.Answered {
+			continue
+		}
+		q.Answered, q.Value, q.By = true, b.Value, b.By
+		s := r.Scope(q.Scope)
+		if s == nil {
+			return
+		}
+		if c := s.CallByStep(q.Step); c != nil && c.State == CallAsked &&
+			!slices.ContainsFunc(c.Extra().Questions, func(q *Ask) bool { return !q.Answered }) {
+			c.State = CallAnswered
+		}
+		return
+	}
+}
+
+// OpenQuestions lists what the run waits for.
+func (r *Run) OpenQuestions() []Question {
+	var open []Question
+	for _, q := range r.Questions {
+		if !q.Answered && !r.scopeEnded(q) {
+			open = append(open, Question{Asked: q.Asked, Step: q.Step, Scope: q.Scope})
+		}
+	}
+	return open
+}
+
+// scopeEnded reports whether the call that asked was closed without an answer.
+func (r *Run) scopeEnded(q *Ask) bool {
+	s := r.Scope(q.Scope)
+	if s == nil || s.Closed != nil {
+		return true
+	}
+	if q.Step == "" {
+		return s.Before == nil || !slices.Contains(s.Before.Questions, q)
+	}
+	c := s.CallByStep(q.Step)
+	return c == nil || c.State == CallEnded
+}

@@ -1,0 +1,127 @@
+package fold
+
+import (
+	"slices"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/model"
+)
+
+// Unit is the smallest stretch of a transcript that can be left out by itself: a user's message, an answer, or an answer with
+// calls and their results. Only a traced fold knows its units.
+type Unit struct {
+	Kind UnitKind
+	// Said is what the user or the model said, Got the results of its calls.
+	Said []event.Block
+	Got  []event.Block
+	// Seqs are the events that it comes from.
+	Seqs []int64
+	// paused says of an answer that the next one goes on with it.
+	paused bool
+}
+
+// UnitKind says what a unit is.
+type UnitKind uint8
+
+// The kinds of units.
+const (
+	UnitUser UnitKind = iota
+	UnitAnswer
+	UnitPair
+	// UnitNote is what the loop itself tells of an earlier run.
+	UnitNote
+	// UnitInput is what an agent that is used as a tool was called with: no event of its
+	// own scope, so that nothing leaves it out.
+	UnitInput
+	// UnitSummary stands for what was left out before.
+	UnitSummary
+)
+
+// trace notes where what was just appended comes from.
+func (t *Transcript) trace(kind UnitKind, said []event.Block, seq int64) {
+	if !t.Traced || len(said) == 0 {
+		return
+	}
+	u := Unit{Kind: kind, Said: said}
+	if seq > 0 {
+		u.Seqs = []int64{seq}
+	}
+	t.Units = append(t.Units, u)
+}
+
+// tracePair notes where an answer with calls and its results come from.
+func (s *Scope) tracePair(results []event.Block) {
+	u := Unit{Kind: UnitPair, Said: s.Asking, Got: results, Seqs: []int64{s.askedAt}}
+	for _, c := range s.Batch {
+		if c.ended > 0 {
+			u.Seqs = append(u.Seqs, c.ended)
+		}
+	}
+	slices.Sort(u.Seqs)
+	u.Seqs = slices.Compact(u.Seqs)
+	s.Transcript.Units = append(s.Transcript.Units, u)
+	s.Transcript.goesOn()
+}
+
+// traceAnswer is trace for an answer without calls. paused says that its provider goes on with it.
+func (t *Transcript) traceAnswer(content []event.Block, seq int64, paused bool) {
+	if t.trace(UnitAnswer, content, seq); t.Traced && len(content) > 0 {
+		t.goesOn()
+		t.Units[len(t.Units)-1].paused = paused
+	}
+}
+
+// goesOn makes one unit of the last two if the first is an answer that was paused: nothing may leave
+// out one without the other.
+func (t *Transcript) goesOn() {
+	n := len(t.Units)
+	if n < 2 || !t.Units[n-2].paused {
+		return
+	}
+	first, rest := t.Units[n-2], t.Units[n-1]
+	rest.Said, rest.Seqs = joinBlocks(first.Said, rest.Said), slices.Concat(first.Seqs, rest.Seqs)
+	t.Units = append(t.Units[:n-2:n-2], rest)
+}
+
+// summary appends what stands for a stretch that was left out.
+func (t *Transcript) summary(content []event.Block) {
+	t.user(content)
+	t.trace(UnitSummary, content, 0)
+}
+
+// note appends what the loop tells the model of the run that ended with the event seq.
+func (t *Transcript) note(text string, seq int64) {
+	content := []event.Block{&event.Text{Text: text}}
+	t.user(content)
+	t.trace(UnitNote, content, seq)
+}
+
+// Messages counts how many messages the unit is.
+func (u *Unit) Messages() int {
+	if u.Kind == UnitPair {
+		return 2
+	}
+	return 1
+}
+
+// Message gives the unit as a message, without the results of calls.
+func (u *Unit) Message() event.Message {
+	if u.Kind == UnitAnswer || u.Kind == UnitPair {
+		return event.Message{Role: event.RoleAssistant, Content: u.Said}
+	}
+	return event.Message{Role: event.RoleUser, Content: u.Said}
+}
+
+// Tokens estimates the size of the unit.
+func (u *Unit) Tokens() int64 { return model.BlocksTokens(u.Said) + model.BlocksTokens(u.Got) }
+
+// CutTokens estimates the size of the unit when its tool results are cut.
+func (u *Unit) CutTokens() int64 {
+	n := model.BlocksTokens(u.Said)
+	for _, b := range u.Got {
+		if r, ok := b.(*event.ToolResult); ok {
+			n += model.BlocksTokens([]event.Block{cutResult(r)})
+		}
+	}
+	return n
+}

@@ -1,0 +1,386 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/engine"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/server"
+	"github.com/braidrun/braid/server/agentcore"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/agents"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// Options are what a server is made of. One of Agent, Agents and Service.Agent must be set.
+type Options struct {
+	// Agent answers every run; see [service.OneAgent].
+	Agent *braid.Agent
+	// Agents makes the agents of runs as tenants and requests ask for them. The caller closes what it is made with, after
+	// the server has ended.
+	Agents *agents.Factory
+	// Store is where the server keeps things; the zero Store is memory.
+	Store Store
+	// Addr is the address that [Server.Run] answers on, such as "127.0.0.1:7421".
+	Addr string
+	// TLS has Run and [Server.Serve] answer over HTTPS; nil means HTTP.
+	TLS *tls.Config
+	// Token is the operator's credential. If it is empty a token is made; see [Server.Token].
+	Token secret.Secret
+	// Tenants makes a server of many tenants, with keys, agents, models and quotas of their own, and an API to
+	// administer them. nil means one tenant, whose only credential is Token. Database is set by the server, and so are the
+	// References with Agents.
+	Tenants *directory.Options
+	// APIOnly leaves AgentCore and the page out.
+	APIOnly bool
+	// AGUI answers user interfaces that speak AG-UI, too, unless AgentCore trusts its platform.
+	AGUI bool
+	// AgentCore are settings of AgentCore's requests. Service, Door, Tenant and Next are set by the server. With
+	// TrustPlatform nothing but AgentCore's own paths is answered.
+	AgentCore agentcore.Options
+	// API are settings of the native API, such as Hosts, under which the server may be asked beside those of this
+	// machine. They hold for AgentCore too, where that has none. Service, Directory, Token and Tenant are set by the server.
+	API server.Options
+	// Service are settings of the execution of runs. Journal, Rows, Shared and Directory are set by the server, and with
+	// Agents also Agent, Models, Workspace and Forget. Set OpenModel to have a model give titles, such as that of Agents.
+	Service service.Options
+	// Metrics are those that /metrics tells; nil means new ones.
+	Metrics *server.Metrics
+	// Forget drops what the program itself keeps of tenants that the directory no longer has. It is called after the
+	// directory was changed, by whichever process. nil means that there is nothing.
+	Forget func(ctx context.Context, d *directory.Directory) error
+	// DrainTime bounds the end of [Server.Run]; 0 means [DefaultDrainTime].
+	DrainTime time.Duration
+	// Log gets one line for each request, and what nobody is told otherwise; nil means nobody.
+	Log *slog.Logger
+}
+
+const (
+	// DefaultDrainTime is how long a server may take to end: less than the 30 s after which supervisors kill what they
+	// have asked to end.
+	DefaultDrainTime = 27 * time.Second
+	// drainGrace is how long of it runs have to end the steps that are under way; after that those are broken off.
+	drainGrace = 20 * time.Second
+)
+
+// Server is a whole server: it executes runs and answers requests. It is an http.Handler, safe for concurrent use. Make
+// it with [New], and end it with [Server.Run], [Server.Serve] or [Server.Close].
+type Server struct {
+	options Options
+	store   *opened
+	people  *directory.Directory
+	metrics *server.Metrics
+	service *service.Service
+	api     *server.Server
+	handler http.Handler
+	log     *slog.Logger
+	// undo closes in the reverse order of opening.
+	undo []func() error
+
+	mu    sync.Mutex
+	phase phase
+	// stop ends what runs beside the requests.
+	stop []func()
+}
+
+// phase is how far a server has come.
+type phase int
+
+const (
+	fresh phase = iota
+	started
+	ended
+)
+
+// New puts a server together and opens its store. It starts nothing, and refuses runs until [Server.Start].
+func New(ctx context.Context, o Options) (_ *Server, err error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, log: o.Log, metrics: o.Metrics}
+	defer func() {
+		if err != nil {
+			_ = s.close() // the first error is the one that matters
+		}
+	}()
+	if s.store, err = o.Store.opened(ctx); err != nil {
+		return nil, err
+	}
+	s.undo = append(s.undo, s.store.close)
+	if o.Tenants != nil {
+		s.people = directory.New(s.directoryOptions())
+		s.undo = append(s.undo, s.people.Close)
+		// The one that the token is of.
+		if err := s.people.EnsureTenant(ctx, directory.By{Operator: true}, directory.Tenant{ID: service.DefaultTenant}); err != nil {
+			return nil, err
+		}
+	}
+	if s.service, err = service.New(s.serviceOptions()); err != nil {
+		return nil, err
+	}
+	s.metrics.Load(server.Load{Runs: s.service.Load, Tenants: s.service.Tenants, Counts: s.service.Counts, Pools: s.store.pools})
+	if s.api, err = server.New(s.apiOptions(), s.metrics); err != nil {
+		return nil, err
+	}
+	s.handler = s.api
+	if o.AGUI {
+		s.addAGUI()
+	}
+	if !o.APIOnly {
+		err = s.addAgentCore()
+	}
+	return s, err
+}
+
+// check refuses options with which there is no server, and fills in the others.
+func (o *Options) check() error {
+	switch {
+	case o.Agent == nil && o.Agents == nil && o.Service.Agent == nil:
+		return wrong("a server needs an agent", "set Agent, or Agents for a factory of agents")
+	case o.Agent != nil && o.Agents != nil, (o.Agent != nil || o.Agents != nil) && o.Service.Agent != nil:
+		return wrong("the server is to have more than one source of agents", "set one of Agent, Agents and Service.Agent")
+	case o.Agent != nil && o.Agent.Err() != nil:
+		return o.Agent.Err()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = server.NewMetrics(o.API.Version)
+	}
+	if o.Token.Empty() {
+		o.Token = secret.New("braid_" + strings.ToLower(rand.Text()))
+	}
+	if o.DrainTime <= 0 {
+		o.DrainTime = DefaultDrainTime
+	}
+	return nil
+}
+
+func wrong(message, hint string) error {
+	return &event.Error{Op: "serve", Kind: event.ErrInvalid, Message: message, Hint: hint}
+}
+
+// directoryOptions are those of the directory.
+func (s *Server) directoryOptions() directory.Options {
+	o := *s.options.Tenants
+	o.Database = s.store.database
+	if f := s.options.Agents; f != nil {
+		if o.Environment == nil {
+			o.Environment = os.Getenv
+		}
+		o.References = f.References(o.Environment)
+	}
+	return o
+}
+
+// serviceOptions are those of the service.
+func (s *Server) serviceOptions() service.Options {
+	o := s.options.Service
+	o.Journal, o.Rows, o.Shared, o.Directory = s.store.journal, service.NewRows(s.store.database), s.store.shared, s.people
+	if s.options.Agent != nil {
+		o.Agent = service.OneAgent(s.options.Agent)
+	}
+	f := s.options.Agents
+	if f != nil {
+		o.Agent, o.Models, o.Workspace, o.Forget = f.Agent, f.Models, f.Workspace, f.Forget
+	}
+	if o.Log == nil {
+		o.Log = s.log
+	}
+	observe, forget := o.Observe, o.ForgetTenant
+	o.Observe = func(tenant, life string, e *event.Event) {
+		s.metrics.Observe(tenant, life, e)
+		if observe != nil {
+			observe(tenant, life, e)
+		}
+	}
+	o.ForgetTenant = func(ctx context.Context, t directory.Tenant) error {
+		s.metrics.ForgetTenants(func(id, _ string) bool { return id == t.ID })
+		var err error
+		if f != nil {
+			err = f.ForgetTenant(ctx, t)
+		}
+		if forget != nil {
+			err = errors.Join(err, forget(ctx, t))
+		}
+		return err
+	}
+	if o.Engine.Grace == 0 {
+		o.Engine.Grace = drainGrace
+	}
+	if o.Engine.Share == nil && s.people != nil {
+		o.Engine.Share = func(tenant string) engine.Share {
+			running, queued := s.people.RunQuota(tenant)
+			return engine.Share{Running: running, Backlog: queued}
+		}
+	}
+	return o
+}
+
+// apiOptions are those of the native API.
+func (s *Server) apiOptions() server.Options {
+	o := s.options.API
+	o.Service, o.Directory, o.Token, o.Tenant = s.service, s.people, s.options.Token, service.DefaultTenant
+	if o.Log == nil {
+		o.Log = s.log
+	}
+	ready := o.Ready
+	o.Ready = func() error {
+		if s.at() != started {
+			return &event.Error{Kind: event.ErrUnavailable, Message: "the server ends"}
+		}
+		if ready == nil {
+			return nil
+		}
+		return ready()
+	}
+	return o
+}
+
+// Start begins to execute runs: what was left over first. It is for a program that serves the handler itself; [Server.Run]
+// and [Server.Serve] start the server themselves. [Server.Close] must be called; that ctx ends does not end the server.
+func (s *Server) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.phase {
+	case started:
+		return wrong("the server was started before", "call Start, Run or Serve once")
+	case ended:
+		return wrong("the server was closed", "make another one with New")
+	}
+	if err := s.service.Start(ctx); err != nil {
+		return err
+	}
+	s.phase = started
+	beside := context.WithoutCancel(ctx)
+	s.stop = []func(){s.expire(beside), s.forgetGone(beside)}
+	return nil
+}
+
+// Close ends the execution: runs are handed back where they stand, and go on when a server starts on the same store. It
+// waits for what is under way as long as ctx lasts, and closes the store. It may be called more than once, one call after
+// the other. A program that serves the handler itself then
+// closes its own http.Server: readers of streams were told by then.
+func (s *Server) Close(ctx context.Context) error {
+	return errors.Join(s.drain(ctx), s.close())
+}
+
+// drain ends the execution, and tells the readers.
+func (s *Server) drain(ctx context.Context) error {
+	s.mu.Lock()
+	was, stop := s.phase, s.stop
+	s.stop, s.phase = nil, ended
+	s.mu.Unlock()
+	if was != started {
+		return nil
+	}
+	for _, end := range stop {
+		end()
+	}
+	return s.service.Drain(ctx)
+}
+
+// close closes what New has opened.
+func (s *Server) close() error {
+	s.mu.Lock()
+	s.phase = ended
+	s.mu.Unlock()
+	var errs []error
+	for i := len(s.undo) - 1; i >= 0; i-- {
+		errs = append(errs, s.undo[i]())
+	}
+	s.undo = nil
+	return errors.Join(errs...)
+}
+
+func (s *Server) at() phase {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase
+}
+
+// Run answers on Addr until ctx ends, as [Server.Serve] does.
+func (s *Server) Run(ctx context.Context) error {
+	if s.options.Addr == "" {
+		return errors.Join(wrong("the server has no address to answer on", `set Addr, such as "127.0.0.1:7421", or use Serve`), s.close())
+	}
+	l, err := new(net.ListenConfig).Listen(context.WithoutCancel(ctx), "tcp", s.options.Addr)
+	if err != nil {
+		return errors.Join(&event.Error{
+			Op: "serve", Kind: event.ErrInvalid, Message: "the server cannot answer on " + s.options.Addr,
+			Hint: "choose another address of this machine", Err: err,
+		}, s.close())
+	}
+	return s.Serve(ctx, l)
+}
+
+// Serve starts the server and answers on l until ctx ends. Then it hands the runs back, tells their readers, and closes l
+// and the server. It returns nil if all of that went well.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if err := s.Start(ctx); err != nil {
+		_ = l.Close()
+		if s.at() != fresh {
+			return err
+		}
+		if ctx.Err() != nil {
+			err = nil // it was asked to end before it had begun
+		}
+		return errors.Join(err, s.close())
+	}
+	web := s.api.HTTP()
+	web.Handler, web.TLSConfig = s, s.options.TLS
+	failed := make(chan error, 1)
+	go func() {
+		if web.TLSConfig != nil {
+			failed <- web.ServeTLS(l, "", "")
+			return
+		}
+		failed <- web.Serve(l)
+	}()
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	s.log.Info("draining")
+	wait, stop := context.WithTimeout(context.WithoutCancel(ctx), s.options.DrainTime)
+	defer stop()
+	// The runs first: their readers are told, and then nothing is left to answer.
+	errs := []error{s.drain(wait)}
+	if e := web.Shutdown(wait); e != nil {
+		errs = append(errs, web.Close())
+	}
+	if err == nil {
+		err = <-failed
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		errs = append(errs, err)
+	}
+	s.log.Info("ended")
+	return errors.Join(append(errs, s.close())...)
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Token is the operator's credential. Who has it may do everything.
+func (s *Server) Token() secret.Secret { return s.options.Token }
+
+// Service executes the runs, for a program that starts and reads them without HTTP.
+func (s *Server) Service() *service.Service { return s.service }
+
+// Directory knows the tenants; nil without [Options].Tenants.
+func (s *Server) Directory() *directory.Directory { return s.people }

@@ -1,0 +1,270 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/skill"
+)
+
+// Factory makes agents. It is safe for concurrent use. Make it with [New].
+type Factory struct {
+	options Options
+	// tools are those of the options, and those that reach the files.
+	tools  []braid.Tool
+	skills *skill.Set
+	mcp    toolServers
+	// first is the model that answers where none is named; others are asked where it fails.
+	first  braid.Model
+	others []braid.Model
+	// known are the models that a run may name, as far as their names are known.
+	known []service.Model
+	// idle are the patterns of the permissions that fit no tool.
+	idle []string
+
+	named namedModels
+	own   ownModels
+}
+
+// New makes a factory. It makes one agent and throws it away, so that its error says what no agent can be made with.
+func New(ctx context.Context, o Options) (*Factory, error) {
+	if o.Model == nil {
+		return nil, &event.Error{Op: "agents", Kind: event.ErrInvalid, Message: "a factory of agents needs a model", Hint: "set Model"}
+	}
+	if o.Context == (Context{}) {
+		o.Context.Window = DefaultWindow
+	}
+	a := &Factory{
+		options: o, first: plainModel{o.Model}, mcp: toolServers{o.Servers}, skills: o.Skills,
+		tools: append(slices.Clip(o.Tools), o.Files.Tools()...),
+	}
+	for _, m := range o.Fallback {
+		a.others = append(a.others, plainModel{m})
+	}
+	if a.skills == nil {
+		a.skills = &skill.Set{}
+	}
+	a.known = a.nameable()
+	agent, err := a.Agent(ctx, service.AgentRequest{})
+	if err != nil {
+		return nil, err
+	}
+	a.idle = o.Permissions.Idle(namesOf(agent.Tools()))
+	return a, nil
+}
+
+// mostListed is how many files an agent is told of.
+const mostListed = 100
+
+// Workspace tells a tenant's agent of the files that its tools reach. It is for [service.Options].Workspace.
+func (a *Factory) Workspace(_ context.Context, x *service.ExecutionContext) (*service.Workspace, error) {
+	files := a.options.Files.Tools()
+	reaches := x.Agent.Tools == nil || len(chosen(files, x.Agent.Tools)) > 0
+	dir, ok := a.options.Files.of(x.Key())
+	if !ok || x.Agent.ID == "" || !reaches {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	var names []string
+	for _, t := range files {
+		names = append(names, t.Spec().Name)
+	}
+	w := &service.Workspace{Path: "the scratch folder", Instructions: "The tools " + strings.Join(names, ", ") + " reach them, by their names."}
+	a.options.Files.adopt(x.Key(), dir)
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, nil
+	}
+	if err != nil {
+		return nil, filesError(err)
+	}
+	for _, entry := range list {
+		info, err := entry.Info()
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+		case len(w.Files) < mostListed:
+			w.Files = append(w.Files, service.WorkspaceFile{Name: entry.Name(), Bytes: info.Size()})
+		default:
+			w.More++
+		}
+	}
+	return w, nil
+}
+
+// Agent makes the agent of a run. It is for [service.Options].Agent.
+func (a *Factory) Agent(ctx context.Context, r service.AgentRequest) (*braid.Agent, error) {
+	a.mcp.refresh(ctx)
+	r.Limits = within(r.Limits, &a.options.Limits)
+	parts := slices.Clip(a.options.Parts)
+	if r.OutputSchema != nil {
+		parts = append(parts, braid.AnswerSchema(r.OutputSchema))
+	}
+	grants := a.grants(&r)
+	if p := a.options.Permissions; len(p.Allow)+len(p.Ask)+len(p.Deny) > 0 {
+		p.Grants = grants
+		parts = append(parts, braid.Permit(p))
+	}
+	return a.make(ctx, cmp.Or(r.ID, a.options.Name, DefaultName), grants, &r.AgentOptions, r.Skills, parts)
+}
+
+// grants keeps what users allow for always in a run's tenant.
+func (a *Factory) grants(r *service.AgentRequest) braid.Grants {
+	if a.options.Grants == nil {
+		return nil
+	}
+	return a.options.Grants(r.Tenant, r.Life)
+}
+
+// make makes an agent, and those that it has as tools.
+func (a *Factory) make(
+	ctx context.Context, name string, grants braid.Grants, o *service.AgentOptions, prefer []string, parts []braid.Part,
+) (*braid.Agent, error) {
+	s := &a.options
+	model, err := a.OpenModel(ctx, o.Model, o.Own)
+	if err != nil {
+		return nil, err
+	}
+	asked := s.ModelOptions
+	if o.Own != nil || o.Model != "" {
+		asked = elsewhere(asked)
+	}
+	asked = o.ModelOptions(asked)
+	parts = append(parts,
+		braid.Limit(o.Limits), braid.Options(asked),
+		braid.Retries(s.Retry), braid.Instructions(o.SystemPrompt),
+	)
+	if s.Sequential {
+		parts = append(parts, braid.Sequential())
+	}
+	if o.Own == nil { // the operator's other models do not stand in for a tenant's own
+		parts = append(parts, a.fallback(model)...)
+	}
+	for i := range o.Permissions {
+		p := &o.Permissions[i]
+		parts = append(parts, braid.Permit(braid.Permissions{Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, Grants: grants}))
+	}
+	given, works, err := a.given(o, prefer)
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts, given...)
+	for _, tool := range slices.Sorted(maps.Keys(o.SubAgents)) {
+		sub := o.SubAgents[tool]
+		below, err := a.make(ctx, tool, grants, sub, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, braid.AsTool(below, cmp.Or(sub.Description, "Has the agent "+tool+" do a part of the work.")))
+	}
+	keeps := s.Context
+	keeps.How = cmp.Or(o.Context, keeps.How)
+	agent := braid.New(name, model, append(parts, keeps.Parts(works || len(o.SubAgents) > 0)...)...)
+	return agent, agent.Err()
+}
+
+// fallback has the other models asked where this one fails.
+func (a *Factory) fallback(model braid.Model) []braid.Part {
+	others := slices.DeleteFunc(slices.Clone(a.others), func(m braid.Model) bool { return m.Info().Name == model.Info().Name })
+	if len(others) == 0 {
+		return nil
+	}
+	return []braid.Part{braid.Fallback(a.options.FallbackOn, others...)}
+}
+
+// elsewhere leaves out what the operator set for the server's own model: another model may be
+// at another vendor, or on another bill.
+func elsewhere(o braid.ModelOptions) braid.ModelOptions {
+	o.ServiceTier, o.ServerTools, o.Extra, o.Headers = "", nil, nil, nil
+	return o
+}
+
+// given are the tools that the server gives an agent: those that fit one of its patterns, or all.
+// works says that there are any.
+func (a *Factory) given(o *service.AgentOptions, prefer []string) (parts []braid.Part, works bool, err error) {
+	all := o.Tools == nil
+	skills := a.skills
+	if !all && len(chosen(skills.Tools(), o.Tools)) == 0 {
+		skills = &skill.Set{}
+	}
+	if len(prefer) > 0 && len(skills.Skills()) == 0 {
+		message := "this server has no skills"
+		if len(a.skills.Skills()) > 0 {
+			message = "this agent has no skills"
+		}
+		return nil, false, &event.Error{Kind: event.ErrUnsupported, Message: message, Hint: "leave preferred_skills out"}
+	}
+	for _, name := range o.Skills { // those that the agent prefers may have gone since
+		if slices.ContainsFunc(skills.Skills(), func(k skill.Skill) bool { return k.Name == name }) {
+			prefer = append(slices.Clip(prefer), name)
+		}
+	}
+	if len(prefer) > 0 {
+		if skills, err = skills.Prefer(prefer...); err != nil {
+			return nil, false, unknownSkill(err)
+		}
+	}
+	tools := a.tools
+	if all {
+		parts = append(parts, a.mcp.parts()...)
+		works = a.options.Servers != nil
+	} else {
+		far := chosen(a.mcp.tools(), o.Tools)
+		tools = append(chosen(a.tools, o.Tools), far...)
+		parts = append(parts, a.mcp.announced(far, lacks(o.Tools, append(skills.Tools(), tools...))))
+	}
+	return append(parts, skills.Part(), braid.Tools(tools...)), works || len(tools) > 0 || len(skills.Skills()) > 0, nil
+}
+
+// unknownSkill is the error for a preferred skill that the agent does not have. The route exists, so it is
+// not [event.ErrNotFound].
+func unknownSkill(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || e.Kind != event.ErrNotFound {
+		return err
+	}
+	return &event.Error{Kind: event.ErrUnsupported, Message: e.Message, Hint: e.Hint}
+}
+
+// lacks reports whether one of the patterns fits none of the tools.
+func lacks(patterns []string, tools []braid.Tool) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return len(chosen(tools, []string{pattern})) == 0 })
+}
+
+// chosen are the tools whose names fit one of the patterns.
+func chosen(tools []braid.Tool, patterns []string) []braid.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t braid.Tool) bool {
+		name := t.Spec().Name
+		return !slices.ContainsFunc(patterns, func(pattern string) bool { fits, _ := path.Match(pattern, name); return fits })
+	})
+}
+
+// OpenModel opens the model of an agent: the server's own for "", one that a run names, or one of the
+// directory's, which own is. It is for [service.Options].OpenModel.
+func (a *Factory) OpenModel(_ context.Context, ref string, own *service.OwnModel) (braid.Model, error) {
+	switch {
+	case own != nil:
+		return a.openOwn(own)
+	case ref == "" || ref == a.options.ModelRef:
+		return a.first, nil
+	}
+	return a.openNamed(ref)
+}
+
+// Models says what a run may name as its model. It is for [service.Options].Models.
+func (a *Factory) Models(context.Context) []service.Model { return slices.Clone(a.known) }
+
+// Servers says how the tool servers are doing.
+func (a *Factory) Servers() []event.ToolServer { return a.mcp.status() }
+
+// Idle returns the patterns of the permissions that fitted none of the tools when the factory was made, and so hold
+// nothing back.
+func (a *Factory) Idle() []string { return slices.Clone(a.idle) }

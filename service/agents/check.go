@@ -1,0 +1,131 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/models"
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
+	"github.com/braidrun/braid/tool/mcptool"
+)
+
+// References checks what a directory is to write against what the factory has, and against the server's environment, which
+// getenv reads. Nothing is asked over the network. It is for [directory.Options].References.
+func (a *Factory) References(getenv func(name string) string) directory.References {
+	return directory.References{
+		Model: func(m *directory.Model) error {
+			if err := models.CheckOwn(m.Provider, m.Name, m.Region); err != nil {
+				return err
+			}
+			if m.Credential.Env != "" && getenv(m.Credential.Env) == "" { // only the operator names one
+				return invalid("set it and start the server again, or name another", "the server's environment does not have the variable")
+			}
+			return a.checkSettings(m)
+		},
+		Agent: a.checkAgent,
+		Name: func(name string) error {
+			_, err := models.Named(name)
+			return err
+		},
+	}
+}
+
+// checkSettings reports a setting that a model of the directory does not have. The model is opened with a key that
+// nobody is asked with; where that cannot be, the model's runs say what is wrong.
+func (a *Factory) checkSettings(m *directory.Model) error {
+	if !m.Any() || a.options.Models == nil {
+		return nil
+	}
+	own := models.Own{Ref: m.Provider + ":" + m.Name, Key: secret.New("no-key"), Region: m.Region}
+	opened, err := a.options.Models.OpenOwn(own)
+	if errors.Is(err, event.ErrInvalid) { // it takes no key
+		own.Key = secret.Secret{}
+		opened, err = a.options.Models.OpenOwn(own)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	o := service.AgentOptions{Settings: m.Settings}
+	if err := braid.New(DefaultName, opened, braid.Options(o.ModelOptions(braid.ModelOptions{}))).Err(); errors.Is(err, event.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// checkAgent refuses an agent that names skills that there are not, or patterns that fit no tool.
+func (a *Factory) checkAgent(spec *directory.AgentSpec) error {
+	var skills []string
+	for _, s := range a.skills.Skills() {
+		skills = append(skills, s.Name)
+	}
+	for i, name := range spec.Skills {
+		if !slices.Contains(skills, name) {
+			return invalid(suggest("skills", skills), "skills[%d]: there is no skill %q", i, short(name))
+		}
+	}
+	// The tools of a server that is not there now are not known.
+	if slices.ContainsFunc(a.mcp.status(), func(s event.ToolServer) bool { return s.Status != string(mcptool.StateConnected) }) {
+		return nil
+	}
+	tools := slices.Concat(a.tools, a.mcp.tools(), a.skills.Tools())
+	fits := func(path string, patterns []string) error {
+		for i, pattern := range patterns {
+			if len(chosen(tools, []string{pattern})) == 0 {
+				return invalid(suggest("tools", namesOf(tools)), "%s[%d]: no tool fits %q", path, i, short(pattern))
+			}
+		}
+		return nil
+	}
+	if err := fits("tools", spec.Tools); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.SubAgents)) {
+		if err := fits("sub_agents."+name+".tools", spec.SubAgents[name].Tools); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func namesOf(tools []braid.Tool) (names []string) {
+	for _, t := range tools {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// mostKnown bounds how many names a hint lists.
+const mostKnown = 50
+
+// suggest says which names there are.
+func suggest(what string, names []string) string {
+	if len(names) == 0 {
+		return "leave it out: this server has no " + what
+	}
+	slices.Sort(names)
+	more := ""
+	if len(names) > mostKnown {
+		names, more = names[:mostKnown], " and more"
+	}
+	return "the " + what + " are " + strings.Join(names, ", ") + more
+}
+
+// short cuts a long name.
+func short(name string) string {
+	const most = 64
+	if r := []rune(name); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return name
+}
+
+func invalid(hint, format string, args ...any) *event.Error {
+	return &event.Error{Kind: event.ErrInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
+}

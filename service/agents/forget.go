@@ -1,0 +1,62 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/service"
+	"github.com/braidrun/braid/service/directory"
+)
+
+// Forget removes the files of a conversation. It is for [service.Options].Forget.
+func (a *Factory) Forget(ctx context.Context, key service.ConversationKey) error {
+	return a.options.Files.forget(ctx, key)
+}
+
+// ForgetTenant closes the models of a tenant that is being erased, with their keys and connections. It is for
+// [service.Options].ForgetTenant.
+func (a *Factory) ForgetTenant(_ context.Context, t directory.Tenant) error {
+	a.own.mu.Lock()
+	for name := range a.own.open {
+		if name.tenant == t.ID {
+			delete(a.own.open, name)
+		}
+	}
+	a.own.mu.Unlock()
+	closeIdle()
+	return nil
+}
+
+// closeIdle closes the connections to providers that nobody uses now. A connection may remember the key
+// that it was last used with.
+func closeIdle() {
+	if t, ok := http.DefaultTransport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// ForgetGone closes the models that the directory no longer has, or has changed, and those that nobody has used for a
+// while. A server calls it after the directory was changed.
+func (a *Factory) ForgetGone(ctx context.Context, people *directory.Directory) error {
+	dropped, err := a.forgetModels(ctx, func(ctx context.Context, tenant, id, life string) (bool, error) {
+		m, err := people.GetModel(ctx, tenant, id)
+		if errors.Is(err, event.ErrNotFound) {
+			return false, nil
+		}
+		return m.Life == life, err
+	})
+	if dropped {
+		closeIdle()
+	}
+	return err
+}
+
+// SweepFiles removes the files of conversations that another server has deleted, from the folder behind after on; lives
+// is [service.Service.Lives]. It looks at some folders only, and returns the one to go on from; empty begins.
+func (a *Factory) SweepFiles(
+	ctx context.Context, after string, lives func(context.Context, service.ConversationKey) (bool, error),
+) (next string, err error) {
+	return a.options.Files.sweep(ctx, after, lives)
+}

@@ -1,0 +1,79 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/lazyre"
+	"github.com/braidrun/braid/model"
+)
+
+// plainModel is a model whose errors name nothing of the server's environment: they reach tenants.
+type plainModel struct{ braid.Model }
+
+// variableName finds names of variables, such as OPENAI_API_KEY, and of the setting base= of a reference.
+var variableName = lazyre.New(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\bbase=`)
+
+// Stream implements [braid.Model].
+func (m plainModel) Stream(ctx context.Context, req *braid.ModelRequest) iter.Seq2[braid.Chunk, error] {
+	return func(yield func(braid.Chunk, error) bool) {
+		for chunk, err := range m.Model.Stream(ctx, req) {
+			if !yield(chunk, plainError(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Unwrap gives the model that is asked.
+func (m plainModel) Unwrap() braid.Model { return m.Model }
+
+// Cancellable implements [braid.CancellableModel] where the model does.
+func (m plainModel) Cancellable() braid.Model {
+	if braid.Cancellable(m.Model) {
+		return m
+	}
+	return nil
+}
+
+// plainError takes the names of variables out of an error. The error as it was is its cause.
+//
+// It also makes a request that the provider has refused an error of the provider: the caller's own request was
+// accepted, so it was not invalid. A request that was not sent has no cause, and stays as it is.
+func plainError(err error) error {
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok {
+		return err
+	}
+	if model.NoAnswer(e) { // its message has the server's address
+		return &event.Error{
+			Kind: e.Kind, Code: e.Code, RetryAfter: e.RetryAfter, Message: "the model's server cannot be reached",
+			Hint: "try again later, or ask the operator of this service", Err: err,
+		}
+	}
+	refused := e.Kind == event.ErrInvalid && e.Err != nil
+	kind := e.Kind
+	if refused {
+		kind = event.ErrModel
+	}
+	if e.Code == model.CodeForeign { // its message has the server's address, and words of what answered
+		return &event.Error{
+			Kind: kind, Code: e.Code, Message: "what answers in the place of the model's server does not speak its protocol",
+			Hint: "ask the operator of this service", Err: err,
+		}
+	}
+	if !refused && !variableName.MatchString(e.Hint) && !variableName.MatchString(e.Message) && !variableName.MatchString(e.Op) {
+		return err
+	}
+	told := *e
+	told.Err = err
+	told.Op, told.Kind = "", kind
+	told.Message = variableName.ReplaceAllString(e.Message, "a setting of the server")
+	if variableName.MatchString(e.Hint) {
+		told.Hint = "ask the operator of this service"
+	}
+	return &told
+}
