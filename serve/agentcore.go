@@ -38,7 +38,7 @@ func (s *Server) addAgentCore() error {
 	if o.TrustPlatform {
 		o.Next = nil
 	} else {
-		o.Door, o.Next = s.api.Door(), withPage(s.api, o.Base)
+		o.Door, o.Next = s.api.Door(), withPage(s.handler, o.Base)
 	}
 	handler, err := agentcore.New(o)
 	if err != nil {

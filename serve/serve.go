@@ -45,6 +45,8 @@ type Options struct {
 	Tenants *directory.Options
 	// APIOnly leaves AgentCore and the page out.
 	APIOnly bool
+	// AGUI answers user interfaces that speak AG-UI, too, unless AgentCore trusts its platform.
+	AGUI bool
 	// AgentCore are settings of AgentCore's requests. Service, Door, Tenant and Next are set by the server. With
 	// TrustPlatform nothing but AgentCore's own paths is answered.
 	AgentCore agentcore.Options
@@ -133,6 +135,9 @@ func New(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.handler = s.api
+	if o.AGUI {
+		s.addAGUI()
+	}
 	if !o.APIOnly {
 		err = s.addAgentCore()
 	}

@@ -86,6 +86,7 @@ GET /openapi.json describes the API.`,
 			{name: "host", value: "LIST", help: "names under which the server may be asked, beside those of this machine"},
 			{name: "origin", value: "LIST", help: "sites whose pages may ask, such as https://chat.example"},
 			{name: "titles", value: "FROM", help: "what titles are from: model, which asks a light one, or words, the first that were said (model)"},
+			{name: "agui", help: "answer user interfaces that speak AG-UI, too: POST /agui"},
 			{name: "run-time", value: "TIME", help: "longest active time of one run (5m)"},
 			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
@@ -227,7 +228,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 			_ = h.close() // the first error is the one that matters
 		}
 	}()
-	o := serve.Options{Log: log, APIOnly: !in.on("agentcore"), Metrics: server.NewMetrics(readBuild().Version)}
+	o := serve.Options{Log: log, APIOnly: !in.on("agentcore"), AGUI: in.on("agui"), Metrics: server.NewMetrics(readBuild().Version)}
 	o.Metrics.LimitTenants(cfg.MetricTenants)
 	if text := in.flags["run-time"]; text != "" {
 		if o.Service.RunTime, err = parseTime(text); err != nil {

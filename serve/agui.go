@@ -1,0 +1,16 @@
+package serve
+
+import (
+	"strings"
+
+	"github.com/braidrun/braid/server/agui"
+)
+
+// addAGUI puts AG-UI's requests before the native API.
+func (s *Server) addAGUI() {
+	api := &s.options.API
+	s.handler = agui.New(agui.Options{
+		Service: s.service, Door: s.api.Door(), Next: s.handler, Base: strings.TrimSuffix(api.Base, "/"), Hosts: api.Hosts, Origins: api.Origins,
+		Observe: s.metrics.Request, Refused: s.metrics.Refused, Log: s.log,
+	})
+}

@@ -1,0 +1,35 @@
+package serve_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/serve"
+	"github.com/braidrun/braid/server"
+)
+
+// AG-UI's requests are answered where they are asked for, below the base path and beside the others.
+func TestAGUI(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[bool]int{true: http.StatusOK, false: http.StatusNotFound} {
+		s := open(t, serve.Options{AGUI: asked, Token: secret.New("a-token-of-the-test"), API: server.Options{Base: "/b"}})
+		body := `{"threadId": "t", "runId": "r", "messages": [{"id": "u", "role": "user", "content": "Where?"}]}`
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/b/agui", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer a-token-of-the-test")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != want || asked && !strings.Contains(string(b), `"outcome":{"type":"success"}`) {
+			t.Errorf("asked for: %t: %s %v %s", asked, res.Status, err, b)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package agui
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/strictjson"
+	"github.com/braidrun/braid/service"
+)
+
+// input is what a client posts (RunAgentInput of @ag-ui/core 1.0.0). What else stands there is passed over: a newer client may
+// have more to say. State is the agent's to change, so what a client sends as state only says what it has.
+type input struct {
+	Thread   string            `json:"threadId"`
+	Run      string            `json:"runId"`
+	State    json.RawMessage   `json:"state"`
+	Messages []json.RawMessage `json:"messages"`
+	Tools    []json.RawMessage `json:"tools"`
+	Resume   []answer          `json:"resume"`
+}
+
+// answer answers one interrupt.
+type answer struct {
+	ID      string          `json:"interruptId"`
+	Status  string          `json:"status"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// longestID bounds the ids that a client gives.
+const longestID = 200
+
+func bad(message, hint string) error {
+	return &event.Error{Kind: event.ErrInvalid, Message: message, Hint: hint}
+}
+
+// parse reads an input.
+func parse(data []byte) (in input, err error) {
+	if strictjson.Check(data, strictjson.DefaultDepth) != nil || json.Unmarshal(data, &in) != nil {
+		return in, bad("the body is no RunAgentInput", "send one JSON object with threadId, runId and messages, each name once")
+	}
+	for _, id := range []string{in.Thread, in.Run} {
+		if id == "" || len(id) > longestID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+			return in, bad("threadId or runId is missing or too long", "send both, with at most 200 bytes each")
+		}
+	}
+	if len(in.Tools) > 0 {
+		return in, &event.Error{
+			Kind: event.ErrUnsupported, Message: "agents here call no tools of the client",
+			Hint: "leave tools empty; the agent's own tools are the server's",
+		}
+	}
+	for i := range in.Resume {
+		a := &in.Resume[i]
+		twice := slices.ContainsFunc(in.Resume[:i], func(b answer) bool { return b.ID == a.ID })
+		if a.ID == "" || twice || a.Status != "resolved" && a.Status != "cancelled" {
+			return in, bad("an answer names no interrupt, or one twice, or has no status", "send interruptId, and resolved or cancelled as status")
+		}
+		if a.Payload == nil {
+			a.Payload = json.RawMessage("null")
+		}
+	}
+	return in, nil
+}
+
+// part is a part of a message's content.
+type part struct {
+	Type, Text string
+	Source     struct {
+		Type, MIMEType string
+		Value          []byte
+	}
+}
+
+// request makes the request for a run: what the user said last. The server has what was said before.
+func (in *input) request() (r service.RunRequest, err error) {
+	for _, raw := range slices.Backward(in.Messages) {
+		var m struct {
+			Role    string
+			Content json.RawMessage
+		}
+		if json.Unmarshal(raw, &m) != nil || m.Role != "user" {
+			continue
+		}
+		var parts []part
+		if json.Unmarshal(m.Content, &r.Input) != nil && json.Unmarshal(m.Content, &parts) != nil {
+			return r, bad("the user's message cannot be read", "send a text, or parts with data in base64")
+		}
+		for i := range parts {
+			switch p := &parts[i]; {
+			case p.Type == "text":
+				r.Attachments = append(r.Attachments, &event.Text{Text: p.Text})
+			case p.Type == "image" && p.Source.Type == "data":
+				r.Attachments = append(r.Attachments, &event.Image{MIME: p.Source.MIMEType, Data: p.Source.Value})
+			case p.Type == "document" && p.Source.Type == "data":
+				r.Attachments = append(r.Attachments, &event.Document{MIME: p.Source.MIMEType, Data: p.Source.Value})
+			default:
+				return r, &event.Error{
+					Kind: event.ErrUnsupported, Message: "a part of the message is of a kind that is not taken here",
+					Hint: "send text, and images and documents as data",
+				}
+			}
+		}
+		return r, nil
+	}
+	return r, bad("there is no message of the user", "send one, or answers to interrupts as resume")
+}

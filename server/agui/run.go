@@ -1,0 +1,259 @@
+package agui
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/journal"
+	"github.com/braidrun/braid/server/door"
+	"github.com/braidrun/braid/server/stream"
+	"github.com/braidrun/braid/service"
+	wire "github.com/braidrun/braid/wire/agui"
+)
+
+// turn is the reading of a run for one request.
+type turn struct {
+	stream.Stream
+
+	x       *exchange
+	conv    string
+	encoder wire.Encoder
+	// asked says that the run may wait for answers, awaited are those that were just given and have not been taken in.
+	asked   bool
+	awaited map[string]bool
+	// last is the Seq of the last durable event that was told.
+	last int64
+}
+
+// answer has a run accepted or answers the one that waits, and streams it.
+func (x *exchange) answer(in *input) error {
+	ctx, unwatch := x.Door.Watch(x.r.Context(), &x.who)
+	defer unwatch()
+	conv, err := x.conversation(ctx, in.Thread)
+	if err != nil {
+		return err
+	}
+	t := &turn{
+		x: x, conv: conv.ID, awaited: map[string]bool{},
+		encoder: wire.Encoder{Thread: in.Thread, ID: in.Run, Messages: in.Messages, State: in.State},
+	}
+	t.Encoder, t.Extra, t.Service, t.Heartbeat = &t.encoder, t, x.Service, x.Heartbeat
+	if len(in.Resume) > 0 {
+		err = t.resume(ctx, &conv, in.Resume)
+	} else {
+		err = t.begin(ctx, &conv, in)
+	}
+	if err != nil {
+		return err
+	}
+	defer t.Follower.Close()
+	if err := t.Ahead(ctx); err != nil {
+		return err
+	}
+	head := x.w.Header()
+	head.Set("X-Conversation-Id", conv.ID)
+	head.Set("X-Run-Id", t.Run)
+	stream.Head(head, "text/event-stream")
+	x.head(http.StatusOK)
+	err = t.Serve(ctx, &stream.Writer{Response: x.w, Time: writeTime})
+	if err != nil && door.Ended(ctx) == nil {
+		x.Log.Warn("a stream was interrupted", "run", t.Run, "error", err)
+	}
+	return nil
+}
+
+// conversation finds the one of a thread, or makes it. A thread that is named like a conversation is that conversation.
+func (x *exchange) conversation(ctx context.Context, thread string) (service.Conversation, error) {
+	if strings.HasPrefix(thread, "conv_") {
+		return x.Service.GetConversation(ctx, x.who.Principal, thread)
+	}
+	conv, err := x.Service.OpenConversation(ctx, x.who.Principal, "agui thread "+thread, service.NewConversation{
+		Metadata: map[string]string{"agui_thread": thread},
+	})
+	if errors.Is(err, event.ErrNotFound) { // there is one of this name, and it is another user's
+		return conv, &event.Error{Kind: event.ErrNotFound, Message: "there is no such thread", Hint: "use a threadId of your own: a new UUID"}
+	}
+	return conv, err
+}
+
+// begin has a run accepted, or finds the one that the same request has begun. What still runs in the thread is ended: a
+// client that stops reading has no other word for stop.
+func (t *turn) begin(ctx context.Context, conv *service.Conversation, in *input) error {
+	r, err := in.request()
+	if err != nil {
+		return err
+	}
+	r.Key, r.Policy, r.Watch = "agui "+in.Run, braid.Interrupt, true
+	r.Trace = service.TraceOf(t.x.r.Header.Values("Traceparent"), t.x.r.Header.Values("Tracestate"))
+	same := func(run journal.Run) bool { return run.Key == r.Key }
+	if conv.Status == event.RunWaiting && !slices.ContainsFunc(conv.Open, same) {
+		return &event.Error{
+			Kind: event.ErrConflict, Message: "the thread waits for answers to its interrupts", Hint: "send them as resume",
+		}
+	}
+	started, err := t.x.Service.StartRun(ctx, t.x.who.Principal, t.conv, r)
+	if err != nil {
+		return err
+	}
+	t.show(started.Run.ID)
+	t.Follower, t.last = started.Follower, started.After
+	if t.Follower == nil { // the run was there: all of it is told again
+		t.asked = true
+		t.Follower, err = t.x.Service.Follow(ctx, t.x.who.Principal, t.conv, t.last)
+	}
+	return err
+}
+
+func (t *turn) show(run string) { t.Run, t.encoder.Run = run, run }
+
+func (t *turn) log(ctx context.Context, after int64, limit int) ([]*event.Event, error) {
+	return t.x.Service.Events(ctx, t.x.who.Principal, t.conv, after, limit)
+}
+
+// resume answers what the thread's run waits for. The stream begins behind the answers: the client has what was before. The
+// same answers sent again are taken as such.
+func (t *turn) resume(ctx context.Context, conv *service.Conversation, answers []answer) error {
+	s, who := t.x.Service, t.x.who.Principal
+	open, err := s.Questions(ctx, who, t.conv)
+	if err != nil {
+		return err
+	}
+	before, to := map[string]*answer{}, int64(stream.ToTheEnd)
+	for i := range answers {
+		a := &answers[i]
+		if !slices.ContainsFunc(open, func(q braid.Question) bool { return q.Token == a.ID }) {
+			before[a.ID] = a
+		} else if len(conv.Open) > 0 {
+			t.show(conv.Open[0].ID)
+		}
+	}
+	if len(before) > 0 {
+		if to, err = t.answered(ctx, before); err != nil {
+			return err
+		}
+	}
+	if t.last, err = t.Skip(ctx, t.log, to, nil); err != nil {
+		return err
+	}
+	if t.Follower, err = s.Follow(ctx, who, t.conv, t.last); err != nil {
+		return err
+	}
+	t.asked = true
+	for i := range answers {
+		a := &answers[i]
+		at := slices.IndexFunc(open, func(q braid.Question) bool { return q.Token == a.ID })
+		switch {
+		case at < 0:
+			continue
+		case a.Status == "cancelled" && open[at].Ask != event.AskApproval: // nobody will say it: the run has nothing to go on with
+			err = s.CancelRun(ctx, who, t.conv, t.Run)
+		case a.Status == "cancelled":
+			_, err = s.Answer(ctx, who, t.conv, a.ID, json.RawMessage(`{"approved":false}`))
+		default:
+			_, err = s.Answer(ctx, who, t.conv, a.ID, a.Payload)
+		}
+		if err != nil {
+			t.Follower.Close()
+			return err
+		}
+		t.awaited[a.ID] = true
+	}
+	return nil
+}
+
+// answered finds answers that were given before in the log, and the run that they went to. It returns the place before the
+// first of them. An answer to nothing, and one that says something else than before, are refused.
+func (t *turn) answered(ctx context.Context, given map[string]*answer) (to int64, err error) {
+	to = stream.ToTheEnd
+	for at := int64(0); len(given) > 0; {
+		events, err := t.log(ctx, at, 512)
+		if err != nil {
+			return 0, err
+		}
+		if len(events) == 0 {
+			return 0, &event.Error{
+				Kind: event.ErrConflict, Message: "an answer is to no open interrupt", Hint: "each interrupt is good for one answer",
+			}
+		}
+		for _, e := range events {
+			at = e.Seq
+			b, ok := e.Body.(*event.Answered)
+			if !ok || given[b.Token] == nil {
+				continue
+			}
+			if a := given[b.Token]; b.By == t.x.who.User && (a.Status == "cancelled" || sameJSON(b.Value, a.Payload)) {
+				delete(given, b.Token)
+				to = min(to, e.Seq-1)
+				t.show(e.Run)
+			}
+		}
+	}
+	return to, nil
+}
+
+// sameJSON reports whether two values are the same but for white space.
+func sameJSON(a, b json.RawMessage) bool {
+	var one, other bytes.Buffer
+	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
+}
+
+// Before notes what an event says about the run. It appends nothing.
+func (t *turn) Before(_ context.Context, dst []byte, e *event.Event) []byte {
+	if !e.Live() {
+		t.last = e.Seq
+	}
+	switch b := e.Body.(type) {
+	case *event.Asked:
+		t.asked = true
+	case *event.Answered:
+		delete(t.awaited, b.Token)
+	}
+	return dst
+}
+
+// waitPoll is how often a run that has asked something is looked at: whether all of it waits now.
+const waitPoll = 100 * time.Millisecond
+
+// Due returns when to look whether the run waits.
+func (t *turn) Due() time.Time {
+	if !t.asked {
+		return time.Time{}
+	}
+	return time.Now().Add(waitPoll)
+}
+
+// Look ends the stream if the run waits for a person now: another run of the client brings the answers.
+func (t *turn) Look(ctx context.Context, dst []byte) ([]byte, error) {
+	if !t.asked || len(t.awaited) > 0 {
+		return dst, nil
+	}
+	s := t.x.Service
+	run, err := s.GetRun(ctx, t.x.who.Principal, t.conv, t.Run)
+	if err != nil || run.Status != event.RunWaiting {
+		return dst, err
+	}
+	open, err := s.Questions(ctx, t.x.who.Principal, t.conv)
+	if err != nil {
+		return dst, err
+	}
+	if t.asked = len(open) > 0; !t.asked {
+		return dst, nil
+	}
+	// Whoever waits writes nothing: what there is was told, or comes first.
+	if rest, err := t.log(ctx, t.last, 1); err != nil || len(rest) > 0 {
+		return dst, err
+	}
+	asked := make([]event.Asked, len(open))
+	for i := range open {
+		asked[i] = open[i].Asked
+	}
+	return t.encoder.AppendInterrupted(dst, asked), nil
+}

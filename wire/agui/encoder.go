@@ -1,0 +1,329 @@
+package agui
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sse"
+	"github.com/braidrun/braid/wire"
+)
+
+// Encoder writes the events of a run as the events of AG-UI. It is used by one goroutine at a time.
+//
+// A client of AG-UI keeps all messages and sends them with its next run. What it was shown cannot be taken back but by
+// MESSAGES_SNAPSHOT, which has to have all of them. So an encoder keeps what it has shown of its run, and Messages are
+// those before it.
+type Encoder struct {
+	// Run is the only run to be shown; empty shows all of them.
+	Run string
+	// Thread and ID are the names that the client has for the conversation and for the run. An empty ID is the run's own.
+	Thread, ID string
+	// Messages are those that the client has, each one line of JSON with an id.
+	Messages []json.RawMessage
+	// State is the one that the client has: what is no object is replaced by one before its first change.
+	State json.RawMessage
+
+	dst []byte
+	// started is set once RUN_STARTED was sent, done once nothing may follow.
+	started, done bool
+	// skipping is set while Skip takes in what the client has from another stream.
+	skipping bool
+	scopes   []*scope
+	calls    map[string]*call
+	messages []*message
+	// invoked counts the invocations of each sub-agent's scope.
+	invoked map[string]int
+	// keys are those of the client's state; nil until a change needs them.
+	keys  map[string]bool
+	usage []tokens
+}
+
+var _ wire.Encoder = (*Encoder)(nil)
+
+// Append appends what an event gives: any number of AG-UI's events.
+func (enc *Encoder) Append(dst []byte, e *event.Event) []byte {
+	if e.Audience != event.Everyone || enc.Run != "" && e.Run != enc.Run {
+		return dst
+	}
+	enc.dst = dst
+	enc.start(e.Run)
+	s := enc.scope(e.Scope)
+	switch b := e.Body.(type) {
+	case *event.UserMessage:
+		enc.letter(e, b)
+	case *event.ScopeOpened:
+		enc.opened(e.Run, b)
+	case *event.ScopeClosed:
+		enc.closed(b)
+	case *event.StepBegun:
+		if b.Step == event.StepModel {
+			s.model = b.Model
+			enc.at(s, &e.Header)
+		}
+	case *event.TextDelta:
+		if enc.at(s, &e.Header); !s.lost {
+			enc.say(s, s.text, b.Text)
+		}
+	case *event.ThinkingDelta:
+		if enc.at(s, &e.Header); !s.lost {
+			enc.say(s, s.thinking, b.Text)
+		}
+	case *event.ToolInputDelta:
+		if enc.at(s, &e.Header); !s.lost {
+			enc.args(enc.call(s, b.Call, b.Tool), b.JSON)
+		}
+	case *event.AnswerReplaced:
+		enc.at(s, &e.Header)
+		s.text.sent = b.Text
+		enc.snapshot()
+	case *event.AssistantMessage:
+		enc.at(s, &e.Header)
+		enc.answered(s, b)
+	case *event.ToolProgress:
+		enc.send(&frame{Type: "CUSTOM", Subagent: s.sub, Name: "braid.tool_progress", Value: progress{
+			Call: enc.callID(b.Call), Tool: b.Tool, Text: b.Text, Data: b.Data,
+		}})
+	case *event.StepEnded:
+		enc.stepEnded(s, b)
+	case *event.StateChanged:
+		enc.changed(b)
+	case *event.RunEnded:
+		enc.ended(e.Run, b)
+	}
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// progress is the value of the event braid.tool_progress.
+type progress struct {
+	Call string          `json:"toolCallId,omitempty"`
+	Tool string          `json:"toolCallName"`
+	Text string          `json:"text,omitempty"`
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// AppendSnapshot appends what a step in flight has said and was not sent. If the snapshot has gaps itself, nothing more is
+// sent before the whole answer.
+func (enc *Encoder) AppendSnapshot(dst []byte, in *event.Snapshot) []byte {
+	if in.Audience != event.Everyone || in.Kind != event.StepModel || enc.Run != "" && in.Run != enc.Run {
+		return dst
+	}
+	enc.dst = dst
+	enc.start(in.Run)
+	s := enc.scope(in.Scope)
+	enc.at(s, &in.Header)
+	text, thinking := s.text.whole, s.thinking.whole
+	for i := range in.Blocks {
+		switch b := &in.Blocks[i]; b.Kind {
+		case event.BlockText:
+			text += b.Text
+		case event.BlockThinking:
+			thinking += b.Text
+		}
+	}
+	s.lost = in.Truncated || !strings.HasPrefix(text, s.text.sent) || !strings.HasPrefix(thinking, s.thinking.sent)
+	if !s.lost {
+		enc.rest(s, s.thinking, thinking)
+		enc.rest(s, s.text, text)
+		for i := range in.Blocks {
+			if b := &in.Blocks[i]; b.Kind == event.BlockToolCall {
+				c := enc.call(s, b.Call, b.Tool)
+				enc.args(c, strings.TrimPrefix(b.Text, c.args))
+			}
+		}
+	}
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// AppendNotice appends why nothing comes of the run, as an event of our own.
+func (enc *Encoder) AppendNotice(dst []byte, code, message string) []byte {
+	enc.dst = dst
+	enc.start(enc.Run)
+	enc.send(&frame{Type: "CUSTOM", Name: "braid.notice", Value: map[string]string{"code": code, "message": message}})
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// AppendInterrupted ends the stream of a run that waits for answers to questions. Another run of the client brings them.
+func (enc *Encoder) AppendInterrupted(dst []byte, open []event.Asked) []byte {
+	enc.dst = dst
+	enc.start(enc.Run)
+	enc.settle("suspended")
+	list := make([]interrupt, len(open))
+	for i := range open {
+		list[i] = enc.interrupt(&open[i])
+	}
+	enc.send(&frame{
+		Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(enc.Run),
+		Outcome: &outcome{Type: "interrupt", Interrupts: list}, Usage: enc.usage,
+	})
+	enc.done = true
+	dst, enc.dst = enc.dst, nil
+	return dst
+}
+
+// interrupt writes a question. The reasons are those of docs.ag-ui.com/concepts/interrupts; others have a name before them.
+func (enc *Encoder) interrupt(q *event.Asked) interrupt {
+	in := interrupt{ID: q.Token, Message: q.Prompt, Reason: "braid:" + string(q.Ask)}
+	switch {
+	case q.Ask == event.AskApproval && q.Call != "":
+		in.Reason = "tool_call"
+	case q.Ask == event.AskApproval:
+		in.Reason = "confirmation"
+	case q.Ask == event.AskInput:
+		in.Reason = "input_required"
+	}
+	if c := enc.calls[q.Call]; c != nil {
+		in.Call, in.Subagent = c.id, c.sub
+	}
+	if strings.HasPrefix(strings.TrimSpace(string(q.Schema)), "{") { // a schema that is a bool cannot be told
+		in.Schema = q.Schema
+	}
+	if !q.Expires.IsZero() {
+		in.Expires = q.Expires.UTC().Format("2006-01-02T15:04:05Z07:00")
+	}
+	if len(q.Payload) > 0 {
+		in.Metadata = map[string]any{"payload": q.Payload}
+	}
+	return in
+}
+
+// Skip takes in an event that the client has from the stream of another run of its own: one that waited for an answer.
+func (enc *Encoder) Skip(e *event.Event) {
+	enc.skipping = true
+	enc.Append(nil, e)
+	enc.skipping, enc.started, enc.usage = false, false, nil
+}
+
+// Idle appends a comment, which clients pass over.
+func (*Encoder) Idle(dst []byte) []byte { return sse.AppendComment(dst, "") }
+
+// Fail appends RUN_ERROR. The client may send the same run again, unless its key has ended or the conversation is gone.
+func (enc *Encoder) Fail(dst []byte, err error) []byte {
+	enc.done = true
+	message, code := faultOf(err)
+	return appendFrame(dst, &frame{Type: "RUN_ERROR", Text: message, Code: code})
+}
+
+// Done implements [wire.Encoder].
+func (enc *Encoder) Done() bool { return enc.done }
+
+func (enc *Encoder) send(f *frame) { enc.dst = appendFrame(enc.dst, f) }
+
+// name returns the client's name for a run.
+func (enc *Encoder) name(run string) string {
+	if enc.ID != "" {
+		return enc.ID
+	}
+	return run
+}
+
+// start sends what every stream begins with, and announces the sub-agents that go on from the run before.
+func (enc *Encoder) start(run string) {
+	if enc.started {
+		return
+	}
+	enc.started = true
+	enc.send(&frame{Type: "RUN_STARTED", Thread: enc.Thread, Run: enc.name(run), Protocol: ProtocolVersion})
+	enc.clear(run)
+	for _, s := range enc.scopes {
+		if s.sub != "" {
+			enc.announce(s)
+		}
+	}
+}
+
+// letter shows what somebody has said to a run that was open. The client knows what the run began with.
+func (enc *Encoder) letter(e *event.Event, b *event.UserMessage) {
+	if b.Mail == "" || b.Why != "" {
+		return
+	}
+	m := &message{id: e.Run + "/" + strconv.FormatInt(e.Seq, 10), role: "user"}
+	enc.say(enc.scope(""), m, event.TextOf(b.Content))
+	enc.close(m)
+}
+
+// changed tells of the conversation's own state. That of its user and of the whole application is not the client's.
+func (enc *Encoder) changed(b *event.StateChanged) {
+	if enc.skipping {
+		return // the client has it in its state
+	}
+	if enc.keys == nil {
+		enc.keys = map[string]bool{}
+		var had map[string]json.RawMessage
+		if json.Unmarshal(enc.State, &had) != nil || had == nil {
+			enc.send(&frame{Type: "STATE_SNAPSHOT", Snapshot: &map[string]json.RawMessage{}})
+		}
+		for key := range had {
+			enc.keys[key] = true
+		}
+	}
+	var list []patch
+	for key, value := range b.Set {
+		if !shared(key) {
+			list = append(list, patch{Op: "add", Path: pointer(key), Value: value}) // which also replaces (RFC 6902, section 4.1)
+			enc.keys[key] = true
+		}
+	}
+	for _, key := range b.Delete {
+		if enc.keys[key] {
+			list = append(list, patch{Op: "remove", Path: pointer(key)})
+			delete(enc.keys, key)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b patch) int { return strings.Compare(a.Path, b.Path) })
+	if len(list) > 0 {
+		enc.send(&frame{Type: "STATE_DELTA", Delta: list})
+	}
+}
+
+// shared reports whether a key is not the conversation's own.
+func shared(key string) bool {
+	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:") || strings.HasPrefix(key, "braid.")
+}
+
+// pointer returns the JSON pointer to a key (RFC 6901).
+func pointer(key string) string { return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+
+// ended ends a run. How it ended in the loop's words stands in the event's metadata.
+func (enc *Encoder) ended(run string, b *event.RunEnded) {
+	enc.settle("")
+	f := &frame{Type: "RUN_FINISHED", Thread: enc.Thread, Run: enc.name(run), Usage: enc.usage, Metadata: map[string]any{"stop": b.Stop}}
+	switch {
+	case b.Status == event.RunFailed, b.Why == event.WhyDeadline:
+		f.Type, f.Thread, f.Run = "RUN_ERROR", "", ""
+		err := b.Err
+		if err == nil {
+			err = &event.Error{}
+		}
+		f.Text, f.Code = faultOf(err)
+	case b.Status == event.RunCancelled:
+		f.Outcome = &outcome{Type: "cancelled"}
+	default:
+		f.Result, f.Outcome = b.Output, &outcome{Type: "success"}
+	}
+	enc.send(f)
+	enc.done = enc.Run != ""
+	enc.started, enc.scopes, enc.usage = false, nil, nil
+}
+
+// used counts what a model's call has used. AG-UI counts for each of its runs what was used in it.
+func (enc *Encoder) used(model string, u *event.Usage) {
+	if *u == (event.Usage{}) {
+		return
+	}
+	i := slices.IndexFunc(enc.usage, func(t tokens) bool { return t.Model == model })
+	if i < 0 {
+		i = len(enc.usage)
+		enc.usage = append(enc.usage, tokens{Model: model})
+	}
+	t := &enc.usage[i]
+	// Of AG-UI's counts the cache's are parts of the input, and the total is of the two.
+	input := max(u.Input, u.Total-u.Output)
+	t.Input, t.Output, t.Total = t.Input+input, t.Output+u.Output, t.Total+input+u.Output
+	t.Reasoning, t.CacheRead, t.CacheWrite = t.Reasoning+u.Reasoning, t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
+}

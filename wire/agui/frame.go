@@ -1,0 +1,132 @@
+package agui
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/sse"
+)
+
+// ProtocolVersion is the version of AG-UI that an encoder speaks (PROTOCOL_VERSION of @ag-ui/core 1.0.0).
+const ProtocolVersion = "1.0"
+
+// frame is one event of AG-UI. Each type has some of the fields; null is never sent in place of one that is absent.
+type frame struct {
+	Type     string `json:"type"`
+	Subagent string `json:"subagentRunId,omitempty"`
+
+	Thread   string `json:"threadId,omitempty"`
+	Run      string `json:"runId,omitempty"`
+	Protocol string `json:"protocolVersion,omitempty"`
+
+	Message string `json:"messageId,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Call    string `json:"toolCallId,omitempty"`
+	Tool    string `json:"toolCallName,omitempty"`
+	Parent  string `json:"parentMessageId,omitempty"`
+	// Delta is a text, or the operations of a state's change.
+	Delta   any     `json:"delta,omitempty"`
+	Content *string `json:"content,omitempty"`
+
+	Messages *[]any                      `json:"messages,omitempty"`
+	Snapshot *map[string]json.RawMessage `json:"snapshot,omitempty"`
+
+	// Name is that of a sub-agent, or of an event of our own.
+	Name       string `json:"name,omitempty"`
+	Value      any    `json:"value,omitempty"`
+	ParentSub  string `json:"parentSubagentRunId,omitempty"`
+	ParentCall string `json:"parentToolCallId,omitempty"`
+
+	Result  json.RawMessage `json:"result,omitempty"`
+	Outcome *outcome        `json:"outcome,omitempty"`
+	Usage   []tokens        `json:"usage,omitempty"`
+	Text    string          `json:"message,omitempty"`
+	Code    string          `json:"code,omitempty"`
+
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// outcome says why a run, or a sub-agent's part in it, has ended.
+type outcome struct {
+	Type       string      `json:"type"`
+	Interrupts []interrupt `json:"interrupts,omitempty"`
+}
+
+// interrupt is a question that a run waits for.
+type interrupt struct {
+	ID       string          `json:"id"`
+	Reason   string          `json:"reason"`
+	Message  string          `json:"message,omitempty"`
+	Call     string          `json:"toolCallId,omitempty"`
+	Subagent string          `json:"subagentRunId,omitempty"`
+	Schema   json.RawMessage `json:"responseSchema,omitempty"`
+	Expires  string          `json:"expiresAt,omitempty"`
+	Metadata map[string]any  `json:"metadata,omitempty"`
+}
+
+// tokens are what one model has used.
+type tokens struct {
+	Model      string `json:"model,omitempty"`
+	Input      int64  `json:"inputTokens"`
+	Output     int64  `json:"outputTokens"`
+	Total      int64  `json:"totalTokens"`
+	Reasoning  int64  `json:"reasoningTokens,omitempty"`
+	CacheRead  int64  `json:"cachedInputTokens,omitempty"`
+	CacheWrite int64  `json:"cacheWriteInputTokens,omitempty"`
+}
+
+// patch is an operation of RFC 6902 on the state.
+type patch struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// whole is a message as a snapshot of all messages has it.
+type whole struct {
+	ID       string      `json:"id"`
+	Role     string      `json:"role"`
+	Subagent string      `json:"subagentRunId,omitempty"`
+	Content  *string     `json:"content,omitempty"`
+	Of       string      `json:"toolCallId,omitempty"`
+	Calls    []wholeCall `json:"toolCalls,omitempty"`
+}
+
+type wholeCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name string `json:"name"`
+		Args string `json:"arguments"`
+	} `json:"function"`
+}
+
+// appendFrame appends an event of AG-UI as a server-sent event. JSON has no line ends, so it is one line.
+func appendFrame(dst []byte, f *frame) []byte {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return dst // a value of the log that is no JSON: there is nothing to show of it
+	}
+	return sse.Close(append(sse.OpenData(dst), b...))
+}
+
+// faultOf returns what a client is told of an error. Of an internal one it is no more than that it is one.
+func faultOf(err error) (message, code string) {
+	info := event.KindOf(err).Info()
+	message, code = info.Meaning, info.Code
+	e, ok := errors.AsType[*event.Error](err)
+	if !ok || info.Kind == event.ErrInternal {
+		return message, code
+	}
+	if e.Message != "" {
+		message = e.Message
+	}
+	if e.Hint != "" {
+		message += ": " + e.Hint
+	}
+	if e.Code != "" {
+		code = e.Code
+	}
+	return message, code
+}
