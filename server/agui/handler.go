@@ -198,7 +198,7 @@ func (x *exchange) refuse(err error) {
 	door.Exhausted(head, err)
 	head.Set("Content-Type", "application/json")
 	x.head(status)
-	_ = json.NewEncoder(x.w).Encode(native.ErrorBody{Error: detail}) // who does not read it any more needs no error
+	_ = json.NewEncoder(x.w).Encode(native.ErrorBody{Error: detail}) //nolint:errchkjson // who does not read it any more needs no error
 }
 
 // note counts a request and writes its line in the log, which holds no credential and nothing that the caller chose.

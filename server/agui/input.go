@@ -67,19 +67,21 @@ func parse(data []byte) (in input, err error) {
 
 // part is a part of a message's content.
 type part struct {
-	Type, Text string
-	Source     struct {
-		Type, MIMEType string
-		Value          []byte
-	}
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Source struct {
+		Type     string `json:"type"`
+		MIMEType string `json:"mimeType"`
+		Value    []byte `json:"value"`
+	} `json:"source"`
 }
 
 // request makes the request for a run: what the user said last. The server has what was said before.
 func (in *input) request() (r service.RunRequest, err error) {
 	for _, raw := range slices.Backward(in.Messages) {
 		var m struct {
-			Role    string
-			Content json.RawMessage
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
 		}
 		if json.Unmarshal(raw, &m) != nil || m.Role != "user" {
 			continue

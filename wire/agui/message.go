@@ -342,7 +342,10 @@ func (enc *Encoder) snapshot() {
 func (enc *Encoder) clear(run string) {
 	var again []*message
 	enc.Messages = slices.DeleteFunc(enc.Messages, func(raw json.RawMessage) bool {
-		var m struct{ ID, Role string }
+		var m struct {
+			ID   string `json:"id"`
+			Role string `json:"role"`
+		}
 		if json.Unmarshal(raw, &m) != nil || !strings.HasPrefix(m.ID, run+"/") {
 			return false
 		}
