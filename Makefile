@@ -79,11 +79,12 @@ run: build ## Start the server and talk to it; in a pipe, watch one whole script
 	@if [ -t 0 ] && [ -t 1 ]; then exec ./bin/braid serve --chat; fi; \
 		exec ./bin/braid run --model demo:tour "$(PROMPT)"
 
-# Without cgo the command is the same with and without a C compiler, as the image's is, and it starts sooner.
+# As the image is built: without cgo the command is the same with and without a C compiler, and without tables of
+# symbols it is a third smaller. Both make it start sooner. Stack traces stay whole; for a debugger use go build.
 .PHONY: build
 build: ## Build the command into bin/braid
 	@scripts/need go
-	@CGO_ENABLED=0 $(GO) build -trimpath -o bin/braid ./cmd/braid
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags=-s -o bin/braid ./cmd/braid
 
 # The command without its tables of symbols may have this many bytes.
 MOST_BYTES := 35000000

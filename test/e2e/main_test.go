@@ -13,7 +13,7 @@ import (
 // braid is the command under test, built once.
 var braid string
 
-// buildFlags are those of make build, and -race where the tests have it.
+// buildFlags are those of make build that change what the command does, and -race where the tests have it.
 var buildFlags = []string{"-trimpath"}
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
