@@ -80,7 +80,7 @@ type inputs struct {
 func (in *inputs) runs(step string) bool { return slices.Contains(in.running, step) }
 
 // next decides what a scope does next. It is pure: it writes nothing, and the same scope and inputs
-// give the same command, whoever asks, before or after a crash. The order is this:
+// give the same command to every driver, before and after a crash. The order is this:
 //
 //  1. cancelled, or past the deadline: finish.
 //  2. A hook before what comes next has asked: wait for the answer.

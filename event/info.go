@@ -14,7 +14,7 @@ type BodyInfo struct {
 	// Final says that every event with such a body is final; see [Event.Final].
 	Final bool
 	// Erased says that stores remove the content of such a body from the log when it is redacted. The log keeps
-	// the content of other kinds, and whoever shows them hides it.
+	// the content of other kinds; readers that show such an event hide it.
 	Erased bool
 }
 

@@ -100,7 +100,7 @@ func (w *encoder) failRaw(whose string, err error) {
 	}
 }
 
-// What is said where there is no body, or no block.
+// The errors of an event without a body and of a nil block.
 const (
 	noBody  = "the event has no body"
 	noBlock = "there is a nil block"

@@ -103,7 +103,7 @@ func (s *settings) context() agents.Context {
 	}
 }
 
-// contextParts are what the command's own agent is told of it; how is what becomes of the oldest messages.
+// contextParts are the parts that give the command's own agent its context settings. how names the strategy for the oldest messages.
 func contextParts(s *settings, how string, tools bool) []braid.Part {
 	c := s.context()
 	c.How = how

@@ -9,12 +9,12 @@ import (
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// Policy says what is left out of conversations.
+// Policy holds the rules for shortening a transcript.
 type Policy struct {
 	// Window is how many messages are shown; a negative one means any number.
 	Window int
-	// Sums says that a summary takes the place of what is left out. Ratio is the share of the messages that is summarised at
-	// least, and Recent is how many messages stay as they are if that is possible.
+	// Sums replaces the messages that are left out with a summary. Ratio is the smallest share of the messages to summarise.
+	// Recent is how many of the newest messages stay as they are, if possible.
 	Sums   bool
 	Ratio  float64
 	Recent int
@@ -37,9 +37,9 @@ type Omission struct {
 	SumUp bool
 }
 
-// Plan decides what is left out of a scope whose transcript is traced. It reports false when nothing would help. first is
-// where a compaction of the scope begins, and reach the last event that one has left out. easings counts how often less was
-// shown already to a model that refuses the same call as too long.
+// Plan chooses the messages to leave out. The scope's transcript must be traced. Plan reports false when nothing would help.
+// first is the event at which a compaction of the scope begins; reach is the last event that an earlier one has left out.
+// easings counts the earlier attempts to shorten the same call, which the model refused as too long.
 func (m *Policy) Plan(s *fold.Scope, first, reach int64, why event.Why, easings int) (Omission, bool) {
 	p := planner{Policy: m, units: s.Transcript.Units, reach: reach, Omission: Omission{Why: why, First: first}}
 	if len(p.units) == 0 {
