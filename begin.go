@@ -1,16 +1,15 @@
 package braid
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
 )
 
-// beginModel begins the scope's next model call, or the next attempt of the
-// one that failed.
-//
-// It reports whether the scope moved, which it does not where the run is to stop.
+// beginModel begins the scope's next model call, or the next attempt of one that failed. It reports whether the scope
+// moved; it does not move where the run is to stop.
 func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	attempt := 1
 	if again(why) {
@@ -84,158 +83,193 @@ func (d *driver) beginModel(s *fold.Scope, agent *Agent, why event.Why) bool {
 	return true
 }
 
-// beginTools begins calls. What can be answered without running anything (an
-// unknown tool, arguments that are no JSON) is answered at once.
-//
-// hooked is what hooks decided of each call; nil for an agent without.
-func (d *driver) beginTools(s *fold.Scope, agent *Agent, calls []*fold.Call, hooked []decided) {
-	offered := d.offer(s, agent)
-	for i, c := range calls {
-		reconcile := c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
-		attempt := c.Attempt + 1
-		tool := d.toolOf(s, offered, c.Name)
-		var by *decided
-		if hooked != nil {
-			if by = &hooked[i]; by.own.waits() {
-				d.park(s, c, attempt, by.own.questions.asked)
-				continue
-			}
-			tool = by.tool
-		}
-		traits := traitsOf(tool)
-		reconcile = reconcile && traits.Reconcile != nil
-		begun := &event.StepBegun{
-			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: reconcile,
-		}
-		d.add(s, c.Step, attempt, by.note(begun))
-		if kind, text := refusal(agent, offered, tool, c, by); text != "" {
-			d.refuse(s, c, by, kind, text)
-			continue
-		}
-		if by != nil && by.notice != nil {
-			d.add(s, c.Step, attempt, by.notice)
-		}
-		w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: attempt, begun: d.now}}
-		w.end = &w.ended
-		if by != nil {
-			w.call = by.take()
-		} else {
-			w.call = &w.own
-			d.callFor(w.call, s, c, attempt)
-		}
-		w.call.tool, w.call.traits, w.call.reconcile = tool, traits, reconcile
-		d.lend(w.call, agent)
-		switch {
-		case traits.Timeout > 0:
-			w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)
-		case agent.limits.ToolTime > 0:
-			w.bound = agent.limits.ToolTime
-		}
-		d.runs(s, c.Step)
-		d.todo = append(d.todo, &w.work)
-	}
+// toolWork is a tool call from before its first stage until its end, in one piece of memory.
+type toolWork struct {
+	work
+	own      Call
+	ended    toolEnd
+	decision callDecision
 }
 
-// refusal says why a call cannot be run at all.
-func refusal(agent *Agent, offered *offer, tool Tool, c *fold.Call, by *decided) (event.ErrorKind, string) {
-	switch {
-	case by != nil && by.refused != "":
-		return by.kind, "Error: " + by.refused
-	case by != nil && by.args != nil && tool != nil:
-		return "", ""
-	case tool == nil:
-		return event.ErrNotFound, "Error: there is no tool called " + quote(c.Name) + "; " + orTheyAreFound(agent, offered) + "."
-	case c.Args == nil:
-		return event.ErrInvalid, "Error: " + c.Fault + "."
-	default:
-		return "", ""
-	}
+// callDecision is what the stages before a call have decided of it.
+type callDecision struct {
+	// args and runs are set where a hook or a user changed the arguments, or a hook the tool.
+	args json.RawMessage
+	runs string
+	// refused is why the call does not run. byPolicy says that a hook, a policy or a user refused it.
+	refused  *event.Error
+	byPolicy bool
+	// notice is what users are told besides.
+	notice *event.Notice
+	// logged says that the attempt before was in flight when its driver died: the log decides, and nobody is asked again.
+	logged bool
 }
 
-// refuse ends a call that was begun and never ran. What hooks before it have set, and that
-// they want the turn to end, counts all the same.
-func (d *driver) refuse(s *fold.Scope, c *fold.Call, by *decided, kind event.ErrorKind, text string) {
-	d.refuseFor(s, c, by, &event.Error{Kind: kind, Message: strings.TrimPrefix(text, "Error: ")})
+// refuse makes the call one that does not run.
+func (p *callDecision) refuse(kind event.ErrorKind, message string) {
+	p.refused, p.byPolicy = &event.Error{Kind: kind, Message: message}, true
 }
 
-// refuseFor is refuse with an error of its own.
-func (d *driver) refuseFor(s *fold.Scope, c *fold.Call, by *decided, why *event.Error) {
-	why.Op = "tool " + c.Name
-	ended := &event.StepEnded{
-		Step: event.StepTool, Outcome: event.OutcomeDone, Err: why,
-		Result: &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: "Error: " + why.Message}}},
-	}
-	if by != nil {
-		if changed := stateChange(by.own.writes); changed != nil {
-			d.add(s, c.Step, c.Attempt, changed)
+// newCall prepares the next attempt of a call for the stages before it.
+func (d *driver) newCall(s *fold.Scope, agent *Agent, c *fold.Call) *toolWork {
+	w := &toolWork{work: work{scope: s, entry: c, agent: agent, step: c.Step, attempt: c.Attempt + 1}}
+	w.end, w.call = &w.ended, &w.own
+	d.callFor(w.call, s, c, w.attempt)
+	w.call.reconcile = c.Effect == event.EffectReconcilable && (c.State == fold.CallBegun || c.Extra().Failed)
+	offered, had := d.offer(s, agent), c.Extra()
+	w.call.tool = d.toolOf(s, offered, c.Name)
+	if c.State == fold.CallBegun {
+		w.decision.logged, w.decision.args, w.decision.runs = true, had.Args, had.Runs
+		if had.Runs != "" {
+			w.call.tool = offered.tool(had.Runs)
 		}
-		ended.EndTurn = by.own.endTurn
 	}
-	siftedBy := d.tellRefused(s, c, ended)
-	d.add(s, c.Step, c.Attempt, ended)
-	d.record(s, c.Step, c.Attempt, siftedBy)
+	return w
 }
 
-// openScopes opens a child scope for each call of an agent. Nothing is called:
-// the child's own Next does the rest.
-func (d *driver) openScopes(s *fold.Scope, agent *Agent, calls []*fold.Call, hooked []decided) {
-	for i, c := range calls {
-		child := d.offer(s, agent).child(c.Name)
-		var by *decided
-		if hooked != nil {
-			by = &hooked[i]
-			if _, same := by.tool.(*agentTool); !same || by.own.waits() || by.refused != "" {
-				d.beginTools(s, agent, calls[i:i+1], hooked[i:i+1]) // it opens no scope
-				continue
-			}
+// beginCalls begins the calls of tools and agents, after the stages before them. It reports whether the scope moved.
+func (d *driver) beginCalls(s *fold.Scope, agent *Agent, calls []*fold.Call) bool {
+	h := agent.hooks
+	if len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) == 0 && !d.restrained(s, calls) {
+		for _, c := range calls {
+			w := d.newCall(s, agent, c)
+			d.passBefore(w) // no foreign code is called
+			d.beginCall(w)
 		}
-		d.add(s, c.Step, c.Attempt+1, by.note(&event.StepBegun{
-			Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
-		}))
-		input, text := agentInput(by.arguments(c))
-		if by != nil {
-			if changed := stateChange(by.own.writes); changed != nil {
-				d.add(s, c.Step, c.Attempt, changed)
-			}
-			if by.notice != nil {
-				d.add(s, c.Step, c.Attempt, by.notice)
-			}
-		}
-		if text != "" {
-			d.refuse(s, c, nil, event.ErrInvalid, text)
-			continue
-		}
-		if over := d.tooMany(s); over != nil {
-			d.refuseFor(s, c, nil, over)
-			continue
-		}
-		input, siftedBy, err := d.siftBlocks(d.guardsOf(child.agent, GuardInput), input)
-		if err != nil {
-			d.refuseFor(s, c, nil, hookError(err))
-			continue
-		}
-		d.add(s, c.Step, c.Attempt, &event.ScopeOpened{
-			ID: c.Step, Parent: s.ID, Call: c.ID, Agent: child.agent.name, Depth: s.Depth + 1, Input: input,
-		})
-		d.record(s, c.Step, c.Attempt, siftedBy)
+		return true
 	}
-}
-
-// beginCalls begins tools or agents, after the hooks before them. It reports whether
-// the scope moved.
-func (d *driver) beginCalls(s *fold.Scope, agent *Agent, cmd command) bool {
-	calls, begin := cmd.calls, d.beginTools
-	if cmd.Do == doScopes {
-		begin = d.openScopes
+	list, ok := d.askBefore(s, agent, calls)
+	if !ok {
+		d.held = true
+		return false
 	}
-	var hooked []decided
-	if h := agent.hooks; len(h.on(pointBeforeTools))+len(h.on(pointBeforeTool)) > 0 || d.restrained(s, calls) {
-		var ok bool
-		if calls, hooked, ok = d.askBefore(s, agent, calls); !ok {
-			d.held = true
-			return false
-		}
+	for _, w := range list {
+		d.beginCall(w)
 	}
-	begin(s, agent, calls, hooked)
 	return true
+}
+
+// beginCall begins a call that the stages before it have decided: it runs, opens a scope, is refused, or waits for an
+// answer.
+func (d *driver) beginCall(w *toolWork) {
+	nested, _ := w.call.tool.(*agentTool)
+	switch {
+	case w.call.waits():
+		d.park(w)
+	case nested != nil && w.decision.refused == nil:
+		d.beginAgent(w, nested)
+	default:
+		d.beginTool(w)
+	}
+}
+
+// checkInput is the stage that refuses a call of an unknown tool, or with arguments that are not JSON. An agent that is
+// used as a tool reads its arguments itself.
+func (d *driver) checkInput(w *toolWork) {
+	p, c := &w.decision, w.entry
+	if p.refused != nil || p.args != nil && w.call.tool != nil {
+		return
+	}
+	if _, nested := w.call.tool.(*agentTool); nested {
+		return
+	}
+	switch {
+	case w.call.tool == nil:
+		p.refused = &event.Error{
+			Kind:    event.ErrNotFound,
+			Message: "there is no tool called " + quote(c.Name) + "; " + orTheyAreFound(w.agent, d.offer(w.scope, w.agent)) + ".",
+		}
+	case c.Args == nil:
+		p.refused = &event.Error{Kind: event.ErrInvalid, Message: c.Fault + "."}
+	}
+}
+
+// beginTool begins a tool call, or ends it at once where it was refused.
+func (d *driver) beginTool(w *toolWork) {
+	s, c, p := w.scope, w.entry, &w.decision
+	traits := traitsOf(w.call.tool)
+	w.call.reconcile = w.call.reconcile && traits.Reconcile != nil
+	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
+		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: traits.Effect, Reconcile: w.call.reconcile,
+	}))
+	if p.refused != nil {
+		d.endRefused(w, p.refused)
+		return
+	}
+	if p.notice != nil {
+		d.add(s, w.step, w.attempt, p.notice)
+	}
+	if p.args != nil {
+		w.call.Args = p.args
+	}
+	w.begun = d.now
+	w.call.traits = traits
+	d.lend(w.call, w.agent)
+	switch {
+	case traits.Timeout > 0:
+		w.bound = traits.Timeout + max(d.agent.limits.Grace, 0)
+	case w.agent.limits.ToolTime > 0:
+		w.bound = w.agent.limits.ToolTime
+	}
+	d.runs(s, w.step)
+	d.todo = append(d.todo, &w.work)
+}
+
+// beginAgent begins a call of an agent that is used as a tool: it opens a scope for it. Nothing is called; the scope's
+// own decisions do the rest.
+func (d *driver) beginAgent(w *toolWork, child *agentTool) {
+	s, c, p := w.scope, w.entry, &w.decision
+	d.add(s, w.step, w.attempt, p.note(&event.StepBegun{
+		Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectIdempotent,
+	}))
+	d.writeState(&w.work)
+	w.call.endTurn = false // only a hook after the call may end the turn
+	if p.notice != nil {
+		d.add(s, w.step, w.attempt, p.notice)
+	}
+	input, problem := agentInput(p.arguments(c))
+	if problem != "" {
+		d.endRefused(w, &event.Error{Kind: event.ErrInvalid, Message: strings.TrimPrefix(problem, "Error: ")})
+		return
+	}
+	if over := d.tooMany(s); over != nil {
+		d.endRefused(w, over)
+		return
+	}
+	input, guardedBy, err := d.siftBlocks(d.guardsOf(child.agent, GuardInput), input)
+	if err != nil {
+		d.endRefused(w, hookError(err))
+		return
+	}
+	d.add(s, w.step, w.attempt, &event.ScopeOpened{
+		ID: w.step, Parent: s.ID, Call: c.ID, Agent: child.agent.name, Depth: s.Depth + 1, Input: input,
+	})
+	d.record(s, w.step, w.attempt, guardedBy)
+}
+
+// park writes the questions that hooks or policies asked before a call. The call waits for their answers.
+func (d *driver) park(w *toolWork) {
+	d.add(w.scope, w.step, w.attempt, &event.StepBegun{
+		Step: event.StepTool, Call: w.call.ID, Tool: w.call.Name, Effect: event.EffectPure,
+	})
+	d.addAsked(w.scope, w.agent, w.step, w.attempt, w.call.questions.asked)
+}
+
+// note adds what the stages before a call have decided to the event that begins it.
+func (p *callDecision) note(b *event.StepBegun) *event.StepBegun {
+	b.Args, b.Runs = p.args, p.runs
+	if p.byPolicy {
+		b.Effect = event.EffectPure // nothing happens
+	}
+	return b
+}
+
+// arguments returns the call with its changed arguments.
+func (p *callDecision) arguments(c *fold.Call) *event.ToolCall {
+	if p.args == nil {
+		return c.ToolCall
+	}
+	changed := *c.ToolCall
+	changed.Args, changed.Fault = p.args, ""
+	return &changed
 }

@@ -65,13 +65,6 @@ func (w *work) charge() charge {
 	return cutCharge(&w.info, end.usage, w.request.Tokens(), model.BlocksTokens(end.partial))
 }
 
-// ended is the end of a model call that the charge is for, of which nothing else is known.
-func (c charge) ended(step event.StepKind, how event.Outcome) *event.StepEnded {
-	return &event.StepEnded{
-		Step: step, Outcome: how, Usage: c.usage, UsageUnknown: true, CostNanoUSD: c.nano, Estimated: c.estimated,
-	}
-}
-
 // doubt adds something impossible to what the model reported; empty is nothing.
 func (e *modelEnd) doubt(fault string) {
 	if fault != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/braidrun/braid/event"
@@ -210,25 +209,7 @@ func (d *driver) recover(early []journal.Mail) error {
 			d.answerCall(s)
 			continue
 		}
-		if s.Model.State == fold.ModelBegun {
-			lost := d.lostCharge(s, s.Model.Name, event.Usage{})
-			d.add(s, s.Model.Step, s.Model.Attempt, lost.ended(event.StepModel, event.OutcomeLost))
-		}
-		if s.Compaction().State == fold.ModelBegun {
-			lost := d.lostSummary(s, event.Usage{})
-			d.add(s, s.Compaction().Step, s.Compaction().Attempt, lost.ended(event.StepCompaction, event.OutcomeLost))
-		}
-		for _, c := range slices.Clone(s.Batch) {
-			if c.State == fold.CallBegun && c.Child == nil && !d.repeatable(s, c) {
-				d.add(s, c.Step, c.Attempt, &event.StepEnded{
-					Step: event.StepTool, Outcome: event.OutcomeInDoubt,
-					Result: &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{
-						Text: "In doubt: the program stopped while this tool was running. It may or may not have taken effect. " +
-							"Find out before doing it again.",
-					}}},
-				})
-			}
-		}
+		d.endLostSteps(s)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package braid
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
@@ -12,7 +11,7 @@ import (
 // commit, a child gives its parent the result, and the root ends the run.
 func (d *driver) finish(s *fold.Scope, cmd command) {
 	open := s.Batch != nil
-	d.closeSteps(s)
+	d.endOpenSteps(s)
 	if open {
 		d.tellBatch(s, d.agentIn(s))
 	}
@@ -89,64 +88,6 @@ func lastTools(s *fold.Scope) (names []string) {
 	return names
 }
 
-// closeSteps ends what the scope still has open.
-func (d *driver) closeSteps(s *fold.Scope) {
-	for _, c := range slices.Clone(s.Batch) {
-		if c.State == fold.CallEnded {
-			continue
-		}
-		outcome, text := event.OutcomeCancelled, "The tool call was cancelled before it gave a result."
-		if c.State == fold.CallNew {
-			text = "The tool call was cancelled and never begun."
-		}
-		attempt := c.Attempt
-		if !c.Extra().RetryAt.IsZero() {
-			text, attempt = "The tool call failed, and was cancelled before it was made again.", 0 // that attempt has ended
-		}
-		if w := d.flight(c.Step); w != nil {
-			outcome = event.OutcomeStraggler
-			text = "The tool " + quote(c.Name) + " did not stop when it was cancelled and was left behind; " +
-				"it may still have an effect."
-			d.leave(w)
-		}
-		d.add(s, c.Step, attempt, &event.StepEnded{
-			Step: event.StepTool, Outcome: outcome, Result: &event.ToolResult{
-				Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{&event.Text{Text: text}},
-			},
-		})
-	}
-	if s.Compaction().State == fold.ModelBegun {
-		outcome, left := event.OutcomeCancelled, event.Usage{}
-		if w := d.flight(s.Compaction().Step); w != nil {
-			outcome, left = event.OutcomeStraggler, w.left
-			d.leave(w)
-		}
-		d.add(s, s.Compaction().Step, s.Compaction().Attempt, d.lostSummary(s, left).ended(event.StepCompaction, outcome))
-	}
-	if s.Model.State == fold.ModelBegun {
-		w := d.flight(s.Model.Step)
-		left := event.Usage{}
-		if w != nil {
-			left = w.left
-		}
-		ended := d.lostCharge(s, s.Model.Name, left).ended(event.StepModel, event.OutcomeCancelled)
-		ended.UsageUnknown = left == event.Usage{}
-		if w != nil {
-			ended.Outcome, ended.Err = event.OutcomeStraggler, leftBehind(s.Model.Name)
-			ended.Duration = d.now.Sub(w.begun)
-			d.leave(w)
-		}
-		d.add(s, s.Model.Step, s.Model.Attempt, ended)
-	}
-}
-
-// leftBehind says of a model call that it is a straggler.
-func leftBehind(model string) *event.Error {
-	return &event.Error{
-		Op: "model " + model, Kind: event.ErrCancelled, Message: "the model did not stop when it was cancelled and was left behind",
-	}
-}
-
 // closeScope ends a child and its parent's call in one commit.
 func (d *driver) closeScope(s *fold.Scope, cmd command) {
 	output, typed := []event.Block(nil), false
@@ -176,14 +117,14 @@ func (d *driver) answerCall(s *fold.Scope) {
 	if c == nil || c.State == fold.CallEnded {
 		return
 	}
-	r := &event.ToolResult{Call: c.ID, Name: c.Name}
+	made := &resultEvent{result: event.ToolResult{Call: c.ID, Name: c.Name}}
+	r := &made.result
 	if text := event.TextOf(end.Output); text != "" {
 		r.Content = append(r.Content, &event.Text{Text: text})
 		if d.answerOf(s) != nil && end.Err == nil {
 			r.Structured = json.RawMessage(text)
 		}
 	}
-	outcome := event.OutcomeDone
 	if end.Err != nil {
 		r.IsError = true
 		text := "Error: agent " + quote(s.Agent) + ": " + end.Err.Message + "."
@@ -192,20 +133,15 @@ func (d *driver) answerCall(s *fold.Scope) {
 		}
 		r.Content = append(r.Content, &event.Text{Text: text})
 		if end.Why == event.WhyCancelled || end.Why == event.WhyDeadline {
-			outcome = event.OutcomeCancelled
+			made.Outcome = event.OutcomeCancelled
 		}
 	}
 	if len(r.Content) == 0 {
 		r.Content = []event.Block{&event.Text{Text: "The agent gave no answer."}}
 	}
-	ended := &event.StepEnded{Step: event.StepTool, Outcome: outcome, Result: r, Err: end.Err}
-	if bad := fit(&Call{Name: c.Name}, d.agentIn(s.Parent).limits.ResultBytes, r); bad != nil {
-		ended.Err = bad
-	}
-	by := d.tellRefused(s.Parent, c, ended)
-	if o := d.agentIn(s.Parent).offload; o != nil {
-		ended.Shown = o.shown(d.view.Last+1, nil, ended.Result)
-	}
-	d.add(s.Parent, c.Step, c.Attempt, ended)
-	d.record(s.Parent, c.Step, c.Attempt, by)
+	w := &toolWork{work: work{scope: s.Parent, entry: c, agent: d.agentIn(s.Parent), step: c.Step, attempt: c.Attempt}}
+	w.call, w.end = &w.own, &w.ended
+	d.callFor(w.call, s.Parent, c, max(c.Attempt, 1))
+	w.end.skip, w.end.made, w.end.failure = skipAgent, made, end.Err
+	d.endUnrun(&w.work)
 }

@@ -532,24 +532,26 @@ func hushed(send func(event.Body) bool) func(event.Body) bool {
 	}
 }
 
-// sift lets a tool's result through the guardrails; err is what stands beside it.
-func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
+// guardResult is the stage of the guardrails at results.
+func (d *driver) guardResult(w *work) {
+	c, end := w.call, w.end
 	guards := c.guardrails()
 	if len(guards) == 0 {
-		return err
+		return
 	}
 	s := sieve{ctx: c, guards: guards}
 	if c.Err() != nil {
 		s.ctx = context.WithoutCancel(c)
 	}
+	r := &end.made.result
 	*r = *s.result(r)
-	if err != nil {
-		err = hookError(s.fault(err))
+	if end.failure != nil {
+		end.failure = hookError(s.fault(end.failure))
 	}
 	if s.err != nil {
-		err = hookError(s.err)
+		end.failure = hookError(s.err)
 		r.IsError, r.Structured = true, nil
-		r.Content = []event.Block{&event.Text{Text: "Error: " + err.Message + "."}}
+		r.Content = []event.Block{&event.Text{Text: "Error: " + end.failure.Message + "."}}
 	}
 	if len(r.Content) == 0 {
 		r.Content = fold.RedactedContent
@@ -562,7 +564,6 @@ func (c *Call) sift(r *event.ToolResult, err *event.Error) *event.Error {
 		}
 	}
 	c.mu.Unlock()
-	return err
 }
 
 // guardrails are those that look at what the call gives.

@@ -123,12 +123,11 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words strin
 	}
 	if end.message != nil {
 		end.message.CostNanoUSD, end.message.Hook = &nothing, true
-		d.add(s, w.step, w.attempt, end.message)
-		d.record(s, w.step, w.attempt, end.siftedBy)
+		d.endModel(s, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.siftedBy})
 		return
 	}
-	d.add(s, w.step, w.attempt, &event.StepEnded{
-		Step: event.StepModel, Outcome: event.OutcomeFailed, Err: hookError(end.err), CostNanoUSD: &nothing,
+	d.endModel(s, w.step, w.attempt, &modelCallEnd{
+		outcome: event.OutcomeFailed, charge: charge{nano: &nothing}, known: true, err: hookError(end.err),
 	})
 }
 
@@ -218,25 +217,4 @@ func withoutTools(what string, content []event.Block, calls bool) error {
 		}
 	}
 	return nil
-}
-
-// anew writes that a hook wants a model call made once more. What the dropped answer used
-// counts.
-func (d *driver) anew(w *work) {
-	end := w.answer
-	var c charge
-	if end.message != nil {
-		c = charge{end.usage, end.message.CostNanoUSD, end.message.Estimated}
-	} else {
-		c = w.charge()
-	}
-	failed := c.ended(event.StepModel, event.OutcomeFailed)
-	failed.RetryAt, failed.Duration, failed.UsageUnknown = d.now.Add(end.wait), end.took, !end.known
-	if end.message != nil {
-		failed.Err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}
-	} else {
-		failed.Err = modelError(w.info.Name, end.err)
-	}
-	d.add(w.scope, w.step, w.attempt, failed)
-	d.reportUsage(w)
 }

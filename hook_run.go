@@ -140,10 +140,9 @@ func (d *driver) reply(words string) {
 	step := fold.StepName(s.ID, 'm', cycle, 0)
 	name := d.agent.model.Info().Name
 	d.addAt(s, cycle, step, 1, &event.StepBegun{Step: event.StepModel, Why: event.WhyInput, Model: name})
-	d.add(s, step, 1, &event.AssistantMessage{
+	d.endModel(s, step, 1, &modelCallEnd{guardedBy: by, message: &event.AssistantMessage{
 		Content: []event.Block{&event.Text{Text: orRedacted(words)}}, Stop: event.StopEndTurn, Model: name, CostNanoUSD: &nothing, Hook: true,
-	})
-	d.record(s, step, 1, by)
+	}})
 }
 
 // tellEnded calls the hooks after the run. It reports whether the run goes on.

@@ -1,7 +1,6 @@
 package braid
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -79,151 +78,106 @@ func (*BeforeTool) point() hookPoint  { return pointBeforeTool }
 func (*AfterTool) point() hookPoint   { return pointAfterTool }
 func (*AfterTools) point() hookPoint  { return pointAfterTools }
 
-// decided is what hooks made of one call before it begins.
-type decided struct {
-	// own is what the hooks saw; the tool is run with it.
-	own *Call
-	// tool is what runs; args and runs are set where a hook changed them.
-	tool Tool
-	args json.RawMessage
-	runs string
-	// refused is why it does not run.
-	refused string
-	kind    event.ErrorKind
-	// notice is what people are told besides.
-	notice *event.Notice
-	// logged says that the attempt before was in flight: the log decides.
-	logged bool
-}
-
-// askBefore calls the hooks before a batch and before each of its calls. It gives the
-// calls that are decided, which are all of the batch where that was cancelled, and none where a
-// hook before the batch has asked a person. ok is false where the run is to stop: nothing
-// begins then.
-func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (_ []*fold.Call, list []decided, ok bool) {
-	h := agent.hooks
-	before := h.on(pointBeforeTool)
+// askBefore calls the hooks before a batch, and passes its calls through the stages before each of them. It returns the
+// calls that are decided, which are all of the batch where that was cancelled, and none where a hook before the batch has
+// asked a question. ok is false where the run is to stop: nothing begins then.
+func (d *driver) askBefore(s *fold.Scope, agent *Agent, calls []*fold.Call) (list []*toolWork, ok bool) {
 	var at *atThreshold
 	back := d.decideAside(func() {
-		words, kind := "", event.ErrPermission
-		if len(h.on(pointBeforeTools)) > 0 && s.Untouched() {
-			batch := BeforeTools{}
-			for _, c := range s.Batch {
-				batch.Calls = append(batch.Calls, c.ToolCall)
-			}
+		var refused *event.Error
+		if len(agent.hooks.on(pointBeforeTools)) > 0 && s.Untouched() {
 			at = d.thresholdOf(s)
-			err := callBefore(at, h.on(pointBeforeTools), &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
-			at.questions.end(errAskedAfter)
-			if at.questions.waits() {
+			if refused = askBatch(at, agent.hooks.on(pointBeforeTools), s.Batch); at.questions.waits() {
 				return
 			}
-			if words = validText(batch.Cancel); err != nil {
-				e := hookError(err)
-				words, kind = e.Message, e.Kind
-			}
-			if words != "" {
+			if refused != nil {
 				calls = s.Batch
 			}
 		}
-		offered := d.offer(s, agent)
-		list = make([]decided, len(calls))
-		for i, c := range calls {
-			one := &list[i]
-			one.own = &Call{}
-			d.callFor(one.own, s, c, c.Attempt+1)
-			one.tool = d.toolOf(s, offered, c.Name)
-			switch {
-			case c.State == fold.CallBegun:
-				one.logged = true
-				had := c.Extra()
-				one.args, one.runs = had.Args, had.Runs
-				if had.Runs != "" {
-					one.tool = offered.tool(had.Runs)
-				}
-			case words != "":
-				one.refused, one.kind = words, kind
-			case len(before) > 0:
-				one.ask(before)
+		for _, c := range calls {
+			w := d.newCall(s, agent, c)
+			if refused != nil && !w.decision.logged {
+				w.decision.refuse(refused.Kind, refused.Message)
 			}
-			d.permit(s, one)
+			d.passBefore(w)
+			list = append(list, w)
 		}
 	})
 	if !back {
-		return nil, nil, false
+		return nil, false
 	}
 	if at != nil && d.shut(s, at) {
-		return nil, nil, true
+		return nil, true
 	}
-	return calls, list, true
+	return list, true
 }
 
-// ask calls the hooks before one call, and takes in what they decided.
-func (o *decided) ask(before []hook) {
-	c := o.own
-	e := BeforeTool{Call: c, Args: slices.Clone(c.Args), Tool: o.tool}
-	err := callBefore(c, before, &e, func() bool { return e.Cancel != "" || c.waits() })
-	had := o.tool
+// askBatch calls the hooks before a batch. It returns why none of the calls may run; nil where they may, or where a
+// hook has asked a question.
+func askBatch(at *atThreshold, list []hook, calls []*fold.Call) *event.Error {
+	batch := BeforeTools{}
+	for _, c := range calls {
+		batch.Calls = append(batch.Calls, c.ToolCall)
+	}
+	err := callBefore(at, list, &batch, func() bool { return batch.Cancel != "" || at.questions.waits() })
+	at.questions.end(errAskedAfter)
+	switch words := validText(batch.Cancel); {
+	case at.questions.waits():
+		return nil
+	case err != nil:
+		return hookError(err)
+	case words != "":
+		return &event.Error{Kind: event.ErrPermission, Message: words}
+	default:
+		return nil
+	}
+}
+
+// callBeforeHooks is the stage of the hooks before a call.
+func (d *driver) callBeforeHooks(w *toolWork) {
+	list, c, p := w.agent.hooks.on(pointBeforeTool), w.call, &w.decision
+	if len(list) == 0 || p.logged || p.refused != nil {
+		return
+	}
+	e := BeforeTool{Call: c, Args: slices.Clone(c.Args), Tool: c.tool}
+	err := callBefore(c, list, &e, func() bool { return e.Cancel != "" || c.waits() })
 	switch {
 	case c.waits():
 		return
 	case err != nil:
 		he := hookError(err)
-		o.refused, o.kind = he.Message, he.Kind
+		p.refuse(he.Kind, he.Message)
 		return
 	case e.Cancel != "":
-		o.refused, o.kind = validText(e.Cancel), event.ErrPermission
+		p.refuse(event.ErrPermission, validText(e.Cancel))
 		return
 	}
 	if string(e.Args) != string(c.Args) {
 		if err := strictjson.Check(e.Args, strictjson.DefaultDepth); err != nil {
-			o.refused, o.kind = "a hook changed the arguments to what is no usable JSON: "+err.Error(), event.ErrInvalid
+			p.refuse(event.ErrInvalid, "a hook changed the arguments to what is no usable JSON: "+err.Error())
 			return
 		}
-		o.args = e.Args
+		p.args = e.Args
 	}
-	if isNil(e.Tool) || e.Tool == had {
+	p.replace(c, e.Tool)
+}
+
+// replace puts a hook's tool in the place of the one that the model called by name.
+func (p *callDecision) replace(c *Call, tool Tool) {
+	had := c.tool
+	if isNil(tool) || tool == had {
 		return
 	}
-	o.tool, o.runs = e.Tool, e.Tool.Spec().Name
-	if _, nested := e.Tool.(*agentTool); nested || o.runs == "" {
-		o.refused, o.kind = "a hook put something in the tool's place that cannot stand there", event.ErrInvalid
+	c.tool, p.runs = tool, tool.Spec().Name
+	if _, nested := tool.(*agentTool); nested || p.runs == "" {
+		p.refuse(event.ErrInvalid, "a hook put something in the tool's place that cannot stand there")
 	}
-	if o.runs == c.Name && had != nil {
-		o.runs = "" // another tool of the same name: nothing that the log could tell
+	if p.runs == c.Name && had != nil {
+		p.runs = "" // another tool of the same name: the log cannot tell them apart
 	}
 }
 
-// note adds what hooks decided of a call to the event that begins it.
-func (o *decided) note(b *event.StepBegun) *event.StepBegun {
-	if o == nil {
-		return b
-	}
-	b.Args, b.Runs = o.args, o.runs
-	if o.refused != "" {
-		b.Effect = event.EffectPure // nothing happens
-	}
-	return b
-}
-
-// take gives the call that hooks have seen to the tool.
-func (o *decided) take() *Call {
-	if o.args != nil {
-		o.own.Args = o.args
-	}
-	return o.own
-}
-
-// arguments gives a call with the arguments that hooks made of its own.
-func (o *decided) arguments(c *fold.Call) *event.ToolCall {
-	if o == nil || o.args == nil {
-		return c.ToolCall
-	}
-	changed := *c.ToolCall
-	changed.Args, changed.Fault = o.args, ""
-	return &changed
-}
-
-// waits reports whether the call has asked something that is not answered.
+// waits reports whether the call has asked a question that has no answer yet.
 func (c *Call) waits() bool { return c.questions.waits() }
 
 // callFor fills in what a tool, and the hooks around it, see of a call.
@@ -255,113 +209,55 @@ func (d *driver) callFor(own *Call, s *fold.Scope, c *fold.Call, attempt int) {
 	own.questions.others = len(own.rare().permits)
 }
 
-// park writes the questions that hooks asked before a call.
-func (d *driver) park(s *fold.Scope, c *fold.Call, attempt int, asked []event.Asked) {
-	d.add(s, c.Step, attempt, &event.StepBegun{Step: event.StepTool, Call: c.ID, Tool: c.Name, Effect: event.EffectPure})
-	d.addAsked(s, d.agentIn(s), c.Step, attempt, asked)
-}
-
-// tellAfter calls the hooks after a call that has run beside the driver.
-func (w *work) tellAfter(whole context.Context, list []hook, grace time.Duration) {
+// callAfterHooks is the stage of the hooks after a call. What they make of the result is fitted and guarded again.
+func (d *driver) callAfterHooks(w *work) {
 	c, end := w.call, w.end
-	made := &toolEnded{}
-	err := end.result(c, w.agent.limits.ResultBytes, &made.result)
-	c.Context = whole // that of the tool is over with its time-out
-	made.result.Content = slices.Clone(made.result.Content)
-	e := AfterTool{Call: c, Result: &made.result, Duration: end.took}
-	if err != nil {
-		e.Err = err
-	}
-	end.failure, end.again = tellEnd(c, list, &e, grace, w.agent.limits.ResultBytes, err)
-	made.result = *e.Result
-	end.failure = c.sift(&made.result, end.failure)
-	end.made = made
-}
-
-// tellEnd calls the hooks after a call. It leaves a result that can be kept in e, and gives
-// the error that stands beside it.
-func tellEnd(c *Call, list []hook, e *AfterTool, grace time.Duration, limit int, err *event.Error) (failure *event.Error, again bool) {
-	ctx, cancel := afterwards(c.Context, grace)
-	defer cancel()
-	c.questions.end(errAskedLate)
-	inner := c.Context
-	c.Context = ctx
-	hookErr := callAfter(c, list, e)
-	c.Context = inner
-	if e.Result == nil {
-		e.Result = &event.ToolResult{Content: []event.Block{&event.Text{Text: "done"}}}
-	}
-	if hookErr != nil {
-		he := hookError(hookErr)
-		text := "Error: " + he.Message + ". The tool itself had ended; it may have had its effect."
-		e.Result = &event.ToolResult{IsError: true, Content: []event.Block{&event.Text{Text: text}}}
-		e.Retry = false
-		err = he
-	}
-	e.Result.Call, e.Result.Name = c.ID, c.Name
-	if len(e.Result.Content) == 0 {
-		e.Result.Content = []event.Block{&event.Text{Text: "done"}}
-	}
-	if bad := fit(c, limit, e.Result); bad != nil {
-		return bad, false
-	}
-	if !e.Result.IsError {
-		err = nil // a hook has made a result of a failure
-	}
-	return err, e.Retry
-}
-
-// tellRefused calls the hooks and the guardrails after such a call, and returns the guardrails that took
-// something out.
-func (d *driver) tellRefused(s *fold.Scope, c *fold.Call, end *event.StepEnded) []string {
-	agent := d.agentIn(s)
-	list := agent.hooks.on(pointAfterTool)
-	guards := d.guardsOf(agent, GuardResult)
-	if len(list)+len(guards) == 0 {
-		return nil
-	}
-	own := &Call{}
-	d.callFor(own, s, c, max(c.Attempt, 1))
-	if len(list) > 0 {
-		d.hooksRefused(list, own, s, c, end)
-	}
-	if len(guards) == 0 {
-		return nil
-	}
-	result, failure := *end.Result, end.Err
-	if !d.aside(func() { failure = own.sift(&result, failure) }) {
-		failure = &event.Error{
-			Op: "tool " + c.Name, Kind: event.ErrCancelled, Message: "the run was stopped before its guardrails had looked at the result",
-		}
-		end.Err = failure
-		words := &event.Text{Text: "Error: " + failure.Message + "."}
-		end.Result = &event.ToolResult{Call: c.ID, Name: c.Name, IsError: true, Content: []event.Block{words}}
-		return nil
-	}
-	end.Result, end.Err = &result, failure
-	return own.rare().siftedBy
-}
-
-// hooksRefused calls the hooks after such a call. They may change how it ends.
-func (d *driver) hooksRefused(list []hook, own *Call, s *fold.Scope, c *fold.Call, end *event.StepEnded) {
-	agent := d.agentIn(s)
-	shown := *end.Result
-	shown.Content = slices.Clone(end.Result.Content)
-	e := AfterTool{Call: own, Result: &shown}
-	if end.Err != nil {
-		e.Err = end.Err
-	}
-	var failure *event.Error
-	back := d.aside(func() { failure, _ = tellEnd(own, list, &e, d.agent.limits.Grace, agent.limits.ResultBytes, end.Err) })
-	own.close()
-	if !back {
+	list := w.agent.hooks.on(pointAfterTool)
+	if len(list) == 0 {
 		return
 	}
-	if changed := stateChange(own.writes); changed != nil {
-		d.add(s, c.Step, c.Attempt, changed)
+	c.Context = w.within(d.ctx) // that of the tool is over with its time-out
+	c.questions.end(errAskedLate)
+	r := &end.made.result
+	r.Content = slices.Clone(r.Content)
+	e := AfterTool{Call: c, Result: r, Duration: end.took}
+	if end.failure != nil {
+		e.Err = end.failure
 	}
-	end.Result, end.Err = e.Result, failure
-	end.EndTurn, end.ReturnDirect = end.EndTurn || own.endTurn, own.returns
+	ctx, cancel := afterwards(c.Context, d.agent.limits.Grace)
+	defer cancel()
+	inner := c.Context
+	c.Context = ctx
+	err := callAfter(c, list, &e)
+	c.Context = inner
+	end.again = e.Retry && err == nil
+	end.takeChanged(c, e.Result, err)
+	if bad := fit(c, w.agent.limits.ResultBytes, r); bad != nil {
+		end.failure, end.again = bad, false
+	}
+	d.guardResult(w)
+}
+
+// takeChanged takes in the result that hooks have left. err is the error of a hook.
+func (e *toolEnd) takeChanged(c *Call, changed *event.ToolResult, err error) {
+	r := &e.made.result
+	switch {
+	case err != nil:
+		e.failure = hookError(err)
+		text := "Error: " + e.failure.Message + ". The tool itself had ended; it may have had its effect."
+		*r = event.ToolResult{IsError: true, Content: []event.Block{&event.Text{Text: text}}}
+	case changed == nil:
+		*r = event.ToolResult{}
+	default:
+		*r = *changed
+	}
+	r.Call, r.Name = c.ID, c.Name
+	if len(r.Content) == 0 {
+		r.Content = []event.Block{&event.Text{Text: "done"}}
+	}
+	if !r.IsError {
+		e.failure = nil // a hook has made a result of a failure
+	}
 }
 
 // tellBatch calls the hooks after a batch, once in each cycle. It reports whether one of

@@ -370,7 +370,7 @@ func (d *driver) apply(s *fold.Scope, agent *Agent, cmd command) bool {
 	case doFinish:
 		d.finish(s, cmd)
 	case doTools, doScopes:
-		return d.beginCalls(s, agent, cmd)
+		return d.beginCalls(s, agent, cmd.calls)
 	case doModel:
 		return d.beginModel(s, agent, cmd.Why)
 	case doCompact:

@@ -60,6 +60,14 @@ type offloading struct {
 	reader *FuncTool
 }
 
+// offloadResult is the stage that shortens what the model is shown of a large result.
+func (d *driver) offloadResult(w *work) bool {
+	if o := w.agent.offload; o != nil {
+		w.end.made.Shown = o.shown(d.view.Last+1, w.call.tool, &w.end.made.result)
+	}
+	return true
+}
+
 // shown is what the model sees of a result that the event seq has; nil for the result as it is.
 func (o *offloading) shown(seq int64, tool Tool, r *event.ToolResult) []event.Block {
 	if tool == Tool(o.reader) || !o.large(r) {

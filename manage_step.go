@@ -275,28 +275,27 @@ func (d *driver) settleSummary(w *work) {
 	} else {
 		c = w.charge()
 	}
-	ended := c.ended(event.StepCompaction, event.OutcomeDone)
-	ended.UsageUnknown, ended.Duration = !end.known, end.took
+	ended := &modelCallEnd{outcome: event.OutcomeDone, charge: c, known: end.known, took: end.took}
 	if sum.err == nil {
-		d.addAt(s, cycle, w.step, w.attempt, ended)
+		d.endCompaction(s, cycle, w.step, w.attempt, ended)
 		d.reportUsage(w)
 		d.writeCompaction(s, cycle, w.step, w.attempt, &sum.Omission, sum.summary)
 		return
 	}
-	ended.Outcome, ended.Err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
+	ended.outcome, ended.err = event.OutcomeFailed, modelError(w.info.Name, sum.err)
 	retry := w.agent.retry
-	switch kind := ended.Err.Kind; {
+	switch kind := ended.err.Kind; {
 	case d.ctx.Err() != nil:
-		ended.Outcome = event.OutcomeCancelled
+		ended.outcome = event.OutcomeCancelled
 	case sum.broke != nil:
 	case kind == event.ErrContextOverflow && s.Compaction().Tries < defaultEasings:
-		ended.RetryAt = d.now // with less to read
+		ended.retryAt = d.now // with less to read
 	case kind.Info().Retry && kind != event.ErrTimeout:
-		if after, again := retry.after(s.Compaction().Tries, s.Compaction().Unreached, ended.Err); again {
-			ended.RetryAt = d.now.Add(after)
+		if after, again := retry.after(s.Compaction().Tries, s.Compaction().Unreached, ended.err); again {
+			ended.retryAt = d.now.Add(after)
 		}
 	}
-	d.addAt(s, cycle, w.step, w.attempt, ended)
+	d.endCompaction(s, cycle, w.step, w.attempt, ended)
 	d.reportUsage(w)
 	if sum.broke != nil {
 		d.broke(sum.broke)

@@ -199,33 +199,32 @@ func (d *driver) restrained(s *fold.Scope, calls []*fold.Call) bool {
 	return false
 }
 
-// permit holds a call, as the hooks before it have left it, against the policies. It is called
-// beside the driver.
-func (d *driver) permit(s *fold.Scope, o *decided) {
-	c := o.own
+// permit is the stage of the policies. It looks at a call as the hooks before it have left it.
+func (d *driver) permit(w *toolWork) {
+	c, p := w.call, &w.decision
 	args := c.Args
-	if o.args != nil {
-		args = o.args
+	if p.args != nil {
+		args = p.args
 	}
-	if _, ofTheLoop := o.tool.(*answerTool); ofTheLoop {
-		return // what the model says in its place, and nothing that is done
-	}
-	if o.logged || o.refused != "" || o.tool == nil || args == nil || c.waits() {
+	if p.logged || p.refused != nil || c.tool == nil || args == nil || c.waits() {
 		return
+	}
+	if _, ofTheLoop := c.tool.(*answerTool); ofTheLoop {
+		return // the model's answer in another form: nothing is done
 	}
 	permits := c.rare().permits
 	if !d.policed && len(permits) == 0 {
 		return
 	}
-	do, asking := d.permission(s, c.Name)
+	do, asking := d.permission(w.scope, c.Name)
 	tool := c.Name
-	if o.runs != "" {
-		tool = o.runs
-		also, more := d.permission(s, tool)
+	if p.runs != "" {
+		tool = p.runs
+		also, more := d.permission(w.scope, tool)
 		do, asking = max(do, also), append(asking, more...)
 	}
 	if do == denied {
-		o.refused, o.kind = "the tool "+tool+" is not allowed here", event.ErrPermission
+		p.refuse(event.ErrPermission, "the tool "+tool+" is not allowed here")
 		return
 	}
 	if do == permitted && len(permits) == 0 {
@@ -233,14 +232,14 @@ func (d *driver) permit(s *fold.Scope, o *decided) {
 	}
 	exact, err := canonical(args)
 	if err != nil {
-		o.refused, o.kind = "the arguments are no usable JSON: "+err.Error(), event.ErrInvalid
+		p.refuse(event.ErrInvalid, "the arguments are no usable JSON: "+err.Error())
 		return
 	}
 	grant := Grant{
-		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: toolHash(o.tool), Args: exact,
+		Tenant: d.row.Tenant, User: d.row.User, Agent: c.Agent, Tool: tool, ToolHash: toolHash(c.tool), Args: exact,
 	}
 	if i := slices.IndexFunc(permits, grant.answers); i >= 0 {
-		o.heed(permits[i], grant, asking)
+		p.heed(c, permits[i], grant, asking)
 		return
 	}
 	if do == permitted || grant.inState(c) || grantedBy(c, asking, grant) {
@@ -260,18 +259,18 @@ func (g *Grant) answers(q *fold.Ask) bool {
 	return q.Tool == g.Tool && q.ToolHash == g.ToolHash && same(q.Args, g.Args)
 }
 
-// heed does what a person has said.
-func (o *decided) heed(q *fold.Ask, grant Grant, asking []*policy) {
-	c := o.own
+// heed does what a user has answered.
+func (p *callDecision) heed(c *Call, q *fold.Ask, grant Grant, asking []*policy) {
 	var a event.Approval
 	if err := json.Unmarshal(q.Value, &a); err != nil {
-		a = event.Approval{} // null, or what some other version let pass: no yes
+		a = event.Approval{} // null, or something that an earlier version let pass: it is no yes
 	}
 	if !a.Approved {
-		o.refused, o.kind = "a person refused this call", event.ErrPermission
+		why := "a person refused this call"
 		if a.Reason != "" {
-			o.refused += ": " + validText(a.Reason)
+			why += ": " + validText(a.Reason)
 		}
+		p.refuse(event.ErrPermission, why)
 		c.endTurn = c.endTurn || a.Stop
 		return
 	}
@@ -279,11 +278,11 @@ func (o *decided) heed(q *fold.Ask, grant Grant, asking []*policy) {
 	more.approval, more.approvedBy = &a, q.By
 	if a.Args != nil {
 		if err := strictjson.Check(a.Args, strictjson.DefaultDepth); err != nil {
-			o.refused, o.kind = "the arguments that a person gave are no usable JSON", event.ErrInvalid
+			p.refuse(event.ErrInvalid, "the arguments that a person gave are no usable JSON")
 			return
 		}
-		o.args = a.Args
-		return // what is to hold longer holds for what was asked
+		p.args = a.Args
+		return // a grant would be for the arguments that were asked about
 	}
 	if a.AnyArgs {
 		grant.Args, grant.AnyArgs = nil, true
@@ -293,9 +292,9 @@ func (o *decided) heed(q *fold.Ask, grant Grant, asking []*policy) {
 	case event.LastsConversation:
 		grant.toState(c)
 	case event.LastsAlways:
-		for _, p := range asking {
-			if err := p.grants.Grant(c, grant); err != nil {
-				o.notice = &event.Notice{
+		for _, policy := range asking {
+			if err := policy.grants.Grant(c, grant); err != nil {
+				p.notice = &event.Notice{
 					Code: "grant_not_kept", Text: "That " + grant.Tool + " is allowed always could not be kept; it is allowed this once.",
 				}
 			}

@@ -51,6 +51,25 @@ func askedToWait(err error) time.Duration {
 	return 0
 }
 
+// retryCall is the stage that makes a failed call again, where a hook or the tool's own policy wants it. It ends this
+// attempt, and reports whether the call ends.
+func (d *driver) retryCall(w *work) bool {
+	if d.ctx.Err() != nil {
+		return true
+	}
+	c, end, at := w.call, w.end, d.now
+	switch {
+	case end.again && w.attempt < hookTries:
+	case end.failure != nil && c.traits.Retry.Attempts > 1 && w.triesAgain():
+		retry := c.traits.Retry.forTools()
+		at = d.now.Add(retry.wait(w.entry.Extra().Retries+1, askedToWait(end.err)))
+	default:
+		return true
+	}
+	d.endCall(w.scope, w.step, w.attempt, &callEnd{outcome: event.OutcomeFailed, err: end.failure, took: end.took, retryAt: at})
+	return false
+}
+
 // triesAgain reports whether the tool's own policy has a failed call made again. What failed
 // is known to have: hooks that made a result of it have been asked before.
 func (w *work) triesAgain() bool {

@@ -1,6 +1,7 @@
 package braid
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -67,77 +68,81 @@ func (d *driver) settle(w *work) bool {
 	return true
 }
 
+// settleTool takes in a tool call that has ended beside the driver. It has passed the stages of foreign code.
 func (d *driver) settleTool(w *work) {
-	end := w.end
 	d.ran(w.scope, w.step)
-	c := w.call
-	c.close()
-	if asked := c.questions.asked; len(asked) > 0 {
+	w.call.close()
+	if asked := w.call.questions.asked; len(asked) > 0 {
 		d.addAsked(w.scope, w.agent, w.step, w.attempt, asked)
 		return
 	}
-	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
-		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
-			Step: event.StepTool, Outcome: event.OutcomeFailed, RetryAt: d.now, Duration: end.took, Err: end.failure,
-		})
-		return
-	}
-	ended, err := end.made, end.failure
-	if ended == nil {
-		ended = &toolEnded{}
-		err = end.result(c, w.agent.limits.ResultBytes, &ended.result)
-	}
-	if err != nil && c.traits.Retry.Attempts > 1 && d.ctx.Err() == nil && w.triesAgain() {
-		retry := c.traits.Retry.forTools()
-		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
-			Step: event.StepTool, Outcome: event.OutcomeFailed, Duration: end.took, Err: err,
-			RetryAt: d.now.Add(retry.wait(w.entry.Extra().Retries+1, askedToWait(end.err))),
-		})
-		return
-	}
-	if bad := c.rebase(); bad != nil {
-		c.writes = nil
-		ended = &toolEnded{}
-		err = (&toolEnd{err: errStateChanged(bad)}).result(c, w.agent.limits.ResultBytes, &ended.result)
-	}
-	if changed := stateChange(c.maskedWrites(d.mask)); changed != nil {
-		d.add(w.scope, w.step, w.attempt, changed)
-	}
-	if end.err != nil && d.cutOff() {
+	if w.end.err != nil && d.cutOff() {
 		return // it stays begun: the next driver finds it so
 	}
-	outcome := event.OutcomeDone
 	switch {
-	case d.ctx.Err() != nil && errors.Is(end.err, d.ctx.Err()):
-		outcome = event.OutcomeCancelled
-	case end.unknown:
-		outcome = event.OutcomeInDoubt
-		ended.result.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
-			"and what became of it could not be found out (" + err.Message + "). Find out before doing it again."}}
+	case d.ctx.Err() != nil && errors.Is(w.end.err, d.ctx.Err()):
+		w.end.made.Outcome = event.OutcomeCancelled
+	case w.end.unknown:
+		w.end.made.Outcome = event.OutcomeInDoubt
+		w.end.made.result.Content = []event.Block{&event.Text{Text: "In doubt: the program stopped while this tool was running, " +
+			"and what became of it could not be found out (" + w.end.failure.Message + "). Find out before doing it again."}}
 	}
-	if _, answers := c.tool.(*answerTool); answers && ended.result.IsError {
+	d.settleCall(w)
+}
+
+// settleCall passes a call through the driver's own stages after it, and writes its end.
+func (d *driver) settleCall(w *work) {
+	c, end := w.call, w.end
+	c.close()
+	if !d.passAfter(w) {
+		return
+	}
+	if _, answers := c.tool.(*answerTool); answers && end.made.result.IsError {
 		c.endTurn, c.returns = false, false // a hook did not let it pass
 	}
-	// One by one: a literal would be made elsewhere, and copied.
-	ended.Step, ended.Outcome, ended.Result, ended.Err = event.StepTool, outcome, &ended.result, err
-	ended.Duration, ended.EndTurn, ended.ReturnDirect, ended.Found = end.took, c.endTurn, c.returns, w.foundBy(d.offer(w.scope, w.agent))
-	if o := w.agent.offload; o != nil {
-		ended.Shown = o.shown(d.view.Last+1, c.tool, &ended.result)
+	e := callEnd{
+		outcome: cmp.Or(end.made.Outcome, event.OutcomeDone), made: end.made, err: end.failure, took: end.took,
+		endTurn: c.endTurn, returnDirect: c.returns,
 	}
-	d.add(w.scope, w.step, w.attempt, &ended.StepEnded)
+	if c.tool != nil {
+		e.found = w.foundBy(d.offer(w.scope, w.agent))
+	}
 	if c.more != nil {
-		d.record(w.scope, w.step, w.attempt, c.more.siftedBy)
+		e.guardedBy = c.more.siftedBy
+	}
+	d.endCall(w.scope, w.step, w.attempt, &e)
+}
+
+// keepState is the stage that writes what a call has set. Where an update cannot be made to the newest value, the
+// call's result is an error and nothing that it set is kept.
+func (d *driver) keepState(w *work) bool {
+	if bad := w.call.rebase(); bad != nil {
+		w.call.writes = nil
+		outcome := w.end.made.Outcome
+		w.end.made, w.end.err = nil, errStateChanged(bad)
+		d.fitResult(w)
+		w.end.made.Outcome = outcome
+		d.guardResult(w)
+	}
+	d.writeState(w)
+	return true
+}
+
+// writeState writes what a call has set so far.
+func (d *driver) writeState(w *work) {
+	changed := stateChange(w.call.maskedWrites(d.mask))
+	if changed == nil {
+		return
+	}
+	d.add(w.scope, w.step, w.attempt, changed)
+	w.call.writes = nil
+	if w.call.more != nil {
+		w.call.more.updates = nil
 	}
 }
 
-// toolEnded is the end of a tool call and its result in one piece of memory.
-type toolEnded struct {
-	event.StepEnded
-	result event.ToolResult
-}
-
-// settleModel folds the end of a model call: its message, or its failure with the time
-// and the model of the next attempt, which are decided here once and written.
+// settleModel writes the end of a model call: its message, or its failure with the time and the model of the next
+// attempt. These are decided here once and written.
 func (d *driver) settleModel(w *work) {
 	end := w.answer
 	d.ran(w.scope, w.step)
@@ -145,41 +150,53 @@ func (d *driver) settleModel(w *work) {
 		d.takeBack(w, end.taken)
 	}
 	if end.again && w.attempt < hookTries && d.ctx.Err() == nil {
-		d.anew(w)
+		d.askAgain(w)
 		return
 	}
 	if end.message != nil {
 		if w.scope.Depth == 0 {
 			d.partial = nil
 		}
-		d.add(w.scope, w.step, w.attempt, end.message)
-		d.record(w.scope, w.step, w.attempt, end.siftedBy)
+		d.endModel(w.scope, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.siftedBy})
 		d.reportUsage(w)
 		return
 	}
 	if d.cutOff() {
 		return // the next driver finds it begun, and begins it again
 	}
-	failed := w.charge().ended(event.StepModel, event.OutcomeFailed)
-	failed.UsageUnknown, failed.Duration = !end.known, end.took
-	failed.Err = modelError(w.info.Name, end.err)
-	retry := w.agent.retry
-	next := w.agent.instead(w.info.Name, failed.Err)
+	failed := &modelCallEnd{
+		outcome: event.OutcomeFailed, charge: w.charge(), known: end.known, err: modelError(w.info.Name, end.err), took: end.took,
+	}
+	next := w.agent.instead(w.info.Name, failed.err)
 	switch {
 	case d.ctx.Err() != nil:
-		failed.Outcome = event.OutcomeCancelled
+		failed.outcome = event.OutcomeCancelled
 	case next != nil:
-		failed.RetryAt, failed.Fallback = d.now, next.Info().Name
-	case failed.Err.Kind == event.ErrTimeout, failed.Err.Kind == event.ErrQuota: // it would be so again
-	case failed.Err.Kind.Info().Retry:
-		if after, again := retry.after(w.scope.Model.Tries, w.scope.Model.Unreached, failed.Err); again {
-			failed.RetryAt = d.now.Add(after)
+		failed.retryAt, failed.fallback = d.now, next.Info().Name
+	case failed.err.Kind == event.ErrTimeout, failed.err.Kind == event.ErrQuota: // it would be so again
+	case failed.err.Kind.Info().Retry:
+		if after, again := w.agent.retry.after(w.scope.Model.Tries, w.scope.Model.Unreached, failed.err); again {
+			failed.retryAt = d.now.Add(after)
 		}
 	}
 	if w.scope.Depth == 0 {
 		d.partial = end.partial
 	}
-	d.add(w.scope, w.step, w.attempt, failed)
+	d.endModel(w.scope, w.step, w.attempt, failed)
+	d.reportUsage(w)
+}
+
+// askAgain ends a model call that a hook wants made once more. What the dropped answer used counts.
+func (d *driver) askAgain(w *work) {
+	end := w.answer
+	failed := &modelCallEnd{outcome: event.OutcomeFailed, known: end.known, took: end.took, retryAt: d.now.Add(end.wait)}
+	if end.message != nil {
+		failed.charge = charge{end.usage, end.message.CostNanoUSD, end.message.Estimated}
+		failed.err = &event.Error{Op: "hook", Kind: event.ErrModel, Message: "a hook wants another answer"}
+	} else {
+		failed.charge, failed.err = w.charge(), modelError(w.info.Name, end.err)
+	}
+	d.endModel(w.scope, w.step, w.attempt, failed)
 	d.reportUsage(w)
 }
 

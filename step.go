@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/internal/strictjson"
 )
 
 // work is a step that has begun in the log and is to be run beside the driver.
@@ -43,13 +41,7 @@ func (w *work) due() time.Time {
 	return w.begun.Add(w.bound)
 }
 
-// toolWork and modelWork are what a work is made of, in one piece of memory.
-type toolWork struct {
-	work
-	own   Call
-	ended toolEnd
-}
-
+// modelWork is a model call in one piece of memory.
 type modelWork struct {
 	work
 	whom addressee
@@ -81,21 +73,6 @@ type arrival struct {
 	call *Call
 	work *work
 	live event.Body
-}
-
-// toolEnd is how a tool call ended.
-type toolEnd struct {
-	out  Output
-	err  error
-	took time.Duration
-	// made and failure are the result that hooks have seen, and the error that stands
-	// beside it; again says that one wants the call made once more.
-	made    *toolEnded
-	failure *event.Error
-	again   bool
-	// unknown is set where the outside could not tell what became of an earlier
-	// attempt, so that this one was not made.
-	unknown bool
 }
 
 // modelEnd is how a model call ended: with a message, or with an error.
@@ -148,7 +125,9 @@ func runTool(w *work) {
 		out, known, err := c.traits.Reconcile(c, c.Args)
 		err = sound(err)
 		if known || err != nil {
-			end.out, end.err, end.unknown = out, err, !known
+			if end.out, end.err, end.unknown = out, err, !known; end.unknown {
+				end.skip = skipUnknown
+			}
 			back = true
 			return
 		}
@@ -157,150 +136,6 @@ func runTool(w *work) {
 	end.out, end.err = c.tool.Call(c, c.Args)
 	end.err = sound(end.err)
 	back = true
-}
-
-// fail makes err the call's only result.
-func (e *toolEnd) fail(err error) {
-	e.out, e.err, e.made, e.failure, e.again = Output{}, err, nil, nil, false
-}
-
-// result turns a tool's end into what the model is shown. Failures are results
-// too: they never end the run.
-func (e *toolEnd) result(c *Call, limit int, r *event.ToolResult) *event.Error {
-	return c.sift(r, e.raw(c, limit, r))
-}
-
-// raw is the result before guardrails have seen it.
-func (e *toolEnd) raw(c *Call, limit int, r *event.ToolResult) *event.Error {
-	r.Call, r.Name = c.ID, c.Name
-	if e.err != nil {
-		kind, text := toolFailure(c, e.err, e.took)
-		r.IsError = true
-		r.Content = []event.Block{&event.Text{Text: text}}
-		if bad := fit(c, limit, r); bad != nil {
-			return bad
-		}
-		return &event.Error{Op: "tool " + c.Name, Kind: kind, Message: strings.TrimPrefix(text, "Error: "), Err: e.err}
-	}
-	r.Content, r.Structured, r.IsError = e.out.Content, e.out.Structured, e.out.IsError
-	if len(r.Content) == 0 {
-		text := "done"
-		if len(r.Structured) > 0 {
-			text = string(r.Structured)
-		}
-		r.Content = []event.Block{&event.Text{Text: text}}
-	}
-	return fit(c, limit, r)
-}
-
-// maxResultBlocks bounds the blocks of one result: each costs memory, rows and bytes on the wire, also an empty one.
-const maxResultBlocks = 1000
-
-// fit makes a result one that the model can be shown and every log keep, and gives the
-// error where it was none.
-func fit(c *Call, limit int, r *event.ToolResult) *event.Error {
-	if hasNil(r.Content) {
-		return unkept(c, r, errNilBlock)
-	}
-	text := ""
-	if n := bytesOf(r.Content) + len(r.Structured); limit > 0 && n > limit {
-		text = fmt.Sprintf("Error: the result is %s long, the limit is %s. Ask for less.", size(n), size(limit))
-	} else if len(r.Content) > maxResultBlocks {
-		text = fmt.Sprintf("Error: the result has %d blocks, the limit is %d. Ask for less.", len(r.Content), maxResultBlocks)
-	}
-	if text != "" {
-		r.IsError, r.Structured = true, nil
-		r.Content = []event.Block{&event.Text{Text: text}}
-		return &event.Error{Op: "tool " + c.Name, Kind: event.ErrTooLarge, Message: strings.TrimPrefix(text, "Error: ")}
-	}
-	if err := keepable(r); err != nil {
-		return unkept(c, r, err)
-	}
-	return nil
-}
-
-var errNilBlock = errors.New("one of its blocks is nil")
-
-// unkept puts an error in the place of a result that no log can keep.
-func unkept(c *Call, r *event.ToolResult, err error) *event.Error {
-	text := "Error: the tool's result cannot be kept: " + err.Error() + "."
-	r.IsError, r.Structured = true, nil
-	r.Content = []event.Block{&event.Text{Text: text}}
-	return &event.Error{Op: "tool " + c.Name, Kind: event.ErrInvalid, Message: strings.TrimPrefix(text, "Error: "), Err: err}
-}
-
-// keepable makes a result one that every log can keep: bad UTF-8 is replaced, and
-// what has no JSON is told. The tool's own slice is left as it is.
-func keepable(r *event.ToolResult) error {
-	if len(r.Structured) > 0 {
-		if err := strictjson.Check(r.Structured, strictjson.DefaultDepth); err != nil {
-			return err
-		}
-	}
-	own := true
-	for i, b := range r.Content {
-		switch b := b.(type) {
-		case *event.Text:
-			v := validText(b.Text)
-			if v == b.Text {
-				continue
-			}
-			if own {
-				r.Content, own = slices.Clone(r.Content), false
-			}
-			r.Content[i] = &event.Text{Text: v, Signature: b.Signature}
-		case *event.Image, *event.Document, *event.Media:
-		default:
-			if _, err := event.AppendBlock(nil, b); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// toolFailure finds the kind of a tool's error and the words for the model.
-func toolFailure(c *Call, err error, took time.Duration) (event.ErrorKind, string) {
-	var args *argumentsError
-	switch {
-	case errors.As(err, &args):
-		return event.ErrInvalid, "Error: " + validText(args.Error())
-	case errors.Is(err, context.DeadlineExceeded) && errors.Is(c.Err(), context.DeadlineExceeded):
-		if c.traits.Timeout <= 0 || took < c.traits.Timeout {
-			return event.ErrTimeout, "Error: the run's time was over before the tool had finished."
-		}
-		return event.ErrTimeout, fmt.Sprintf("Error: the tool did not finish within %v.", c.traits.Timeout)
-	case errors.Is(err, context.Canceled):
-		return event.ErrCancelled, "Error: the tool was cancelled."
-	}
-	kind := event.KindOf(err)
-	var e *event.Error
-	if errors.As(err, &e) && e.Message != "" {
-		text := "Error: " + e.Message
-		if e.Hint != "" {
-			text += " (" + e.Hint + ")"
-		}
-		return kind, validText(text)
-	}
-	return kind, "Error: " + strings.TrimPrefix(validText(err.Error()), "Error: ")
-}
-
-// bytesOf is the size of the blocks' payload.
-func bytesOf(blocks []event.Block) int {
-	n := 0
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case *event.Text:
-			n += len(b.Text)
-		case *event.Image:
-			n += len(b.Data)
-		case *event.Document:
-			n += len(b.Data) + len(b.Text)
-		case *event.UnknownBlock:
-			n += len(b.Raw)
-		}
-	}
-	return n
 }
 
 // callID names a call that the model gave no usable id.

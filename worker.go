@@ -115,22 +115,27 @@ func (d *driver) help(h *helper) {
 	over = true
 }
 
-// runTool runs a tool and the hooks after it, and delivers how that ended, whatever they do.
+// runTool runs a tool and the stages of foreign code after it, and delivers how that ended, whatever they do.
 func (d *driver) runTool(w *work) {
 	defer d.deliver(w)
-	back := false
+	returned, passed := false, false
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if passed {
+			return
+		}
+		switch {
+		case v != nil:
 			w.end.fail(panicked("tool "+w.call.Name, "what follows the tool", v))
-		} else if !back && w.end.err == nil {
+		case returned:
 			w.end.fail(endedGoroutine("tool "+w.call.Name, "a hook"))
 		}
+		w.end.make(w.call) // of fixed words
 	}()
 	runTool(w)
-	if list := w.agent.hooks.on(pointAfterTool); len(list) > 0 && !w.end.unknown && !w.call.waits() {
-		w.tellAfter(w.within(d.ctx), list, d.agent.limits.Grace)
-	}
-	back = true
+	returned = true
+	d.passBeside(w)
+	passed = true
 }
 
 // deliver hands a step that has ended to the driver, unless the driver has gone.
@@ -302,17 +307,7 @@ func (d *driver) expire() {
 		if due := w.due(); due.IsZero() || d.now.Before(due) {
 			continue
 		}
-		d.leave(w)
-		d.add(w.scope, w.step, w.attempt, &event.StepEnded{
-			Step: event.StepTool, Outcome: event.OutcomeStraggler, Duration: d.now.Sub(w.begun),
-			Err: &event.Error{Op: "tool " + w.call.Name, Kind: event.ErrTimeout, Message: "the tool did not return in time"},
-			Result: &event.ToolResult{
-				Call: w.call.ID, Name: w.call.Name, IsError: true,
-				Content: []event.Block{&event.Text{
-					Text: "Error: the tool " + quote(w.call.Name) + " did not return in time and was left behind; it may still have an effect.",
-				}},
-			},
-		})
+		d.endOverdueCall(w)
 		d.launchNext()
 	}
 }
