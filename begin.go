@@ -236,7 +236,7 @@ func (d *driver) beginAgent(w *toolWork, child *agentTool) {
 		d.endRefused(w, over)
 		return
 	}
-	input, guardedBy, err := d.siftBlocks(d.guardsOf(child.agent, GuardInput), input)
+	input, guardedBy, err := d.filterBlocks(d.guardsOf(child.agent, GuardInput), input)
 	if err != nil {
 		d.endRefused(w, hookError(err))
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/secret"
 )
 
@@ -54,9 +55,9 @@ type Call struct {
 
 // seldom is what few calls have.
 type seldom struct {
-	// guards look at the result; siftedBy are those that have taken something out of it.
-	guards   []guard
-	siftedBy []string
+	// guards look at the result; guardedBy are the names of those that have taken something out of it.
+	guards    []guardrail.Rule
+	guardedBy []string
 	// permits are the answers to what policies have asked for the call; approval is that
 	// which lets it run, approvedBy whose it is.
 	permits    []*fold.Ask
@@ -143,9 +144,9 @@ func (c *Call) progress(b *event.ToolProgress) {
 		return
 	}
 	if len(guards) > 0 {
-		s := sieve{ctx: c, guards: guards}
-		b = &event.ToolProgress{Call: b.Call, Tool: b.Tool, Text: s.text(c.goesOn(guards, b.Text)), Data: s.json(b.Data)}
-		if s.err != nil {
+		f := guardrail.New(c, guards)
+		b = &event.ToolProgress{Call: b.Call, Tool: b.Tool, Text: f.Text(c.goesOn(guards, b.Text)), Data: f.JSON(b.Data)}
+		if f.Err() != nil {
 			return
 		}
 	}

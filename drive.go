@@ -281,10 +281,10 @@ func (d *driver) input() error {
 			if fold.CountCalls(m.Content) > 0 {
 				stop = event.StopToolUse
 			}
-			d.hear(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: stop} })
+			d.addInput(root, m.Content, func(c []event.Block) event.Body { return &event.AssistantMessage{Content: c, Stop: stop} })
 			continue
 		}
-		d.hear(nil, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
+		d.addInput(nil, m.Content, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (d *driver) closingWords(s *fold.Scope, why event.Why) error {
 	if text == "" {
 		return nil
 	}
-	passed, by, err := d.siftText(d.guardsOf(d.agentIn(s), GuardOutput), text)
+	passed, by, err := d.filterText(d.guardsOf(d.agentIn(s), GuardOutput), text)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (d *driver) closeScope(s *fold.Scope, cmd command) {
 		}
 	}
 	closed := &event.ScopeClosed{ID: s.ID, Output: output, Stop: cmd.Stop, Why: cmd.Why, Err: cmd.Err}
-	by := d.siftClosing(s, closed, typed)
+	by := d.filterClosing(s, closed, typed)
 	d.add(s, "", 0, closed)
 	d.record(s, "", 0, by)
 	d.answerCall(s)

@@ -1,16 +1,13 @@
 package braid
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
-	"github.com/braidrun/braid/secret"
+	"github.com/braidrun/braid/internal/guardrail"
 )
 
 // GuardPlace is where a guardrail looks.
@@ -61,7 +58,11 @@ func Guard(name string, check func(ctx context.Context, text string) (string, er
 				return bad("a guardrail cannot look at "+quote(string(p)), "use GuardInput, GuardOutput or GuardResult")
 			}
 		}
-		a.guards = append(a.guards, guard{name: name, check: check, places: places})
+		safe := func(ctx context.Context, text string) (passed string, err error) {
+			err = shielded("guardrail "+name, "the guardrail", func() (err error) { passed, err = check(ctx, text); return err })
+			return passed, err
+		}
+		a.guards = append(a.guards, guard{guardrail.Rule{Name: name, Check: safe}, places})
 		return nil
 	})
 }
@@ -77,332 +78,66 @@ func GuardsOf(of *Agent) Part {
 	})
 }
 
+// guard is a guardrail and the places where it looks; none is all of them.
 type guard struct {
-	name   string
-	check  func(ctx context.Context, text string) (string, error)
+	guardrail.Rule
 	places []GuardPlace
-	// mask is set for the guardrail that hides the run's secrets, which has no check.
-	mask *secret.Mask
 }
 
-// guardsOf lists the guardrails that look at a place for what an agent does.
-func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guard {
+// guardsOf returns the guardrails that look at a place for what an agent does. The root agent's come first, and the
+// mask of the run's secrets before them, so that no check sees a secret.
+func (d *driver) guardsOf(agent *Agent, place GuardPlace) []guardrail.Rule {
 	if len(d.agent.guards) == 0 && len(agent.guards) == 0 && d.masks == nil {
 		return nil
 	}
-	all := d.agent.guards
+	all := slices.Concat(d.masks, d.agent.guards)
 	if agent != d.agent {
-		all = slices.Concat(all, agent.guards)
+		all = append(all, agent.guards...)
 	}
-	if d.masks != nil {
-		all = slices.Concat(d.masks, all) // the others see no secrets
-	}
-	var list []guard
+	var list []guardrail.Rule
 	for _, g := range all {
 		if len(g.places) == 0 || slices.Contains(g.places, place) {
-			list = append(list, g)
+			list = append(list, g.Rule)
 		}
 	}
 	return list
 }
 
-// foreign reports whether one of the guardrails is the program's own.
-func foreign(guards []guard) bool {
-	return slices.ContainsFunc(guards, func(g guard) bool { return g.mask == nil })
-}
-
-// sieve lets texts through guardrails, and knows what it has found.
-type sieve struct {
-	ctx    context.Context //nolint:containedctx // a sieve lives for one call
-	guards []guard
-	// by are the guardrails that have taken something out; err is the first that failed.
-	by  []string
-	err error
-}
-
-func (s *sieve) text(text string) string {
-	for i := range s.guards {
-		g := &s.guards[i]
-		if text == "" || s.err != nil {
-			return text
-		}
-		if g.mask != nil {
-			text = g.mask.Hide(text)
-			continue
-		}
-		h := hook{call: func(ctx context.Context, _ hookEvent) (err error) {
-			passed, err := g.check(ctx, text)
-			if err == nil && passed != text {
-				text = validText(passed)
-				if !slices.Contains(s.by, g.name) {
-					s.by = append(s.by, g.name)
-				}
-			}
-			return err
-		}}
-		if err := h.safely(s.ctx, nil); err != nil {
-			e := &event.Error{
-				Op: "guardrail " + g.name, Kind: event.ErrInternal,
-				Message: "the guardrail " + g.name + " could not look at it, so that it does not pass",
-				Hint:    "try again; the operator sees why", Err: err,
-			}
-			if errors.Is(err, context.Canceled) {
-				e.Kind = event.ErrCancelled
-			}
-			s.err = e
-		}
-	}
-	return text
-}
-
-// json lets the texts of a JSON value through.
-func (s *sieve) json(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return raw
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var v any
-	if decoder.Decode(&v) != nil {
-		return raw
-	}
-	changed := false
-	v = s.value(v, &changed)
-	if !changed {
-		return raw
-	}
-	var buf bytes.Buffer
-	encoder := json.NewEncoder(&buf)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		s.err = err
-		return raw
-	}
-	return bytes.TrimSpace(buf.Bytes())
-}
-
-func (s *sieve) value(v any, changed *bool) any {
-	pass := func(text string) string {
-		passed := s.text(text)
-		*changed = *changed || passed != text
-		return passed
-	}
-	switch v := v.(type) {
-	case string:
-		return pass(v)
-	case json.Number:
-		if passed := pass(v.String()); passed != v.String() {
-			return passed // a number that may not be said is no number any more
-		}
-		return v
-	case []any:
-		for i := range v {
-			v[i] = s.value(v[i], changed)
-		}
-		return v
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, one := range v {
-			out[pass(k)] = s.value(one, changed)
-		}
-		return out
-	default:
-		return v
-	}
-}
-
-// blocks lets content through. The blocks that were given stay as they are.
-func (s *sieve) blocks(in []event.Block) []event.Block {
-	in = s.maskedAcross(in)
-	out := in
-	for i, b := range in {
-		passed := s.block(b)
-		if passed == b {
-			continue
-		}
-		if len(out) > 0 && &out[0] == &in[0] {
-			out = slices.Clone(in)
-		}
-		out[i] = passed
-	}
-	return slices.DeleteFunc(out, func(b event.Block) bool { return b == event.Block(taken) })
-}
-
-// taken stands for a block of which nothing may be left.
-var taken = &event.RedactedThinking{}
-
-func (s *sieve) block(b event.Block) event.Block {
-	switch b := b.(type) {
-	case *event.Text:
-		if text := s.text(b.Text); text != b.Text {
-			if text == "" {
-				text = "[redacted]"
-			}
-			return &event.Text{Text: text, Signature: b.Signature}
-		}
-	case *event.Thinking:
-		if s.text(b.Text) != b.Text || s.masked(b.Signature) != b.Signature {
-			return taken // a provider refuses thinking that it has not signed
-		}
-	case *event.ToolCall:
-		b = s.maskedCall(b)
-		args, invalid := s.json(b.Args), s.text(b.Invalid)
-		if string(args) != string(b.Args) || invalid != b.Invalid {
-			c := *b
-			c.Args, c.Invalid = args, invalid
-			return &c
-		}
-		return b
-	case *event.ToolResult:
-		return s.result(b)
-	case *event.Image:
-		data, url := s.masked(string(b.Data)), s.address(b.URL)
-		if data != string(b.Data) || url != b.URL {
-			return &event.Image{MIME: b.MIME, Data: []byte(data), URL: url}
-		}
-	case *event.Media:
-		if url := s.address(b.URL); url != b.URL {
-			return &event.Media{Media: b.Media, MIME: b.MIME, URL: url}
-		}
-	case *event.Document:
-		name, text := s.text(b.Name), s.text(b.Text)
-		data, url := s.masked(string(b.Data)), s.address(b.URL)
-		if name != b.Name || text != b.Text || data != string(b.Data) || url != b.URL {
-			c := *b
-			c.Name, c.Text, c.Data, c.URL = name, text, []byte(data), url
-			return &c
-		}
-	case *event.Citation:
-		title, url, q := s.text(b.Title), s.text(b.URL), s.text(b.Quote)
-		if title != b.Title || url != b.URL || q != b.Quote {
-			c := *b
-			c.Title, c.URL, c.Quote = title, url, q
-			return &c
-		}
-	case *event.Code:
-		if code := s.text(b.Code); code != b.Code {
-			return &event.Code{Language: b.Language, Code: code}
-		}
-	case *event.CodeResult:
-		if out := s.text(b.Output); out != b.Output {
-			return &event.CodeResult{Outcome: b.Outcome, Output: out}
-		}
-	case *event.UnknownBlock:
-		if raw := s.json(b.Raw); string(raw) != string(b.Raw) {
-			c := *b
-			c.Raw = raw
-			return &c
-		}
-	}
-	return b
-}
-
-// address lets an address through: the model reads it, or its provider fetches it. One that is the data itself is no text.
-func (s *sieve) address(url string) string {
-	if strings.HasPrefix(url, "data:") {
-		return s.masked(url)
-	}
-	return s.text(url)
-}
-
-// fault lets the words of an error through: a provider's may repeat what was said. An error that says
-// something else then has no cause any more, for that would say it all the same.
-func (s *sieve) fault(err error) error {
-	if err == nil || s.err != nil {
-		return err
-	}
-	if e, ok := errors.AsType[*event.Error](err); ok {
-		c := *e
-		c.Message, c.Hint = s.text(e.Message), s.text(e.Hint)
-		changed := c.Message != e.Message || c.Hint != e.Hint
-		if e.Err != nil && s.text(e.Err.Error()) != e.Err.Error() {
-			c.Err, changed = s.cause(e.Err), true
-		}
-		if changed {
-			return &c
-		}
-		return err
-	}
-	if words := s.text(err.Error()); words != err.Error() {
-		return errors.New(words)
-	}
-	return err
-}
-
-// cause returns what is left of the cause of an error that guardrails have changed: its kind, by which fallbacks are
-// chosen, and its words where only secrets were hidden, so that the operator learns what went wrong.
-func (s *sieve) cause(err error) error {
-	e, known := errors.AsType[*event.Error](err)
-	words := ""
-	if !foreign(s.guards) {
-		words = s.text(err.Error())
-	}
-	switch {
-	case known:
-		return &event.Error{Kind: event.KindOf(e), Message: words}
-	case words != "":
-		return errors.New(words)
-	default:
-		return nil
-	}
-}
-
-func (s *sieve) result(r *event.ToolResult) *event.ToolResult {
-	given, raw := r.Content, s.json(r.Structured)
-	if string(raw) != string(r.Structured) {
-		given = slices.Clone(given)
-		for i, b := range given {
-			// The same JSON as text: escapes in it would hide from a guardrail what a model reads.
-			if text, ok := b.(*event.Text); ok && text.Text == string(r.Structured) {
-				given[i] = &event.Text{Text: string(raw), Signature: text.Signature}
-			}
-		}
-	}
-	content := s.blocks(given)
-	if len(content) == len(r.Content) && slices.Equal(content, r.Content) && string(raw) == string(r.Structured) {
-		return r
-	}
-	c := *r
-	c.Content, c.Structured = content, raw
-	return &c
-}
-
-// sift lets something pass guardrails while the driver waits, and returns the names of those that took
-// something out. An error means that one of them could not look: nothing may pass, and what f has written
-// must not be read, because f may still be running.
-func (d *driver) sift(guards []guard, f func(*sieve)) (by []string, err error) {
-	var s sieve
+// filter runs guardrails while the driver waits, and returns the names of those that took something out. After an
+// error nothing may pass, and what f has written must not be read, because f may still be running.
+func (d *driver) filter(guards []guardrail.Rule, f func(*guardrail.Filter)) (by []string, err error) {
+	var filter *guardrail.Filter
 	back := d.aside(func() {
 		ctx, cancel := afterwards(d.ctx, d.agent.limits.Grace)
 		defer cancel()
-		s = sieve{ctx: ctx, guards: guards}
-		f(&s)
+		filter = guardrail.New(ctx, guards)
+		f(filter)
 	})
 	if !back {
 		return nil, &event.Error{
 			Op: "guardrail", Kind: event.ErrCancelled, Message: "the run was stopped before its guardrails had looked at it",
 		}
 	}
-	return s.by, s.err
+	return filter.By(), filter.Err()
 }
 
-// siftText is sift for one text.
-func (d *driver) siftText(guards []guard, text string) (passed string, by []string, err error) {
+// filterText is [driver.filter] for one text.
+func (d *driver) filterText(guards []guardrail.Rule, text string) (passed string, by []string, err error) {
 	if len(guards) == 0 {
 		return text, nil, nil
 	}
-	if by, err = d.sift(guards, func(s *sieve) { passed = s.text(text) }); err != nil {
+	if by, err = d.filter(guards, func(f *guardrail.Filter) { passed = f.Text(text) }); err != nil {
 		return "", nil, err
 	}
 	return passed, by, nil
 }
 
-// siftBlocks is sift for content. Content of which nothing is left is "[redacted]".
-func (d *driver) siftBlocks(guards []guard, in []event.Block) (passed []event.Block, by []string, err error) {
+// filterBlocks is [driver.filter] for content. Content of which nothing is left is "[redacted]".
+func (d *driver) filterBlocks(guards []guardrail.Rule, in []event.Block) (passed []event.Block, by []string, err error) {
 	if len(guards) == 0 {
 		return in, nil, nil
 	}
-	if by, err = d.sift(guards, func(s *sieve) { passed = s.blocks(in) }); err != nil {
+	if by, err = d.filter(guards, func(f *guardrail.Filter) { passed = f.Blocks(in) }); err != nil {
 		return nil, nil, err
 	}
 	if len(passed) == 0 && len(in) > 0 {
@@ -411,23 +146,23 @@ func (d *driver) siftBlocks(guards []guard, in []event.Block) (passed []event.Bl
 	return passed, by, nil
 }
 
-// siftClosing lets what an agent used as a tool gives its parent pass the parent's guardrails. typed says
-// that the answer is JSON.
-func (d *driver) siftClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) []string {
+// filterClosing passes what an agent used as a tool returns through its parent's guardrails. typed says that the
+// answer is JSON.
+func (d *driver) filterClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) (by []string) {
 	guards := d.guardsOf(d.agentIn(s.Parent), GuardResult)
 	if len(guards) == 0 {
 		return nil
 	}
 	var output []event.Block
 	var fault error
-	by, err := d.sift(guards, func(v *sieve) {
+	by, err := d.filter(guards, func(f *guardrail.Filter) {
 		if typed {
-			output = []event.Block{&event.Text{Text: string(v.json(json.RawMessage(event.TextOf(b.Output))))}}
+			output = []event.Block{&event.Text{Text: string(f.JSON(json.RawMessage(event.TextOf(b.Output))))}}
 		} else {
-			output = v.blocks(b.Output)
+			output = f.Blocks(b.Output)
 		}
 		if b.Err != nil {
-			fault = v.fault(b.Err)
+			fault = f.Error(b.Err)
 		}
 	})
 	switch {
@@ -444,8 +179,8 @@ func (d *driver) siftClosing(s *fold.Scope, b *event.ScopeClosed, typed bool) []
 	return by
 }
 
-// siftAsked lets the questions that a tool or a hook asks pass.
-func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, err error) {
+// filterAsked passes the questions of a tool or a hook through the guardrails at results.
+func (d *driver) filterAsked(agent *Agent, asked []event.Asked) (by [][]string, err error) {
 	guards := d.guardsOf(agent, GuardResult)
 	by = make([][]string, len(asked))
 	if len(guards) == 0 {
@@ -453,8 +188,8 @@ func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, er
 	}
 	for i := range asked {
 		q := asked[i]
-		if by[i], err = d.sift(guards, func(v *sieve) {
-			q.Prompt, q.Payload, q.Schema = v.text(q.Prompt), v.json(q.Payload), v.maskedJSON(q.Schema)
+		if by[i], err = d.filter(guards, func(f *guardrail.Filter) {
+			q.Prompt, q.Payload, q.Schema = f.Text(q.Prompt), f.JSON(q.Payload), f.MaskJSON(q.Schema)
 		}); err != nil {
 			return nil, err
 		}
@@ -463,72 +198,57 @@ func (d *driver) siftAsked(agent *Agent, asked []event.Asked) (by [][]string, er
 	return by, nil
 }
 
-// record writes that guardrails have taken something out of the event that was written last.
+// record writes which guardrails have taken something out of the event that was written last.
 func (d *driver) record(s *fold.Scope, step string, attempt int, by []string) {
-	for _, name := range by {
-		d.add(s, step, attempt, &event.Redacted{Target: d.view.Last - int64(slices.Index(by, name)), Reason: name, Clean: true})
+	for i, name := range by {
+		d.add(s, step, attempt, &event.Redacted{Target: d.view.Last - int64(i), Reason: name, Clean: true})
 	}
 }
 
-// hear lets what somebody says to the root agent through its guardrails, and writes it.
-func (d *driver) hear(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
+// addInput passes an input of the root agent through its guardrails, and writes it. Where a guardrail fails, the run
+// fails and the input is written as "[redacted]".
+func (d *driver) addInput(s *fold.Scope, content []event.Block, body func([]event.Block) event.Body) {
 	guards := d.guardsOf(d.agent, GuardInput)
 	if len(guards) == 0 {
 		d.add(s, "", 0, body(content))
 		return
 	}
-	sieve := sieve{ctx: d.ctx, guards: guards}
+	filter := guardrail.New(d.ctx, guards)
 	var passed []event.Block
-	back := d.aside(func() { passed = sieve.blocks(content) })
-	if !back || sieve.err != nil {
-		passed = fold.RedactedContent
-		if back {
-			d.broke(sieve.err)
-		}
+	back := d.aside(func() { passed = filter.Blocks(content) })
+	by := []string{guards[0].Name}
+	switch {
+	case !back:
+		passed = nil
+	case filter.Err() != nil:
+		passed = nil
+		d.broke(filter.Err())
+	default:
+		by = filter.By()
 	}
 	if len(passed) == 0 {
 		passed = fold.RedactedContent
 	}
 	d.add(s, "", 0, body(passed))
-	by := sieve.by
-	if !back || sieve.err != nil {
-		by = []string{guards[0].name}
-	}
 	d.record(s, "", 0, by)
 }
 
-// sift lets a model's answer through the guardrails.
-func (e *modelEnd) sift(ctx context.Context, guards []guard) {
-	if len(guards) == 0 {
-		return
-	}
-	s := sieve{ctx: ctx, guards: guards, by: e.siftedBy}
-	e.partial = s.blocks(e.partial)
+// filter passes a model's answer through guardrails. Where one fails, the call fails.
+func (e *modelEnd) filter(f *guardrail.Filter) {
+	e.partial = f.Blocks(e.partial)
 	if e.message != nil {
-		e.message.Response, e.message.Model = s.masked(e.message.Response), s.masked(e.message.Model)
-		if content := s.blocks(e.message.Content); len(content) != len(e.message.Content) || !slices.Equal(content, e.message.Content) {
+		e.message.Response, e.message.Model = f.Mask(e.message.Response), f.Mask(e.message.Model)
+		if content := f.Blocks(e.message.Content); len(content) != len(e.message.Content) || !slices.Equal(content, e.message.Content) {
 			if len(content) == 0 {
 				content = fold.RedactedContent
 			}
 			e.message.Content = content
 		}
 	}
-	e.siftedBy = s.by
-	e.err = s.fault(e.err)
-	if s.err != nil {
-		e.message, e.partial, e.err, e.siftedBy = nil, nil, s.err, nil
-	}
-}
-
-// hushed keeps the pieces of an answer from being shown before it is whole.
-func hushed(send func(event.Body) bool) func(event.Body) bool {
-	return func(b event.Body) bool {
-		switch b.(type) {
-		case *event.TextDelta, *event.ThinkingDelta, *event.ToolInputDelta, *event.AnswerReplaced:
-			return true
-		default:
-			return send(b)
-		}
+	e.guardedBy = addNames(e.guardedBy, f.By())
+	e.err = f.Error(e.err)
+	if f.Err() != nil {
+		e.message, e.partial, e.err, e.guardedBy = nil, nil, f.Err(), nil
 	}
 }
 
@@ -539,17 +259,18 @@ func (d *driver) guardResult(w *work) {
 	if len(guards) == 0 {
 		return
 	}
-	s := sieve{ctx: c, guards: guards}
+	var ctx context.Context = c
 	if c.Err() != nil {
-		s.ctx = context.WithoutCancel(c)
+		ctx = context.WithoutCancel(c)
 	}
+	f := guardrail.New(ctx, guards)
 	r := &end.made.result
-	*r = *s.result(r)
+	*r = *f.Result(r)
 	if end.failure != nil {
-		end.failure = hookError(s.fault(end.failure))
+		end.failure = hookError(f.Error(end.failure))
 	}
-	if s.err != nil {
-		end.failure = hookError(s.err)
+	if f.Err() != nil {
+		end.failure = hookError(f.Err())
 		r.IsError, r.Structured = true, nil
 		r.Content = []event.Block{&event.Text{Text: "Error: " + end.failure.Message + "."}}
 	}
@@ -558,16 +279,22 @@ func (d *driver) guardResult(w *work) {
 	}
 	c.mu.Lock()
 	more := c.rarely()
-	for _, name := range s.by {
-		if !slices.Contains(more.siftedBy, name) {
-			more.siftedBy = append(more.siftedBy, name)
-		}
-	}
+	more.guardedBy = addNames(more.guardedBy, f.By())
 	c.mu.Unlock()
 }
 
-// guardrails are those that look at what the call gives.
-func (c *Call) guardrails() []guard {
+// addNames adds names to a list that does not have them yet.
+func addNames(list, names []string) []string {
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// guardrails returns those that look at what the call gives.
+func (c *Call) guardrails() []guardrail.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rare().guards

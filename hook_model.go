@@ -7,6 +7,7 @@ import (
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/internal/strictjson"
 )
 
@@ -95,8 +96,8 @@ func (d *driver) askModel(agent *Agent, why event.Why, w *modelWork, forced bool
 	return e.Cancel, true, false, failed
 }
 
-// answered ends a model call that hooks have decided, without a model: with words, or
-// with an error.
+// answered ends a model call that hooks have decided without a model: with words, or with an error. They pass the
+// guardrails before the hooks after the call, and again after them.
 func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words string, err error) {
 	nothing := int64(0)
 	end := &modelEnd{err: err}
@@ -106,29 +107,36 @@ func (d *driver) answered(s *fold.Scope, agent *Agent, w *modelWork, words strin
 			Model: w.info.Name, CostNanoUSD: &nothing,
 		}
 	}
+	guards := d.guardsOf(agent, GuardOutput)
+	end = d.filterHooked(end, guards)
 	if list := agent.hooks.on(pointAfterModel); len(list) > 0 {
 		own := modelWork{work: w.work, whom: w.whom, own: w.own, end: *end}
 		own.addressee = &own.whom
 		own.request, own.answer = &own.own, &own.end
 		if d.aside(func() { own.tellAfterModel(d.ctx, list, d.agent.limits.Grace) }) {
-			end = own.answer
+			end = d.filterHooked(own.answer, guards)
 		}
-	}
-	if guards := d.guardsOf(agent, GuardOutput); len(guards) > 0 {
-		own := *end
-		if _, err := d.sift(guards, func(v *sieve) { own.sift(v.ctx, guards) }); err != nil {
-			own = modelEnd{err: err}
-		}
-		end = &own
 	}
 	if end.message != nil {
 		end.message.CostNanoUSD, end.message.Hook = &nothing, true
-		d.endModel(s, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.siftedBy})
+		d.endModel(s, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.guardedBy})
 		return
 	}
 	d.endModel(s, w.step, w.attempt, &modelCallEnd{
 		outcome: event.OutcomeFailed, charge: charge{nano: &nothing}, known: true, err: hookError(end.err),
 	})
+}
+
+// filterHooked passes through guardrails what hooks have made of a model call.
+func (d *driver) filterHooked(end *modelEnd, guards []guardrail.Rule) *modelEnd {
+	if len(guards) == 0 {
+		return end
+	}
+	own := *end
+	if _, err := d.filter(guards, func(f *guardrail.Filter) { own.filter(f) }); err != nil {
+		return &modelEnd{err: err}
+	}
+	return &own
 }
 
 // tellAfterModel calls the hooks after a model call, which may change its end.

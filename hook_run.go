@@ -130,7 +130,7 @@ func paired(in []event.Message) error {
 // reply answers in the root agent's place, with a model step that costs nothing.
 func (d *driver) reply(words string) {
 	s := d.view.Run.Scopes[0]
-	words, by, err := d.siftText(d.guardsOf(d.agent, GuardOutput), words)
+	words, by, err := d.filterText(d.guardsOf(d.agent, GuardOutput), words)
 	if err != nil {
 		d.broke(err)
 		return
@@ -177,7 +177,7 @@ func (d *driver) tellEnded(s *fold.Scope, ended *event.RunEnded) (goesOn bool) {
 		ended.Status, ended.Why, ended.Stop, ended.Err = event.RunFailed, event.WhyFailed, event.StopError, hookError(err)
 	case err == nil && len(e.GoOn) > 0 && ended.Status == event.RunCompleted && ended.Err == nil &&
 		r.Rounds < hookRounds && d.ctx.Err() == nil:
-		d.hear(s, e.GoOn, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
+		d.addInput(s, e.GoOn, func(c []event.Block) event.Body { return &event.UserMessage{Content: c} })
 		return true
 	}
 	return false

@@ -127,7 +127,7 @@ func (d *driver) enter(letters []journal.Mail) {
 		case known == d.row.ID:
 		case known == "" && (d.row.Key == "" || m.ID != LetterID(d.row.Key)):
 			d.read = append(d.read, m.ID)
-			d.hear(nil, m.Message, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
+			d.addInput(nil, m.Message, func(c []event.Block) event.Body { return &event.UserMessage{Content: c, Mail: m.ID} })
 		default:
 			d.read = append(d.read, m.ID)
 		}

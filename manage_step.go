@@ -8,6 +8,7 @@ import (
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/internal/compact"
 	"github.com/braidrun/braid/internal/fold"
+	"github.com/braidrun/braid/internal/guardrail"
 	"github.com/braidrun/braid/journal"
 )
 
@@ -223,33 +224,33 @@ func (d *driver) summarise(w *work) {
 	}()
 	runModel(w.within(d.ctx), w, &assembler{}, d.work.Models, func(event.Body) bool { return d.ctx.Err() == nil })
 	guards := d.guardsOf(w.agent, GuardOutput)
-	d.siftAnswer(w.within(d.ctx), w, guards)
+	d.filterAnswer(w.within(d.ctx), w, guards)
 	a := AfterCompaction{Scope: w.scope.ID, Why: sum.Why, Model: w.info.Name, Usage: end.usage, Duration: end.took}
 	if a.Err = end.err; a.Err == nil {
 		a.Summary, a.Err = compact.SummaryOf(end.message)
 	}
 	sum.broke = w.agent.tellCompaction(d.ctx, d.agent.limits.Grace, &a)
 	sum.summary, sum.err = a.Summary, a.Err
-	d.siftSummary(w, guards)
+	d.filterSummary(w, guards)
 	if sum.broke != nil {
 		sum.err = sum.broke
 	}
 	back = true
 }
 
-// siftSummary lets what the hooks have made of a summary pass the guardrails.
-func (d *driver) siftSummary(w *work, guards []guard) {
+// filterSummary passes what the hooks have made of a summary through the guardrails.
+func (d *driver) filterSummary(w *work, guards []guardrail.Rule) {
 	if len(guards) == 0 {
 		return
 	}
 	ctx, cancel := afterwards(w.within(d.ctx), d.agent.limits.Grace)
 	defer cancel()
-	s := sieve{ctx: ctx, guards: guards}
-	w.sum.summary = s.blocks(w.sum.summary)
-	w.sum.err = s.fault(w.sum.err)
+	f := guardrail.New(ctx, guards)
+	w.sum.summary = f.Blocks(w.sum.summary)
+	w.sum.err = f.Error(w.sum.err)
 	switch {
-	case s.err != nil:
-		w.sum.summary, w.sum.err = nil, s.err
+	case f.Err() != nil:
+		w.sum.summary, w.sum.err = nil, f.Err()
 	case len(w.sum.summary) == 0 && w.sum.err == nil:
 		w.sum.summary = fold.RedactedContent
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/guardrail"
 )
 
 // How a model is called. Where something else runs too, its pieces come to the driver as
@@ -45,7 +46,7 @@ func (d *driver) callAlone(w *work) {
 // prompt reports whether a model call ends as soon as the run is to stop: its model has promised
 // it, and nothing else that could be slow stands beside it.
 func (d *driver) prompt(w *work) bool {
-	return !d.hooked && Cancellable(w.model) && !foreign(d.guardsOf(w.agent, GuardOutput))
+	return !d.hooked && Cancellable(w.model) && !guardrail.HasChecks(d.guardsOf(w.agent, GuardOutput))
 }
 
 // callModel calls a model and the hooks after it.
@@ -60,32 +61,32 @@ func (d *driver) callModel(w *work, a *assembler, send func(event.Body) bool) {
 		}
 	}()
 	guards := d.guardsOf(w.agent, GuardOutput)
-	if foreign(guards) {
-		send = hushed(send)
+	if guardrail.HasChecks(guards) {
+		send = guardrail.WithholdDeltas(send)
 	}
 	if d.mask == nil {
 		runModel(ctx, w, a, d.work.Models, send)
 	} else {
-		v := newVeil(d.mask, send)
-		runModel(ctx, w, a, d.work.Models, v.pass)
-		w.lift(v, a)
+		deltas := guardrail.MaskDeltas(d.mask, send)
+		runModel(ctx, w, a, d.work.Models, deltas.Send)
+		w.lift(deltas, a)
 	}
-	d.siftAnswer(ctx, w, guards)
+	d.filterAnswer(ctx, w, guards)
 	if list := w.agent.hooks.on(pointAfterModel); len(list) > 0 {
 		w.tellAfterModel(ctx, list, d.agent.limits.Grace)
-		d.siftAnswer(ctx, w, guards) // a hook may have changed it
+		d.filterAnswer(ctx, w, guards) // a hook may have changed it
 	}
 }
 
-// siftAnswer lets a model's answer pass the guardrails, also when the run is to stop: what was said until
-// then may be shown.
-func (d *driver) siftAnswer(ctx context.Context, w *work, guards []guard) {
+// filterAnswer passes a model's answer through the guardrails, also when the run is to stop: what the model said
+// until then may be shown.
+func (d *driver) filterAnswer(ctx context.Context, w *work, guards []guardrail.Rule) {
 	if len(guards) == 0 {
 		return
 	}
 	ctx, cancel := afterwards(ctx, d.agent.limits.Grace)
 	defer cancel()
-	w.answer.sift(ctx, guards)
+	w.answer.filter(guardrail.New(ctx, guards))
 }
 
 // runAside calls a model beside the driver, because something else runs too.

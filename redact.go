@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/braidrun/braid/event"
+	"github.com/braidrun/braid/internal/guardrail"
 )
 
 // takeBack writes that a provider's guardrail refuses what the model has not answered yet: the results of
@@ -20,7 +21,7 @@ func (d *driver) takeBack(w *work, text string) {
 // orRedacted is a guardrail's text, or ours where it gives none.
 func orRedacted(text string) string {
 	if strings.TrimSpace(text) == "" {
-		return "[redacted]"
+		return guardrail.Redacted
 	}
 	return validText(text)
 }

@@ -108,7 +108,7 @@ func (d *driver) settleCall(w *work) {
 		e.found = w.foundBy(d.offer(w.scope, w.agent))
 	}
 	if c.more != nil {
-		e.guardedBy = c.more.siftedBy
+		e.guardedBy = c.more.guardedBy
 	}
 	d.endCall(w.scope, w.step, w.attempt, &e)
 }
@@ -157,7 +157,7 @@ func (d *driver) settleModel(w *work) {
 		if w.scope.Depth == 0 {
 			d.partial = nil
 		}
-		d.endModel(w.scope, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.siftedBy})
+		d.endModel(w.scope, w.step, w.attempt, &modelCallEnd{message: end.message, guardedBy: end.guardedBy})
 		d.reportUsage(w)
 		return
 	}

@@ -40,6 +40,22 @@ func TestHooksAfterARefusedCallSeeWhatGuardrailsLeave(t *testing.T) {
 	}
 }
 
+// Hooks after a model call see what the guardrails have left, also of the words with which another hook answered.
+func TestHooksAfterAModelSeeWhatGuardrailsLeaveOfAHooksAnswer(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	agent := braid.New("a", answers(says("so")), braid.Guard("cards", noCards, braid.GuardOutput),
+		braid.On(func(_ context.Context, e *braid.BeforeModel) error { e.Cancel = "card " + canary; return nil }),
+		braid.On(func(_ context.Context, e *braid.AfterModel) error {
+			seen++
+			birdsIn(t, "the message of the hook", e.Message)
+			return nil
+		}))
+	if r, err := agent.Run(t.Context(), "go"); err != nil || seen != 1 || r.Text() != "card [card]" {
+		t.Errorf("the hook was called %d times, the answer is %q: %v", seen, r.Text(), err)
+	}
+}
+
 // State that a hook sets before a call that it refuses passes the mask of the run's secrets.
 func TestStateOfARefusedCallHasNoSecrets(t *testing.T) {
 	t.Parallel()

@@ -94,8 +94,8 @@ type modelEnd struct {
 	// in place of the person's newest message, empty for nothing.
 	begun bool
 	taken string
-	// siftedBy are the guardrails that have taken something out of the answer.
-	siftedBy []string
+	// guardedBy names the guardrails that have taken something out of the answer.
+	guardedBy []string
 }
 
 // modelAnswer is a model's message and what it cost in one piece of memory.
