@@ -11,7 +11,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-func adminCommand() command {
+func adminCommand(p *system) command {
 	return command{
 		name: "admin", args: "WHAT DO [ID]", short: "administer a server: tenants, agents, models, keys",
 		about: `Talks to a braid serve. WHAT and DO are
@@ -103,12 +103,9 @@ its columns are separated by tabs.`,
 			{name: "action", value: "NAME", help: "look in the audit for an action, such as agent.update"},
 			{name: "object", value: "NAME", help: "look in the audit for an object, such as agent/helper"},
 		},
-		run: adminRun,
+		run: func(ctx context.Context, in *invocation) error { return adminRun(ctx, p, in) },
 	}
 }
-
-// serverEnv names the server that braid admin talks to where no flag does.
-const serverEnv = envPrefix + "SERVER"
 
 // adminVerb is one thing that braid admin does.
 type adminVerb struct {
@@ -198,7 +195,7 @@ func adminList() string {
 
 // admin is one use of the command.
 type admin struct {
-	p      *process
+	p      *system
 	in     *invocation
 	client client.Admin
 	screen screen
@@ -207,7 +204,7 @@ type admin struct {
 	limit  int
 }
 
-func adminRun(ctx context.Context, p *process, in *invocation) error {
+func adminRun(ctx context.Context, p *system, in *invocation) error {
 	v, id, err := findVerb(in)
 	if err != nil {
 		return err

@@ -271,7 +271,7 @@ func TestAdminRefuses(t *testing.T) {
 // Each verb is in the help, and each of its flags is a flag.
 func TestAdminHelp(t *testing.T) {
 	t.Parallel()
-	c := adminCommand()
+	c := adminCommand(nil)
 	help := commandHelp(&c)
 	flags := map[string]bool{}
 	for _, f := range c.flags {

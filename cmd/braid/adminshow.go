@@ -3,16 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
-	"os"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/braidrun/braid/client"
-	"github.com/braidrun/braid/event"
 )
 
 // showList writes a list: JSON lines, lines with tabs as they come, or a table.
@@ -148,27 +145,6 @@ func (a *admin) fields(flags map[string]string) (client.Patch, error) {
 		}
 	}
 	return patch, nil
-}
-
-// readInput reads a file, or standard input for "-".
-func (p *process) readInput(flag, name string) ([]byte, error) {
-	const most = 4 << 20
-	from := p.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, &event.Error{
-				Kind: event.ErrNotFound, Message: flag + ": the file cannot be opened", Hint: "check its name, and who may read it", Err: err,
-			}
-		}
-		defer f.Close()
-		from = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(from, most+1))
-	if err != nil || len(raw) > most {
-		return nil, &event.Error{Kind: event.ErrInvalid, Message: flag + ": the file cannot be read, or is longer than 4 MiB", Err: err}
-	}
-	return raw, nil
 }
 
 // into makes of fields what a thing is made with; a field that it does not have is refused.

@@ -17,9 +17,6 @@ import (
 	"github.com/braidrun/braid/tool/mcptool"
 )
 
-// agentName is the author of what the command's agent says.
-const agentName = "assistant"
-
 // crew is an agent ready to work, with what it holds open.
 type crew struct {
 	agent *braid.Agent
@@ -96,8 +93,8 @@ func (p *process) buildAgent(s *settings, model braid.Model, others []braid.Mode
 	return &crew{agent: agent, close: closeAll}, nil
 }
 
-// context says how agents keep within their model's context.
-func (s *settings) context() agents.Context {
+// contextOf says how agents keep within their model's context.
+func contextOf(s *settings) agents.Context {
 	return agents.Context{
 		How: s.Context, Window: s.Window, Tokens: s.ContextTokens, SearchAbove: s.ToolSearch, OffloadOver: s.OffloadOver,
 	}
@@ -105,7 +102,7 @@ func (s *settings) context() agents.Context {
 
 // contextParts are the parts that give the command's own agent its context settings. how names the strategy for the oldest messages.
 func contextParts(s *settings, how string, tools bool) []braid.Part {
-	c := s.context()
+	c := contextOf(s)
 	c.How = how
 	return c.Parts(tools)
 }

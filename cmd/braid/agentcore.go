@@ -14,7 +14,7 @@ import (
 	"github.com/braidrun/braid/wire/agentcore"
 )
 
-func agentcoreCommand() command {
+func agentcoreCommand(p *process) command {
 	return command{
 		name: "agentcore", args: "invoke PROMPT|-  or  inspect FILE|-",
 		short: "ask an agent on Amazon Bedrock AgentCore, or look into a recorded stream",
@@ -45,7 +45,7 @@ the stream's bytes as they come.`,
 			{name: "json", help: "write only the summary, as one JSON object"},
 			{name: "raw", help: "inspect: do not cut strings; invoke: write the stream as it comes"},
 		}, invokeFlags()...),
-		run: agentcoreRun,
+		run: func(ctx context.Context, in *invocation) error { return agentcoreRun(ctx, p, in) },
 	}
 }
 

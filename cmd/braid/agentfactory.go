@@ -44,7 +44,7 @@ func (p *process) openAgents(ctx context.Context, cfg *config, log *slog.Logger)
 	s := &cfg.settings
 	o := agents.Options{
 		Name: agentName, ModelRef: p.detected(cfg.Model), FallbackOn: s.FallbackOn, Retry: braid.Retry{Attempts: s.Attempts},
-		Permissions: s.Permit, Grants: a.grants, Limits: s.limits(), Sequential: s.Sequential, Context: s.context(),
+		Permissions: s.Permit, Grants: a.grants, Limits: s.limits(), Sequential: s.Sequential, Context: contextOf(s),
 	}
 	if err := p.openServerModels(s, &o); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 )
 
 // modelOptions are the settings of the model's calls.
-func (p *process) modelOptions(s *settings) (braid.ModelOptions, error) {
+func (p *system) modelOptions(s *settings) (braid.ModelOptions, error) {
 	o := braid.ModelOptions{
 		MaxTokens: s.MaxTokens, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Thinking: s.ThinkingBudget, Effort: s.Effort,
 		ShowThinking: s.ShowThinking != nil && *s.ShowThinking, Verbosity: s.Verbosity, ServiceTier: s.ServiceTier,

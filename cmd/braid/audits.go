@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-func auditsCommand() command {
+func auditsCommand(p *process) command {
 	return command{
 		name: "audits", args: "list|export|remove [ID]", short: "read and remove the audits of erased tenants in PostgreSQL",
 		about: `The role that servers log in as cannot erase an audit. When a tenant is erased, its
@@ -31,7 +31,7 @@ The rows are dead then: PostgreSQL overwrites them when it vacuums.`,
 		flags: append(postgresFlags(), flagSpec{
 			name: "older-than", value: "TIME", help: "remove audits of tenants that were erased longer ago: 30d or 12h",
 		}),
-		run: audits,
+		run: func(ctx context.Context, in *invocation) error { return audits(ctx, p, in) },
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-func backupCommand() command {
+func backupCommand(p *process) command {
 	return command{
 		name: "backup", args: "DIR", short: "copy the data folder while a server works on it",
 		about: `Writes a copy of what the data folder keeps into a new folder: conversations, and
@@ -36,7 +36,7 @@ On PostgreSQL, use its own tools: pg_dump, or archiving.`,
 			{`braid serve --data /backups/2026-11-21`, "serve the copy"},
 		},
 		options: true, some: []string{"data"},
-		run: backup,
+		run: func(ctx context.Context, in *invocation) error { return backup(ctx, p, in) },
 	}
 }
 

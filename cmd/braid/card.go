@@ -213,3 +213,10 @@ func short(d time.Duration) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 }
+
+// firstWordsWidth bounds how a conversation begins, in columns.
+const firstWordsWidth = 200
+
+func firstWords(blocks []event.Block) string {
+	return fit(strings.Join(strings.Fields(clean(contentText(blocks))), " "), firstWordsWidth)
+}

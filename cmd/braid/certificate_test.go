@@ -51,7 +51,7 @@ func TestACertificateIsReadAgain(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certify(t, cert, key, "one.example")
 	now := time.Now()
-	p := &process{now: func() time.Time { return now }}
+	p := &process{system: system{now: func() time.Time { return now }}}
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
 	config, err := p.openTLS(&invocation{flags: map[string]string{"tls-cert": cert, "tls-key": key}}, log)
@@ -105,7 +105,7 @@ func TestCertificatesThatCannotBe(t *testing.T) {
 		{map[string]string{"tls-cert": cert, "tls-key": key, "addr": "unix:/run/x"}, event.ErrInvalid},
 		{map[string]string{"tls-cert": cert, "tls-key": key, "chat": "true"}, event.ErrInvalid},
 	} {
-		p := &process{now: time.Now}
+		p := &process{system: system{now: time.Now}}
 		_, err := p.openTLS(&invocation{flags: c.flags}, slog.New(slog.DiscardHandler))
 		if kindOf(err) != c.want {
 			t.Errorf("%v: %v, want %s", c.flags, err, c.want)

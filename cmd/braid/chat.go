@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-func chatCommand() command {
+func chatCommand(p *process) command {
 	return command{
 		name: "chat", short: "talk to an agent, turn after turn",
 		about: `Each line is a turn of one conversation. Ctrl-C cancels the run in progress and
@@ -38,7 +38,7 @@ in the conversation:
 		},
 		options: true,
 		flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), serverFlags()...),
-		run:     chat,
+		run:     func(ctx context.Context, in *invocation) error { return chat(ctx, p, in) },
 	}
 }
 
@@ -92,13 +92,13 @@ func chat(ctx context.Context, p *process, in *invocation) error {
 	if cfg.ShowThinking == nil { // a person watches
 		cfg.ShowThinking = &cfg.Thinking
 	}
-	if cfg.Schema, err = in.schema(); err != nil {
+	if cfg.Schema, err = schemaOf(in); err != nil {
 		return err
 	}
 	ints := p.watchSignals(2)
 	defer ints.stop()
 	if _, far := in.flags["server"]; far {
-		if err := in.noTape(); err != nil {
+		if err := noTape(in); err != nil {
 			return err
 		}
 		return p.chatFar(ctx, cfg, in, ints, "braid chat --server "+in.flags["server"]+" --continue goes on from here")

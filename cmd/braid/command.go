@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"slices"
@@ -25,7 +24,7 @@ type command struct {
 	options bool
 	some    []string
 	flags   []flagSpec
-	run     func(context.Context, *process, *invocation) error
+	run     func(context.Context, *invocation) error
 }
 
 type example struct{ line, says string }
@@ -60,84 +59,6 @@ type invocation struct {
 
 // on reports whether a switch of the command is given.
 func (in *invocation) on(name string) bool { return in.flags[name] == "true" }
-
-// entry is a command by its name, before it is made.
-type entry struct {
-	name string
-	make func() command
-}
-
-// allCommands lists what braid can do, in the order of help. A command is made when it is used: most
-// have long texts and many flags.
-func allCommands() []entry {
-	return []entry{
-		{"run", runCommand},
-		{"chat", chatCommand},
-		{"serve", serveCommand},
-		{"conversations", conversationsCommand},
-		{"show", showCommand},
-		{"permissions", permissionsCommand},
-		{"admin", adminCommand},
-		{"agentcore", agentcoreCommand},
-		{"migrate", migrateCommand},
-		{"audits", auditsCommand},
-		{"backup", backupCommand},
-		{"secrets", secretsCommand},
-		{"models", modelsCommand},
-		{"doctor", doctorCommand},
-		{"config", configCommand},
-		{"version", versionCommand},
-		{"help", helpCommand},
-	}
-}
-
-// commands makes them all.
-func commands() []command {
-	var all []command
-	for _, k := range allCommands() {
-		all = append(all, k.make())
-	}
-	return all
-}
-
-func commandNames() []string {
-	var names []string
-	for _, k := range allCommands() {
-		names = append(names, k.name)
-	}
-	return names
-}
-
-// dispatch finds the command, reads its flags and runs it.
-func (p *process) dispatch(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		writeOverview(p.stderr)
-		return errShown{invalid("", "there is no command")}
-	}
-	name := args[0]
-	switch name {
-	case "-h", "-help", "--help":
-		name = "help"
-	case "-v", "-version", "--version":
-		name = "version"
-	}
-	for _, k := range allCommands() {
-		if k.name != name {
-			continue
-		}
-		c := k.make()
-		in, err := parseFlags(&c, args[1:])
-		if errors.Is(err, flag.ErrHelp) {
-			return p.writeHelp(&c)
-		}
-		if err != nil {
-			return err
-		}
-		return c.run(ctx, p, in)
-	}
-	return invalid(didYouMean(name, commandNames(), "braid ", "braid help lists the commands"),
-		"there is no command %q", fit(name, 40))
-}
 
 // textValue is a flag that keeps its text: values are checked later, when
 // flags, environment and file have been put together.
@@ -267,6 +188,6 @@ func (in *invocation) noArguments() error {
 }
 
 // configOf puts the invocation's configuration together.
-func (p *process) configOf(in *invocation) (*config, error) {
+func (p *system) configOf(in *invocation) (*config, error) {
 	return p.loadConfig(in.options, in.flags["config"])
 }

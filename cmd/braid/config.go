@@ -52,7 +52,7 @@ type config struct {
 // loadConfig puts the layers together. flags holds what the command line says,
 // by option name; path is that of --config, "" where it was not given. The
 // error is the first one that matters; the config is what could be understood.
-func (p *process) loadConfig(flags map[string]string, path string) (*config, error) {
+func (p *system) loadConfig(flags map[string]string, path string) (*config, error) {
 	c, errs := p.readConfig(flags, path)
 	if len(errs) > 0 {
 		return c, errs[0]
@@ -61,7 +61,7 @@ func (p *process) loadConfig(flags map[string]string, path string) (*config, err
 }
 
 // readConfig is loadConfig with everything that is wrong, for `braid doctor`.
-func (p *process) readConfig(flags map[string]string, path string) (*config, []error) {
+func (p *system) readConfig(flags map[string]string, path string) (*config, []error) {
 	c := &config{values: map[string]value{}}
 	var errs []error
 	for _, o := range options {
@@ -102,7 +102,7 @@ func (p *process) readConfig(flags map[string]string, path string) (*config, []e
 }
 
 // configPath says which file is read, and whether somebody asked for it.
-func (p *process) configPath(flag string) (path string, asked bool) {
+func (p *system) configPath(flag string) (path string, asked bool) {
 	if flag != "" {
 		return flag, true
 	}
@@ -117,7 +117,7 @@ func (p *process) configPath(flag string) (path string, asked bool) {
 }
 
 // readFile reads the file's layer. A file that nobody asked for may be missing.
-func (c *config) readFile(p *process, flag string) (map[string]value, []error) {
+func (c *config) readFile(p *system, flag string) (map[string]value, []error) {
 	path, asked := p.configPath(flag)
 	c.file, c.Catalogue = path, cataloguePath(path)
 	if path == "" {
@@ -253,4 +253,15 @@ func configSyntax(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	return invalid("mend the line that is named; a value with \": \" or \"#\" in it needs quotes",
 		"the configuration file is not YAML: %s", cleanLine(fit(text, 120)))
+}
+
+// catalogueFile is beside the configuration file. Only braid models --refresh writes it.
+const catalogueFile = "catalogue.yaml"
+
+// cataloguePath is where the refreshed catalogue is kept; "" where there is no folder for settings.
+func cataloguePath(configFile string) string {
+	if configFile == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(configFile), catalogueFile)
 }

@@ -24,17 +24,18 @@ func testProcess(t *testing.T, env map[string]string, args ...string) (*process,
 	dir := t.TempDir()
 	var out, errs strings.Builder
 	p := &process{
-		args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-		getenv: func(name string) string { return env[name] },
-		environ: func() (list []string) {
-			for k, v := range env {
-				list = append(list, k+"="+v)
-			}
-			return list
+		system: system{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+			getenv: func(name string) string { return env[name] },
+			environ: func() (list []string) {
+				for k, v := range env {
+					list = append(list, k+"="+v)
+				}
+				return list
+			},
+			now:       func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
+			configDir: func() (string, error) { return dir, nil },
+			dataDir:   func() (string, error) { return filepath.Join(dir, "data"), nil },
 		},
-		now:          func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) },
-		configDir:    func() (string, error) { return dir, nil },
-		dataDir:      func() (string, error) { return filepath.Join(dir, "data"), nil },
 		freeSpace:    func(string) (uint64, error) { return 1 << 40, nil },
 		openRef:      openTestModel,
 		localServers: func(context.Context) []models.Server { return nil },

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-func configCommand() command {
+func configCommand(p *process) command {
 	return command{
 		name: "config", short: "show the configuration in force and where it comes from",
 		about: "What looks like a secret is shown as [redacted].",
@@ -17,7 +17,7 @@ func configCommand() command {
 		},
 		options: true,
 		flags:   []flagSpec{{name: "json", help: "write one JSON object"}},
-		run: func(_ context.Context, p *process, in *invocation) error {
+		run: func(_ context.Context, in *invocation) error {
 			if err := in.noArguments(); err != nil {
 				return err
 			}

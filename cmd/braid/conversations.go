@@ -12,7 +12,7 @@ import (
 	"github.com/braidrun/braid/journal"
 )
 
-func conversationsCommand() command {
+func conversationsCommand(p *process) command {
 	return command{
 		name: "conversations", short: "list the conversations that are kept",
 		about: `The newest one is first: its ID, when it was last spoken to, its turns, how its
@@ -32,7 +32,7 @@ IDs and times. Another braid may be at work in the folder meanwhile.`,
 			{name: "json", help: "write one JSON object on each line"},
 			{name: "limit", short: "n", value: "N", help: "list at most N; 0 lists all (20)"},
 		}, archivePostgresFlags()...),
-		run: conversations,
+		run: func(ctx context.Context, in *invocation) error { return conversations(ctx, p, in) },
 	}
 }
 
@@ -168,13 +168,6 @@ func rowOf(ctx context.Context, a archive, c *journal.Summary, working bool) (co
 		row.Text = firstWords(runs[0].Input[len(runs[0].Input)-1].Content)
 	}
 	return row, nil
-}
-
-// firstWordsWidth bounds how a conversation begins, in columns.
-const firstWordsWidth = 200
-
-func firstWords(blocks []event.Block) string {
-	return fit(strings.Join(strings.Fields(clean(contentText(blocks))), " "), firstWordsWidth)
 }
 
 func rowsAsJSON(out *output, rows []conversation) error {

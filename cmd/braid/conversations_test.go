@@ -38,9 +38,9 @@ func says(words string) []event.Message {
 // again is a process with the same surroundings, for another command.
 func again(p *process, args ...string) (*process, *strings.Builder, *strings.Builder) {
 	var out, errs strings.Builder
-	next := &process{
+	next := &process{system: system{
 		args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: p.getenv, environ: p.environ, now: p.now,
-		configDir: p.configDir, dataDir: p.dataDir, freeSpace: p.freeSpace, openRef: p.openRef, localServers: p.localServers,
+		configDir: p.configDir, dataDir: p.dataDir}, freeSpace: p.freeSpace, openRef: p.openRef, localServers: p.localServers,
 	}
 	return next, &out, &errs
 }

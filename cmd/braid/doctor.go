@@ -10,7 +10,7 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-func doctorCommand() command {
+func doctorCommand(p *process) command {
 	return command{
 		name: "doctor", short: "check what is set up, what is broken and what to do next",
 		about: `Every finding that is not fine names the next step. Keys are named, never shown.
@@ -30,7 +30,7 @@ thing that is.`,
 			{name: "secrets", value: "FILE", help: "file with what providers' keys are encrypted with (" + secretsEnv + ")"},
 			{name: "json", help: "write one JSON object"},
 		}...),
-		run: doctor,
+		run: func(ctx context.Context, in *invocation) error { return doctor(ctx, p, in) },
 	}
 }
 

@@ -22,20 +22,6 @@ type errShown struct{ err error }
 func (e errShown) Error() string { return e.err.Error() }
 func (e errShown) Unwrap() error { return e.err }
 
-// exit tells the person about err and gives the exit code of its kind.
-func (p *process) exit(err error) int {
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, syscall.EPIPE):
-		return exitPipe
-	}
-	if _, shown := errors.AsType[errShown](err); !shown {
-		writeError(p.stderr, err)
-	}
-	return kindOf(err).Info().Exit
-}
-
 // kindOf is [event.KindOf] that also knows the errors of the context package.
 func kindOf(err error) event.ErrorKind {
 	var e *event.Error

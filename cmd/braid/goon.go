@@ -96,12 +96,6 @@ func (t *talk) replay(ctx context.Context, pl *place, run *journal.Run, ui *ui) 
 	return nil
 }
 
-// shortIDLength is how much of an ID is shown where a person reads it.
-const shortIDLength = 8
-
-// shortID is the beginning of an ID, enough to name it nearly always.
-func shortID(id string) string { return id[:min(len(id), shortIDLength)] }
-
 // placeWords say which conversation is gone on with.
 func placeWords(c *journal.Summary, now time.Time) string {
 	turns := "1 turn"

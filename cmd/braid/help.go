@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
 
-func helpCommand() command {
+func helpCommand(p *process) command {
 	return command{
 		name: "help", args: "[COMMAND | TOPIC]", short: "say more about a command or a topic",
 		about: "Topics: options, exit-codes, models.",
@@ -18,13 +17,13 @@ func helpCommand() command {
 			{"braid help run", "the same as braid run --help"},
 			{"braid help exit-codes", "what each exit code means"},
 		},
-		run: func(_ context.Context, p *process, in *invocation) error {
+		run: func(_ context.Context, in *invocation) error {
 			if len(in.args) == 0 {
-				return p.print(overview())
+				return p.print(overview(commands(p)))
 			}
 			name := in.args[0]
 			var pages []string // a topic may bear the name of a command
-			for _, c := range commands() {
+			for _, c := range commands(p) {
 				if c.name == name {
 					pages = append(pages, commandHelp(&c))
 				}
@@ -60,10 +59,10 @@ func topics() []topic {
 	}
 }
 
-func overview() string {
+func overview(all []command) string {
 	var b strings.Builder
 	b.WriteString("braid runs AI agents.\n\nusage: braid COMMAND [flags] [arguments]\n\ncommands:\n")
-	for _, c := range commands() {
+	for _, c := range all {
 		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.short)
 	}
 	b.WriteString("\ntopics:\n")
@@ -78,16 +77,6 @@ begin here; no key and no network are needed:
 `)
 	return b.String()
 }
-
-func writeOverview(w io.Writer) { _, _ = io.WriteString(w, overview()) }
-
-// print writes text that the person asked for.
-func (p *process) print(text string) error {
-	_, err := io.WriteString(p.stdout, text)
-	return outputError(err)
-}
-
-func (p *process) writeHelp(c *command) error { return p.print(commandHelp(c)) }
 
 // commandHelp is the page of one command.
 func commandHelp(c *command) string {
@@ -143,24 +132,6 @@ func writeEntry(b *strings.Builder, left, text string) {
 		}
 		b.WriteString(line + "\n")
 	}
-}
-
-// wrap breaks text at spaces so that a line takes at most width columns.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case textWidth(line)+1+textWidth(word) > width:
-			lines = append(lines, line)
-			line = word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
 }
 
 func optionTopic() string {

@@ -38,10 +38,10 @@ var errInterrupted = &event.Error{Kind: event.ErrCancelled, Message: "the run wa
 // watchSignals begins to listen; stop ends it. A closed pipe is listened for
 // as well, so that a write to it fails instead of killing the program with its
 // scratch folder left behind.
-func (p *process) watchSignals(patience int) *interrupts {
+func watchSignals(patience int, quit func()) *interrupts {
 	i := &interrupts{
 		signals: make(chan os.Signal, 4), patience: patience,
-		quit:    func() { p.cleanUp(); os.Exit(event.ErrCancelled.Info().Exit) },
+		quit:    quit,
 		stopped: make(chan struct{}),
 	}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -129,25 +129,4 @@ func (i *interrupts) mustEnd() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.ending
-}
-
-// onExit registers what must be undone before the program ends, on whatever
-// way it ends. done undoes it now.
-func (p *process) onExit(undo func()) (done func()) {
-	once := sync.OnceFunc(undo)
-	p.mu.Lock()
-	p.undo = append(p.undo, once)
-	p.mu.Unlock()
-	return once
-}
-
-// cleanUp undoes everything, the last thing first.
-func (p *process) cleanUp() {
-	p.mu.Lock()
-	undo := p.undo
-	p.undo = nil
-	p.mu.Unlock()
-	for i := len(undo) - 1; i >= 0; i-- {
-		undo[i]()
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/braidrun/braid"
@@ -43,4 +44,13 @@ func (j *jsonLines) end(s *summary) error {
 func (j *jsonLines) write(line []byte) error {
 	j.out.buf = append(cleanJSON(j.out.buf, line), '\n')
 	return j.out.flush()
+}
+
+// indented is JSON for people.
+func indented(raw json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return raw
+	}
+	return b.Bytes()
 }

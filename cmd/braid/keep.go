@@ -79,7 +79,7 @@ func (p *process) takePlace(ctx context.Context, cfg *config, in *invocation) (*
 	})
 	name := newConversationID()
 	if goesOn {
-		if pl.before, err = in.findPlace(ctx, store, id); err != nil {
+		if pl.before, err = findPlace(ctx, in, store, id); err != nil {
 			pl.close()
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func newConversationID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // findPlace finds the conversation that --continue is about. A word right behind it
 // is its ID where the command takes nothing else, or where there is one that begins so.
-func (in *invocation) findPlace(ctx context.Context, list listing, id string) (*journal.Summary, error) {
+func findPlace(ctx context.Context, in *invocation, list listing, id string) (*journal.Summary, error) {
 	at, bare := in.behind["continue"]
 	if !bare || at >= len(in.args) {
 		return findConversation(ctx, list, id)

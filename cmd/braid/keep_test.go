@@ -99,12 +99,12 @@ func TestWhatContinueIsAbout(t *testing.T) {
 		{[]string{"-c", "summary"}, "", event.ErrInvalid, nil},
 		{[]string{"--continue=nowhere"}, "", event.ErrNotFound, nil},
 	} {
-		cmd := runCommand()
+		cmd := runCommand(&process{})
 		in, err := parseFlags(&cmd, c.args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := in.findPlace(t.Context(), all, in.flags["continue"])
+		found, err := findPlace(t.Context(), in, all, in.flags["continue"])
 		switch {
 		case c.kind != "":
 			if !errors.Is(err, c.kind) {

@@ -29,22 +29,31 @@ type lineReader interface {
 	close()
 }
 
+// keyboard is where lines come from, and what a line editor needs beside it.
+type keyboard struct {
+	stdin  io.Reader
+	stdout io.Writer
+	getenv func(string) string
+	// onExit registers what must be undone before the program ends; done undoes it now.
+	onExit func(undo func()) (done func())
+}
+
 // newLineReader reads from a terminal with editing and history, and from
 // anything else line by line. echo is where the pipe form writes prompts and
 // what it read, so that the output reads like a conversation; nil for nowhere.
-func (p *process) newLineReader(echo io.Writer, ints *interrupts) lineReader {
-	if f, ok := p.stdin.(*os.File); ok && isTerminal(f) && isTerminal(p.stdout) && p.getenv("TERM") != "dumb" {
+func newLineReader(in keyboard, echo io.Writer, ints *interrupts) lineReader {
+	if f, ok := in.stdin.(*os.File); ok && isTerminal(f) && isTerminal(in.stdout) && in.getenv("TERM") != "dumb" {
 		t := &terminalLines{fd: int(f.Fd()), ints: ints}
 		if was, err := term.GetState(t.fd); err == nil {
-			p.onExit(func() { t.putBack(was) })
+			in.onExit(func() { t.putBack(was) })
 		}
 		t.state = liner.NewLiner()
 		t.state.SetCtrlCAborts(true)
-		t.done = p.onExit(func() { _ = t.state.Close() })
+		t.done = in.onExit(func() { _ = t.state.Close() })
 		return t
 	}
 	// On a terminal what is typed shows itself.
-	return &pipeLines{r: bufio.NewReader(p.stdin), prompts: echo, echo: !isTerminal(p.stdin)}
+	return &pipeLines{r: bufio.NewReader(in.stdin), prompts: echo, echo: !isTerminal(in.stdin)}
 }
 
 // terminalLines edits lines on a terminal. While it does, Ctrl-C is a key.
@@ -93,7 +102,7 @@ func (t *terminalLines) remember(line string) { t.state.AppendHistory(line) }
 func (t *terminalLines) close()               { t.done() }
 
 // lineLimit bounds one line from a pipe.
-const lineLimit = promptLimit
+const lineLimit = 32 << 20
 
 // pipeLines reads lines from a pipe or a file. A read cannot be interrupted, so
 // it happens beside the caller; a line that comes after the caller has given

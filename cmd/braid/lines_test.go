@@ -73,12 +73,3 @@ func TestReadOneLineRefusesWhatIsTooLong(t *testing.T) {
 		t.Errorf("the line behind it: %q, %v", got, err)
 	}
 }
-
-func TestPromptTooLarge(t *testing.T) {
-	t.Parallel()
-	p, _, _ := testProcess(t, nil)
-	p.stdin = strings.NewReader(strings.Repeat("x", promptLimit+1))
-	if _, _, err := p.readPrompt(nil); !errors.Is(err, event.ErrTooLarge) {
-		t.Errorf("got %v", err)
-	}
-}

@@ -14,9 +14,6 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-// unixPrefix begins the address of a socket in the file system.
-const unixPrefix = "unix:"
-
 // listen opens the port or the socket, and says what is wrong where it cannot.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {

@@ -2,30 +2,24 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/braidrun/braid"
+	"github.com/braidrun/braid/event"
 	"github.com/braidrun/braid/models"
 )
 
 // process is what the program touches of its surroundings, so that a test can
 // stand in for each of them.
 type process struct {
-	args           []string
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	// getenv answers "" for what is not set; environ lists "NAME=value".
-	getenv  func(string) string
-	environ func() []string
-	now     func() time.Time
-	// configDir is the person's folder for settings.
-	configDir func() (string, error)
-	// dataDir is the person's folder for what braid keeps.
-	dataDir func() (string, error)
+	system
+
 	// freeSpace is how many bytes a person may still write in a folder.
 	freeSpace func(dir string) (uint64, error)
 	// openRef, where a test sets it, stands in for the models that there are.
@@ -44,12 +38,11 @@ type process struct {
 
 func main() {
 	p := &process{
-		args:  os.Args[1:],
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, environ: os.Environ,
-		now:          time.Now,
-		configDir:    os.UserConfigDir,
-		dataDir:      func() (string, error) { return dataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
+		system: system{
+			args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+			getenv: os.Getenv, environ: os.Environ, now: time.Now, configDir: os.UserConfigDir,
+			dataDir: func() (string, error) { return dataDir(runtime.GOOS, os.Getenv, os.UserHomeDir) },
+		},
 		freeSpace:    freeSpace,
 		localServers: models.LocalServers,
 	}
@@ -60,4 +53,49 @@ func main() {
 func (p *process) run(ctx context.Context) int {
 	defer p.cleanUp()
 	return p.exit(p.dispatch(ctx, p.args))
+}
+
+// onExit registers what must be undone before the program ends, on whatever
+// way it ends. done undoes it now.
+func (p *process) onExit(undo func()) (done func()) {
+	once := sync.OnceFunc(undo)
+	p.mu.Lock()
+	p.undo = append(p.undo, once)
+	p.mu.Unlock()
+	return once
+}
+
+// cleanUp undoes everything, the last thing first.
+func (p *process) cleanUp() {
+	p.mu.Lock()
+	undo := p.undo
+	p.undo = nil
+	p.mu.Unlock()
+	for i := len(undo) - 1; i >= 0; i-- {
+		undo[i]()
+	}
+}
+
+// exit tells the person about err and gives the exit code of its kind.
+func (p *process) exit(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, syscall.EPIPE):
+		return exitPipe
+	}
+	if _, shown := errors.AsType[errShown](err); !shown {
+		writeError(p.stderr, err)
+	}
+	return kindOf(err).Info().Exit
+}
+
+// watchSignals begins to listen for signals, which may end the process.
+func (p *process) watchSignals(patience int) *interrupts {
+	return watchSignals(patience, func() { p.cleanUp(); os.Exit(event.ErrCancelled.Info().Exit) })
+}
+
+// newLineReader reads what the user types; see [newLineReader].
+func (p *process) newLineReader(echo io.Writer, ints *interrupts) lineReader {
+	return newLineReader(keyboard{stdin: p.stdin, stdout: p.stdout, getenv: p.getenv, onExit: p.onExit}, echo, ints)
 }

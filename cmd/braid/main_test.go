@@ -133,8 +133,8 @@ func TestHelpIsWhole(t *testing.T) {
 			}
 		}
 	}
-	pages := []string{overview(), text, exitTopic(), modelTopic()}
-	for i, c := range commands() {
+	pages := []string{overview(commands(&process{})), text, exitTopic(), modelTopic()}
+	for i, c := range commands(&process{}) {
 		if name := allCommands()[i].name; name != c.name {
 			t.Errorf("the command %s is found as %s", c.name, name)
 		}
@@ -148,7 +148,7 @@ func TestHelpIsWhole(t *testing.T) {
 		if len(c.examples) == 0 || c.short == "" {
 			t.Errorf("the help of %s has no example", c.name)
 		}
-		if !strings.Contains(overview(), "\n  "+c.name+" ") {
+		if !strings.Contains(overview(commands(&process{})), "\n  "+c.name+" ") {
 			t.Errorf("braid help does not name %s", c.name)
 		}
 	}

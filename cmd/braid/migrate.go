@@ -8,7 +8,7 @@ import (
 	"github.com/braidrun/braid/service/database"
 )
 
-func migrateCommand() command {
+func migrateCommand(p *process) command {
 	return command{
 		name: "migrate", short: "make or update the tables in PostgreSQL",
 		about: `Makes the tables that braid serve --postgres needs, or brings them up to date, and
@@ -25,7 +25,7 @@ sentence when they are started again.`,
 			{postgresEnv + `=… braid serve`, "and then serve, as braid_server"},
 		},
 		flags: append(postgresFlags(), flagSpec{name: "role", value: "ROLE", help: "the role that servers log in as"}),
-		run:   migrate,
+		run:   func(ctx context.Context, in *invocation) error { return migrate(ctx, p, in) },
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/pricing"
 )
 
-func modelsCommand() command {
+func modelsCommand(p *process) command {
 	return command{
 		name: "models", args: "[PROVIDER]", short: "list the models that can be used now, and why others cannot",
 		about: `Prices are list prices in US dollars for a million tokens, from a table whose
@@ -35,7 +35,7 @@ how a model is named, and what settings it takes.`,
 			{name: "refresh", value: "FILE|URL", help: "read prices and context windows from a catalogue, show what changes and use it from now on"},
 			{name: "dry-run", help: "with --refresh: show what changes and keep nothing"},
 		},
-		run: listModels,
+		run: func(ctx context.Context, in *invocation) error { return listModels(ctx, p, in) },
 	}
 }
 

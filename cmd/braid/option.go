@@ -647,3 +647,22 @@ func parseWord(v string, words ...string) (string, error) {
 	}
 	return "", fmt.Errorf("is none of %s", strings.Join(words, ", "))
 }
+
+// words splits a list at its commas.
+func words(list string) []string {
+	var out []string
+	for w := range strings.SplitSeq(list, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// orNever makes the 0 of an option, which switches a bound off, the library's -1.
+func orNever(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

@@ -20,7 +20,7 @@ import (
 	"github.com/braidrun/braid/event"
 )
 
-func permissionsCommand() command {
+func permissionsCommand(p *process) command {
 	return command{
 		name: "permissions", args: "[forget ID|TOOL|all]", short: "list what you have allowed for longer, and take it back",
 		about: `Where --ask names a tool, each of its calls waits for your yes. What you have
@@ -45,7 +45,7 @@ with fewer, and among equals deny before ask before allow. What nothing fits run
 			{name: "json", help: "write one JSON object on each line"},
 			{name: "conversation", value: "ID", help: "what is allowed in this conversation: the beginning of its ID, or latest"},
 		},
-		run: permissions,
+		run: func(ctx context.Context, in *invocation) error { return permissions(ctx, p, in) },
 	}
 }
 

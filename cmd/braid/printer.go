@@ -367,3 +367,6 @@ func (s *story) end(sum *summary) error {
 
 // oneLine keeps a cleaned text on one line.
 func oneLine(s string) string { return lineBreaks.Replace(strings.TrimSpace(s)) }
+
+// agentName is the author of what the command's agent says.
+const agentName = "assistant"

@@ -12,7 +12,7 @@ import (
 )
 
 // promptLimit bounds what is read from standard input as one prompt.
-const promptLimit = 32 << 20
+const promptLimit = lineLimit
 
 // readPrompt gives the text of the prompt: the arguments joined by spaces,
 // each "-" replaced by what standard input holds. Without arguments standard

@@ -23,20 +23,9 @@ import (
 	"github.com/braidrun/braid/pricing"
 )
 
-// catalogueFile is beside the configuration file. Only braid models --refresh writes it.
-const catalogueFile = "catalogue.yaml"
-
 // catalogueHead begins a catalogue that braid has written. No other file is overwritten.
 const catalogueHead = "# Written by braid models --refresh. These rows go before the built-in table of prices;\n" +
 	"# --prices FILE goes before both. Remove this file to go back.\n"
-
-// cataloguePath is where the refreshed catalogue is kept; "" where there is no folder for settings.
-func cataloguePath(configFile string) string {
-	if configFile == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(configFile), catalogueFile)
-}
 
 // readCatalogue reads the catalogue that was refreshed before. It is nil where there is none.
 func readCatalogue(path string) (*pricing.Table, error) {

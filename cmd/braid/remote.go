@@ -8,36 +8,13 @@ import (
 	"io"
 	"iter"
 	"math"
-	"net"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/braidrun/braid/client"
 	"github.com/braidrun/braid/event"
-	"github.com/braidrun/braid/secret"
 	"github.com/braidrun/braid/wire/native"
 )
-
-// serverFlags are those of the commands that can talk to a server.
-func serverFlags() []flagSpec {
-	return []flagSpec{
-		{
-			name: "server", value: "URL",
-			help: "talk to a braid serve there (http://…, https://…, unix:PATH); the agent, its model and its tools are the server's",
-		},
-		{
-			name: "token-file", value: "FILE",
-			help: "file with the server's token; empty is " + tokenEnv + ", or the data folder's for a server on this machine",
-		},
-	}
-}
-
-// tokenEnv holds a server's token. There is no flag for it: what stands on a command
-// line can be read by others.
-const tokenEnv = envPrefix + "TOKEN"
 
 // remote is a conversation that a server keeps, shown to a person.
 type remote struct {
@@ -95,43 +72,6 @@ func (p *process) openRemote(ctx context.Context, cfg *config, in *invocation) (
 	return nil, &event.Error{
 		Kind: event.ErrNotFound, Message: "the server keeps no such conversation", Hint: "leave --continue out to begin one",
 	}
-}
-
-// findToken looks for the server's token: a file that is named, the environment, and
-// the data folder, whose token is for a server on this machine alone.
-func (p *process) findToken(cfg *config, file, address string) (secret.Secret, error) {
-	if file == "" {
-		if t := secret.New(p.getenv(tokenEnv)); !t.Empty() {
-			return t, nil
-		}
-		if !onThisMachine(address) {
-			return secret.Secret{}, &event.Error{
-				Kind: event.ErrUnauthenticated, Message: "the server's token is not known",
-				Hint: "set " + tokenEnv + ", or name a file with --token-file",
-			}
-		}
-		file = filepath.Join(cfg.Data, tokenFile)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return secret.Secret{}, &event.Error{
-			Kind: event.ErrUnauthenticated, Message: "the server's token cannot be read",
-			Hint: "braid serve prints it: set " + tokenEnv + ", or name a file with --token-file", Err: err,
-		}
-	}
-	return secret.New(string(data)), nil
-}
-
-func onThisMachine(address string) bool {
-	if strings.HasPrefix(address, unixPrefix) {
-		return true
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // turn runs one input to its end. The error is that of the run, or of the output; the

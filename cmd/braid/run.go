@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-func runCommand() command {
+func runCommand(p *process) command {
 	return command{
 		name: "run", args: "PROMPT", short: "run an agent on one prompt and show the answer as it comes",
 		about: `The prompt is the arguments joined by spaces; "-" stands for standard input, and
@@ -35,7 +35,7 @@ right behind --continue is an ID if a conversation's begins with it and it has
 		},
 		options: true,
 		flags:   append(append(append(outputFlags(), continueFlag(), schemaFlag()), tapeFlags()...), serverFlags()...),
-		run:     runOnce,
+		run:     func(ctx context.Context, in *invocation) error { return runOnce(ctx, p, in) },
 	}
 }
 
@@ -51,11 +51,11 @@ func runOnce(ctx context.Context, p *process, in *invocation) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Schema, err = in.schema(); err != nil {
+	if cfg.Schema, err = schemaOf(in); err != nil {
 		return err
 	}
 	if _, far := in.flags["server"]; far {
-		if err := in.noTape(); err != nil {
+		if err := noTape(in); err != nil {
 			return err
 		}
 		return p.runFar(ctx, cfg, in)

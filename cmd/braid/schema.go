@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"os"
@@ -22,8 +21,8 @@ func schemaFlag() flagSpec {
 	}
 }
 
-// schema reads what the flag gives; nil where it is not there.
-func (in *invocation) schema() (json.RawMessage, error) {
+// schemaOf reads what the flag gives; nil where it is not there.
+func schemaOf(in *invocation) (json.RawMessage, error) {
 	text, given := in.flags["schema"]
 	if !given {
 		return nil, nil
@@ -46,15 +45,6 @@ func (in *invocation) schema() (json.RawMessage, error) {
 		}
 	}
 	return raw, nil
-}
-
-// indented is JSON for people.
-func indented(raw json.RawMessage) []byte {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return raw
-	}
-	return b.Bytes()
 }
 
 func readSchema(name string) ([]byte, error) {

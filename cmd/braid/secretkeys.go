@@ -15,7 +15,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-func secretsCommand() command {
+func secretsCommand(p *process) command {
 	return command{
 		name: "secrets", args: "new|rotate|reencrypt|prune FILE", short: "make or change the keys of stored secrets",
 		about: `A server encrypts what it keeps secret, such as the API keys of tenants' models, with
@@ -38,7 +38,7 @@ loses it can read none.`,
 			{`braid secrets prune --postgres env /etc/braid/secret-keys.json`, "remove the older keys"},
 		},
 		options: true, some: []string{"data"}, flags: postgresFlags(),
-		run: secrets,
+		run: func(ctx context.Context, in *invocation) error { return secrets(ctx, p, in) },
 	}
 }
 

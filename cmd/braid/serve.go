@@ -27,14 +27,7 @@ import (
 	"github.com/braidrun/braid/service/directory"
 )
 
-// defaultAddr is where the server answers: on this machine alone.
-const defaultAddr = "127.0.0.1:7421"
-
-// tenant is the one whose conversations are in the data folder, whether the command or
-// the server keeps them.
-const tenant = "default"
-
-func serveCommand() command {
+func serveCommand(p *process) command {
 	return command{
 		name: "serve", short: "serve conversations over HTTP",
 		about: `Runs the execution service: conversations, runs and streams over HTTP, for one
@@ -91,7 +84,7 @@ GET /openapi.json describes the API.`,
 			{name: "chat", help: "open a chat against the server, and end it with that; the log goes to serve.log in the data folder"},
 			{name: "log", value: "FORM", help: "the log on standard error: text, json or none; text on a terminal, else json"},
 		}...), agentcoreFlags...),
-		run: runServer,
+		run: func(ctx context.Context, in *invocation) error { return runServer(ctx, p, in) },
 	}
 }
 
@@ -257,7 +250,7 @@ func (p *process) openHouse(ctx context.Context, cfg *config, in *invocation, lo
 	h.agents.shared = h.stores.shared
 	o.Agents, o.Forget = h.agents.Factory, h.agents.forgetGone
 	o.Tenants = &directory.Options{
-		Keys: keys, Environment: p.getenv, RefusedEvery: cfg.RefusedEvery, Quota: cfg.quota(),
+		Keys: keys, Environment: p.getenv, RefusedEvery: cfg.RefusedEvery, Quota: quotaOf(&cfg.settings),
 	}
 	if err := p.serviceOptions(cfg, in, h.agents, &o.Service); err != nil {
 		return nil, err
@@ -303,21 +296,13 @@ func (p *process) serviceOptions(cfg *config, in *invocation, a *agentFactory, o
 	return nil
 }
 
-// quota is the default for tenants that have none of their own.
-func (s *settings) quota() directory.Quota {
+// quotaOf is the default for tenants that have none of their own.
+func quotaOf(s *settings) directory.Quota {
 	running, queued, cost := int64(s.TenantRunning), int64(s.TenantQueued), pricing.NanoUSD(s.TenantCost)
 	return directory.Quota{
 		Requests: &s.TenantRequests, Running: &running, Queued: &queued, Conversations: &s.TenantConversations, Agents: &s.TenantAgents,
 		Storage: &s.TenantStorage, Tokens: &s.TenantTokens, Cost: &cost,
 	}
-}
-
-// orNever makes the 0 of an option, which switches a bound off, the library's -1.
-func orNever(n int) int {
-	if n == 0 {
-		return -1
-	}
-	return n
 }
 
 // serve drives and answers until ctx ends, and then hands everything back.
@@ -385,9 +370,6 @@ func (h *house) greet(p *process, cfg *config, url string) error {
 	_, err := fmt.Fprintln(p.stdout, strings.Join(lines, "\n"))
 	return outputError(err)
 }
-
-// tokenFile is where the data folder keeps the token.
-const tokenFile = "token"
 
 // serverToken is the operator's token: the one in a file that is named, as servers that
 // share a database have it, or the data folder's own. from is the file that had it; empty where the server has made it.
@@ -470,17 +452,6 @@ func (p *process) serverLog(form string) (*slog.Logger, error) {
 		return slog.New(slog.DiscardHandler), nil
 	}
 	return nil, invalid("choose text, json or none", "--log: %q is no form of a log", fit(form, 40))
-}
-
-// words splits a list at its commas.
-func words(list string) []string {
-	var out []string
-	for w := range strings.SplitSeq(list, ",") {
-		if w = strings.TrimSpace(w); w != "" {
-			out = append(out, w)
-		}
-	}
-	return out
 }
 
 // detected is the server's own model.

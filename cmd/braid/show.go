@@ -13,7 +13,7 @@ import (
 	"github.com/braidrun/braid/journal/sqlite"
 )
 
-func showCommand() command {
+func showCommand(p *process) command {
 	return command{
 		name: "show", args: "[ID]", short: "show what happened in a conversation, step by step",
 		about: `The timeline of a conversation's events, each with its number and time: the runs,
@@ -39,7 +39,7 @@ still saying is not in the log yet: it comes when it is whole.`,
 			{name: "json", help: "write each event as JSON on a line, exactly as package event writes it"},
 			{name: "follow", short: "f", help: "go on with events as they are committed, until no run is open"},
 		}, archivePostgresFlags()...),
-		run: show,
+		run: func(ctx context.Context, in *invocation) error { return show(ctx, p, in) },
 	}
 }
 

@@ -207,7 +207,7 @@ func plural(n int, one, many string) string {
 }
 
 // noTape refuses what a server cannot do for its clients.
-func (in *invocation) noTape() error {
+func noTape(in *invocation) error {
 	for _, name := range []string{"record", "replay"} {
 		if _, given := in.flags[name]; given {
 			return invalid("leave --server out, so that the model is asked from here, or leave out --"+name,

@@ -24,10 +24,10 @@ type screen struct {
 
 // newScreen looks at w. Colours follow --color; with "auto" they need a
 // terminal that is not dumb, and NO_COLOR not set (no-color.org).
-func (p *process) newScreen(w any, colour string) screen {
+func newScreen(w any, colour string, getenv func(string) string) screen {
 	s := screen{terminal: isTerminal(w), width: plainWidth}
 	if s.terminal {
-		s.symbols = p.utf8Locale()
+		s.symbols = utf8Locale(getenv)
 		if f, ok := w.(*os.File); ok {
 			if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols > 0 {
 				s.width = cols
@@ -39,7 +39,7 @@ func (p *process) newScreen(w any, colour string) screen {
 		s.colour = true
 	case "never":
 	default:
-		s.colour = s.terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"
+		s.colour = s.terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	}
 	return s
 }
@@ -52,9 +52,9 @@ func isTerminal(v any) bool {
 
 // utf8Locale reports whether the locale allows more than ASCII. Where none is
 // set, as in many containers, the terminal is taken to be a modern one.
-func (p *process) utf8Locale() bool {
+func utf8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := p.getenv(name); v != "" {
+		if v := getenv(name); v != "" {
 			v = strings.ToLower(v)
 			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
 		}
@@ -103,3 +103,21 @@ func fit(line string, width int) string {
 
 // textWidth is how many columns s takes.
 func textWidth(s string) int { return runewidth.StringWidth(s) }
+
+// wrap breaks text at spaces so that a line takes at most width columns.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case textWidth(line)+1+textWidth(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}

@@ -384,3 +384,9 @@ func (t *timeline) room(e *event.Event) int {
 	}
 	return max(t.look.width-len(t.head(e)), 20)
 }
+
+// shortID is the beginning of an ID, enough to name it nearly always.
+func shortID(id string) string { return id[:min(len(id), shortIDLength)] }
+
+// shortIDLength is how much of an ID is shown where a person reads it.
+const shortIDLength = 8

@@ -54,12 +54,12 @@ func (b build) String() string {
 	return s + " " + b.Go + " " + b.Platform
 }
 
-func versionCommand() command {
+func versionCommand(p *process) command {
 	return command{
 		name: "version", short: "say which build this is",
 		examples: []example{{"braid version --json", "the same for programs"}},
 		flags:    []flagSpec{{name: "json", help: "write one JSON object"}},
-		run: func(_ context.Context, p *process, in *invocation) error {
+		run: func(_ context.Context, in *invocation) error {
 			if err := in.noArguments(); err != nil {
 				return err
 			}
